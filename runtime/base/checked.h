@@ -1,0 +1,48 @@
+// The only place where numbers from outside are added, multiplied or narrowed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace linformer {
+
+inline bool checked_add(uint64_t a, uint64_t b, uint64_t* sum) { return !__builtin_add_overflow(a, b, sum); }
+inline bool checked_mul(uint64_t a, uint64_t b, uint64_t* product) { return !__builtin_mul_overflow(a, b, product); }
+
+// True when [offset, offset + bytes) lies inside [0, size). Written in subtract form: it cannot wrap.
+inline bool range_within(uint64_t offset, uint64_t bytes, uint64_t size) {
+  return offset <= size && bytes <= size - offset;
+}
+
+// Rounds up to a multiple of `alignment` (a power of two); false on overflow.
+inline bool checked_round_up(uint64_t value, uint64_t alignment, uint64_t* rounded) {
+  uint64_t sum = 0;
+  if (!checked_add(value, alignment - 1, &sum)) return false;
+  *rounded = sum & ~(alignment - 1);
+  return true;
+}
+
+// For values already bounded by a check.
+constexpr int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+constexpr int64_t ceil_div(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
+
+// A running sum that remembers whether it ever overflowed; used by the plan.
+class CheckedSize {
+ public:
+  void add(uint64_t bytes) { valid_ = valid_ && checked_add(value_, bytes, &value_); }
+  void add_product(uint64_t a, uint64_t b, uint64_t c = 1) {
+    uint64_t product = 0;
+    valid_ = valid_ && checked_mul(a, b, &product) && checked_mul(product, c, &product);
+    if (valid_) add(product);
+  }
+  void align(uint64_t alignment) { valid_ = valid_ && checked_round_up(value_, alignment, &value_); }
+  bool valid() const { return valid_; }
+  uint64_t value() const { return value_; }
+
+ private:
+  uint64_t value_ = 0;
+  bool valid_ = true;
+};
+
+}  // namespace linformer

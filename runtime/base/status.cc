@@ -1,0 +1,17 @@
+#include "linformer/status.h"
+
+#include <cstdio>
+
+namespace linformer {
+
+Status Status::error(Code code, const char* format, ...) {
+  Status status;
+  status.code_ = code;
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(status.message_, sizeof status.message_, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+}  // namespace linformer

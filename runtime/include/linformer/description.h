@@ -1,0 +1,194 @@
+// What a model is, apart from its numbers: the plain-struct twin of schema/linformer.fbs.
+//
+// The converter fills a ModelDescription and the writer serialises it; Model::load reads it back and
+// validates it. Tensors are named by index into `tensors`; absent = -1. Sharing = the same index or
+// the same projection named again. The parts are orthogonal so that a new dialect is a new
+// combination of values and not a new code path.
+// Source of the semantics: Linformer (Wang et al. 2020) section 4 and the public implementations.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linformer/types.h"
+
+namespace linformer {
+
+using TensorIndex = int32_t;
+inline constexpr TensorIndex absent = -1;
+
+// Named limits: larger values in a file are refused before anything is allocated.
+inline constexpr uint32_t max_tensors = 1u << 16;
+inline constexpr uint32_t max_layers = 1024;
+inline constexpr uint32_t max_heads = 1024;       // attention heads of a layer
+inline constexpr uint32_t max_dimension = 1u << 24;  // d_model, ffn width, n, k, vocabulary
+inline constexpr uint32_t max_classes = 1u << 20;
+inline constexpr uint32_t max_rank = 4;
+
+struct TensorDescription {
+  std::string name;            // the checkpoint's own name of the first role it was read for
+  ElementType type = ElementType::f32;
+  TensorLayout layout = TensorLayout::row_major;
+  std::vector<uint64_t> shape;  // logical shape as in the checkpoint: a panel16 Linear weight says [out, in]
+  uint64_t offset = 0;          // bytes from the start of the tensor segment; a multiple of 64
+  uint64_t bytes = 0;
+  uint64_t checksum = 0;        // XXH3-64 of the bytes
+  TensorIndex scales = absent;  // int8 only: f32 [out]
+};
+
+// y = x W^T + b, W logically [out, in], stored panel16.
+struct Linear {
+  TensorIndex weight = absent;
+  TensorIndex bias = absent;
+  bool present() const { return weight != absent; }
+};
+
+struct Norm {  // LayerNorm over the last axis, biased variance
+  TensorIndex scale = absent;
+  TensorIndex bias = absent;
+  float epsilon = 1e-5f;
+  bool present() const { return scale != absent; }
+};
+
+enum class ProjectionKind : uint8_t { linear = 0, convolution, mean_pool, max_pool, none /* full attention */ };
+// before_linear: K = (E Z) Wk^T + bk (fairseq). after_linear: K = E (Z Wk^T + bk) (the paper, lucidrains, ...).
+// The bias of the key/value linear is thus added once for each compressed row, or weighted by E's row sums.
+enum class ProjectionOrder : uint8_t { before_linear = 0, after_linear };
+
+// Compresses n positions to k. E is row_major [k, N] (transposed on conversion where a dialect stores [N, k]).
+// n < N uses the first n columns.
+struct Projection {
+  ProjectionKind kind = ProjectionKind::linear;
+  ProjectionOrder order = ProjectionOrder::before_linear;
+  uint32_t k = 0;
+  TensorIndex weight = absent;     // linear: [k, N]; convolution: [out, in, kernel]
+  TensorIndex bias = absent;       // linear: [k], added to each channel of its compressed row; convolution: [out]
+  bool bias_per_row = false;       // true for a [k] bias
+  uint32_t kernel = 0, stride = 0;  // convolution and pooling
+};
+
+struct AttentionDescription {
+  uint32_t heads = 0;
+  uint32_t kv_heads = 0;  // 1 = one key/value head for all query heads; otherwise equal to heads
+  uint32_t head_dim = 0;
+  float scale = 0;        // on the scores
+  Linear query, key, value, output;
+  Linear output_second;   // tatp22 w_o_2, nothing between; absent in most
+  bool value_is_key = false;  // lucidrains share_kv: V = K
+  bool causal = false;
+  bool masks_rows = false;    // pad rows of K and V are zeroed
+  bool activation_before_output = false;
+  // Indices into EncoderDescription::projections; one entry (all heads) or one for each head.
+  std::vector<uint32_t> key_projections, value_projections;
+};
+
+enum class NormPlacement : uint8_t { post = 0, pre };
+enum class ResidualKind : uint8_t { standard = 0, reversible };
+
+struct LayerDescription {
+  AttentionDescription attention;
+  Norm attention_norm;
+  Linear attention_resample;  // on the residual, where widths differ (tatp22)
+  Linear ffn_in, ffn_out;     // absent: a layer without FFN
+  Norm ffn_norm;
+  Linear ffn_resample;
+  Activation activation = Activation::gelu;
+};
+
+enum class PositionKind : uint8_t { none = 0, learned, sinusoidal_halves /* sin half then cos half */, sinusoidal_interleaved };
+
+struct EmbeddingDescription {
+  TensorIndex tokens = absent;     // row_major [vocab, d_embedding]
+  PositionKind position_kind = PositionKind::none;
+  TensorIndex positions = absent;  // learned: row_major [rows, d]
+  uint32_t position_offset = 0;    // row of the first token (fairseq: pad + 1 = 2)
+  float position_base = 10000.f;   // sinusoidal
+  bool positions_count_non_pad = false;  // fairseq: pads use row `pad_position`, others count non-pad tokens
+  uint32_t pad_position = 0;
+  TensorIndex token_types = absent;  // row 0 is added to every token (BERT with one segment), row 1 to the second text
+  float scale = 1.f;                 // on the token embedding
+  Linear factor;                     // d_embedding -> d_model
+  Norm norm;
+  Linear transform;                  // fairseq quant_noise: [d, d] without bias
+  bool transform_before_norm = false;
+  bool zero_pad_rows = false;        // x[pad] = 0 after all of the above (fairseq)
+};
+
+struct EncoderDescription {
+  uint32_t d_model = 0;
+  uint32_t max_tokens = 0;  // N
+  uint32_t vocab_size = 0;
+  int32_t pad_id = -1;      // -1: the model has no pad token
+  NormPlacement norm_placement = NormPlacement::post;
+  ResidualKind residual = ResidualKind::standard;
+  EmbeddingDescription embedding;
+  std::vector<Projection> projections;
+  std::vector<LayerDescription> layers;
+  Norm final_norm;
+};
+
+struct MaskedLmHead {  // logits = norm(act(x dense)) W^T + b
+  Linear dense;        // absent: logits straight from x
+  Activation activation = Activation::gelu;
+  Norm norm;
+  Linear output;       // weight may be the token embedding itself (tied): row_major then
+  bool present() const { return output.present(); }
+};
+
+enum class Pooling : uint8_t { first_token = 0, mean, mean_over_max_tokens, max, none /* token-level outputs */ };
+
+struct ClassificationHead {  // pool -> dense -> activation -> output
+  std::string name;
+  Pooling pooling = Pooling::first_token;
+  Linear dense;              // absent: output straight from the pooled vector
+  Activation activation = Activation::tanh;
+  Linear output;
+  bool multi_label = false;  // probabilities by sigmoid instead of softmax
+  std::vector<std::string> labels;  // empty or one for each class
+};
+
+enum class TokenizerKind : uint8_t { none = 0, byte_bpe, wordpiece, unigram };
+
+struct AddedToken {
+  std::string content;
+  int32_t id = -1;
+  bool special = false, single_word = false, strip_left = false, strip_right = false, normalized = false;
+};
+
+// Large arrays are views: into the mapped file, or into the converter's own storage.
+struct TokenizerDescription {
+  TokenizerKind kind = TokenizerKind::none;
+  // Internal token i has the bytes token_bytes[token_offsets[i] .. token_offsets[i+1]). For byte_bpe these are
+  // raw bytes, not the printable alphabet of vocab.json. Offsets are ascending, one more than tokens.
+  std::span<const char> token_bytes;
+  std::span<const uint32_t> token_offsets;
+  // Internal token -> id that the model's embedding knows; empty = identity. -1 = the model lacks it (-> unk).
+  std::span<const int32_t> token_ids;
+  std::span<const uint32_t> merges;  // byte_bpe: (left, right, result) internal tokens by rank
+  std::span<const float> scores;     // unigram
+  std::vector<AddedToken> added_tokens;
+  int32_t unk = -1, bos = -1, eos = -1, pad = -1, mask = -1;  // model ids; BERT: bos = [CLS], eos = [SEP]
+  // What surrounds texts: model ids, with template_first / template_second standing for the texts.
+  std::vector<int32_t> single_template, pair_template;
+  bool add_prefix_space = false;
+  bool trim_offsets = false;
+  bool lowercase = false, strip_accents = false, clean_text = false, split_cjk = false;  // BERT normaliser
+  std::string continuing_prefix;      // WordPiece "##"
+  uint32_t max_word_characters = 100;  // WordPiece: longer words become unk
+};
+inline constexpr int32_t template_first = -1, template_second = -2;
+
+struct ModelDescription {
+  std::string producer;    // program and version that wrote the file
+  std::string dialect;     // e.g. "fairseq"
+  std::vector<TensorDescription> tensors;
+  EncoderDescription encoder;
+  MaskedLmHead mlm;
+  std::vector<ClassificationHead> heads;
+  TokenizerDescription tokenizer;
+};
+
+}  // namespace linformer

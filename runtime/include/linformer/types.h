@@ -1,0 +1,28 @@
+// Small enums that several layers and the public headers share.
+#pragma once
+
+#include <cstdint>
+
+namespace linformer {
+
+enum class ElementType : uint8_t { f32 = 0, bf16 = 1, f16 = 2, int8 = 3 /* foreseen: with scales */ };
+
+// row_major: as its shape says. panel16: a matrix B[K,N] (K inputs, N outputs; the transpose of
+// PyTorch's Linear weight) as ceil(N/16) panels, each round_up(K,16) rows of 16 consecutive outputs,
+// zero where padded. Every instruction set's kernel reads it in place, and oneDNN knows it as BA16a16b.
+enum class TensorLayout : uint8_t { row_major = 0, panel16 = 1 };
+
+enum class Activation : uint8_t { none = 0, relu, gelu, gelu_tanh, tanh, leaky_relu /* slope 0.01 */, sigmoid };
+
+enum class Isa : uint8_t { automatic = 0, scalar, avx2, avx512, neon };
+enum class BackendKind : uint8_t { native = 0, onednn, openblas };
+
+constexpr int64_t element_bytes(ElementType type) {
+  return type == ElementType::f32 ? 4 : type == ElementType::int8 ? 1 : 2;
+}
+const char* name_of(ElementType);
+const char* name_of(Activation);
+const char* name_of(Isa);
+const char* name_of(BackendKind);
+
+}  // namespace linformer

@@ -1,0 +1,48 @@
+# One interface target for each library that the project uses; README.md says which versions and why.
+# A library is looked up only when a part that needs it is built.
+find_package(Threads REQUIRED)
+find_package(xsimd REQUIRED)
+
+find_package(Flatbuffers QUIET)
+if(NOT Flatbuffers_FOUND)
+  find_package(FlatBuffers REQUIRED)  # the name since version 22
+endif()
+find_program(LINFORMER_FLATC flatc REQUIRED)
+
+find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+add_library(third_party_xxhash INTERFACE)  # header only: XXH_INLINE_ALL
+target_include_directories(third_party_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE_DIR})
+
+find_path(UTF8PROC_INCLUDE_DIR utf8proc.h REQUIRED)
+find_library(UTF8PROC_LIBRARY NAMES libutf8proc.a utf8proc REQUIRED)
+add_library(third_party_utf8proc INTERFACE)
+target_include_directories(third_party_utf8proc SYSTEM INTERFACE ${UTF8PROC_INCLUDE_DIR})
+target_link_libraries(third_party_utf8proc INTERFACE ${UTF8PROC_LIBRARY})
+
+if(LINFORMER_ONEDNN)
+  # Not through its CMake package: Debian's asks for OpenCL headers that nothing here uses.
+  find_path(DNNL_INCLUDE_DIR dnnl.hpp REQUIRED)
+  find_library(DNNL_LIBRARY dnnl REQUIRED)
+  add_library(third_party_dnnl INTERFACE)
+  target_include_directories(third_party_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
+  target_link_libraries(third_party_dnnl INTERFACE ${DNNL_LIBRARY})
+endif()
+
+if(LINFORMER_OPENBLAS)
+  # The serial build is preferred: the session's own threads split the work.
+  find_library(OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES openblas-serial REQUIRED)
+  find_path(OPENBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas-serial openblas openblas-pthread REQUIRED)
+  add_library(third_party_openblas INTERFACE)
+  target_include_directories(third_party_openblas SYSTEM INTERFACE ${OPENBLAS_INCLUDE_DIR})
+  target_link_libraries(third_party_openblas INTERFACE ${OPENBLAS_LIBRARY})
+endif()
+
+if(LINFORMER_BUILD_CONVERTER OR LINFORMER_BUILD_APPS OR LINFORMER_BUILD_TESTS)
+  find_package(nlohmann_json 3.10 REQUIRED)
+endif()
+if(LINFORMER_BUILD_CONVERTER OR LINFORMER_BUILD_APPS)
+  find_package(CLI11 2 REQUIRED)
+endif()
+if(LINFORMER_BUILD_TESTS)
+  find_package(doctest 2.4 REQUIRED)
+endif()
