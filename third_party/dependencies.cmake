@@ -29,9 +29,10 @@ if(LINFORMER_ONEDNN)
 endif()
 
 if(LINFORMER_OPENBLAS)
-  # The serial build is preferred: the session's own threads split the work.
-  find_library(OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES openblas-serial REQUIRED)
-  find_path(OPENBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas-serial openblas openblas-pthread REQUIRED)
+  # The OpenMP build is preferred: it alone lets each of the session's threads multiply on its own. The others work
+  # too (runtime/backends/README.md).
+  find_library(OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial REQUIRED)
+  find_path(OPENBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial openblas REQUIRED)
   add_library(third_party_openblas INTERFACE)
   target_include_directories(third_party_openblas SYSTEM INTERFACE ${OPENBLAS_INCLUDE_DIR})
   target_link_libraries(third_party_openblas INTERFACE ${OPENBLAS_LIBRARY})

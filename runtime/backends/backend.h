@@ -1,7 +1,8 @@
 // The narrow interface between the executor and whatever multiplies matrices.
 //
 // A session declares each product once (add), reserves scratch_bytes() for each thread in its arena, then calls
-// run() from its threads. Nothing allocates in run() on the native backend; the others say what they do in their README section.
+// run() from its threads. Nothing allocates in run() on the native backend; the others say what they do in their README
+// section.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +25,9 @@ enum class RightLayout : uint8_t {
 struct ProductShape {
   int64_t max_m = 0;
   int64_t n = 0;
-  int64_t k = 0;             // exact, or the largest when varying_k
-  bool varying_k = false;    // E X: K is the text's length
-  bool varying_n = false;    // scores of full attention or a nonuniform k
+  int64_t k = 0;           // exact, or the largest when varying_k
+  bool varying_k = false;  // E X: K is the text's length
+  bool varying_n = false;  // scores of full attention or a nonuniform k
   RightLayout layout = RightLayout::panel16;
   ElementType type = ElementType::f32;
   Activation activation = Activation::none;

@@ -14,9 +14,7 @@ namespace linformer {
 
 inline constexpr int64_t panel_width = 16;
 // Elements of a panel16 matrix B[K,N].
-constexpr int64_t panel_elements(int64_t k, int64_t n) {
-  return (n + 15) / 16 * 16 * ((k + 15) / 16 * 16);
-}
+constexpr int64_t panel_elements(int64_t k, int64_t n) { return (n + 15) / 16 * 16 * ((k + 15) / 16 * 16); }
 
 // C = activation(alpha * A B + row_bias + bias) + residual, or C += alpha * A B when `accumulate`
 // (bias, activation and residual are then absent).
@@ -35,8 +33,8 @@ struct GemmPanel {
   int64_t m, n, k;
   const float* a;
   int64_t a_stride;
-  const void* b;          // 64-byte aligned panels
-  ElementType b_type;     // f32, bf16 or f16: widened to f32 in registers
+  const void* b;       // 64-byte aligned panels
+  ElementType b_type;  // f32, bf16 or f16: widened to f32 in registers
   float* c;
   int64_t c_stride;
   Epilogue epilogue;

@@ -173,6 +173,8 @@ struct TokenizerDescription {
   int32_t unk = -1, bos = -1, eos = -1, pad = -1, mask = -1;  // model ids; BERT: bos = [CLS], eos = [SEP]
   // What surrounds texts: model ids, with template_first / template_second standing for the texts.
   std::vector<int32_t> single_template, pair_template;
+  // Token type of each item of pair_template (BERT: 0 up to the first [SEP], then 1); empty = all 0. Singles are all 0.
+  std::vector<uint8_t> pair_types;
   bool add_prefix_space = false;
   bool trim_offsets = false;
   bool lowercase = false, strip_accents = false, clean_text = false, split_cjk = false;  // BERT normaliser

@@ -38,6 +38,8 @@ struct Plan {
   static constexpr int max_buffers = 32;
   SessionOptions options;     // with every 0 and automatic resolved
   int64_t block_rows = 0;     // rows that one thread takes through a layer at once
+  // Texts of fewer tokens take E (X W), the others (E X) W: whichever needs fewer operations. The largest of any layer.
+  int64_t project_first_below = 0;
   int buffer_count = 0;
   PlannedBuffer buffers[max_buffers] = {};
   uint64_t total_bytes = 0;

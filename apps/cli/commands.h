@@ -1,0 +1,22 @@
+// The subcommands of `linformer`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+namespace linformer::cli {
+
+// Does the work once the command line is parsed; returns the exit code. May throw CommandError and OutputClosed.
+using Run = std::function<int()>;
+
+// Adds a subcommand to `app`; when it is chosen, `run` is set.
+void add_classify(CLI::App* app, Run* run);
+void add_encode(CLI::App* app, Run* run);
+void add_tokenize(CLI::App* app, Run* run);
+void add_inspect(CLI::App* app, Run* run);
+
+// The whole program: arguments without the program's name. Prints errors on standard error; throws nothing.
+int run_program(int argument_count, char** arguments);
+
+}  // namespace linformer::cli

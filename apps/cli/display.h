@@ -1,0 +1,43 @@
+// Text for people: excerpts that are safe to print, aligned tables, numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace linformer::cli {
+
+// `text` with control characters and runs of white space as one space, invalid UTF-8 as U+FFFD, cut with an ellipsis to
+// at most `max_width` terminal columns. Nothing in it can move the cursor or end the line.
+std::string excerpt(std::string_view text, int max_width);
+// The columns that `text`, valid UTF-8, takes on a terminal.
+int display_width(std::string_view text);
+// `text` filled with spaces to `width` columns, at the right or, for numbers, at the left.
+std::string padded(std::string_view text, int width, bool number = false);
+// The width of the terminal behind `fd`, or `otherwise` when it is none.
+int terminal_width(int fd, int otherwise);
+
+// Rows of cells, aligned by their widest; a column of `numbers` is aligned to the right.
+class Table {
+ public:
+  // `columns` may be empty strings: then no header line is printed.
+  Table(std::vector<std::string> columns, std::vector<bool> numbers);
+  void add(std::vector<std::string> cells);
+  std::string text(int indent = 0) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  std::vector<bool> numbers_;
+};
+
+// 12,345,678
+std::string grouped(uint64_t value);
+// 1.5 MiB; whole bytes below 1 KiB
+std::string byte_size(uint64_t bytes);
+// Decimal places always shown; "-" for a number that isn't defined.
+std::string fixed(double value, int places);
+// The shortest decimal that reads back as the same float, as a double for JSON.
+double shortest(float value);
+
+}  // namespace linformer::cli

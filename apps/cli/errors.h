@@ -1,0 +1,47 @@
+// How a subcommand ends early. main() prints the sentence and returns the code.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "linformer/status.h"
+
+namespace linformer::cli {
+
+inline constexpr int exit_ok = 0;
+inline constexpr int exit_data = 1;   // a model, an input or the machine failed; also: some records were bad
+inline constexpr int exit_usage = 2;  // the command line itself is wrong
+
+class CommandError : public std::runtime_error {
+ public:
+  CommandError(int code, const std::string& sentence) : std::runtime_error(sentence), code_(code) {}
+  int code() const { return code_; }
+
+ private:
+  int code_;
+};
+
+class DataError : public CommandError {
+ public:
+  explicit DataError(const std::string& sentence) : CommandError(exit_data, sentence) {}
+};
+
+class UsageError : public CommandError {
+ public:
+  explicit UsageError(const std::string& sentence) : CommandError(exit_usage, sentence) {}
+};
+
+// The reader of our output went away (EPIPE): nothing is left to do and nothing to complain about.
+struct OutputClosed {};
+
+inline void check(const Status& status) {
+  if (!status.ok()) throw DataError(status.message());
+}
+
+template <class T>
+T take(Result<T> result) {
+  check(result.status());
+  return std::move(*result);
+}
+
+}  // namespace linformer::cli

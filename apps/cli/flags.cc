@@ -1,0 +1,216 @@
+#include "flags.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/checked.h"
+#include "errors.h"
+#include "evaluation.h"
+
+namespace linformer::cli {
+namespace {
+
+constexpr int max_threads = 256;           // what a session accepts
+constexpr int64_t max_batch = 1 << 16;     // texts in one call; more only costs memory
+constexpr int64_t rows_in_a_batch = 4096;  // tokens: enough for full matrix products on any machine
+
+}  // namespace
+
+void RunFlags::add_to(CLI::App* command) {
+  command->add_option("--threads", threads, "Threads; default: one for each processor")
+      ->type_name("N")
+      ->check(CLI::Range(1, max_threads))
+      ->group("Running");
+  command->add_option("--batch", batch, "Texts in one call of the model at most")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, max_batch))
+      ->capture_default_str()
+      ->group("Running");
+  command->add_option("--backend", backend, "native, onednn or openblas")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"native", "onednn", "openblas"}))
+      ->capture_default_str()
+      ->group("Running");
+  command->add_option("--isa", isa, "Instruction set: automatic, scalar, avx2, avx512 or neon")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"automatic", "scalar", "avx2", "avx512", "neon"}))
+      ->capture_default_str()
+      ->group("Running");
+  command->add_option("--max-tokens", max_tokens, "Longest text in tokens; default: what the model takes")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}))
+      ->group("Running");
+  command
+      ->add_option("--padding", padding,
+                   "strip: pad ids are removed first; keep: they stay and act as in the original implementation")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"strip", "keep"}))
+      ->capture_default_str()
+      ->group("Running");
+  command->add_option("--pad-to", pad_to, "Lengthen each text with pad ids to N tokens")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}))
+      ->group("Running");
+}
+
+SessionOptions RunFlags::session_options(const Model& model, int64_t longest) const {
+  const EncoderDescription& encoder = model.description().encoder;
+  const int64_t limit = max_tokens > 0 ? max_tokens : encoder.max_tokens;
+  if (limit > encoder.max_tokens) {
+    throw UsageError("--max-tokens " + std::to_string(limit) + ": the model takes at most " +
+                     std::to_string(encoder.max_tokens));
+  }
+  if (pad_to > limit) {
+    throw UsageError("--pad-to " + std::to_string(pad_to) + " is more than the " + std::to_string(limit) +
+                     " tokens that a text may have; lower it");
+  }
+  if (pad_to > 0 && encoder.pad_id < 0) throw UsageError("--pad-to: this model has no pad token; leave it out");
+  SessionOptions options;
+  options.max_tokens = longest > 0 ? std::min(longest, limit) : limit;
+  options.max_batch = batch;
+  options.max_rows = std::min(options.max_tokens * batch, std::max(options.max_tokens, rows_in_a_batch));
+  options.threads = threads > 0 ? threads : processors();
+  options.backend = parse_backend(backend);
+  options.isa = parse_isa(isa);
+  options.padding = padding == "keep" ? Padding::keep : Padding::strip;
+  return options;
+}
+
+void RunFlags::pad(const Model& model, std::vector<int32_t>* ids) const {
+  if (pad_to > static_cast<int64_t>(ids->size())) {
+    ids->resize(static_cast<size_t>(pad_to), model.description().encoder.pad_id);
+  }
+}
+
+void InputFlags::add_to(CLI::App* command) {
+  command->add_option("-i,--input", inputs, "File of texts, may be repeated; - is standard input")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->group("Input");
+  command
+      ->add_option("--format", format,
+                   "text (a text a line), jsonl, csv or tsv; default: by the file's ending, or text")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"auto", "text", "jsonl", "csv", "tsv"}))
+      ->group("Input");
+  command->add_option("--field", field, "Name of the field with the text")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group("Input");
+  command->add_option("--pair", pair, "Name of the field with the second text of a pair")
+      ->type_name("NAME")
+      ->group("Input");
+  command->add_option("--id", id, "Name of the field that identifies a record; default: its number, from 1")
+      ->type_name("NAME")
+      ->group("Input");
+  command->add_flag("--no-header", no_header, "CSV and TSV: the fields are called 1, 2, ... and the first line is data")
+      ->group("Input");
+  command->add_option("--max-line-bytes", max_line_bytes, "Longer records are errors")
+      ->type_name("N")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{max_text_bytes}))
+      ->capture_default_str()
+      ->group("Input");
+}
+
+Format InputFlags::format_of(const std::string& path) const {
+  if (format == "jsonl") return Format::jsonl;
+  if (format == "csv") return Format::csv;
+  if (format == "tsv") return Format::tsv;
+  return format == "text" || path == "-" ? Format::text : format_of_path(path);
+}
+
+RecordFields InputFlags::fields(const std::string& label) const {
+  RecordFields fields;
+  fields.text = field;
+  if (!pair.empty()) fields.pair = pair;
+  if (!id.empty()) fields.id = id;
+  if (!label.empty()) fields.label = label;
+  if (!fields.pair && !fields.id && !fields.label) return fields;
+  const char* flag = fields.pair ? "--pair" : fields.id ? "--id" : "--eval";
+  if (!texts.empty()) throw UsageError(std::string(flag) + " needs records with fields: use --input FILE");
+  for (const std::string& path : inputs) {
+    if (format_of(path) == Format::text) {
+      throw UsageError(std::string(flag) + " needs records with fields, and " +
+                       (path == "-" ? "standard input" : path) +
+                       " is read as text lines; add --format jsonl, csv or tsv");
+    }
+  }
+  return fields;
+}
+
+void TokenFlags::add_to(CLI::App* command) {
+  command->add_option("--side", side, "Which end of a text that is cut stays: head or tail")
+      ->type_name("END")
+      ->check(CLI::IsMember({"head", "tail"}))
+      ->capture_default_str()
+      ->group("Tokens");
+  command
+      ->add_flag("--literal-special", literal_special,
+                 "Special tokens written inside a text, such as <mask>, are plain characters")
+      ->group("Tokens");
+}
+
+EncodeOptions TokenFlags::options() const {
+  EncodeOptions options;
+  options.match_special_tokens = !literal_special;
+  options.keep = side == "tail" ? Keep::tail : Keep::head;
+  return options;
+}
+
+std::shared_ptr<const Model> load_model(const std::string& path) { return take(Model::load(path.c_str())); }
+
+Tokenizer load_tokenizer(const Model& model, const std::string& path) {
+  if (model.description().tokenizer.kind == TokenizerKind::none) {
+    throw DataError(path + ": this model has no tokenizer; convert it again with linformer-convert --tokenizer DIR");
+  }
+  return take(Tokenizer::create(model.description().tokenizer));
+}
+
+int find_head(const Model& model, const std::string& name) {
+  const std::vector<ClassificationHead>& heads = model.description().heads;
+  if (heads.empty()) {
+    throw DataError("this model has no classification head; use 'linformer encode' for its other outputs");
+  }
+  if (name.empty()) return 0;
+  std::vector<std::string> names;
+  std::string known;
+  for (const ClassificationHead& head : heads) {
+    known += (names.empty() ? "" : ", ") + head.name;
+    names.push_back(head.name);
+  }
+  const std::optional<size_t> found = class_of(names, name);
+  if (!found) throw UsageError("no head '" + name + "'; this model has " + known);
+  return static_cast<int>(*found);
+}
+
+std::vector<std::string> class_labels(const Model& model, int head) {
+  const ClassificationHead& chosen = model.description().heads[static_cast<size_t>(head)];
+  if (!chosen.labels.empty()) return chosen.labels;
+  const TensorDescription& weight = model.description().tensors[static_cast<size_t>(chosen.output.weight)];
+  std::vector<std::string> labels;
+  for (uint64_t i = 0; i < weight.shape[0]; ++i) labels.push_back(std::to_string(i));
+  return labels;
+}
+
+BackendKind parse_backend(const std::string& name) {
+  if (name == "onednn") return BackendKind::onednn;
+  return name == "openblas" ? BackendKind::openblas : BackendKind::native;
+}
+
+Isa parse_isa(const std::string& name) {
+  for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::neon}) {
+    if (name == name_of(isa)) return isa;
+  }
+  return Isa::automatic;
+}
+
+int processors() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::clamp(CPU_COUNT(&allowed), 1, max_threads);
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, max_threads);
+}
+
+}  // namespace linformer::cli

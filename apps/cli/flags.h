@@ -1,0 +1,72 @@
+// Options that several subcommands share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linformer/session.h"
+#include "linformer/tokenizer.h"
+#include "records.h"
+
+namespace linformer::cli {
+
+// How to run a model.
+struct RunFlags {
+  int threads = 0;  // 0: one for each processor that this process may use
+  int64_t batch = 16;
+  int64_t max_tokens = 0;  // 0: the model's own limit
+  int64_t pad_to = 0;
+  std::string backend = "native", isa = "automatic", padding = "strip";
+
+  void add_to(CLI::App* command);
+  // The session to create for texts of up to `longest` tokens (pads included where they are kept); 0 = the model's
+  // limit. Throws UsageError when a flag does not fit the model.
+  SessionOptions session_options(const Model& model, int64_t longest) const;
+  // `ids` lengthened with pads to pad_to.
+  void pad(const Model& model, std::vector<int32_t>* ids) const;
+};
+
+// Where texts come from.
+struct InputFlags {
+  std::vector<std::string> texts;   // given on the command line
+  std::vector<std::string> inputs;  // files, "-" = standard input
+  std::string format = "auto";
+  std::string field = "text", pair, id;
+  uint64_t max_line_bytes = uint64_t{64} << 20;
+  bool no_header = false;
+
+  void add_to(CLI::App* command);
+  Format format_of(const std::string& path) const;
+  RecordLimits limits() const { return {.max_bytes = max_line_bytes, .header = !no_header}; }
+  // The fields to read. Throws UsageError where one is named although a format has none.
+  RecordFields fields(const std::string& label) const;
+};
+
+// The text's tokens.
+struct TokenFlags {
+  std::string side = "head";
+  bool literal_special = false;
+
+  void add_to(CLI::App* command);
+  EncodeOptions options() const;
+};
+
+std::shared_ptr<const Model> load_model(const std::string& path);
+// The tokenizer inside `model`. Throws DataError when it has none.
+Tokenizer load_tokenizer(const Model& model, const std::string& path);
+// The head called `name`, or with that index; the first one for "".
+int find_head(const Model& model, const std::string& name);
+// Names of a head's classes; indices where the model has no names.
+std::vector<std::string> class_labels(const Model& model, int head);
+
+// Values of the options above.
+BackendKind parse_backend(const std::string& name);
+Isa parse_isa(const std::string& name);
+// Processors that this process may use.
+int processors();
+
+}  // namespace linformer::cli

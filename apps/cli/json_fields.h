@@ -1,0 +1,23 @@
+// Picks named fields out of one line of JSON without building the rest.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace linformer::cli {
+
+struct JsonField {
+  std::string name;
+  nlohmann::json value = nlohmann::json::value_t::discarded;  // discarded: the object lacks it
+};
+
+// Fills `fields` from the top level of the object in `line`; an array or object counts as null. Returns what is wrong
+// with the line, or nothing. Memory is bounded by the line whatever it nests.
+std::string read_json_fields(std::string_view line, std::vector<JsonField>* fields);
+
+// Reads a flat array of integers. Returns what is wrong with the line, or nothing.
+std::string read_json_integers(std::string_view line, std::vector<int64_t>* values);
+
+}  // namespace linformer::cli

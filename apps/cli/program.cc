@@ -1,0 +1,89 @@
+#include <signal.h>
+
+#include <cstdio>
+#include <new>
+
+#include "commands.h"
+#include "display.h"
+#include "errors.h"
+#include "output.h"
+
+namespace linformer::cli {
+namespace {
+
+constexpr char version[] = "linformer " LINFORMER_VERSION;
+
+// Options as "--batch N=16": what a validator would say about its range is said when it fails.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string type = option->get_type_name();
+    std::string text = type.substr(0, type.find(':'));
+    if (!text.empty()) text.insert(0, " ");
+    if (!option->get_default_str().empty()) text += "=" + option->get_default_str();
+    if (!option->get_positional() && option->get_items_expected_max() > 1) text += " ...";
+    return text;
+  }
+};
+
+int complain(int code, const std::string& sentence) {
+  // One line, whatever a file's name or content put into it.
+  std::fprintf(stderr, "linformer: %s\n", excerpt(sentence, 2000).c_str());
+  return code;
+}
+
+int parse_and_run(int argument_count, char** arguments) {
+  CLI::App app("Classifies and encodes texts with a Linformer model file (.lnfr).", "linformer");
+  app.set_version_flag("--version", version);
+  app.require_subcommand(1);
+  auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(30);
+  app.formatter(formatter);
+  Run run;
+  add_classify(&app, &run);
+  add_encode(&app, &run);
+  add_tokenize(&app, &run);
+  add_inspect(&app, &run);
+  try {
+    app.parse(argument_count, arguments);
+  } catch (const CLI::CallForHelp&) {
+    standard_output().write(app.help());
+    standard_output().flush();
+    return exit_ok;
+  } catch (const CLI::CallForVersion&) {
+    standard_output().write(std::string(version) + "\n");
+    standard_output().flush();
+    return exit_ok;
+  } catch (const CLI::ParseError& error) {
+    const auto chosen = app.get_subcommands();
+    const std::string help = "linformer " + (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help";
+    return complain(exit_usage, std::string(error.what()) + "; see '" + help + "'");
+  }
+  const int code = run();
+  standard_output().flush();
+  return code;
+}
+
+}  // namespace
+
+int run_program(int argument_count, char** arguments) {
+  // A closed pipe is then an error of write(), and temporary files are cleaned up.
+  ::signal(SIGPIPE, SIG_IGN);
+  try {
+    return parse_and_run(argument_count, arguments);
+  } catch (const OutputClosed&) {
+    return exit_ok;
+  } catch (const CommandError& error) {
+    try {
+      standard_output().flush();  // the answers before it are good
+    } catch (...) {
+    }
+    return complain(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return complain(exit_data, "out of memory; lower --batch, --threads, --max-tokens or --max-line-bytes");
+  } catch (const std::exception& error) {
+    return complain(exit_data, std::string("unexpected: ") + error.what());
+  }
+}
+
+}  // namespace linformer::cli

@@ -1,0 +1,34 @@
+#include "tokenizer_source.h"
+
+#include "errors.h"
+#include "flags.h"
+#ifdef LINFORMER_WITH_TOKENIZER_FILES
+#include "converter/readers/error.h"
+#include "converter/tokenizers/tokenizer_files.h"
+#endif
+
+namespace linformer::cli {
+
+TokenizerSource TokenizerSource::from_model(const std::string& path) {
+  std::shared_ptr<const Model> model = load_model(path);
+  Tokenizer tokenizer = load_tokenizer(*model, path);
+  return {std::move(model), std::move(tokenizer)};
+}
+
+#ifdef LINFORMER_WITH_TOKENIZER_FILES
+TokenizerSource TokenizerSource::from_directory(const std::string& path) {
+  try {
+    auto files = std::make_shared<const convert::OwnedTokenizer>(convert::load_tokenizer(path));
+    Tokenizer tokenizer = take(Tokenizer::create(files->view()));
+    return {std::move(files), std::move(tokenizer)};
+  } catch (const convert::Error& error) {
+    throw DataError(error.what());
+  }
+}
+#else
+TokenizerSource TokenizerSource::from_directory(const std::string& path) {
+  throw DataError(path + ": this program was built without the converter, which reads tokenizer folders; name a model");
+}
+#endif
+
+}  // namespace linformer::cli

@@ -1,0 +1,220 @@
+#include "converter/convert.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "converter/dialects/dialect.h"
+#include "converter/labels.h"
+#include "converter/readers/error.h"
+#include "converter/tokenizers/tokenizer_files.h"
+#include "io/container.h"
+
+namespace linformer::convert {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Inputs {
+  std::string checkpoint, tokenizer, config;
+  std::string labels_folder;  // empty: nowhere
+};
+
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+bool has_tokenizer(const fs::path& folder) {
+  return is_file(folder / "tokenizer.json") || (is_file(folder / "vocab.json") && is_file(folder / "merges.txt")) ||
+         (is_file(folder / "encoder.json") && is_file(folder / "vocab.bpe")) || is_file(folder / "vocab.txt");
+}
+
+// The checkpoint of a folder, by the names that training programs and hubs use.
+std::string checkpoint_in(const fs::path& folder, Report* report) {
+  static constexpr const char* names[] = {"checkpoint_best.pt", "checkpoint.pt",     "checkpoint_last.pt",
+                                          "model.pt",           "model.safetensors", "checkpoint.safetensors",
+                                          "pytorch_model.bin"};
+  std::string chosen, list;
+  for (const char* name : names) {
+    list += (list.empty() ? "" : ", ") + std::string(name);
+    if (!is_file(folder / name)) continue;
+    if (chosen.empty()) {
+      chosen = (folder / name).string();
+    } else {
+      report->notes.push_back((folder / name).string() + " is there too and was not used.");
+    }
+  }
+  if (chosen.empty()) fail(folder.string(), " holds no checkpoint of a usual name (", list, "): give the file itself");
+  return chosen;
+}
+
+Inputs find_inputs(const ConvertOptions& options, Report* report) {
+  std::error_code error;
+  Inputs inputs{options.checkpoint, options.tokenizer, options.config, ""};
+  if (fs::is_directory(options.checkpoint, error)) {
+    const fs::path folder = options.checkpoint;
+    inputs.checkpoint = checkpoint_in(folder, report);
+    if (inputs.tokenizer.empty() && has_tokenizer(folder)) {
+      inputs.tokenizer = folder.string();
+      report->notes.push_back("The tokenizer is that of the checkpoint's folder.");
+    }
+    if (inputs.config.empty() && is_file(folder / "config.json")) {
+      inputs.config = (folder / "config.json").string();
+      report->notes.push_back("Settings were read from config.json of the checkpoint's folder.");
+    }
+    inputs.labels_folder = folder.string();
+  }
+  if (!inputs.tokenizer.empty()) {
+    const fs::path tokenizer = inputs.tokenizer;
+    const fs::path folder = fs::is_directory(tokenizer, error) ? tokenizer : tokenizer.parent_path();
+    if (inputs.labels_folder.empty() || is_file(folder / "labels.txt")) inputs.labels_folder = folder.string();
+    if (inputs.labels_folder.empty()) inputs.labels_folder = ".";
+  }
+  return inputs;
+}
+
+void check_output(const ConvertOptions& options, const Inputs& inputs) {
+  std::error_code error;
+  if (!fs::exists(options.output, error)) return;
+  for (const std::string& input : {inputs.checkpoint, inputs.config, inputs.tokenizer}) {
+    if (!input.empty() && fs::equivalent(input, options.output, error)) {
+      fail("the output ", options.output, " is the input ", input, ": give another name with -o");
+    }
+  }
+  if (options.replace_any || !is_file(options.output)) return;
+  std::array<char, sizeof(container_magic)> start{};
+  std::ifstream(options.output, std::ios::binary).read(start.data(), start.size());
+  if (fs::file_size(options.output, error) > 0 &&
+      std::memcmp(start.data(), container_magic.data(), start.size()) != 0) {
+    fail("the output ", options.output,
+         " exists and is no model file: give another name with -o, or --force to replace it");
+  }
+}
+
+// Settings at the top of the file, or below the names that checkpoints and their descriptions use.
+Settings read_config(const std::string& path, ValueStore* store) {
+  Settings settings;
+  if (path.empty()) return settings;
+  constexpr uintmax_t max_bytes = 16u << 20;
+  std::error_code error;
+  if (!is_file(path)) fail(path, " does not exist or is not a regular file");
+  if (fs::file_size(path, error) > max_bytes) fail(path, " is too large for a file of settings");
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const Value root = parse_json(*store, text, path);
+  if (!root.is(ValueKind::dict)) fail(path, " holds a ", root.kind_name(), ", not a JSON object of settings");
+  settings.add_source(root, path);
+  for (const char* key : {"model", "args", "config"}) settings.add_source(root.find(key), path + ", " + key);
+  return settings;
+}
+
+int64_t largest_id(const TokenizerDescription& tokenizer) {
+  int64_t largest = tokenizer.token_ids.empty() ? static_cast<int64_t>(tokenizer.token_offsets.size()) - 2 : -1;
+  for (const int32_t id : tokenizer.token_ids) largest = std::max<int64_t>(largest, id);
+  for (const AddedToken& token : tokenizer.added_tokens) largest = std::max<int64_t>(largest, token.id);
+  return largest;
+}
+
+void add_tokenizer(const OwnedTokenizer& owned, ModelDescription* description, Report* report) {
+  TokenizerDescription tokenizer = owned.view();
+  const EncoderDescription& encoder = description->encoder;
+  const int64_t ids = largest_id(tokenizer) + 1;
+  if (ids > encoder.vocab_size) {
+    fail("the tokenizer has ids up to ", ids - 1, " but the model's embedding has ", encoder.vocab_size,
+         " rows: this is the vocabulary of another model");
+  }
+  if (tokenizer.pad >= 0 && encoder.pad_id >= 0 && tokenizer.pad != encoder.pad_id) {
+    fail("the tokenizer's pad token has id ", tokenizer.pad, ", the model's ", encoder.pad_id,
+         ": this is the vocabulary of another model, or fairseq's dict.txt is missing beside it");
+  }
+  static constexpr const char* kinds[] = {"none", "byte-level BPE", "WordPiece", "unigram"};
+  report->add_fact(
+      "tokenizer", kinds[static_cast<size_t>(tokenizer.kind)],
+      std::to_string(tokenizer.token_offsets.size() - 1) + " tokens, ids up to " + std::to_string(ids - 1));
+  if (ids < encoder.vocab_size) {
+    report->notes.push_back(std::to_string(encoder.vocab_size - ids) +
+                            " rows of the embedding have no token (fairseq pads its dictionaries).");
+  }
+  for (const std::string& note : owned.notes) report->notes.push_back(note);
+  description->tokenizer = std::move(tokenizer);
+}
+
+void note_checkpoint(const Checkpoint& checkpoint, Report* report) {
+  report->checkpoint = checkpoint.name;
+  report->format = checkpoint.format;
+  if (!checkpoint.state_dict_path.empty()) {
+    report->add_fact("weights", checkpoint.state_dict_path, "place in the checkpoint");
+  }
+  for (const std::string& entry : checkpoint.not_tensors) report->left_out.push_back({entry, "not a tensor"});
+  for (const std::string& name : checkpoint.opaque_globals) {
+    report->notes.push_back("The checkpoint names " + escaped(name) + ", which was neither loaded nor called.");
+  }
+}
+
+const char* producer() { return "linformer-convert " LINFORMER_VERSION; }
+
+}  // namespace
+
+void build_model(const Checkpoint& checkpoint, const Settings& settings, writer::ModelBuilder* builder, Report* report,
+                 const std::function<void(double done)>& read) {
+  const Dialect& dialect = recognise(checkpoint, *report);
+  uint64_t total = 0, taken = 0;
+  for (const Tensor& tensor : checkpoint.tensors) total += tensor.elements;
+  const auto advance = [&](uint64_t elements) {
+    taken += elements;
+    if (read) read(std::min(1.0, static_cast<double>(taken) / static_cast<double>(total)));
+  };
+  builder->description.producer = producer();
+  builder->description.dialect = dialect.name();
+  WeightWriter weights(checkpoint, *builder, *report, advance);
+  Conversion conversion{checkpoint, settings, weights, builder->description, *report};
+  try {
+    dialect.convert(conversion);
+  } catch (const Error& error) {
+    throw Error(checkpoint.name + " (" + dialect.name() + "): " + error.what());
+  }
+}
+
+Report convert_checkpoint(const ConvertOptions& options) {
+  Report report;
+  const Inputs inputs = find_inputs(options, &report);
+  check_output(options, inputs);
+  std::optional<OwnedTokenizer> tokenizer;
+  if (!inputs.tokenizer.empty()) tokenizer = load_tokenizer(inputs.tokenizer);
+  ValueStore config_values;
+  const Settings settings = read_config(inputs.config, &config_values);
+
+  const Checkpoint checkpoint = Checkpoint::open(inputs.checkpoint);
+  note_checkpoint(checkpoint, &report);
+  writer::ModelBuilder builder(options.weight_type);
+  ModelDescription& description = builder.description;
+  build_model(checkpoint, settings, &builder, &report, [&](double done) {
+    if (options.progress) options.progress("reading", done);
+  });
+
+  if (!options.labels.empty()) {
+    apply_labels(options.labels, &description, &report);
+  } else if (!inputs.labels_folder.empty()) {
+    apply_labels_file(inputs.labels_folder, &description, &report);
+  }
+  if (tokenizer) {
+    add_tokenizer(*tokenizer, &description, &report);
+  } else {
+    report.notes.push_back("There is no tokenizer: the model takes token ids only. Give one with --tokenizer.");
+  }
+  report.add_fact("weight type", name_of(options.weight_type), "--dtype (norms, biases and projections stay f32)");
+  builder.write(options.output, [&](uint64_t done, uint64_t bytes) {
+    if (options.progress) options.progress("writing", static_cast<double>(done) / static_cast<double>(bytes));
+  });
+  report.output = options.output;
+  std::error_code error;
+  report.output_bytes = fs::file_size(options.output, error);
+  return report;
+}
+
+}  // namespace linformer::convert

@@ -1,0 +1,37 @@
+// A conversion from beginning to end: what linformer-convert does, as a function.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "converter/dialects/report.h"
+#include "converter/dialects/settings.h"
+#include "converter/readers/checkpoint.h"
+#include "converter/writer/model_builder.h"
+#include "linformer/types.h"
+
+namespace linformer::convert {
+
+struct ConvertOptions {
+  std::string checkpoint;           // a file, or a folder with a checkpoint of a usual name
+  std::string output;               // the .lnfr file
+  std::string tokenizer;            // a file or folder; empty: that of the checkpoint's folder, if it was a folder
+  std::vector<std::string> labels;  // "a,b" or "HEAD=a,b"; empty: labels.txt beside the tokenizer, if it fits
+  std::string config;               // a JSON file with settings; empty: config.json of the checkpoint's folder
+  ElementType weight_type = ElementType::f32;
+  bool replace_any = false;  // replace an existing output that is no model file
+  // Called from the converting thread with the phase ("reading", "writing") and the share done, 0 to 1.
+  std::function<void(const char* phase, double done)> progress;
+};
+
+// Recognises the dialect and fills the builder with encoder and heads; labels and tokenizer are left to the caller.
+// `read` is told the share of the tensors done, 0 to 1; it may be empty. The checkpoint must outlive the builder.
+void build_model(const Checkpoint& checkpoint, const Settings& settings, writer::ModelBuilder* builder, Report* report,
+                 const std::function<void(double done)>& read);
+
+// Throws Error or writer::WriteError; the output is then as it was before.
+Report convert_checkpoint(const ConvertOptions& options);
+
+}  // namespace linformer::convert

@@ -1,0 +1,45 @@
+// A dialect: one public implementation of Linformer, as a table of names, facts and settings.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "converter/dialects/report.h"
+#include "converter/dialects/settings.h"
+#include "converter/dialects/weights.h"
+#include "converter/readers/checkpoint.h"
+#include "linformer/description.h"
+
+namespace linformer::convert {
+
+struct Recognition {
+  int score = 0;       // 0: not this dialect; the highest wins
+  std::string reason;  // what was found, or what was looked for in vain
+};
+
+// What a dialect is given, and what it fills.
+struct Conversion {
+  const Checkpoint& checkpoint;
+  const Settings& user_settings;  // from --config; the dialect adds what the checkpoint itself says
+  WeightWriter& weights;
+  ModelDescription& description;  // encoder, heads and dialect; tensors come from `weights`
+  Report& report;
+};
+
+// Stateless and thread-safe.
+class Dialect {
+ public:
+  virtual ~Dialect() = default;
+  virtual const char* name() const = 0;
+  virtual Recognition recognise(const Checkpoint& checkpoint) const = 0;
+  // Throws Error for whatever it can't account for exactly.
+  virtual void convert(Conversion& conversion) const = 0;
+};
+
+// All dialects, in order of preference among equal scores. A new one is added in registry.cc.
+std::span<const Dialect* const> dialects();
+
+// The dialect of the checkpoint; throws Error that says what was found and what is supported.
+const Dialect& recognise(const Checkpoint& checkpoint, Report& report);
+
+}  // namespace linformer::convert

@@ -1,0 +1,89 @@
+#include "converter/dialects/fairseq_settings.h"
+
+#include "converter/readers/error.h"
+
+namespace linformer::convert::fairseq {
+
+Settings settings_of(const Conversion& conversion) {
+  Settings settings = conversion.user_settings;
+  const Value root = conversion.checkpoint.root;
+  settings.add_source(unwrapped(unwrapped(root.find("cfg")).find("model")), "cfg.model of the checkpoint");
+  settings.add_source(root.find("args"), "args of the checkpoint");
+  return settings;
+}
+
+void check_agrees(const Settings& settings, const char* name, int64_t from_tensors, const char* what) {
+  const std::optional<Setting<int64_t>> said = settings.integer(name);
+  if (said && said->value != from_tensors) {
+    fail("the setting ", name, " is ", said->value, " (", said->source, ") but the tensors have ", from_tensors, " ",
+         what, ": the settings belong to another model, give the right ones with --config");
+  }
+}
+
+uint32_t heads_of(const Settings& settings, uint32_t d_model, Report& report) {
+  constexpr const char* name = "encoder_attention_heads";
+  const std::optional<Setting<int64_t>> heads = settings.integer(name);
+  if (!heads) {
+    const uint32_t usual = d_model % 64 == 0 ? d_model / 64 : 1;
+    fail("the number of attention heads is neither in the checkpoint nor visible in its tensors (d_model is ", d_model,
+         "): give a JSON file with --config that says it, for ", usual, usual == 1 ? " head {\"" : " heads {\"", name,
+         "\": ", usual, "}");
+  }
+  if (heads->value < 1 || heads->value > int64_t{max_heads} || d_model % heads->value != 0) {
+    fail("the setting ", name, " is ", heads->value, " (", heads->source, "), which does not divide d_model ", d_model);
+  }
+  report.add_fact("heads", std::to_string(heads->value), std::string(name) + ", " + heads->source);
+  return static_cast<uint32_t>(heads->value);
+}
+
+Activation activation_of(const Settings& settings, const char* name, Activation fallback, Report& report) {
+  const std::optional<Setting<std::string>> said = settings.text(name);
+  if (!said) {
+    report.add_fact(name, name_of(fallback), "fairseq's default: no settings say otherwise");
+    report.notes.push_back(std::string(name) + " is not in the settings: fairseq's default " + name_of(fallback) +
+                           " is assumed. Give it with --config if the model was trained with another.");
+    return fallback;
+  }
+  static constexpr std::pair<std::string_view, Activation> names[] = {
+      {"gelu", Activation::gelu},           {"gelu_accurate", Activation::gelu_tanh},
+      {"gelu_fast", Activation::gelu_tanh}, {"relu", Activation::relu},
+      {"tanh", Activation::tanh},           {"linear", Activation::none}};
+  for (const auto& [known, activation] : names) {
+    if (said->value != known) continue;
+    report.add_fact(name, name_of(activation), std::string(name) + ", " + said->source);
+    return activation;
+  }
+  fail("the setting ", name, " is ", quote(said->value), " (", said->source,
+       "); gelu, gelu_accurate, gelu_fast, relu, tanh and linear are supported");
+}
+
+std::optional<bool> shares_key_projection(const Settings& settings) {
+  const std::optional<Setting<int64_t>> shared = settings.integer("shared_kv_compressed");
+  if (!shared) return std::nullopt;
+  if (shared->value != 0 && shared->value != 1) {
+    fail("the setting shared_kv_compressed is ", shared->value, " (", shared->source,
+         "): fairseq works with 0 and 1 only, so there is nothing to reproduce");
+  }
+  return shared->value == 1;
+}
+
+void refuse_unsupported(const Settings& settings) {
+  const auto refuse = [&settings](const char* name, bool unsupported, const char* reason) {
+    const std::optional<Setting<bool>> said = settings.flag(name);
+    if (said && said->value == unsupported) {
+      fail("the setting ", name, " is ", unsupported ? "true" : "false", " (", said->source, "): ", reason);
+    }
+  };
+  refuse("encoder_learned_pos", false, "models with computed positions are not supported");
+  refuse("no_token_positional_embeddings", true, "models without positions are not supported");
+  refuse("no_scale_embedding", false, "models that scale the token embedding are not supported");
+  refuse("adaptive_input", true, "models with adaptive embeddings are not supported");
+  if (settings.has("encoder_layers_to_keep")) {
+    fail(
+        "the setting encoder_layers_to_keep is set: fairseq would leave layers out when it loads this file; load and "
+        "save "
+        "it there first");
+  }
+}
+
+}  // namespace linformer::convert::fairseq

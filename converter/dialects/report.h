@@ -1,0 +1,38 @@
+// What a conversion did: told at its end, as a table or as JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace linformer::convert {
+
+struct Report {
+  struct Fact {
+    std::string name, value;
+    std::string source;  // where the value was read or what it was inferred from
+  };
+  struct Mapping {
+    std::string role;    // what the model file calls it, such as layers[0].attention.query.weight
+    std::string tensor;  // the checkpoint's name
+    std::string shape;   // "[32, 32] f16"
+    std::string note;    // "same values as ...", or empty
+  };
+  struct Omission {
+    std::string tensor, reason;
+  };
+
+  std::string checkpoint, format, dialect, recognised_by;
+  std::vector<Fact> facts;
+  std::vector<Mapping> mapped;
+  std::vector<Omission> left_out;
+  std::vector<std::string> notes;  // assumptions and other things worth knowing
+  std::string output;
+  uint64_t output_bytes = 0;
+
+  void add_fact(std::string name, std::string value, std::string source) {
+    facts.push_back({std::move(name), std::move(value), std::move(source)});
+  }
+};
+
+}  // namespace linformer::convert

@@ -1,0 +1,113 @@
+#include "converter/dialects/tensor_table.h"
+
+#include <algorithm>
+
+#include "converter/readers/error.h"
+
+namespace linformer::convert {
+
+size_t wrapper_prefix(const Checkpoint& checkpoint) {
+  const std::vector<Tensor>& tensors = checkpoint.tensors;
+  size_t stripped = 0;
+  for (bool again = !tensors.empty(); again;) {
+    again = false;
+    for (const std::string_view prefix : {"module.", "model.", "_orig_mod."}) {
+      const bool all = std::all_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
+        return std::string_view(tensor.name).substr(stripped).starts_with(prefix);
+      });
+      if (!all) continue;
+      stripped += prefix.size();
+      again = true;
+    }
+  }
+  return stripped;
+}
+
+bool matches(std::string_view name, std::string_view pattern) {
+  // Greedy with one point of return: the latest star.
+  size_t n = 0, p = 0, star = pattern.npos, resume = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (star != pattern.npos) {
+      p = star + 1;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+TensorTable::TensorTable(const Checkpoint& checkpoint, const std::function<std::string(std::string)>& rename) {
+  const size_t prefix = wrapper_prefix(checkpoint);
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const std::string name = rename(tensor.name.substr(prefix));
+    const auto [place, added] = entries_.emplace(name, Entry{&tensor});
+    if (!added) {
+      fail("the tensors ", quote(place->second.tensor->name), " and ", quote(tensor.name),
+           " are both what is now called ", quote(name), ": remove one of them");
+    }
+  }
+}
+
+const Tensor* TensorTable::find(std::string_view name) const {
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? nullptr : found->second.tensor;
+}
+
+const Tensor* TensorTable::use(std::string_view name) {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return nullptr;
+  found->second.used = true;
+  return found->second.tensor;
+}
+
+const Tensor& TensorTable::need(std::string_view name) {
+  const Tensor* tensor = use(name);
+  if (tensor == nullptr) fail("the tensor ", quote(name), " is missing: the checkpoint is incomplete");
+  return *tensor;
+}
+
+bool TensorTable::any(std::string_view pattern) const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const auto& entry) { return matches(entry.first, pattern); });
+}
+
+std::vector<std::string> TensorTable::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : entries_) names.push_back(name);
+  return names;
+}
+
+void TensorTable::account_for_rest(std::span<const NamePattern> patterns, const char* model, Report& report) const {
+  std::vector<std::string> unknown;
+  for (const auto& [name, entry] : entries_) {
+    if (entry.used) continue;
+    const auto known = std::find_if(patterns.begin(), patterns.end(),
+                                    [&](const NamePattern& pattern) { return matches(name, pattern.pattern); });
+    if (known == patterns.end()) {
+      unknown.push_back(entry.tensor->name);
+    } else {
+      report.left_out.push_back({entry.tensor->name, known->reason});
+    }
+  }
+  if (unknown.empty()) return;
+  fail(unknown.size() == 1 ? "the tensor " : "the tensors ", list_names(unknown, 8),
+       unknown.size() == 1 ? " is" : " are", " not part of ", model,
+       ": leaving them out could change the answers, so nothing was converted");
+}
+
+std::string list_names(const std::vector<std::string>& names, size_t shown) {
+  std::string list;
+  for (size_t i = 0; i < std::min(shown, names.size()); ++i) list += (i ? ", " : "") + quote(names[i]);
+  if (names.size() > shown) list += " and " + std::to_string(names.size() - shown) + " more";
+  return list;
+}
+
+}  // namespace linformer::convert

@@ -1,0 +1,20 @@
+// Names for the classes of a model's heads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "converter/dialects/report.h"
+#include "linformer/description.h"
+
+namespace linformer::convert {
+
+// `given`: as on the command line, "a,b" for the only head whose number of classes fits, or "HEAD=a,b".
+// Throws Error when no head fits.
+void apply_labels(const std::vector<std::string>& given, ModelDescription* description, Report* report);
+
+// The lines of labels.txt in `folder`, index = class, for the head whose number of classes they fit. Nothing happens
+// where there is no such file; a file that fits no head is noted.
+void apply_labels_file(const std::string& folder, ModelDescription* description, Report* report);
+
+}  // namespace linformer::convert

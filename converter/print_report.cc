@@ -1,0 +1,98 @@
+#include "converter/print_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "converter/readers/error.h"
+
+namespace linformer::convert {
+
+namespace {
+
+using nlohmann::ordered_json;
+using Row = std::vector<std::string>;
+
+void print_rows(const char* title, const std::vector<Row>& rows, std::ostream& out) {
+  if (rows.empty()) return;
+  constexpr size_t widest = 72;  // characters; longer cells push the rest of their line
+  std::vector<size_t> widths(rows[0].size());
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], std::min(widest, row[i].size()));
+  }
+  out << "\n" << title << "\n";
+  for (const Row& row : rows) {
+    std::string line = " ";
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += ' ' + row[i];
+      if (row[i].size() < widths[i]) line.append(widths[i] - row[i].size(), ' ');
+      line += ' ';
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out << line << "\n";
+  }
+}
+
+std::string readable_bytes(uint64_t bytes) {
+  std::array<char, 64> text{};
+  if (bytes < 1024 * 1024) {
+    std::snprintf(text.data(), text.size(), "%.1f KiB", double(bytes) / 1024);
+  } else {
+    std::snprintf(text.data(), text.size(), "%.1f MiB", double(bytes) / (1024 * 1024));
+  }
+  return text.data();
+}
+
+void print(const ordered_json& json, std::ostream& out) {
+  out << json.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+}
+
+}  // namespace
+
+void print_table(const Report& report, std::ostream& out) {
+  out << report.checkpoint << ": " << report.format << ", dialect " << report.dialect << " (recognised by "
+      << report.recognised_by << ")\n";
+  std::vector<Row> facts, mapped, left_out;
+  for (const Report::Fact& fact : report.facts) facts.push_back({escaped(fact.name), fact.value, fact.source});
+  for (const Report::Mapping& mapping : report.mapped) {
+    mapped.push_back({mapping.role, "<-", escaped(mapping.tensor), mapping.shape, mapping.note});
+  }
+  for (const Report::Omission& omission : report.left_out)
+    left_out.push_back({escaped(omission.tensor), omission.reason});
+  print_rows("Inferred", facts, out);
+  print_rows("Mapped", mapped, out);
+  print_rows("Left out", left_out, out);
+  if (!report.notes.empty()) out << "\nNotes\n";
+  for (const std::string& note : report.notes) out << "  " << note << "\n";
+  out << "\n"
+      << report.output << ": " << report.output_bytes << " bytes (" << readable_bytes(report.output_bytes) << "), "
+      << report.mapped.size() << " tensors mapped, " << report.left_out.size() << " left out\n";
+}
+
+void print_json(const Report& report, std::ostream& out) {
+  ordered_json json;
+  json["checkpoint"] = report.checkpoint;
+  json["format"] = report.format;
+  json["dialect"] = report.dialect;
+  json["recognised_by"] = report.recognised_by;
+  for (const char* list : {"inferred", "mapped", "left_out"}) json[list] = ordered_json::array();
+  for (const Report::Fact& fact : report.facts) {
+    json["inferred"].push_back({{"name", fact.name}, {"value", fact.value}, {"source", fact.source}});
+  }
+  for (const Report::Mapping& mapping : report.mapped) {
+    json["mapped"].push_back(
+        {{"role", mapping.role}, {"tensor", mapping.tensor}, {"shape", mapping.shape}, {"note", mapping.note}});
+  }
+  for (const Report::Omission& omission : report.left_out) {
+    json["left_out"].push_back({{"tensor", omission.tensor}, {"reason", omission.reason}});
+  }
+  json["notes"] = report.notes;
+  json["output"] = report.output;
+  json["output_bytes"] = report.output_bytes;
+  print(json, out);
+}
+
+void print_json_error(const char* sentence, std::ostream& out) { print({{"error", sentence}}, out); }
+
+}  // namespace linformer::convert

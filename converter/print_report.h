@@ -1,0 +1,15 @@
+// A report for people (aligned columns) and for programs (JSON).
+#pragma once
+
+#include <ostream>
+
+#include "converter/dialects/report.h"
+
+namespace linformer::convert {
+
+void print_table(const Report& report, std::ostream& out);
+void print_json(const Report& report, std::ostream& out);
+// {"error": "..."}
+void print_json_error(const char* sentence, std::ostream& out);
+
+}  // namespace linformer::convert

@@ -1,0 +1,33 @@
+#include "converter/readers/bytes.h"
+
+#include <limits>
+
+namespace linformer::convert {
+
+bool convert_to_f32(DataType type, const std::byte* from, std::span<float> values) {
+  switch (type) {
+    case DataType::f32:
+      std::memcpy(values.data(), from, values.size_bytes());
+      return true;
+    case DataType::f64:
+      for (size_t i = 0; i < values.size(); ++i) {
+        const double wide = load<double>(from + 8 * i);
+        // The cast of a value beyond the range of f32 would be undefined.
+        constexpr double limit = 0x1.ffffffp+127;  // halfway between the largest f32 and the next power of two
+        values[i] = wide >= limit    ? std::numeric_limits<float>::infinity()
+                    : wide <= -limit ? -std::numeric_limits<float>::infinity()
+                                     : static_cast<float>(wide);
+      }
+      return true;
+    case DataType::f16:
+      for (size_t i = 0; i < values.size(); ++i) values[i] = f16_to_f32(load<uint16_t>(from + 2 * i));
+      return true;
+    case DataType::bf16:
+      for (size_t i = 0; i < values.size(); ++i) values[i] = bf16_to_f32(load<uint16_t>(from + 2 * i));
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace linformer::convert

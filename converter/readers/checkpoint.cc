@@ -1,0 +1,183 @@
+#include "converter/readers/checkpoint.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "base/checked.h"
+#include "converter/readers/bytes.h"
+#include "converter/readers/crc32.h"
+#include "converter/readers/error.h"
+
+namespace linformer::convert {
+
+namespace {
+
+bool starts_with(std::span<const std::byte> bytes, std::string_view prefix) {
+  return bytes.size() >= prefix.size() && std::memcmp(bytes.data(), prefix.data(), prefix.size()) == 0;
+}
+
+void read_any(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
+  if (starts_with(bytes, "PK\x03\x04")) return read_torch_zip(bytes, checkpoint);
+  if (bytes.size() > 2 && bytes[0] == std::byte{0x80} && bytes[1] >= std::byte{2} && bytes[1] <= std::byte{5}) {
+    return read_torch_legacy(bytes, checkpoint);
+  }
+  if (bytes.size() > 8 && bytes[8] == std::byte{'{'}) return read_safetensors(bytes, checkpoint);
+  if (starts_with(bytes, "version https://git-lfs")) {
+    fail("this is a Git LFS pointer and not the file itself: fetch it with `git lfs pull`");
+  }
+  if (starts_with(bytes, "\x89LNFR")) fail("this is already a converted model: give the checkpoint that it came from");
+  fail(
+      "this is neither a PyTorch checkpoint (zip, or the format before version 1.6) nor a safetensors file: its first "
+      "bytes are ",
+      quote({reinterpret_cast<const char*>(bytes.data()), std::min<size_t>(bytes.size(), 8)}));
+}
+
+void read_named(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
+  try {
+    read_any(bytes, checkpoint);
+  } catch (const Error& error) {
+    throw Error(checkpoint.name + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+uint64_t data_type_bytes(DataType type) {
+  switch (type) {
+    case DataType::f64:
+    case DataType::i64:
+      return 8;
+    case DataType::f32:
+    case DataType::i32:
+      return 4;
+    case DataType::f16:
+    case DataType::bf16:
+    case DataType::i16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+const char* data_type_name(DataType type) {
+  static constexpr const char* names[] = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"};
+  return names[static_cast<size_t>(type)];
+}
+
+std::string shape_text(const Tensor& tensor) {
+  std::string text = "[";
+  for (size_t i = 0; i < tensor.shape.size(); ++i) text += (i ? ", " : "") + std::to_string(tensor.shape[i]);
+  return text + "] " + data_type_name(tensor.type);
+}
+
+Checkpoint Checkpoint::open(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) fail(path, " does not exist");
+  if (!std::filesystem::is_regular_file(status)) fail(path, " is not a regular file");
+  if (std::filesystem::file_size(path, error) == 0) fail(path, " is empty: download or copy it again");
+  Result<MappedFile> file = MappedFile::open(path.c_str());
+  if (!file.ok()) fail(file.status().message());
+  Checkpoint checkpoint;
+  checkpoint.file_ = std::move(file.value());
+  checkpoint.name = path;
+  read_named(checkpoint.file_.bytes(), checkpoint);
+  return checkpoint;
+}
+
+Checkpoint Checkpoint::open(std::span<const std::byte> memory, const std::string& name) {
+  Checkpoint checkpoint;
+  checkpoint.name = name;
+  read_named(memory, checkpoint);
+  return checkpoint;
+}
+
+const Tensor* Checkpoint::find(std::string_view tensor_name) const {
+  const auto found =
+      std::find_if(tensors.begin(), tensors.end(), [&](const Tensor& t) { return t.name == tensor_name; });
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+void Checkpoint::add_tensor(Tensor tensor) {
+  const std::string shown = "tensor " + quote(tensor.name);
+  if (tensors.size() >= max_checkpoint_tensors) fail("there are more than ", max_checkpoint_tensors, " tensors");
+  if (tensor.name.empty()) fail("a tensor has an empty name");
+  if (tensor.name.size() > max_tensor_name) fail(shown, " has a name longer than ", max_tensor_name, " bytes");
+  if (!valid_utf8(tensor.name) || tensor.name.find('\0') != std::string::npos)
+    fail(shown, " has a name that is not text");
+  if (tensor.shape.size() > max_checkpoint_rank) fail(shown, " has more than ", max_checkpoint_rank, " dimensions");
+  const Storage& storage = storages_.at(tensor.storage);
+  const uint64_t held = storage.bytes.size() / data_type_bytes(storage.type);
+  tensor.type = storage.type;
+  tensor.elements = 1;
+  uint64_t last = tensor.offset;  // index of the last element in the storage
+  for (size_t i = 0; i < tensor.shape.size(); ++i) {
+    uint64_t step = 0;
+    if (!checked_mul(tensor.elements, tensor.shape[i], &tensor.elements) ||
+        (tensor.shape[i] > 0 && !checked_mul(tensor.shape[i] - 1, tensor.strides[i], &step)) ||
+        !checked_add(last, step, &last)) {
+      fail(shown, " has a shape or strides too large to address");
+    }
+  }
+  if (tensor.elements > 0 && last >= held) {
+    fail(shown, " reaches element ", last, " of ", storage.name, ", which holds ", held,
+         ": the file is damaged or incomplete");
+  }
+  // Every element may be read once more than it is stored, but not without bound.
+  if (tensor.elements > held) {
+    fail(shown, " repeats the ", held, " elements of ", storage.name, " to ", tensor.elements,
+         ": save it again after .contiguous()");
+  }
+  tensors.push_back(std::move(tensor));
+}
+
+void Checkpoint::read_f32(const Tensor& tensor, uint64_t first, std::span<float> values) const {
+  if (!range_within(first, values.size(), tensor.elements))
+    fail("tensor ", quote(tensor.name), " is read past its end");
+  const Storage& storage = storages_.at(tensor.storage);
+  verified_.resize(storages_.size());
+  if (!verified_[tensor.storage]) {
+    if (storage.crc32 && *storage.crc32 != crc32(storage.bytes)) {
+      fail(name, ": ", storage.name, " (tensor ", quote(tensor.name),
+           ") does not match its checksum: the file is damaged, copy or download it again");
+    }
+    verified_[tensor.storage] = true;
+  }
+  if (values.empty()) return;
+  const std::byte* base = storage.bytes.data();
+
+  // The innermost run of elements that lie next to each other, and the dimensions around it.
+  size_t outer = tensor.shape.size();
+  uint64_t run = 1;
+  while (outer > 0 && (tensor.strides[outer - 1] == run || tensor.shape[outer - 1] == 1)) run *= tensor.shape[--outer];
+
+  uint64_t done = 0;
+  while (done < values.size()) {
+    const uint64_t logical = first + done;
+    uint64_t place = tensor.offset + logical % run;
+    uint64_t rest = logical / run;
+    for (size_t i = outer; i-- > 0;) {
+      place += rest % tensor.shape[i] * tensor.strides[i];
+      rest /= tensor.shape[i];
+    }
+    const uint64_t count = std::min<uint64_t>(run - logical % run, values.size() - done);
+    if (!convert_to_f32(tensor.type, base + place * data_type_bytes(tensor.type), values.subspan(done, count))) {
+      fail("tensor ", quote(tensor.name), " is ", shape_text(tensor), ", where floating point is expected");
+    }
+    done += count;
+  }
+}
+
+Tensor slice_rows(const Tensor& tensor, uint64_t first, uint64_t count) {
+  if (tensor.shape.empty() || !range_within(first, count, tensor.shape[0])) {
+    fail("tensor ", quote(tensor.name), " is ", shape_text(tensor), ": it has no rows ", first, " to ", first + count);
+  }
+  Tensor slice = tensor;
+  slice.offset += first * tensor.strides[0];
+  slice.elements = tensor.shape[0] ? tensor.elements / tensor.shape[0] * count : 0;
+  slice.shape[0] = count;
+  return slice;
+}
+
+}  // namespace linformer::convert

@@ -1,0 +1,91 @@
+// A checkpoint file as data: named strided tensors over mapped storages, and a tree of settings.
+//
+// Reading happens in place: nothing is copied but names and shapes. Everything in the file is validated before
+// it is used; nothing in it is ever executed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "converter/readers/value.h"
+#include "io/mapped_file.h"
+
+namespace linformer::convert {
+
+inline constexpr size_t max_checkpoint_tensors = 1u << 16;
+inline constexpr size_t max_checkpoint_rank = 8;
+inline constexpr size_t max_tensor_name = 1024;  // bytes
+
+enum class DataType : uint8_t { f64 = 0, f32, f16, bf16, i64, i32, i16, i8, u8, boolean };
+uint64_t data_type_bytes(DataType type);
+const char* data_type_name(DataType type);
+
+struct Storage {
+  std::string name;  // for messages
+  DataType type = DataType::f32;
+  std::span<const std::byte> bytes;
+  std::optional<uint32_t> crc32;  // expected; checked at the first read
+};
+
+struct Tensor {
+  std::string name;
+  DataType type = DataType::f32;
+  std::vector<uint64_t> shape, strides;  // elements
+  uint32_t storage = 0;                  // index into the checkpoint's storages
+  uint64_t offset = 0;                   // elements from the storage's start
+  uint64_t elements = 0;                 // product of shape
+  std::string alias_of;                  // the name that holds the values in the file, where this one is an alias
+};
+
+std::string shape_text(const Tensor& tensor);  // "[2, 3] f16"
+
+// Not thread-safe: reading verifies storages as it meets them.
+class Checkpoint {
+ public:
+  // Recognises the format by content. Throws Error naming what is wrong.
+  static Checkpoint open(const std::string& path);
+  // `memory` must stay unchanged and outlive the checkpoint; `name` is for messages.
+  static Checkpoint open(std::span<const std::byte> memory, const std::string& name);
+
+  std::string name;
+  std::string format;           // "safetensors", "PyTorch zip" or "PyTorch legacy"
+  std::vector<Tensor> tensors;  // of the state dict, in file order, names unique, ranges inside their storages
+  std::vector<std::pair<std::string, std::string>> metadata;  // safetensors __metadata__
+  Value root;                   // the whole pickled object: settings beside the state dict; empty for safetensors
+  std::string state_dict_path;  // where in root the tensors were found, e.g. "model"; empty = root itself
+  std::vector<std::string> not_tensors;     // entries of the state dict that hold something else
+  std::vector<std::string> opaque_globals;  // names that the pickle imports and that mean nothing here; never called
+
+  const Tensor* find(std::string_view tensor_name) const;
+  // Elements [first, first + values.size()) in logical (row-major) order as f32, f64 rounded to nearest (beyond the
+  // range of f32: infinity). Throws for a type that holds no floating point and for a storage whose CRC-32 differs.
+  void read_f32(const Tensor& tensor, uint64_t first, std::span<float> values) const;
+
+  ValueStore& values() { return values_; }
+  std::vector<Storage>& storages() { return storages_; }
+  const std::vector<Storage>& storages() const { return storages_; }
+  // Checks type, rank, sizes and that the last element lies inside the storage; sets `elements`; adds the tensor.
+  void add_tensor(Tensor tensor);
+
+ private:
+  MappedFile file_;
+  ValueStore values_;
+  std::vector<Storage> storages_;
+  mutable std::vector<bool> verified_;  // by storage
+};
+
+// Rows [first, first + count) of a matrix or vector, sharing its storage. The range must lie inside.
+Tensor slice_rows(const Tensor& tensor, uint64_t first, uint64_t count);
+
+// One reader for each format; `bytes` outlives the checkpoint.
+void read_safetensors(std::span<const std::byte> bytes, Checkpoint& checkpoint);
+void read_torch_zip(std::span<const std::byte> bytes, Checkpoint& checkpoint);
+void read_torch_legacy(std::span<const std::byte> bytes, Checkpoint& checkpoint);
+
+}  // namespace linformer::convert

@@ -1,0 +1,39 @@
+// Byte-level BPE: names of tokens, merges and what follows from them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "converter/tokenizers/owned_tokenizer.h"
+
+namespace linformer::convert {
+
+// A merge as its file writes it, and where: for the sentence when a token is missing.
+struct NamedMerge {
+  std::string left, right;
+};
+
+// The vocabulary of a JSON object {"token": id, ...}.
+NamedTokens read_vocabulary(const std::string& path);
+
+// merges.txt or vocab.bpe: two tokens on a line, an optional "#version" line first.
+std::vector<NamedMerge> read_merges(const std::string& path);
+
+// Splits "left right"; false unless there are exactly two.
+bool split_merge(std::string_view line, NamedMerge* merge);
+
+// Tokens as bytes and merges as indices. `where` names the source of the merges.
+void store_byte_bpe(const NamedTokens& names, const std::vector<NamedMerge>& merges, const std::string& where,
+                    OwnedTokenizer* tokenizer);
+
+// Notes for bytes that no token stands for; true when every byte has one.
+bool check_bytes(OwnedTokenizer* tokenizer);
+
+// vocab.json and merges.txt (or encoder.json and vocab.bpe) with the special tokens that their names suggest.
+OwnedTokenizer load_byte_bpe(const std::string& vocabulary, const std::string& merges);
+
+// Replaces GPT-2's numbering by the model's, as fairseq's dictionary at `path` gives it.
+void apply_fairseq_dictionary(const std::string& path, OwnedTokenizer* tokenizer);
+
+}  // namespace linformer::convert

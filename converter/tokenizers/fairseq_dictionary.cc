@@ -1,0 +1,90 @@
+// dict.txt: fairseq's own numbering of GPT-2's tokens.
+#include <charconv>
+#include <unordered_set>
+
+#include "converter/readers/error.h"
+#include "converter/tokenizers/byte_bpe_files.h"
+#include "converter/tokenizers/text_files.h"
+
+namespace linformer::convert {
+namespace {
+
+constexpr int32_t bos = 0, pad = 1, eos = 2, unk = 3, first_line = 4;
+
+// "<word> <count>", possibly with fairseq's overwrite mark; returns the word.
+std::string_view word_of_line(const std::string& path, size_t number, std::string_view line, bool* overwrite) {
+  constexpr std::string_view overwrite_mark = " #fairseq:overwrite";
+  while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
+  *overwrite =
+      line.size() > overwrite_mark.size() && line.substr(line.size() - overwrite_mark.size()) == overwrite_mark;
+  if (*overwrite) line.remove_suffix(overwrite_mark.size());
+  const size_t space = line.rfind(' ');
+  int64_t count = 0;
+  const std::string_view digits = space == std::string_view::npos ? std::string_view() : line.substr(space + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  if (space == 0 || digits.empty() || error != std::errc() || end != digits.data() + digits.size()) {
+    fail(path, " line ", number, " is not a word and its count");
+  }
+  return line.substr(0, space);
+}
+
+// The GPT-2 id that `word` writes in decimal, -1 when it is something else.
+int64_t gpt2_id(std::string_view word) {
+  int64_t id = -1;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+  const bool canonical = word.size() == 1 || (word[0] != '0' && word[0] != '-');
+  return error == std::errc() && end == word.data() + word.size() && canonical ? id : -1;
+}
+
+}  // namespace
+
+void apply_fairseq_dictionary(const std::string& path, OwnedTokenizer* tokenizer) {
+  const std::string text = read_text_file(path);
+  const size_t tokens = tokenizer->token_offsets.size() - 1;
+  // GPT-2's id of each internal token, to be replaced.
+  std::unordered_map<int64_t, size_t> token_of;
+  for (size_t token = 0; token < tokens; ++token) {
+    token_of.emplace(tokenizer->token_ids.empty() ? static_cast<int64_t>(token) : tokenizer->token_ids[token], token);
+  }
+  std::vector<int32_t> ids(tokens, -1);
+  std::unordered_map<std::string_view, int32_t> seen = {{"<s>", bos}, {"<pad>", pad}, {"</s>", eos}, {"<unk>", unk}};
+  int32_t next = first_line;
+  size_t mapped = 0, fillers = 0, number = 0;
+  for (std::string_view line : lines_of(text)) {
+    ++number;
+    bool overwrite = false;
+    const std::string_view word = word_of_line(path, number, line, &overwrite);
+    if (!seen.emplace(word, next).second) {
+      if (!overwrite) fail(path, " line ", number, " names ", quote(word), " a second time");
+      seen[word] = next;
+    }
+    if (next >= static_cast<int32_t>(max_dimension)) fail(path, " has more than ", max_dimension, " lines");
+    const auto token = token_of.find(gpt2_id(word));
+    if (token == token_of.end()) {
+      ++fillers;
+    } else {
+      mapped += ids[token->second] < 0;
+      ids[token->second] = next;
+    }
+    ++next;
+  }
+  if (mapped == 0) fail(path, " names none of the vocabulary's ", tokens, " ids: it belongs to another tokenizer");
+  const auto mask = seen.find("<mask>");
+  TokenizerDescription& description = tokenizer->description;
+  description.unk = unk;
+  description.bos = bos;
+  description.eos = eos;
+  description.pad = pad;
+  description.mask = mask == seen.end() ? next : mask->second;
+  description.trim_offsets = true;
+  description.added_tokens = {special_token("<mask>", description.mask, true)};
+  set_templates(bos, eos, true, false, tokenizer);
+  tokenizer->token_ids = std::move(ids);
+  tokenizer->notes.push_back(
+      "renumbered by " + path + ": " + std::to_string(mapped) + " of " + std::to_string(tokens) +
+      " tokens have an id of the model, the others become <unk>; " + std::to_string(fillers) +
+      " lines name no token; <mask> has id " + std::to_string(description.mask) +
+      (mask == seen.end() ? ", appended as fairseq's masked LM and classification tasks do" : ""));
+}
+
+}  // namespace linformer::convert

@@ -1,0 +1,96 @@
+#include <filesystem>
+
+#include "converter/readers/error.h"
+#include "converter/tokenizers/byte_bpe_files.h"
+#include "converter/tokenizers/tokenizer_files.h"
+#include "converter/tokenizers/tokenizer_json.h"
+#include "converter/tokenizers/wordpiece_files.h"
+
+namespace linformer::convert {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Pair {
+  const char* vocabulary;
+  const char* merges;
+};
+constexpr Pair bpe_pairs[] = {{"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"}};
+
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+// Files of another kind beside the one that is read.
+void note_unused(const fs::path& folder, const std::vector<std::string>& used, OwnedTokenizer* tokenizer) {
+  for (const char* name : {"tokenizer.json", "vocab.json", "encoder.json", "vocab.txt"}) {
+    bool listed = false;
+    for (const std::string& other : used) listed = listed || other == name;
+    if (!listed && is_file(folder / name)) {
+      tokenizer->notes.push_back((folder / name).string() + " is not used: " + used.front() +
+                                 " says more or goes first");
+    }
+  }
+}
+
+// What is read and from which folder, before a dictionary renumbers it.
+OwnedTokenizer load_files(const fs::path& path, const TokenizerFileOptions& options) {
+  std::error_code error;
+  const bool folder_given = fs::is_directory(path, error);
+  const fs::path folder = folder_given ? path : path.parent_path();
+  const std::string name = folder_given ? "" : path.filename().string();
+  if (!folder_given && !is_file(path)) fail(path.string(), " is neither a folder nor a file");
+
+  if (folder_given && is_file(folder / "tokenizer.json")) {
+    OwnedTokenizer tokenizer = load_tokenizer_json((folder / "tokenizer.json").string());
+    note_unused(folder, {"tokenizer.json"}, &tokenizer);
+    return tokenizer;
+  }
+  for (const Pair& pair : bpe_pairs) {
+    const bool named = name == pair.vocabulary || name == pair.merges;
+    const bool both = is_file(folder / pair.vocabulary) && is_file(folder / pair.merges);
+    if (named && !both) {
+      fail(path.string(), ": byte-level BPE needs ", pair.vocabulary, " and ", pair.merges, " in the same folder");
+    }
+    if (!named && (!folder_given || !both)) continue;
+    OwnedTokenizer tokenizer = load_byte_bpe((folder / pair.vocabulary).string(), (folder / pair.merges).string());
+    if (folder_given) note_unused(folder, {pair.vocabulary, pair.merges}, &tokenizer);
+    return tokenizer;
+  }
+  if (folder_given && is_file(folder / "vocab.txt")) {
+    return load_wordpiece((folder / "vocab.txt").string(), options.lowercase);
+  }
+  if (!folder_given && path.extension() == ".json") return load_tokenizer_json(path.string());
+  if (!folder_given && path.extension() == ".txt" && name != "dict.txt") {
+    return load_wordpiece(path.string(), options.lowercase);
+  }
+  fail(path.string(), folder_given ? " has no tokenizer files" : " is not a tokenizer file",
+       ": give a folder with tokenizer.json, with vocab.json and merges.txt, with encoder.json and vocab.bpe (and "
+       "fairseq's dict.txt), or with vocab.txt");
+}
+
+}  // namespace
+
+OwnedTokenizer load_tokenizer(const std::string& path, const TokenizerFileOptions& options) {
+  OwnedTokenizer tokenizer = load_files(path, options);
+  std::error_code error;
+  const fs::path folder = fs::is_directory(path, error) ? fs::path(path) : fs::path(path).parent_path();
+  const std::string dictionary = !options.dictionary.empty()    ? options.dictionary
+                                 : is_file(folder / "dict.txt") ? (folder / "dict.txt").string()
+                                                                : "";
+  if (dictionary.empty()) return tokenizer;
+  const TokenizerDescription& description = tokenizer.description;
+  const bool renumbered = description.bos >= 0 && description.eos >= 0;
+  if (description.kind == TokenizerKind::byte_bpe && !renumbered) {
+    apply_fairseq_dictionary(dictionary, &tokenizer);
+  } else if (!options.dictionary.empty()) {
+    fail(dictionary, " renumbers byte-level BPE in GPT-2's numbering; ", path,
+         description.kind == TokenizerKind::byte_bpe ? " has the model's numbering already" : " has another tokenizer");
+  } else {
+    tokenizer.notes.push_back(dictionary + " is not used: the vocabulary has the model's own numbering already");
+  }
+  return tokenizer;
+}
+
+}  // namespace linformer::convert

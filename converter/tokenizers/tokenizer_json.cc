@@ -1,0 +1,225 @@
+#include "converter/tokenizers/tokenizer_json.h"
+
+#include "converter/readers/error.h"
+#include "converter/tokenizers/byte_bpe_files.h"
+#include "converter/tokenizers/text_files.h"
+#include "converter/tokenizers/wordpiece_files.h"
+
+namespace linformer::convert {
+
+JsonPart JsonPart::at(const char* name) const {
+  static const nlohmann::json nothing;
+  const std::string place = place_.empty() ? name : place_ + "." + name;
+  if (!json_.is_object()) return {file_, place, nothing};
+  const auto found = json_.find(name);
+  return {file_, place, found == json_.end() ? nothing : *found};
+}
+
+JsonPart JsonPart::at(size_t index) const {
+  return {file_, place_ + "[" + std::to_string(index) + "]", json_.at(index)};
+}
+
+void JsonPart::need_object() const {
+  if (!json_.is_object()) fail_here("must be an object");
+}
+
+void JsonPart::need_array() const {
+  if (!json_.is_array()) fail_here("must be an array");
+}
+
+std::string JsonPart::text() const {
+  if (!json_.is_string()) fail_here("must be a string");
+  return json_.get<std::string>();
+}
+
+int32_t JsonPart::id() const {
+  if (!json_.is_number_unsigned() || json_.get<uint64_t>() >= max_dimension) {
+    fail_here("must be an id from 0 to ", max_dimension - 1);
+  }
+  return static_cast<int32_t>(json_.get<uint64_t>());
+}
+
+bool JsonPart::boolean(bool when_absent) const {
+  if (null()) return when_absent;
+  if (!json_.is_boolean()) fail_here("must be true or false");
+  return json_.get<bool>();
+}
+
+namespace {
+
+constexpr const char* what_is_supported =
+    "is not supported: byte-level BPE (pre_tokenizer ByteLevel) and WordPiece (normalizer BertNormalizer, "
+    "pre_tokenizer BertPreTokenizer) are";
+
+// A Sequence of one part is that part, of none is null.
+JsonPart unwrapped(const JsonPart& part, const char* list) {
+  if (part.null() || part.type() != "Sequence") return part;
+  const JsonPart parts = part.at(list);
+  parts.need_array();
+  if (parts.size() == 1) return unwrapped(parts.at(size_t{0}), list);
+  if (parts.size() == 0) return part.at("absent");
+  part.fail_here("(Sequence of ", parts.size(), ") ", what_is_supported);
+}
+
+std::string model_type(const JsonPart& model) {
+  model.need_object();
+  if (!model.at("type").null()) return model.type();
+  if (!model.at("merges").null()) return "BPE";  // older files leave the type out
+  if (!model.at("unk_id").null()) return "Unigram";
+  if (!model.at("max_input_chars_per_word").null()) return "WordPiece";
+  model.at("type").fail_here("is missing");
+}
+
+void refuse_text(const JsonPart& part) {
+  if (!part.null() && !part.text().empty()) part.fail_here("(", quote(part.text()), ") is not supported");
+}
+
+NamedTokens read_names(const std::string& file, const JsonPart& vocabulary) {
+  vocabulary.need_object();
+  NamedTokens names;
+  for (const auto& [name, id] : vocabulary.json().items()) {
+    names.id_of.emplace(name, JsonPart(file, vocabulary.place() + "." + quote(name), id).id());
+  }
+  finish_names(file, &names);
+  return names;
+}
+
+std::vector<NamedMerge> read_merges(const JsonPart& part) {
+  part.need_array();
+  std::vector<NamedMerge> merges;
+  merges.reserve(part.size());
+  for (size_t i = 0; i < part.size(); ++i) {
+    const nlohmann::json& json = part.json()[i];
+    NamedMerge merge;
+    const bool pair = json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_string();
+    if (pair) {
+      merge = {json[0].get<std::string>(), json[1].get<std::string>()};
+    } else if (!json.is_string() || !split_merge(json.get_ref<const std::string&>(), &merge)) {
+      part.at(i).fail_here("must be two tokens, as an array or with one space between");
+    }
+    merges.push_back(std::move(merge));
+  }
+  return merges;
+}
+
+void read_bpe(const std::string& file, const JsonPart& root, OwnedTokenizer* tokenizer) {
+  const JsonPart model = root.at("model");
+  const JsonPart normalizer = unwrapped(root.at("normalizer"), "normalizers");
+  if (!normalizer.null()) normalizer.fail_here("(", normalizer.type(), ") ", what_is_supported);
+  const JsonPart pre_tokenizer = unwrapped(root.at("pre_tokenizer"), "pretokenizers");
+  if (pre_tokenizer.null() || pre_tokenizer.type() != "ByteLevel") {
+    pre_tokenizer.fail_here("(", (pre_tokenizer.null() ? "none" : pre_tokenizer.type()), ") ", what_is_supported);
+  }
+  if (!pre_tokenizer.at("use_regex").boolean(true)) pre_tokenizer.at("use_regex").fail_here("false is not supported");
+  refuse_text(model.at("continuing_subword_prefix"));
+  refuse_text(model.at("end_of_word_suffix"));
+  if (model.at("byte_fallback").boolean(false)) model.at("byte_fallback").fail_here("true is not supported");
+  if (model.at("ignore_merges").boolean(false)) model.at("ignore_merges").fail_here("true is not supported");
+  const JsonPart dropout = model.at("dropout");
+  if (!dropout.null() && !(dropout.json().is_number() && dropout.json().get<double>() == 0)) {
+    dropout.fail_here("is not supported: take it out to encode the same way each time");
+  }
+
+  const NamedTokens names = read_names(file, model.at("vocab"));
+  store_byte_bpe(names, read_merges(model.at("merges")), file + ": model.merges", tokenizer);
+  TokenizerDescription& description = tokenizer->description;
+  description.add_prefix_space = pre_tokenizer.at("add_prefix_space").boolean(true);
+  description.pad = names.find("<pad>");
+  description.mask = names.find("<mask>");
+  const JsonPart unk = model.at("unk_token");
+  const bool named_unk = !unk.null() && !unk.text().empty();
+  if (named_unk) {
+    description.unk = names.find(unk.text());
+    if (description.unk < 0) unk.fail_here("(", quote(unk.text()), ") is not in the vocabulary");
+  }
+  const bool all_bytes = check_bytes(tokenizer);
+  if (!all_bytes && named_unk && model.at("fuse_unk").boolean(false)) {
+    model.at("fuse_unk").fail_here("true is not supported for a vocabulary that lacks bytes");
+  }
+  // Without unk_token unknown bytes are left out, so <unk> may count as unk only where there are none.
+  if (!named_unk && all_bytes) description.unk = names.find("<unk>");
+}
+
+void read_wordpiece(const std::string& file, const JsonPart& root, OwnedTokenizer* tokenizer) {
+  const JsonPart model = root.at("model");
+  const JsonPart normalizer = unwrapped(root.at("normalizer"), "normalizers");
+  if (!normalizer.null() && normalizer.type() != "BertNormalizer") {
+    normalizer.fail_here("(", normalizer.type(), ") ", what_is_supported);
+  }
+  const JsonPart pre_tokenizer = unwrapped(root.at("pre_tokenizer"), "pretokenizers");
+  if (pre_tokenizer.null() || pre_tokenizer.type() != "BertPreTokenizer") {
+    pre_tokenizer.fail_here("(", (pre_tokenizer.null() ? "none" : pre_tokenizer.type()), ") ", what_is_supported);
+  }
+  const NamedTokens names = read_names(file, model.at("vocab"));
+  store_wordpiece(names, tokenizer);
+  TokenizerDescription& description = tokenizer->description;
+  if (!normalizer.null()) {
+    description.clean_text = normalizer.at("clean_text").boolean(true);
+    description.split_cjk = normalizer.at("handle_chinese_chars").boolean(true);
+    description.lowercase = normalizer.at("lowercase").boolean(true);
+    description.strip_accents = normalizer.at("strip_accents").boolean(description.lowercase);
+  }
+  const std::string unk = model.at("unk_token").null() ? "[UNK]" : model.at("unk_token").text();
+  description.unk = names.find(unk);
+  if (description.unk < 0) model.at("unk_token").fail_here("(", quote(unk), ") is not in the vocabulary");
+  if (const JsonPart prefix = model.at("continuing_subword_prefix"); !prefix.null()) {
+    description.continuing_prefix = prefix.text();
+  }
+  if (const JsonPart longest = model.at("max_input_chars_per_word"); !longest.null()) {
+    description.max_word_characters = static_cast<uint32_t>(longest.id());
+  }
+}
+
+void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTokenizer* tokenizer) {
+  if (list.null()) return;
+  list.need_array();
+  for (size_t i = 0; i < list.size(); ++i) {
+    const JsonPart part = list.at(i);
+    part.need_object();
+    AddedToken token;
+    token.content = part.at("content").text();
+    token.id = part.at("id").id();
+    token.special = part.at("special").boolean(false);
+    token.single_word = part.at("single_word").boolean(false);
+    token.strip_left = part.at("lstrip").boolean(false);
+    token.strip_right = part.at("rstrip").boolean(false);
+    token.normalized = part.at("normalized").boolean(!token.special);
+    const auto same = vocabulary.json().find(token.content);
+    if (same != vocabulary.json().end() && *same != token.id) {
+      part.fail_here("gives ", quote(token.content), " another id than model.vocab does");
+    }
+    tokenizer->description.added_tokens.push_back(std::move(token));
+  }
+}
+
+}  // namespace
+
+OwnedTokenizer load_tokenizer_json(const std::string& path) {
+  const nlohmann::json json = read_json_file(path);
+  const JsonPart root(path, "", json);
+  root.need_object();
+  OwnedTokenizer tokenizer;
+  const std::string type = model_type(root.at("model"));
+  if (type == "BPE") {
+    read_bpe(path, root, &tokenizer);
+  } else if (type == "WordPiece") {
+    read_wordpiece(path, root, &tokenizer);
+  } else {
+    root.at("model").fail_here("(", type, ") ", what_is_supported);
+  }
+  read_added_tokens(root.at("added_tokens"), root.at("model").at("vocab"), &tokenizer);
+  read_post_processor(root.at("post_processor"), &tokenizer);
+  tokenizer.notes.insert(tokenizer.notes.begin(),
+                         (type == "BPE" ? "byte-level BPE from " : "WordPiece from ") + path + ": " +
+                             std::to_string(tokenizer.token_offsets.size() - 1) + " tokens, " +
+                             (type == "BPE" ? std::to_string(tokenizer.merges.size() / 3) + " merges, " : "") +
+                             std::to_string(tokenizer.description.added_tokens.size()) + " added tokens");
+  for (const char* ignored : {"truncation", "padding"}) {
+    if (!root.at(ignored).null()) {
+      tokenizer.notes.push_back(path + ": " + ignored + " is left out; the program's own options decide");
+    }
+  }
+  return tokenizer;
+}
+
+}  // namespace linformer::convert

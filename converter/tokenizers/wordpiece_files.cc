@@ -1,0 +1,115 @@
+#include "converter/tokenizers/wordpiece_files.h"
+
+#include <filesystem>
+
+#include "converter/readers/error.h"
+#include "converter/tokenizers/text_files.h"
+#include "text/unicode.h"
+
+namespace linformer::convert {
+namespace {
+
+bool has_capital(const std::string& token) {
+  if (token.size() > 2 && token.front() == '[' && token.back() == ']') return false;  // [CLS], [unused1]
+  for (size_t at = 0; at < token.size();) {
+    const uint32_t code_point = next_code_point(token.data(), &at);
+    if (lower_case(code_point) != code_point) return true;
+  }
+  return false;
+}
+
+std::optional<bool> boolean(const nlohmann::json& json, const char* name) {
+  const auto found = json.find(name);
+  if (found == json.end() || !found->is_boolean()) return std::nullopt;
+  return found->get<bool>();
+}
+
+// What tokenizer_config.json beside the vocabulary says, where it is there.
+struct Config {
+  std::string path;
+  std::optional<bool> lowercase, strip_accents, split_cjk;
+};
+
+Config read_config(const std::string& vocabulary) {
+  Config config;
+  const auto path = std::filesystem::path(vocabulary).parent_path() / "tokenizer_config.json";
+  if (!std::filesystem::exists(path)) return config;
+  config.path = path.string();
+  const nlohmann::json json = read_json_file(config.path);
+  if (!json.is_object()) fail(config.path, " is not a JSON object");
+  config.lowercase = boolean(json, "do_lower_case");
+  config.strip_accents = boolean(json, "strip_accents");
+  config.split_cjk = boolean(json, "tokenize_chinese_chars");
+  return config;
+}
+
+}  // namespace
+
+void store_wordpiece(const NamedTokens& names, OwnedTokenizer* tokenizer) {
+  std::vector<std::string> bytes;
+  for (const auto& [id, name] : names.by_id) bytes.push_back(name);
+  store_tokens(names, bytes, tokenizer);
+  TokenizerDescription& description = tokenizer->description;
+  description.kind = TokenizerKind::wordpiece;
+  description.bos = names.find("[CLS]");
+  description.eos = names.find("[SEP]");
+  description.pad = names.find("[PAD]");
+  description.mask = names.find("[MASK]");
+  description.continuing_prefix = "##";
+}
+
+OwnedTokenizer load_wordpiece(const std::string& vocabulary, std::optional<bool> lowercase) {
+  const std::string text = read_text_file(vocabulary);
+  NamedTokens names;
+  int32_t id = 0;
+  size_t repeated = 0;
+  bool capitals = false;
+  for (std::string_view line : lines_of(text)) {
+    if (id >= static_cast<int32_t>(max_dimension)) fail(vocabulary, " has more than ", max_dimension, " lines");
+    if (!valid_utf8(line)) fail(vocabulary, " line ", id + 1, " is not valid UTF-8");
+    const std::string token(line);
+    repeated += names.id_of.count(token);
+    capitals = capitals || has_capital(token);
+    names.id_of[token] = id++;  // of a token listed twice the last line counts
+  }
+  finish_names(vocabulary, &names);
+
+  OwnedTokenizer tokenizer;
+  store_wordpiece(names, &tokenizer);
+  TokenizerDescription& description = tokenizer.description;
+  tokenizer.notes.push_back("WordPiece from " + vocabulary + ": " + std::to_string(names.by_id.size()) + " tokens");
+  if (repeated > 0) {
+    tokenizer.notes.push_back(vocabulary + " lists " + std::to_string(repeated) +
+                              " tokens more than once; the last line counts");
+  }
+  description.unk = names.find("[UNK]");
+  for (const char* required : {"[UNK]", "[CLS]", "[SEP]"}) {
+    if (names.find(required) < 0) fail(vocabulary, " has no token ", required, ", which a BERT vocabulary needs");
+  }
+  set_templates(description.bos, description.eos, false, true, &tokenizer);
+  for (const char* special : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}) {
+    if (names.find(special) >= 0) {
+      description.added_tokens.push_back(special_token(special, names.find(special), false));
+    }
+  }
+  const Config config = read_config(vocabulary);
+  std::string reason;
+  if (lowercase) {
+    description.lowercase = *lowercase;
+    reason = "as asked";
+  } else if (config.lowercase) {
+    description.lowercase = *config.lowercase;
+    reason = "as " + config.path + " says";
+  } else {
+    description.lowercase = !capitals;
+    reason = capitals ? "because the vocabulary has capital letters" : "because the vocabulary has no capital letters";
+  }
+  tokenizer.notes.push_back(std::string(description.lowercase ? "texts are lowercased, " : "texts keep their case, ") +
+                            reason);
+  description.strip_accents = config.strip_accents.value_or(description.lowercase);
+  description.split_cjk = config.split_cjk.value_or(true);
+  description.clean_text = true;
+  return tokenizer;
+}
+
+}  // namespace linformer::convert

@@ -1,0 +1,209 @@
+#include "converter/writer/model_builder.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/checked.h"
+#include "converter/writer/atomic_file.h"
+#include "converter/writer/metadata.h"
+#include "io/container.h"
+#include "model/validate.h"
+
+namespace linformer::writer {
+namespace {
+
+// XXH3-64 of bytes that come in pieces: equal to hash_bytes() of the whole.
+class StreamHash {
+ public:
+  StreamHash() { XXH3_64bits_reset(&state_); }
+  void update(std::span<const std::byte> bytes) { XXH3_64bits_update(&state_, bytes.data(), bytes.size()); }
+  uint64_t value() const { return XXH3_64bits_digest(&state_); }
+
+ private:
+  XXH3_state_t state_;
+};
+
+uint64_t count_of(const std::vector<uint64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), uint64_t{1}, std::multiplies<>());
+}
+
+void check_count(const std::string& name, const std::vector<uint64_t>& shape, std::span<const float> values) {
+  if (values.size() == count_of(shape)) return;
+  throw WriteError(name + " has " + std::to_string(values.size()) + " values, its shape needs " +
+                   std::to_string(count_of(shape)));
+}
+
+void throw_if(const Status& status) {
+  if (!status.ok()) throw WriteError(status.message());
+}
+
+}  // namespace
+
+AlignedBytes::AlignedBytes(size_t size) : size_(size) {
+  // aligned_alloc wants a multiple of the alignment.
+  data_ = static_cast<std::byte*>(std::aligned_alloc(
+      tensor_alignment, static_cast<size_t>(round_up(static_cast<int64_t>(size), tensor_alignment))));
+  if (data_ == nullptr) throw std::bad_alloc();
+}
+
+AlignedBytes::~AlignedBytes() { std::free(data_); }
+
+AlignedBytes::AlignedBytes(AlignedBytes&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+AlignedBytes& AlignedBytes::operator=(AlignedBytes&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+ModelBuilder::ModelBuilder(ElementType weight_type) : weight_type_(weight_type) {
+  if (weight_type == ElementType::int8) throw WriteError("int8 weights are not possible yet: take f32, bf16 or f16");
+}
+
+TensorIndex ModelBuilder::add_linear(const std::string& name, uint64_t out, uint64_t in, const FloatSource& source) {
+  TensorDescription tensor;
+  tensor.name = name;
+  tensor.type = weight_type_;
+  tensor.layout = TensorLayout::panel16;
+  tensor.shape = {out, in};
+  return add(std::move(tensor), source);
+}
+
+TensorIndex ModelBuilder::add_table(const std::string& name, const std::vector<uint64_t>& shape,
+                                    const FloatSource& source) {
+  TensorDescription tensor;
+  tensor.name = name;
+  tensor.type = weight_type_;
+  tensor.shape = shape;
+  return add(std::move(tensor), source);
+}
+
+TensorIndex ModelBuilder::add_floats(const std::string& name, const std::vector<uint64_t>& shape,
+                                     const FloatSource& source) {
+  TensorDescription tensor;
+  tensor.name = name;
+  tensor.shape = shape;
+  return add(std::move(tensor), source);
+}
+
+TensorIndex ModelBuilder::add_linear(const std::string& name, uint64_t out, uint64_t in,
+                                     std::span<const float> values) {
+  check_count(name, {out, in}, values);
+  return add_linear(name, out, in, copy_of(values));
+}
+
+TensorIndex ModelBuilder::add_table(const std::string& name, const std::vector<uint64_t>& shape,
+                                    std::span<const float> values) {
+  check_count(name, shape, values);
+  return add_table(name, shape, copy_of(values));
+}
+
+TensorIndex ModelBuilder::add_floats(const std::string& name, const std::vector<uint64_t>& shape,
+                                     std::span<const float> values) {
+  check_count(name, shape, values);
+  return add_floats(name, shape, copy_of(values));
+}
+
+TensorIndex ModelBuilder::add(TensorDescription tensor, const FloatSource& source) {
+  if (tensor.shape.empty() || tensor.shape.size() > max_rank) {
+    throw WriteError(tensor.name + " has " + std::to_string(tensor.shape.size()) + " dimensions: 1 to " +
+                     std::to_string(max_rank) + " are possible");
+  }
+  StreamHash hash;
+  encode(tensor, source, [&](std::span<const std::byte> bytes) { hash.update(bytes); });
+  tensor.bytes = encoded_bytes(tensor);
+  tensor.checksum = hash.value();
+  const auto [first, last] = by_checksum_.equal_range(tensor.checksum);
+  for (auto candidate = first; candidate != last; ++candidate) {
+    const TensorIndex index = candidate->second;
+    const TensorDescription& other = description.tensors[static_cast<size_t>(index)];
+    if (other.type == tensor.type && other.layout == tensor.layout && other.shape == tensor.shape &&
+        equal_values(tensor, sources_[static_cast<size_t>(index)], source)) {
+      return index;
+    }
+  }
+  const TensorIndex index = static_cast<TensorIndex>(description.tensors.size());
+  by_checksum_.emplace(tensor.checksum, index);
+  description.tensors.push_back(std::move(tensor));
+  sources_.push_back(source);
+  return index;
+}
+
+bool ModelBuilder::is_table(TensorIndex index, const std::vector<uint64_t>& shape, const FloatSource& source) const {
+  if (index < 0 || static_cast<size_t>(index) >= sources_.size()) return false;
+  const TensorDescription& tensor = description.tensors[static_cast<size_t>(index)];
+  return tensor.layout == TensorLayout::row_major && tensor.shape == shape &&
+         equal_values(tensor, sources_[static_cast<size_t>(index)], source);
+}
+
+std::vector<std::byte> ModelBuilder::finish_metadata(uint64_t* tensor_bytes) {
+  if (description.tensors.size() != sources_.size()) {
+    throw WriteError("tensors were changed outside the builder: add them through its functions");
+  }
+  uint64_t offset = 0, end = 0;
+  for (TensorDescription& tensor : description.tensors) {
+    tensor.offset = offset;
+    if (!checked_add(offset, tensor.bytes, &end) || !checked_round_up(end, tensor_alignment, &offset)) {
+      throw WriteError("the tensors exceed what a file can hold");
+    }
+  }
+  *tensor_bytes = end;
+  throw_if(validate(description, end));
+  return serialize_metadata(description);
+}
+
+AlignedBytes ModelBuilder::serialize() {
+  uint64_t tensor_bytes = 0;
+  const std::vector<std::byte> metadata = finish_metadata(&tensor_bytes);
+  const Result<Header> header = make_header(metadata, tensor_bytes);
+  throw_if(header.status());
+  AlignedBytes file(header.value().tensor_offset + tensor_bytes);
+  std::memset(file.data(), 0, file.size());
+  std::memcpy(file.data(), &header.value(), sizeof(Header));
+  std::memcpy(file.data() + header_bytes, metadata.data(), metadata.size());
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    const TensorDescription& tensor = description.tensors[i];
+    std::byte* out = file.data() + header.value().tensor_offset + tensor.offset;
+    encode(tensor, sources_[i], [&](std::span<const std::byte> bytes) {
+      std::memcpy(out, bytes.data(), bytes.size());
+      out += bytes.size();
+    });
+  }
+  return file;
+}
+
+void ModelBuilder::write(const std::string& path, const Progress& progress) {
+  uint64_t tensor_bytes = 0;
+  const std::vector<std::byte> metadata = finish_metadata(&tensor_bytes);
+  const Result<Header> header = make_header(metadata, tensor_bytes);
+  throw_if(header.status());
+  const uint64_t total = header.value().tensor_offset + tensor_bytes;
+  AtomicFile file(path);
+  file.append(std::as_bytes(std::span(&header.value(), 1)));
+  file.append(metadata);
+  file.append_zeros(header.value().tensor_offset - file.size());
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    const TensorDescription& tensor = description.tensors[i];
+    file.append_zeros(header.value().tensor_offset + tensor.offset - file.size());
+    StreamHash hash;
+    encode(tensor, sources_[i], [&](std::span<const std::byte> bytes) {
+      hash.update(bytes);
+      file.append(bytes);
+      if (progress) progress(file.size(), total);
+    });
+    if (hash.value() != tensor.checksum) {
+      throw WriteError(tensor.name + " changed while it was converted: leave the checkpoint alone and convert again");
+    }
+  }
+  file.commit();
+}
+
+}  // namespace linformer::writer

@@ -1,0 +1,88 @@
+// Builds a .lnfr file: from roles and float32 sources to bytes. Knows nothing of checkpoints or dialects.
+//
+//   ModelBuilder builder(ElementType::f32);
+//   builder.description.encoder.embedding.tokens = builder.add_table("embed_tokens.weight", {vocab, d}, source);
+//   builder.description.heads[0].output.weight = builder.add_linear("out_proj.weight", classes, d, source);
+//   builder.write("model.lnfr");
+//
+// Not thread-safe. All errors are WriteError.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "converter/writer/tensor_data.h"
+#include "converter/writer/write_error.h"
+#include "linformer/description.h"
+
+namespace linformer::writer {
+
+// Bytes written so far and in all; called often, from the thread that writes.
+using Progress = std::function<void(uint64_t done, uint64_t total)>;
+
+// 64-byte aligned memory for Model::load.
+class AlignedBytes {
+ public:
+  AlignedBytes() = default;
+  explicit AlignedBytes(size_t size);
+  ~AlignedBytes();
+  AlignedBytes(AlignedBytes&& other) noexcept;
+  AlignedBytes& operator=(AlignedBytes&& other) noexcept;
+  std::byte* data() { return data_; }
+  const std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+  operator std::span<const std::byte>() const { return {data_, size_}; }
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+class ModelBuilder {
+ public:
+  // `weight_type` (f32, bf16 or f16): of Linear weights and embedding tables. All else stays f32.
+  explicit ModelBuilder(ElementType weight_type = ElementType::f32);
+
+  // Everything about the model but `tensors`, which the functions below fill. The tokenizer's views must stay valid
+  // until the file is written. `producer` must not contain a time or path: equal input gives equal bytes.
+  ModelDescription description;
+
+  // Each returns the index to store in `description`. Equal values in the same shape, type and layout share one
+  // tensor, which keeps its first name. The source is read once now and again when the file is written.
+
+  // A Linear weight, logically [out, in] as in PyTorch, stored panel16 in the weight type.
+  TensorIndex add_linear(const std::string& name, uint64_t out, uint64_t in, const FloatSource& source);
+  // An embedding table: row_major in the weight type.
+  TensorIndex add_table(const std::string& name, const std::vector<uint64_t>& shape, const FloatSource& source);
+  // A bias, norm or projection: row_major f32.
+  TensorIndex add_floats(const std::string& name, const std::vector<uint64_t>& shape, const FloatSource& source);
+  // The same with the values at hand, which are copied.
+  TensorIndex add_linear(const std::string& name, uint64_t out, uint64_t in, std::span<const float> values);
+  TensorIndex add_table(const std::string& name, const std::vector<uint64_t>& shape, std::span<const float> values);
+  TensorIndex add_floats(const std::string& name, const std::vector<uint64_t>& shape, std::span<const float> values);
+
+  // Whether these values are those of table `index` already: an output tied to the embedding.
+  bool is_table(TensorIndex index, const std::vector<uint64_t>& shape, const FloatSource& source) const;
+
+  // The whole file in memory, validated as Model::load does.
+  AlignedBytes serialize();
+  // Streams the file to a temporary name beside `path`, syncs and renames it; nothing is left after an error.
+  // The description is validated before anything is written.
+  void write(const std::string& path, const Progress& progress = {});
+
+ private:
+  TensorIndex add(TensorDescription tensor, const FloatSource& source);
+  std::vector<std::byte> finish_metadata(uint64_t* tensor_bytes);
+
+  ElementType weight_type_;
+  std::vector<FloatSource> sources_;
+  std::multimap<uint64_t, TensorIndex> by_checksum_;
+};
+
+}  // namespace linformer::writer

@@ -1,0 +1,35 @@
+// One tensor on its way into the file: where its float32 values come from, and its bytes in storage order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "linformer/description.h"
+
+namespace linformer::writer {
+
+// Fills `out` with the logical elements [first, first + out.size()) of the tensor in row-major order, widened to
+// float32. Called at least twice for each tensor, with ascending ranges, and must give the same values each time.
+// So a tensor of a mapped checkpoint is never in memory as a whole.
+using FloatSource = std::function<void(uint64_t first, std::span<float> out)>;
+// A source with its own copy of the values.
+FloatSource copy_of(std::span<const float> values);
+
+using ByteSink = std::function<void(std::span<const std::byte>)>;
+
+// The bytes of the tensor in the file's order, in pieces. `tensor` needs name, type, layout and shape.
+// Throws WriteError naming the tensor when a finite value is beyond its type's range.
+void encode(const TensorDescription& tensor, const FloatSource& source, const ByteSink& sink);
+// The bytes that encode() will give.
+uint64_t encoded_bytes(const TensorDescription& tensor);
+// Whether two sources give the same stored values for `tensor`'s type and shape.
+bool equal_values(const TensorDescription& tensor, const FloatSource& a, const FloatSource& b);
+
+// A tensor's stored bytes back to its logical shape, row-major: [out, in] for panel16.
+std::vector<float> decode(const TensorDescription& tensor, const std::byte* data);
+
+}  // namespace linformer::writer

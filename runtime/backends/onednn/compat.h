@@ -1,0 +1,86 @@
+// The one file that knows the difference between oneDNN 2.6 and 3.x. C API only: its C++ API throws.
+#pragma once
+
+#include <dnnl.h>
+
+#include <utility>
+
+namespace linformer::onednn {
+
+#if DNNL_VERSION_MAJOR >= 3
+using DescPointer = const_dnnl_memory_desc_t;
+#else
+using DescPointer = const dnnl_memory_desc_t*;
+#endif
+
+// A memory descriptor that owns itself: a struct in 2.x, a handle in 3.x.
+class MemoryDesc {
+ public:
+  MemoryDesc() = default;
+  MemoryDesc(MemoryDesc&& other) noexcept { swap(other); }
+  MemoryDesc& operator=(MemoryDesc&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+#if DNNL_VERSION_MAJOR >= 3
+  ~MemoryDesc() {
+    if (desc_ != nullptr) dnnl_memory_desc_destroy(desc_);
+  }
+  DescPointer get() const { return desc_; }
+  dnnl_status_t copy(DescPointer other) { return dnnl_memory_desc_clone(&desc_, other); }
+  // f32 rows of `cols` with a stride.
+  dnnl_status_t rows(dnnl_dim_t rows, dnnl_dim_t cols, dnnl_dim_t stride) {
+    const dnnl_dims_t dims = {rows, cols}, strides = {stride, 1};
+    return dnnl_memory_desc_create_with_strides(&desc_, 2, dims, dnnl_f32, strides);
+  }
+  // Weights [k, n] as panel16 lays them out.
+  dnnl_status_t panels(dnnl_dim_t k, dnnl_dim_t n) {
+    const dnnl_dims_t dims = {k, n};
+    return dnnl_memory_desc_create_with_tag(&desc_, 2, dims, dnnl_f32, dnnl_BA16a16b);
+  }
+
+ private:
+  void swap(MemoryDesc& other) { std::swap(desc_, other.desc_); }
+  dnnl_memory_desc_t desc_ = nullptr;
+#else
+  DescPointer get() const { return &desc_; }
+  dnnl_status_t copy(DescPointer other) {
+    desc_ = *other;
+    return dnnl_success;
+  }
+  dnnl_status_t rows(dnnl_dim_t rows, dnnl_dim_t cols, dnnl_dim_t stride) {
+    const dnnl_dims_t dims = {rows, cols}, strides = {stride, 1};
+    return dnnl_memory_desc_init_by_strides(&desc_, 2, dims, dnnl_f32, strides);
+  }
+  dnnl_status_t panels(dnnl_dim_t k, dnnl_dim_t n) {
+    const dnnl_dims_t dims = {k, n};
+    return dnnl_memory_desc_init_by_tag(&desc_, 2, dims, dnnl_f32, dnnl_BA16a16b);
+  }
+
+ private:
+  void swap(MemoryDesc& other) { std::swap(desc_, other.desc_); }
+  dnnl_memory_desc_t desc_ = {};
+#endif
+};
+
+inline dnnl_status_t append_sum(dnnl_post_ops_t post_ops) {
+#if DNNL_VERSION_MAJOR >= 3
+  return dnnl_post_ops_append_sum(post_ops, 1.f, 0, dnnl_data_type_undef);
+#else
+  return dnnl_post_ops_append_sum(post_ops, 1.f);
+#endif
+}
+
+inline dnnl_status_t create_matmul(dnnl_primitive_desc_t* desc, dnnl_engine_t engine, DescPointer a, DescPointer b,
+                                   DescPointer c, const_dnnl_primitive_attr_t attributes) {
+#if DNNL_VERSION_MAJOR >= 3
+  return dnnl_matmul_primitive_desc_create(desc, engine, a, b, nullptr, c, attributes);
+#else
+  dnnl_matmul_desc_t matmul;
+  const dnnl_status_t status = dnnl_matmul_desc_init(&matmul, a, b, nullptr, c);
+  return status != dnnl_success ? status : dnnl_primitive_desc_create(desc, &matmul, attributes, engine, nullptr);
+#endif
+}
+
+}  // namespace linformer::onednn

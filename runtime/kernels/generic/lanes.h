@@ -1,0 +1,52 @@
+// What the generic kernels need from an instruction set, and the one place that knows xsimd's versions.
+//
+// An instruction set's Lanes struct (avx2/, avx512/, neon/) gives, in an unnamed namespace:
+//   Batch               xsimd::batch<float, architecture>
+//   width               floats in a Batch
+//   tile_rows, tile_panels, k_block   the register tile of gemm_panel and its cache block, measured (README.md)
+//   fma(a, b, c)        a * b + c, rounded once
+//   load_partial(p, count, fill), store_partial(p, count, x)   the first `count` lanes, touching nothing beyond
+//   widen_bf16(p), widen_f16(p)   `width` elements to f32
+//   transpose_width, transpose_block(...)   for pack_panel
+// Templates on it have internal linkage because their argument has.
+#pragma once
+
+#include <cstdint>
+#include <xsimd/xsimd.hpp>
+
+#if defined(__clang__)
+#define LINFORMER_UNROLL _Pragma("unroll")
+#else
+#define LINFORMER_UNROLL _Pragma("GCC unroll 64")
+#endif
+#define LINFORMER_INLINE inline __attribute__((always_inline))
+
+namespace linformer {
+namespace {
+
+template <class Batch>
+using IntegersOf = xsimd::batch<int32_t, typename Batch::arch_type>;
+
+// The same bits as another element type.
+template <class To, class From>
+LINFORMER_INLINE To bits_as(const From& x) {
+#if XSIMD_VERSION_MAJOR >= 10
+  return xsimd::bitwise_cast<typename To::value_type>(x);
+#else
+  return xsimd::bitwise_cast<To>(x);
+#endif
+}
+
+// Lane sums and maxima in one order, whatever the version of xsimd: halves are folded onto each other.
+template <class L, class Combine>
+LINFORMER_INLINE float fold_lanes(typename L::Batch x, Combine combine) {
+  float lanes[L::width];
+  x.store_unaligned(lanes);
+  for (int half = L::width / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) lanes[i] = combine(lanes[i], lanes[i + half]);
+  }
+  return lanes[0];
+}
+
+}  // namespace
+}  // namespace linformer

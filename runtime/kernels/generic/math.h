@@ -1,0 +1,130 @@
+// Vector exp, tanh, sigmoid and the two GELUs over xsimd batches. The polynomials are weighted minimax fits made
+// for this file; each says its error. NaN gives NaN.
+#pragma once
+
+#include "kernels/generic/lanes.h"
+#include "linformer/types.h"
+
+namespace linformer {
+namespace {
+
+// 2^t for t in [-126, 127.4]; relative error 1e-7 (the polynomial itself 2e-9).
+template <class L>
+LINFORMER_INLINE typename L::Batch exp2_of_sum(typename L::Batch rounded, typename L::Batch fraction) {
+  using B = typename L::Batch;
+  using I = IntegersOf<B>;
+  // `rounded` is integer + 1.5 * 2^23: shifted left, its low bits are the exponent to add.
+  B p = L::fma(B(0.00015353362f), fraction, B(0.0013398875f));
+  p = L::fma(p, fraction, B(0.009618437f));
+  p = L::fma(p, fraction, B(0.055503324f));
+  p = L::fma(p, fraction, B(0.24022648f));
+  p = L::fma(p, fraction, B(0.6931472f));
+  p = L::fma(p, fraction, B(1.f));
+  return bits_as<B>(bits_as<I>(p) + (bits_as<I>(rounded) << 23));
+}
+
+inline constexpr float round_to_integer = 12582912.f;  // 1.5 * 2^23: adding it leaves the nearest integer
+inline constexpr float exp_lowest = -87.f;             // exp gives at least exp(-87), about 1.6e-38
+inline constexpr float exp_highest = 88.f;
+
+// exp(x), x clamped to [-87, 88]; relative error 1e-7.
+template <class L>
+LINFORMER_INLINE typename L::Batch exp_clamped(typename L::Batch x) {
+  using B = typename L::Batch;
+  x = xsimd::min(B(exp_highest), xsimd::max(B(exp_lowest), x));
+  const B rounded = L::fma(x, B(1.44269502f), B(round_to_integer));
+  const B integer = rounded - B(round_to_integer);
+  // log2(e) in two floats, so that the fraction keeps all of its bits.
+  const B fraction = L::fma(x, B(1.92596299e-8f), L::fma(x, B(1.44269502f), B(0.f) - integer));
+  return exp2_of_sum<L>(rounded, fraction);
+}
+
+// x Phi(x) = max(x, 0) - |x| Phi(-|x|), with log2 Phi(-u) a polynomial in u: no cancellation on either side.
+// Absolute error 1e-7 max(1, |x|); the polynomial's share is 7e-9.
+template <class L>
+LINFORMER_INLINE typename L::Batch gelu(typename L::Batch x) {
+  using B = typename L::Batch;
+  // Phi(-14) is below the smallest normal float. min(B, x) keeps a NaN.
+  const B u = xsimd::min(B(14.f), xsimd::abs(x));
+  B p = L::fma(B(-1.7058122e-06f), u, B(2.5302237e-05f));
+  p = L::fma(p, u, B(-0.000115732f));
+  p = L::fma(p, u, B(-0.00031945299f));
+  p = L::fma(p, u, B(0.0073265708f));
+  p = L::fma(p, u, B(-0.052707307f));
+  p = L::fma(p, u, B(-0.45911929f));
+  p = L::fma(p, u, B(-1.1511222f));
+  p = L::fma(p, u, B(-0.99999899f));
+  p = xsimd::max(B(-126.f), p);
+  const B rounded = p + B(round_to_integer);
+  const B tail = exp2_of_sum<L>(rounded, p - (rounded - B(round_to_integer)));
+  return L::fma(B(0.f) - u, tail, xsimd::max(B(0.f), x));
+}
+
+// 1 / (1 + exp(-x))
+template <class L>
+LINFORMER_INLINE typename L::Batch sigmoid(typename L::Batch x) {
+  using B = typename L::Batch;
+  return B(1.f) / (B(1.f) + exp_clamped<L>(B(0.f) - x));
+}
+
+// Relative error 3e-7: odd polynomial up to 0.6, (1 - e) / (1 + e) with e = exp(-2|x|) beyond.
+template <class L>
+LINFORMER_INLINE typename L::Batch hyperbolic_tangent(typename L::Batch x) {
+  using B = typename L::Batch;
+  const B u = xsimd::abs(x);
+  const B s = x * x;
+  B p = L::fma(B(-0.0058632195f), s, B(0.020763587f));
+  p = L::fma(p, s, B(-0.053771846f));
+  p = L::fma(p, s, B(0.13331729f));
+  p = L::fma(p, s, B(-0.33333284f));
+  const B small = L::fma(p * s, x, x);
+  const B e = exp_clamped<L>(B(-2.f) * u);
+  const B large = xsimd::copysign((B(1.f) - e) / (B(1.f) + e), x);
+  return xsimd::select(u < B(0.6f), small, large);
+}
+
+// x / 2 (1 + tanh(y)) = max(x, 0) - |x| e / (1 + e), e = exp(-2|y|), y = sqrt(2/pi) (x + 0.044715 x^3).
+template <class L>
+LINFORMER_INLINE typename L::Batch gelu_tanh(typename L::Batch x) {
+  using B = typename L::Batch;
+  const B u = xsimd::min(B(14.f), xsimd::abs(x));
+  const B cubic = L::fma(u * u * u, B(0.044715f), u);
+  const B e = exp_clamped<L>(B(-1.5957691216f) * cubic);
+  return L::fma(B(0.f) - u, e / (B(1.f) + e), xsimd::max(B(0.f), x));
+}
+
+template <class L, Activation activation>
+LINFORMER_INLINE typename L::Batch activated(typename L::Batch x) {
+  using B = typename L::Batch;
+  if constexpr (activation == Activation::relu) return xsimd::max(B(0.f), x);
+  if constexpr (activation == Activation::gelu) return gelu<L>(x);
+  if constexpr (activation == Activation::gelu_tanh) return gelu_tanh<L>(x);
+  if constexpr (activation == Activation::tanh) return hyperbolic_tangent<L>(x);
+  if constexpr (activation == Activation::leaky_relu) return xsimd::select(x < B(0.f), x * B(0.01f), x);
+  if constexpr (activation == Activation::sigmoid) return sigmoid<L>(x);
+  return x;
+}
+
+// Calls function.template operator()<activation>() for the value known only at run time.
+template <class Function>
+LINFORMER_INLINE void with_activation(Activation activation, Function function) {
+  switch (activation) {
+    case Activation::none:
+      return function.template operator()<Activation::none>();
+    case Activation::relu:
+      return function.template operator()<Activation::relu>();
+    case Activation::gelu:
+      return function.template operator()<Activation::gelu>();
+    case Activation::gelu_tanh:
+      return function.template operator()<Activation::gelu_tanh>();
+    case Activation::tanh:
+      return function.template operator()<Activation::tanh>();
+    case Activation::leaky_relu:
+      return function.template operator()<Activation::leaky_relu>();
+    case Activation::sigmoid:
+      return function.template operator()<Activation::sigmoid>();
+  }
+}
+
+}  // namespace
+}  // namespace linformer

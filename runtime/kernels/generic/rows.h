@@ -1,0 +1,146 @@
+// Softmax, LayerNorm, activations and elementwise kernels. Every reduction's order depends on the number of
+// columns alone, and a tail goes through the same instructions as whole vectors.
+#pragma once
+
+#include "kernels/generic/math.h"
+#include "kernels/kernels.h"
+
+namespace linformer {
+namespace {
+
+// function(offset, count) over [0, count) in vectors; count < width only for the last.
+template <class L, class Function>
+LINFORMER_INLINE void for_each_batch(int64_t count, Function function) {
+  int64_t i = 0;
+  for (; i + L::width <= count; i += L::width) function(i, static_cast<int64_t>(L::width));
+  if (i < count) function(i, count - i);
+}
+
+template <class L>
+LINFORMER_INLINE typename L::Batch load_lanes(const float* p, int64_t count, typename L::Batch fill) {
+  return count == L::width ? L::Batch::load_unaligned(p) : L::load_partial(p, count, fill);
+}
+
+template <class L>
+LINFORMER_INLINE void store_lanes(float* p, int64_t count, typename L::Batch x) {
+  if (count == L::width) {
+    x.store_unaligned(p);
+  } else {
+    L::store_partial(p, count, x);
+  }
+}
+
+template <class L>
+void softmax_rows(float* x, int64_t stride, int64_t rows, int64_t cols, float scale) {
+  using B = typename L::Batch;
+  const B factor(scale);
+  for (int64_t r = 0; r < rows; ++r, x += stride) {
+    const B lowest(-__builtin_inff());
+    B highest = lowest;
+    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+      const B scaled = load_lanes<L>(x + i, count, B(0.f)) * factor;
+      store_lanes<L>(x + i, count, scaled);
+      highest = xsimd::max(highest, count == L::width ? scaled : load_lanes<L>(x + i, count, lowest));
+    });
+    const B shift(fold_lanes<L>(highest, [](float a, float b) { return a > b ? a : b; }));
+    B sum(0.f);
+    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+      const B shifted = load_lanes<L>(x + i, count, lowest) - shift;
+      // Below the clamp the answer is 0, exactly so for -inf.
+      const B e = xsimd::select(shifted < B(exp_lowest), B(0.f), exp_clamped<L>(shifted));
+      store_lanes<L>(x + i, count, e);
+      sum += e;
+    });
+    const B inverse(1.f / fold_lanes<L>(sum, [](float a, float b) { return a + b; }));
+    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+      store_lanes<L>(x + i, count, load_lanes<L>(x + i, count, B(0.f)) * inverse);
+    });
+  }
+}
+
+// Sum of term(offset, count) over a row, in four chains so that additions overlap.
+template <class L, class Term>
+LINFORMER_INLINE float sum_row(int64_t cols, Term term) {
+  using B = typename L::Batch;
+  B s0(0.f), s1(0.f), s2(0.f), s3(0.f);
+  int64_t i = 0;
+  for (; i + 4 * L::width <= cols; i += 4 * L::width) {
+    s0 += term(i, static_cast<int64_t>(L::width));
+    s1 += term(i + L::width, static_cast<int64_t>(L::width));
+    s2 += term(i + 2 * L::width, static_cast<int64_t>(L::width));
+    s3 += term(i + 3 * L::width, static_cast<int64_t>(L::width));
+  }
+  for_each_batch<L>(cols - i, [&](int64_t j, int64_t count) { s0 += term(i + j, count); });
+  return fold_lanes<L>((s0 + s1) + (s2 + s3), [](float a, float b) { return a + b; });
+}
+
+template <class L>
+void layer_norm_rows(const float* x, int64_t x_stride, const float* scale, const float* bias, float epsilon,
+                     int64_t rows, int64_t cols, float* y, int64_t y_stride) {
+  using B = typename L::Batch;
+  const float inverse_cols = 1.f / static_cast<float>(cols);
+  for (int64_t r = 0; r < rows; ++r, x += x_stride, y += y_stride) {
+    const B mean(sum_row<L>(cols, [&](int64_t i, int64_t count) { return load_lanes<L>(x + i, count, B(0.f)); }) *
+                 inverse_cols);
+    const float variance = inverse_cols * sum_row<L>(cols, [&](int64_t i, int64_t count) {
+                             const B centred = load_lanes<L>(x + i, count, mean) - mean;
+                             return centred * centred;
+                           });
+    const B inverse = B(1.f) / xsimd::sqrt(B(variance + epsilon));
+    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+      const B normal = (load_lanes<L>(x + i, count, mean) - mean) * inverse;
+      store_lanes<L>(y + i, count,
+                     L::fma(normal, load_lanes<L>(scale + i, count, B(0.f)), load_lanes<L>(bias + i, count, B(0.f))));
+    });
+  }
+}
+
+template <class L>
+void activate(Activation activation, float* x, int64_t count) {
+  if (activation == Activation::none) return;
+  with_activation(activation, [&]<Activation which>() {
+    for_each_batch<L>(count, [&](int64_t i, int64_t lanes) {
+      store_lanes<L>(x + i, lanes, activated<L, which>(load_lanes<L>(x + i, lanes, typename L::Batch(0.f))));
+    });
+  });
+}
+
+template <class L>
+void add(float* dst, const float* src, int64_t count) {
+  using B = typename L::Batch;
+  for_each_batch<L>(count, [&](int64_t i, int64_t lanes) {
+    store_lanes<L>(dst + i, lanes, load_lanes<L>(dst + i, lanes, B(0.f)) + load_lanes<L>(src + i, lanes, B(0.f)));
+  });
+}
+
+// `width` elements at p, widened to f32.
+template <class L, ElementType type>
+LINFORMER_INLINE typename L::Batch load_widened(const void* p) {
+  if constexpr (type == ElementType::f32) return L::Batch::load_unaligned(static_cast<const float*>(p));
+  if constexpr (type == ElementType::bf16) return L::widen_bf16(static_cast<const uint16_t*>(p));
+  if constexpr (type == ElementType::f16) return L::widen_f16(static_cast<const uint16_t*>(p));
+}
+
+template <class L, ElementType type>
+void widen_as(const void* src, float* dst, int64_t count) {
+  const char* bytes = static_cast<const char*>(src);
+  for_each_batch<L>(count, [&](int64_t i, int64_t lanes) {
+    const char* from = bytes + i * element_bytes(type);
+    char padded[L::width * sizeof(float)] = {};
+    if (lanes < L::width) {
+      __builtin_memcpy(padded, from, static_cast<size_t>(lanes * element_bytes(type)));
+      from = padded;
+    }
+    store_lanes<L>(dst + i, lanes, load_widened<L, type>(from));
+  });
+}
+
+template <class L>
+void widen(ElementType type, const void* src, float* dst, int64_t count) {
+  if (type == ElementType::f32) __builtin_memcpy(dst, src, static_cast<size_t>(count) * sizeof(float));
+  if (type == ElementType::bf16) widen_as<L, ElementType::bf16>(src, dst, count);
+  if (type == ElementType::f16) widen_as<L, ElementType::f16>(src, dst, count);
+}
+
+}  // namespace
+}  // namespace linformer

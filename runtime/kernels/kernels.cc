@@ -1,0 +1,43 @@
+#include "kernels/kernels.h"
+
+#include <initializer_list>
+
+#include "base/cpu.h"
+#include "kernels/tables.h"
+
+namespace linformer {
+namespace {
+
+const Kernels* table_of(Isa isa) {
+  switch (isa) {
+    case Isa::scalar:
+      return &scalar_kernels;
+#if defined(__x86_64__)
+    case Isa::avx2:
+      return &avx2_kernels;
+    case Isa::avx512:
+      return &avx512_kernels;
+#elif defined(__aarch64__)
+    case Isa::neon:
+      return &neon_kernels;
+#endif
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+const Kernels* kernels_for(Isa isa) {
+  if (isa != Isa::automatic) return machine_has(isa) ? table_of(isa) : nullptr;
+  const Isa asked = isa_from_environment();
+  if (asked != Isa::automatic) {
+    if (const Kernels* table = kernels_for(asked)) return table;
+  }
+  for (Isa best : {Isa::avx512, Isa::avx2, Isa::neon}) {
+    if (const Kernels* table = kernels_for(best)) return table;
+  }
+  return &scalar_kernels;
+}
+
+}  // namespace linformer

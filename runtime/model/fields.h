@@ -1,0 +1,58 @@
+// What the validators share: names of fields for their sentences, and checks of a tensor that a field refers to.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+
+#include "linformer/description.h"
+#include "linformer/status.h"
+
+namespace linformer {
+
+// "layers[3].attention.query.weight": built on the stack, cut when absurdly long.
+class FieldName {
+ public:
+  explicit FieldName(const char* format, ...) __attribute__((format(printf, 2, 3)));
+  const char* text() const { return text_; }
+  FieldName operator/(const char* member) const { return FieldName("%s.%s", text_, member); }
+
+ private:
+  char text_[128];
+};
+
+// corrupt_file with "<field> <sentence>: convert the checkpoint again".
+Status bad_field(const FieldName& field, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+// Checks of references into `tensors`, which were themselves validated before.
+class TensorFields {
+ public:
+  explicit TensorFields(std::span<const TensorDescription> tensors) : tensors_(tensors) {}
+
+  // The index is inside the table.
+  Status reference(const FieldName& field, TensorIndex index) const;
+  // f32, row_major and of this shape: biases, norms and projections, which the executor reads as plain floats.
+  Status floats(const FieldName& field, TensorIndex index, std::initializer_list<uint64_t> shape) const;
+  // A lookup table: row_major [at least one row, width] of f32, bf16 or f16. Returns the rows.
+  Status table(const FieldName& field, TensorIndex index, uint64_t width, uint64_t* rows) const;
+  // panel16 [out, in] of f32, bf16 or f16, and its optional f32 [out] bias. Any number of outputs when *out is 0,
+  // which is then set.
+  Status linear(const FieldName& field, const Linear& linear, uint64_t in, uint64_t* out) const;
+  Status linear(const FieldName& field, const Linear& linear, uint64_t in, uint64_t out) const {
+    return this->linear(field, linear, in, &out);
+  }
+  Status norm(const FieldName& field, const Norm& norm, uint64_t width) const;
+  // Neither weight nor bias.
+  static Status nothing(const FieldName& field, const Linear& linear, const char* reason);
+  static Status nothing(const FieldName& field, const Norm& norm, const char* reason);
+
+  const TensorDescription& operator[](TensorIndex index) const { return tensors_[static_cast<size_t>(index)]; }
+
+ private:
+  Status mismatch(const FieldName& field, TensorIndex index, std::span<const uint64_t> expected) const;
+  std::span<const TensorDescription> tensors_;
+};
+
+const char* name_of(TensorLayout layout);
+
+}  // namespace linformer

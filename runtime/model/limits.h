@@ -1,0 +1,23 @@
+// Limits on what a file may say beyond those in linformer/description.h. Each bounds work or memory that a
+// hostile file could otherwise ask for; each is far above any model that exists.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace linformer {
+
+inline constexpr uint32_t max_projections = 1u << 16;
+inline constexpr uint32_t max_classification_heads = 1024;
+inline constexpr uint32_t max_added_tokens = 1u << 16;
+inline constexpr uint32_t max_template_entries = 64;
+inline constexpr uint32_t max_word_length = 1u << 16;  // characters; WordPiece is quadratic in it
+inline constexpr size_t max_name_bytes = 1024;         // names, labels, added tokens
+
+inline constexpr uint32_t max_metadata_depth = 8;  // Model, Encoder, Layer, Attention, Linear: 5
+
+// A file may name one string or table many times; what the reader allocates for all of them stays below the
+// file's size plus this.
+inline constexpr uint64_t description_allowance = uint64_t{1} << 20;  // bytes
+
+}  // namespace linformer

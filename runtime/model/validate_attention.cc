@@ -1,0 +1,227 @@
+#include <cinttypes>
+#include <cmath>
+
+#include "base/checked.h"
+#include "model/limits.h"
+#include "model/validate.h"
+
+namespace linformer {
+namespace {
+
+bool is_windowed(const Projection& p) {
+  return p.kind == ProjectionKind::convolution || p.kind == ProjectionKind::mean_pool ||
+         p.kind == ProjectionKind::max_pool;
+}
+
+// Convolution and pooling: k windows fit into N.
+Status check_window(const FieldName& field, const Projection& projection, uint32_t max_tokens) {
+  if (projection.kernel == 0 || projection.kernel > max_tokens || projection.stride == 0) {
+    return bad_field(field, "has kernel %" PRIu32 " and stride %" PRIu32 " for %" PRIu32 " tokens", projection.kernel,
+                     projection.stride, max_tokens);
+  }
+  const uint32_t windows = (max_tokens - projection.kernel) / projection.stride + 1;
+  if (projection.k != windows) {
+    return bad_field(field / "k", "is %" PRIu32 ", kernel %" PRIu32 " and stride %" PRIu32 " give %" PRIu32,
+                     projection.k, projection.kernel, projection.stride, windows);
+  }
+  return {};
+}
+
+Status check_no_window(const FieldName& field, const Projection& projection) {
+  if (projection.kernel == 0 && projection.stride == 0) return {};
+  return bad_field(field, "has kernel %" PRIu32 " and stride %" PRIu32 ", which its kind doesn't use",
+                   projection.kernel, projection.stride);
+}
+
+Status check_linear_projection(const FieldName& field, const Projection& projection, uint32_t max_tokens,
+                               const TensorFields& tensors) {
+  LINFORMER_TRY(check_no_window(field, projection));
+  LINFORMER_TRY(tensors.floats(field / "weight", projection.weight, {projection.k, max_tokens}));
+  if (projection.bias_per_row != (projection.bias != absent)) {
+    return bad_field(field / "bias_per_row", "is %s with bias %" PRId32, projection.bias_per_row ? "true" : "false",
+                     projection.bias);
+  }
+  if (projection.bias == absent) return {};
+  return tensors.floats(field / "bias", projection.bias, {projection.k});
+}
+
+Status check_convolution(const FieldName& field, const Projection& projection, uint32_t max_tokens,
+                         const TensorFields& tensors) {
+  LINFORMER_TRY(check_window(field, projection, max_tokens));
+  if (projection.order != ProjectionOrder::after_linear) {
+    return bad_field(field / "order", "is before_linear, but a convolution mixes the channels of one head");
+  }
+  LINFORMER_TRY(tensors.reference(field / "weight", projection.weight));
+  const TensorDescription& weight = tensors[projection.weight];
+  const uint64_t channels = weight.shape[0];
+  LINFORMER_TRY(tensors.floats(field / "weight", projection.weight, {channels, channels, projection.kernel}));
+  if (projection.bias_per_row) return bad_field(field / "bias_per_row", "is true for a convolution");
+  if (projection.bias == absent) return {};
+  return tensors.floats(field / "bias", projection.bias, {channels});
+}
+
+Status check_weightless(const FieldName& field, const Projection& projection) {
+  if (projection.weight == absent && projection.bias == absent && !projection.bias_per_row) return {};
+  return bad_field(field, "has weight %" PRId32 " and bias %" PRId32 ", which its kind doesn't use", projection.weight,
+                   projection.bias);
+}
+
+Status check_projection_list(const FieldName& field, const std::vector<uint32_t>& list, uint32_t heads,
+                             size_t projections) {
+  if (list.size() != 1 && list.size() != heads) {
+    return bad_field(field, "has %zu entries, 1 or %" PRIu32 " are needed", list.size(), heads);
+  }
+  for (uint32_t index : list) {
+    if (index >= projections) {
+      return bad_field(field, "refers to projection %" PRIu32 ", the file has %zu", index, projections);
+    }
+  }
+  return {};
+}
+
+// K and V of a head have equally many rows at every length, and a convolution fits the head.
+Status check_pair(const FieldName& field, const Projection& key, const Projection& value, uint32_t head_dim,
+                  const TensorFields& tensors) {
+  const bool full = key.kind == ProjectionKind::none;
+  if (full != (value.kind == ProjectionKind::none) || key.k != value.k) {
+    return bad_field(field, "compresses keys to %" PRIu32 " rows and values to %" PRIu32, key.k, value.k);
+  }
+  if ((is_windowed(key) || is_windowed(value)) && (key.kernel != value.kernel || key.stride != value.stride)) {
+    return bad_field(field, "takes keys in other windows than values (kernel %" PRIu32 " and %" PRIu32 ")", key.kernel,
+                     value.kernel);
+  }
+  for (const Projection* projection : {&key, &value}) {
+    if (projection->kind != ProjectionKind::convolution) continue;
+    const uint64_t channels = tensors[projection->weight].shape[0];
+    if (channels != head_dim) {
+      return bad_field(field, "has a convolution of %" PRIu64 " channels for heads of %" PRIu32, channels, head_dim);
+    }
+  }
+  return {};
+}
+
+Status check_head_counts(const FieldName& field, const AttentionDescription& attention) {
+  if (attention.heads == 0 || attention.heads > max_heads) {
+    return bad_field(field / "heads", "is %" PRIu32 ", 1 to %" PRIu32 " are possible", attention.heads, max_heads);
+  }
+  if (attention.kv_heads != 1 && attention.kv_heads != attention.heads) {
+    return bad_field(field / "kv_heads", "is %" PRIu32 ", 1 or %" PRIu32 " are possible", attention.kv_heads,
+                     attention.heads);
+  }
+  if (attention.head_dim == 0 || attention.head_dim > max_dimension / attention.heads) {
+    return bad_field(field / "head_dim", "is %" PRIu32 ", 1 to %" PRIu32 " are possible with %" PRIu32 " heads",
+                     attention.head_dim, max_dimension / attention.heads, attention.heads);
+  }
+  if (!std::isfinite(attention.scale) || attention.scale <= 0) {
+    return bad_field(field / "scale", "is %g, a positive number is needed", static_cast<double>(attention.scale));
+  }
+  return {};
+}
+
+Status check_projections_of(const FieldName& field, const EncoderDescription& encoder,
+                            const AttentionDescription& attention, const TensorFields& tensors) {
+  const std::vector<Projection>& projections = encoder.projections;
+  LINFORMER_TRY(
+      check_projection_list(field / "key_projections", attention.key_projections, attention.heads, projections.size()));
+  // V = K: the values' list has nothing to say of its own.
+  if (attention.value_is_key && attention.value_projections.empty()) return {};
+  LINFORMER_TRY(check_projection_list(field / "value_projections", attention.value_projections, attention.heads,
+                                      projections.size()));
+  if (attention.value_is_key && attention.value_projections != attention.key_projections) {
+    return bad_field(field / "value_projections", "differ from key_projections although values are keys");
+  }
+  for (uint32_t head = 0; head < attention.heads; ++head) {
+    const auto of = [&](const std::vector<uint32_t>& list) -> const Projection& {
+      return projections[list[list.size() == 1 ? 0 : head]];
+    };
+    LINFORMER_TRY(
+        check_pair(field, of(attention.key_projections), of(attention.value_projections), attention.head_dim, tensors));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status validate_projections(const EncoderDescription& encoder, const TensorFields& tensors) {
+  if (encoder.projections.empty() || encoder.projections.size() > max_projections) {
+    return bad_field(FieldName("projections"), "has %zu entries, 1 to %" PRIu32 " are possible",
+                     encoder.projections.size(), max_projections);
+  }
+  for (size_t i = 0; i < encoder.projections.size(); ++i) {
+    const Projection& projection = encoder.projections[i];
+    const FieldName field("projections[%zu]", i);
+    const bool full = projection.kind == ProjectionKind::none;
+    if (full ? projection.k != 0 : projection.k == 0 || projection.k > max_dimension) {
+      return bad_field(field / "k", "is %" PRIu32 ", %s", projection.k,
+                       full ? "full attention needs 0" : "1 to 16777216 are possible");
+    }
+    switch (projection.kind) {
+      case ProjectionKind::linear:
+        LINFORMER_TRY(check_linear_projection(field, projection, encoder.max_tokens, tensors));
+        break;
+      case ProjectionKind::convolution:
+        LINFORMER_TRY(check_convolution(field, projection, encoder.max_tokens, tensors));
+        break;
+      case ProjectionKind::mean_pool:
+      case ProjectionKind::max_pool:
+        LINFORMER_TRY(check_weightless(field, projection));
+        LINFORMER_TRY(check_window(field, projection, encoder.max_tokens));
+        break;
+      case ProjectionKind::none:
+        LINFORMER_TRY(check_weightless(field, projection));
+        LINFORMER_TRY(check_no_window(field, projection));
+        break;
+    }
+  }
+  return {};
+}
+
+Status validate_attention(const EncoderDescription& encoder, const TensorFields& tensors, size_t layer,
+                          uint64_t* width) {
+  const LayerDescription& description = encoder.layers[layer];
+  const AttentionDescription& attention = description.attention;
+  const FieldName field("layers[%zu].attention", layer);
+  LINFORMER_TRY(check_head_counts(field, attention));
+  const uint64_t query_width = uint64_t{attention.heads} * attention.head_dim;
+  const uint64_t key_width = uint64_t{attention.kv_heads} * attention.head_dim;
+  LINFORMER_TRY(tensors.linear(field / "query", attention.query, *width, query_width));
+  LINFORMER_TRY(tensors.linear(field / "key", attention.key, *width, key_width));
+  if (attention.value_is_key) {
+    LINFORMER_TRY(TensorFields::nothing(field / "value", attention.value, "is the key"));
+  } else {
+    LINFORMER_TRY(tensors.linear(field / "value", attention.value, *width, key_width));
+  }
+  LINFORMER_TRY(check_projections_of(field, encoder, attention, tensors));
+
+  uint64_t output_width = query_width;
+  for (const auto& [member, linear] :
+       {std::pair{"output", &attention.output}, std::pair{"output_second", &attention.output_second}}) {
+    if (!linear->present()) {
+      LINFORMER_TRY(TensorFields::nothing(field / member, *linear, "has no weight"));
+      continue;
+    }
+    uint64_t out = 0;
+    LINFORMER_TRY(tensors.linear(field / member, *linear, output_width, &out));
+    output_width = out;
+  }
+  if (attention.output_second.present() && !attention.output.present()) {
+    return bad_field(field / "output_second", "is there without output");
+  }
+
+  const FieldName resample("layers[%zu].attention_resample", layer);
+  if (description.attention_resample.present()) {
+    LINFORMER_TRY(tensors.linear(resample, description.attention_resample, *width, output_width));
+  } else {
+    LINFORMER_TRY(TensorFields::nothing(resample, description.attention_resample, "has no weight"));
+    if (output_width != *width) {
+      return bad_field(field, "turns width %" PRIu64 " into %" PRIu64 " without attention_resample", *width,
+                       output_width);
+    }
+  }
+  const uint64_t norm_width = encoder.norm_placement == NormPlacement::pre ? *width : output_width;
+  LINFORMER_TRY(tensors.norm(FieldName("layers[%zu].attention_norm", layer), description.attention_norm, norm_width));
+  *width = output_width;
+  return {};
+}
+
+}  // namespace linformer

@@ -1,0 +1,91 @@
+#include <cinttypes>
+
+#include "model/limits.h"
+#include "model/utf8.h"
+#include "model/validate.h"
+
+namespace linformer {
+namespace {
+
+// [vocab_size, width]: panel16 as any Linear, or the token embedding named again.
+Status check_vocabulary_output(const ModelDescription& model, const TensorFields& tensors, uint64_t width) {
+  const Linear& output = model.mlm.output;
+  const uint32_t vocab_size = model.encoder.vocab_size;
+  const FieldName field("mlm.output");
+  if (output.weight != model.encoder.embedding.tokens) return tensors.linear(field, output, width, vocab_size);
+  uint64_t rows = 0;
+  LINFORMER_TRY(tensors.table(field / "weight", output.weight, width, &rows));
+  if (output.bias == absent) return {};
+  return tensors.floats(field / "bias", output.bias, {vocab_size});
+}
+
+Status check_masked_lm(const ModelDescription& model, const TensorFields& tensors) {
+  const MaskedLmHead& mlm = model.mlm;
+  const FieldName dense("mlm.dense"), norm("mlm.norm");
+  if (!mlm.present()) {
+    constexpr const char* reason = "belongs to a model without mlm.output";
+    LINFORMER_TRY(TensorFields::nothing(FieldName("mlm.output"), mlm.output, "has no weight"));
+    LINFORMER_TRY(TensorFields::nothing(dense, mlm.dense, reason));
+    return TensorFields::nothing(norm, mlm.norm, reason);
+  }
+  uint64_t width = model.encoder.d_model;
+  if (mlm.dense.present()) {
+    uint64_t out = 0;
+    LINFORMER_TRY(tensors.linear(dense, mlm.dense, width, &out));
+    width = out;
+    LINFORMER_TRY(tensors.norm(norm, mlm.norm, width));
+  } else {
+    LINFORMER_TRY(TensorFields::nothing(dense, mlm.dense, "has no weight"));
+    LINFORMER_TRY(TensorFields::nothing(norm, mlm.norm, "belongs to a head without mlm.dense"));
+  }
+  return check_vocabulary_output(model, tensors, width);
+}
+
+Status check_classification_head(const ModelDescription& model, const TensorFields& tensors, size_t index) {
+  const ClassificationHead& head = model.heads[index];
+  if (!is_printable_name(head.name)) {
+    return bad_field(FieldName("heads[%zu].name", index), "is empty, too long or not printable UTF-8");
+  }
+  for (size_t other = 0; other < index; ++other) {
+    if (model.heads[other].name == head.name) {
+      return bad_field(FieldName("heads[%zu].name", index), "is that of head %zu (%.80s)", other, head.name.c_str());
+    }
+  }
+  const FieldName field("heads[%zu] (%.60s)", index, head.name.c_str());
+  uint64_t width = model.encoder.d_model, classes = 0;
+  if (head.dense.present()) {
+    uint64_t inner = 0;
+    LINFORMER_TRY(tensors.linear(field / "dense", head.dense, width, &inner));
+    width = inner;
+  } else {
+    LINFORMER_TRY(TensorFields::nothing(field / "dense", head.dense, "has no weight"));
+  }
+  LINFORMER_TRY(tensors.linear(field / "output", head.output, width, &classes));
+  if (classes > max_classes) {
+    return bad_field(field / "output", "has %" PRIu64 " classes, %" PRIu32 " are possible", classes, max_classes);
+  }
+  if (!head.labels.empty() && head.labels.size() != classes) {
+    return bad_field(field / "labels", "has %zu entries for %" PRIu64 " classes", head.labels.size(), classes);
+  }
+  for (size_t i = 0; i < head.labels.size(); ++i) {
+    if (!is_printable_name(head.labels[i])) {
+      return bad_field(field / "labels", "has an entry (%zu) that is empty, too long or not printable UTF-8", i);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status validate_heads(const ModelDescription& model) {
+  const TensorFields tensors(model.tensors);
+  LINFORMER_TRY(check_masked_lm(model, tensors));
+  if (model.heads.size() > max_classification_heads) {
+    return bad_field(FieldName("heads"), "has %zu entries, at most %" PRIu32 " are possible", model.heads.size(),
+                     max_classification_heads);
+  }
+  for (size_t i = 0; i < model.heads.size(); ++i) LINFORMER_TRY(check_classification_head(model, tensors, i));
+  return {};
+}
+
+}  // namespace linformer

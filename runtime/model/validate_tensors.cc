@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <cinttypes>
+#include <numeric>
+#include <vector>
+
+#include "base/checked.h"
+#include "io/container.h"
+#include "model/utf8.h"
+#include "model/validate.h"
+
+namespace linformer {
+namespace {
+
+Status check_shape(const FieldName& field, const TensorDescription& tensor, uint64_t* elements) {
+  if (tensor.shape.empty() || tensor.shape.size() > max_rank) {
+    return bad_field(field, "has %zu dimensions, 1 to %" PRIu32 " are possible", tensor.shape.size(), max_rank);
+  }
+  *elements = 1;
+  for (uint64_t size : tensor.shape) {
+    if (size == 0 || size > max_dimension) {
+      return bad_field(field, "has a dimension of %" PRIu64 ", 1 to %" PRIu32 " are possible", size, max_dimension);
+    }
+    if (!checked_mul(*elements, size, elements)) return bad_field(field, "has more elements than 64 bits can count");
+  }
+  if (tensor.layout == TensorLayout::row_major) return {};
+  if (tensor.shape.size() != 2) {
+    return bad_field(field, "is panel16 with %zu dimensions, 2 are needed", tensor.shape.size());
+  }
+  uint64_t rows = 0, columns = 0;
+  if (!checked_round_up(tensor.shape[0], 16, &columns) || !checked_round_up(tensor.shape[1], 16, &rows) ||
+      !checked_mul(rows, columns, elements)) {
+    return bad_field(field, "has more elements than 64 bits can count");
+  }
+  return {};
+}
+
+Status check_unique_names(const std::vector<TensorDescription>& tensors) {
+  std::vector<uint32_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return tensors[a].name < tensors[b].name; });
+  for (size_t i = 1; i < order.size(); ++i) {
+    if (tensors[order[i]].name == tensors[order[i - 1]].name) {
+      return bad_field(FieldName("tensors[%" PRIu32 "]", order[i]), "has the name of tensor %" PRIu32 " (%.80s)",
+                       order[i - 1], tensors[order[i]].name.c_str());
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status validate_tensors(const ModelDescription& model, uint64_t segment_bytes) {
+  const std::vector<TensorDescription>& tensors = model.tensors;
+  if (tensors.empty() || tensors.size() > max_tensors) {
+    return bad_field(FieldName("tensors"), "has %zu entries, 1 to %" PRIu32 " are possible", tensors.size(),
+                     max_tensors);
+  }
+  uint64_t expected_offset = 0, end = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const TensorDescription& tensor = tensors[i];
+    if (!is_printable_name(tensor.name)) {
+      return bad_field(FieldName("tensors[%zu].name", i), "is empty, too long or not printable UTF-8");
+    }
+    const FieldName field("tensors[%zu] (%.80s)", i, tensor.name.c_str());
+    if (tensor.type == ElementType::int8) {
+      return Status::error(Code::unsupported,
+                           "%s is int8, which this version can't execute: convert with --dtype f32, bf16 or f16",
+                           field.text());
+    }
+    if (tensor.scales != absent) return bad_field(field, "has scales %" PRId32 " but is not int8", tensor.scales);
+    uint64_t elements = 0, bytes = 0;
+    LINFORMER_TRY(check_shape(field, tensor, &elements));
+    if (!checked_mul(elements, static_cast<uint64_t>(element_bytes(tensor.type)), &bytes) || bytes != tensor.bytes) {
+      return bad_field(field, "claims %" PRIu64 " bytes, its shape and type need %" PRIu64, tensor.bytes, bytes);
+    }
+    // A running sum leaves neither overlaps nor holes in which other data could hide.
+    if (tensor.offset != expected_offset) {
+      return bad_field(field, "begins at byte %" PRIu64 " of the segment instead of %" PRIu64, tensor.offset,
+                       expected_offset);
+    }
+    if (!range_within(tensor.offset, tensor.bytes, segment_bytes)) {
+      return bad_field(field, "ends beyond the tensor segment's %" PRIu64 " bytes (%" PRIu64 " bytes from %" PRIu64 ")",
+                       segment_bytes, tensor.bytes, tensor.offset);
+    }
+    end = tensor.offset + tensor.bytes;
+    if (!checked_round_up(end, tensor_alignment, &expected_offset)) {
+      return bad_field(field, "ends at byte %" PRIu64 ", beyond any file", end);
+    }
+  }
+  if (end != segment_bytes) {
+    return bad_field(FieldName("tensors"), "end at byte %" PRIu64 " of a segment of %" PRIu64, end, segment_bytes);
+  }
+  return check_unique_names(tensors);
+}
+
+}  // namespace linformer

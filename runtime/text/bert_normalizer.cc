@@ -1,0 +1,134 @@
+#include "text/bert_normalizer.h"
+
+#include "text/bert_unicode.h"
+#include "text/unicode.h"
+
+namespace linformer {
+namespace {
+
+constexpr uint32_t capital_i_with_dot = 0x130;  // the one character whose lower case is two
+constexpr uint32_t combining_dot_above = 0x307;
+
+bool push_utf8(uint32_t code_point, uint32_t origin, NormalizedText* normalized) {
+  char encoded[4];
+  const size_t length = encode_code_point(code_point, encoded);
+  if (!normalized->bytes.append(encoded, length)) return false;
+  for (size_t i = 0; i < length; ++i) {
+    if (!normalized->origins.push(origin)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void BertNormalizer::create(const TokenizerDescription& description) {
+  clean_text_ = description.clean_text;
+  split_cjk_ = description.split_cjk;
+  strip_accents_ = description.strip_accents;
+  lowercase_ = description.lowercase;
+}
+
+bool BertNormalizer::clean(uint32_t code_point, uint32_t origin, NormalizedText* normalized) const {
+  if (clean_text_) {
+    if (is_removed_by_clean_text(code_point)) return true;
+    if (is_white_space(code_point)) code_point = ' ';
+  }
+  auto& characters = normalized->characters;
+  if (split_cjk_ && is_cjk_ideograph(code_point)) {
+    return characters.push({' ', origin}) && characters.push({code_point, origin}) && characters.push({' ', origin});
+  }
+  return characters.push({code_point, origin});
+}
+
+// Appends the parts in canonical order, without nonspacing marks. A part that decomposition added takes the origin of
+// the character before it; the others take the origins in their order.
+bool BertNormalizer::emit_run(NormalizedText* normalized, size_t* consumed) const {
+  const auto& characters = normalized->characters;
+  auto& run = normalized->run;
+  const auto emit = [&](const NormalizedText::Part& part) {
+    if (!part.added) ++*consumed;
+    const uint32_t origin = characters[*consumed == 0 ? 0 : *consumed - 1].origin;
+    return is_accent(part.code_point) || normalized->kept.push({part.code_point, origin});
+  };
+  bool ordered = true;
+  for (size_t i = 1; i < run.size(); ++i) ordered = ordered && run[i - 1].combining_class <= run[i].combining_class;
+  // Sorting by counting: a comparison sort by insertion would be quadratic in a hostile run of marks.
+  for (int wanted = 0; wanted < 256; ++wanted) {
+    for (const auto& part : run) {
+      if ((ordered || part.combining_class == wanted) && !emit(part)) return false;
+    }
+    if (ordered) break;
+  }
+  run.clear();
+  return true;
+}
+
+bool BertNormalizer::decompose_characters(NormalizedText* normalized) const {
+  auto& run = normalized->run;  // one character and the combining marks behind it
+  run.clear();
+  normalized->kept.clear();
+  size_t consumed = 0;
+  for (const auto& character : normalized->characters) {
+    uint32_t parts[max_decomposition];
+    const size_t count = decompose(character.code_point, parts);
+    for (size_t i = 0; i < count; ++i) {
+      const auto marks = static_cast<uint8_t>(combining_class(parts[i]));
+      if (marks == 0 && !emit_run(normalized, &consumed)) return false;
+      if (!run.push({parts[i], marks, i > 0})) return false;
+    }
+  }
+  if (!emit_run(normalized, &consumed)) return false;
+  std::swap(normalized->characters, normalized->kept);
+  return true;
+}
+
+bool BertNormalizer::finish(NormalizedText* normalized) const {
+  for (const auto& character : normalized->characters) {
+    uint32_t code_point = character.code_point;
+    if (lowercase_) {
+      if (code_point == capital_i_with_dot) {
+        if (!push_utf8('i', character.origin, normalized) ||
+            !push_utf8(combining_dot_above, character.origin, normalized)) {
+          return false;
+        }
+        continue;
+      }
+      code_point = lower_case(code_point);
+    }
+    if (!push_utf8(code_point, character.origin, normalized)) return false;
+  }
+  return true;
+}
+
+bool BertNormalizer::append_ascii(char c, uint32_t origin, NormalizedText* normalized) const {
+  if (clean_text_) {
+    if (is_removed_by_clean_text(static_cast<uint8_t>(c))) return true;
+    if (is_white_space(static_cast<uint8_t>(c))) c = ' ';
+  }
+  if (lowercase_ && c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return normalized->bytes.push(c) && normalized->origins.push(origin);
+}
+
+bool BertNormalizer::normalize(std::string_view text, uint32_t position, NormalizedText* normalized) const {
+  normalized->bytes.clear();
+  normalized->origins.clear();
+  for (size_t at = 0; at < text.size();) {
+    if (static_cast<uint8_t>(text[at]) < 0x80) {
+      if (!append_ascii(text[at++], position++, normalized)) return false;
+      continue;
+    }
+    // ASCII neither decomposes nor combines, so what lies between is a text of its own; what leaves no trace does not
+    // count.
+    normalized->characters.clear();
+    for (; at < text.size(); ++position) {
+      const auto byte = static_cast<uint8_t>(text[at]);
+      if (byte < 0x80 && !(clean_text_ && is_removed_by_clean_text(byte))) break;
+      if (!clean(next_code_point(text.data(), &at), position, normalized)) return false;
+    }
+    if (strip_accents_ && !decompose_characters(normalized)) return false;
+    if (!finish(normalized)) return false;
+  }
+  return true;
+}
+
+}  // namespace linformer

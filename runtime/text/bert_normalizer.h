@@ -1,0 +1,47 @@
+// BERT's text clean-up: controls out, spaces around ideographs, accents off, lower case.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "linformer/description.h"
+#include "text/array.h"
+
+namespace linformer {
+
+// Normalised text with, for each byte, the code point of the original that it stems from.
+struct NormalizedText {
+  Array<char> bytes;
+  Array<uint32_t> origins;
+  // Between the steps.
+  struct Character {
+    uint32_t code_point;
+    uint32_t origin;
+  };
+  struct Part {
+    uint32_t code_point;
+    uint8_t combining_class;
+    bool added;
+  };
+  Array<Character> characters, kept;
+  Array<Part> run;
+
+  std::string_view view() const { return {bytes.data(), bytes.size()}; }
+};
+
+class BertNormalizer {
+ public:
+  void create(const TokenizerDescription& description);
+  // Replaces *normalized by `text`, valid UTF-8 that begins at code point `position`. False when there is no memory.
+  [[nodiscard]] bool normalize(std::string_view text, uint32_t position, NormalizedText* normalized) const;
+
+ private:
+  [[nodiscard]] bool clean(uint32_t code_point, uint32_t origin, NormalizedText* normalized) const;
+  [[nodiscard]] bool append_ascii(char c, uint32_t origin, NormalizedText* normalized) const;
+  [[nodiscard]] bool emit_run(NormalizedText* normalized, size_t* consumed) const;
+  [[nodiscard]] bool decompose_characters(NormalizedText* normalized) const;
+  [[nodiscard]] bool finish(NormalizedText* normalized) const;
+  bool clean_text_ = false, split_cjk_ = false, strip_accents_ = false, lowercase_ = false;
+};
+
+}  // namespace linformer

@@ -1,0 +1,62 @@
+// Byte-level byte-pair encoding: words to internal tokens by the merges' ranks.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "linformer/description.h"
+#include "linformer/status.h"
+#include "text/array.h"
+#include "text/pieces.h"
+#include "text/word_cache.h"
+
+namespace linformer {
+
+// What a call needs and the next one reuses.
+struct BpeWorkspace {
+  struct Symbol {
+    int32_t token;
+    uint32_t rank;        // of the merge with the next symbol; no_rank when there is none
+    uint32_t begin, end;  // bytes of the word
+    uint32_t previous, next;
+  };
+  Array<Symbol> symbols;
+  Array<uint64_t> queue;  // min-heap of rank << 32 | symbol
+  Array<char> prefixed;   // a text with the space that add_prefix_space put before it
+  WordCache cache;
+  uint64_t steps = 0;  // merges looked at, so that tests can bound the work without a clock
+};
+
+class ByteBpe {
+ public:
+  // Views of `description` must outlive this. `owner` names this tokenizer to word caches.
+  Status create(const TokenizerDescription& description, uint64_t owner);
+
+  // Appends the pieces of `text`, valid UTF-8 that begins at code point `position` of the whole text.
+  // False when there is no memory.
+  [[nodiscard]] bool tokenize(std::string_view text, uint32_t position, BpeWorkspace* workspace, Pieces* pieces) const;
+
+ private:
+  static constexpr uint32_t no_rank = UINT32_MAX;
+  struct Merge {
+    uint64_t pair = UINT64_MAX;  // left << 32 | right
+    uint32_t rank = no_rank;
+    uint32_t result = 0;
+  };
+  class Cursor;
+
+  const Merge& merge_of(int32_t left, int32_t right) const;
+  bool start_word(std::string_view word, BpeWorkspace* workspace, bool* complete) const;
+  void merge_short(BpeWorkspace* workspace) const;
+  [[nodiscard]] bool merge_long(BpeWorkspace* workspace) const;
+  [[nodiscard]] bool tokenize_word(std::string_view word, size_t start, BpeWorkspace* workspace, Cursor* cursor) const;
+
+  Array<Merge> merges_;  // open addressing, a power of two
+  std::span<const uint32_t> token_offsets_;
+  int32_t byte_tokens_[256];  // -1 = no token
+  bool keep_unknown_ = false;
+  bool add_prefix_space_ = false;
+  uint64_t owner_ = 0;
+};
+
+}  // namespace linformer

@@ -1,0 +1,76 @@
+// From ids back to text.
+#include <cstdlib>
+
+#include "linformer/tokenizer.h"
+#include "text/encoding.h"
+#include "text/tokenizer_state.h"
+#include "text/unicode.h"
+
+namespace linformer {
+namespace {
+
+// English spacing that splitting at punctuation lost, in the order in which Hugging Face's WordPiece decoder
+// restores it in each token.
+constexpr struct {
+  std::string_view from, to;
+} cleanups[] = {{" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
+                {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+
+bool append_replaced(std::string_view text, std::string_view from, std::string_view to, Array<char>* replaced) {
+  for (;;) {
+    const size_t at = text.find(from);
+    if (at == std::string_view::npos) return replaced->append(text.data(), text.size());
+    if (!replaced->append(text.data(), at) || !replaced->append(to.data(), to.size())) return false;
+    text.remove_prefix(at + from.size());
+  }
+}
+
+// Cleans up the bytes of `text` from `begin` on.
+bool clean_up(size_t begin, Array<char>* text, Array<char>* scratch) {
+  for (const auto& cleanup : cleanups) {
+    const std::string_view token(text->data() + begin, text->size() - begin);
+    if (token.find(cleanup.from) == std::string_view::npos) continue;
+    scratch->clear();
+    if (!append_replaced(token, cleanup.from, cleanup.to, scratch)) return false;
+    text->truncate(begin);
+    if (!text->append(scratch->data(), scratch->size())) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& options, TextBuffer* text) const {
+  const Status no_memory = Status::error(Code::out_of_memory, "no memory for the text of %zu tokens", ids.size());
+  Array<char> decoded, scratch;
+  const std::string_view prefix(state_->continuing_prefix.data(), state_->continuing_prefix.size());
+  bool first = true;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    Vocabulary::Name name;
+    if (!state_->vocabulary.name_of(ids[i], &name)) {
+      return Status::error(Code::invalid_argument, "id %d at position %zu has no token in this vocabulary", ids[i], i);
+    }
+    if (options.skip_special_tokens && name.special) continue;
+    std::string_view bytes = name.bytes;
+    const size_t begin = decoded.size();
+    if (state_->kind == TokenizerKind::wordpiece && !first) {
+      if (!prefix.empty() && bytes.substr(0, prefix.size()) == prefix) {
+        bytes.remove_prefix(prefix.size());
+      } else if (!decoded.push(' ')) {
+        return no_memory;
+      }
+    }
+    if (!decoded.append(bytes.data(), bytes.size())) return no_memory;
+    if (state_->kind == TokenizerKind::wordpiece && !clean_up(begin, &decoded, &scratch)) return no_memory;
+    first = false;
+  }
+  const std::string_view view(decoded.data(), decoded.size());
+  if (!options.raw_bytes && valid_utf8_prefix(view) != view.size()) {
+    scratch.clear();
+    if (!append_repaired_utf8(view, &scratch)) return no_memory;
+    decoded = std::move(scratch);
+  }
+  return text->assign({decoded.data(), decoded.size()}) ? Status() : no_memory;
+}
+
+}  // namespace linformer

@@ -1,0 +1,40 @@
+// What an Encoding holds: the result and the workspace.
+#pragma once
+
+#include "linformer/tokenizer.h"
+#include "text/array.h"
+#include "text/byte_bpe.h"
+#include "text/pieces.h"
+#include "text/wordpiece.h"
+
+namespace linformer {
+
+struct Encoding::State {
+  Array<int32_t> ids;
+  Array<Offset> offsets;
+  Array<uint8_t> special_mask, type_ids;
+  Array<int8_t> sequence_ids;
+  Array<char> names;
+  Array<size_t> name_ends;  // empty unless token strings were asked for
+  bool truncated = false;
+  int64_t total_tokens = 0;
+
+  Pieces pieces[2];
+  Array<char> repaired;  // the text with its invalid UTF-8 replaced
+  BpeWorkspace bpe;
+  WordPieceWorkspace wordpiece;
+
+  void clear_result() {
+    ids.clear();
+    offsets.clear();
+    special_mask.clear();
+    type_ids.clear();
+    sequence_ids.clear();
+    names.clear();
+    name_ends.clear();
+    truncated = false;
+    total_tokens = 0;
+  }
+};
+
+}  // namespace linformer

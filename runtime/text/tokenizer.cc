@@ -1,0 +1,304 @@
+#include "linformer/tokenizer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+#include "text/encoding.h"
+#include "text/tokenizer_state.h"
+#include "text/truncation.h"
+#include "text/unicode.h"
+
+namespace linformer {
+namespace {
+
+Status no_memory(const char* what) {
+  return Status::error(Code::out_of_memory, "no memory for the tokenizer's %s", what);
+}
+
+// Names a tokenizer to the word caches of Encodings that outlive it.
+uint64_t next_owner() {
+  static std::atomic<uint64_t> owners{0};
+  return owners.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+uint32_t count_code_points(std::string_view text) {
+  uint32_t count = 0;
+  for (char byte : text) count += !is_continuation(byte);
+  return count;
+}
+
+bool push_match(const AddedTokens::Token& token, std::string_view name, uint32_t begin, uint32_t end, Pieces* pieces) {
+  const size_t match = pieces->matches.size();
+  const AddedMatch added = {token.id, static_cast<uint32_t>(pieces->names.size()),
+                            static_cast<uint32_t>(pieces->names.size() + name.size())};
+  return pieces->start_word() && pieces->names.append(name.data(), name.size()) && pieces->matches.push(added) &&
+         pieces->pieces.push({~static_cast<int32_t>(match), begin, end});
+}
+
+// Calls plain(begin, end) and matched(match) for the parts of `text` in order. False as soon as one of them is.
+template <class Plain, class Matched>
+bool split_by(const AddedTokens& tokens, std::string_view text, bool match_special, Plain plain, Matched matched) {
+  size_t done = 0;
+  size_t from = 0;
+  AddedTokens::Match match;
+  while (tokens.find(text, done, match_special, &from, &match)) {
+    if (done < match.begin && !plain(done, match.begin)) return false;
+    if (!matched(match)) return false;
+    done = match.end;
+  }
+  return done >= text.size() || plain(done, text.size());
+}
+
+}  // namespace
+
+Status Tokenizer::State::copy_templates(const TokenizerDescription& description) {
+  const auto copy = [](const std::vector<int32_t>& source, bool pair, Array<int32_t>* copied) -> Status {
+    if (source.empty()) {
+      return copied->push(template_first) && (!pair || copied->push(template_second)) ? Status()
+                                                                                      : no_memory("template");
+    }
+    int counts[2] = {0, 0};
+    for (int32_t item : source) {
+      if (item < (pair ? template_second : template_first)) {
+        return Status::error(Code::corrupt_file, "the tokenizer's template names item %d", item);
+      }
+      if (item < 0) ++counts[-1 - item];
+    }
+    if (counts[0] != 1 || counts[1] != (pair ? 1 : 0)) {
+      return Status::error(Code::corrupt_file, "the tokenizer's template for %s must name each text once",
+                           pair ? "pairs" : "single texts");
+    }
+    return copied->append(source.data(), source.size()) ? Status() : no_memory("template");
+  };
+  LINFORMER_TRY(copy(description.single_template, false, &single_template));
+  LINFORMER_TRY(copy(description.pair_template, true, &pair_template));
+  if (!description.pair_types.empty() && description.pair_types.size() != pair_template.size()) {
+    return Status::error(Code::corrupt_file, "the tokenizer's template for pairs has %zu items but %zu types",
+                         pair_template.size(), description.pair_types.size());
+  }
+  return pair_types.append(description.pair_types.data(), description.pair_types.size()) ? Status()
+                                                                                         : no_memory("template");
+}
+
+Status Tokenizer::State::create(const TokenizerDescription& description) {
+  kind = description.kind;
+  if (kind != TokenizerKind::byte_bpe && kind != TokenizerKind::wordpiece) {
+    return Status::error(Code::unsupported, kind == TokenizerKind::none
+                                                ? "the model has no tokenizer: give it token ids instead of text"
+                                                : "this version has no unigram tokenizer: give it token ids");
+  }
+  LINFORMER_TRY(vocabulary.create(description));
+  LINFORMER_TRY(copy_templates(description));
+  add_prefix_space = description.add_prefix_space;
+  trim_offsets = description.trim_offsets && kind == TokenizerKind::byte_bpe;
+  const auto& prefix = description.continuing_prefix;
+  if (!continuing_prefix.append(prefix.data(), prefix.size())) return no_memory("prefix");
+  const uint64_t owner = next_owner();
+  if (kind == TokenizerKind::byte_bpe) {
+    LINFORMER_TRY(bpe.create(description, owner));
+  } else {
+    normalizer.create(description);
+    LINFORMER_TRY(wordpiece.create(description, owner));
+  }
+  NormalizedText normalized;
+  for (const AddedToken& token : description.added_tokens) {
+    if (!token.normalized || kind == TokenizerKind::byte_bpe) {
+      LINFORMER_TRY((token.normalized ? normalized_tokens : verbatim_tokens).add(token, token.content));
+      continue;
+    }
+    if (valid_utf8_prefix(token.content) != token.content.size()) {
+      return Status::error(Code::corrupt_file, "the added token with id %d is not valid UTF-8", token.id);
+    }
+    if (!normalizer.normalize(token.content, 0, &normalized)) return no_memory("added tokens");
+    LINFORMER_TRY(normalized_tokens.add(token, normalized.view()));
+  }
+  return {};
+}
+
+// A part of the text without verbatim added tokens.
+bool Tokenizer::State::tokenize_plain(std::string_view text, uint32_t position, bool match_special,
+                                      Encoding::State* encoding, Pieces* pieces) const {
+  if (kind == TokenizerKind::wordpiece) {
+    NormalizedText& normalized = encoding->wordpiece.normalized;
+    if (!normalizer.normalize(text, position, &normalized)) return false;
+    return split_by(
+        normalized_tokens, normalized.view(), match_special,
+        [&](size_t begin, size_t end) {
+          return wordpiece.tokenize(normalized, begin, end, &encoding->wordpiece, pieces);
+        },
+        [&](const AddedTokens::Match& match) {
+          return push_match(*match.token, normalized.view().substr(match.begin, match.end - match.begin),
+                            normalized.origins[match.begin], normalized.origins[match.end - 1] + 1, pieces);
+        });
+  }
+  return split_by(
+      normalized_tokens, text, match_special,
+      [&](size_t begin, size_t end) {
+        const std::string_view part = text.substr(begin, end - begin);
+        if (!bpe.tokenize(part, position, &encoding->bpe, pieces)) return false;
+        position += count_code_points(part);
+        return true;
+      },
+      [&](const AddedTokens::Match& match) {
+        const std::string_view name = text.substr(match.begin, match.end - match.begin);
+        const uint32_t begin = position;
+        position += count_code_points(name);
+        return push_match(*match.token, name, begin, position, pieces);
+      });
+}
+
+Status Tokenizer::State::tokenize(std::string_view text, const EncodeOptions& options, Encoding::State* encoding,
+                                  Pieces* pieces) const {
+  pieces->clear();
+  if (text.size() > max_text_bytes) {
+    return Status::error(Code::too_long, "a text of %zu bytes is longer than %zu: split it", text.size(),
+                         max_text_bytes);
+  }
+  if (valid_utf8_prefix(text) != text.size()) {
+    encoding->repaired.clear();
+    if (!append_repaired_utf8(text, &encoding->repaired)) return no_memory("text");
+    text = {encoding->repaired.data(), encoding->repaired.size()};
+  }
+  uint32_t position = 0;
+  const bool complete = split_by(
+      verbatim_tokens, text, options.match_special_tokens,
+      [&](size_t begin, size_t end) {
+        const std::string_view part = text.substr(begin, end - begin);
+        if (!tokenize_plain(part, position, options.match_special_tokens, encoding, pieces)) return false;
+        position += count_code_points(part);
+        return true;
+      },
+      [&](const AddedTokens::Match& match) {
+        const std::string_view name = text.substr(match.begin, match.end - match.begin);
+        const uint32_t begin = position;
+        position += count_code_points(name);
+        return push_match(*match.token, name, begin, position, pieces);
+      });
+  if (!complete) return no_memory("pieces");
+  drop_nameless(pieces);
+  return {};
+}
+
+// A token that neither the model nor an unk stands for leaves no trace.
+void Tokenizer::State::drop_nameless(Pieces* pieces) const {
+  if (vocabulary.unk() >= 0) return;
+  size_t kept = 0, word = 0;
+  for (size_t i = 0; i < pieces->pieces.size(); ++i) {
+    for (; word < pieces->word_starts.size() && pieces->word_starts[word] <= i; ++word) {
+      pieces->word_starts[word] = static_cast<uint32_t>(kept);
+    }
+    const Piece& piece = pieces->pieces[i];
+    const bool known = piece.token < 0 ? piece.token != unknown_piece : vocabulary.model_id(piece.token) >= 0;
+    if (known) pieces->pieces[kept++] = piece;
+  }
+  pieces->word_starts.truncate(word);
+  pieces->pieces.truncate(kept);
+}
+
+Result<Tokenizer> Tokenizer::create(const TokenizerDescription& description) {
+  std::unique_ptr<State> state(new (std::nothrow) State);
+  if (!state) return no_memory("tables");
+  if (const Status status = state->create(description); !status.ok()) return status;
+  return Tokenizer(std::move(state));
+}
+
+namespace {
+
+// How many tokens of a text the reference has read when it compares two texts' lengths: it stops after the word with
+// which it has max_length.
+size_t length_read(const Pieces& pieces, size_t max_length) {
+  const auto* next_word = std::lower_bound(pieces.word_starts.begin(), pieces.word_starts.end(), max_length);
+  return next_word == pieces.word_starts.end() ? pieces.pieces.size() : *next_word;
+}
+
+Status check(const EncodeOptions& options, int64_t template_tokens) {
+  if (options.max_length < 0) {
+    return Status::error(Code::invalid_argument, "max_length is %lld: give 1 or more, or 0 for no limit",
+                         static_cast<long long>(options.max_length));
+  }
+  if (options.truncation != Truncation::none && options.max_length != 0 && options.max_length < template_tokens) {
+    return Status::error(Code::invalid_argument, "max_length is %lld, but the special tokens alone are %lld",
+                         static_cast<long long>(options.max_length), static_cast<long long>(template_tokens));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Tokenizer::encode(std::string_view text, const EncodeOptions& options, Encoding* encoding) const {
+  return encode_texts(&text, 1, options, encoding);
+}
+
+Status Tokenizer::encode(std::string_view text, std::string_view pair, const EncodeOptions& options,
+                         Encoding* encoding) const {
+  const std::string_view texts[2] = {text, pair};
+  return encode_texts(texts, 2, options, encoding);
+}
+
+Status Tokenizer::encode_texts(const std::string_view* texts, int count, const EncodeOptions& options,
+                               Encoding* encoding) const {
+  if (!encoding->state_) encoding->state_.reset(new (std::nothrow) Encoding::State);
+  if (!encoding->state_) return no_memory("encoding");
+  Encoding::State& result = *encoding->state_;
+  result.clear_result();
+  const int64_t added = options.add_special_tokens ? template_tokens(count == 2) : 0;
+  LINFORMER_TRY(check(options, added));
+  size_t lengths[2] = {0, 0};
+  for (int i = 0; i < count; ++i) {
+    LINFORMER_TRY(state_->tokenize(texts[i], options, &result, &result.pieces[i]));
+    lengths[i] = result.pieces[i].pieces.size();
+  }
+  size_t kept_lengths[2] = {lengths[0], lengths[1]};
+  if (options.truncation != Truncation::none && options.max_length != 0) {
+    const auto max_length = static_cast<size_t>(options.max_length);
+    const bool first_is_shorter =
+        length_read(result.pieces[0], max_length) <= length_read(result.pieces[1], max_length);
+    LINFORMER_TRY(truncate_lengths(options.truncation, max_length - static_cast<size_t>(added), count == 2,
+                                   first_is_shorter, kept_lengths));
+  }
+  State::Kept kept[2];
+  for (int i = 0; i < 2; ++i) {
+    const size_t begin = options.keep == Keep::tail ? lengths[i] - kept_lengths[i] : 0;
+    kept[i] = {begin, begin + kept_lengths[i]};
+    result.truncated = result.truncated || kept_lengths[i] < lengths[i];
+  }
+  result.total_tokens = added + static_cast<int64_t>(lengths[0] + lengths[1]);
+  return state_->assemble(count == 2, kept, options, &result);
+}
+
+Status Tokenizer::encode_window(std::string_view text, const EncodeOptions& options, int64_t first,
+                                Encoding* encoding) const {
+  if (!encoding->state_) encoding->state_.reset(new (std::nothrow) Encoding::State);
+  if (!encoding->state_) return no_memory("encoding");
+  Encoding::State& result = *encoding->state_;
+  result.clear_result();
+  const int64_t added = options.add_special_tokens ? template_tokens(false) : 0;
+  LINFORMER_TRY(check(options, added));
+  if (options.max_length <= added || first < 0) {
+    return Status::error(Code::invalid_argument, "a window of %lld tokens from token %lld on has no room for text",
+                         static_cast<long long>(options.max_length), static_cast<long long>(first));
+  }
+  if (first == 0) LINFORMER_TRY(state_->tokenize(text, options, &result, &result.pieces[0]));
+  const size_t length = result.pieces[0].pieces.size();
+  result.total_tokens = added + static_cast<int64_t>(length);
+  if (first != 0 && static_cast<uint64_t>(first) >= length) return {};
+  const auto begin = static_cast<size_t>(first);
+  const size_t room = static_cast<size_t>(options.max_length - added);
+  const State::Kept kept = {begin, length - begin < room ? length : begin + room};
+  result.truncated = kept.end - kept.begin < length;
+  return state_->assemble(false, &kept, options, &result);
+}
+
+int64_t Tokenizer::template_tokens(bool pair) const {
+  int64_t count = 0;
+  for (int32_t item : pair ? state_->pair_template : state_->single_template) count += item >= 0;
+  return count;
+}
+
+Tokenizer::Tokenizer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+Tokenizer::~Tokenizer() = default;
+
+}  // namespace linformer

@@ -1,0 +1,47 @@
+// What a Tokenizer holds.
+#pragma once
+
+#include "linformer/tokenizer.h"
+#include "text/added_tokens.h"
+#include "text/array.h"
+#include "text/bert_normalizer.h"
+#include "text/byte_bpe.h"
+#include "text/vocabulary.h"
+#include "text/wordpiece.h"
+
+namespace linformer {
+
+struct Tokenizer::State {
+  TokenizerKind kind = TokenizerKind::none;
+  Vocabulary vocabulary;
+  ByteBpe bpe;
+  WordPiece wordpiece;
+  BertNormalizer normalizer;
+  AddedTokens verbatim_tokens;    // looked for in the text as it is
+  AddedTokens normalized_tokens;  // looked for, normalised, in the normalised text
+  Array<int32_t> single_template, pair_template;
+  Array<uint8_t> pair_types;
+  Array<char> continuing_prefix;
+  bool add_prefix_space = false;
+  bool trim_offsets = false;
+
+  Status create(const TokenizerDescription& description);
+  Status tokenize(std::string_view text, const EncodeOptions& options, Encoding::State* encoding, Pieces* pieces) const;
+  // Lays the kept pieces of the texts into the template.
+  struct Kept {
+    size_t begin, end;
+  };
+  Status assemble(bool pair, const Kept* kept, const EncodeOptions& options, Encoding::State* encoding) const;
+
+ private:
+  Status copy_templates(const TokenizerDescription& description);
+  bool tokenize_plain(std::string_view text, uint32_t position, bool match_special, Encoding::State* encoding,
+                      Pieces* pieces) const;
+  void drop_nameless(Pieces* pieces) const;
+  bool append_text(const Pieces& pieces, Kept kept, int8_t sequence, uint8_t type, const EncodeOptions& options,
+                   Encoding::State* encoding) const;
+  bool append_name(const Pieces& pieces, const Piece& piece, Encoding::State* encoding) const;
+  Offset trimmed(const Pieces& pieces, const Piece& piece, bool first) const;
+};
+
+}  // namespace linformer

@@ -1,0 +1,51 @@
+// UTF-8 and the character classes that the tokenizers ask about. Unicode data: utf8proc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "text/array.h"
+
+namespace linformer {
+
+inline bool is_continuation(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) == 0x80; }
+
+// Length of the longest prefix of `text` that is valid UTF-8 (shortest forms, no surrogates, up to U+10FFFF).
+size_t valid_utf8_prefix(std::string_view text);
+
+// Appends `text` with U+FFFD in place of each maximal subpart of an ill-formed sequence (Unicode 3.9, table 3-8;
+// what the WHATWG decoder does). False when there is no memory.
+[[nodiscard]] bool append_repaired_utf8(std::string_view text, Array<char>* repaired);
+
+// The code point at text[*at], which must be valid UTF-8; moves *at behind it.
+inline uint32_t next_code_point(const char* text, size_t* at) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text) + *at;
+  const uint32_t lead = bytes[0];
+  if (lead < 0x80) {
+    *at += 1;
+    return lead;
+  }
+  if (lead < 0xE0) {
+    *at += 2;
+    return (lead & 0x1F) << 6 | (bytes[1] & 0x3Fu);
+  }
+  if (lead < 0xF0) {
+    *at += 3;
+    return (lead & 0x0F) << 12 | (bytes[1] & 0x3Fu) << 6 | (bytes[2] & 0x3Fu);
+  }
+  *at += 4;
+  return (lead & 0x07) << 18 | (bytes[1] & 0x3Fu) << 12 | (bytes[2] & 0x3Fu) << 6 | (bytes[3] & 0x3Fu);
+}
+
+// Writes at most 4 bytes; returns how many. `code_point` must be a Unicode scalar value.
+size_t encode_code_point(uint32_t code_point, char* bytes);
+
+bool is_letter(uint32_t code_point);          // L*
+bool is_number(uint32_t code_point);          // N*
+bool is_white_space(uint32_t code_point);     // the property White_Space
+bool is_word_character(uint32_t code_point);  // \w of Unicode's regular expressions (UTS 18, annex C)
+
+uint32_t lower_case(uint32_t code_point);  // the simple mapping
+
+}  // namespace linformer

@@ -1,0 +1,98 @@
+#include "text/vocabulary.h"
+
+#include <algorithm>
+
+namespace linformer {
+namespace {
+
+Status no_memory() { return Status::error(Code::out_of_memory, "no memory for the tokenizer's vocabulary"); }
+
+}  // namespace
+
+Status Vocabulary::create(const TokenizerDescription& description) {
+  token_bytes_ = description.token_bytes;
+  token_offsets_ = description.token_offsets;
+  token_ids_ = description.token_ids;
+  unk_ = description.unk;
+  if (token_offsets_.size() < 2 || token_offsets_.size() - 1 > max_dimension) {
+    return Status::error(Code::corrupt_file, "the tokenizer has %zu token offsets; it needs 2 to %u",
+                         token_offsets_.size(), max_dimension);
+  }
+  const size_t tokens = token_offsets_.size() - 1;
+  for (size_t i = 0; i < tokens; ++i) {
+    if (token_offsets_[i] > token_offsets_[i + 1]) {
+      return Status::error(Code::corrupt_file, "the tokenizer's token offsets descend at token %zu", i);
+    }
+  }
+  if (token_offsets_[tokens] > token_bytes_.size()) {
+    return Status::error(Code::corrupt_file, "the tokenizer's token offsets end at byte %u of %zu",
+                         token_offsets_[tokens], token_bytes_.size());
+  }
+  if (!token_ids_.empty()) {
+    if (token_ids_.size() != tokens) {
+      return Status::error(Code::corrupt_file, "the tokenizer has %zu tokens but %zu ids", tokens, token_ids_.size());
+    }
+    const int32_t largest = *std::max_element(token_ids_.begin(), token_ids_.end());
+    if (largest >= static_cast<int32_t>(max_dimension)) {
+      return Status::error(Code::corrupt_file, "the tokenizer's largest id is %d; at most %u are supported", largest,
+                           max_dimension);
+    }
+    if (!tokens_by_id_.assign(static_cast<size_t>(std::max(largest + 1, 0)), -1)) return no_memory();
+    for (size_t token = tokens; token-- > 0;) {
+      if (token_ids_[token] >= 0) tokens_by_id_[static_cast<size_t>(token_ids_[token])] = static_cast<int32_t>(token);
+    }
+  }
+  for (const AddedToken& added : description.added_tokens) {
+    LINFORMER_TRY(add_name(added.id, added.content, added.special));
+  }
+  const struct {
+    int32_t id;
+    const char* name;  // for a special id that no token names (fairseq's dictionary has its own)
+  } specials[] = {{description.unk, "<unk>"},
+                  {description.bos, "<s>"},
+                  {description.eos, "</s>"},
+                  {description.pad, "<pad>"},
+                  {description.mask, "<mask>"}};
+  for (const auto& special : specials) {
+    if (special.id < 0) continue;
+    const int32_t token = token_of(special.id);
+    LINFORMER_TRY(add_name(special.id, token >= 0 ? token_bytes(token) : std::string_view(special.name), true));
+  }
+  std::sort(named_.begin(), named_.end(),
+            [](const Named& a, const Named& b) { return a.id != b.id ? a.id < b.id : a.begin < b.begin; });
+  return {};
+}
+
+Status Vocabulary::add_name(int32_t id, std::string_view name, bool special) {
+  const size_t begin = names_.size();
+  if (name.size() > UINT32_MAX - begin) return no_memory();
+  const Named named = {id, static_cast<uint32_t>(begin), static_cast<uint32_t>(begin + name.size()), special};
+  return names_.append(name.data(), name.size()) && named_.push(named) ? Status() : no_memory();
+}
+
+int32_t Vocabulary::token_of(int32_t id) const {
+  if (id < 0) return -1;
+  if (token_ids_.empty()) return static_cast<size_t>(id) < token_offsets_.size() - 1 ? id : -1;
+  return static_cast<size_t>(id) < tokens_by_id_.size() ? tokens_by_id_[static_cast<size_t>(id)] : -1;
+}
+
+std::string_view Vocabulary::token_bytes(int32_t token) const {
+  const auto i = static_cast<size_t>(token);
+  return {token_bytes_.data() + token_offsets_[i], token_offsets_[i + 1] - token_offsets_[i]};
+}
+
+bool Vocabulary::name_of(int32_t id, Name* name) const {
+  const Named* named = std::lower_bound(named_.begin(), named_.end(), id,
+                                        [](const Named& entry, int32_t wanted) { return entry.id < wanted; });
+  if (named != named_.end() && named->id == id) {
+    *name = {{names_.data() + named->begin, named->end - named->begin}, true, named->special};
+    for (; named != named_.end() && named->id == id; ++named) name->special = name->special || named->special;
+    return true;
+  }
+  const int32_t token = token_of(id);
+  if (token < 0) return false;
+  *name = {token_bytes(token), false, false};
+  return true;
+}
+
+}  // namespace linformer

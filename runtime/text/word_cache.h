@@ -1,0 +1,58 @@
+// Remembers how recent short words were split. Bounded: one slot for each hash, the newest word stays.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "text/array.h"
+
+namespace linformer {
+
+class WordCache {
+ public:
+  static constexpr size_t max_word_bytes = 24;
+  static constexpr size_t max_tokens = 7;
+  struct Slot {
+    uint64_t words[3] = {};  // the word's bytes, zero padded
+    uint8_t length = 0;      // 0 = empty
+    uint8_t count = 0;
+    int32_t tokens[max_tokens] = {};
+  };
+
+  // Forgets everything unless `owner` is who filled it.
+  [[nodiscard]] bool prepare(uint64_t owner) {
+    if (owner == owner_ && !slots_.empty()) return true;
+    owner_ = owner;
+    return slots_.assign(slot_count, Slot{});
+  }
+
+  // The slot where `word` (1 to max_word_bytes bytes) is or would be; *found says which. A missed slot already
+  // carries the word: the caller must fill tokens and count, or call forget.
+  Slot* find(std::string_view word, bool* found) {
+    uint64_t words[3] = {};
+    std::memcpy(words, word.data(), word.size());
+    uint64_t hash = words[0] * 0x9E3779B97F4A7C15u;
+    hash = (hash ^ hash >> 29 ^ words[1]) * 0xBF58476D1CE4E5B9u;
+    hash = (hash ^ hash >> 32 ^ words[2]) * 0x94D049BB133111EBu;
+    hash ^= word.size() * 0xD6E8FEB86659FD93u;
+    Slot* slot = &slots_[static_cast<size_t>(hash >> 32) % slot_count];
+    *found = slot->length == word.size() && slot->words[0] == words[0] && slot->words[1] == words[1] &&
+             slot->words[2] == words[2];
+    if (!*found) {
+      std::memcpy(slot->words, words, sizeof words);
+      slot->length = static_cast<uint8_t>(word.size());
+      slot->count = 0;
+    }
+    return slot;
+  }
+  static void forget(Slot* slot) { slot->length = 0; }
+
+ private:
+  static constexpr size_t slot_count = 8192;
+  Array<Slot> slots_;
+  uint64_t owner_ = 0;
+};
+
+}  // namespace linformer

@@ -1,0 +1,196 @@
+// Every fairseq golden case, in every file format that it comes in, through the converter program and the runtime,
+// against the original implementation's float64 outputs: on each backend and each instruction set that is here.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include <unistd.h>
+
+#include "base/cpu.h"
+#include "linformer/session.h"
+#include "support/npz.h"
+#include "support/shared_data.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::NpyArray;
+using Arrays = std::map<std::string, NpyArray>;
+
+// Absolute, as the original implementations' own float32 differs from their float64 by up to a third of these.
+constexpr double mlm_tolerance = 1e-4, hidden_tolerance = 5e-5, class_tolerance = 1e-5;
+
+struct Worst {
+  double mlm = 0, hidden = 0, classes = 0;
+  int values = 0;
+};
+
+double largest_difference(const std::vector<float>& ours, const std::vector<double>& theirs) {
+  REQUIRE(ours.size() == theirs.size());
+  double worst = 0;
+  for (size_t i = 0; i < ours.size(); ++i) {
+    const double difference = std::abs(ours[i] - theirs[i]);
+    if (!(difference <= worst)) worst = difference;  // NaN counts as worst
+  }
+  return worst;
+}
+
+struct Engine {
+  BackendKind backend;
+  Isa isa;
+};
+
+std::vector<Engine> engines(const Model& model) {
+  std::vector<Engine> found;
+  for (BackendKind backend : {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
+    for (Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::neon}) {
+      SessionOptions options;
+      options.backend = backend;
+      options.isa = isa;
+      const Result<Plan> possible = plan(model, options);
+      if (possible.ok()) found.push_back({backend, isa});
+      if (!possible.ok()) CHECK(possible.status().code() == Code::unsupported);
+    }
+  }
+  return found;
+}
+
+struct RunInputs {
+  std::vector<int32_t> ids;
+  int64_t texts = 0, length = 0;
+  std::vector<Tokens> tokens() const {
+    std::vector<Tokens> spans;
+    for (int64_t t = 0; t < texts; ++t) spans.push_back({ids.data() + t * length, static_cast<size_t>(length)});
+    return spans;
+  }
+};
+
+RunInputs inputs_of(const NpyArray& array) {
+  RunInputs inputs;
+  for (int64_t id : array.values<int64_t>()) inputs.ids.push_back(static_cast<int32_t>(id));
+  inputs.texts = array.shape.at(0);
+  inputs.length = array.shape.at(1);
+  return inputs;
+}
+
+void compare_run(const std::shared_ptr<const Model>& model, const Engine& engine, Padding padding, int threads,
+                 const std::string& run, const Arrays& arrays, Worst* worst) {
+  const ModelDescription& description = model->description();
+  const RunInputs inputs = inputs_of(arrays.at(run + ".tokens"));
+  SessionOptions options;
+  options.backend = engine.backend;
+  options.isa = engine.isa;
+  options.padding = padding;
+  options.threads = threads;
+  options.max_batch = inputs.texts;
+  Result<Session> session = Session::create(model, options);
+  REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
+  const std::vector<Tokens> tokens = inputs.tokens();
+  const size_t rows = inputs.ids.size(), d = description.encoder.d_model;
+  const auto execute = [&](const Outputs& outputs) {
+    const Status status = session->run(tokens, outputs);
+    REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
+  };
+  const auto record = [&](const std::string& key, double difference, double tolerance, double* slot) {
+    INFO(run << "." << key << " on " << name_of(engine.backend) << " " << name_of(engine.isa));
+    CHECK(difference <= tolerance);
+    *slot = std::max(*slot, difference);
+    ++worst->values;
+  };
+
+  for (int layer = -1; layer <= static_cast<int>(description.encoder.layers.size()); ++layer) {
+    const std::string key = layer < 0 ? "features" : "hidden." + std::to_string(layer);
+    const auto expected = arrays.find(run + "." + key + ".f64");
+    if (expected == arrays.end()) continue;
+    std::vector<float> hidden(rows * d, NAN);
+    Outputs outputs;
+    outputs.hidden = hidden;
+    outputs.hidden_layer = layer;
+    execute(outputs);
+    record(key, largest_difference(hidden, expected->second.values<double>()), hidden_tolerance, &worst->hidden);
+  }
+  if (const auto expected = arrays.find(run + ".mlm_logits.f64"); expected != arrays.end()) {
+    std::vector<MaskPosition> positions;
+    for (int64_t t = 0; t < inputs.texts; ++t) {
+      for (int64_t i = 0; i < inputs.length; ++i) positions.push_back({t, i});
+    }
+    std::vector<float> logits(rows * description.encoder.vocab_size, NAN);
+    Outputs outputs;
+    outputs.mlm_positions = positions;
+    outputs.mlm_logits = logits;
+    execute(outputs);
+    record("mlm_logits", largest_difference(logits, expected->second.values<double>()), mlm_tolerance, &worst->mlm);
+  }
+  for (size_t head = 0; head < description.heads.size(); ++head) {
+    const std::string key = "cls." + description.heads[head].name;
+    const auto expected = arrays.find(run + "." + key + ".f64");
+    REQUIRE_MESSAGE(expected != arrays.end(), key);
+    std::vector<float> logits(static_cast<size_t>(expected->second.size()), NAN);
+    Outputs outputs;
+    outputs.head = static_cast<int>(head);
+    outputs.logits = logits;
+    execute(outputs);
+    record(key, largest_difference(logits, expected->second.values<double>()), class_tolerance, &worst->classes);
+  }
+}
+
+TEST_CASE("fairseq golden cases") {
+  const auto folder = linformer_test::shared_path("golden/fairseq");
+  if (!folder) return;
+  std::map<std::string, Worst> table;
+  std::vector<std::filesystem::path> cases;
+  for (const auto& entry : std::filesystem::directory_iterator(*folder)) cases.push_back(entry.path());
+  std::sort(cases.begin(), cases.end());
+  const std::filesystem::path model_path =
+      std::filesystem::temp_directory_path() / ("linformer_golden_" + std::to_string(getpid()) + ".lnfr");
+  int files = 0;
+  for (const auto& directory : cases) {
+    const Arrays arrays = linformer_test::read_npz((directory / "io.npz").string());
+    for (const char* name : {"checkpoint.pt", "checkpoint_legacy.pt", "checkpoint.safetensors"}) {
+      if (!std::filesystem::exists(directory / name)) continue;
+      CAPTURE((directory / name).string());
+      std::string command = std::string(LINFORMER_CONVERT) + " '" + (directory / name).string() + "' -o '" +
+                            model_path.string() + "' --quiet";
+      // A safetensors file has no configuration: what the tensors cannot say is given as a person would.
+      const std::string config = model_path.string() + ".json";
+      if (std::string(name) == "checkpoint.safetensors") {
+        std::FILE* file = std::fopen(config.c_str(), "w");
+        REQUIRE(file != nullptr);
+        std::fputs("{\"encoder_attention_heads\": 4}\n", file);
+        std::fclose(file);
+        command += " --config '" + config + "'";
+      }
+      REQUIRE(std::system((command + " > /dev/null").c_str()) == 0);
+      std::filesystem::remove(config);
+      ++files;
+      auto model = Model::load(model_path.c_str());
+      REQUIRE_MESSAGE(model.ok(), std::string(model.status().message()));
+      for (const Engine& engine : engines(**model)) {
+        Worst& worst = table[std::string(name_of(engine.backend)) + " " + name_of(engine.isa)];
+        for (const auto& [key, array] : arrays) {
+          const size_t dot = key.find(".tokens");
+          if (dot == std::string::npos) continue;
+          const std::string run = key.substr(0, dot);
+          const bool padded = run.find("pad") != std::string::npos;
+          compare_run(*model, engine, Padding::keep, 1, run, arrays, &worst);
+          if (!padded) compare_run(*model, engine, Padding::strip, 2, run, arrays, &worst);
+        }
+      }
+    }
+  }
+  std::filesystem::remove(model_path);
+  CHECK(files >= 15);
+  std::printf("largest absolute error against float64, %d checkpoint files\n", files);
+  std::printf("%-18s %12s %12s %12s %8s\n", "engine", "mlm logits", "hidden", "classes", "arrays");
+  for (const auto& [engine, worst] : table) {
+    std::printf("%-18s %12.2e %12.2e %12.2e %8d\n", engine.c_str(), worst.mlm, worst.hidden, worst.classes,
+                worst.values);
+  }
+}
+
+}  // namespace

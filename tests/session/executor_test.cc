@@ -1,0 +1,186 @@
+// Random models of every supported shape against the double-precision reference, on every engine.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "session/engines.h"
+#include "session/reference.h"
+#include "support/random_model.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::Engine;
+using linformer_test::Matrix;
+using linformer_test::RandomModel;
+
+RandomModel random_shape(std::mt19937_64& random) {
+  const auto pick = [&](uint32_t low, uint32_t high) { return low + static_cast<uint32_t>(random() % (high - low + 1)); };
+  RandomModel shape;
+  shape.seed = random();
+  shape.n = pick(3, 90);
+  shape.k = pick(1, std::min(shape.n, 40u));
+  shape.heads = pick(1, 5);
+  shape.head_dim = pick(3, 21);
+  shape.d_model = pick(2, 6) * 7;
+  shape.ffn = pick(5, 90);
+  shape.layers = pick(1, 3);
+  shape.vocabulary = pick(10, 70);
+  shape.shared_key_value = random() % 2;
+  shape.shared_layers = random() % 2;
+  shape.pre_norm = random() % 2;
+  shape.order = random() % 2 ? ProjectionOrder::after_linear : ProjectionOrder::before_linear;
+  shape.projection_bias = random() % 2;
+  shape.linear_bias = random() % 4 != 0;
+  shape.transform = random() % 3 == 0;
+  shape.transform_before_norm = random() % 2;
+  constexpr Activation activations[] = {Activation::gelu, Activation::relu, Activation::gelu_tanh, Activation::leaky_relu};
+  shape.activation = activations[random() % 4];
+  shape.head_classes = {pick(1, 5), pick(2, 20)};
+  shape.tied_output = random() % 2;
+  constexpr ElementType types[] = {ElementType::f32, ElementType::bf16, ElementType::f16};
+  shape.type = types[random() % 3];
+  return shape;
+}
+
+struct Texts {
+  std::vector<std::vector<int32_t>> ids;
+  std::vector<Tokens> spans() const { return {ids.begin(), ids.end()}; }
+};
+
+// Mixed lengths, the shortest and the longest among them, pads sprinkled in.
+Texts random_texts(std::mt19937_64& random, const RandomModel& shape) {
+  Texts texts;
+  for (int64_t length : {int64_t{1}, int64_t{shape.n}, static_cast<int64_t>(1 + random() % shape.n)}) {
+    texts.ids.push_back(linformer_test::random_ids(random(), length, shape.vocabulary));
+    for (size_t i = 1; i < texts.ids.back().size(); ++i) {
+      if (random() % 8 == 0) texts.ids.back()[i] = 1;
+    }
+  }
+  return texts;
+}
+
+double scaled_difference(const float* ours, const Matrix& theirs) {
+  double worst = 0;
+  for (size_t i = 0; i < theirs.size(); ++i) {
+    const double difference = std::abs(ours[i] - theirs[i]) / (1 + std::abs(theirs[i]));
+    if (!(difference <= worst)) worst = difference;
+  }
+  return worst;
+}
+
+void compare(const std::shared_ptr<const Model>& model, const RandomModel& shape, const Engine& engine,
+             const Texts& texts, Padding padding, int threads) {
+  CAPTURE(std::string(name_of(engine.backend)));
+  CAPTURE(std::string(name_of(engine.isa)));
+  constexpr double tolerance = 5e-5;
+  const size_t d = shape.d_model;
+  const std::vector<Tokens> spans = texts.spans();
+  SessionOptions options;
+  options.max_batch = static_cast<int64_t>(spans.size());
+  options.threads = threads;
+  options.backend = engine.backend;
+  options.isa = engine.isa;
+  options.padding = padding;
+  Result<Session> session = Session::create(model, options);
+  REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
+
+  size_t rows = 0;
+  for (const auto& text : texts.ids) rows += text.size();
+  std::vector<linformer_test::ReferenceOutputs> references;
+  std::vector<MaskPosition> positions;
+  std::vector<std::vector<int32_t>> kept;
+  for (const auto& text : texts.ids) {
+    kept.emplace_back();
+    for (int32_t id : text) {
+      if (id != 1 || padding == Padding::keep) kept.back().push_back(id);
+    }
+    references.push_back(linformer_test::reference_encode(*model, kept.back()));
+    positions.push_back({static_cast<int64_t>(references.size()) - 1, static_cast<int64_t>(kept.back().size()) - 1});
+  }
+
+  for (int layer = -1; layer <= static_cast<int>(shape.layers); ++layer) {
+    std::vector<float> hidden(rows * d, NAN), pooled(spans.size() * d, NAN);
+    Outputs outputs;
+    outputs.hidden = hidden;
+    outputs.hidden_layer = layer;
+    outputs.pooled = pooled;
+    const Status status = session->run(spans, outputs);
+    REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
+    const float* at = hidden.data();
+    for (size_t t = 0; t < spans.size(); ++t) {
+      const Matrix& expected = layer < 0 ? references[t].encoded : references[t].hidden[static_cast<size_t>(layer)];
+      CHECK(scaled_difference(at, expected) < tolerance);
+      const float* rest = at + kept[t].size() * d;
+      at += spans[t].size() * d;
+      CHECK(std::all_of(rest, at, [](float value) { return value == 0; }));
+      const Matrix first(references[t].encoded.begin(), references[t].encoded.begin() + static_cast<long>(d));
+      CHECK(scaled_difference(pooled.data() + t * d, first) < tolerance);
+    }
+  }
+  for (size_t head = 0; head < shape.head_classes.size(); ++head) {
+    const size_t classes = shape.head_classes[head];
+    std::vector<float> logits(spans.size() * classes, NAN), probabilities(logits);
+    Outputs outputs;
+    outputs.head = static_cast<int>(head);
+    outputs.logits = logits;
+    outputs.probabilities = probabilities;
+    REQUIRE(session->run(spans, outputs).ok());
+    for (size_t t = 0; t < spans.size(); ++t) {
+      const Matrix expected = linformer_test::reference_logits(*model, references[t].encoded, static_cast<int>(head));
+      CHECK(scaled_difference(logits.data() + t * classes, expected) < tolerance);
+      double sum = 0, exponentials = 0;
+      for (size_t c = 0; c < classes; ++c) exponentials += std::exp(expected[c]);
+      for (size_t c = 0; c < classes; ++c) {
+        sum += probabilities[t * classes + c];
+        CHECK(std::abs(probabilities[t * classes + c] - std::exp(expected[c]) / exponentials) < tolerance);
+      }
+      CHECK(std::abs(sum - 1) < 1e-5);
+    }
+  }
+  std::vector<float> logits(positions.size() * shape.vocabulary, NAN);
+  Outputs outputs;
+  outputs.mlm_positions = positions;
+  outputs.mlm_logits = logits;
+  REQUIRE(session->run(spans, outputs).ok());
+  for (size_t p = 0; p < positions.size(); ++p) {
+    const Matrix expected = linformer_test::reference_mlm(*model, references[p].encoded, positions[p].position);
+    CHECK(scaled_difference(logits.data() + p * shape.vocabulary, expected) < tolerance);
+  }
+}
+
+TEST_CASE("random models agree with the double-precision reference") {
+  std::mt19937_64 random(20240607);
+  for (int round = 0; round < 40; ++round) {
+    CAPTURE(round);
+    const RandomModel shape = random_shape(random);
+    const auto model = linformer_test::random_model(shape);
+    const Texts texts = random_texts(random, shape);
+    for (const Engine& engine : linformer_test::engines(*model)) {
+      compare(model, shape, engine, texts, round % 2 ? Padding::keep : Padding::strip, 1 + round % 3);
+    }
+  }
+}
+
+TEST_CASE("larger shapes: several row blocks, column chunks and panels") {
+  RandomModel shape;
+  shape.seed = 5;
+  shape.n = 400;
+  shape.k = 70;
+  shape.d_model = 200;
+  shape.heads = 5;
+  shape.ffn = 300;
+  shape.vocabulary = 300;
+  std::mt19937_64 random(99);
+  for (ElementType type : {ElementType::f32, ElementType::bf16}) {
+    shape.type = type;
+    shape.shared_key_value = type == ElementType::bf16;
+    const auto model = linformer_test::random_model(shape);
+    const Texts texts = random_texts(random, shape);
+    for (const Engine& engine : linformer_test::engines(*model)) compare(model, shape, engine, texts, Padding::strip, 2);
+  }
+}
+
+}  // namespace

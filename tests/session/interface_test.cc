@@ -1,0 +1,150 @@
+// The contract of plan and Session: refusals that name the thing, and a plan that is pure and adds up.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "session/engines.h"
+#include "support/random_model.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::RandomModel;
+
+bool says(const Status& status, Code code, const char* part) {
+  INFO(std::string(status.message()));
+  return status.code() == code && std::strstr(status.message(), part) != nullptr;
+}
+
+TEST_CASE("plan refuses options that cannot work") {
+  const auto model = linformer_test::random_model({});
+  const auto refused = [&](auto change, const char* part) {
+    SessionOptions options;
+    change(options);
+    const Result<Plan> result = plan(*model, options);
+    REQUIRE(!result.ok());
+    return says(result.status(), Code::invalid_argument, part);
+  };
+  CHECK(refused([](auto& o) { o.max_tokens = 49; }, "max_tokens is 49: this model takes 1 to 48"));
+  CHECK(refused([](auto& o) { o.max_tokens = -1; }, "max_tokens is -1"));
+  CHECK(refused([](auto& o) { o.max_batch = 0; }, "max_batch is 0"));
+  CHECK(refused([](auto& o) { o.max_batch = int64_t{1} << 40; }, "max_batch"));
+  CHECK(refused([](auto& o) { o.max_rows = -5; }, "max_rows is -5"));
+  CHECK(refused([](auto& o) { o.threads = 0; }, "threads is 0"));
+  CHECK(refused([](auto& o) { o.threads = 100000; }, "threads is 100000"));
+}
+
+TEST_CASE("the plan is a pure function whose buffers add up") {
+  RandomModel shape;
+  for (bool pre_norm : {false, true}) {
+    shape.pre_norm = pre_norm;
+    const auto model = linformer_test::random_model(shape);
+    for (const auto& engine : linformer_test::engines(*model)) {
+      SessionOptions options;
+      options.max_batch = 3;
+      options.threads = 2;
+      options.backend = engine.backend;
+      options.isa = engine.isa;
+      const Plan first = *plan(*model, options), second = *plan(*model, options);
+      REQUIRE(first.buffer_count == second.buffer_count);
+      uint64_t sum = 0;
+      for (int i = 0; i < first.buffer_count; ++i) {
+        CHECK(first.buffers[i].offset == sum);
+        CHECK(first.buffers[i].offset % 64 == 0);
+        CHECK(first.buffers[i].bytes == second.buffers[i].bytes);
+        sum += first.buffers[i].bytes;
+      }
+      CHECK(sum == first.total_bytes);
+      if (engine.backend == BackendKind::native) {
+        // The documented formula with n = 48, k = 12, d = D = 32, heads = 4, head_dim = 8, ffn = 64, b = 3, T = 2.
+        const uint64_t rows = 144, block = 128, packed = 4 * 16 * 16;
+        const uint64_t scratch = first.buffers[12].bytes;
+        const auto up = [](uint64_t bytes) { return (bytes + 63) / 64 * 64; };
+        const uint64_t expected = up(8 * 4) + 2 * up(4 * rows) + (pre_norm ? 2 : 1) * up(4 * rows * 32) +
+                                  2 * up(4 * 3 * packed) + 2 * up(4 * 3 * 12 * 32) + up(4 * 2 * block * 32) +
+                                  up(4 * 2 * block * 16) + up(4 * 2 * block * 64) + scratch + 2 * up(4 * 3 * 32) +
+                                  up(4 * 3 * 3);
+        CHECK(first.total_bytes == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("the arena is the plan's size and a full batch uses it to its end") {
+  const auto model = linformer_test::random_model({});
+  SessionOptions options;
+  options.max_batch = 4;
+  Result<Session> session = Session::create(model, options);
+  REQUIRE(session.ok());
+  std::vector<int32_t> ids = linformer_test::random_ids(1, 48, 50);
+  const std::vector<Tokens> texts(4, Tokens(ids));
+  std::vector<float> probabilities(4 * 3);
+  Outputs outputs;
+  outputs.probabilities = probabilities;
+  REQUIRE(session->run(texts, outputs).ok());
+  CHECK(session->used_bytes() == session->plan().total_bytes);
+}
+
+TEST_CASE("run refuses what it was not planned for, and then writes nothing") {
+  const auto model = linformer_test::random_model({});
+  SessionOptions options;
+  options.max_batch = 2;
+  options.max_tokens = 20;
+  options.max_rows = 30;
+  Result<Session> created = Session::create(model, options);
+  REQUIRE(created.ok());
+  Session& session = created.value();
+  std::vector<int32_t> good(10, 7), twenty(20, 7), longer(21, 7), outside{7, 50}, negative{7, -1}, pads{1, 1};
+  std::vector<float> pooled(32, 42.f), wide(64, 42.f);
+  const auto run = [&](std::vector<Tokens> texts, auto change) {
+    Outputs outputs;
+    outputs.pooled = texts.size() == 2 ? std::span<float>(wide) : std::span<float>(pooled);
+    change(outputs);
+    const Status status = session.run(texts, outputs);
+    for (float value : pooled) CHECK(value == 42.f);
+    for (float value : wide) CHECK(value == 42.f);
+    return status;
+  };
+  const auto nothing = [](Outputs&) {};
+  CHECK(says(run({}, nothing), Code::invalid_argument, "the batch is empty"));
+  CHECK(says(run({good, good, good}, nothing), Code::too_long, "3 texts"));
+  CHECK(says(run({longer}, nothing), Code::too_long, "text 0 has 21 tokens"));
+  CHECK(says(run({twenty, twenty}, nothing), Code::too_long, "40 tokens"));
+  CHECK(says(run({Tokens()}, nothing), Code::invalid_argument, "text 0 has no tokens"));
+  CHECK(says(run({good, pads}, nothing), Code::invalid_argument, "text 1 has no tokens"));
+  CHECK(says(run({outside}, nothing), Code::invalid_argument, "id 50 is outside the vocabulary of 50"));
+  CHECK(says(run({negative}, nothing), Code::invalid_argument, "id -1"));
+  CHECK(says(run({good}, [&](Outputs& o) { o.pooled = std::span<float>(pooled).first(31); }), Code::invalid_argument,
+             "the pooled output holds 31 floats"));
+  std::vector<float> logits(3, 1.f), hidden(320, 1.f), mlm(50, 1.f);
+  CHECK(says(run({good}, [&](Outputs& o) { o.logits = logits; o.head = 1; }), Code::invalid_argument, "head 1"));
+  CHECK(says(run({good}, [&](Outputs& o) { o.hidden = hidden; o.hidden_layer = 3; }), Code::invalid_argument, "hidden layer 3"));
+  const MaskPosition beyond{0, 10};
+  CHECK(says(run({good}, [&](Outputs& o) { o.mlm_logits = mlm; o.mlm_positions = {&beyond, 1}; }), Code::invalid_argument,
+             "position 10 of text 0"));
+  Outputs outputs;
+  outputs.pooled = pooled;
+  CHECK(session.run(std::vector<Tokens>{good}, outputs).ok());
+  CHECK(pooled[0] != 42.f);
+}
+
+TEST_CASE("features of later versions are refused by name") {
+  const auto refused = [](auto change) {
+    writer::ModelBuilder builder = linformer_test::random_builder({});
+    change(builder.description);
+    const writer::AlignedBytes bytes = builder.serialize();
+    auto model = Model::load(bytes);
+    REQUIRE_MESSAGE(model.ok(), std::string(model.status().message()));
+    const Result<Plan> result = plan(**model, {});
+    REQUIRE(!result.ok());
+    CHECK(result.status().code() == Code::unsupported);
+    return std::string(result.status().message());
+  };
+  CHECK(refused([](ModelDescription& d) { d.encoder.layers[1].attention.causal = true; }).find("layer 1 uses a causal mask") == 0);
+  CHECK(refused([](ModelDescription& d) { d.encoder.residual = ResidualKind::reversible; }).find("reversible") != std::string::npos);
+  CHECK(refused([](ModelDescription& d) { d.heads[0].pooling = Pooling::mean; }).find("'head0'") != std::string::npos);
+}
+
+}  // namespace

@@ -1,0 +1,230 @@
+#include "session/reference.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace linformer_test {
+namespace {
+
+using namespace linformer;
+
+double widen(ElementType type, const std::byte* at) {
+  if (type == ElementType::f32) {
+    float value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, at, sizeof bits);
+  if (type == ElementType::bf16) return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const double magnitude = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  return bits >> 15 ? -magnitude : magnitude;
+}
+
+double activate(Activation activation, double x) {
+  switch (activation) {
+    case Activation::none: return x;
+    case Activation::relu: return std::max(x, 0.0);
+    case Activation::gelu: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+    case Activation::gelu_tanh: return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Activation::tanh: return std::tanh(x);
+    case Activation::leaky_relu: return x > 0 ? x : 0.01 * x;
+    case Activation::sigmoid: return 1 / (1 + std::exp(-x));
+  }
+  return NAN;
+}
+
+class Encoder {
+ public:
+  explicit Encoder(const Model& model) : model_(model), d_(model.description().encoder.d_model) {}
+
+  Matrix linear(const Linear& l, const Matrix& x, bool with_bias = true) const {
+    const Matrix w = reference_tensor(model_, l.weight);
+    const auto& shape = model_.description().tensors[l.weight].shape;
+    const size_t outputs = shape[0], inputs = shape[1], rows = x.size() / inputs;
+    Matrix y(rows * outputs, 0.0);
+    const Matrix b = l.bias != absent && with_bias ? reference_tensor(model_, l.bias) : Matrix(outputs, 0.0);
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t o = 0; o < outputs; ++o) {
+        double sum = b[o];
+        for (size_t i = 0; i < inputs; ++i) sum += x[r * inputs + i] * w[o * inputs + i];
+        y[r * outputs + o] = sum;
+      }
+    }
+    return y;
+  }
+
+  Matrix norm(const Norm& n, Matrix x) const {
+    const Matrix scale = reference_tensor(model_, n.scale);
+    const Matrix bias = n.bias == absent ? Matrix(d_, 0.0) : reference_tensor(model_, n.bias);
+    for (size_t start = 0; start < x.size(); start += d_) {
+      double mean = 0, variance = 0;
+      for (size_t i = 0; i < d_; ++i) mean += x[start + i] / static_cast<double>(d_);
+      for (size_t i = 0; i < d_; ++i) variance += (x[start + i] - mean) * (x[start + i] - mean) / static_cast<double>(d_);
+      for (size_t i = 0; i < d_; ++i) {
+        x[start + i] = (x[start + i] - mean) / std::sqrt(variance + n.epsilon) * scale[i] + bias[i];
+      }
+    }
+    return x;
+  }
+
+  Matrix embed(std::span<const int32_t> ids) const {
+    const EncoderDescription& e = model_.description().encoder;
+    const EmbeddingDescription& embedding = e.embedding;
+    const Matrix tokens = reference_tensor(model_, embedding.tokens);
+    const Matrix positions =
+        embedding.positions == absent ? Matrix() : reference_tensor(model_, embedding.positions);
+    Matrix x(ids.size() * d_);
+    size_t position = embedding.position_offset;
+    for (size_t t = 0; t < ids.size(); ++t) {
+      const bool pad = ids[t] == e.pad_id;
+      const size_t row = pad && embedding.positions_count_non_pad ? embedding.pad_position : position++;
+      for (size_t i = 0; i < d_; ++i) {
+        x[t * d_ + i] = tokens[static_cast<size_t>(ids[t]) * d_ + i] * embedding.scale +
+                        (positions.empty() ? 0 : positions[row * d_ + i]);
+      }
+    }
+    if (embedding.transform.present() && embedding.transform_before_norm) x = linear(embedding.transform, x);
+    if (embedding.norm.present()) x = norm(embedding.norm, x);
+    if (embedding.transform.present() && !embedding.transform_before_norm) x = linear(embedding.transform, x);
+    for (size_t t = 0; t < ids.size(); ++t) {
+      if (embedding.zero_pad_rows && ids[t] == e.pad_id) std::fill_n(x.begin() + static_cast<long>(t * d_), d_, 0.0);
+    }
+    return x;
+  }
+
+  // [k, D]: one side of attention, compressed.
+  Matrix compressed(const Projection& p, const Linear& l, const Matrix& z) const {
+    const Matrix e = reference_tensor(model_, p.weight);
+    const Matrix row_bias = p.bias == absent ? Matrix(p.k, 0.0) : reference_tensor(model_, p.bias);
+    const size_t most = model_.description().encoder.max_tokens, n = z.size() / d_;
+    const auto project = [&](const Matrix& x) {
+      const size_t width = x.size() / n;
+      Matrix c(p.k * width, 0.0);
+      for (size_t j = 0; j < p.k; ++j) {
+        for (size_t t = 0; t < n; ++t) {
+          for (size_t i = 0; i < width; ++i) c[j * width + i] += e[j * most + t] * x[t * width + i];
+        }
+      }
+      return c;
+    };
+    Matrix c = p.order == ProjectionOrder::before_linear ? linear(l, project(z)) : project(linear(l, z));
+    const size_t width = c.size() / p.k;
+    for (size_t j = 0; j < p.k; ++j) {
+      for (size_t i = 0; i < width; ++i) c[j * width + i] += row_bias[j];
+    }
+    return c;
+  }
+
+  Matrix attention(const AttentionDescription& a, const Matrix& z) const {
+    const EncoderDescription& e = model_.description().encoder;
+    const Matrix q = linear(a.query, z);
+    const Projection& key_projection = e.projections[a.key_projections[0]];
+    const Matrix keys = compressed(key_projection, a.key, z);
+    const Matrix values = compressed(e.projections[a.value_projections[0]], a.value, z);
+    const size_t width = a.heads * a.head_dim, n = z.size() / d_, k = key_projection.k;
+    Matrix context(n * width, 0.0);
+    for (size_t h = 0; h < a.heads; ++h) {
+      for (size_t t = 0; t < n; ++t) {
+        Matrix scores(k, 0.0);
+        for (size_t j = 0; j < k; ++j) {
+          for (size_t i = h * a.head_dim; i < (h + 1) * a.head_dim; ++i) scores[j] += q[t * width + i] * keys[j * width + i];
+          scores[j] *= a.scale;
+        }
+        const double largest = *std::max_element(scores.begin(), scores.end());
+        double sum = 0;
+        for (double& s : scores) sum += s = std::exp(s - largest);
+        for (size_t j = 0; j < k; ++j) {
+          for (size_t i = h * a.head_dim; i < (h + 1) * a.head_dim; ++i) {
+            context[t * width + i] += scores[j] / sum * values[j * width + i];
+          }
+        }
+      }
+    }
+    return linear(a.output, context);
+  }
+
+  Matrix layer(const LayerDescription& l, Matrix x) const {
+    const bool pre = model_.description().encoder.norm_placement == NormPlacement::pre;
+    const auto add = [](Matrix a, const Matrix& b) {
+      for (size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+      return a;
+    };
+    const auto feed_forward = [&](const Matrix& z) {
+      Matrix hidden = linear(l.ffn_in, z);
+      for (double& h : hidden) h = activate(l.activation, h);
+      return linear(l.ffn_out, hidden);
+    };
+    if (pre) {
+      x = add(x, attention(l.attention, norm(l.attention_norm, x)));
+      return add(x, feed_forward(norm(l.ffn_norm, x)));
+    }
+    x = norm(l.attention_norm, add(x, attention(l.attention, x)));
+    return norm(l.ffn_norm, add(x, feed_forward(x)));
+  }
+
+ private:
+  const Model& model_;
+  size_t d_;
+};
+
+}  // namespace
+
+Matrix reference_tensor(const Model& model, TensorIndex index) {
+  const TensorDescription& tensor = model.description().tensors[index];
+  const std::byte* data = model.data(index);
+  const uint64_t width = static_cast<uint64_t>(element_bytes(tensor.type));
+  uint64_t count = 1;
+  for (uint64_t extent : tensor.shape) count *= extent;
+  Matrix values(count);
+  if (tensor.layout == TensorLayout::row_major) {
+    for (uint64_t i = 0; i < count; ++i) values[i] = widen(tensor.type, data + i * width);
+    return values;
+  }
+  const uint64_t outputs = tensor.shape[0], inputs = tensor.shape[1], panel_rows = (inputs + 15) / 16 * 16;
+  for (uint64_t o = 0; o < outputs; ++o) {
+    for (uint64_t i = 0; i < inputs; ++i) {
+      values[o * inputs + i] = widen(tensor.type, data + ((o / 16 * panel_rows + i) * 16 + o % 16) * width);
+    }
+  }
+  return values;
+}
+
+ReferenceOutputs reference_encode(const Model& model, std::span<const int32_t> ids) {
+  const Encoder encoder(model);
+  const EncoderDescription& e = model.description().encoder;
+  ReferenceOutputs outputs;
+  outputs.hidden.push_back(encoder.embed(ids));
+  for (const LayerDescription& layer : e.layers) outputs.hidden.push_back(encoder.layer(layer, outputs.hidden.back()));
+  outputs.encoded = e.final_norm.present() ? encoder.norm(e.final_norm, outputs.hidden.back()) : outputs.hidden.back();
+  return outputs;
+}
+
+Matrix reference_logits(const Model& model, const Matrix& encoded, int head) {
+  const Encoder encoder(model);
+  const ClassificationHead& h = model.description().heads[static_cast<size_t>(head)];
+  Matrix x(encoded.begin(), encoded.begin() + model.description().encoder.d_model);
+  if (h.dense.present()) {
+    x = encoder.linear(h.dense, x);
+    for (double& value : x) value = activate(h.activation, value);
+  }
+  return encoder.linear(h.output, x);
+}
+
+Matrix reference_mlm(const Model& model, const Matrix& encoded, int64_t row) {
+  const Encoder encoder(model);
+  const MaskedLmHead& mlm = model.description().mlm;
+  const int64_t d = model.description().encoder.d_model;
+  Matrix x(encoded.begin() + row * d, encoded.begin() + (row + 1) * d);
+  if (mlm.dense.present()) {
+    x = encoder.linear(mlm.dense, x);
+    for (double& value : x) value = activate(mlm.activation, value);
+  }
+  if (mlm.norm.present()) x = encoder.norm(mlm.norm, x);
+  return encoder.linear(mlm.output, x);
+}
+
+}  // namespace linformer_test

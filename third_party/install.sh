@@ -1,0 +1,46 @@
+# The system packages that the project is built from, listed once. To be sourced:
+#   . third_party/install.sh
+#   linformer_install build         # library, converter and programs
+#   linformer_install build test    # and what the tests need
+# Asks apt only for what is missing, without questions. On a system without apt it names the list and goes on:
+# CMake says what it can't find.
+
+linformer_packages_build=(
+  g++ cmake ninja-build
+  flatbuffers-compiler libflatbuffers-dev libxxhash-dev # the model file
+  libxsimd-dev                                          # native kernels
+  libdnnl-dev libopenblas-openmp-dev                    # optional backends
+  libutf8proc-dev                                       # tokenizers
+  libcli11-dev nlohmann-json3-dev                       # converter and programs
+)
+linformer_packages_test=(doctest-dev pkg-config)
+
+linformer_install() {
+  local group package missing=()
+  for group in "$@"; do
+    local -n packages="linformer_packages_$group"
+    for package in "${packages[@]}"; do
+      if ! [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ]; then
+        missing+=("$package")
+      fi
+    done
+  done
+  if [ ${#missing[@]} -eq 0 ]; then return 0; fi
+  if ! command -v apt-get >/dev/null; then
+    echo "This system has no apt-get. Needed, by their Debian names: ${missing[*]}" >&2
+    return 0
+  fi
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "Missing: ${missing[*]}. Run this as root, or install sudo." >&2
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  echo "Installing: ${missing[*]}"
+  local quiet=(-qq -o Dpkg::Use-Pty=0 -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300)
+  "${as_root[@]}" apt-get "${quiet[@]}" update </dev/null &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "${quiet[@]}" install -y --no-install-recommends \
+      "${missing[@]}" </dev/null >/dev/null
+}
