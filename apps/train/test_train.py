@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Quick test of the training program on texts made up here. Run: python3 test_train.py"""
+
+import contextlib
+import gzip
+import io
+import json
+import os
+import random
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+try:
+    import numpy
+    import tokenizers  # noqa: F401
+    import torch
+except ImportError as missing:
+    print(f"test_train: skipped ({missing.name} is not installed)")
+    sys.exit(0)
+
+import batches
+import bpe
+import checkpoint
+import train
+from config import SHARING_MODES, ModelConfig
+from embedding_init import token_vectors
+from linformer_model import LinformerClassifier, initialise
+from trainer import logits_of
+
+SIZES = ["--vocab-size", "300", "--max-tokens", "48", "--k", "12", "--d-model", "16", "--layers", "2",
+         "--heads", "2", "--batch-tokens", "512", "--seed", "3"]
+
+
+def made_up_records(count, seed):
+    """Texts of 1 to 60 words whose class shows in some of the words."""
+    source = random.Random(seed)
+    words = ["stone", "river", "cloud", "window", "seven", "naïve", "über"]
+    signs = (["warm", "bright", "gentle"], ["cold", "dark", "harsh"])
+    for _ in range(count):
+        label = source.randrange(2)
+        length = source.randint(1, 60)
+        text = [source.choice(signs[label] if source.random() < 0.4 else words) for _ in range(length)]
+        yield {"text": " ".join(text), "second": " ".join(reversed(text[:5])),
+               "label": ("sun", "rain")[label]}
+
+
+def write_jsonl(path, records):
+    opener = gzip.open if path.endswith(".gz") else open
+    with opener(path, "wt", encoding="utf-8") as file:
+        for record in records:
+            file.write(json.dumps(record) + "\n")
+
+
+def run(*arguments):
+    """(exit status, stdout, stderr) of the program."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = train.main(list(arguments))
+    return status, out.getvalue(), err.getvalue()
+
+
+class TrainTest(unittest.TestCase):
+    def setUp(self):
+        torch.set_num_threads(1)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.data = self.path("data.jsonl.gz")
+        write_jsonl(self.data, made_up_records(200, 5))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def train(self, *more, out="model"):
+        status, _, err = run("--train", self.data, "--out", self.path(out), *SIZES, *more)
+        self.assertEqual(status, 0, err)
+        return self.path(out)
+
+    def test_learns_saves_and_reads_back(self):
+        out = self.train("--epochs", "6", "--lr", "0.005", "--half", "--average", "0.9",
+                         "--token-mask", "0.1", "--token-drop", "0.1", "--crop", "0.8")
+        logits_path = self.path("logits.npy")
+        status, printed, err = run("--eval", self.data, "--out", out, "--logits", logits_path, "--json")
+        self.assertEqual(status, 0, err)
+        result = json.loads(printed)["eval"]
+        self.assertEqual(result["records"], 200)
+        self.assertGreater(result["accuracy"], 0.8)
+        logits = numpy.load(logits_path)
+        self.assertEqual((logits.dtype, logits.shape), (numpy.float32, (200, 2)))
+
+        with open(os.path.join(out, "labels.txt"), encoding="utf-8") as file:
+            labels = file.read().split()
+        self.assertEqual(labels, ["rain", "sun"])
+        truth = [labels.index(r["label"]) for r in made_up_records(200, 5)]
+        self.assertEqual(int((logits.argmax(axis=1) == truth).sum()), result["correct"])
+
+        with open(os.path.join(out, "vocab.json"), encoding="utf-8") as file:
+            vocabulary = json.load(file)
+        self.assertEqual([vocabulary[t] for t in ("<s>", "<pad>", "</s>", "<unk>", "<mask>")],
+                         [0, 1, 2, 3, len(vocabulary) - 1])
+        content = torch.load(os.path.join(out, "checkpoint.pt"), weights_only=False)
+        self.assertEqual(content["cfg"]["model"].compressed, 4)
+        self.assertTrue(all(t.dtype == torch.float16 for t in content["model"].values()
+                            if t.is_floating_point()))
+
+    def test_same_seed_same_model(self):
+        one, two = (torch.load(os.path.join(self.train("--epochs", "1", out=name), "checkpoint.pt"),
+                               weights_only=False)["model"]
+                    for name in ("one", "two"))
+        self.assertTrue(all(torch.equal(one[name], two[name]) for name in one))
+
+    def test_pairs_and_a_tokenizer_from_before(self):
+        first = self.train("--epochs", "1")
+        second = self.train("--epochs", "1", "--pair-field", "second", "--tokenizer", first,
+                            "--eval", self.data, out="pairs")
+        _, config, _ = checkpoint.load(second)
+        encoder = bpe.load(second)
+        with open(os.path.join(first, "vocab.json"), encoding="utf-8") as file:
+            self.assertEqual(len(encoder.vocabulary), len(json.load(file)))
+        self.assertEqual(config.sharing, "layer_kv")
+
+    def test_tables(self):
+        csv_path, tsv_path = self.path("data.csv"), self.path("data.tsv")
+        records = list(made_up_records(60, 6))
+        with open(csv_path, "w", encoding="utf-8") as file:
+            file.write("label,text\n" + "".join(f'{r["label"]},"{r["text"]}, ""x"""\n' for r in records))
+        with open(tsv_path, "w", encoding="utf-8") as file:
+            file.write("text\tlabel\n" + "".join(f'{r["text"]}\t{r["label"]}\n' for r in records))
+        status, _, err = run("--train", csv_path, "--valid", tsv_path, "--out", self.path("t"),
+                             "--epochs", "1", *SIZES)
+        self.assertEqual(status, 0, err)
+
+    def test_padding_changes_nothing(self):
+        source = numpy.random.RandomState(1)
+        texts = [source.randint(4, 90, n) for n in (1, 2, 17, 30, 48)]
+        for sharing in SHARING_MODES:
+            torch.manual_seed(2)
+            model = LinformerClassifier(ModelConfig(
+                vocab_size=90, max_tokens=48, k=12, d_model=16, layers=3, heads=4, ffn=32, classes=3,
+                sharing=sharing)).eval()
+            initialise(model, "random")
+            together = logits_of(model, texts, 1000)
+            self.assertEqual(tuple(together.shape), (5, 3))
+            for text, logits in zip(texts, together):
+                alone = model(torch.from_numpy(text)[None])[0].detach()
+                self.assertLess(float((alone - logits).abs().max()), 1e-5, sharing)
+
+    def test_keys_of_each_sharing_mode(self):
+        prefix = checkpoint.PREFIX
+        for sharing in SHARING_MODES:
+            model = LinformerClassifier(ModelConfig(
+                vocab_size=9, max_tokens=8, k=4, d_model=4, layers=2, heads=1, ffn=4, classes=2,
+                sharing=sharing))
+            keys = set(model.state_dict())
+            layer_shared = sharing in ("layer", "layer_kv")
+            attention = prefix + "layers.1.self_attn."
+            self.assertIn(attention + "compress_k.weight", keys)
+            self.assertEqual(attention + "compress_v.weight" in keys, sharing in ("none", "layer"))
+            self.assertEqual(attention + "compress_k.bias" in keys, layer_shared)
+            self.assertEqual(prefix + "compress_layer.weight" in keys, layer_shared)
+            self.assertEqual(len(model.compressions()),
+                             {"none": 4, "kv": 2, "layer": 1, "layer_kv": 1}[sharing])
+
+    def test_truncation(self):
+        long = numpy.arange(10, 30)
+        self.assertEqual(bpe.frame(long, None, 8).tolist(), [0, 10, 11, 12, 13, 14, 15, 2])
+        self.assertEqual(bpe.frame(long, long[:2], 10).tolist(), [0, 10, 11, 12, 13, 2, 2, 10, 11, 2])
+        self.assertEqual(bpe.frame(long, long, 10).tolist(), [0, 10, 11, 12, 2, 2, 10, 11, 12, 2])
+
+    def test_token_vectors_bring_companions_together(self):
+        source = numpy.random.RandomState(4)
+        texts = [(source.randint(10, 20, 12) + 10 * (i % 2), None) for i in range(80)]
+        vectors = token_vectors(texts, 40, 8, 1)
+        self.assertFalse(vectors[:10].any() or vectors[30:].any())
+        self.assertGreater(vectors[10] @ vectors[11], vectors[10] @ vectors[25])
+        self.assertEqual(token_vectors(texts, 40, 64, 1).shape, (40, 64))
+        self.assertFalse(token_vectors([(numpy.array([], dtype=int), None)], 40, 8, 1).any())
+
+    def test_batches_cover_all_texts_once(self):
+        lengths = [5, 60, 1, 7, 7, 30, 2]
+        groups = batches.evaluation_batches([[0] * n for n in lengths], 40)
+        self.assertEqual(sorted(i for group in groups for i in group), list(range(7)))
+        self.assertTrue(all(len(g) == 1 or len(g) * max(lengths[i] for i in g) <= 40 for g in groups))
+
+    def test_bad_input_is_one_line_and_status_2(self):
+        def file(name, content):
+            with open(self.path(name), "wb") as handle:
+                handle.write(content)
+            return self.path(name)
+
+        good, out = self.data, self.path("bad")
+        one_class = self.path("one.jsonl")
+        write_jsonl(one_class, [{"text": "a", "label": 1}] * 5)
+        cases = {
+            "nothing to do": ["--out", out],
+            "unknown option": ["--train", good, "--out", out, "--frobnicate"],
+            "no such file": ["--train", self.path("absent.jsonl"), "--out", out],
+            "kind of file": ["--train", file("data.xml", b"<a/>"), "--out", out],
+            "empty": ["--train", file("empty.jsonl", b""), "--out", out],
+            "not JSON": ["--train", file("a.jsonl", b'{"text": "x", "label": 1}\n{oops\n'), "--out", out],
+            "no object": ["--train", file("b.jsonl", b"[1]\n"), "--out", out],
+            "no field": ["--train", good, "--text-field", "body", "--out", out],
+            "no pair field": ["--train", good, "--pair-field", "body", "--out", out],
+            "text is a number": ["--train", file("c.jsonl", b'{"text": 1, "label": 1}\n'), "--out", out],
+            "label is a list": ["--train", file("d.jsonl", b'{"text": "", "label": []}\n'), "--out", out],
+            "not UTF-8": ["--train", file("e.jsonl", b"\xff\xfe\n"), "--out", out],
+            "damaged gzip": ["--train", file("f.jsonl.gz", b"\x1f\x8b\x08\x00zzzzzzzzzzz"), "--out", out],
+            "not gzip": ["--train", file("g.jsonl.gz", b"plain"), "--out", out],
+            "short row": ["--train", file("h.csv", b"text,label\nonly\n"), "--out", out],
+            "open quote": ["--train", file("i.csv", b'text,label\n"a,1\n'), "--out", out],
+            "one class": ["--train", one_class, "--out", out],
+            "label names": ["--train", good, "--label-names", "a,b,c", "--out", out],
+            "heads": ["--train", good, *SIZES, "--heads", "3", "--out", out],
+            "k": ["--train", good, *SIZES, "--k", "13", "--out", out],
+            "k over N": ["--train", good, *SIZES, "--k", "49", "--out", out],
+            "vocabulary": ["--train", good, "--vocab-size", "10", "--out", out],
+            "dropout": ["--train", good, "--dropout", "1.5", "--out", out],
+            "no tokenizer": ["--train", good, "--tokenizer", self.path("absent"), "--out", out],
+            "out is a file": ["--train", good, *SIZES, "--out", file("file", b"")],
+            "no checkpoint": ["--eval", good, "--out", self.path("absent")],
+            "surrogate": ["--train", file("j.jsonl", b'{"text": "\\ud800", "label": 1}\n'), "--out", out],
+            "too large": ["--train", good, *SIZES, "--d-model", "1000000", "--out", out],
+            "weight decay": ["--train", good, "--weight-decay", "nan", "--out", out],
+            "logits alone": ["--train", good, "--logits", "x.npy", "--out", out],
+        }
+        for name, arguments in cases.items():
+            with self.subTest(name):
+                status, printed, err = run(*arguments)
+                self.assertEqual((status, printed), (2, ""), err)
+                self.assertRegex(err.splitlines()[-1], r"^train\.py: error: \S")
+                self.assertEqual(err.count("error"), 1, err)
+                self.assertNotIn("Traceback", err)
+
+    def test_bad_checkpoints(self):
+        out = self.train("--epochs", "1")
+        path = os.path.join(out, "checkpoint.pt")
+        with open(path, "rb") as file:
+            content = file.read()
+        for damaged in (b"", b"junk", content[:len(content) // 2]):
+            with open(path, "wb") as file:
+                file.write(damaged)
+            status, _, err = run("--eval", self.data, "--out", out)
+            self.assertEqual((status, len(err.splitlines())), (2, 1), err)
+        torch.save({"model": {}, "cfg": {"model": None}}, path)
+        self.assertEqual(run("--eval", self.data, "--out", out)[0], 2)
+        torch.save({"model": random.Random(1)}, path)
+        status, _, err = run("--eval", self.data, "--out", out)
+        self.assertEqual(status, 2)
+        self.assertIn("random.Random", err)
+
+
+if __name__ == "__main__":
+    unittest.main()

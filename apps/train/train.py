@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""Trains a small Linformer text classifier and saves it as a fairseq checkpoint."""
+
+import argparse
+import json
+import os
+import sys
+import time
+
+from config import SHARING_MODES, ModelConfig, UserError, option
+
+MOST_THREADS = 256
+
+EXAMPLES = """examples:
+  # learn a vocabulary and a classifier, keeping a tenth of the records for validation
+  train.py --train reviews.jsonl.gz --out model
+
+  # sentence pairs from a table, one projection for the whole model, stored in half precision
+  train.py --train pairs.tsv --valid dev.tsv --text-field sentence1 --pair-field sentence2 \\
+           --sharing layer_kv --max-tokens 256 --k 64 --half --out pairs-model
+
+  # accuracy of the saved model, and its logits in file order
+  train.py --eval test.jsonl --out model --logits logits.npy --json
+
+OUT receives checkpoint.pt, vocab.json, merges.txt and labels.txt.
+Exit status: 0 done, 2 bad input or usage, 130 interrupted (the best checkpoint so far is kept)."""
+
+
+class OneLineParser(argparse.ArgumentParser):
+    def error(self, message):
+        raise UserError(message)
+
+
+def parse_arguments(argv):
+    parser = OneLineParser(
+        prog="train.py", description=__doc__, epilog=EXAMPLES, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+
+    data = parser.add_argument_group("data (.jsonl, .csv or .tsv, each also .gz)")
+    data.add_argument("--train", metavar="FILE", help="labelled records to learn from")
+    data.add_argument("--valid", metavar="FILE", help="labelled records that choose the best epoch")
+    data.add_argument("--valid-split", type=share, default=0.1, metavar="SHARE",
+                      help="without --valid: share of the training records to hold out (0.1)")
+    data.add_argument("--eval", metavar="FILE", help="print the accuracy of the checkpoint in OUT on FILE")
+    data.add_argument("--logits", metavar="OUT.npy", help="with --eval: write float32 logits in file order")
+    data.add_argument("--text-field", default="text", metavar="NAME", help="(text)")
+    data.add_argument("--pair-field", metavar="NAME", help="second text of a pair")
+    data.add_argument("--label-field", default="label", metavar="NAME", help="(label)")
+    data.add_argument("--label-names", metavar="A,B,...",
+                      help="names to store for the labels, in the order of the labels in the file")
+    data.add_argument("--out", required=True, metavar="DIR", help="where the model is, or will be")
+
+    text = parser.add_argument_group("tokens")
+    text.add_argument("--vocab-size", type=int, default=8000, metavar="V",
+                      help="byte-level BPE tokens to learn (8000)")
+    text.add_argument("--tokenizer", metavar="DIR", help="use the vocab.json and merges.txt of DIR instead")
+    text.add_argument("--max-tokens", type=int, default=512, metavar="N",
+                      help="longest text, special tokens included (512); the rest is cut off")
+
+    model = parser.add_argument_group("model")
+    model.add_argument("--sharing", choices=SHARING_MODES, default="layer_kv",
+                       help="projections shared by keys and values, by layers, or both (layer_kv)")
+    model.add_argument("--k", type=int, default=None, metavar="K", help="compressed length (N / 4)")
+    model.add_argument("--d-model", type=int, default=128, metavar="D", help="(128)")
+    model.add_argument("--layers", type=int, default=2, metavar="L", help="(2)")
+    model.add_argument("--heads", type=int, default=4, metavar="H", help="(4)")
+    model.add_argument("--ffn", type=int, default=None, metavar="F", help="(4 D)")
+    model.add_argument("--compress-init", choices=("blocks", "strides", "random"), default="strides",
+                       help="first values of the projections: means of neighbouring tokens, means of "
+                            "every k-th token, or noise (strides)")
+    model.add_argument("--embed-init", choices=("cooccurrence", "random"), default="cooccurrence",
+                       help="first token vectors: learned from which tokens share a text, or noise "
+                            "(cooccurrence)")
+    model.add_argument("--half", action="store_true", help="store half precision")
+
+    fit = parser.add_argument_group("training")
+    fit.add_argument("--epochs", type=int, default=20, metavar="E", help="(20)")
+    fit.add_argument("--patience", type=int, default=5, metavar="E",
+                     help="stop after this many epochs without improvement (5)")
+    fit.add_argument("--lr", type=positive, default=1e-3, metavar="RATE", help="(0.001)")
+    fit.add_argument("--warmup", type=share, default=0.06, metavar="SHARE", help="(0.06)")
+    fit.add_argument("--batch-tokens", type=int, default=8192, metavar="T",
+                     help="tokens in a batch, padding included (8192)")
+    fit.add_argument("--dropout", type=share, default=0.1, metavar="P", help="(0.1)")
+    fit.add_argument("--pooler-dropout", type=share, default=0.1, metavar="P",
+                     help="before both layers of the head (0.1)")
+    fit.add_argument("--token-mask", type=share, default=0.0, metavar="P",
+                     help="replace training tokens by <mask> (0)")
+    fit.add_argument("--token-drop", type=share, default=0.0, metavar="P",
+                     help="leave training tokens out (0)")
+    fit.add_argument("--crop", type=positive, default=1.0, metavar="SHARE",
+                     help="train on random windows of at least this share of a text (1: whole texts)")
+    fit.add_argument("--weight-decay", type=not_negative, default=0.01, metavar="W", help="(0.01)")
+    fit.add_argument("--label-smoothing", type=share, default=0.0, metavar="S", help="(0)")
+    fit.add_argument("--clip-norm", type=positive, default=1.0, metavar="C", help="(1)")
+    fit.add_argument("--average", type=share, default=0.0, metavar="DECAY",
+                     help="keep a running average of the weights and save that, such as 0.998 (0: off)")
+    fit.add_argument("--seed", type=int, default=1, metavar="S", help="(1)")
+
+    run = parser.add_argument_group("run")
+    run.add_argument("--threads", type=int, default=1, metavar="T", help="(1)")
+    run.add_argument("--log-interval", type=int, default=100, metavar="STEPS",
+                     help="steps between lines when stderr is no terminal (100)")
+    run.add_argument("--json", action="store_true", help="print results as JSON")
+    args = parser.parse_args(argv)
+    check_arguments(args)
+    return args
+
+
+def share(text):
+    value = float(text)
+    if not 0.0 <= value < 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is not in 0 <= x < 1")
+    return value
+
+
+def positive(text):
+    value = float(text)
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+def not_negative(text):
+    value = float(text)
+    if not 0.0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not zero or a positive number")
+    return value
+
+
+def check_arguments(args):
+    if not args.train and not args.eval:
+        raise UserError("give --train FILE, --eval FILE or both (--help shows examples)")
+    if args.logits and not args.eval:
+        raise UserError("--logits needs --eval")
+    if args.valid and not args.train:
+        raise UserError("--valid needs --train")
+    for name in ("epochs", "patience", "batch_tokens", "threads", "log_interval"):
+        if getattr(args, name) < 1:
+            raise UserError(f"{option(name)} must be at least 1")
+    if args.crop > 1.0:
+        raise UserError("--crop must be at most 1")
+    if not 0 <= args.seed < 2 ** 32:
+        raise UserError("--seed must be in 0 .. 4294967295")
+    if args.threads > MOST_THREADS:
+        raise UserError(f"--threads must be at most {MOST_THREADS}")
+
+
+def run_training(args):
+    import torch
+    import bpe
+    import checkpoint
+    from batches import TrainingBatches
+    from embedding_init import token_vectors
+    from linformer_model import LinformerClassifier, initialise, set_token_vectors
+    from records import label_ids, label_order, read_records
+    from trainer import Schedule, train
+
+    started = time.monotonic()
+    fields = (args.text_field, args.pair_field, args.label_field)
+    records = read_records(args.train, *fields)
+    found = label_order(records)
+    if len(found) < 2:
+        raise UserError(f"{args.train}: all records have the label '{found[0]}'")
+    labels = args.label_names.split(",") if args.label_names else found
+    if len(labels) != len(found) or len(set(labels)) != len(labels) or not all(labels):
+        raise UserError(f"--label-names must give {len(found)} different names, one for each of: "
+                        + ", ".join(found[:8]))
+    if args.valid:
+        valid_records, valid_path = read_records(args.valid, *fields), args.valid
+    else:
+        records, valid_records = split(records, args.valid_split, args.seed)
+        valid_path = args.train
+
+    encoder = bpe.load(args.tokenizer) if args.tokenizer else bpe.learn(records, args.vocab_size)
+    config = ModelConfig(
+        vocab_size=len(encoder.vocabulary), max_tokens=args.max_tokens,
+        k=max(1, args.max_tokens // 4) if args.k is None else args.k, d_model=args.d_model,
+        layers=args.layers, heads=args.heads, ffn=4 * args.d_model if args.ffn is None else args.ffn,
+        classes=len(labels), sharing=args.sharing, dropout=args.dropout,
+        pooler_dropout=args.pooler_dropout)
+    config.check()
+    make_folder(args.out)
+
+    torch.manual_seed(args.seed)
+    model = LinformerClassifier(config)
+    initialise(model, args.compress_init)
+    texts = encoder.encode(records)
+    if args.embed_init == "cooccurrence":
+        set_token_vectors(model, token_vectors(texts, config.vocab_size, config.d_model, args.seed))
+    parameters = sum(p.numel() for p in model.parameters())
+    print(f"{len(records)} training and {len(valid_records)} validation records, "
+          f"{config.vocab_size} tokens, {parameters} parameters", file=sys.stderr, flush=True)
+
+    batches = TrainingBatches(
+        texts, label_ids(records, found, args.train), config.max_tokens,
+        args.batch_tokens, argparse.Namespace(crop=args.crop, drop=args.token_drop, mask=args.token_mask),
+        encoder.mask_id, args.seed)
+    valid = [bpe.frame(*text, config.max_tokens) for text in encoder.encode(valid_records)]
+
+    def save_best(candidate, result):
+        checkpoint.save(candidate, config, labels, encoder, args.out, args.half, {
+            "common": {"seed": args.seed}, "updates": result["updates"],
+            "best": result["accuracy"], "epoch": result["epoch"]})
+
+    schedule = Schedule(**{name: getattr(args, name) for name in Schedule.__dataclass_fields__})
+    best = train(model, batches, valid, label_ids(valid_records, found, valid_path), schedule, save_best)
+    return {"out": args.out, "parameters": parameters, "best_epoch": best["epoch"],
+            "valid_accuracy": best["accuracy"], "valid_loss": best["loss"],
+            "seconds": round(time.monotonic() - started, 1)}
+
+
+def split(records, valid_share, seed):
+    import numpy
+
+    held = max(1, round(len(records) * valid_share))
+    if held >= len(records):
+        raise UserError("too few records to hold some out: give --valid FILE")
+    order = numpy.random.RandomState(seed).permutation(len(records))
+    chosen = set(order[:held].tolist())
+    return ([r for i, r in enumerate(records) if i not in chosen],
+            [r for i, r in enumerate(records) if i in chosen])
+
+
+def make_folder(folder):
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: {error.strerror}") from error
+
+
+def run_evaluation(args):
+    import numpy
+    import bpe
+    import checkpoint
+    from records import label_ids, read_records
+    from trainer import logits_of, measure
+
+    model, config, labels = checkpoint.load(args.out)
+    encoder = bpe.load(args.out)
+    if len(encoder.vocabulary) != config.vocab_size:
+        raise UserError(f"{args.out}: vocab.json has {len(encoder.vocabulary)} tokens, "
+                        f"the model {config.vocab_size}")
+    records = read_records(args.eval, args.text_field, args.pair_field, args.label_field)
+    classes = label_ids(records, labels, args.eval)
+    sequences = [bpe.frame(*text, config.max_tokens) for text in encoder.encode(records)]
+    logits = logits_of(model, sequences, args.batch_tokens)
+    if args.logits:
+        try:
+            with open(args.logits, "wb") as file:
+                numpy.save(file, logits.numpy())
+        except OSError as error:
+            raise UserError(f"{args.logits}: {error.strerror}") from error
+    return {"file": args.eval, **measure(logits, classes)}
+
+
+def run(argv):
+    args = parse_arguments(argv)
+    # The tokenizer's thread pool reads this when it starts.
+    os.environ["RAYON_NUM_THREADS"] = str(args.threads)
+    try:
+        import tokenizers  # noqa: F401
+        import torch
+    except ImportError as error:
+        raise UserError(f"{error.name} is not installed: see requirements.txt") from error
+    torch.set_num_threads(args.threads)
+
+    results = {}
+    if args.train:
+        results["train"] = run_training(args)
+    if args.eval:
+        results["eval"] = run_evaluation(args)
+    if args.json:
+        print(json.dumps(results))
+        return
+    if args.train:
+        print("saved {out}: best epoch {best_epoch}, validation accuracy {valid_accuracy:.4f}, "
+              "{seconds:.0f} s".format(**results["train"]))
+    if args.eval:
+        print("{file}: accuracy {accuracy:.4f} ({correct} of {records}), loss {loss:.4f}"
+              .format(**results["eval"]))
+
+
+def main(argv=None):
+    try:
+        run(sys.argv[1:] if argv is None else argv)
+    except UserError as error:
+        print(f"train.py: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("train.py: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

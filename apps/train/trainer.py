@@ -1,0 +1,123 @@
+"""The training loop and evaluation."""
+
+import copy
+import math
+import time
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional as F
+
+from batches import evaluation_batches, pad_batch
+from config import UserError
+from progress import Progress
+
+
+@dataclass
+class Schedule:
+    epochs: int
+    lr: float
+    warmup: float
+    weight_decay: float
+    label_smoothing: float
+    clip_norm: float
+    average: float
+    patience: int
+    batch_tokens: int
+    log_interval: int
+
+
+class AveragedWeights:
+    """A slow copy of the model, which evaluates better than the last step's weights."""
+
+    def __init__(self, model, decay):
+        self.decay = decay
+        self.model = copy.deepcopy(model).eval()
+        self.updates = 0
+
+    @torch.no_grad()
+    def update(self, model):
+        self.updates += 1
+        # A young average forgets its random start quickly.
+        decay = min(self.decay, self.updates / (self.updates + 10.0))
+        for slow, fast in zip(self.model.parameters(), model.parameters()):
+            slow.lerp_(fast, 1.0 - decay)
+
+
+@torch.no_grad()
+def logits_of(model, sequences, batch_tokens):
+    """Float32 logits in the order of the sequences."""
+    model.eval()
+    logits = torch.empty(len(sequences), model.config.classes)
+    for batch in evaluation_batches(sequences, batch_tokens):
+        logits[batch] = model(pad_batch([sequences[i] for i in batch]))
+    return logits
+
+
+def measure(logits, classes):
+    target = torch.tensor(classes)
+    correct = int((logits.argmax(dim=1) == target).sum())
+    return {"accuracy": correct / len(classes), "correct": correct, "records": len(classes),
+            "loss": float(F.cross_entropy(logits, target))}
+
+
+def make_optimizer(model, schedule):
+    decayed = [p for p in model.parameters() if p.dim() > 1]
+    others = [p for p in model.parameters() if p.dim() <= 1]
+    return torch.optim.AdamW(
+        [{"params": decayed, "weight_decay": schedule.weight_decay},
+         {"params": others, "weight_decay": 0.0}],
+        lr=schedule.lr, betas=(0.9, 0.98), eps=1e-6)
+
+
+def rate(schedule, fraction):
+    """Linear rise over the warmup share of the run, then a cosine down to zero."""
+    if fraction < schedule.warmup:
+        return schedule.lr * fraction / schedule.warmup
+    rest = (fraction - schedule.warmup) / max(1e-9, 1.0 - schedule.warmup)
+    return schedule.lr * 0.5 * (1.0 + math.cos(math.pi * min(1.0, rest)))
+
+
+def train(model, batches, valid_sequences, valid_classes, schedule, save_best):
+    """Trains, calling save_best(model, result) at each improvement; returns the best result."""
+    optimizer = make_optimizer(model, schedule)
+    averaged = AveragedWeights(model, schedule.average) if schedule.average else None
+    started = time.monotonic()
+    best, updates = None, 0
+    for epoch in range(1, schedule.epochs + 1):
+        epoch_batches = batches.epoch()
+        progress = Progress(len(epoch_batches), schedule.log_interval)
+        loss_sum, seen = 0.0, 0
+        model.train()
+        for done, (sequences, classes) in enumerate(epoch_batches, 1):
+            fraction = (epoch - 1 + done / len(epoch_batches)) / schedule.epochs
+            for group in optimizer.param_groups:
+                group["lr"] = rate(schedule, fraction)
+            loss = F.cross_entropy(model(pad_batch(sequences)), classes,
+                                   label_smoothing=schedule.label_smoothing)
+            if not math.isfinite(loss.item()):
+                raise UserError(f"the loss became {loss.item()} in epoch {epoch}: lower --lr")
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), schedule.clip_norm)
+            optimizer.step()
+            if averaged:
+                averaged.update(model)
+            loss_sum += loss.item() * len(sequences)
+            seen += len(sequences)
+            progress.step(done, f"epoch {epoch}/{schedule.epochs}", loss_sum / seen)
+        updates += len(epoch_batches)
+        candidate = averaged.model if averaged else model
+        result = measure(logits_of(candidate, valid_sequences, schedule.batch_tokens), valid_classes)
+        result.update(epoch=epoch, updates=updates, seconds=round(time.monotonic() - started, 1))
+        improved = best is None or (result["accuracy"], -result["loss"]) > (best["accuracy"], -best["loss"])
+        progress.line(
+            f"epoch {epoch}: training loss {loss_sum / seen:.4f}, validation loss {result['loss']:.4f}, "
+            f"accuracy {result['accuracy']:.4f}, {result['seconds']:.0f} s" + (" (best)" if improved else ""))
+        if improved:
+            best = result
+            save_best(candidate, result)
+        elif epoch - best["epoch"] >= schedule.patience:
+            progress.line(f"no improvement in {schedule.patience} epochs: stopping")
+            break
+    return best
