@@ -110,7 +110,8 @@ void apply_labels_file(const std::string& folder, ModelDescription* description,
     return;
   }
   check(labels, path);
-  set(head_for(labels.size(), description), std::move(labels), path, report);
+  ClassificationHead* head = head_for(labels.size(), description);
+  set(head, std::move(labels), path, report);
 }
 
 }  // namespace linformer::convert

@@ -117,7 +117,7 @@ class TableAnswers : public AnswerWriter {
  private:
   void write_row(const nlohmann::json& id, const std::string& label, const std::string& probability,
                  const std::string& tokens, const std::string& text, bool header = false) {
-    constexpr int id_width = 12;
+    const int id_width = options_.numbered ? 6 : 16;
     std::string line = padded(header         ? "id"
                               : id.is_null() ? ""
                                              : excerpt(id_text(id), id_width),

@@ -27,7 +27,8 @@ struct Answer {
 
 struct AnswerOptions {
   int64_t top_k = 1;
-  double threshold = 0;  // scores below it are left out
+  double threshold = 0;   // scores below it are left out
+  bool numbered = false;  // ids are the records' numbers
 };
 
 class AnswerWriter {

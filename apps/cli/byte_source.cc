@@ -43,6 +43,15 @@ bool ByteSource::read_more() {
   return count > 0;
 }
 
+// Bytes that are surely no text would be answered all the same, and wrongly.
+void ByteSource::refuse_other_encodings(std::string_view start) const {
+  if (start.starts_with("\x1F\x8B"))
+    throw DataError(name_ + " is gzip-compressed; pipe it in: zcat FILE | linformer ... -");
+  if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) {
+    throw DataError(name_ + " is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8");
+  }
+}
+
 bool ByteSource::fill() {
   const bool first = total_ == 0;
   position_ = end_ = 0;
@@ -50,12 +59,13 @@ bool ByteSource::fill() {
     at_end_ = true;
     return false;
   }
-  if (!first || !std::exchange(skip_mark_, false)) return true;
+  if (!first || !std::exchange(expects_text_, false)) return true;
   constexpr std::string_view mark = "\xEF\xBB\xBF";
   // The mark may arrive byte by byte; anything else is not waited for.
   const auto buffered = [&] { return std::string_view(buffer_.get(), end_); };
   while (buffered().size() < mark.size() && mark.starts_with(buffered()) && read_more()) {
   }
+  refuse_other_encodings(buffered());
   if (!buffered().starts_with(mark)) return true;
   position_ = mark.size();
   return position_ < end_ || fill();

@@ -28,8 +28,9 @@ class ByteSource {
   // The next byte, or -1 at the end. Throws DataError when the system refuses.
   int get() { return position_ < end_ || fill() ? static_cast<unsigned char>(buffer_[position_++]) : -1; }
   int peek() { return position_ < end_ || fill() ? static_cast<unsigned char>(buffer_[position_]) : -1; }
-  // Leaves out a UTF-8 byte order mark at the start: it belongs to no record. Call before anything is read.
-  void skip_byte_order_mark() { skip_mark_ = true; }
+  // The bytes are UTF-8 text: leaves out a byte order mark at the start, and throws DataError at the first read of gzip
+  // or UTF-16. Call before anything is read.
+  void expect_text() { expects_text_ = true; }
 
   // The next line without its newline. Beyond `max_bytes` the rest of the line is skipped unstored.
   LineResult read_line(std::string* line, size_t max_bytes);
@@ -44,13 +45,14 @@ class ByteSource {
   static constexpr size_t buffer_bytes = 1 << 16;
   bool fill();
   bool read_more();
+  void refuse_other_encodings(std::string_view start) const;
 
   int fd_ = -1;
   std::string name_;
   uint64_t file_bytes_ = 0;
   uint64_t total_ = 0;
   size_t position_ = 0, end_ = 0;
-  bool at_end_ = false, skip_mark_ = false;
+  bool at_end_ = false, expects_text_ = false;
   std::unique_ptr<char[]> buffer_;
   std::function<void()> wait_hook_;
 };

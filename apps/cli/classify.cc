@@ -74,7 +74,7 @@ class Classification {
         labels_(class_labels(*model_, head_)),
         classifier_(model_, load_tokenizer(*model_, flags.model), classifier_options(),
                     [this](Answer& answer) { take_answer(answer); }),
-        progress_(!flags.eval.empty() || !::isatty(STDOUT_FILENO)) {
+        progress_(!::isatty(STDOUT_FILENO) || (!flags.eval.empty() && !flags.records)) {
     if (!flags.eval.empty()) {
       if (model_->description().heads[static_cast<size_t>(head_)].multi_label) {
         throw UsageError("--eval: this head gives several labels to a text; choose another with --head");
@@ -88,6 +88,7 @@ class Classification {
       options.top_k = flags.top_k > 0 ? flags.top_k : flags.json ? 5 : 1;
       options.top_k = std::min<int64_t>(options.top_k, static_cast<int64_t>(labels_.size()));
       options.threshold = flags.threshold;
+      options.numbered = flags.input.id.empty();
       writer_ = make_answer_writer(flags.json ? AnswerStyle::json
                                    : table    ? AnswerStyle::table
                                               : AnswerStyle::tsv,
@@ -117,12 +118,12 @@ class Classification {
       throw;
     }
     progress_.clear();
-    if (logits_) logits_->commit();
     if (evaluation_) {
       standard_output().write(flags_.json ? nlohmann::ordered_json{{"evaluation", evaluation_->json()}}.dump() + "\n"
                                           : evaluation_->text());
     }
     standard_output().flush();
+    if (logits_) logits_->commit();
     summarize();
     return errors_ > 0 ? exit_data : exit_ok;
   }
@@ -179,10 +180,7 @@ class Classification {
       if (evaluation_) evaluation_->add(*answer.truth, best_classes(answer.probabilities, {}).front());
     }
     if (logits_) logits_->add(answer);
-    if (writer_) {
-      progress_.clear();
-      writer_->write(answer);
-    }
+    if (writer_) writer_->write(answer);
     if (!answer.error.empty() && !writer_ && (errors_ <= max_reported || flags_.fail_fast)) {
       progress_.clear();
       std::fprintf(stderr, "linformer: record %s: %s\n",

@@ -218,7 +218,10 @@ void add_encode(CLI::App* app, Run* run) {
                    "Token ids: npy int64 or int32 [texts, tokens], or JSON lines of arrays; - is standard input")
       ->type_name("FILE")
       ->group("Input");
-  command->add_option("--text", flags->input.texts, "Texts instead of ids")->type_name("TEXT")->allow_extra_args(false)->group("Input");
+  command->add_option("--text", flags->input.texts, "Texts instead of ids")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->group("Input");
   flags->input.add_to(command);
   command
       ->add_option("--what", flags->what,

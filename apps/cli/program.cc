@@ -1,5 +1,8 @@
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <new>
 
@@ -25,6 +28,14 @@ class HelpFormatter : public CLI::Formatter {
     return text;
   }
 };
+
+// A file opened later must not become standard output or error because the caller closed them.
+void fill_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // Read-only, so that writing still fails.
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDONLY) < 0) return;
+  }
+}
 
 int complain(int code, const std::string& sentence) {
   // One line, whatever a file's name or content put into it.
@@ -69,6 +80,7 @@ int parse_and_run(int argument_count, char** arguments) {
 int run_program(int argument_count, char** arguments) {
   // A closed pipe is then an error of write(), and temporary files are cleaned up.
   ::signal(SIGPIPE, SIG_IGN);
+  fill_standard_descriptors();
   try {
     return parse_and_run(argument_count, arguments);
   } catch (const OutputClosed&) {

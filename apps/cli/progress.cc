@@ -17,7 +17,9 @@ void Progress::update(uint64_t records, uint64_t bytes, uint64_t bytes_total) {
   if (now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  std::string line = grouped(records) + " records, " + fixed(static_cast<double>(records) / seconds, 1) + " a second";
+  if (seconds < 0.3) return;  // no rate yet worth showing
+  std::string line = grouped(records) + (records == 1 ? " record, " : " records, ") +
+                     fixed(static_cast<double>(records) / seconds, 1) + " a second";
   if (bytes_total > 0 && bytes > 0) {
     const double done = static_cast<double>(bytes) / static_cast<double>(bytes_total);
     line = fixed(100 * done, 0) + "%  " + line + ", " + fixed(seconds / done - seconds, 0) + " s left";

@@ -65,14 +65,15 @@ class JsonRecords : public RecordReader {
  private:
   // Fills the record; returns what is wrong with it.
   std::string read(Record* record) {
-    std::vector<JsonField> wanted{{fields_.text, {}}};
+    std::vector<JsonField> wanted(1);
+    wanted[0].name = fields_.text;
     const auto want = [&](const std::optional<std::string>& name) {
       if (!name) return size_t{0};
       // One name may serve two roles.
       for (size_t i = 0; i < wanted.size(); ++i) {
         if (wanted[i].name == *name) return i;
       }
-      wanted.push_back({*name, {}});
+      wanted.emplace_back().name = *name;
       return wanted.size() - 1;
     };
     const size_t pair = want(fields_.pair), id = want(fields_.id), label = want(fields_.label);
@@ -199,7 +200,7 @@ Format format_of_path(const std::string& path) {
 
 std::unique_ptr<RecordReader> open_records(ByteSource* source, Format format, const RecordFields& fields,
                                            const RecordLimits& limits) {
-  source->skip_byte_order_mark();
+  source->expect_text();
   switch (format) {
     case Format::jsonl:
       return std::make_unique<JsonRecords>(source, fields, limits);

@@ -103,7 +103,10 @@ void add_tokenize(CLI::App* app, Run* run) {
   command->add_option("MODEL", flags->model, "Model file (.lnfr) whose tokenizer to use")->type_name("");
   command->add_option("--tokenizer", flags->tokenizer, "Folder with tokenizer files instead of a model")
       ->type_name("DIR");
-  command->add_option("--text", flags->input.texts, "Texts instead of files")->type_name("TEXT")->allow_extra_args(false)->group("Input");
+  command->add_option("--text", flags->input.texts, "Texts instead of files")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->group("Input");
   flags->input.add_to(command);
   command->add_flag("--no-special", flags->no_special, "Without the special tokens around texts")->group("Tokens");
   command->add_option("--max-length", flags->max_length, "Cut to N tokens, the special ones included")

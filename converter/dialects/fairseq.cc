@@ -89,7 +89,7 @@ uint32_t Converter::count_layers() const {
     count = std::max(count, static_cast<uint32_t>(std::stoul(number)) + 1);
   }
   for (uint32_t i = 0; i < count; ++i) {
-    if (!tensors_.any(layer_prefix(i) + "*"))
+    if (!tensors_.any(layer_prefix(i) + "**"))
       fail("layer ", i, " of ", count, " has no tensors: the checkpoint is incomplete");
   }
   return count;
@@ -284,7 +284,7 @@ void Converter::add_final_norm() {
 }
 
 void Converter::add_masked_lm() {
-  if (!tensors_.any(lm_head + "*")) {
+  if (!tensors_.any(lm_head + "**")) {
     report_.add_fact("masked-LM head", "none", lm_head + "* is absent");
     return;
   }
@@ -367,7 +367,7 @@ void Converter::report_sharing() {
 }  // namespace
 
 Recognition Fairseq::recognise(const Checkpoint& checkpoint) const {
-  const std::string layers = encoder + "layers.*";
+  const std::string layers = encoder + "layers.**";
   const std::string projections[] = {encoder + "layers.*.self_attn.compress_k.weight",
                                      encoder + "layers.*.shared_compress_layer.weight",
                                      encoder + "compress_layer.weight"};
@@ -381,7 +381,7 @@ Recognition Fairseq::recognise(const Checkpoint& checkpoint) const {
       if (found == nullptr && matches(name, projection)) found = &projection;
     }
   }
-  if (!has_layers) return {0, layers + " (not there)"};
+  if (!has_layers) return {0, encoder + "layers.* (not there)"};
   if (found != nullptr) return {100, "the tensors " + *found};
   return {0, projections[0] + " (not there: this is a RoBERTa with full attention)"};
 }

@@ -29,15 +29,16 @@ std::span<const NamePattern> unused_names() {
       {"encoder.version", version},
       {"encoder.sentence_encoder.version", version},
       {"encoder.sentence_encoder.layers.*.version", version},
+      {"encoder.sentence_encoder.layers.*.self_attn.version", version},
       {"encoder.sentence_encoder.layers.*.self_attn.compress_*.bias", bias},
       {"encoder.sentence_encoder.layers.*.shared_compress_layer.bias", bias},
       {"encoder.sentence_encoder.compress_layer.bias", bias},
       {"encoder.sentence_encoder.layers.*.shared_compress_layer.weight", copy},
       {"encoder.sentence_encoder.compress_layer.weight", copy},
-      {"encoder.sentence_encoder.sentence_projection_layer.*", "left over from training, unused at inference"},
-      {"encoder.sentence_projection_layer.*", "left over from training, unused at inference"},
-      {"encoder.sentence_encoder.segment_embeddings.*", "the model is never given segments"},
-      {"*._float_tensor", "a marker of the device, not a weight"},
+      {"encoder.sentence_encoder.sentence_projection_layer.**", "left over from training, unused at inference"},
+      {"encoder.sentence_projection_layer.**", "left over from training, unused at inference"},
+      {"encoder.sentence_encoder.segment_embeddings.**", "the model is never given segments"},
+      {"encoder.sentence_encoder.*._float_tensor", "a marker of the device, not a weight"},
   };
   return patterns;
 }

@@ -24,24 +24,17 @@ size_t wrapper_prefix(const Checkpoint& checkpoint) {
 }
 
 bool matches(std::string_view name, std::string_view pattern) {
-  // Greedy with one point of return: the latest star.
-  size_t n = 0, p = 0, star = pattern.npos, resume = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = n;
-    } else if (p < pattern.size() && pattern[p] == name[n]) {
-      ++p;
-      ++n;
-    } else if (star != pattern.npos) {
-      p = star + 1;
-      n = ++resume;
-    } else {
-      return false;
-    }
+  const size_t star = pattern.find('*');
+  if (star == pattern.npos) return name == pattern;
+  if (name.substr(0, star) != pattern.substr(0, star)) return false;
+  name.remove_prefix(star);
+  pattern.remove_prefix(star + 1);
+  if (pattern == "*") return true;
+  const size_t part_end = std::min(name.find('.'), name.size());
+  for (size_t taken = 0; taken <= part_end; ++taken) {
+    if (matches(name.substr(taken), pattern)) return true;
   }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
+  return false;
 }
 
 TensorTable::TensorTable(const Checkpoint& checkpoint, const std::function<std::string(std::string)>& rename) {
@@ -89,8 +82,8 @@ void TensorTable::account_for_rest(std::span<const NamePattern> patterns, const 
   std::vector<std::string> unknown;
   for (const auto& [name, entry] : entries_) {
     if (entry.used) continue;
-    const auto known = std::find_if(patterns.begin(), patterns.end(),
-                                    [&](const NamePattern& pattern) { return matches(name, pattern.pattern); });
+    auto known = patterns.begin();
+    while (known != patterns.end() && !matches(name, known->pattern)) ++known;
     if (known == patterns.end()) {
       unknown.push_back(entry.tensor->name);
     } else {

@@ -13,7 +13,7 @@
 namespace linformer::convert {
 
 struct NamePattern {
-  const char* pattern;  // a name in which * stands for any characters
+  const char* pattern;  // a name in which * stands for any characters but dots, ** at the end for anything
   const char* reason;   // why tensors of such names do not belong in the model file
 };
 

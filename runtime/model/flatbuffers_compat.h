@@ -12,8 +12,8 @@
 #endif
 #include <flatbuffers/flatbuffers.h>
 
-#if FLATBUFFERS_VERSION_MAJOR >= 23
-#include <flatbuffers/verifier.h>
+#if FLATBUFFERS_VERSION_MAJOR < 2
+#error "flatbuffers 2.0 or later is needed: Verifier::Options"
 #endif
 
 #include "schema/linformer_generated.h"
@@ -22,14 +22,10 @@ namespace linformer::schema {
 
 // Depth and table count are the limits that matter: sizes are bounded by the buffer, which is below 2 GiB.
 inline bool verify_metadata(const uint8_t* bytes, size_t size, uint32_t max_depth, uint32_t max_tables) {
-#if FLATBUFFERS_VERSION_MAJOR >= 2
   flatbuffers::Verifier::Options options;
   options.max_depth = max_depth;
   options.max_tables = max_tables;
   flatbuffers::Verifier verifier(bytes, size, options);
-#else
-#error "flatbuffers 2.0 or later is needed"
-#endif
   return VerifyModelBuffer(verifier);
 }
 

@@ -114,7 +114,9 @@ Status check_added_tokens(const TokenizerDescription& t, uint32_t vocab_size) {
     if (token.content.empty() || token.content.size() > max_name_bytes || !is_utf8(token.content)) {
       return bad_field(field / "content", "has %zu bytes or is not UTF-8", token.content.size());
     }
-    if (!is_id(token.id, vocab_size)) return bad_id(field / "id", token.id, vocab_size);
+    if (token.id < 0 || token.id >= static_cast<int64_t>(vocab_size)) {
+      return bad_field(field / "id", "is %" PRId32 ", 0 to %" PRIu32 " are possible", token.id, vocab_size - 1);
+    }
   }
   return {};
 }

@@ -8,6 +8,8 @@ Status refuse(size_t layer, const char* what) {
                        layer, what);
 }
 
+bool lacks_bias(const Norm& norm) { return norm.present() && norm.bias == absent; }
+
 Status check_projections(const EncoderDescription& encoder, size_t layer, const std::vector<uint32_t>& projections) {
   if (projections.size() != 1) return refuse(layer, "a projection of its own for each head");
   const Projection& projection = encoder.projections[projections[0]];
@@ -34,12 +36,14 @@ Status check_layer(const EncoderDescription& encoder, size_t index) {
   if (attention.causal) return refuse(index, "a causal mask");
   if (attention.masks_rows) return refuse(index, "a row mask inside attention");
   if (attention.activation_before_output) return refuse(index, "an activation before the output projection");
+  if (!attention.output.present()) return refuse(index, "no output projection");
   if (attention.output_second.present()) return refuse(index, "a second output projection");
   if (layer.attention_resample.present() || layer.ffn_resample.present()) {
     return refuse(index, "a resampled residual");
   }
   if (!layer.ffn_in.present() || !layer.ffn_out.present()) return refuse(index, "no feed-forward part");
   if (!layer.attention_norm.present() || !layer.ffn_norm.present()) return refuse(index, "no layer norm");
+  if (lacks_bias(layer.attention_norm) || lacks_bias(layer.ffn_norm)) return refuse(index, "a layer norm without bias");
   LINFORMER_TRY(check_projections(encoder, index, attention.key_projections));
   LINFORMER_TRY(check_projections(encoder, index, attention.value_projections));
   const Projection& key = encoder.projections[attention.key_projections[0]];
@@ -69,6 +73,10 @@ Status check_executable(const ModelDescription& description) {
   if (embedding.factor.present() || embedding.token_types != absent) {
     return Status::error(Code::unsupported, "the model's embedding has %s, which this version does not execute",
                          embedding.factor.present() ? "a factor projection" : "token types");
+  }
+  if (lacks_bias(embedding.norm) || lacks_bias(encoder.final_norm) || lacks_bias(description.mlm.norm)) {
+    return Status::error(Code::unsupported,
+                         "the model has a layer norm without bias, which this version of the runtime does not execute");
   }
   for (size_t i = 0; i < encoder.layers.size(); ++i) LINFORMER_TRY(check_layer(encoder, i));
   for (const ClassificationHead& head : description.heads) {

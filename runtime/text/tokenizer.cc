@@ -104,6 +104,7 @@ Status Tokenizer::State::create(const TokenizerDescription& description) {
   NormalizedText normalized;
   for (const AddedToken& token : description.added_tokens) {
     if (!token.normalized || kind == TokenizerKind::byte_bpe) {
+      LINFORMER_TRY(vocabulary.add_name(token.id, token.content, token.special));
       LINFORMER_TRY((token.normalized ? normalized_tokens : verbatim_tokens).add(token, token.content));
       continue;
     }
@@ -111,9 +112,10 @@ Status Tokenizer::State::create(const TokenizerDescription& description) {
       return Status::error(Code::corrupt_file, "the added token with id %d is not valid UTF-8", token.id);
     }
     if (!normalizer.normalize(token.content, 0, &normalized)) return no_memory("added tokens");
+    LINFORMER_TRY(vocabulary.add_name(token.id, normalized.view(), token.special));
     LINFORMER_TRY(normalized_tokens.add(token, normalized.view()));
   }
-  return {};
+  return vocabulary.finish(description);
 }
 
 // A part of the text without verbatim added tokens.

@@ -42,9 +42,10 @@ Status Vocabulary::create(const TokenizerDescription& description) {
       if (token_ids_[token] >= 0) tokens_by_id_[static_cast<size_t>(token_ids_[token])] = static_cast<int32_t>(token);
     }
   }
-  for (const AddedToken& added : description.added_tokens) {
-    LINFORMER_TRY(add_name(added.id, added.content, added.special));
-  }
+  return {};
+}
+
+Status Vocabulary::finish(const TokenizerDescription& description) {
   const struct {
     int32_t id;
     const char* name;  // for a special id that no token names (fairseq's dictionary has its own)

@@ -20,7 +20,10 @@ class Vocabulary {
   };
 
   // Views of `description` must outlive this. Checks what the views must satisfy for any access to be in range.
+  // Then come the added tokens, then finish().
   Status create(const TokenizerDescription& description);
+  Status add_name(int32_t id, std::string_view name, bool special);
+  Status finish(const TokenizerDescription& description);
 
   // The model's id of internal token `token`, unk where the model lacks it (-1 when there is no unk either).
   int32_t model_id(int32_t token) const {
@@ -39,7 +42,6 @@ class Vocabulary {
     uint32_t begin, end;  // bytes of names_
     bool special;
   };
-  Status add_name(int32_t id, std::string_view name, bool special);
   int32_t token_of(int32_t id) const;
 
   std::span<const char> token_bytes_;

@@ -8,12 +8,16 @@
 namespace linformer {
 namespace {
 
-// A plain right side is packed a block at a time: small enough to stay in L2 beside the rows of A, so the scratch
-// is the same for every n. Blocks of K begin at multiples of k_block, whatever else varies.
+// A plain right side is packed a block at a time, so the scratch is the same for every k and for every n beyond a
+// chunk. A chunk is wide, so that A is read once for many columns, and still fits in L2 with A's block and C
+// (768 KB); 16-bit weights go through two buffers and serve few rows, so theirs is narrower. Blocks of K begin at
+// multiples of k_block, whatever else varies.
 constexpr int64_t k_block = 256;
-constexpr int64_t chunk_panels = 6;
-constexpr int64_t chunk_width = chunk_panels * panel_width;
-constexpr int64_t block_elements = k_block * chunk_width;
+
+int64_t chunk_width(const ProductShape& shape) {
+  const int64_t widest = shape.type == ElementType::f32 ? 768 : 96;
+  return std::min(widest, round_up(shape.n, panel_width));
+}
 
 struct Entry {
   ProductShape shape;
@@ -49,12 +53,9 @@ class NativeBackend final : public Backend {
       kernels_.gemm_panel({arguments.m, arguments.n, arguments.k, arguments.a, arguments.a_stride, arguments.b,
                            shape.type, arguments.c, arguments.c_stride, arguments.epilogue});
     } else {
-      const int64_t panels = ceil_div(arguments.n, panel_width);
-      const int64_t chunks = ceil_div(panels, chunk_panels);
-      for (int64_t i = 0; i < chunks; ++i) {
-        const int64_t begin = panels * i / chunks * panel_width;
-        const int64_t end = std::min(panels * (i + 1) / chunks * panel_width, arguments.n);
-        multiply_columns(shape, arguments, begin, end - begin, static_cast<float*>(scratch));
+      const int64_t width = chunk_width(shape);
+      for (int64_t n0 = 0; n0 < arguments.n; n0 += width) {
+        multiply_columns(shape, arguments, n0, std::min(width, arguments.n - n0), static_cast<float*>(scratch));
       }
     }
     return {};
@@ -63,9 +64,10 @@ class NativeBackend final : public Backend {
  private:
   static uint64_t scratch_for(const ProductShape& shape) {
     if (shape.layout == RightLayout::panel16) return 0;
+    const int64_t block_elements = k_block * chunk_width(shape);
     int64_t elements = block_elements;
     if (shape.type != ElementType::f32) elements += block_elements;
-    if (needs_tile(shape)) elements += shape.max_m * chunk_width;
+    if (needs_tile(shape)) elements += shape.max_m * chunk_width(shape);
     return static_cast<uint64_t>(elements) * sizeof(float);
   }
 
@@ -89,6 +91,7 @@ class NativeBackend final : public Backend {
 
   // Columns [n0, n0 + n) of C.
   void multiply_columns(const ProductShape& shape, const Product& p, int64_t n0, int64_t n, float* scratch) const {
+    const int64_t block_elements = k_block * chunk_width(shape);
     float* packed = scratch;
     float* widened = packed + block_elements;
     const Epilogue& asked = p.epilogue;
@@ -96,7 +99,7 @@ class NativeBackend final : public Backend {
     const bool in_tile = needs_tile(shape);
     float* tile = shape.type == ElementType::f32 ? widened : widened + block_elements;
     float* sums = in_tile ? tile : p.c + n0;
-    const int64_t sums_stride = in_tile ? chunk_width : p.c_stride;
+    const int64_t sums_stride = in_tile ? chunk_width(shape) : p.c_stride;
     int64_t k0 = 0;
     do {
       const int64_t k = std::min(k_block, p.k - k0);
@@ -116,12 +119,12 @@ class NativeBackend final : public Backend {
       kernels_.gemm_panel({p.m, n, k, p.a + k0, p.a_stride, packed, ElementType::f32, sums, sums_stride, epilogue});
       k0 += k_block;
     } while (k0 < p.k);
-    if (in_tile) finish_tile(p, n0, n, tile);
+    if (in_tile) finish_tile(p, n0, n, tile, sums_stride);
   }
 
-  void finish_tile(const Product& p, int64_t n0, int64_t n, float* tile) const {
+  void finish_tile(const Product& p, int64_t n0, int64_t n, float* tile, int64_t tile_stride) const {
     const Epilogue& asked = p.epilogue;
-    for (int64_t i = 0; i < p.m; ++i, tile += chunk_width) {
+    for (int64_t i = 0; i < p.m; ++i, tile += tile_stride) {
       kernels_.activate(asked.activation, tile, n);
       if (asked.residual != nullptr) kernels_.add(tile, asked.residual + i * asked.residual_stride + n0, n);
       std::copy(tile, tile + n, p.c + i * p.c_stride + n0);

@@ -15,6 +15,8 @@ struct Lanes {
   static constexpr int transpose_width = 8;
 
   static LINFORMER_INLINE Batch fma(Batch a, Batch b, Batch c) { return _mm256_fmadd_ps(a, b, c); }
+  static LINFORMER_INLINE Batch divide(Batch a, Batch b) { return _mm256_div_ps(a, b); }
+  static LINFORMER_INLINE Batch square_root(Batch x) { return _mm256_sqrt_ps(x); }
   static LINFORMER_INLINE Batch load_partial(const float* p, int64_t count, Batch fill) {
     const __m256i mask = first_lanes(count);
     return _mm256_blendv_ps(fill, _mm256_maskload_ps(p, mask), _mm256_castsi256_ps(mask));

@@ -1,4 +1,4 @@
-// The AVX-512 (F, BW, DQ, VL) table.
+// The AVX-512 table.
 #include "kernels/avx2/transpose.h"
 #include "kernels/generic/gemm.h"
 #include "kernels/tables.h"
@@ -7,7 +7,7 @@ namespace linformer {
 namespace {
 
 struct Lanes {
-  using Batch = xsimd::batch<float, xsimd::avx512dq>;
+  using Batch = xsimd::batch<float, xsimd::avx512f>;
   static constexpr int width = 16;
   static constexpr int tile_rows = 8;  // 24 sums, 3 of B, 1 of A: 28 of 32 registers
   static constexpr int tile_panels = 3;
@@ -18,6 +18,8 @@ struct Lanes {
     return static_cast<__mmask16>((1u << count) - 1u);
   }
   static LINFORMER_INLINE Batch fma(Batch a, Batch b, Batch c) { return _mm512_fmadd_ps(a, b, c); }
+  static LINFORMER_INLINE Batch divide(Batch a, Batch b) { return _mm512_div_ps(a, b); }
+  static LINFORMER_INLINE Batch square_root(Batch x) { return _mm512_sqrt_ps(x); }
   static LINFORMER_INLINE Batch load_partial(const float* p, int64_t count, Batch fill) {
     return _mm512_mask_loadu_ps(fill, first_lanes_mask(count), p);
   }

@@ -16,15 +16,18 @@ namespace {
 
 inline constexpr int64_t row_chunk = 128;
 inline constexpr int64_t slab_panels = 3;
+inline constexpr int64_t cache_line = 64;  // bytes
 inline constexpr int64_t slab_width = slab_panels * panel_width;
 // K rows between two visits to `partial`; 16-bit weights are widened into a buffer on the stack, so fewer at a time.
 template <class L, ElementType type>
 inline constexpr int64_t k_block = type == ElementType::f32 ? L::k_block : 256;
 
 // partial[Rows][Panels * 16] (+)= A[Rows, k] B[k, Panels * 16]: one accumulator for each element, K in order.
+// Meanwhile k / 4 cache lines from `ahead` on are called into L2: weights come from L3 or memory, and without this
+// every slab begins with waiting.
 template <class L, int Rows, int Panels>
 void multiply_tile(const float* a, int64_t a_stride, const float* b, int64_t panel_stride, int64_t k, bool first,
-                   float* partial) {
+                   float* partial, uintptr_t ahead) {
   using B = typename L::Batch;
   constexpr int per_panel = panel_width / L::width;
   constexpr int columns = Panels * per_panel;
@@ -34,7 +37,7 @@ void multiply_tile(const float* a, int64_t a_stride, const float* b, int64_t pan
       sum[i][j] = first ? B(0.f) : B::load_unaligned(partial + i * slab_width + j * L::width);
     }
   }
-  for (int64_t kk = 0; kk < k; ++kk) {
+  const auto multiply_step = [&](int64_t kk) __attribute__((always_inline)) {
     B right[columns];
     LINFORMER_UNROLL for (int j = 0; j < columns; ++j) {
       right[j] = B::load_unaligned(b + (j / per_panel) * panel_stride + kk * panel_width + (j % per_panel) * L::width);
@@ -43,7 +46,16 @@ void multiply_tile(const float* a, int64_t a_stride, const float* b, int64_t pan
       const B left(a[i * a_stride + kk]);
       LINFORMER_UNROLL for (int j = 0; j < columns; ++j) sum[i][j] = L::fma(left, right[j], sum[i][j]);
     }
+  };
+  int64_t kk = 0;
+  for (; kk + 4 <= k; kk += 4, ahead += cache_line) {
+    __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 2);
+    multiply_step(kk);
+    multiply_step(kk + 1);
+    multiply_step(kk + 2);
+    multiply_step(kk + 3);
   }
+  for (; kk < k; ++kk) multiply_step(kk);
   LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
     LINFORMER_UNROLL for (int j = 0; j < columns; ++j) {
       sum[i][j].store_unaligned(partial + i * slab_width + j * L::width);
@@ -51,7 +63,7 @@ void multiply_tile(const float* a, int64_t a_stride, const float* b, int64_t pan
   }
 }
 
-using MultiplyTile = void (*)(const float*, int64_t, const float*, int64_t, int64_t, bool, float*);
+using MultiplyTile = void (*)(const float*, int64_t, const float*, int64_t, int64_t, bool, float*, uintptr_t);
 
 template <class L, int Panels, int... Rows>
 constexpr MultiplyTile tile_for(int64_t rows, std::integer_sequence<int, Rows...>) {
@@ -132,7 +144,17 @@ void multiply_slab(const GemmPanel& gemm, int64_t m0, int64_t rows, int64_t pane
       block = wide;
       block_stride = block_rows * panel_width;
     }
+    // What comes after this block; at the end of B the block itself. An address past the end does no harm: a
+    // prefetch never faults.
+    const bool more_slabs = (panel0 + panels) * panel_width < gemm.n;
+    const int64_t next = !last        ? panel0 * panel_stride + (k0 + k) * panel_width
+                         : more_slabs ? (panel0 + panels) * panel_stride
+                                      : panel0 * panel_stride + k0 * panel_width;
     for (int64_t t = 0; t < tiles; ++t) {
+      // Twelve tiles between them cover three panels; with fewer tiles the rest comes when it is needed.
+      const int64_t tile_next = next + t / 4 % panels * panel_stride + t % 4 * (k / 4) * panel_width;
+      const uintptr_t ahead =
+          reinterpret_cast<uintptr_t>(gemm.b) + static_cast<uintptr_t>(tile_next * element_bytes(type));
       const int64_t row = part_begin(rows, tiles, t);
       const int64_t tile_rows = part_begin(rows, tiles, t + 1) - row;
       float* sums = partial + row * slab_width;
@@ -140,7 +162,7 @@ void multiply_slab(const GemmPanel& gemm, int64_t m0, int64_t rows, int64_t pane
       for (int64_t p = 0; p < panels; p += L::tile_panels) {
         const int64_t tile_panels = panels - p < L::tile_panels ? panels - p : L::tile_panels;
         tile_for<L>(tile_rows, tile_panels)(a, gemm.a_stride, block + p * block_stride, block_stride, k, k0 == 0,
-                                            sums + p * panel_width);
+                                            sums + p * panel_width, ahead);
       }
       if (last) {
         const int64_t col = panel0 * panel_width;

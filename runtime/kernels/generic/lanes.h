@@ -4,7 +4,8 @@
 //   Batch               xsimd::batch<float, architecture>
 //   width               floats in a Batch
 //   tile_rows, tile_panels, k_block   the register tile of gemm_panel and its cache block, measured (README.md)
-//   fma(a, b, c)        a * b + c, rounded once
+//   fma(a, b, c)        a * b + c, rounded once (xsimd 8 has none for AVX-512)
+//   divide(a, b), square_root(x)   correctly rounded (xsimd's are approximate on NEON)
 //   load_partial(p, count, fill), store_partial(p, count, x)   the first `count` lanes, touching nothing beyond
 //   widen_bf16(p), widen_f16(p)   `width` elements to f32
 //   transpose_width, transpose_block(...)   for pack_panel

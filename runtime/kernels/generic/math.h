@@ -64,7 +64,7 @@ LINFORMER_INLINE typename L::Batch gelu(typename L::Batch x) {
 template <class L>
 LINFORMER_INLINE typename L::Batch sigmoid(typename L::Batch x) {
   using B = typename L::Batch;
-  return B(1.f) / (B(1.f) + exp_clamped<L>(B(0.f) - x));
+  return L::divide(B(1.f), B(1.f) + exp_clamped<L>(B(0.f) - x));
 }
 
 // Relative error 3e-7: odd polynomial up to 0.6, (1 - e) / (1 + e) with e = exp(-2|x|) beyond.
@@ -79,7 +79,7 @@ LINFORMER_INLINE typename L::Batch hyperbolic_tangent(typename L::Batch x) {
   p = L::fma(p, s, B(-0.33333284f));
   const B small = L::fma(p * s, x, x);
   const B e = exp_clamped<L>(B(-2.f) * u);
-  const B large = xsimd::copysign((B(1.f) - e) / (B(1.f) + e), x);
+  const B large = xsimd::copysign(L::divide(B(1.f) - e, B(1.f) + e), x);
   return xsimd::select(u < B(0.6f), small, large);
 }
 
@@ -90,7 +90,7 @@ LINFORMER_INLINE typename L::Batch gelu_tanh(typename L::Batch x) {
   const B u = xsimd::min(B(14.f), xsimd::abs(x));
   const B cubic = L::fma(u * u * u, B(0.044715f), u);
   const B e = exp_clamped<L>(B(-1.5957691216f) * cubic);
-  return L::fma(B(0.f) - u, e / (B(1.f) + e), xsimd::max(B(0.f), x));
+  return L::fma(B(0.f) - u, L::divide(e, B(1.f) + e), xsimd::max(B(0.f), x));
 }
 
 template <class L, Activation activation>

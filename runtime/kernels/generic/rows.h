@@ -86,7 +86,7 @@ void layer_norm_rows(const float* x, int64_t x_stride, const float* scale, const
                              const B centred = load_lanes<L>(x + i, count, mean) - mean;
                              return centred * centred;
                            });
-    const B inverse = B(1.f) / xsimd::sqrt(B(variance + epsilon));
+    const B inverse = L::divide(B(1.f), L::square_root(B(variance + epsilon)));
     for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
       const B normal = (load_lanes<L>(x + i, count, mean) - mean) * inverse;
       store_lanes<L>(y + i, count,

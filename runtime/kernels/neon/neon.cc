@@ -16,6 +16,8 @@ struct Lanes {
   static constexpr int transpose_width = 4;
 
   static LINFORMER_INLINE Batch fma(Batch a, Batch b, Batch c) { return vfmaq_f32(c, a, b); }
+  static LINFORMER_INLINE Batch divide(Batch a, Batch b) { return vdivq_f32(a, b); }
+  static LINFORMER_INLINE Batch square_root(Batch x) { return vsqrtq_f32(x); }
   // NEON has no masked moves: a partial vector passes through memory of our own.
   static LINFORMER_INLINE Batch load_partial(const float* p, int64_t count, Batch fill) {
     float lanes[width];

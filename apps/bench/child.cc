@@ -1,0 +1,61 @@
+#include "bench/child.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <stdexcept>
+
+extern char** environ;
+
+namespace linformer::bench {
+
+Measurement measure_in_child(const Case& what) {
+  std::string option = case_option, json = nlohmann::json(what).dump(), name = "linformer-bench";
+  char* arguments[] = {name.data(), option.data(), json.data(), nullptr};
+  int ends[2];
+  if (pipe(ends) != 0) throw std::runtime_error("the system refused a pipe");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  posix_spawn_file_actions_addclose(&actions, ends[1]);
+  pid_t child = 0;
+  const int failed = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::string answer;
+  char buffer[4096];
+  for (ssize_t count = 0; failed == 0 && (count = read(ends[0], buffer, sizeof buffer)) != 0;) {
+    if (count < 0 && errno != EINTR) break;
+    if (count > 0) answer.append(buffer, static_cast<size_t>(count));
+  }
+  close(ends[0]);
+  if (failed != 0) throw std::runtime_error("the system refused a process");
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  const nlohmann::json parsed = nlohmann::json::parse(answer, nullptr, false);
+  if (parsed.is_object() && parsed.contains("error")) throw std::runtime_error(parsed["error"].get<std::string>());
+  if (!parsed.is_object()) {
+    throw std::runtime_error(WIFSIGNALED(status)
+                                 ? "the measuring process was ended by signal " + std::to_string(WTERMSIG(status))
+                                 : "the measuring process gave no answer");
+  }
+  return parsed.at("measurement").get<Measurement>();
+}
+
+int run_case(const std::string& json) {
+  nlohmann::json answer;
+  try {
+    answer["measurement"] = measure(nlohmann::json::parse(json).get<Case>());
+  } catch (const std::exception& error) {
+    answer = {{"error", error.what()}};
+  }
+  std::printf("%s\n", answer.dump().c_str());
+  return answer.contains("error") ? 1 : 0;
+}
+
+}  // namespace linformer::bench

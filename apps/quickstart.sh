@@ -1,0 +1,48 @@
+#!/bin/bash
+# From a PyTorch checkpoint to answers, on a bare Debian 12: installs what is missing, builds the two programs,
+# converts the sample model, looks at it and classifies a few film reviews.
+#   bash apps/quickstart.sh
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+build=build/quickstart
+begin=$SECONDS
+
+step() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+if [ ! -t 1 ]; then step() { printf '\n%s\n' "$*"; }; fi
+show() {  # prints a command as one would type it, then runs it
+  printf '$ %s\n' "$*"
+  "$@"
+}
+
+step "1. Packages that are missing"
+. third_party/install.sh
+linformer_install build
+
+step "2. Build (a minute or three; log in $build.log)"
+mkdir -p build
+if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}; fi
+compile() {
+  printf '$ %s\n' "$*"
+  if ! "$@" >>"$build.log" 2>&1; then
+    tail -n 40 "$build.log" >&2
+    echo "The build failed; the whole log is $build.log" >&2
+    exit 1
+  fi
+}
+: >"$build.log"
+compile cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_BUILD_TESTS=OFF
+compile cmake --build "$build" --target linformer_cli linformer-convert --parallel "$(nproc)"
+
+step "3. Convert the checkpoint that PyTorch saved to one model file"
+labels=$(paste -sd, apps/sample/labels.txt)
+show "$build/converter/linformer-convert" apps/sample/checkpoint.pt -o "$build/sample.lnfr" \
+  --tokenizer apps/sample --labels "$labels"
+
+step "4. What is in it"
+show "$build/apps/cli/linformer" inspect "$build/sample.lnfr"
+
+step "5. Classify reviews (the last one has more than 800 words)"
+show "$build/apps/cli/linformer" classify "$build/sample.lnfr" --input apps/sample/reviews.jsonl --id id --table
+
+printf '\nDone in %d s. Your own text:\n$ %s classify %s "What a film!"\n' "$((SECONDS - begin))" \
+  "$build/apps/cli/linformer" "$build/sample.lnfr"

@@ -1,0 +1,179 @@
+// A session allocates nothing between its creation and its destruction, and uses exactly the memory that was planned.
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "allocations/counting.h"
+#include "session/engines.h"
+#include "support/random_model.h"
+
+namespace linformer_test {
+namespace {
+
+using namespace linformer;
+
+constexpr int calls = 1000;
+constexpr int64_t max_tokens = 96, max_batch = 3;
+
+RandomModel shape() {
+  RandomModel shape;
+  shape.n = max_tokens;
+  shape.k = 16;
+  shape.d_model = 32;
+  shape.ffn = 64;
+  shape.vocabulary = 90;
+  return shape;
+}
+
+// Inputs and outputs of `calls` calls of mixed lengths, made before anything is counted. The first is the largest.
+struct Calls {
+  explicit Calls(const Model& model, bool pads) {
+    std::mt19937 generator(7);
+    const EncoderDescription& e = model.description().encoder;
+    ids = random_ids(3, max_tokens * max_batch, e.vocab_size);
+    if (pads) {
+      for (size_t i = 5; i < ids.size(); i += 11) {
+        if (i % max_tokens != 0) ids[i] = e.pad_id;  // a text of pads alone is an error
+      }
+    }
+    texts.resize(static_cast<size_t>(calls));
+    for (int call = 0; call < calls; ++call) {
+      const int64_t count = call == 0 ? max_batch : 1 + static_cast<int64_t>(generator() % max_batch);
+      for (int64_t t = 0; t < count; ++t) {
+        const int64_t length = call == 0 ? max_tokens : 1 + static_cast<int64_t>(generator() % max_tokens);
+        texts[static_cast<size_t>(call)].push_back(
+            Tokens(ids).subspan(static_cast<size_t>(t * max_tokens), static_cast<size_t>(length)));
+      }
+    }
+    hidden.resize(static_cast<size_t>(max_tokens * max_batch * e.d_model));
+    pooled.resize(static_cast<size_t>(max_batch * e.d_model));
+    logits.resize(static_cast<size_t>(max_batch) * model.description().heads[0].labels.size());
+    probabilities = logits;
+    positions = {{0, 0}};
+    mlm.resize(e.vocab_size);
+  }
+
+  Status run(Session& session, int call) {
+    const std::vector<Tokens>& batch = texts[static_cast<size_t>(call)];
+    size_t tokens = 0;
+    for (const Tokens& text : batch) tokens += text.size();
+    Outputs outputs;
+    outputs.hidden = std::span(hidden).first(tokens * (pooled.size() / max_batch));
+    outputs.hidden_layer = call % 4 - 1;
+    outputs.pooled = std::span(pooled).first(pooled.size() / max_batch * batch.size());
+    outputs.logits = std::span(logits).first(logits.size() / max_batch * batch.size());
+    outputs.probabilities = std::span(probabilities).first(outputs.logits.size());
+    outputs.mlm_positions = positions;
+    outputs.mlm_logits = mlm;
+    return session.run(batch, outputs);
+  }
+
+  std::vector<int32_t> ids;
+  std::vector<std::vector<Tokens>> texts;
+  std::vector<float> hidden, pooled, logits, probabilities, mlm;
+  std::vector<MaskPosition> positions;
+};
+
+TEST_CASE("the counter counts") {
+  if (!counting_works()) {
+    std::printf("skipped: the allocator can't be replaced under a sanitizer\n");
+    return;
+  }
+  start_counting();
+  void* volatile a = std::malloc(10);
+  int* volatile b = new int(1);
+  void* volatile c = std::aligned_alloc(64, 128);
+  void* volatile d = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const Allocations counted = stop_counting();
+  std::free(a);
+  delete b;
+  std::free(c);
+  munmap(d, 4096);
+  CHECK(counted.calls == 4);
+  CHECK(counted.bytes == 10 + static_cast<int64_t>(sizeof(int)) + 128 + 4096);
+}
+
+TEST_CASE("a session allocates nothing") {
+  if (!counting_works()) {
+    std::printf("skipped: the allocator can't be replaced under a sanitizer\n");
+    return;
+  }
+  const std::shared_ptr<const Model> model = random_model(shape());
+  Calls work(*model, true);
+  std::printf("allocations in %d calls of 1 to %d texts of 1 to %d tokens, every output asked for\n", calls,
+              static_cast<int>(max_batch), static_cast<int>(max_tokens));
+  for (const Engine& engine : engines(*model)) {
+    const bool native = engine.backend == BackendKind::native;
+    if (!native && engine.isa != Isa::scalar) continue;  // those choose by themselves what their products use
+    for (const int threads : {1, 2}) {
+      for (const Padding padding : {Padding::strip, Padding::keep}) {
+        SessionOptions options;
+        options.max_batch = max_batch;
+        options.threads = threads;
+        options.backend = engine.backend;
+        options.isa = engine.isa;
+        options.padding = padding;
+        Allocations counted;
+        int failed = 0;
+        {
+          Result<Session> session = Session::create(model, options);
+          REQUIRE_MESSAGE(session.ok(), session.status().message());
+          start_counting();
+          for (int call = 0; call < calls; ++call) failed += work.run(*session, call).ok() ? 0 : 1;
+          counted = stop_counting();
+        }
+        std::printf("%-8s %-6s threads %d padding %-5s  allocations %6lld  bytes %9lld\n", name_of(engine.backend),
+                    name_of(engine.isa), threads, padding == Padding::keep ? "keep" : "strip",
+                    static_cast<long long>(counted.calls), static_cast<long long>(counted.bytes));
+        CHECK(failed == 0);
+        if (native) CHECK(counted.calls == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("the planned bytes are the bytes used") {
+  const std::shared_ptr<const Model> model = random_model(shape());
+  Calls work(*model, false);
+  for (const Engine& engine : engines(*model)) {
+    for (const int threads : {1, 2, 3}) {
+      SessionOptions options;
+      options.max_batch = max_batch;
+      options.threads = threads;
+      options.backend = engine.backend;
+      options.isa = engine.isa;
+      Result<Session> session = Session::create(model, options);
+      REQUIRE_MESSAGE(session.ok(), session.status().message());
+      const Plan& plan = session->plan();
+      CAPTURE(name_of(engine.backend));
+      CAPTURE(threads);
+      CHECK(session->used_bytes() == 0);
+      REQUIRE(work.run(*session, 0).ok());
+      CHECK(session->used_bytes() == plan.total_bytes);
+
+      // The buffers fill the arena one after the other: nothing overlaps, nothing is left over.
+      std::vector<PlannedBuffer> buffers(plan.buffers, plan.buffers + plan.buffer_count);
+      std::sort(buffers.begin(), buffers.end(),
+                [](const PlannedBuffer& a, const PlannedBuffer& b) { return a.offset < b.offset; });
+      uint64_t end = 0;
+      for (const PlannedBuffer& buffer : buffers) {
+        CAPTURE(buffer.name);
+        CHECK(buffer.offset % 64 == 0);
+        CHECK(buffer.offset >= end);
+        CHECK(buffer.offset < end + 64);
+        end = buffer.offset + buffer.bytes;
+      }
+      CHECK(plan.total_bytes >= end);
+      CHECK(plan.total_bytes < end + 64);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace linformer_test

@@ -1,0 +1,83 @@
+#include "allocations/counting.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define LINFORMER_COUNTS 1
+#else
+#define LINFORMER_COUNTS 0
+#endif
+
+namespace linformer_test {
+namespace {
+
+std::atomic<bool> counting{false};
+std::atomic<int64_t> calls{0}, bytes{0};
+
+[[maybe_unused]] void count(size_t size) {
+  if (!counting.load(std::memory_order_relaxed)) return;
+  calls.fetch_add(1, std::memory_order_relaxed);
+  bytes.fetch_add(static_cast<int64_t>(size), std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool counting_works() { return LINFORMER_COUNTS != 0; }
+
+void start_counting() {
+  calls = 0;
+  bytes = 0;
+  counting = true;
+}
+
+Allocations stop_counting() {
+  counting = false;
+  return {calls, bytes};
+}
+
+}  // namespace linformer_test
+
+#if LINFORMER_COUNTS
+// The program's definitions replace glibc's for every library in the process; glibc keeps its own under these names.
+extern "C" {
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* memory, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+void __libc_free(void* memory);
+
+void* malloc(size_t size) {
+  linformer_test::count(size);
+  return __libc_malloc(size);
+}
+void* calloc(size_t count, size_t size) {
+  linformer_test::count(count * size);
+  return __libc_calloc(count, size);
+}
+void* realloc(void* memory, size_t size) {
+  linformer_test::count(size);
+  return __libc_realloc(memory, size);
+}
+void* memalign(size_t alignment, size_t size) {
+  linformer_test::count(size);
+  return __libc_memalign(alignment, size);
+}
+void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+int posix_memalign(void** memory, size_t alignment, size_t size) {
+  *memory = memalign(alignment, size);
+  return *memory == nullptr ? ENOMEM : 0;
+}
+void free(void* memory) { __libc_free(memory); }
+void* mmap(void* address, size_t size, int protection, int flags, int file, off_t offset) noexcept {
+  linformer_test::count(size);
+  return reinterpret_cast<void*>(syscall(SYS_mmap, address, size, protection, flags, file, offset));
+}
+}
+#endif

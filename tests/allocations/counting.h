@@ -1,0 +1,20 @@
+// Counts what this program asks of the allocator: the malloc family is interposed (counting.cc).
+#pragma once
+
+#include <cstdint>
+
+namespace linformer_test {
+
+// False where the allocator can't be replaced: under a sanitizer, or with a C library other than glibc.
+bool counting_works();
+
+struct Allocations {
+  int64_t calls = 0;  // malloc, calloc, realloc, memalign and their kin, operator new through them, mmap; any thread
+  int64_t bytes = 0;
+};
+
+// From here on everything is counted, from zero.
+void start_counting();
+Allocations stop_counting();
+
+}  // namespace linformer_test

@@ -1,0 +1,102 @@
+// How often run() allocates, by replacing the C allocator of this program: never on the native backend, a known
+// small number of times on the others (runtime/backends/README.md states it).
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+#include "backends/product_problem.h"
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define LINFORMER_COUNTS_ALLOCATIONS 1
+
+namespace {
+std::atomic<bool> counting{false};
+std::atomic<int64_t> allocations{0}, bytes{0};
+
+void count(size_t size) {
+  if (!counting.load(std::memory_order_relaxed)) return;
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  bytes.fetch_add(static_cast<int64_t>(size), std::memory_order_relaxed);
+}
+}  // namespace
+
+extern "C" {
+void* __libc_malloc(size_t);
+void* __libc_calloc(size_t, size_t);
+void* __libc_realloc(void*, size_t);
+void* __libc_memalign(size_t, size_t);
+
+void* malloc(size_t size) {
+  count(size);
+  return __libc_malloc(size);
+}
+void* calloc(size_t number, size_t size) {
+  count(number * size);
+  return __libc_calloc(number, size);
+}
+void* realloc(void* old, size_t size) {
+  count(size);
+  return __libc_realloc(old, size);
+}
+void* aligned_alloc(size_t alignment, size_t size) {
+  count(size);
+  return __libc_memalign(alignment, size);
+}
+void* memalign(size_t alignment, size_t size) {
+  count(size);
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void** memory, size_t alignment, size_t size) {
+  count(size);
+  *memory = __libc_memalign(alignment, size);
+  return *memory == nullptr ? ENOMEM : 0;
+}
+}
+#endif
+
+using namespace linformer;
+using namespace linformer_test;
+
+TEST_CASE("allocations of run()") {
+#if !defined(LINFORMER_COUNTS_ALLOCATIONS)
+  std::printf("skipped: this build's allocator can't be replaced\n");
+#else
+  constexpr int64_t calls = 20;
+  for (BackendKind kind : all_backends()) {
+    for (RightLayout layout : {RightLayout::panel16, RightLayout::row_major, RightLayout::transposed}) {
+      Random random(1);
+      auto backend = std::move(make_backend(kind, *kernels_for(Isa::automatic)).value());
+      ProductShape shape;
+      shape.max_m = 64;
+      shape.n = 192;
+      shape.k = 300;
+      shape.layout = layout;
+      shape.bias = shape.residual = true;
+      const int id = backend->add(shape).value();
+      Scratch scratch(*backend);
+      const ProductProblem problem(random, shape, 64, 192, 300);
+      GuardedArray<float> c(problem.c_before.size());
+      c.fill(0.f);
+      Product p = problem.product(c.data());
+      const int token = backend->enter_thread();
+      REQUIRE(backend->run(id, p, scratch.data()).ok());  // what the first call sets up for good
+      allocations = bytes = 0;
+      counting = true;
+      bool ok = true;
+      for (int64_t i = 0; i < calls; ++i) ok = backend->run(id, p, scratch.data()).ok() && ok;
+      counting = false;
+      backend->leave_thread(token);
+      REQUIRE(ok);
+      std::printf("%s, layout %d: %.1f allocations and %.0f bytes a call\n", name_of(kind), static_cast<int>(layout),
+                  static_cast<double>(allocations) / calls, static_cast<double>(bytes) / calls);
+      if (kind == BackendKind::native) CHECK(allocations == 0);
+      // One primitive for 64 dense rows, or five with others' strides; each builds its argument map anew.
+      if (kind == BackendKind::onednn) CHECK(allocations <= 5 * 16 * calls);
+      if (kind == BackendKind::openblas) CHECK(allocations <= calls);
+    }
+  }
+#endif
+}

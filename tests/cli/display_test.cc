@@ -1,0 +1,55 @@
+#include "display.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "answers.h"
+
+using namespace linformer::cli;
+
+TEST_CASE("excerpts fit and can't disturb a terminal") {
+  CHECK(excerpt("short", 20) == "short");
+  CHECK(excerpt("exactly", 7) == "exactly");
+  CHECK(excerpt("one too many", 11) == "one too ma\xE2\x80\xA6");
+  CHECK(excerpt("  a \t\r\n b\n", 20) == "a b");
+  CHECK(excerpt("\x1B[31mred\x07", 20) == "[31mred");
+  CHECK(excerpt(std::string("a\0b", 3), 20) == "a b");
+  CHECK(excerpt("\xFFx", 20) == "\xEF\xBF\xBDx");
+  CHECK(excerpt("\xE2\x80\xAE"
+                "abc",
+                20) == "abc");  // right-to-left override
+  CHECK(excerpt("\xE6\xBC\xA2\xE5\xAD\x97", 4) == "\xE6\xBC\xA2\xE5\xAD\x97");
+  CHECK(display_width(excerpt("\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2", 5)) <= 5);
+  CHECK(excerpt("abc", 0) == "");
+  for (int width = 1; width < 40; ++width) {
+    CHECK(display_width(excerpt("\xE6\xBC\xA2 a\xCC\x81 \xF0\x9F\x98\x80 text that goes on and on", width)) <= width);
+  }
+}
+
+TEST_CASE("tables are aligned") {
+  Table table({"name", "n"}, {false, true});
+  table.add({"a", "1"});
+  table.add({"\xE6\xBC\xA2\xE5\xAD\x97xx", "1,000"});
+  CHECK(table.text() == "name        n\na           1\n\xE6\xBC\xA2\xE5\xAD\x97xx  1,000\n");
+}
+
+TEST_CASE("numbers") {
+  CHECK(grouped(0) == "0");
+  CHECK(grouped(999) == "999");
+  CHECK(grouped(1000) == "1,000");
+  CHECK(grouped(1234567) == "1,234,567");
+  CHECK(byte_size(1023) == "1023 bytes");
+  CHECK(byte_size(1536) == "1.5 KiB");
+  CHECK(fixed(0.5, 2) == "0.50");
+  CHECK(fixed(std::numeric_limits<double>::quiet_NaN(), 2) == "-");
+  CHECK(shortest(0.1f) == 0.1);
+}
+
+TEST_CASE("best classes: descending, ties by index, top-k and threshold") {
+  const std::vector<float> probabilities = {0.1f, 0.4f, 0.1f, 0.4f};
+  CHECK(best_classes(probabilities, {.top_k = 4, .threshold = 0}) == std::vector<size_t>{1, 3, 0, 2});
+  CHECK(best_classes(probabilities, {.top_k = 3, .threshold = 0.3}) == std::vector<size_t>{1, 3});
+  CHECK(best_classes(probabilities, {.top_k = 9, .threshold = 0.9}).empty());
+  CHECK(best_classes(probabilities, {}).front() == 1);
+}

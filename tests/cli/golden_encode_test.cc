@@ -1,0 +1,60 @@
+// `linformer-convert` and `linformer encode --padding keep` against what fairseq computed for padded batches.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "process.h"
+#include "sentiment_model.h"
+#include "support/npz.h"
+#include "support/shared_data.h"
+
+using namespace linformer_test;
+
+TEST_CASE("encode --padding keep reproduces fairseq's padded batches") {
+  const auto golden = shared_path("golden/fairseq");
+  if (!golden) return;
+  int compared = 0;
+  for (const char* name : {"classifier", "prenorm", "shared_layer_kv", "unshared", "v2020_unshared"}) {
+    CAPTURE(name);
+    const Folder folder;
+    const std::string model = folder.path("model.lnfr"), directory = *golden + "/" + name;
+    REQUIRE(run_program(LINFORMER_CONVERT, {directory + "/checkpoint.pt", "-o", model, "--quiet"}).code == 0);
+    for (const auto& [key, expected] : read_npz(directory + "/io.npz")) {
+      const size_t dot = key.find('.');
+      const std::string run_name = key.substr(0, dot);
+      if ((run_name != "pad" && run_name != "leftpad") || !key.ends_with(".f64")) continue;
+      const std::string output = key.substr(dot + 1, key.size() - dot - 5);
+      const bool logits = output.starts_with("cls."), mlm = output == "mlm_logits";
+      const std::string what = logits                          ? "logits:" + output.substr(4)
+                               : mlm                           ? "mlm"
+                               : output == "features"          ? "hidden"
+                               : output.starts_with("hidden.") ? "hidden:" + output.substr(7)
+                                                               : "";
+      REQUIRE(what != "");
+      std::string lines;
+      const NpyArray tokens = read_npz(directory + "/io.npz").at(run_name + ".tokens");
+      const std::vector<int64_t> ids = tokens.values<int64_t>();
+      for (size_t i = 0; i < ids.size(); ++i) {
+        const size_t column = i % static_cast<size_t>(tokens.shape[1]);
+        lines += column == 0 ? '[' : ',';
+        lines += std::to_string(ids[i]);
+        if (column + 1 == static_cast<size_t>(tokens.shape[1])) lines += "]\n";
+      }
+      CAPTURE(key);
+      const Ran ran = run({"encode", model, "--ids", "-", "--what", what, "--padding", "keep", "-o", "-"}, lines);
+      REQUIRE(ran.code == 0);
+      const NpyArray actual = parse_npy(ran.out);
+      REQUIRE(actual.shape == expected.shape);
+      const std::vector<float> values = actual.values<float>();
+      const std::vector<double> reference = expected.values<double>();
+      double worst = 0;
+      for (size_t i = 0; i < values.size(); ++i) {
+        worst = std::max(worst, std::abs(static_cast<double>(values[i]) - reference[i]));
+      }
+      CHECK(worst <= (logits ? 1e-5 : mlm ? 1e-4 : 5e-5));
+      ++compared;
+    }
+  }
+  CHECK(compared >= 15);
+  MESSAGE(compared << " padded outputs compared");
+}

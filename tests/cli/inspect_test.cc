@@ -1,0 +1,77 @@
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "linformer/session.h"
+#include "process.h"
+#include "sentiment_model.h"
+
+using namespace linformer_test;
+using nlohmann::json;
+
+TEST_CASE("inspect: what the model is") {
+  const CliFixture f;
+  const Ran ran = run({"inspect", f.model()});
+  CHECK(ran.code == 0);
+  for (const char* part :
+       {"d_model 16", "linear, k = 4, before the key and value linears",
+        "1 projection, shared by heads, keys and values, layers", "3 classes (neg, neu, pos)", "4 classes (not named)",
+        "WordPiece, 13 tokens", "max tokens    12", "head, tied to the embedding", "post-norm", "made up"}) {
+    CAPTURE(part);
+    CHECK(ran.out.find(part) != std::string::npos);
+  }
+  const json description = json::parse(run({"inspect", f.model(), "--json", "--tensors", "--verify"}).out);
+  CHECK(description["max_tokens"] == 12);
+  CHECK(description["vocab_size"] == 13);
+  CHECK(description["layers"].size() == 1);
+  CHECK(description["heads"][0]["labels"] == json::parse("[\"neg\",\"neu\",\"pos\"]"));
+  CHECK(description["tensors"].size() == description["tensor_count"]);
+  CHECK(description["verified"] == true);
+  CHECK(description["sharing"]["keys_and_values"] == true);
+  CHECK(run({"inspect", f.model(), "--tensors"}).out.find("13 x 16") != std::string::npos);
+  const CliFixture bare({.tokenizer = false, .heads = false});
+  const Ran without = run({"inspect", bare.model()});
+  CHECK(without.out.find("no classification head") != std::string::npos);
+  CHECK(without.out.find("none (linformer-convert --tokenizer DIR adds one)") != std::string::npos);
+  CHECK(json::parse(run({"inspect", bare.model(), "--json"}).out)["tokenizer"].is_null());
+}
+
+TEST_CASE("inspect: --memory prints the plan that a session allocates") {
+  const CliFixture f;
+  const json memory = json::parse(
+      run({"inspect", f.model(), "--json", "--memory", "8", "--batch", "3", "--threads", "2"}).out)["memory"];
+  CHECK(memory["max_tokens"] == 8);
+  CHECK(memory["max_batch"] == 3);
+  CHECK(memory["max_rows"] == 24);
+  CHECK(memory["threads"] == 2);
+  const auto model = linformer::Model::load(f.model().c_str());
+  REQUIRE(model.ok());
+  linformer::SessionOptions options;
+  options.max_tokens = 8;
+  options.max_batch = 3;
+  options.threads = 2;
+  const auto session = linformer::Session::create(model.value(), options);
+  REQUIRE(session.ok());
+  CHECK(memory["total_bytes"] == session.value().plan().total_bytes);
+  uint64_t sum = 0;
+  for (const json& buffer : memory["buffers"]) sum += buffer["bytes"].get<uint64_t>();
+  CHECK(sum == memory["total_bytes"]);
+  const Ran text = run({"inspect", f.model(), "--memory", "8"});
+  CHECK(text.out.find("total") != std::string::npos);
+  CHECK(text.out.find("rows d x 4") != std::string::npos);
+  CHECK(run({"inspect", f.model(), "--memory", "13"}).code == 2);
+}
+
+TEST_CASE("inspect: --verify finds a changed weight") {
+  const CliFixture f;
+  const json description = json::parse(run({"inspect", f.model(), "--json", "--tensors"}).out);
+  std::ifstream in(f.model(), std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(in), {});
+  bytes[bytes.size() - 3000] = static_cast<char>(bytes[bytes.size() - 3000] ^ 1);
+  f.file("changed.lnfr", bytes);
+  const Ran ran = run({"inspect", f.path("changed.lnfr"), "--verify"});
+  CHECK(ran.code == 1);
+  CHECK(lines_of(ran.err).size() == 1);
+  CHECK(run({"inspect", f.model(), "--verify"}).code == 0);
+  CHECK(run({"inspect"}).code == 2);
+}

@@ -1,0 +1,54 @@
+// The program as a process: what users and scripts see of it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace linformer_test {
+
+struct Ran {
+  int code = -1;  // exit status; 128 + the signal's number when one killed it
+  std::string out, err;
+};
+
+// Runs `linformer arguments...` with `input` as its standard input.
+Ran run(const std::vector<std::string>& arguments, const std::string& input = "");
+// The same for another program.
+Ran run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = "");
+// The same as run() with standard output going to the file or device `path`; out stays empty.
+Ran run_into(const std::string& path, const std::vector<std::string>& arguments, const std::string& input = "");
+
+std::vector<std::string> lines_of(const std::string& text);
+std::vector<nlohmann::json> json_lines(const std::string& text);
+
+// A process to talk with.
+class Conversation {
+ public:
+  explicit Conversation(const std::vector<std::string>& arguments);
+  ~Conversation();
+  Conversation(const Conversation&) = delete;
+  Conversation& operator=(const Conversation&) = delete;
+
+  // False when the process no longer reads.
+  bool write(const std::string& bytes);
+  void close_input();
+  // Its reader's end of standard output.
+  void close_output();
+  // The next line; "" when none came within ten seconds.
+  std::string read_line();
+  // Resident memory in bytes.
+  uint64_t resident() const;
+  void signal(int number) const;
+  // Waits for the end.
+  int wait();
+
+ private:
+  pid_t pid_ = -1;
+  int input_ = -1, output_ = -1;
+  std::string buffer_;
+};
+
+}  // namespace linformer_test

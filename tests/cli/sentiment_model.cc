@@ -1,0 +1,164 @@
+#include "sentiment_model.h"
+
+#include <stdlib.h>
+
+#include <fstream>
+
+#include "converter/writer/model_builder.h"
+
+namespace linformer_test {
+namespace {
+
+using namespace linformer;
+constexpr uint32_t d = sentiment_width, k = 4;
+
+std::vector<float> scaled_identity(float scale) {
+  std::vector<float> values(size_t{d} * d);
+  for (uint32_t i = 0; i < d; ++i) values[size_t{i} * d + i] = scale;
+  return values;
+}
+
+class Builder {
+ public:
+  Builder(const SentimentModel& shape, writer::ModelBuilder* builder) : shape_(shape), builder_(*builder) {}
+
+  void encoder() {
+    EncoderDescription& encoder = builder_.description.encoder;
+    const uint32_t vocabulary = static_cast<uint32_t>(sentiment_words.size());
+    encoder.d_model = d;
+    encoder.max_tokens = shape_.max_tokens;
+    encoder.vocab_size = vocabulary;
+    encoder.pad_id = 0;
+    std::vector<float> table(size_t{vocabulary} * d);
+    const auto dimension = [&](uint32_t word, uint32_t i) -> float& { return table[size_t{word} * d + i]; };
+    dimension(5, 0) = 1;  // good
+    dimension(6, 1) = 1;  // bad
+    dimension(0, 15) = 1;
+    for (uint32_t word : {1u, 2u, 3u, 4u, 7u, 8u, 9u, 10u, 11u, 12u}) dimension(word, 2 + word % 8) = 0.5f;
+    encoder.embedding.tokens = builder_.add_table("words", {vocabulary, d}, table);
+
+    Projection projection;
+    projection.k = k;
+    projection.weight =
+        builder_.add_floats("E", {k, shape_.max_tokens}, std::vector<float>(size_t{k} * shape_.max_tokens, 1.f));
+    encoder.projections = {projection};
+
+    LayerDescription layer;
+    AttentionDescription& attention = layer.attention;
+    attention.heads = attention.kv_heads = 1;
+    attention.head_dim = d;
+    attention.scale = 0.25f;
+    attention.query = linear("query", d, d, std::vector<float>(size_t{d} * d));
+    attention.key = linear("key", d, d, std::vector<float>(size_t{d} * d));
+    attention.value = linear("value", d, d, scaled_identity(1));
+    attention.output = linear("output", d, d, scaled_identity(0.5f));
+    attention.key_projections = attention.value_projections = {0};
+    layer.attention_norm = norm("attention_norm");
+    layer.ffn_in = linear("ffn_in", d, d, std::vector<float>(size_t{d} * d));
+    layer.ffn_out = linear("ffn_out", d, d, std::vector<float>(size_t{d} * d));
+    layer.ffn_norm = norm("ffn_norm");
+    encoder.layers = {layer};
+    builder_.description.mlm.output = {encoder.embedding.tokens, absent};
+  }
+
+  void heads() {
+    ClassificationHead sentiment;
+    sentiment.name = "sentiment";
+    sentiment.labels = {"neg", "neu", "pos"};
+    sentiment.multi_label = shape_.multi_label;
+    std::vector<float> weights(size_t{3} * d);
+    weights[0] = -1;
+    weights[1] = 1;
+    weights[2 * d] = 1;
+    weights[2 * d + 1] = -1;
+    sentiment.output = linear("sentiment", 3, d, weights);
+    const float bias[] = {0, 0.05f, 0};
+    sentiment.output.bias = builder_.add_floats("sentiment.bias", {3}, bias);
+    ClassificationHead topic;
+    topic.name = "topic";
+    topic.output = linear("topic", 4, d, std::vector<float>(size_t{4} * d, 0.25f));
+    const float topic_bias[] = {0, 1, 2, 0};
+    topic.output.bias = builder_.add_floats("topic.bias", {4}, topic_bias);
+    builder_.description.heads = {sentiment, topic};
+  }
+
+  void tokenizer() {
+    offsets_ = {0};
+    for (const std::string& word : sentiment_words) {
+      bytes_ += word;
+      offsets_.push_back(static_cast<uint32_t>(bytes_.size()));
+    }
+    TokenizerDescription& tokenizer = builder_.description.tokenizer;
+    tokenizer.kind = TokenizerKind::wordpiece;
+    tokenizer.token_bytes = bytes_;
+    tokenizer.token_offsets = offsets_;
+    for (int32_t id = 0; id < 5; ++id) {
+      AddedToken token;
+      token.content = sentiment_words[static_cast<size_t>(id)];
+      token.id = id;
+      token.special = true;
+      tokenizer.added_tokens.push_back(token);
+    }
+    tokenizer.pad = 0;
+    tokenizer.unk = 1;
+    tokenizer.bos = 2;
+    tokenizer.eos = 3;
+    tokenizer.mask = 4;
+    tokenizer.single_template = {2, template_first, 3};
+    tokenizer.pair_template = {2, template_first, 3, template_second, 3};
+    tokenizer.lowercase = tokenizer.clean_text = tokenizer.strip_accents = true;
+    tokenizer.continuing_prefix = "##";
+  }
+
+ private:
+  Linear linear(const std::string& name, uint64_t out, uint64_t in, const std::vector<float>& values) {
+    return {builder_.add_linear(name, out, in, values), absent};
+  }
+  Norm norm(const std::string& name) {
+    Norm result;
+    result.scale = builder_.add_floats(name + ".scale", {d}, std::vector<float>(d, 1.f));
+    result.bias = builder_.add_floats(name + ".bias", {d}, std::vector<float>(d, 0.f));
+    return result;
+  }
+
+  const SentimentModel& shape_;
+  writer::ModelBuilder& builder_;
+  std::string bytes_;
+  std::vector<uint32_t> offsets_;
+};
+
+}  // namespace
+
+void write_sentiment_model(const SentimentModel& shape, const std::string& path) {
+  writer::ModelBuilder model;
+  Builder builder(shape, &model);
+  model.description.producer = "tests/cli";
+  model.description.dialect = "made up";
+  builder.encoder();
+  if (shape.heads) builder.heads();
+  if (shape.tokenizer) builder.tokenizer();
+  model.write(path);
+}
+
+Folder::Folder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "linformer_cli_XXXXXX").string();
+  folder_ = ::mkdtemp(pattern.data());
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string Folder::file(const std::string& name, const std::string& content) const {
+  std::ofstream(path(name), std::ios::binary) << content;
+  return path(name);
+}
+
+std::vector<std::string> Folder::entries() const {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
+  return names;
+}
+
+}  // namespace linformer_test

@@ -1,0 +1,53 @@
+// A model whose answers can be worked out by hand.
+//
+// One layer whose attention adds the sum of all embeddings to each row, so that after the norm h[0] - h[1] of the first
+// row has the sign of (number of "good") - (number of "bad"). WordPiece with whole words; anything else is [UNK].
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace linformer_test {
+
+struct SentimentModel {
+  uint32_t max_tokens = 12;
+  bool tokenizer = true;
+  bool heads = true;         // "sentiment": neg, neu, pos; "topic": 4 classes without names
+  bool multi_label = false;  // of "sentiment"
+};
+
+// ids: [PAD] 0 [UNK] 1 [CLS] 2 [SEP] 3 [MASK] 4 good 5 bad 6 film 7 a 8 the 9 . 10 , 11 plot 12
+inline const std::vector<std::string> sentiment_words = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "bad",
+                                                         "film",  "a",     "the",   ".",     ",",      "plot"};
+inline constexpr uint32_t sentiment_width = 16;
+
+void write_sentiment_model(const SentimentModel& shape, const std::string& path);
+
+// A folder that lives as long as the test.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  // Writes a file and returns its path.
+  std::string file(const std::string& name, const std::string& content) const;
+  // Names in the folder.
+  std::vector<std::string> entries() const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+// A folder with the model in it.
+class CliFixture : public Folder {
+ public:
+  explicit CliFixture(const SentimentModel& shape = {}) { write_sentiment_model(shape, model()); }
+  std::string model() const { return path("model.lnfr"); }
+};
+
+}  // namespace linformer_test

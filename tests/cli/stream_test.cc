@@ -1,0 +1,158 @@
+// Pipes: answers in time, memory that doesn't grow, writers and readers that go away.
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "process.h"
+#include "sentiment_model.h"
+
+using namespace linformer_test;
+using nlohmann::json;
+
+namespace {
+
+// Sanitizers keep freed memory, so that only ordinary builds can say how much is held.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool measures_memory = false;
+#else
+constexpr bool measures_memory = true;
+#endif
+
+std::string label(const std::string& line) { return line.empty() ? "" : json::parse(line).value("label", "ERROR"); }
+
+}  // namespace
+
+TEST_CASE("a line is answered before the next one is sent") {
+  const CliFixture f;
+  for (const std::string& format :
+       {std::string("text"), std::string("jsonl"), std::string("csv"), std::string("tsv")}) {
+    CAPTURE(format);
+    Conversation talk({"classify", f.model(), "--input", "-", "--format", format, "--json", "--batch", "64"});
+    const auto record = [&](const std::string& text) {
+      return format == "jsonl" ? json{{"text", text}}.dump().append("\n") : text + "\n";
+    };
+    if (format == "csv" || format == "tsv") CHECK(talk.write("text\n"));
+    CHECK(talk.write(record("good film")));
+    CHECK(label(talk.read_line()) == "pos");
+    // Two lines in one write, the second in two parts.
+    CHECK(talk.write(record("bad film") + "a ba"));
+    CHECK(label(talk.read_line()) == "neg");
+    if (format != "jsonl") {
+      CHECK(talk.write("d plot\n"));
+      CHECK(label(talk.read_line()) == "neg");
+    }
+    // No newline at the end.
+    CHECK(talk.write(format == "jsonl" ? std::string("\n").append(json{{"text", "good"}}.dump()) : "good"));
+    talk.close_input();
+    if (format == "jsonl") CHECK(label(talk.read_line()) == "ERROR");
+    CHECK(label(talk.read_line()) == "pos");
+    CHECK(talk.wait() == (format == "jsonl" ? 1 : 0));
+  }
+}
+
+TEST_CASE("tokenize answers line by line too") {
+  const CliFixture f;
+  Conversation talk({"tokenize", f.model()});
+  CHECK(talk.write("{\"text\":\"good\"}\n"));
+  CHECK(json::parse(talk.read_line())["ids"] == json::parse("[2,5,3]"));
+  CHECK(talk.write("{\"text\":\"bad\"}\n"));
+  CHECK(json::parse(talk.read_line())["ids"] == json::parse("[2,6,3]"));
+  talk.close_input();
+  CHECK(talk.wait() == 0);
+}
+
+TEST_CASE("memory stays the same however much goes through") {
+  const CliFixture f;
+  // Bad lines pile up nowhere; a long text and windows are forgotten when they are answered.
+  std::string chunk;
+  for (int i = 0; i < 400; ++i) chunk += "{\"text\":\"a good film , the plot\"}\nbroken line\n";
+  chunk += "{\"text\":\"" + std::string(20000, 'x') + " film film film film film film film film film film film\"}\n";
+  const size_t lines = static_cast<size_t>(std::count(chunk.begin(), chunk.end(), '\n'));
+  Conversation talk(
+      {"classify", f.model(), "-i", "-", "--format", "jsonl", "--json", "--on-long", "window", "--threads", "1"});
+  uint64_t warm = 0, bytes = 0;
+  for (int round = 0; round < 300; ++round) {
+    REQUIRE(talk.write(chunk));
+    bytes += chunk.size();
+    for (size_t i = 0; i < lines; ++i) REQUIRE(talk.read_line() != "");
+    if (round == 20) warm = talk.resident();
+  }
+  const uint64_t end = talk.resident();
+  CHECK(bytes > 8'000'000);
+  if (measures_memory) {
+    CHECK(end < warm + (1 << 20));
+    CHECK(end < (64 << 20));
+  }
+  MESSAGE("resident after " << bytes << " bytes: " << end << ", after a tenth: " << warm);
+  talk.close_input();
+  CHECK(talk.wait() == 1);
+}
+
+TEST_CASE("an endless line costs its bound and no more") {
+  const CliFixture f;
+  Conversation talk({"classify", f.model(), "-", "--json", "--max-line-bytes", "1000000", "--threads", "1"});
+  const std::string block(1 << 20, 'x');
+  for (int i = 0; i < 64; ++i) REQUIRE(talk.write(block));
+  if (measures_memory) CHECK(talk.resident() < (48 << 20));
+  REQUIRE(talk.write("\ngood\n"));
+  CHECK(json::parse(talk.read_line())["error"].get<std::string>().find("--max-line-bytes") != std::string::npos);
+  CHECK(label(talk.read_line()) == "pos");
+}
+
+TEST_CASE("a reader that goes away ends the program quietly") {
+  const CliFixture f;
+  std::string input;
+  for (int i = 0; i < 20000; ++i) input += "good film\n";
+  Conversation talk({"classify", f.model(), "-"});
+  CHECK(talk.write("good film\n"));
+  CHECK(talk.read_line() != "");
+  talk.close_output();
+  // It may end while we still write.
+  talk.write(input);
+  talk.close_input();
+  CHECK(talk.wait() == 0);
+  const Ran closed = run({"classify", f.model(), "-"}, input);
+  CHECK(lines_of(closed.out).size() == 20000);
+}
+
+TEST_CASE("output that can't be written is code 1") {
+  if (::access("/dev/full", W_OK) != 0) return;
+  const CliFixture f;
+  const std::string ids = f.file("ids.jsonl", "[2, 5, 3]\n");
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"classify", f.model(), "good"},
+                                             {"classify", f.model(), "good", "--json"},
+                                             {"inspect", f.model()},
+                                             {"tokenize", f.model(), "--text", "good"},
+                                             {"encode", f.model(), "--ids", ids, "-o", "-"},
+                                             {"--help"}}) {
+    CAPTURE(json(arguments).dump());
+    const Ran ran = run_into("/dev/full", arguments);
+    CHECK(ran.code == 1);
+    CHECK(lines_of(ran.err).size() == 1);
+    CHECK(ran.err.find("standard output: can't be written") != std::string::npos);
+  }
+  CHECK(run({"encode", f.model(), "--ids", ids, "-o", "/dev/full"}).code == 1);
+  CHECK(run({"encode", f.model(), "--ids", ids, "-o", "/dev/null"}).code == 0);
+}
+
+TEST_CASE("closed standard output is an error, and its number goes to no file") {
+  const CliFixture f;
+  const std::string command = std::string(LINFORMER_PROGRAM) + " classify " + f.model() + " good --logits " +
+                              f.path("l.npy") + " >&- 2>/dev/null";
+  CHECK(run_program("/bin/sh", {"-c", command}).code == 1);
+  CHECK(f.entries().size() == 1);
+}
+
+TEST_CASE("an interrupted run leaves no temporary file") {
+  const CliFixture f;
+  Conversation talk({"classify", f.model(), "-", "--logits", f.path("l.npy")});
+  CHECK(talk.write("good\n"));
+  CHECK(talk.read_line() != "");
+  CHECK(f.entries().size() == 2);
+  talk.signal(SIGTERM);
+  CHECK(talk.wait() == 128 + SIGTERM);
+  CHECK(f.entries().size() == 1);
+}

@@ -1,0 +1,51 @@
+// Small checkpoints made by hand, in each file format, with no Python involved.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "converter/readers/checkpoint.h"
+
+namespace linformer_test {
+
+using linformer::convert::DataType;
+
+struct HandTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::vector<double> values;
+  DataType type = DataType::f32;
+};
+
+using Setting = std::variant<int64_t, bool, std::string>;
+using HandSettings = std::map<std::string, Setting>;
+
+std::string encoded(const HandTensor& tensor);
+
+struct HandZipEntry {
+  std::string name, bytes;
+};
+// Stored entries with sizes and checksums in both headers, and no zip64 records.
+std::string zip_archive(const std::vector<HandZipEntry>& entries);
+
+// {"args": Namespace(settings), "model": {name: tensor}}, as fairseq of 2020 saves it.
+std::string torch_zip(const std::vector<HandTensor>& tensors, const HandSettings& settings = {});
+std::string torch_legacy(const std::vector<HandTensor>& tensors, const HandSettings& settings = {});
+// The same, with settings as cfg = {"model": Namespace} of 2021.
+std::string torch_zip_with_cfg(const std::vector<HandTensor>& tensors, const HandSettings& settings);
+
+std::string safetensors_file(const std::string& header, const std::string& data);
+std::string safetensors(const std::vector<HandTensor>& tensors,
+                        const std::map<std::string, std::string>& metadata = {});
+
+inline std::span<const std::byte> as_bytes(const std::string& text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+}  // namespace linformer_test

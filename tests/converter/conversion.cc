@@ -1,0 +1,58 @@
+#include "converter/conversion.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "converter/readers/error.h"
+#include "converter/writer/tensor_data.h"
+
+namespace linformer_test {
+
+using namespace linformer::convert;
+
+std::vector<float> Converted::values(linformer::TensorIndex index) const {
+  return linformer::writer::decode(description().tensors.at(static_cast<size_t>(index)), model->data(index));
+}
+
+Converted converted(const std::string& checkpoint, const std::string& config) {
+  ValueStore store;
+  Settings settings;
+  if (!config.empty()) settings.add_source(parse_json(store, config, "config"), "config");
+  const Checkpoint opened = Checkpoint::open(as_bytes(checkpoint), "memory");
+  Converted made;
+  linformer::writer::ModelBuilder builder;
+  build_model(opened, settings, &builder, &made.report, {});
+  made.file = builder.serialize();
+  auto loaded = linformer::Model::load(made.file);
+  if (!loaded.ok()) throw std::runtime_error(loaded.status().message());
+  made.model = loaded.value();
+  return made;
+}
+
+std::string conversion_error(const std::string& checkpoint, const std::string& config) {
+  try {
+    converted(checkpoint, config);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  } catch (const linformer::writer::WriteError& error) {
+    return error.what();
+  }
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+bool lists(const std::vector<Report::Omission>& left_out, const std::string& tensor) {
+  return std::any_of(left_out.begin(), left_out.end(), [&](const Report::Omission& omission) {
+    return omission.tensor == tensor && !omission.reason.empty();
+  });
+}
+
+std::string fact(const Report& report, const std::string& name) {
+  for (const Report::Fact& fact : report.facts) {
+    if (fact.name == name) return fact.value;
+  }
+  return "";
+}
+
+}  // namespace linformer_test

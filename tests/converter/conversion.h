@@ -1,0 +1,33 @@
+// A conversion in memory, from a file's bytes to a loaded model.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "converter/checkpoint_writer.h"
+#include "converter/convert.h"
+#include "linformer/model.h"
+
+namespace linformer_test {
+
+struct Converted {
+  linformer::convert::Report report;
+  linformer::writer::AlignedBytes file;
+  std::shared_ptr<const linformer::Model> model;
+
+  const linformer::ModelDescription& description() const { return model->description(); }
+  // A tensor's values in the checkpoint's shape.
+  std::vector<float> values(linformer::TensorIndex index) const;
+};
+
+// `config`: what --config would hold; empty: nothing. Throws what the converter throws.
+Converted converted(const std::string& checkpoint, const std::string& config = "");
+// The sentence of the error that the conversion ends with; empty when it succeeds.
+std::string conversion_error(const std::string& checkpoint, const std::string& config = "");
+
+bool contains(const std::string& text, const std::string& part);
+bool lists(const std::vector<linformer::convert::Report::Omission>& left_out, const std::string& tensor);
+std::string fact(const linformer::convert::Report& report, const std::string& name);
+
+}  // namespace linformer_test

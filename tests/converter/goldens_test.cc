@@ -1,0 +1,107 @@
+// Every fairseq golden case in every file format: recognised, described rightly, and equal between formats.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "converter/conversion.h"
+#include "support/shared_data.h"
+
+using namespace linformer;
+using namespace linformer_test;
+using nlohmann::json;
+
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// Distinct projections of three layers with two uses each.
+const std::map<std::string, size_t> distinct_projections = {
+    {"classifier", 1},         {"fp16", 6},          {"prenorm", 6},
+    {"quant_noise", 6},        {"relu", 6},          {"shared_kv", 3},
+    {"shared_layer_kv", 1},    {"unshared", 6},      {"untied_lm", 6},
+    {"v2020_shared_layer", 3}, {"v2020_unshared", 6}};
+
+void check_description(const ModelDescription& model, const std::string& name, const json& meta) {
+  const json& config = meta["config"];
+  const EncoderDescription& encoder = model.encoder;
+  const uint32_t max_tokens = config["max_positions"], ratio = config["compressed"], d = config["encoder_embed_dim"];
+  CHECK(encoder.d_model == d);
+  CHECK(encoder.max_tokens == max_tokens);
+  CHECK(encoder.vocab_size == meta["vocab_size"]);
+  CHECK(encoder.pad_id == meta["pad"]);
+  CHECK(encoder.layers.size() == config["encoder_layers"]);
+  CHECK(encoder.projections.size() == distinct_projections.at(name));
+  for (const Projection& projection : encoder.projections) CHECK(projection.k == max_tokens / ratio);
+  const bool pre = config.value("encoder_normalize_before", false);
+  CHECK((encoder.norm_placement == NormPlacement::pre) == pre);
+  CHECK(encoder.final_norm.present() == pre);
+  CHECK(encoder.embedding.norm.present());
+  CHECK(encoder.embedding.transform.present() == (config.value("quant_noise_pq", 0.0) > 0));
+  const bool relu = config["activation_fn"] == "relu";
+  for (const LayerDescription& layer : encoder.layers) {
+    CHECK(layer.activation == (relu ? Activation::relu : Activation::gelu));
+    CHECK(layer.attention.heads == config["encoder_attention_heads"]);
+    CHECK(layer.attention.scale == doctest::Approx(1 / std::sqrt(double(layer.attention.head_dim))));
+  }
+  const bool tied = name != "untied_lm" && !name.starts_with("v2020");  // v2020 files were untied by mistake
+  CHECK((model.mlm.output.weight == encoder.embedding.tokens) == tied);
+  REQUIRE(model.heads.size() == meta["heads"].size());
+  for (const ClassificationHead& head : model.heads) {
+    REQUIRE(meta["heads"].contains(head.name));
+    CHECK(model.tensors[static_cast<size_t>(head.output.weight)].shape[0] == meta["heads"][head.name]["num_classes"]);
+    CHECK(model.tensors[static_cast<size_t>(head.dense.weight)].shape[0] == meta["heads"][head.name]["inner_dim"]);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("fairseq goldens") {
+  int files = 0;
+  for (const auto& expected : distinct_projections) {
+    const std::string& name = expected.first;
+    const std::optional<std::string> folder = shared_path("golden/fairseq/" + name);
+    if (!folder) return;
+    CAPTURE(name);
+    const json meta = json::parse(read_file(*folder + "/meta.json"));
+    std::optional<Converted> first;
+    for (const char* file : {"checkpoint.pt", "checkpoint_legacy.pt", "checkpoint.safetensors"}) {
+      const std::string bytes = read_file(*folder + "/" + file);
+      if (bytes.empty()) continue;
+      CAPTURE(file);
+      // safetensors files carry no settings; the others must do without.
+      const bool silent = std::string(file).ends_with(".safetensors");
+      if (silent) CHECK(contains(conversion_error(bytes), "encoder_attention_heads"));
+      Converted model = converted(bytes, silent ? meta["config"].dump() : "");
+      check_description(model.description(), name, meta);
+      CHECK(model.report.mapped.size() + model.report.left_out.size() == meta["state_dict"].size());
+      if (first) {
+        const std::span<const std::byte> a = first->file, b = model.file;
+        CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+      } else {
+        first = std::move(model);
+      }
+      ++files;
+    }
+    CHECK(first.has_value());
+  }
+  std::printf("%d golden files converted\n", files);
+}
+
+TEST_CASE("other families' goldens are refused by name, and a pickled module too") {
+  int files = 0;
+  for (const char* name : {"lucidrains/lm", "tatp22/encdec", "nystromformer/lra_mean", "xformers/mha_linformer"}) {
+    const std::optional<std::string> path = shared_path(std::string("golden/") + name + "/checkpoint.pt");
+    if (!path) return;
+    CHECK(contains(conversion_error(read_file(*path)), "no supported implementation"));
+    ++files;
+  }
+  const std::optional<std::string> module = shared_path("golden/tatp22/headwise_no_params/checkpoint_fullmodule.pt");
+  CHECK(contains(conversion_error(read_file(*module)), "torch.save(model.state_dict()"));
+  std::printf("%d foreign files refused\n", files + 1);
+}

@@ -1,0 +1,85 @@
+#include "converter/tiny_fairseq.h"
+
+#include <algorithm>
+#include <functional>
+#include <random>
+#include <stdexcept>
+
+namespace linformer_test {
+
+HandTensor random_tensor(const std::string& name, const std::vector<int64_t>& shape, uint32_t seed) {
+  HandTensor tensor{name, shape, {}, DataType::f32};
+  int64_t elements = 1;
+  for (const int64_t size : shape) elements *= size;
+  // The name takes part, so that tensors of one shape differ.
+  std::mt19937 random(seed + static_cast<uint32_t>(std::hash<std::string>()(name)));
+  for (int64_t i = 0; i < elements; ++i) {
+    tensor.values.push_back(static_cast<float>(static_cast<int32_t>(random() % 4001) - 2000) / 1024.f);
+  }
+  return tensor;
+}
+
+std::vector<HandTensor> TinyFairseq::tensors() const {
+  std::vector<HandTensor> made;
+  const auto add = [&](const std::string& name, const std::vector<int64_t>& shape) {
+    made.push_back(random_tensor(name, shape, seed));
+  };
+  const auto add_pair = [&](const std::string& name, const std::vector<int64_t>& shape) {
+    add(name + ".weight", shape);
+    add(name + ".bias", {shape[0]});
+  };
+  add(tiny_encoder + "embed_tokens.weight", {vocabulary, d});
+  add(tiny_encoder + "embed_positions.weight", {n + 2, d});
+  add_pair(tiny_encoder + "layernorm_embedding", {d});
+  for (int64_t i = 0; i < layers; ++i) {
+    const std::string layer = tiny_encoder + "layers." + std::to_string(i) + ".";
+    for (const char* name : {"q_proj", "k_proj", "v_proj", "out_proj"}) add_pair(layer + "self_attn." + name, {d, d});
+    add(layer + "self_attn.compress_k.weight", {k, n});
+    if (value_projection) add(layer + "self_attn.compress_v.weight", {k, n});
+    add_pair(layer + "self_attn_layer_norm", {d});
+    add_pair(layer + "fc1", {ffn, d});
+    add_pair(layer + "fc2", {d, ffn});
+    add_pair(layer + "final_layer_norm", {d});
+  }
+  if (final_norm) add_pair(tiny_encoder + "layer_norm", {d});
+  if (masked_lm) {
+    add_pair("encoder.lm_head.dense", {d, d});
+    add_pair("encoder.lm_head.layer_norm", {d});
+    HandTensor tied = made[0];
+    tied.name = "encoder.lm_head.weight";
+    made.push_back(tied);
+    add("encoder.lm_head.bias", {vocabulary});
+  }
+  return made;
+}
+
+HandSettings TinyFairseq::settings() const {
+  return {{"encoder_attention_heads", heads},
+          {"activation_fn", std::string("gelu")},
+          {"pooler_activation_fn", std::string("tanh")},
+          {"encoder_layers", layers},
+          {"encoder_embed_dim", d},
+          {"shared_kv_compressed", int64_t{value_projection ? 0 : 1}},
+          {"encoder_normalize_before", final_norm}};
+}
+
+HandTensor& named(std::vector<HandTensor>& tensors, const std::string& name) {
+  const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const HandTensor& t) { return t.name == name; });
+  if (found == tensors.end()) throw std::out_of_range("no tensor " + name);
+  return *found;
+}
+
+void remove(std::vector<HandTensor>& tensors, const std::string& name) {
+  named(tensors, name);
+  std::erase_if(tensors, [&](const HandTensor& tensor) { return tensor.name == name; });
+}
+
+void add_head(std::vector<HandTensor>& tensors, const std::string& name, int64_t d, int64_t inner, int64_t classes) {
+  const std::string prefix = "classification_heads." + name + ".";
+  tensors.push_back(random_tensor(prefix + "dense.weight", {inner, d}, 7));
+  tensors.push_back(random_tensor(prefix + "dense.bias", {inner}, 7));
+  tensors.push_back(random_tensor(prefix + "out_proj.weight", {classes, inner}, 7));
+  tensors.push_back(random_tensor(prefix + "out_proj.bias", {classes}, 7));
+}
+
+}  // namespace linformer_test

@@ -1,0 +1,29 @@
+// A small fairseq Linformer with random weights, in the layouts of all of its eras.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "converter/checkpoint_writer.h"
+
+namespace linformer_test {
+
+struct TinyFairseq {
+  int64_t d = 8, vocabulary = 10, n = 6, k = 2, ffn = 12, layers = 2, heads = 2;
+  uint32_t seed = 1;
+  bool value_projection = true, masked_lm = true, final_norm = false;
+
+  // Names as of 2021-02-16. lm_head.weight is tied: equal values.
+  std::vector<HandTensor> tensors() const;
+  HandSettings settings() const;
+};
+
+inline const std::string tiny_encoder = "encoder.sentence_encoder.";
+
+HandTensor random_tensor(const std::string& name, const std::vector<int64_t>& shape, uint32_t seed);
+// Throws std::out_of_range when there is none of that name.
+HandTensor& named(std::vector<HandTensor>& tensors, const std::string& name);
+void remove(std::vector<HandTensor>& tensors, const std::string& name);
+void add_head(std::vector<HandTensor>& tensors, const std::string& name, int64_t d, int64_t inner, int64_t classes);
+
+}  // namespace linformer_test

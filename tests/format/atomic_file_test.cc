@@ -1,0 +1,146 @@
+#include "converter/writer/atomic_file.h"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+
+#include "converter/writer/write_error.h"
+#include "format/temporary_folder.h"
+
+using namespace linformer::writer;
+using linformer_test::TemporaryFolder;
+
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_file(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+// Writes beyond the limit fail with EFBIG, as a full disk fails with ENOSPC.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit now{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("a file appears with commit and not before") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("file");
+  write_file(path, "old");
+  {
+    AtomicFile file(path);
+    file.append(bytes_of("abc"));
+    file.append_zeros(3000000);
+    file.append(bytes_of("xyz"));
+    CHECK(file.size() == 3000006);
+    CHECK(read_file(path) == "old");
+    CHECK(folder.entries() == 2);
+    file.commit();
+  }
+  CHECK(read_file(path) == "abc" + std::string(3000000, '\0') + "xyz");
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("without commit the old file stays and no temporary one is left") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("file");
+  write_file(path, "old");
+  {
+    AtomicFile file(path);
+    file.append(bytes_of("new"));
+  }
+  CHECK(read_file(path) == "old");
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("a write that the system refuses is an error that leaves nothing") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("file");
+  bool refused = false;
+  {
+    const FileSizeLimit limit(1 << 21);
+    AtomicFile file(path);
+    try {
+      file.append_zeros(5 << 20);
+      file.commit();
+    } catch (const WriteError& error) {
+      refused = true;
+      CHECK(std::string(error.what()).find(path) != std::string::npos);
+    }
+  }
+  CHECK(refused);
+  CHECK(folder.entries() == 0);
+}
+
+TEST_CASE("paths that no file can be written to are named") {
+  const TemporaryFolder folder;
+  for (const std::string& path : {folder.path("missing/file"), folder.path(""), folder.path(".."),
+                                  std::string("/dev/null"), std::string(""), folder.path(std::string(300, 'x'))}) {
+    CAPTURE(path);
+    const auto write = [&] {
+      AtomicFile file(path);
+      file.commit();
+    };
+    CHECK_THROWS_AS(write(), WriteError);
+  }
+  CHECK(folder.entries() == 0);
+  ::mkdir(folder.path("folder").c_str(), 0777);
+  CHECK_THROWS_AS(AtomicFile(folder.path("folder")), WriteError);
+}
+
+TEST_CASE("a symbolic link is replaced, what it points to is left alone") {
+  const TemporaryFolder folder;
+  write_file(folder.path("target"), "target");
+  REQUIRE(::symlink(folder.path("target").c_str(), folder.path("link").c_str()) == 0);
+  AtomicFile file(folder.path("link"));
+  file.append(bytes_of("new"));
+  file.commit();
+  CHECK(read_file(folder.path("target")) == "target");
+  CHECK(read_file(folder.path("link")) == "new");
+}
+
+TEST_CASE("two writers of one path don't meet; the last commit wins") {
+  const TemporaryFolder folder;
+  AtomicFile one(folder.path("file")), two(folder.path("file"));
+  one.append(bytes_of("one"));
+  two.append(bytes_of("two"));
+  one.commit();
+  two.commit();
+  CHECK(read_file(folder.path("file")) == "two");
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("the new file has the mode of any new file") {
+  const TemporaryFolder folder;
+  const mode_t mask = ::umask(027);
+  AtomicFile file(folder.path("file"));
+  file.commit();
+  ::umask(mask);
+  struct stat facts {};
+  REQUIRE(::stat(folder.path("file").c_str(), &facts) == 0);
+  CHECK((facts.st_mode & 0777) == 0640);
+}

@@ -1,0 +1,144 @@
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "format/temporary_folder.h"
+#include "format/tiny_model.h"
+#include "io/container.h"
+#include "io/mapped_file.h"
+#include "linformer/model.h"
+
+using namespace linformer;
+using linformer_test::TemporaryFolder;
+using linformer_test::TinyModel;
+
+namespace {
+
+void check_refused(const std::string& path, Code code, const char* part) {
+  CAPTURE(path);
+  const auto model = Model::load(path.c_str());
+  REQUIRE_FALSE(model.ok());
+  CAPTURE(std::string(model.status().message()));
+  CHECK(model.status().code() == code);
+  CHECK(std::string(model.status().message()).find(part) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("paths that are no model are refused with the path and the reason") {
+  const TemporaryFolder folder;
+  check_refused("", Code::invalid_argument, "empty");
+  check_refused(folder.path("missing.lnfr"), Code::io_error, "No such file or directory");
+  check_refused(folder.path("missing.lnfr"), Code::io_error, "missing.lnfr");
+  check_refused(folder.path("."), Code::io_error, "regular file");
+  check_refused("/dev/null", Code::io_error, "regular file");
+  std::ofstream(folder.path("empty.lnfr"));
+  check_refused(folder.path("empty.lnfr"), Code::corrupt_file, "is empty");
+  std::ofstream(folder.path("text.lnfr")) << "once upon a time";
+  check_refused(folder.path("text.lnfr"), Code::corrupt_file, "text.lnfr: this is no .lnfr");
+  REQUIRE(::mkfifo(folder.path("pipe.lnfr").c_str(), 0600) == 0);
+  check_refused(folder.path("pipe.lnfr"), Code::io_error, "regular file");
+  const auto null_path = Model::load(static_cast<const char*>(nullptr));
+  CHECK(null_path.status().code() == Code::invalid_argument);
+}
+
+TEST_CASE("a model is the same from a path and from memory") {
+  const TemporaryFolder folder;
+  TinyModel tiny;
+  tiny.builder.write(folder.path("model.lnfr"));
+  const auto mapped = Model::load(folder.path("model.lnfr").c_str());
+  const writer::AlignedBytes bytes = tiny.builder.serialize();
+  const auto in_memory = Model::load(bytes);
+  REQUIRE(mapped.ok());
+  REQUIRE(in_memory.ok());
+  CHECK(mapped.value()->file_bytes() == bytes.size());
+  const auto& tensors = mapped.value()->description().tensors;
+  for (TensorIndex i = 0; i < static_cast<TensorIndex>(tensors.size()); ++i) {
+    const auto& tensor = tensors[static_cast<size_t>(i)];
+    CHECK(reinterpret_cast<uintptr_t>(mapped.value()->data(i)) % 64 == 0);
+    CHECK(std::memcmp(mapped.value()->data(i), in_memory.value()->data(i), tensor.bytes) == 0);
+    CHECK(in_memory.value()->data(i) >= bytes.data());  // in place
+    CHECK(in_memory.value()->data(i) < bytes.data() + bytes.size());
+  }
+  const auto& offsets = in_memory.value()->description().tokenizer.token_offsets;
+  CHECK(reinterpret_cast<const std::byte*>(offsets.data()) > bytes.data());
+  CHECK(reinterpret_cast<const std::byte*>(offsets.data()) < bytes.data() + bytes.size());
+}
+
+TEST_CASE("memory must be aligned") {
+  TinyModel tiny;
+  const writer::AlignedBytes bytes = tiny.builder.serialize();
+  writer::AlignedBytes shifted(bytes.size() + 64);
+  for (size_t shift : {1, 8, 32}) {
+    std::memcpy(shifted.data() + shift, bytes.data(), bytes.size());
+    const auto model = Model::load(std::span<const std::byte>(shifted.data() + shift, bytes.size()));
+    CHECK(model.status().code() == Code::invalid_argument);
+  }
+  CHECK(Model::load(std::span<const std::byte>()).status().code() == Code::corrupt_file);
+}
+
+TEST_CASE("tensor checksums are compared as asked") {
+  TinyModel tiny;
+  writer::AlignedBytes bytes = tiny.builder.serialize();
+  bytes.data()[bytes.size() - 1] ^= std::byte{1};
+  LoadOptions options;
+  CHECK_FALSE(Model::load(bytes, options).ok());
+  options.verify_below = bytes.size() - 1;
+  REQUIRE(Model::load(bytes, options).ok());
+  CHECK_FALSE(Model::load(bytes, options).value()->verify().ok());
+  options.checksums = Verify::always;
+  const auto refused = Model::load(bytes, options);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.status().code() == Code::corrupt_file);
+  CHECK(std::string(refused.status().message()).find("checksum of tensor") != std::string::npos);
+  options.checksums = Verify::never;
+  options.verify_below = ~0ull;
+  CHECK(Model::load(bytes, options).ok());
+}
+
+TEST_CASE("padding between tensors must be zero") {
+  TinyModel tiny;
+  writer::AlignedBytes bytes = tiny.builder.serialize();
+  const auto model = Model::load(bytes);
+  REQUIRE(model.ok());
+  bool found = false;
+  for (const TensorDescription& tensor : model.value()->description().tensors) {
+    if (tensor.bytes % 64 == 0) continue;
+    const auto end = static_cast<size_t>(model.value()->data(0) - bytes.data()) + tensor.offset + tensor.bytes;
+    if (end >= bytes.size()) continue;
+    bytes.data()[end] = std::byte{1};
+    const auto refused = Model::load(bytes);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(std::string(refused.status().message()).find("padding after tensor") != std::string::npos);
+    bytes.data()[end] = std::byte{0};
+    found = true;
+  }
+  CHECK(found);
+}
+
+TEST_CASE("a long path is shown by its end") {
+  const TemporaryFolder folder;
+  const std::string name = std::string(200, 'n') + ".lnfr";
+  std::ofstream(folder.path(name)) << "text";
+  const auto model = Model::load(folder.path(name).c_str());
+  const std::string message = model.status().message();
+  CHECK(message.find("n.lnfr: this is no .lnfr model file") != std::string::npos);
+}
+
+TEST_CASE("a mapping moves and is released once") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path("file")) << "abc";
+  auto first = MappedFile::open(folder.path("file").c_str());
+  REQUIRE(first.ok());
+  MappedFile second = std::move(*first);
+  CHECK(first->bytes().empty());
+  CHECK(second.bytes().size() == 3);
+  MappedFile third;
+  third = std::move(second);
+  CHECK(third.bytes()[0] == std::byte{'a'});
+}

@@ -1,0 +1,196 @@
+#include "format/tiny_model.h"
+
+#include <string_view>
+
+namespace linformer_test {
+namespace {
+
+using namespace linformer;
+
+constexpr uint32_t vocabulary = 64, d_model = 16, ffn = 24, max_tokens = 20, k = 6, heads = 2, layers = 2;
+constexpr int32_t bos = 0, pad = 1, eos = 2, unk = 3, mask = vocabulary - 1;
+
+// xorshift32 scaled by powers of two: the same floats on every machine.
+class Weights {
+ public:
+  std::vector<float> next(uint64_t count, float center, float spread) {
+    std::vector<float> values(count);
+    for (float& value : values) {
+      state_ ^= state_ << 13;
+      state_ ^= state_ >> 17;
+      state_ ^= state_ << 5;
+      const int32_t centered = static_cast<int32_t>(state_ >> 16) - (1 << 15);
+      value = center + static_cast<float>(centered) * (spread * 0x1p-15f);
+    }
+    return values;
+  }
+
+ private:
+  uint32_t state_ = 0x4c4e4652;
+};
+
+class Parts {
+ public:
+  explicit Parts(writer::ModelBuilder* builder) : builder_(*builder) {}
+
+  Linear linear(const std::string& name, uint64_t out, uint64_t in) {
+    Linear result;
+    result.weight = builder_.add_linear(name + ".weight", out, in, weights_.next(out * in, 0, 0.5f));
+    result.bias = builder_.add_floats(name + ".bias", {out}, weights_.next(out, 0, 0.25f));
+    return result;
+  }
+  Norm norm(const std::string& name) {
+    Norm result;
+    result.scale = builder_.add_floats(name + ".weight", {d_model}, weights_.next(d_model, 1, 0.25f));
+    result.bias = builder_.add_floats(name + ".bias", {d_model}, weights_.next(d_model, 0, 0.25f));
+    return result;
+  }
+  TensorIndex table(const std::string& name, uint64_t rows) {
+    return builder_.add_table(name, {rows, d_model}, weights_.next(rows * d_model, 0, 1));
+  }
+  Projection projection(const std::string& name) {
+    Projection result;
+    result.k = k;
+    result.weight = builder_.add_floats(name, {k, max_tokens}, weights_.next(k * max_tokens, 0, 0.25f));
+    return result;
+  }
+
+ private:
+  writer::ModelBuilder& builder_;
+  Weights weights_;
+};
+
+EmbeddingDescription embedding(Parts& parts) {
+  EmbeddingDescription result;
+  result.tokens = parts.table("encoder.embed_tokens.weight", vocabulary);
+  result.position_kind = PositionKind::learned;
+  result.positions = parts.table("encoder.embed_positions.weight", max_tokens + 2);
+  result.position_offset = 2;
+  result.positions_count_non_pad = true;
+  result.pad_position = 1;
+  result.norm = parts.norm("encoder.layernorm_embedding");
+  result.zero_pad_rows = true;
+  return result;
+}
+
+// Layer 0 has its own E and F; layer 1 uses layer 0's E for keys and values alike.
+LayerDescription layer(Parts& parts, uint32_t index, EncoderDescription* encoder) {
+  const std::string name = "encoder.layers." + std::to_string(index);
+  LayerDescription result;
+  AttentionDescription& attention = result.attention;
+  attention.heads = heads;
+  attention.kv_heads = heads;
+  attention.head_dim = d_model / heads;
+  attention.scale = 0.353553391f;  // 8^-0.5
+  attention.query = parts.linear(name + ".self_attn.q_proj", d_model, d_model);
+  attention.key = parts.linear(name + ".self_attn.k_proj", d_model, d_model);
+  attention.value = parts.linear(name + ".self_attn.v_proj", d_model, d_model);
+  attention.output = parts.linear(name + ".self_attn.out_proj", d_model, d_model);
+  if (index == 0) {
+    encoder->projections.push_back(parts.projection(name + ".self_attn.compress_k.weight"));
+    encoder->projections.push_back(parts.projection(name + ".self_attn.compress_v.weight"));
+    attention.key_projections = {0};
+    attention.value_projections = {1};
+  } else {
+    attention.key_projections = {0};
+    attention.value_projections = {0};
+  }
+  result.attention_norm = parts.norm(name + ".self_attn_layer_norm");
+  result.ffn_in = parts.linear(name + ".fc1", ffn, d_model);
+  result.ffn_out = parts.linear(name + ".fc2", d_model, ffn);
+  result.ffn_norm = parts.norm(name + ".final_layer_norm");
+  return result;
+}
+
+}  // namespace
+
+TinyModel::TinyModel(ElementType weights) : builder(weights) {
+  Parts parts(&builder);
+  ModelDescription& model = builder.description;
+  model.producer = "linformer 0.1.0";
+  model.dialect = "fairseq";
+  model.encoder.d_model = d_model;
+  model.encoder.max_tokens = max_tokens;
+  model.encoder.vocab_size = vocabulary;
+  model.encoder.pad_id = pad;
+  model.encoder.embedding = embedding(parts);
+  for (uint32_t i = 0; i < layers; ++i) model.encoder.layers.push_back(layer(parts, i, &model.encoder));
+
+  model.mlm.dense = parts.linear("encoder.lm_head.dense", d_model, d_model);
+  model.mlm.norm = parts.norm("encoder.lm_head.layer_norm");
+  model.mlm.output.weight = model.encoder.embedding.tokens;
+  model.mlm.output.bias =
+      builder.add_floats("encoder.lm_head.bias", {vocabulary}, Weights().next(vocabulary, 0, 0.25f));
+
+  ClassificationHead sentiment;
+  sentiment.name = "sentiment";
+  sentiment.dense = parts.linear("classification_heads.sentiment.dense", d_model, d_model);
+  sentiment.output = parts.linear("classification_heads.sentiment.out_proj", 2, d_model);
+  sentiment.labels = {"negative", "positive"};
+  ClassificationHead topics;
+  topics.name = "topics";
+  topics.output = parts.linear("classification_heads.topics.out_proj", 3, d_model);
+  topics.multi_label = true;
+  topics.labels = {"arts", "sports", "météo"};
+  model.heads = {sentiment, topics};
+  add_tokenizer();
+}
+
+// All 256 bytes as a byte-level BPE needs them; of these the vocabulary knows the small letters, some punctuation
+// and what the merges make, in the order in which they come.
+void TinyModel::add_tokenizer() {
+  token_offsets_.push_back(0);
+  const auto add_token = [&](std::string_view bytes, int32_t id) {
+    token_bytes_.append(bytes);
+    token_offsets_.push_back(static_cast<uint32_t>(token_bytes_.size()));
+    token_ids_.push_back(id);
+    return static_cast<uint32_t>(token_ids_.size() - 1);
+  };
+  int32_t next_id = unk + 1;
+  constexpr std::string_view known = " abcdefghijklmnopqrstuvwxyz.,!?'-0123456789\n";
+  for (int byte = 0; byte < 256; ++byte) {
+    const char character = static_cast<char>(byte);
+    add_token({&character, 1}, known.find(character) == std::string_view::npos ? -1 : next_id++);
+  }
+  const auto merge = [&](std::string_view left, uint32_t left_token, std::string_view right, uint32_t right_token) {
+    const uint32_t result = add_token(std::string(left) + std::string(right), next_id++);
+    merges_.insert(merges_.end(), {left_token, right_token, result});
+    return result;
+  };
+  const auto byte = [](char character) { return static_cast<uint32_t>(static_cast<unsigned char>(character)); };
+  merge(" ", byte(' '), "t", byte('t'));
+  const uint32_t he = merge("h", byte('h'), "e", byte('e'));
+  merge(" t", 256, "he", he);
+  merge("i", byte('i'), "n", byte('n'));
+  merge("e", byte('e'), "r", byte('r'));
+  merge("o", byte('o'), "o", byte('o'));
+
+  TokenizerDescription& t = builder.description.tokenizer;
+  t.kind = TokenizerKind::byte_bpe;
+  t.token_bytes = token_bytes_;
+  t.token_offsets = token_offsets_;
+  t.token_ids = token_ids_;
+  t.merges = merges_;
+  t.unk = unk;
+  t.bos = bos;
+  t.eos = eos;
+  t.pad = pad;
+  t.mask = mask;
+  for (const auto& [content, id] : {std::pair{"<s>", bos}, std::pair{"<pad>", pad}, std::pair{"</s>", eos},
+                                    std::pair{"<unk>", unk}, std::pair{"<mask>", mask}}) {
+    AddedToken token;
+    token.content = content;
+    token.id = id;
+    token.special = true;
+    token.strip_left = id == mask;
+    t.added_tokens.push_back(token);
+  }
+  t.single_template = {bos, template_first, eos};
+  t.pair_template = {bos, template_first, eos, eos, template_second, eos};
+}
+
+std::string golden_model(int version) {
+  return std::string(LINFORMER_GOLDEN_MODELS) + "/v" + std::to_string(version) + ".lnfr";
+}
+
+}  // namespace linformer_test

@@ -1,0 +1,41 @@
+// Writes the golden model to the path given, or prints the hex dump that schema/FORMAT.md shows of the file given.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "format/tiny_model.h"
+
+namespace {
+
+void dump(const std::vector<unsigned char>& bytes, size_t begin, size_t end) {
+  for (size_t row = begin; row < end; row += 16) {
+    std::printf("%06zx ", row);
+    for (size_t i = row; i < row + 16 && i < bytes.size(); ++i) std::printf(" %02x", bytes[i]);
+    std::printf("  ");
+    for (size_t i = row; i < row + 16 && i < bytes.size(); ++i) {
+      std::printf("%c", bytes[i] >= 0x20 && bytes[i] < 0x7f ? bytes[i] : '.');
+    }
+    std::printf("\n");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2) {
+    linformer_test::TinyModel model;
+    model.builder.write(argv[1]);
+    return 0;
+  }
+  if (argc == 5 && std::strcmp(argv[1], "--dump") == 0) {
+    std::ifstream file(argv[2], std::ios::binary);
+    const std::vector<unsigned char> bytes{std::istreambuf_iterator<char>(file), {}};
+    dump(bytes, std::strtoul(argv[3], nullptr, 0), std::strtoul(argv[4], nullptr, 0));
+    return 0;
+  }
+  std::fprintf(stderr, "usage: %s OUTPUT | --dump FILE FIRST END\n", argv[0]);
+  return 2;
+}

@@ -1,0 +1,110 @@
+// Every truncation and every flipped bit of small files of each format, read and converted.
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "converter/tiny_fairseq.h"
+#include "hostile_checkpoint/attempt.h"
+
+using namespace linformer_test;
+
+namespace {
+
+TinyFairseq smallest() {
+  TinyFairseq tiny;
+  tiny.d = 2;
+  tiny.vocabulary = 3;
+  tiny.n = 3;
+  tiny.k = 1;
+  tiny.ffn = 2;
+  tiny.layers = 1;
+  tiny.heads = 1;
+  tiny.value_projection = false;
+  tiny.masked_lm = false;
+  return tiny;
+}
+
+// A file in one format. safetensors carries no settings, so it is only read.
+struct Case {
+  const char* format;
+  std::string file;
+  bool convert;
+};
+
+std::vector<Case> files(const std::vector<HandTensor>& tensors, const HandSettings& settings) {
+  return {{"zip", torch_zip(tensors, settings), true},
+          {"legacy", torch_legacy(tensors, settings), true},
+          {"safetensors", safetensors(tensors), false}};
+}
+
+std::string title(const char* format, const char* what) { return std::string(format) + ", " + what; }
+
+}  // namespace
+
+TEST_CASE("truncated at every byte: always an error") {
+  for (const Case& c : files(smallest().tensors(), smallest().settings())) {
+    const std::string name = title(c.format, "truncated");
+    Attempts attempts(name.c_str());
+    for (size_t size = 1; size < c.file.size(); ++size) {
+      const std::string error = attempts.attempt(c.file.substr(0, size), false, name + " to " + std::to_string(size));
+      if (error.empty()) FAIL_CHECK(name << " to " << size << " was read");
+    }
+    CHECK(attempts.errors() == c.file.size() - 1);
+  }
+}
+
+TEST_CASE("every bit flipped in whole checkpoints: an error, or a conversion") {
+  for (const Case& c : files(smallest().tensors(), smallest().settings())) {
+    const std::string name = title(c.format, "bits of a checkpoint");
+    const Contents expected = read_contents(c.file);
+    Attempts attempts(name.c_str());
+    REQUIRE(attempts.attempt(c.file, c.convert, name).empty());
+    std::string file = c.file;
+    for (size_t bit = 0; bit < 8 * file.size(); ++bit) {
+      const char mask = static_cast<char>(1u << (bit % 8));
+      file[bit / 8] = static_cast<char>(file[bit / 8] ^ mask);
+      const std::string error = attempts.attempt(file, c.convert, name + ": bit " + std::to_string(bit));
+      // A zip's checksums leave no way for an altered value to pass unseen.
+      if (error.empty() && std::string(c.format) == "zip" && !(attempts.contents() == expected)) {
+        FAIL_CHECK(name << ": bit " << bit << " changed a value unseen");
+      }
+      file[bit / 8] = static_cast<char>(file[bit / 8] ^ mask);
+    }
+  }
+}
+
+TEST_CASE("bytes deleted and inserted: an error, or a reading") {
+  for (const Case& c : files(smallest().tensors(), smallest().settings())) {
+    const std::string name = title(c.format, "a byte more or less");
+    Attempts attempts(name.c_str());
+    for (size_t at = 0; at < c.file.size(); at += 3) {
+      std::string shorter = c.file, longer = c.file;
+      shorter.erase(at, 1);
+      longer.insert(at, 1, c.file[at]);
+      const std::string where = name + " at " + std::to_string(at);
+      // Nothing in a legacy file says how long its pickles are, so a shorter one may be sound too.
+      const std::string error = attempts.attempt(shorter, false, where);
+      if (error.empty() && std::string(c.format) != "legacy") FAIL_CHECK(where << ": a byte less was not noticed");
+      attempts.attempt(longer, false, where);
+    }
+    CHECK(!attempts.attempt(c.file + '\0', false, name).empty());
+  }
+}
+
+TEST_CASE("every 8, 4 and 2 byte number set to extremes: an error, or a reading") {
+  for (const Case& c : files(smallest().tensors(), smallest().settings())) {
+    const std::string name = title(c.format, "extreme numbers");
+    Attempts attempts(name.c_str());
+    for (const size_t width : {2, 4, 8}) {
+      for (size_t at = 0; at + width <= c.file.size(); at += 2) {
+        for (const char fill : {'\x00', '\xff', '\x7f'}) {
+          std::string file = c.file;
+          std::fill_n(file.begin() + static_cast<ptrdiff_t>(at), width, '\xff');
+          file[at + width - 1] = fill;
+          if (fill == '\0') std::fill_n(file.begin() + static_cast<ptrdiff_t>(at), width, '\0');
+          attempts.attempt(file, false, name + " at " + std::to_string(at));
+        }
+      }
+    }
+  }
+}

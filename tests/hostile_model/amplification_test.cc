@@ -1,0 +1,125 @@
+// Small files that name one thing very often: neither memory nor time may follow.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "hostile_model/alteration.h"
+#include "hostile_model/hostile_file.h"
+#include "model/flatbuffers_compat.h"
+#include "model/limits.h"
+
+using namespace linformer;
+using namespace linformer_test;
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+namespace {
+
+template <class T>
+auto repeated(FlatBufferBuilder& builder, Offset<T> item, size_t count) {
+  return builder.CreateVector(std::vector<Offset<T>>(count, item));
+}
+
+writer::AlignedBytes finish(FlatBufferBuilder& builder, Offset<schema::Model> model) {
+  schema::FinishModelBuffer(builder, model);
+  const auto* bytes = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
+  return assemble({bytes, builder.GetSize()}, {});
+}
+
+Offset<schema::ClassificationHead> head_of(FlatBufferBuilder& builder,
+                                           Offset<flatbuffers::Vector<Offset<schema::Label>>> labels) {
+  schema::ClassificationHeadBuilder head(builder);
+  head.add_labels(labels);
+  return head.Finish();
+}
+
+// `filler` bytes make the file large enough that its references alone don't stand out.
+Offset<schema::Model> model_of(FlatBufferBuilder& builder, Offset<flatbuffers::Vector<Offset<schema::Tensor>>> tensors,
+                               Offset<schema::Encoder> encoder,
+                               Offset<flatbuffers::Vector<Offset<schema::ClassificationHead>>> heads,
+                               size_t filler = 0) {
+  const auto bytes = builder.CreateVector(std::vector<uint8_t>(filler));
+  schema::TokenizerBuilder tokenizer(builder);
+  tokenizer.add_token_bytes(bytes);
+  const auto tokenizer_table = tokenizer.Finish();
+  return schema::CreateModel(builder, 0, 0, tensors, encoder, 0, heads, tokenizer_table);
+}
+
+void refuse(const char* what, const writer::AlignedBytes& file, const char* sentence) {
+  Outcome outcome(what);
+  outcome.load(file, {Verify::always, 0}, [&] { return std::string(what); });
+  CAPTURE(outcome.message());
+  CHECK(outcome.errors() == 1);
+  CHECK(outcome.message().find(sentence) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("a long label named a million times") {
+  for (size_t filler : {size_t{0}, size_t{5} << 20}) {
+    FlatBufferBuilder builder;
+    const auto label = schema::CreateLabel(builder, builder.CreateString(std::string(100000, 'x')));
+    const auto labels = repeated(builder, label, max_classes);
+    const auto heads = repeated(builder, head_of(builder, labels), 1);
+    refuse("one label, 2^20 times", finish(builder, model_of(builder, 0, 0, heads, filler)),
+           filler == 0 ? "damaged" : "far more memory");
+  }
+}
+
+TEST_CASE("a thousand heads that share a million labels") {
+  FlatBufferBuilder builder;
+  const auto labels = repeated(builder, schema::CreateLabel(builder, builder.CreateString("x")), max_classes);
+  const auto heads = repeated(builder, head_of(builder, labels), max_classification_heads);
+  refuse("one label list, 2^10 times", finish(builder, model_of(builder, 0, 0, heads, 5 << 20)), "damaged");
+}
+
+TEST_CASE("a tensor named 2^16 times") {
+  for (size_t filler : {0, 1 << 19}) {
+    FlatBufferBuilder builder;
+    const auto name = builder.CreateString(std::string(1000, 'x'));
+    const auto shape = builder.CreateVector(std::vector<uint64_t>{1, 1});
+    const auto tensor = schema::CreateTensor(builder, name, schema::ElementType::f32, schema::TensorLayout::row_major,
+                                             shape, 0, 4, 0, -1);
+    const auto tensors = repeated(builder, tensor, max_tensors);
+    refuse("one tensor, 2^16 times", finish(builder, model_of(builder, tensors, 0, 0, filler)),
+           filler == 0 ? "damaged" : "far more memory");
+  }
+}
+
+TEST_CASE("layers that share two long projection lists") {
+  FlatBufferBuilder builder;
+  const auto list = builder.CreateVector(std::vector<uint32_t>(max_heads));
+  schema::AttentionBuilder attention_builder(builder);
+  attention_builder.add_key_projections(list);
+  attention_builder.add_value_projections(list);
+  const auto attention = attention_builder.Finish();
+  schema::LayerBuilder layer_builder(builder);
+  layer_builder.add_attention(attention);
+  const auto layers = repeated(builder, layer_builder.Finish(), max_layers);
+  schema::EncoderBuilder encoder_builder(builder);
+  encoder_builder.add_layers(layers);
+  refuse("one layer, 2^10 times", finish(builder, model_of(builder, 0, encoder_builder.Finish(), 0, 1 << 16)),
+         "far more memory");
+}
+
+TEST_CASE("more entries than any limit allows") {
+  FlatBufferBuilder builder;
+  const auto layers = repeated(builder, schema::CreateLayer(builder), 1000000);
+  schema::EncoderBuilder encoder_builder(builder);
+  encoder_builder.add_layers(layers);
+  refuse("a million layers", finish(builder, model_of(builder, 0, encoder_builder.Finish(), 0, 8 << 20)),
+         "layers has 1000000");
+}
+
+TEST_CASE("an empty model") {
+  FlatBufferBuilder builder;
+  refuse("empty model", finish(builder, model_of(builder, 0, 0, 0)), "producer is not");
+}
+
+TEST_CASE("metadata of another kind") {
+  FlatBufferBuilder builder;
+  builder.Finish(model_of(builder, 0, 0, 0), "XXXX");
+  const auto* bytes = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
+  refuse("other identifier", assemble({bytes, builder.GetSize()}, {}), "damaged");
+}

@@ -1,0 +1,28 @@
+// Files whose structure and checksums are right and whose meaning isn't: one defect each.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <span>
+
+#include "linformer/description.h"
+
+namespace linformer_test {
+
+struct Attack {
+  const char* name;
+  const char* sentence;  // a part of the error; empty: the file is valid and loads
+  std::function<void(linformer::ModelDescription&)> apply;
+};
+
+// Applies each to the tiny model's description and loads the file; the tensor segment stays as it is.
+void run_attacks(const char* kind, std::span<const Attack> attacks);
+
+inline constexpr float infinity = std::numeric_limits<float>::infinity();
+inline constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+inline linformer::TensorDescription& tensor(linformer::ModelDescription& m, linformer::TensorIndex index) {
+  return m.tensors[static_cast<size_t>(index)];
+}
+
+}  // namespace linformer_test

@@ -1,0 +1,201 @@
+// Every truncation, every bit and every number of a small file.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "format/temporary_folder.h"
+#include "hostile_model/alteration.h"
+#include "hostile_model/hostile_file.h"
+#include "hostile_model/metadata_fields.h"
+
+using namespace linformer;
+using namespace linformer_test;
+
+namespace {
+
+constexpr LoadOptions with_checksums{Verify::always, 0};
+constexpr LoadOptions without_tensor_checksums{Verify::never, 0};
+
+std::string named(const char* what, size_t at) { return what + std::to_string(at); }
+
+void flip(std::byte* bytes, size_t bit) { bytes[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8)); }
+
+// Reads and writes numbers of 1 to 8 bytes, little endian, at any alignment.
+uint64_t load_number(const std::byte* at, size_t bytes) {
+  uint64_t value = 0;
+  std::memcpy(&value, at, bytes);
+  return value;
+}
+
+void store_number(std::byte* at, size_t bytes, uint64_t value) { std::memcpy(at, &value, bytes); }
+
+// 0, 1, all ones (unsigned maximum, -1), the signed extremes, and one more and less than it was.
+std::vector<uint64_t> hostile_values(uint64_t value, size_t bytes) {
+  const uint64_t ones = bytes == 8 ? ~0ull : (1ull << (8 * bytes)) - 1;
+  const uint64_t sign = 1ull << (8 * bytes - 1);
+  std::vector<uint64_t> values;
+  for (uint64_t candidate : {uint64_t{0}, uint64_t{1}, ones, ones - 1, sign, sign - 1, value + 1, value - 1}) {
+    if ((candidate & ones) != value) values.push_back(candidate & ones);
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("truncated at every byte") {
+  HostileFile file;
+  Outcome outcome("truncated in memory");
+  for (size_t size = 0; size < file.size(); ++size) {
+    const Unreadable rest(file.data() + size, file.data() + file.size());
+    outcome.load(file.bytes().first(size), with_checksums, [&] { return named("truncated to ", size); });
+  }
+  CHECK(outcome.loaded() == 0);
+  CHECK(outcome.errors() == static_cast<int64_t>(file.size()));
+}
+
+TEST_CASE("truncated on disk") {
+  const TemporaryFolder folder;
+  HostileFile file;
+  const std::string path = folder.path("model.lnfr");
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+  REQUIRE(Model::load(path.c_str()).ok());
+  int errors = 0;
+  for (size_t size = file.size(); size-- > 0;) {
+    if (size > 200 && size % 61 != 0 && size % 4096 > 1) continue;
+    std::filesystem::resize_file(path, size);
+    const auto model = Model::load(path.c_str());
+    if (model.ok()) FAIL_CHECK(size);
+    ++errors;
+  }
+  std::printf("truncated on disk: %d errors\n", errors);
+}
+
+TEST_CASE("metadata truncated at every byte, with right checksums") {
+  HostileFile file;
+  Outcome outcome("metadata truncated");
+  for (size_t size = 1; size < file.metadata().size(); ++size) {
+    const writer::AlignedBytes cut = assemble(file.metadata().first(size), file.tensors());
+    outcome.load(cut, with_checksums, [&] { return named("metadata truncated to ", size); });
+  }
+  CHECK(outcome.loaded() == 0);
+}
+
+TEST_CASE("every single bit flipped") {
+  HostileFile file;
+  Outcome outcome("bit flipped");
+  for (size_t bit = 0; bit < 8 * file.size(); ++bit) {
+    flip(file.data(), bit);
+    outcome.load(file.bytes(), with_checksums, [&] { return named("flipped bit ", bit); });
+    flip(file.data(), bit);
+  }
+  CHECK(outcome.loaded() == 0);
+}
+
+TEST_CASE("every bit of the metadata flipped, with right checksums") {
+  HostileFile file;
+  Outcome outcome("metadata bit flipped, fixed up");
+  for (size_t bit = 0; bit < 8 * file.metadata().size(); ++bit) {
+    flip(file.metadata().data(), bit);
+    file.fix_metadata();
+    outcome.load(file.bytes(), without_tensor_checksums, [&] { return named("flipped metadata bit ", bit); });
+    flip(file.metadata().data(), bit);
+  }
+  CHECK(outcome.loaded() > 0);
+  CHECK(outcome.errors() > outcome.loaded());
+}
+
+TEST_CASE("every bit of the header flipped, with a right checksum") {
+  HostileFile file;
+  Outcome outcome("header bit flipped, fixed up");
+  for (size_t bit = 0; bit < 8 * offsetof(Header, header_checksum); ++bit) {
+    Header header = file.original_header();
+    flip(reinterpret_cast<std::byte*>(&header), bit);
+    file.store(header);
+    outcome.load(file.bytes(), with_checksums, [&] { return named("flipped header bit ", bit); });
+  }
+  CHECK(outcome.loaded() == 0);
+}
+
+TEST_CASE("bits of the weights flipped, checksums not compared") {
+  HostileFile file;
+  Outcome outcome("weight bit flipped, not verified");
+  std::byte* segment = file.data() + file.original_header().tensor_offset;
+  const size_t bits = 8 * file.tensors().size();
+  for (size_t bit = 0; bit < bits; bit += 101) {
+    flip(segment, bit);
+    outcome.load(file.bytes(), without_tensor_checksums, [&] { return named("flipped weight bit ", bit); });
+    flip(segment, bit);
+  }
+  CHECK(outcome.loaded() > 0);  // errors: the padding between tensors
+}
+
+TEST_CASE("every number of the header set to hostile values, with a right checksum") {
+  HostileFile file;
+  Outcome outcome("header number, fixed up");
+  constexpr std::pair<size_t, size_t> numbers[] = {{8, 4}, {12, 4}, {16, 8}, {24, 8}, {32, 8}, {40, 8}, {48, 8}};
+  for (const auto& [offset, bytes] : numbers) {
+    const uint64_t value = load_number(file.data() + offset, bytes);
+    std::vector<uint64_t> values = hostile_values(value, bytes);
+    for (uint64_t step : {64, 4096, 8192}) values.insert(values.end(), {value + step, value - step});
+    for (uint64_t hostile : {file.size(), file.size() + 1, file.size() - 1}) values.push_back(hostile);
+    for (uint64_t hostile : values) {
+      Header header = file.original_header();
+      store_number(reinterpret_cast<std::byte*>(&header) + offset, bytes, hostile);
+      file.store(header);
+      outcome.load(file.bytes(), with_checksums,
+                   [&] { return named("header number at ", offset) + named(" = ", hostile); });
+    }
+  }
+  CHECK(outcome.loaded() == 0);
+}
+
+TEST_CASE("every number of the metadata set to hostile values, with right checksums") {
+  HostileFile file;
+  const std::vector<MetadataField> fields = metadata_fields(file.metadata());
+  int64_t integers = 0, lengths = 0, floats = 0;
+  for (const MetadataField& field : fields) ++(field.floating ? floats : field.length ? lengths : integers);
+  std::printf("numbers of the metadata: %lld integers, %lld lengths, %lld floats\n", static_cast<long long>(integers),
+              static_cast<long long>(lengths), static_cast<long long>(floats));
+  CHECK(integers > 900);
+  CHECK(floats > 10);
+
+  Outcome outcome("metadata number, fixed up");
+  for (const MetadataField& field : fields) {
+    std::byte* at = file.metadata().data() + field.offset;
+    const uint64_t value = load_number(at, field.bytes);
+    std::vector<uint64_t> values = hostile_values(value, field.bytes);
+    // Not a number, infinities, a subnormal, -1.
+    if (field.floating) values.insert(values.end(), {0x7fc00000, 0x7f800000, 0xff800000, 1, 0xbf800000});
+    for (uint64_t hostile : values) {
+      store_number(at, field.bytes, hostile);
+      file.fix_metadata();
+      outcome.load(file.bytes(), without_tensor_checksums, [&] { return field.path + named(" = ", hostile); });
+    }
+    store_number(at, field.bytes, value);
+  }
+  CHECK(outcome.errors() > 0);
+}
+
+// Offsets, vtables and padding too: what no field name leads to.
+TEST_CASE("every aligned number of the metadata set to hostile values, with right checksums") {
+  HostileFile file;
+  Outcome outcome("any aligned number, fixed up");
+  for (size_t bytes : {2, 4}) {
+    for (size_t offset = 0; offset + bytes <= file.metadata().size(); offset += bytes) {
+      std::byte* at = file.metadata().data() + offset;
+      const uint64_t value = load_number(at, bytes);
+      for (uint64_t hostile : hostile_values(value, bytes)) {
+        store_number(at, bytes, hostile);
+        file.fix_metadata();
+        outcome.load(file.bytes(), without_tensor_checksums,
+                     [&] { return named("metadata at ", offset) + named(" = ", hostile); });
+      }
+      store_number(at, bytes, value);
+    }
+  }
+  CHECK(outcome.errors() > 0);
+}

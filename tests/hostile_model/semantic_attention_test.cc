@@ -1,0 +1,177 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "hostile_model/attack.h"
+
+using namespace linformer;
+using namespace linformer_test;
+
+namespace {
+
+Projection pool(uint32_t k, uint32_t kernel, uint32_t stride) {
+  Projection projection;
+  projection.kind = ProjectionKind::mean_pool;
+  projection.order = ProjectionOrder::after_linear;
+  projection.k = k;
+  projection.kernel = kernel;
+  projection.stride = stride;
+  return projection;
+}
+
+// The new projection serves the keys and values of layer 0.
+void use_in_layer_0(ModelDescription& m, const Projection& projection) {
+  m.encoder.projections.push_back(projection);
+  AttentionDescription& attention = m.encoder.layers[0].attention;
+  attention.key_projections = attention.value_projections = {static_cast<uint32_t>(m.encoder.projections.size() - 1)};
+}
+
+}  // namespace
+
+TEST_CASE("attention that contradicts its tensors or itself") {
+  const auto attention = [](ModelDescription& m) -> AttentionDescription& { return m.encoder.layers[0].attention; };
+  const Attack attacks[] = {
+      {"no heads", "heads is 0", [&](ModelDescription& m) { attention(m).heads = 0; }},
+      {"too many heads", "heads is 1025", [&](ModelDescription& m) { attention(m).heads = 1025; }},
+      {"heads don't fit", "query.weight needs shape [24, 16]",
+       [&](ModelDescription& m) { attention(m).heads = attention(m).kv_heads = 3; }},
+      {"grouped heads", "kv_heads is 2, 1 or 4",
+       [&](ModelDescription& m) { attention(m).heads = 4, attention(m).head_dim = 4; }},
+      {"one key head", "key.weight needs shape [8, 16]", [&](ModelDescription& m) { attention(m).kv_heads = 1; }},
+      {"no head width", "head_dim is 0", [&](ModelDescription& m) { attention(m).head_dim = 0; }},
+      {"head width wraps", "head_dim is 2147483648", [&](ModelDescription& m) { attention(m).head_dim = 1u << 31; }},
+      {"scale 0", "scale is 0", [&](ModelDescription& m) { attention(m).scale = 0; }},
+      {"scale negative", "scale is -1", [&](ModelDescription& m) { attention(m).scale = -1; }},
+      {"scale NaN", "scale is", [&](ModelDescription& m) { attention(m).scale = not_a_number; }},
+      {"scale infinite", "scale is inf", [&](ModelDescription& m) { attention(m).scale = infinity; }},
+      {"no query", "attention.query.weight is missing", [&](ModelDescription& m) { attention(m).query = {}; }},
+      {"query in rows", "query.weight needs shape",
+       [&](ModelDescription& m) { attention(m).query.weight = m.encoder.embedding.tokens; }},
+      {"bias too long", "key.bias needs shape [16]",
+       [&](ModelDescription& m) { attention(m).key.bias = m.encoder.layers[0].ffn_in.bias; }},
+      {"bias index", "key.bias refers to tensor 1000000",
+       [&](ModelDescription& m) { attention(m).key.bias = 1000000; }},
+      {"no bias", "", [&](ModelDescription& m) { attention(m).key.bias = absent; }},
+      {"value is key, and there", "attention.value has weight",
+       [&](ModelDescription& m) { attention(m).value_is_key = true; }},
+      {"value is key", "",
+       [&](ModelDescription& m) {
+         attention(m).value_is_key = true;
+         attention(m).value = {};
+         attention(m).value_projections.clear();
+       }},
+      {"value is key with its own E", "differ from key_projections",
+       [&](ModelDescription& m) {
+         attention(m).value_is_key = true;
+         attention(m).value = {};
+       }},
+      {"no output", "", [&](ModelDescription& m) { attention(m).output = {}; }},
+      {"output bias alone", "attention.output has weight -1",
+       [&](ModelDescription& m) { attention(m).output.weight = absent; }},
+      {"second output alone", "output_second is there without output",
+       [&](ModelDescription& m) {
+         attention(m).output_second = attention(m).output;
+         attention(m).output = {};
+       }},
+      {"output changes the width", "turns width 16 into 24 without attention_resample",
+       [&](ModelDescription& m) { attention(m).output = m.encoder.layers[0].ffn_in; }},
+      {"resample's width", "attention_resample.weight needs shape [16, 16]",
+       [&](ModelDescription& m) { m.encoder.layers[0].attention_resample = m.encoder.layers[0].ffn_in; }},
+      {"no projections", "projections has 0 entries", [](ModelDescription& m) { m.encoder.projections.clear(); }},
+      {"no key projection", "key_projections has 0 entries",
+       [&](ModelDescription& m) { attention(m).key_projections.clear(); }},
+      {"three for two heads", "key_projections has 3 entries",
+       [&](ModelDescription& m) {
+         attention(m).key_projections = {0, 0, 0};
+       }},
+      {"one for each head", "",
+       [&](ModelDescription& m) {
+         attention(m).key_projections = {0, 1};
+       }},
+      {"projection index", "refers to projection 2",
+       [&](ModelDescription& m) { attention(m).value_projections = {2}; }},
+      {"projection index -1", "refers to projection 4294967295",
+       [&](ModelDescription& m) { attention(m).value_projections = {~0u}; }},
+      {"k = 0", "projections[0].k is 0", [](ModelDescription& m) { m.encoder.projections[0].k = 0; }},
+      {"k huge", "projections[0].k is 4294967295", [](ModelDescription& m) { m.encoder.projections[0].k = ~0u; }},
+      {"k off by one", "needs shape [7, 20]", [](ModelDescription& m) { m.encoder.projections[0].k = 7; }},
+      {"projection kind", "projection kind is 5",
+       [](ModelDescription& m) { m.encoder.projections[0].kind = ProjectionKind{5}; }},
+      {"projection order", "projection order is 2",
+       [](ModelDescription& m) { m.encoder.projections[0].order = ProjectionOrder{2}; }},
+      {"E missing", "projections[0].weight is missing",
+       [](ModelDescription& m) { m.encoder.projections[0].weight = absent; }},
+      {"E in bf16", "needs f32 row_major",
+       [](ModelDescription& m) {  // the position table has the shape of an E for 16 tokens
+         m.encoder.max_tokens = 16;
+         m.encoder.projections[0].k = 22;
+         m.encoder.projections[0].weight = m.encoder.embedding.positions;
+       }},
+      {"row bias of no bias", "bias_per_row is true",
+       [](ModelDescription& m) { m.encoder.projections[0].bias_per_row = true; }},
+      {"projection bias too long", "projections[0].bias needs shape [6]",
+       [](ModelDescription& m) {
+         m.encoder.projections[0].bias_per_row = true;
+         m.encoder.projections[0].bias = m.encoder.layers[0].ffn_in.bias;
+       }},
+      {"kernel of a linear projection", "which its kind doesn't use",
+       [](ModelDescription& m) { m.encoder.projections[0].kernel = 3; }},
+      {"pool", "", [](ModelDescription& m) { use_in_layer_0(m, pool(4, 5, 5)); }},
+      {"pool without stride", "has kernel 5 and stride 0",
+       [](ModelDescription& m) { use_in_layer_0(m, pool(4, 5, 0)); }},
+      {"pool without kernel", "has kernel 0 and stride 5",
+       [](ModelDescription& m) { use_in_layer_0(m, pool(4, 0, 5)); }},
+      {"pool wider than the text", "has kernel 21", [](ModelDescription& m) { use_in_layer_0(m, pool(1, 21, 1)); }},
+      {"pool to another k", "kernel 5 and stride 5 give 4",
+       [](ModelDescription& m) { use_in_layer_0(m, pool(5, 5, 5)); }},
+      {"pool with weight", "which its kind doesn't use",
+       [](ModelDescription& m) {
+         Projection projection = pool(4, 5, 5);
+         projection.weight = 3;
+         use_in_layer_0(m, projection);
+       }},
+      {"convolution of a matrix", "needs shape [6, 6, 5]",
+       [](ModelDescription& m) {
+         Projection projection = pool(4, 5, 5);
+         projection.kind = ProjectionKind::convolution;
+         projection.weight = m.encoder.projections[0].weight;
+         use_in_layer_0(m, projection);
+       }},
+      {"convolution before", "order is before_linear",
+       [](ModelDescription& m) {
+         Projection projection = pool(4, 5, 5);
+         projection.kind = ProjectionKind::convolution;
+         projection.order = ProjectionOrder::before_linear;
+         use_in_layer_0(m, projection);
+       }},
+      {"full attention", "",
+       [](ModelDescription& m) {
+         Projection projection;
+         projection.kind = ProjectionKind::none;
+         use_in_layer_0(m, projection);
+       }},
+      {"full attention with k", "full attention needs 0",
+       [](ModelDescription& m) {
+         Projection projection;
+         projection.kind = ProjectionKind::none;
+         projection.k = 4;
+         use_in_layer_0(m, projection);
+       }},
+      {"keys full, values not", "compresses keys to 0 rows and values to 6",
+       [&](ModelDescription& m) {
+         Projection projection;
+         projection.kind = ProjectionKind::none;
+         m.encoder.projections.push_back(projection);
+         attention(m).key_projections = {2};
+       }},
+      {"keys in other windows", "in other windows than values",
+       [&](ModelDescription& m) {
+         m.encoder.projections.push_back(pool(4, 5, 5));
+         m.encoder.projections.push_back(pool(4, 4, 5));
+         attention(m).key_projections = {2};
+         attention(m).value_projections = {3};
+       }},
+  };
+  run_attacks("attention", attacks);
+}

@@ -1,0 +1,49 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "hostile_model/attack.h"
+
+using namespace linformer;
+using namespace linformer_test;
+
+TEST_CASE("heads that contradict their tensors or themselves") {
+  const Attack attacks[] = {
+      {"no heads", "", [](ModelDescription& m) { m.heads.clear(); }},
+      {"nameless", "heads[1].name is empty", [](ModelDescription& m) { m.heads[1].name.clear(); }},
+      {"same name", "heads[1].name is that of head 0", [](ModelDescription& m) { m.heads[1].name = m.heads[0].name; }},
+      {"name with a line end", "not printable", [](ModelDescription& m) { m.heads[1].name = std::string("a\nb"); }},
+      {"pooling", "head pooling is 5", [](ModelDescription& m) { m.heads[0].pooling = Pooling{5}; }},
+      {"activation", "head activation is 200", [](ModelDescription& m) { m.heads[0].activation = Activation{200}; }},
+      {"no output", "output.weight is missing", [](ModelDescription& m) { m.heads[0].output = {}; }},
+      {"output's width", "output.weight needs shape [any, 16]",
+       [](ModelDescription& m) { m.heads[0].output = m.encoder.layers[0].ffn_out; }},
+      {"dense's width", "dense.weight needs shape [any, 16]",
+       [](ModelDescription& m) { m.heads[0].dense = m.encoder.layers[0].ffn_out; }},
+      {"bias of no dense", "dense has weight -1", [](ModelDescription& m) { m.heads[1].dense.bias = 0; }},
+      {"a label too few", "labels has 1 entries for 2 classes",
+       [](ModelDescription& m) { m.heads[0].labels.pop_back(); }},
+      {"a label too many", "labels has 3 entries for 2 classes",
+       [](ModelDescription& m) { m.heads[0].labels.push_back("x"); }},
+      {"no labels", "", [](ModelDescription& m) { m.heads[0].labels.clear(); }},
+      {"empty label", "labels has an entry (1)", [](ModelDescription& m) { m.heads[0].labels[1].clear(); }},
+      {"label not UTF-8", "labels has an entry (0)",
+       [](ModelDescription& m) { m.heads[0].labels[0] = std::string("\x80"); }},
+      {"1,025 heads", "heads has 1025 entries", [](ModelDescription& m) { m.heads.resize(1025, m.heads[0]); }},
+      {"mlm gone, dense there", "belongs to a model without mlm.output",
+       [](ModelDescription& m) { m.mlm.output = {}; }},
+      {"no mlm", "", [](ModelDescription& m) { m.mlm = {}; }},
+      {"mlm bias too short", "mlm.output.bias needs shape [64]",
+       [](ModelDescription& m) { m.mlm.output.bias = m.encoder.layers[0].ffn_in.bias; }},
+      {"mlm dense of another width", "mlm.norm.scale needs shape [24]",
+       [](ModelDescription& m) { m.mlm.dense = m.encoder.layers[0].ffn_in; }},
+      {"mlm norm without dense", "belongs to a head without mlm.dense", [](ModelDescription& m) { m.mlm.dense = {}; }},
+      {"mlm output is another table", "mlm.output.weight needs shape",
+       [](ModelDescription& m) { m.mlm.output.weight = m.encoder.embedding.positions; }},
+      {"mlm output of few rows", "mlm.output.weight needs shape [64, 16]",
+       [](ModelDescription& m) { m.mlm.output.weight = m.encoder.layers[0].attention.query.weight; }},
+      {"mlm activation", "mlm activation is 7", [](ModelDescription& m) { m.mlm.activation = Activation{7}; }},
+  };
+  run_attacks("heads", attacks);
+}

@@ -1,0 +1,141 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "hostile_model/attack.h"
+
+using namespace linformer;
+using namespace linformer_test;
+
+namespace {
+
+const std::vector<uint32_t> three{0, 1, 2, 4}, falling{0, 3, 2, 4}, late{1, 2, 3, 4}, early{0, 1, 2, 3};
+const std::vector<uint32_t> beyond{0, 1, 2, 5};
+const std::vector<int32_t> too_large{0, 1, 64}, negative{0, -2, 1}, few{0, 1}, unknown{0, -1, 1};
+const std::vector<uint32_t> outside{0, 1, 3}, shrinking{0, 1, 1}, joined{0, 0, 2}, broken{0, 1};
+const std::vector<float> finite{0, 1, 2}, unbounded{0, 1, infinity};
+const std::string text = "abcd", latin = "ab\xe9\x64";
+
+// Three tokens, "a", "b" and "cd", which are their own ids.
+TokenizerDescription& three_tokens(ModelDescription& m) {
+  TokenizerDescription& t = m.tokenizer;
+  t.token_bytes = text;
+  t.token_offsets = three;
+  t.token_ids = {};
+  t.merges = {};
+  return t;
+}
+
+TokenizerDescription& wordpiece(ModelDescription& m) {
+  TokenizerDescription& t = three_tokens(m);
+  t.kind = TokenizerKind::wordpiece;
+  return t;
+}
+
+}  // namespace
+
+TEST_CASE("tokenizers whose tokens contradict themselves or the vocabulary") {
+  const Attack attacks[] = {
+      {"three tokens", "", [](ModelDescription& m) { three_tokens(m); }},
+      {"unknown kind", "tokenizer kind is 4", [](ModelDescription& m) { m.tokenizer.kind = TokenizerKind{4}; }},
+      {"none with data", "is none, but", [](ModelDescription& m) { m.tokenizer.kind = TokenizerKind::none; }},
+      {"none", "", [](ModelDescription& m) { m.tokenizer = {}; }},
+      {"no offsets", "token_offsets has 0 entries", [](ModelDescription& m) { three_tokens(m).token_offsets = {}; }},
+      {"offsets of nothing", "token_offsets has 1 entries",
+       [](ModelDescription& m) { three_tokens(m).token_offsets = std::span(three).first(1); }},
+      {"offsets fall", "fall from 3 to 2", [](ModelDescription& m) { three_tokens(m).token_offsets = falling; }},
+      {"offsets begin late", "run from 1 to 4", [](ModelDescription& m) { three_tokens(m).token_offsets = late; }},
+      {"offsets end early", "run from 0 to 3", [](ModelDescription& m) { three_tokens(m).token_offsets = early; }},
+      {"offsets end beyond", "run from 0 to 5", [](ModelDescription& m) { three_tokens(m).token_offsets = beyond; }},
+      {"too few ids", "token_ids has 2 entries", [](ModelDescription& m) { three_tokens(m).token_ids = few; }},
+      {"id beyond the vocabulary", "token_ids[2] is 64",
+       [](ModelDescription& m) { three_tokens(m).token_ids = too_large; }},
+      {"id -2", "token_ids[1] is -2", [](ModelDescription& m) { three_tokens(m).token_ids = negative; }},
+      {"id -1", "", [](ModelDescription& m) { three_tokens(m).token_ids = unknown; }},
+      {"more tokens than ids", "262 tokens are their own ids", [](ModelDescription& m) { m.tokenizer.token_ids = {}; }},
+      {"merge of unknown tokens", "there are 3 tokens", [](ModelDescription& m) { three_tokens(m).merges = outside; }},
+      {"merge that shrinks", "joins tokens of 1 and 1 bytes to one of 1",
+       [](ModelDescription& m) { three_tokens(m).merges = shrinking; }},
+      {"merge that fits", "", [](ModelDescription& m) { three_tokens(m).merges = joined; }},
+      {"broken merges", "a multiple of 3", [](ModelDescription& m) { three_tokens(m).merges = broken; }},
+      {"merges of wordpiece", "which only byte_bpe uses", [](ModelDescription& m) { wordpiece(m).merges = joined; }},
+      {"wordpiece", "", [](ModelDescription& m) { wordpiece(m); }},
+      {"wordpiece not UTF-8", "of token 2 are not UTF-8",
+       [](ModelDescription& m) { wordpiece(m).token_bytes = latin; }},
+      {"bytes not UTF-8", "", [](ModelDescription& m) { three_tokens(m).token_bytes = latin; }},
+      {"scores of wordpiece", "scores has 3 entries", [](ModelDescription& m) { wordpiece(m).scores = finite; }},
+      {"unigram", "",
+       [](ModelDescription& m) {
+         wordpiece(m).scores = finite;
+         m.tokenizer.kind = TokenizerKind::unigram;
+       }},
+      {"unigram without scores", "scores has 0 entries",
+       [](ModelDescription& m) { wordpiece(m).kind = TokenizerKind::unigram; }},
+      {"score infinite", "no finite number at 2",
+       [](ModelDescription& m) {
+         wordpiece(m).scores = unbounded;
+         m.tokenizer.kind = TokenizerKind::unigram;
+       }},
+  };
+  run_attacks("tokens", attacks);
+}
+
+TEST_CASE("tokenizers whose ids and templates contradict the vocabulary") {
+  const Attack attacks[] = {
+      {"unk", "tokenizer.unk is 64", [](ModelDescription& m) { m.tokenizer.unk = 64; }},
+      {"bos", "tokenizer.bos is -2", [](ModelDescription& m) { m.tokenizer.bos = -2; }},
+      {"eos", "tokenizer.eos is 2147483647", [](ModelDescription& m) { m.tokenizer.eos = 2147483647; }},
+      {"pad", "tokenizer.pad is 64", [](ModelDescription& m) { m.tokenizer.pad = 64; }},
+      {"mask", "tokenizer.mask is 64", [](ModelDescription& m) { m.tokenizer.mask = 64; }},
+      {"added id", "added_tokens[2].id is 64", [](ModelDescription& m) { m.tokenizer.added_tokens[2].id = 64; }},
+      {"added id -1", "added_tokens[0].id is -1", [](ModelDescription& m) { m.tokenizer.added_tokens[0].id = -1; }},
+      {"added content", "added_tokens[2].content has 0 bytes",
+       [](ModelDescription& m) { m.tokenizer.added_tokens[2].content.clear(); }},
+      {"added not UTF-8", "added_tokens[2].content",
+       [](ModelDescription& m) { m.tokenizer.added_tokens[2].content = std::string("\xfe"); }},
+      {"template id", "has the id 64",
+       [](ModelDescription& m) {
+         m.tokenizer.single_template = {-1, 64};
+       }},
+      {"template id -3", "has the id -3",
+       [](ModelDescription& m) {
+         m.tokenizer.single_template = {-1, -3};
+       }},
+      {"template without text", "first text 0",
+       [](ModelDescription& m) {
+         m.tokenizer.single_template = {0, 2};
+       }},
+      {"template with two texts", "second 1 times",
+       [](ModelDescription& m) {
+         m.tokenizer.single_template = {-1, -2};
+       }},
+      {"text twice", "first text 2",
+       [](ModelDescription& m) {
+         m.tokenizer.single_template = {-1, -1};
+       }},
+      {"pair of one", "second 0 times",
+       [](ModelDescription& m) {
+         m.tokenizer.pair_template = {-1, 2};
+       }},
+      {"no templates", "",
+       [](ModelDescription& m) {
+         m.tokenizer.single_template.clear();
+         m.tokenizer.pair_template.clear();
+       }},
+      {"long template", "single_template has 65 entries",
+       [](ModelDescription& m) { m.tokenizer.single_template = std::vector<int32_t>(65, 0); }},
+      {"pair types", "pair_types has 2 entries",
+       [](ModelDescription& m) {
+         m.tokenizer.pair_types = {0, 1};
+       }},
+      {"third type", "has the type 2", [](ModelDescription& m) { m.tokenizer.pair_types = {0, 0, 0, 0, 2, 0}; }},
+      {"prefix not UTF-8", "continuing_prefix",
+       [](ModelDescription& m) { m.tokenizer.continuing_prefix = std::string("#\xc3"); }},
+      {"words of no characters", "max_word_characters is 0",
+       [](ModelDescription& m) { m.tokenizer.max_word_characters = 0; }},
+      {"words without end", "max_word_characters is 4294967295",
+       [](ModelDescription& m) { m.tokenizer.max_word_characters = ~0u; }},
+  };
+  run_attacks("ids and templates", attacks);
+}

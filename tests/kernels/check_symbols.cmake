@@ -1,0 +1,22 @@
+# Fails when a translation unit of one instruction set defines a weak symbol that another unit or library could
+# define too: the linker keeps one copy, and code compiled for AVX-512 would run on every machine.
+execute_process(COMMAND ${NM} -A -C --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "${NM} can't read ${LIBRARY}")
+endif()
+string(REPLACE ";" "," symbols "${symbols}")
+string(REPLACE "\n" ";" symbols "${symbols}")
+set(units 0)
+foreach(symbol IN LISTS symbols)
+  if(symbol MATCHES "_kernels$")
+    math(EXPR units "${units} + 1")
+  endif()
+  # V, W, u: weak or unique. Templates of an xsimd architecture can only be that architecture's.
+  if(symbol MATCHES "(avx2|avx512|neon)[.]cc[.]o:[0-9a-f]* [VWu] " AND
+     NOT symbol MATCHES "xsimd::(avx512|neon|fma3|avx2)" AND NOT symbol MATCHES "DW[.]ref|__asan|__odr_asan|__ubsan")
+    message(SEND_ERROR "weak symbol in a unit of one instruction set: ${symbol}")
+  endif()
+endforeach()
+if(units LESS 2)
+  message(FATAL_ERROR "found ${units} kernel tables in ${LIBRARY}: the check looks at nothing")
+endif()

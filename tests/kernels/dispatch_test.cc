@@ -1,0 +1,29 @@
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "base/cpu.h"
+#include "kernels/kernel_support.h"
+
+using namespace linformer;
+
+TEST_CASE("kernels_for gives the asked table, the environment's, or the best") {
+  for (Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::neon}) {
+    const Kernels* table = kernels_for(isa);
+    CHECK((table != nullptr) == machine_has(isa));
+    if (table != nullptr) CHECK(table->isa == isa);
+  }
+  const char* kept = std::getenv("LINFORMER_ISA");
+  const std::string before = kept == nullptr ? "" : kept;
+  for (const Kernels* table : linformer_test::all_kernels()) {
+    setenv("LINFORMER_ISA", name_of(table->isa), 1);
+    CHECK(kernels_for(Isa::automatic) == table);
+    CHECK(kernels_for(Isa::scalar)->isa == Isa::scalar);
+  }
+  const Kernels* best = linformer_test::all_kernels().back();
+  setenv("LINFORMER_ISA", "no such set", 1);
+  CHECK(kernels_for(Isa::automatic) == best);
+  unsetenv("LINFORMER_ISA");
+  CHECK(kernels_for(Isa::automatic) == best);
+  if (kept != nullptr) setenv("LINFORMER_ISA", before.c_str(), 1);
+}

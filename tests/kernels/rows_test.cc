@@ -1,0 +1,225 @@
+#include <doctest/doctest.h>
+
+#include "kernels/kernel_support.h"
+
+using namespace linformer;
+using namespace linformer_test;
+
+namespace {
+
+void check_softmax(const Kernels& kernels, Random& random, int64_t rows, int64_t cols, float spread) {
+  const int64_t stride = cols + random_size(random, 0, 5);
+  const float scale = random() % 2 == 0 ? 1.f : 0.125f;
+  GuardedArray<float> x((rows - 1) * stride + cols), before(x.size());
+  fill_random(random, before.data(), before.size(), spread);
+  // Far from 0 the row's own maximum must be what is subtracted.
+  const float offset = std::vector<float>{0.f, -2000.f, 500.f}[random() % 3];
+  for (int64_t i = 0; i < before.size(); ++i) before[i] += offset;
+  std::memcpy(x.data(), before.data(), static_cast<size_t>(x.size()) * sizeof(float));
+  kernels.softmax_rows(x.data(), stride, rows, cols, scale);
+  REQUIRE(x.front_intact());
+  for (int64_t r = 0; r < rows; ++r) {
+    double highest = -INFINITY, sum = 0, worst = 0;
+    for (int64_t j = 0; j < cols; ++j)
+      highest = std::fmax(highest, static_cast<double>(before[r * stride + j] * scale));
+    for (int64_t j = 0; j < cols; ++j) sum += std::exp(static_cast<double>(before[r * stride + j] * scale) - highest);
+    for (int64_t j = 0; j < cols; ++j) {
+      const double want = std::exp(static_cast<double>(before[r * stride + j] * scale) - highest) / sum;
+      const double error = std::abs(want - static_cast<double>(x[r * stride + j])) / (want + 1e-37);
+      if (!(error <= worst)) worst = error;
+    }
+    // exp's 1e-7, the subtraction's half ulp of up to 88, the sum's rounding.
+    REQUIRE(worst <= 3e-7 + 6e-8 * static_cast<double>(std::fmin(2.f * spread * scale, 88.f)) +
+                         1e-9 * static_cast<double>(cols));
+    for (int64_t j = r * stride + cols; j < (r + 1) * stride && j < x.size(); ++j) REQUIRE(x[j] == before[j]);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("softmax_rows equals double arithmetic") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(std::string(name_of(kernels->isa)));
+    Random random(1);
+    for (int round = 0; round < 200; ++round) {
+      check_softmax(*kernels, random, random_size(random, 1, 9), random_size(random, 1, 300),
+                    round % 2 == 0 ? 5.f : 40.f);
+    }
+    for (int64_t cols : {1, 15, 16, 17, 127, 128, 129, 4096}) check_softmax(*kernels, random, 3, cols, 10.f);
+  }
+}
+
+TEST_CASE("softmax_rows on rows with infinities, subnormals and NaN") {
+  const float inf = INFINITY;
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(std::string(name_of(kernels->isa)));
+    for (int64_t cols : {2, 7, 16, 37}) {
+      GuardedArray<float> x(cols);
+      // -inf is a masked position: exactly 0.
+      for (int64_t j = 0; j < cols; ++j) x[j] = j == 1 ? 3.f : -inf;
+      kernels->softmax_rows(x.data(), cols, 1, cols, 0.5f);
+      for (int64_t j = 0; j < cols; ++j) CHECK(x[j] == (j == 1 ? 1.f : 0.f));
+      // Subnormals differ from 0 by nothing that matters.
+      for (int64_t j = 0; j < cols; ++j) x[j] = static_cast<float>(j) * 1e-42f;
+      kernels->softmax_rows(x.data(), cols, 1, cols, 1.f);
+      for (int64_t j = 0; j < cols; ++j) CHECK(x[j] == doctest::Approx(1. / static_cast<double>(cols)).epsilon(1e-6));
+      // Far below the maximum: no more than what underflows.
+      for (int64_t j = 0; j < cols; ++j) x[j] = j == cols - 1 ? 1000.f : -1e30f;
+      kernels->softmax_rows(x.data(), cols, 1, cols, 1.f);
+      for (int64_t j = 0; j < cols; ++j) CHECK(x[j] == (j == cols - 1 ? 1.f : 0.f));
+      // A NaN is not hidden.
+      x.fill(1.f);
+      x[cols / 2] = quiet_nan;
+      kernels->softmax_rows(x.data(), cols, 1, cols, 1.f);
+      for (int64_t j = 0; j < cols; ++j) CHECK(std::isnan(x[j]));
+      x.fill(-inf);
+      kernels->softmax_rows(x.data(), cols, 1, cols, 1.f);
+      for (int64_t j = 0; j < cols; ++j) CHECK(std::isnan(x[j]));
+    }
+  }
+}
+
+TEST_CASE("layer_norm_rows equals double arithmetic, in place too") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(std::string(name_of(kernels->isa)));
+    Random random(2);
+    for (int round = 0; round < 200; ++round) {
+      const int64_t rows = random_size(random, 1, 5), cols = random_size(random, 2, 300);
+      const int64_t x_stride = cols + random_size(random, 0, 5);
+      const bool in_place = random() % 2 == 0;
+      const int64_t y_stride = in_place ? x_stride : cols + random_size(random, 0, 5);
+      GuardedArray<float> x((rows - 1) * x_stride + cols), y((rows - 1) * y_stride + cols), scale(cols), bias(cols);
+      fill_random(random, x.data(), x.size(), 3.f);
+      fill_random(random, scale.data(), cols);
+      fill_random(random, bias.data(), cols);
+      const float offset = random() % 2 == 0 ? 0.f : 20.f;
+      for (int64_t i = 0; i < x.size(); ++i) x[i] += offset;
+      y.fill(quiet_nan);
+      if (in_place) std::memcpy(y.data(), x.data(), static_cast<size_t>(x.size()) * sizeof(float));
+      kernels->layer_norm_rows(in_place ? y.data() : x.data(), x_stride, scale.data(), bias.data(), 1e-5f, rows, cols,
+                               y.data(), y_stride);
+      REQUIRE(y.front_intact());
+      for (int64_t r = 0; r < rows; ++r) {
+        double mean = 0, variance = 0, worst = 0;
+        for (int64_t j = 0; j < cols; ++j) mean += static_cast<double>(x[r * x_stride + j]);
+        mean /= static_cast<double>(cols);
+        for (int64_t j = 0; j < cols; ++j) variance += std::pow(static_cast<double>(x[r * x_stride + j]) - mean, 2);
+        const double inverse = 1 / std::sqrt(variance / static_cast<double>(cols) + 1e-5);
+        for (int64_t j = 0; j < cols; ++j) {
+          const double want =
+              (static_cast<double>(x[r * x_stride + j]) - mean) * inverse * static_cast<double>(scale[j]) +
+              static_cast<double>(bias[j]);
+          const double error = std::abs(want - static_cast<double>(y[r * y_stride + j]));
+          if (!(error <= worst)) worst = error;
+        }
+        // The mean of values near 23 is good to a few ulps of 23; two equal columns magnify that by 1/sqrt(eps).
+        REQUIRE(worst <= (1e-6 + 2e-6 * static_cast<double>(offset)) * (1 + inverse));
+      }
+    }
+  }
+}
+
+TEST_CASE("activations equal double arithmetic over their whole range") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(std::string(name_of(kernels->isa)));
+    std::vector<float> xs;
+    for (int i = -40000; i <= 40000; ++i) xs.push_back(static_cast<float>(i) * 0.0005f);
+    for (float x : {0.f, -0.f, 1e-40f, -1e-40f, 1e-20f, 50.f, -50.f, 88.5f, -88.5f, 1e4f, -1e4f, 1e30f, -1e30f})
+      xs.push_back(x);
+    const int64_t count = static_cast<int64_t>(xs.size());
+    for (Activation activation : all_activations) {
+      CAPTURE(std::string(name_of(activation)));
+      GuardedArray<float> y(count);
+      std::memcpy(y.data(), xs.data(), xs.size() * sizeof(float));
+      kernels->activate(activation, y.data(), count);
+      double worst = 0;
+      for (int64_t i = 0; i < count; ++i) {
+        const double x = static_cast<double>(xs[static_cast<size_t>(i)]);
+        const double error =
+            std::abs(activated(activation, x) - static_cast<double>(y[i])) / std::fmax(1., std::abs(x));
+        if (!(error <= worst)) worst = error;
+      }
+      CHECK(worst <= 1.2e-7);
+    }
+  }
+}
+
+TEST_CASE("activations keep infinities' limits and NaN") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(std::string(name_of(kernels->isa)));
+    for (Activation activation : all_activations) {
+      CAPTURE(std::string(name_of(activation)));
+      GuardedArray<float> y(2);
+      y[0] = INFINITY;
+      y[1] = quiet_nan;
+      kernels->activate(activation, y.data(), 2);
+      const bool bounded = activation == Activation::tanh || activation == Activation::sigmoid;
+      CHECK(y[0] == (bounded ? 1.f : INFINITY));
+      CHECK(std::isnan(y[1]));
+    }
+  }
+}
+
+TEST_CASE("an activation's bits don't depend on the place in the array") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(std::string(name_of(kernels->isa)));
+    Random random(3);
+    for (Activation activation : all_activations) {
+      std::vector<float> whole(400);
+      fill_random(random, whole.data(), 400, 6.f);
+      std::vector<float> parts = whole;
+      kernels->activate(activation, whole.data(), 400);
+      for (int64_t i = 0; i < 400;) {
+        const int64_t count = std::min<int64_t>(random_size(random, 1, 21), 400 - i);
+        kernels->activate(activation, parts.data() + i, count);
+        i += count;
+      }
+      CHECK(same_bits(whole.data(), parts.data(), 400));
+    }
+  }
+}
+
+TEST_CASE("add and widen, tails included") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(std::string(name_of(kernels->isa)));
+    Random random(4);
+    for (int64_t count = 0; count < 70; ++count) {
+      GuardedArray<float> x(count), y(count);
+      fill_random(random, x.data(), count);
+      fill_random(random, y.data(), count);
+      std::vector<float> want(x.data(), x.data() + count);
+      for (int64_t i = 0; i < count; ++i) want[static_cast<size_t>(i)] += y[i];
+      kernels->add(x.data(), y.data(), count);
+      REQUIRE(same_bits(x.data(), want.data(), count));
+      REQUIRE(x.front_intact());
+      kernels->widen(ElementType::f32, y.data(), x.data(), count);
+      REQUIRE(same_bits(x.data(), y.data(), count));
+      GuardedArray<uint16_t> halves(count);
+      for (ElementType type : {ElementType::bf16, ElementType::f16}) {
+        for (int64_t i = 0; i < count; ++i) halves[i] = truncate_to(type, y[i]);
+        x.fill(quiet_nan);
+        kernels->widen(type, halves.data(), x.data(), count);
+        for (int64_t i = 0; i < count; ++i) REQUIRE(static_cast<double>(x[i]) == value_of(type, halves[i]));
+      }
+    }
+  }
+}
+
+TEST_CASE("every 16-bit pattern widens exactly") {
+  std::vector<uint16_t> halves(65536);
+  for (size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<uint16_t>(i);
+  std::vector<float> wide(halves.size());
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(std::string(name_of(kernels->isa)));
+    for (ElementType type : {ElementType::bf16, ElementType::f16}) {
+      kernels->widen(type, halves.data(), wide.data(), 65536);
+      int64_t wrong = 0;
+      for (size_t i = 0; i < halves.size(); ++i) {
+        const double want = value_of(type, halves[i]);
+        const double got = static_cast<double>(wide[i]);
+        if (std::isnan(want) ? !std::isnan(got) : want != got || std::signbit(want) != std::signbit(got)) ++wrong;
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}

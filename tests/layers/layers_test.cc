@@ -1,0 +1,87 @@
+#include <doctest/doctest.h>
+
+#include <cstdio>
+
+#include "layers/rules.h"
+
+namespace linformer_test {
+namespace {
+
+void print(const char* kind, const Findings& findings) {
+  for (const Finding& finding : findings) {
+    std::printf("%s: %s:%d: %s\n", kind, finding.file.c_str(), finding.line, finding.message.c_str());
+  }
+}
+
+TEST_CASE("the source tree keeps its rules") {
+  const Report report = check_tree(LINFORMER_SOURCE_DIR);
+  print("error", report.errors);
+  print("warning", report.warnings);
+  std::printf("%d files, %d of them in the runtime: %zu errors, %zu warnings\n", report.files, report.runtime_files,
+              report.errors.size(), report.warnings.size());
+  CHECK(report.errors.empty());
+  CHECK(report.runtime_files >= 14);  // a search that finds nothing keeps every rule
+}
+
+// The rest shows that each rule can fail, on made-up files.
+
+TEST_CASE("includes go downwards only") {
+  CHECK(check_includes("kernels/x.cc", "#include \"base/cpu.h\"\n#include <xsimd/xsimd.hpp>\n").empty());
+  CHECK(check_includes("base/x.cc", "#include \"linformer/status.h\"\n").empty());
+  CHECK(check_includes("base/x.cc", "// #include \"io/file.h\"\n").empty());
+  for (const auto& [file, source] : {std::pair{"base/x.cc", "#include \"io/file.h\"\n"},
+                                     {"kernels/x.h", "  #  include \"session/state.h\"\n"},
+                                     {"model/x.cc", "#include \"plan/layout.h\"\n"},
+                                     {"session/x.cc", "#include \"text/bpe.h\"\n"},
+                                     {"text/x.cc", "#include \"kernels/kernels.h\"\n"},
+                                     {"text/x.cc", "#include \"linformer/session.h\"\n"},
+                                     {"io/x.cc", "#include \"linformer/model.h\"\n"},
+                                     {"session/x.cc", "#include <dnnl.hpp>\n"},
+                                     {"base/x.cc", "#include <iostream>\n"},
+                                     {"session/x.cc", "#include \"converter/writer/model_builder.h\"\n"},
+                                     {"plan/x.cc", "#include \"program.h\"\n"},
+                                     {"extras/x.cc", ""},
+                                     {"include/linformer/surprise.h", ""},
+                                     {"include/linformer/model.h", "#include \"base/checked.h\"\n"},
+                                     {"include/linformer/model.h", "#include <flatbuffers/flatbuffers.h>\n"}}) {
+    CAPTURE(file);
+    CAPTURE(source);
+    CHECK(check_includes(file, source).size() == 1);
+  }
+}
+
+TEST_CASE("the runtime prints, throws and ends nothing") {
+  CHECK(check_calls("base/x.cc", "std::vsnprintf(a, b, c, d);\nint exit_code = 0;\n").empty());
+  CHECK(check_calls("base/x.cc", "// printf(\"x\") would throw\n/* abort() */ const char* s = \"exit(1)\";\n").empty());
+  CHECK(check_calls("base/x.cc", "const char* s = R\"(abort())\"; char c = '\"'; int n = 1'000;\n").empty());
+  CHECK(check_calls("base/x.h", "void f() __attribute__((format(printf, 2, 3)));\n").empty());
+  for (const char* source : {"printf(\"x\");\n", "std::abort();\n", "  exit (1);\n", "throw 1;\n", "try {\n",
+                             "std::cout << 1;\n", "char c = '\"'; abort(); char d = '\"';\n",
+                             "openblas_set_num_threads(1);\n", "int n = 1'000; std::terminate(); int m = 1'000;\n"}) {
+    CAPTURE(source);
+    CHECK(check_calls("base/x.cc", source).size() == 1);
+  }
+}
+
+TEST_CASE("a target links only lower ones") {
+  CHECK(check_links("plan/CMakeLists.txt", "target_link_libraries(linformer_plan PUBLIC linformer_model)").empty());
+  CHECK(check_links("base/CMakeLists.txt", "target_link_libraries(linformer_base PUBLIC Threads::Threads)").empty());
+  CHECK(
+      check_links("model/CMakeLists.txt", "\ntarget_link_libraries(linformer_model\n PUBLIC linformer_plan)").size() ==
+      1);
+  CHECK(check_links("io/CMakeLists.txt", "target_link_libraries(linformer_io PRIVATE linformer_writer)").size() == 1);
+}
+
+TEST_CASE("no machine's paths") {
+  CHECK(check_machine_paths("a.md", "see runtime/base and ../shared\n").empty());
+  const std::string path = std::string("/ho") + "me/somebody/model.lnfr";
+  CHECK(check_machine_paths("a.md", "first\nopen " + path + "\n").size() == 1);
+}
+
+TEST_CASE("length is a hint") {
+  CHECK(check_length("a.cc", std::string(400, '\n')).empty());
+  CHECK(check_length("a.cc", std::string(401, '\n')).size() == 1);
+}
+
+}  // namespace
+}  // namespace linformer_test

@@ -1,0 +1,322 @@
+#include "layers/rules.h"
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace linformer_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Layer {
+  std::set<std::string> may_use;    // lower layers
+  std::set<std::string> libraries;  // first component or whole name of an angle-bracket include
+};
+
+// From the ground up. `text` stands beside model and session: it knows descriptions and never numbers.
+const std::map<std::string, Layer>& layers() {
+  static const std::map<std::string, Layer> table = [] {
+    std::map<std::string, Layer> t;
+    t["base"] = {{}, {}};
+    t["io"] = {{"base"}, {"flatbuffers", "xxhash.h"}};
+    t["kernels"] = {{"base", "io"}, {"xsimd", "immintrin.h", "arm_neon.h"}};
+    t["backends"] = {{"base", "io", "kernels"}, {"oneapi", "dnnl.h", "dnnl.hpp", "dnnl_types.h", "cblas.h", "omp.h"}};
+    t["model"] = {{"base", "io", "kernels", "backends"}, {"flatbuffers", "xxhash.h"}};
+    t["plan"] = {{"base", "io", "kernels", "backends", "model"}, {}};
+    t["session"] = {{"base", "io", "kernels", "backends", "model", "plan"}, {}};
+    t["text"] = {{"base", "io"}, {"utf8proc.h"}};
+    t["c_api"] = {{"base", "io", "kernels", "backends", "model", "plan", "session", "text"}, {}};
+    return t;
+  }();
+  return table;
+}
+
+// The lowest layer that a public header belongs to. A new public header is listed here on purpose.
+const std::map<std::string, std::string>& public_headers() {
+  static const std::map<std::string, std::string> table = {{"status.h", "base"},      {"types.h", "base"},
+                                                           {"description.h", "base"}, {"model.h", "model"},
+                                                           {"session.h", "plan"},     {"tokenizer.h", "text"}};
+  return table;
+}
+
+const std::set<std::string>& known_libraries() {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> all;
+    for (const auto& [name, layer] : layers()) all.insert(layer.libraries.begin(), layer.libraries.end());
+    return all;
+  }();
+  return names;
+}
+
+const std::set<std::string> forbidden_headers = {"iostream", "fstream", "ostream", "istream",   "sstream",
+                                                 "regex",    "locale",  "thread",  "stdexcept", "filesystem"};
+
+// Calls are words before a parenthesis; keywords are wrong anywhere.
+const std::set<std::string> forbidden_calls = {"printf",
+                                               "fprintf",
+                                               "vprintf",
+                                               "vfprintf",
+                                               "puts",
+                                               "fputs",
+                                               "putchar",
+                                               "perror",
+                                               "fwrite",
+                                               "abort",
+                                               "exit",
+                                               "_exit",
+                                               "_Exit",
+                                               "quick_exit",
+                                               "terminate",
+                                               "assert",
+                                               "raise",
+                                               "kill",
+                                               "setenv",
+                                               "putenv",
+                                               "unsetenv",
+                                               "setlocale",
+                                               "signal",
+                                               "sigaction",
+                                               "system",
+                                               "openblas_set_num_threads",
+                                               "dnnl_set_verbose",
+                                               "dnnl_set_max_cpu_isa"};
+const std::set<std::string> forbidden_words = {"try",    "catch", "throw", "dynamic_cast",
+                                               "typeid", "cout",  "cerr",  "clog"};
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+std::string first_component(const std::string& path) { return path.substr(0, path.find('/')); }
+
+bool allowed(const std::string& from, const std::string& to) {
+  if (from == to) return true;
+  const auto layer = layers().find(from);
+  return layer != layers().end() && layer->second.may_use.count(to) != 0;
+}
+
+template <class Callback>
+void for_each_line(const std::string& text, Callback&& callback) {
+  std::istringstream in(text);
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) callback(number, line);
+}
+
+std::string check_quoted(const std::string& layer, bool is_public, const std::string& target) {
+  if (target.starts_with("linformer/")) {
+    const auto header = public_headers().find(target.substr(10));
+    if (header == public_headers().end()) return "public header that tests/layers does not list";
+    if (!is_public && !allowed(layer, header->second)) return "public header of the higher layer " + header->second;
+    return {};
+  }
+  if (is_public) return "a public header includes only public headers";
+  if (target.find("_generated.h") != std::string::npos) {
+    return layers().at(layer).libraries.count("flatbuffers") ? "" : "generated metadata code belongs to io and model";
+  }
+  if (target.find('/') == std::string::npos) return "write the path from runtime/ on";
+  const std::string other = first_component(target);
+  if (layers().count(other) == 0) return "not a layer of the runtime";
+  if (!allowed(layer, other)) return "layer " + layer + " may not know layer " + other;
+  return {};
+}
+
+std::string check_angled(const std::string& layer, bool is_public, const std::string& target) {
+  const std::string library = first_component(target);
+  if (forbidden_headers.count(target)) return "the runtime does without this header";
+  if (known_libraries().count(library) == 0) return {};
+  if (is_public) return "a public header names no third-party library";
+  if (layers().at(layer).libraries.count(library) == 0) return "layer " + layer + " may not know this library";
+  return {};
+}
+
+}  // namespace
+
+std::string without_comments_and_literals(const std::string& source) {
+  std::string out = source;
+  enum { code, line_comment, block_comment, text, character, raw } state = code;
+  std::string raw_end;
+  const auto blank = [&](size_t i) {
+    if (out[i] != '\n') out[i] = ' ';
+  };
+  for (size_t i = 0; i < source.size(); ++i) {
+    const char c = source[i], next = i + 1 < source.size() ? source[i + 1] : '\0';
+    switch (state) {
+      case code:
+        if (c == '/' && next == '/') {
+          state = line_comment;
+          blank(i);
+        } else if (c == '/' && next == '*') {
+          state = block_comment;
+          blank(i);
+          blank(++i);
+        } else if (c == 'R' && next == '"') {
+          const size_t open = source.find('(', i);
+          raw_end = ")" + source.substr(i + 2, open - i - 2) + "\"";
+          state = raw;
+          blank(i);
+        } else if (c == '"') {
+          state = text;
+        } else if (c == '\'' && !(i > 0 && std::isalnum(static_cast<unsigned char>(source[i - 1])))) {
+          state = character;  // not the separator of 1'000
+        }
+        break;
+      case line_comment:
+        if (c == '\n') state = code;
+        blank(i);
+        break;
+      case block_comment:
+        if (c == '*' && next == '/') {
+          blank(i++);
+          state = code;
+        }
+        blank(i);
+        break;
+      case text:
+      case character:
+        if (c == '\\') {
+          blank(i++);
+          if (i < source.size()) blank(i);
+        } else if (c == (state == text ? '"' : '\'')) {
+          state = code;
+        } else {
+          blank(i);
+        }
+        break;
+      case raw:
+        if (source.compare(i, raw_end.size(), raw_end) == 0) {
+          for (size_t end = i + raw_end.size(); i < end; ++i) blank(i);
+          --i;
+          state = code;
+        } else {
+          blank(i);
+        }
+        break;
+    }
+  }
+  return out;
+}
+
+Findings check_includes(const std::string& file, const std::string& source) {
+  static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
+  Findings findings;
+  const bool is_public = file.starts_with("include/linformer/");
+  const std::string layer = is_public ? "" : first_component(file);
+  if (is_public && public_headers().count(file.substr(18)) == 0) {
+    findings.push_back({file, 1, "public header that tests/layers does not list"});
+  } else if (!is_public && layers().count(layer) == 0) {
+    findings.push_back({file, 1, "not in a layer of the runtime"});
+    return findings;
+  }
+  for_each_line(source, [&](int number, const std::string& line) {
+    std::smatch match;
+    if (!std::regex_search(line, match, pattern)) return;
+    const std::string problem =
+        match[1] == "<" ? check_angled(layer, is_public, match[2]) : check_quoted(layer, is_public, match[2]);
+    if (!problem.empty()) findings.push_back({file, number, "includes " + match[2].str() + ": " + problem});
+  });
+  return findings;
+}
+
+Findings check_calls(const std::string& file, const std::string& source) {
+  static const std::regex word(R"([A-Za-z_][A-Za-z0-9_]*)");
+  Findings findings;
+  for_each_line(without_comments_and_literals(source), [&](int number, const std::string& line) {
+    if (line.find_first_not_of(" \t") != std::string::npos && line[line.find_first_not_of(" \t")] == '#') return;
+    for (std::sregex_iterator it(line.begin(), line.end(), word), end; it != end; ++it) {
+      const std::string name = it->str();
+      const size_t after = line.find_first_not_of(' ', static_cast<size_t>(it->position()) + name.size());
+      const bool called = after != std::string::npos && line[after] == '(';
+      if (forbidden_words.count(name) || (called && forbidden_calls.count(name))) {
+        findings.push_back({file, number, "the runtime does without " + name});
+      }
+    }
+  });
+  return findings;
+}
+
+Findings check_links(const std::string& file, const std::string& cmake) {
+  static const std::regex command(R"(target_link_libraries\s*\(\s*([^\s)]+)([^)]*)\))");
+  static const std::regex target(R"(\blinformer_([a-z_]+))");
+  Findings findings;
+  for (std::sregex_iterator it(cmake.begin(), cmake.end(), command), end; it != end; ++it) {
+    const std::string owner = (*it)[1], libraries = (*it)[2];
+    // A target inside a layer's folder belongs to that layer, whatever its name.
+    const std::string layer = first_component(file);
+    if (layers().count(layer) == 0) continue;
+    const int line = 1 + static_cast<int>(std::count(cmake.begin(), cmake.begin() + it->position(), '\n'));
+    for (std::sregex_iterator library(libraries.begin(), libraries.end(), target); library != end; ++library) {
+      const std::string other = first_component((*library)[1]);
+      const bool is_layer = layers().count(other) != 0;
+      const bool outside = other == "converter" || other == "writer" || other == "readers" || other == "cli";
+      if (outside || (is_layer && !allowed(layer, other))) {
+        findings.push_back({file, line, owner + " links " + library->str() + ", which is not below it"});
+      }
+    }
+  }
+  return findings;
+}
+
+Findings check_machine_paths(const std::string& file, const std::string& text) {
+  // In two halves so that this file keeps its own rule.
+  static const std::vector<std::string> patterns = {
+      std::string("/ro") + "ot/",          std::string("/ho") + "me/",    std::string("/Us") + "ers/",
+      std::string("/wo") + "rk/",          std::string("/tmp") + "/linf", std::string("C:") + "\\Users",
+      std::string("deb.") + "debian",      std::string("pypi.") + "org",  std::string("pytho") + "nhosted",
+      std::string("artifact") + "registry"};
+  Findings findings;
+  for_each_line(text, [&](int number, const std::string& line) {
+    for (const std::string& pattern : patterns) {
+      if (line.find(pattern) != std::string::npos) findings.push_back({file, number, "names " + pattern});
+    }
+  });
+  return findings;
+}
+
+Findings check_length(const std::string& file, const std::string& text) {
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  if (lines <= 400) return {};
+  return {{file, static_cast<int>(lines), "longer than 400 lines"}};
+}
+
+Report check_tree(const fs::path& root) {
+  static const std::set<std::string> code = {".h",     ".cc",  ".inc", ".py", ".sh",
+                                             ".cmake", ".fbs", ".txt", ".md", ".json"};
+  Report report;
+  const auto add = [](Findings& all, Findings found) { all.insert(all.end(), found.begin(), found.end()); };
+  for (auto it = fs::recursive_directory_iterator(root); it != fs::recursive_directory_iterator(); ++it) {
+    const std::string name = it->path().filename().string();
+    if (it->is_directory()) {
+      if (name == ".git" || name.starts_with("build") || name == "__pycache__") it.disable_recursion_pending();
+      continue;
+    }
+    const std::string extension = it->path().extension().string();
+    if (!it->is_regular_file()) continue;
+    const bool script = extension.empty() && it->file_size() < (64u << 10);
+    if ((code.count(extension) == 0 && !script) || it->file_size() > (4u << 20)) continue;
+    const std::string file = fs::relative(it->path(), root).generic_string();
+    const std::string text = read_text(it->path());
+    ++report.files;
+    add(report.errors, check_machine_paths(file, text));
+    if (extension == ".h" || extension == ".cc" || extension == ".py") add(report.warnings, check_length(file, text));
+    if (!file.starts_with("runtime/")) continue;
+    const std::string inner = file.substr(8);
+    if (extension == ".h" || extension == ".cc" || extension == ".inc") {
+      ++report.runtime_files;
+      add(report.errors, check_includes(inner, text));
+      add(report.errors, check_calls(inner, text));
+    } else if (name == "CMakeLists.txt") {
+      add(report.errors, check_links(inner, text));
+    }
+  }
+  return report;
+}
+
+}  // namespace linformer_test

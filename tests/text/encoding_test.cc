@@ -1,0 +1,211 @@
+// What encode() promises beyond the ids: truncation, windows, masks, reuse, errors, threads.
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "support/shared_data.h"
+#include "text/golden_lines.h"
+
+using namespace linformer;
+using namespace linformer_test;
+
+namespace {
+
+const LoadedTokenizer& bpe() {
+  static const LoadedTokenizer loaded(convert::load_tokenizer(test_data("tokenizers/bpe")));
+  return loaded;
+}
+const LoadedTokenizer& wordpiece() {
+  static const LoadedTokenizer loaded(convert::load_tokenizer(test_data("tokenizers/wordpiece_json")));
+  return loaded;
+}
+
+std::vector<int32_t> text_ids(const Encoding& encoding, int sequence) {
+  std::vector<int32_t> ids;
+  for (size_t i = 0; i < encoding.ids().size(); ++i) {
+    if (encoding.sequence_ids()[i] == sequence) ids.push_back(encoding.ids()[i]);
+  }
+  return ids;
+}
+
+std::string words(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += i == 0 ? "the" : " the";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("truncation keeps what its rule says, from the head or the tail") {
+  std::mt19937 random(5);
+  Encoding cut, whole;
+  for (int round = 0; round < 400; ++round) {
+    const LoadedTokenizer& loaded = round % 2 == 0 ? bpe() : wordpiece();
+    const std::string first = words(static_cast<int>(random() % 12));
+    const std::string second = words(static_cast<int>(random() % 12));
+    EncodeOptions options;
+    REQUIRE(loaded.tokenizer.encode(first, second, options, &whole).ok());
+    const auto a = text_ids(whole, 0), b = text_ids(whole, 1);
+    const int64_t added = loaded.tokenizer.template_tokens(true);
+    options.truncation = static_cast<Truncation>(random() % 4);
+    options.keep = random() % 2 == 0 ? Keep::head : Keep::tail;
+    const int64_t room = static_cast<int64_t>(random() % 20);
+    options.max_length = added + room;
+    const Status status = loaded.tokenizer.encode(first, second, options, &cut);
+    const auto total = static_cast<int64_t>(a.size() + b.size());
+    const bool fits = total <= room || options.truncation == Truncation::none;
+    if (options.truncation == Truncation::only_first || options.truncation == Truncation::only_second) {
+      const auto other = static_cast<int64_t>(options.truncation == Truncation::only_first ? b.size() : a.size());
+      if (!fits && room > 0 && other >= room) {
+        CHECK(status.code() == Code::invalid_argument);
+        continue;
+      }
+    }
+    REQUIRE_MESSAGE(status.ok(), status.message());
+    CHECK(cut.truncated() == !fits);
+    CHECK(cut.total_tokens() == added + total);
+    const auto cut_a = text_ids(cut, 0), cut_b = text_ids(cut, 1);
+    CHECK(static_cast<int64_t>(cut.ids().size()) == added + (fits ? total : room));
+    const auto kept_of = [&](const std::vector<int32_t>& all, size_t kept) {
+      return options.keep == Keep::head ? std::vector<int32_t>(all.begin(), all.begin() + static_cast<long>(kept))
+                                        : std::vector<int32_t>(all.end() - static_cast<long>(kept), all.end());
+    };
+    CHECK(cut_a == kept_of(a, cut_a.size()));
+    CHECK(cut_b == kept_of(b, cut_b.size()));
+    if (options.truncation == Truncation::only_first && room > 0) CHECK(cut_b == b);
+    if (options.truncation == Truncation::only_second && room > 0) CHECK(cut_a == a);
+    if (options.truncation == Truncation::longest_first && !fits) {
+      // A text is cut only down to the other one's length, but for the odd token.
+      if (cut_a.size() < a.size()) CHECK(cut_a.size() + 1 >= cut_b.size());
+      if (cut_b.size() < b.size()) CHECK(cut_b.size() + 1 >= cut_a.size());
+    }
+  }
+}
+
+TEST_CASE("windows cover a long text") {
+  Encoding whole, window;
+  const std::string text = words(40) + " keeper's 1024 \u6771\u4eac";
+  EncodeOptions options;
+  options.token_strings = true;
+  for (const LoadedTokenizer* loaded : {&bpe(), &wordpiece()}) {
+    REQUIRE(loaded->tokenizer.encode(text, options, &whole).ok());
+    const auto all = text_ids(whole, 0);
+    for (int64_t room : {1, 3, 7, 16, 500}) {
+      options.max_length = loaded->tokenizer.template_tokens(false) + room;
+      std::vector<int32_t> joined;
+      for (int64_t first = 0;; first += room) {
+        REQUIRE(loaded->tokenizer.encode_window(text, options, first, &window).ok());
+        if (window.ids().empty()) break;
+        CHECK(window.ids().front() == loaded->description.bos);
+        CHECK(window.ids().back() == loaded->description.eos);
+        CHECK(window.truncated() == (room < static_cast<int64_t>(all.size())));
+        const auto part = text_ids(window, 0);
+        const auto at = static_cast<size_t>(first) + 1;
+        for (size_t i = 0; i < part.size(); ++i) {
+          CHECK(window.offsets()[i + 1].begin == whole.offsets()[at + i].begin);
+          CHECK(window.token(i + 1) == whole.token(at + i));
+        }
+        joined.insert(joined.end(), part.begin(), part.end());
+      }
+      CHECK(joined == all);
+      options.max_length = 0;
+    }
+    options.max_length = 2;
+    CHECK(loaded->tokenizer.encode_window(text, options, 0, &window).code() == Code::invalid_argument);
+    options.max_length = 9;
+    CHECK(loaded->tokenizer.encode_window(text, options, -1, &window).code() == Code::invalid_argument);
+    options.max_length = 0;
+  }
+}
+
+TEST_CASE("an empty text is its template, and errors name the value") {
+  Encoding encoding;
+  CHECK(encoding.ids().empty());
+  CHECK(encoding.total_tokens() == 0);
+  for (const LoadedTokenizer* loaded : {&bpe(), &wordpiece()}) {
+    REQUIRE(loaded->tokenizer.encode("", {}, &encoding).ok());
+    CHECK(ids_of(encoding) == std::vector<int32_t>{loaded->description.bos, loaded->description.eos});
+    EncodeOptions options;
+    options.add_special_tokens = false;
+    REQUIRE(loaded->tokenizer.encode("", options, &encoding).ok());
+    CHECK(encoding.ids().empty());
+    options.add_special_tokens = true;
+    options.max_length = 1;
+    Status status = loaded->tokenizer.encode("the", options, &encoding);
+    CHECK(status.code() == Code::invalid_argument);
+    CHECK(std::string(status.message()) == "max_length is 1, but the special tokens alone are 2");
+    options.max_length = -3;
+    CHECK(loaded->tokenizer.encode("the", options, &encoding).code() == Code::invalid_argument);
+    options.max_length = 3;
+    options.truncation = Truncation::only_second;
+    CHECK(loaded->tokenizer.encode("the the the", options, &encoding).code() == Code::invalid_argument);
+    REQUIRE(loaded->tokenizer.encode("the", {}, &encoding).ok());  // usable after an error
+
+    TextBuffer text;
+    const int32_t beyond[] = {loaded->description.bos, 70000};
+    status = loaded->tokenizer.decode(beyond, {}, &text);
+    CHECK(status.code() == Code::invalid_argument);
+    CHECK(std::string(status.message()) == "id 70000 at position 1 has no token in this vocabulary");
+    const int32_t negative[] = {-1};
+    CHECK(loaded->tokenizer.decode(negative, {}, &text).code() == Code::invalid_argument);
+  }
+  TokenizerDescription none;
+  CHECK(Tokenizer::create(none).status().code() == Code::unsupported);
+  none.kind = TokenizerKind::unigram;
+  CHECK(Tokenizer::create(none).status().code() == Code::unsupported);
+}
+
+TEST_CASE("a text longer than the limit is refused unread") {
+  Encoding encoding;
+  // Only its size may be looked at: one byte is behind it.
+  const std::string_view huge("x", max_text_bytes + 1);
+  CHECK(bpe().tokenizer.encode(huge, {}, &encoding).code() == Code::too_long);
+}
+
+TEST_CASE("one tokenizer serves threads at once, and a used Encoding answers like a new one") {
+  std::vector<std::string> texts;
+  std::mt19937 random(9);
+  for (int i = 0; i < 300; ++i) {
+    std::string text;
+    for (uint32_t k = random() % 30; k > 0; --k) {
+      const char* pieces[] = {"keeper", " ", "the", "\u00e9", "12", "'s", "<mask>", "\u6771", "wait", "\n"};
+      text += pieces[random() % std::size(pieces)];
+    }
+    texts.push_back(text);
+  }
+  for (const LoadedTokenizer* loaded : {&bpe(), &wordpiece()}) {
+    std::vector<std::vector<int32_t>> expected;
+    for (const std::string& text : texts) {
+      Encoding fresh;
+      REQUIRE(loaded->tokenizer.encode(text, {}, &fresh).ok());
+      expected.push_back(ids_of(fresh));
+    }
+    std::vector<int> differences(4, 0);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        Encoding reused;
+        for (size_t i = 0; i < 2 * texts.size(); ++i) {
+          const size_t at = (i + static_cast<size_t>(t) * 71) % texts.size();
+          differences[static_cast<size_t>(t)] +=
+              !loaded->tokenizer.encode(texts[at], {}, &reused).ok() || ids_of(reused) != expected[at];
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(std::accumulate(differences.begin(), differences.end(), 0) == 0);
+  }
+}
+
+TEST_CASE("an Encoding may go from one tokenizer to another") {
+  Encoding shared;
+  for (int i = 0; i < 4; ++i) {
+    const LoadedTokenizer& loaded = i % 2 == 0 ? bpe() : wordpiece();
+    Encoding fresh;
+    REQUIRE(loaded.tokenizer.encode("the keeper waits", {}, &fresh).ok());
+    REQUIRE(loaded.tokenizer.encode("the keeper waits", {}, &shared).ok());
+    CHECK(ids_of(fresh) == ids_of(shared));
+  }
+}

@@ -1,0 +1,40 @@
+// Reading the reference tokenizations and comparing Encodings with them.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "converter/tokenizers/tokenizer_files.h"
+#include "linformer/tokenizer.h"
+
+namespace linformer_test {
+
+// A tokenizer with the storage that it views.
+struct LoadedTokenizer {
+  explicit LoadedTokenizer(linformer::convert::OwnedTokenizer files);
+  linformer::convert::OwnedTokenizer files;
+  linformer::TokenizerDescription description;
+  linformer::Tokenizer tokenizer;
+};
+
+// Calls `check` with each JSON line of the file, prints how many there were, and returns that.
+int for_each_line(const std::string& path, const std::function<void(const nlohmann::json&)>& check);
+
+std::vector<std::string> token_strings(const linformer::Encoding& encoding);
+nlohmann::json offsets_of(const linformer::Encoding& encoding);
+std::vector<int32_t> ids_of(const linformer::Encoding& encoding);
+
+// ids, token strings and offsets of `expected`, and type_ids and special_tokens_mask where it has them.
+void check_equal(const linformer::Encoding& encoding, const nlohmann::json& expected);
+
+std::string bytes_of_hex(const std::string& hex);
+
+// Truncation strategy and direction of `line`.
+linformer::EncodeOptions options_of(const nlohmann::json& line);
+
+// Compares one line of a truncation file.
+void check_truncation(const linformer::Tokenizer& tokenizer, const nlohmann::json& line, linformer::Encoding* encoding);
+
+}  // namespace linformer_test

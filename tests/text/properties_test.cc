@@ -1,0 +1,193 @@
+// Laws that hold for every text, on random ones.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "support/shared_data.h"
+#include "text/byte_bpe.h"
+#include "text/byte_level.h"
+#include "text/golden_lines.h"
+#include "text/unicode.h"
+
+using namespace linformer;
+using namespace linformer_test;
+
+namespace {
+
+std::string random_text(std::mt19937& random) {
+  std::string text;
+  for (uint32_t left = random() % 60; left > 0; --left) {
+    uint32_t code_point = 0;
+    switch (random() % 6) {
+      case 0:
+        code_point = " \n\t'.,-"[random() % 7];
+        break;
+      case 1:
+      case 2:
+        code_point = 'a' + random() % 26;
+        break;
+      case 3:
+        code_point = random() % 0x250;
+        break;
+      case 4:
+        code_point = 0x300 + random() % 0x2F00;
+        break;
+      default:
+        code_point = 0x10000 + random() % 0x10000;
+    }
+    char bytes[4];
+    text.append(bytes, encode_code_point(code_point, bytes));
+  }
+  return text;
+}
+
+size_t count_code_points(std::string_view text) {
+  size_t count = 0;
+  for (char byte : text) count += !is_continuation(byte);
+  return count;
+}
+
+EncodeOptions plain() {
+  EncodeOptions options;
+  options.add_special_tokens = false;
+  options.match_special_tokens = false;
+  return options;
+}
+
+convert::OwnedTokenizer load(const char* name) {
+  return convert::load_tokenizer(test_data(std::string("tokenizers/") + name));
+}
+
+}  // namespace
+
+TEST_CASE("byte-level BPE: tokens are the text's bytes in order, and offsets cover it without going back") {
+  auto files = load("bpe");
+  files.description.trim_offsets = false;
+  const LoadedTokenizer loaded(std::move(files));
+  std::mt19937 random(21);
+  Encoding encoding;
+  TextBuffer decoded;
+  DecodeOptions raw;
+  raw.raw_bytes = true;
+  size_t tokens = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const std::string text = random_text(random);
+    REQUIRE(loaded.tokenizer.encode(text, plain(), &encoding).ok());
+    REQUIRE(loaded.tokenizer.decode(encoding.ids(), raw, &decoded).ok());
+    REQUIRE(decoded.view() == text);
+    uint32_t begin = 0, end = 0;
+    for (const Offset& offset : encoding.offsets()) {
+      REQUIRE(offset.begin >= begin);
+      REQUIRE(offset.begin <= end);  // no gap
+      REQUIRE(offset.end > offset.begin);
+      REQUIRE(offset.end >= end);
+      begin = offset.begin;
+      end = offset.end;
+    }
+    REQUIRE(end == count_code_points(text));
+    tokens += encoding.ids().size();
+  }
+  CHECK(tokens > 50000);
+}
+
+TEST_CASE("byte-level BPE: a text is its words one by one") {
+  const LoadedTokenizer loaded(load("bpe"));
+  std::mt19937 random(22);
+  Encoding encoding, word;
+  for (int round = 0; round < 1000; ++round) {
+    const std::string text = random_text(random);
+    std::vector<int32_t> joined;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = word_end(text, at);
+      REQUIRE(end > at);
+      REQUIRE(end <= text.size());
+      REQUIRE(loaded.tokenizer.encode(std::string_view(text).substr(at, end - at), plain(), &word).ok());
+      // A word of spaces before another word is read the same way alone: it ends where its text ends.
+      joined.insert(joined.end(), word.ids().begin(), word.ids().end());
+      at = end;
+    }
+    REQUIRE(loaded.tokenizer.encode(text, plain(), &encoding).ok());
+    REQUIRE(ids_of(encoding) == joined);
+  }
+}
+
+TEST_CASE("byte-level BPE: the merges for long words and for short ones agree with merging by definition") {
+  const auto files = load("bpe");
+  const TokenizerDescription description = files.view();
+  ByteBpe bpe;
+  REQUIRE(bpe.create(description, 1).ok());
+  std::mt19937 random(23);
+  const auto bytes_of = [&](uint32_t token) {
+    return std::string(description.token_bytes.begin() + description.token_offsets[token],
+                       description.token_bytes.begin() + description.token_offsets[token + 1]);
+  };
+  BpeWorkspace workspace;
+  for (int round = 0; round < 300; ++round) {
+    std::string word;
+    const size_t length = 1 + random() % (round % 3 == 0 ? 300 : 60);
+    while (word.size() < length) word += "aeinrstwh"[random() % 9];
+    // By definition: of all neighbours the merge of the lowest rank, the leftmost first, until there is none.
+    std::vector<std::string> parts;
+    for (char c : word) parts.emplace_back(1, c);
+    for (bool merged = true; merged;) {
+      merged = false;
+      for (size_t rank = 0; rank < description.merges.size() / 3 && !merged; ++rank) {
+        for (size_t i = 0; i + 1 < parts.size(); ++i) {
+          if (parts[i] == bytes_of(description.merges[3 * rank]) &&
+              parts[i + 1] == bytes_of(description.merges[3 * rank + 1])) {
+            parts[i] += parts[i + 1];
+            parts.erase(parts.begin() + static_cast<long>(i) + 1);
+            merged = true;
+            break;
+          }
+        }
+      }
+    }
+    Pieces pieces;
+    REQUIRE(bpe.tokenize(word, 0, &workspace, &pieces));
+    REQUIRE(pieces.pieces.size() == parts.size());
+    for (size_t i = 0; i < parts.size(); ++i) {
+      REQUIRE(bytes_of(static_cast<uint32_t>(pieces.pieces[i].token)) == parts[i]);
+    }
+  }
+}
+
+TEST_CASE("WordPiece: offsets go forward inside the text, and spaces between texts do not matter") {
+  const LoadedTokenizer loaded(load("wordpiece"));
+  std::mt19937 random(24);
+  Encoding encoding, other;
+  for (int round = 0; round < 3000; ++round) {
+    const std::string text = random_text(random);
+    REQUIRE(loaded.tokenizer.encode(text, plain(), &encoding).ok());
+    uint32_t begin = 0;
+    for (const Offset& offset : encoding.offsets()) {
+      REQUIRE(offset.begin >= begin);
+      REQUIRE(offset.end > offset.begin);
+      REQUIRE(offset.end <= count_code_points(text));
+      begin = offset.begin;
+    }
+    const auto first = ids_of(encoding);
+    const std::string second = random_text(random);
+    REQUIRE(loaded.tokenizer.encode(second, plain(), &other).ok());
+    auto joined = first;
+    joined.insert(joined.end(), other.ids().begin(), other.ids().end());
+    REQUIRE(loaded.tokenizer.encode(text + " \n" + second, plain(), &encoding).ok());
+    REQUIRE(ids_of(encoding) == joined);
+  }
+}
+
+TEST_CASE("repairing UTF-8 is idempotent and leaves valid text alone") {
+  std::mt19937 random(25);
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = random_text(random);
+    CHECK(valid_utf8_prefix(text) == text.size());
+    for (uint32_t hits = random() % 5; hits > 0 && !text.empty(); --hits) {
+      text[random() % text.size()] = static_cast<char>(random());
+    }
+    Array<char> repaired;
+    REQUIRE(append_repaired_utf8(text, &repaired));
+    const std::string_view view(repaired.data(), repaired.size());
+    REQUIRE(valid_utf8_prefix(view) == view.size());
+    if (valid_utf8_prefix(text) == text.size()) REQUIRE(view == text);
+  }
+}

@@ -1,0 +1,104 @@
+// Our own small vocabularies against reference encodings of them (tests/data/tokenizers/make_tokenizers.py).
+#include <doctest/doctest.h>
+
+#include "support/shared_data.h"
+#include "text/golden_lines.h"
+
+using namespace linformer;
+using namespace linformer_test;
+using nlohmann::json;
+
+namespace {
+
+LoadedTokenizer load(const std::string& name) {
+  return LoadedTokenizer(convert::load_tokenizer(test_data("tokenizers/" + name)));
+}
+
+void check_cases(const std::string& folder) {
+  const LoadedTokenizer loaded = load(folder + "/tokenizer.json");
+  Encoding encoding;
+  TextBuffer decoded;
+  DecodeOptions skip;
+  skip.skip_special_tokens = true;
+  const int count = for_each_line(test_data("tokenizers/" + folder + "/cases.jsonl"), [&](const json& line) {
+    EncodeOptions options;
+    options.token_strings = true;
+    options.add_special_tokens = line["special"];
+    options.max_length = line.value("max_length", 0);
+    options.keep = line.value("direction", "right") == "left" ? Keep::tail : Keep::head;
+    const std::string text = line["a"];
+    const Status status = line["b"].is_null()
+                              ? loaded.tokenizer.encode(text, options, &encoding)
+                              : loaded.tokenizer.encode(text, line["b"].get<std::string>(), options, &encoding);
+    REQUIRE_MESSAGE(status.ok(), status.message());
+    check_equal(encoding, line);
+    REQUIRE(loaded.tokenizer.decode(encoding.ids(), skip, &decoded).ok());
+    CHECK(decoded.view() == line["decoded"].get<std::string>());
+  });
+  CHECK(count == 220);
+}
+
+}  // namespace
+
+TEST_CASE("a small byte-level BPE with a prefix space and added tokens equals the reference") {
+  check_cases("bpe_json");
+}
+
+TEST_CASE("a small WordPiece with added tokens equals the reference") { check_cases("wordpiece_json"); }
+
+TEST_CASE("fairseq's dictionary renumbers the tokens, and what it lacks becomes <unk>") {
+  const LoadedTokenizer fairseq = load("fairseq");
+  const LoadedTokenizer plain = load("fairseq/encoder.json");  // a file alone: its folder's dict.txt counts too
+  CHECK(fairseq.description.token_ids.size() == plain.description.token_ids.size());
+  const LoadedTokenizer roberta = load("bpe");  // the same merges under other numbers
+  const TokenizerDescription& description = fairseq.description;
+  CHECK(description.bos == 0);
+  CHECK(description.pad == 1);
+  CHECK(description.eos == 2);
+  CHECK(description.unk == 3);
+  const auto tokens = static_cast<int32_t>(description.token_ids.size());
+  CHECK(description.mask == 4 + tokens - 5 + 4);  // four special ids, all tokens but five, four filler lines
+  int missing = 0;
+  for (int32_t id : description.token_ids) missing += id < 0;
+  CHECK(missing == 5);
+
+  EncodeOptions options;
+  options.token_strings = true;
+  Encoding ours, theirs;
+  int unknown = 0, compared = 0;
+  for (const char* text : {"the keeper's daughter waits for the river", "9 nets, 99 barrels", "na\u00efve caf\u00e9",
+                           "what a waste <mask> it is</s>", " a\nb ", "always equal to all"}) {
+    REQUIRE(fairseq.tokenizer.encode(text, options, &ours).ok());
+    REQUIRE(roberta.tokenizer.encode(text, options, &theirs).ok());
+    REQUIRE(ours.ids().size() == theirs.ids().size());
+    CHECK(offsets_of(ours) == offsets_of(theirs));
+    CHECK(ours.ids().front() == 0);
+    CHECK(ours.ids().back() == 2);
+    for (size_t i = 0; i < ours.ids().size(); ++i) {
+      if (ours.ids()[i] == description.unk) {
+        ++unknown;
+        CHECK(ours.token(i) == "<unk>");
+      } else {
+        ++compared;
+        CHECK(ours.token(i) == theirs.token(i));
+      }
+    }
+  }
+  CHECK(unknown > 0);
+  CHECK(compared > 50);
+}
+
+TEST_CASE("special tokens inside a text are plain characters where the caller wants that") {
+  const LoadedTokenizer loaded = load("bpe_json");
+  Encoding encoding;
+  EncodeOptions options;
+  options.add_special_tokens = false;
+  REQUIRE(loaded.tokenizer.encode("</s>", options, &encoding).ok());
+  CHECK(ids_of(encoding) == std::vector<int32_t>{2});
+  options.match_special_tokens = false;
+  REQUIRE(loaded.tokenizer.encode("</s>", options, &encoding).ok());
+  for (int32_t id : encoding.ids()) CHECK(id > 4);
+  CHECK(encoding.ids().size() > 1);
+  REQUIRE(loaded.tokenizer.encode("x->y", options, &encoding).ok());  // added, but not special
+  CHECK(encoding.ids().size() == 5);  // each part has its prefix space, a token of its own
+}
