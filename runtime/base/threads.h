@@ -1,10 +1,11 @@
 // A fork-join team: the caller and the threads that it asked for. Nothing allocates after start().
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <pthread.h>
 
 #include "linformer/status.h"
 

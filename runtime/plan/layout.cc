@@ -55,8 +55,10 @@ Status lay_out(const ModelDescription& description, Program* program) {
   layout.add("position rows", "rows x 4", rows, 1, 1, sizeof(int32_t));
   layout.add("rows", "rows d x 4", rows, program->d, 1, f32);
   layout.add("normalized rows", "rows d x 4 (pre-norm only)", pre_norm ? rows : 0, program->d, 1, f32);
-  layout.add("compressed keys", "b max(k d, k D, short n D, packed K) x 4", texts, program->compressed_elements, 1, f32);
-  layout.add("compressed values", "b max(k d, k D, short n D, packed V) x 4", texts, program->compressed_elements, 1, f32);
+  layout.add("compressed keys", "b max(k d, k D, short n D, packed K) x 4", texts, program->compressed_elements, 1,
+             f32);
+  layout.add("compressed values", "b max(k d, k D, short n D, packed V) x 4", texts, program->compressed_elements, 1,
+             f32);
   layout.add("keys", "b k D x 4", texts, program->key_elements, 1, f32);
   layout.add("values", "b k D x 4", texts, program->key_elements, 1, f32);
   layout.add("query and context", "threads block max(d, D) x 4", threads, block, program->query_stride, f32);

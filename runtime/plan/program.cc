@@ -28,9 +28,9 @@ class Declarations {
 
  private:
   static bool same(const ProductShape& a, const ProductShape& b) {
-    return a.max_m == b.max_m && a.n == b.n && a.k == b.k && a.varying_k == b.varying_k &&
-           a.varying_n == b.varying_n && a.layout == b.layout && a.type == b.type && a.activation == b.activation &&
-           a.bias == b.bias && a.row_bias == b.row_bias && a.residual == b.residual && a.accumulate == b.accumulate;
+    return a.max_m == b.max_m && a.n == b.n && a.k == b.k && a.varying_k == b.varying_k && a.varying_n == b.varying_n &&
+           a.layout == b.layout && a.type == b.type && a.activation == b.activation && a.bias == b.bias &&
+           a.row_bias == b.row_bias && a.residual == b.residual && a.accumulate == b.accumulate;
   }
 
   Backend* backend_;
@@ -81,8 +81,8 @@ class Builder {
 
   Status side(const AttentionDescription& attention, Side which, bool shared, int64_t project_first_below,
               CompressedSide* side) {
-    side->projection = &encoder_.projections[(which == key_side ? attention.key_projections
-                                                                : attention.value_projections)[0]];
+    side->projection =
+        &encoder_.projections[(which == key_side ? attention.key_projections : attention.value_projections)[0]];
     side->linear = which == key_side ? &attention.key : &attention.value;
     const Projection& projection = *side->projection;
     const bool bias_before_projection = projection.order == ProjectionOrder::after_linear;
@@ -143,8 +143,7 @@ class Builder {
     layer->project_first_below = project_first_below(attention, layer->k, layer->shared_projection);
     program_.plan.project_first_below = std::max(program_.plan.project_first_below, layer->project_first_below);
     for (Side which : {key_side, value_side}) {
-      LINFORMER_TRY(side(attention, which, layer->shared_projection, layer->project_first_below,
-                         &layer->sides[which]));
+      LINFORMER_TRY(side(attention, which, layer->shared_projection, layer->project_first_below, &layer->sides[which]));
     }
     LINFORMER_TRY(linear(attention.query, Activation::none, false, &layer->query));
     LINFORMER_TRY(linear(attention.output, Activation::none, true, &layer->output));
@@ -169,11 +168,11 @@ class Builder {
     program_.ffn_stride = std::max(program_.ffn_stride, outputs(description.ffn_in));
     program_.key_elements = std::max(program_.key_elements, layer->k * width);
     const int64_t packed = program_.packs ? attention.heads * std::max(panel_elements(attention.head_dim, layer->k),
-                                                                        panel_elements(layer->k, attention.head_dim))
+                                                                       panel_elements(layer->k, attention.head_dim))
                                           : 0;
     const int64_t projected_first = std::min(program_.plan.options.max_tokens, layer->project_first_below - 1) * width;
-    program_.compressed_elements = std::max(
-        {program_.compressed_elements, layer->k * std::max(program_.d, width), packed, projected_first});
+    program_.compressed_elements =
+        std::max({program_.compressed_elements, layer->k * std::max(program_.d, width), packed, projected_first});
     return {};
   }
 

@@ -57,12 +57,12 @@ enum BufferId {
   buffer_compressed_value,
   buffer_keys,
   buffer_values,
-  buffer_query,           // per thread: Q, overwritten head by head with the context
-  buffer_scores,          // per thread: one head's scores
-  buffer_ffn,             // per thread
-  buffer_scratch,         // per thread: the backend's
+  buffer_query,    // per thread: Q, overwritten head by head with the context
+  buffer_scores,   // per thread: one head's scores
+  buffer_ffn,      // per thread
+  buffer_scratch,  // per thread: the backend's
   buffer_pooled,
-  buffer_head,            // per text: the head's dense output
+  buffer_head,  // per text: the head's dense output
   buffer_logits,
   buffer_count
 };
@@ -73,10 +73,10 @@ struct Program {
   std::unique_ptr<Backend> backend;
   std::vector<LayerProgram> layers;
   std::vector<HeadProgram> heads;
-  int transform = -1;               // embedding transform (fairseq quant_noise)
+  int transform = -1;  // embedding transform (fairseq quant_noise)
   int mlm_dense = -1, mlm_output = -1;
-  bool mlm_tied = false;            // the output weight is the row-major token embedding
-  bool packs = false;               // K^T and V are packed for the backend
+  bool mlm_tied = false;  // the output weight is the row-major token embedding
+  bool packs = false;     // K^T and V are packed for the backend
   // Strides in elements.
   int64_t d = 0;                    // d_model
   int64_t attention_width = 0;      // widest heads * head_dim

@@ -49,8 +49,8 @@ Status check_layer(const EncoderDescription& encoder, size_t index) {
   const Projection& key = encoder.projections[attention.key_projections[0]];
   const Projection& value = encoder.projections[attention.value_projections[0]];
   if (key.k != value.k) {
-    return Status::error(Code::corrupt_file, "layer %zu compresses keys to %u and values to %u: they must agree",
-                         index, key.k, value.k);
+    return Status::error(Code::corrupt_file, "layer %zu compresses keys to %u and values to %u: they must agree", index,
+                         key.k, value.k);
   }
   return {};
 }
@@ -61,7 +61,8 @@ Status check_executable(const ModelDescription& description) {
   const EncoderDescription& encoder = description.encoder;
   const EmbeddingDescription& embedding = encoder.embedding;
   if (encoder.residual != ResidualKind::standard) {
-    return Status::error(Code::unsupported, "the model is reversible, which this version of the runtime does not execute");
+    return Status::error(Code::unsupported,
+                         "the model is reversible, which this version of the runtime does not execute");
   }
   if (embedding.tokens == absent) {
     return Status::error(Code::unsupported, "the model has no token embedding, so it cannot take token ids");

@@ -76,7 +76,8 @@ Status Session::State::keys_and_values(const LayerProgram& layer) {
   const int64_t d = program.d, k = layer.k;
   const int64_t width = int64_t{layer.description->attention.heads} * layer.description->attention.head_dim;
   // Enough tasks for every thread when there are few texts.
-  const int64_t splits = std::max<int64_t>(ceil_div(team.size(), 2 * batch.texts), ceil_div(k, program.plan.block_rows));
+  const int64_t splits =
+      std::max<int64_t>(ceil_div(team.size(), 2 * batch.texts), ceil_div(k, program.plan.block_rows));
   const int64_t step = std::min(round_up(ceil_div(k, splits), panel_width), program.plan.block_rows);
   const int64_t steps = ceil_div(k, step);
 
@@ -158,8 +159,8 @@ Status Session::State::attend(const LayerProgram& layer, int64_t first_row, int6
       product.c = scores;
       product.c_stride = scores_stride;
       if (program.packs) {
-        product.b = buffer(buffer_compressed_key) + text * program.compressed_elements +
-                    head * panel_elements(head_dim, k);
+        product.b =
+            buffer(buffer_compressed_key) + text * program.compressed_elements + head * panel_elements(head_dim, k);
       } else {
         product.b = buffer(buffer_keys) + text * program.key_elements + head * head_dim;
         product.b_stride = width;
@@ -174,8 +175,8 @@ Status Session::State::attend(const LayerProgram& layer, int64_t first_row, int6
       product.c = q + head * head_dim;
       product.c_stride = stride;
       if (program.packs) {
-        product.b = buffer(buffer_compressed_value) + text * program.compressed_elements +
-                    head * panel_elements(k, head_dim);
+        product.b =
+            buffer(buffer_compressed_value) + text * program.compressed_elements + head * panel_elements(k, head_dim);
       } else {
         product.b = buffer(buffer_values) + text * program.key_elements + head * head_dim;
       }

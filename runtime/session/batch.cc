@@ -44,8 +44,8 @@ Status Session::State::check(std::span<const Tokens> texts, const Outputs& outpu
     for (size_t i = 0; i < texts[t].size(); ++i) {
       const int32_t id = texts[t][i];
       if (id < 0 || static_cast<uint32_t>(id) >= e.vocab_size) {
-        return Status::error(Code::invalid_argument, "text %zu, token %zu: id %d is outside the vocabulary of %u", t,
-                             i, id, e.vocab_size);
+        return Status::error(Code::invalid_argument, "text %zu, token %zu: id %d is outside the vocabulary of %u", t, i,
+                             id, e.vocab_size);
       }
     }
     rows += kept;

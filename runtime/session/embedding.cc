@@ -17,8 +17,7 @@ Status Session::State::embed() {
   const ElementType token_type = description().tensors[embedding.tokens].type;
   const std::byte* tokens = model->data(embedding.tokens);
   const bool has_positions = embedding.position_kind == PositionKind::learned;
-  const ElementType position_type =
-      has_positions ? description().tensors[embedding.positions].type : ElementType::f32;
+  const ElementType position_type = has_positions ? description().tensors[embedding.positions].type : ElementType::f32;
   const std::byte* positions = has_positions ? model->data(embedding.positions) : nullptr;
   const bool pre_norm = e.norm_placement == NormPlacement::pre;
   const int64_t step = rows_per_task(batch.rows);
@@ -42,7 +41,8 @@ Status Session::State::embed() {
     const auto transform = [&]() -> Status {
       LinearCall call{rows, block, d, spare, program.query_stride};
       LINFORMER_TRY(run_linear(program.transform, embedding.transform, call, thread));
-      for (int64_t r = 0; r < rows; ++r) std::memcpy(block + r * d, spare + r * program.query_stride, d * sizeof(float));
+      for (int64_t r = 0; r < rows; ++r)
+        std::memcpy(block + r * d, spare + r * program.query_stride, d * sizeof(float));
       return {};
     };
     if (embedding.transform.present() && embedding.transform_before_norm) LINFORMER_TRY(transform());

@@ -25,8 +25,8 @@ Status Session::State::run_layer(const LayerProgram& layer, const Norm* next_nor
     float* ffn = thread_buffer(buffer_ffn, thread, program.ffn_stride);
     const float* z = pre_norm ? normalized + first * d : block;
 
-    LINFORMER_TRY(run_linear(layer.query, description.attention.query,
-                             {rows, z, d, query, program.query_stride}, thread));
+    LINFORMER_TRY(
+        run_linear(layer.query, description.attention.query, {rows, z, d, query, program.query_stride}, thread));
     LINFORMER_TRY(attend(layer, first, rows, query, thread));
     LinearCall output{rows, query, program.query_stride, block, d};
     output.residual = block;

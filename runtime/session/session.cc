@@ -39,8 +39,8 @@ Status Session::State::run_linear(int product, const Linear& linear, const Linea
 
 void Session::State::normalize(const Norm& norm, const float* x, int64_t x_stride, int64_t rows, float* y,
                                int64_t y_stride) const {
-  program.kernels->layer_norm_rows(x, x_stride, floats(norm.scale), floats(norm.bias), norm.epsilon, rows, program.d,
-                                   y, y_stride);
+  program.kernels->layer_norm_rows(x, x_stride, floats(norm.scale), floats(norm.bias), norm.epsilon, rows, program.d, y,
+                                   y_stride);
 }
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -101,8 +101,7 @@ Status Session::run(std::span<const Tokens> texts, const Outputs& outputs) {
   float* hidden = outputs.hidden.empty() ? nullptr : outputs.hidden.data();
   if (hidden != nullptr && outputs.hidden_layer == 0) state.copy_hidden(texts, nullptr, hidden);
   for (size_t i = 0; i < layers.size(); ++i) {
-    const Norm* next_norm =
-        pre_norm && i + 1 < layers.size() ? &layers[i + 1].description->attention_norm : nullptr;
+    const Norm* next_norm = pre_norm && i + 1 < layers.size() ? &layers[i + 1].description->attention_norm : nullptr;
     LINFORMER_TRY(state.run_layer(layers[i], next_norm));
     if (hidden != nullptr && outputs.hidden_layer == static_cast<int>(i) + 1) {
       state.copy_hidden(texts, nullptr, hidden);

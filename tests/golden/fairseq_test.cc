@@ -1,6 +1,7 @@
 // Every fairseq golden case, in every file format that it comes in, through the converter program and the runtime,
 // against the original implementation's float64 outputs: on each backend and each instruction set that is here.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-
-#include <unistd.h>
 
 #include "base/cpu.h"
 #include "linformer/session.h"

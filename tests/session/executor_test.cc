@@ -17,7 +17,9 @@ using linformer_test::Matrix;
 using linformer_test::RandomModel;
 
 RandomModel random_shape(std::mt19937_64& random) {
-  const auto pick = [&](uint32_t low, uint32_t high) { return low + static_cast<uint32_t>(random() % (high - low + 1)); };
+  const auto pick = [&](uint32_t low, uint32_t high) {
+    return low + static_cast<uint32_t>(random() % (high - low + 1));
+  };
   RandomModel shape;
   shape.seed = random();
   shape.n = pick(3, 90);
@@ -36,7 +38,8 @@ RandomModel random_shape(std::mt19937_64& random) {
   shape.linear_bias = random() % 4 != 0;
   shape.transform = random() % 3 == 0;
   shape.transform_before_norm = random() % 2;
-  constexpr Activation activations[] = {Activation::gelu, Activation::relu, Activation::gelu_tanh, Activation::leaky_relu};
+  constexpr Activation activations[] = {Activation::gelu, Activation::relu, Activation::gelu_tanh,
+                                        Activation::leaky_relu};
   shape.activation = activations[random() % 4];
   shape.head_classes = {pick(1, 5), pick(2, 20)};
   shape.tied_output = random() % 2;
@@ -179,7 +182,8 @@ TEST_CASE("larger shapes: several row blocks, column chunks and panels") {
     shape.shared_key_value = type == ElementType::bf16;
     const auto model = linformer_test::random_model(shape);
     const Texts texts = random_texts(random, shape);
-    for (const Engine& engine : linformer_test::engines(*model)) compare(model, shape, engine, texts, Padding::strip, 2);
+    for (const Engine& engine : linformer_test::engines(*model))
+      compare(model, shape, engine, texts, Padding::strip, 2);
   }
 }
 

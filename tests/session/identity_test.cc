@@ -59,8 +59,9 @@ std::vector<Answer> run(Session& session, const Model& model, const std::vector<
   std::vector<Answer> answers;
   const float* at = hidden.data();
   for (size_t t = 0; t < texts.size(); ++t) {
-    answers.push_back({{at, at + texts[t].size() * d},
-                       {logits.begin() + static_cast<long>(t * classes), logits.begin() + static_cast<long>((t + 1) * classes)}});
+    answers.push_back(
+        {{at, at + texts[t].size() * d},
+         {logits.begin() + static_cast<long>(t * classes), logits.begin() + static_cast<long>((t + 1) * classes)}});
     at += texts[t].size() * d;
   }
   return answers;
@@ -87,7 +88,9 @@ TEST_CASE("a text's bits do not depend on threads, batch or session") {
     for (int64_t length : {300, 1, 17, 128, 129, 255, 2, 39, 40, 41, 64, 299}) {
       texts.push_back(linformer_test::random_ids(static_cast<uint64_t>(length), length, shape.vocabulary));
     }
+    const Isa best = plan(*model, {})->options.isa;
     for (const Engine& engine : linformer_test::engines(*model)) {
+      if (engine.backend != BackendKind::native && engine.isa != best) continue;  // nothing is promised there
       Session alone = make_session(model, engine, 1, 1);
       std::vector<Answer> expected;
       for (const auto& text : texts) expected.push_back(run(alone, *model, {text})[0]);

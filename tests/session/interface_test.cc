@@ -119,11 +119,25 @@ TEST_CASE("run refuses what it was not planned for, and then writes nothing") {
   CHECK(says(run({good}, [&](Outputs& o) { o.pooled = std::span<float>(pooled).first(31); }), Code::invalid_argument,
              "the pooled output holds 31 floats"));
   std::vector<float> logits(3, 1.f), hidden(320, 1.f), mlm(50, 1.f);
-  CHECK(says(run({good}, [&](Outputs& o) { o.logits = logits; o.head = 1; }), Code::invalid_argument, "head 1"));
-  CHECK(says(run({good}, [&](Outputs& o) { o.hidden = hidden; o.hidden_layer = 3; }), Code::invalid_argument, "hidden layer 3"));
+  CHECK(says(run({good},
+                 [&](Outputs& o) {
+                   o.logits = logits;
+                   o.head = 1;
+                 }),
+             Code::invalid_argument, "head 1"));
+  CHECK(says(run({good},
+                 [&](Outputs& o) {
+                   o.hidden = hidden;
+                   o.hidden_layer = 3;
+                 }),
+             Code::invalid_argument, "hidden layer 3"));
   const MaskPosition beyond{0, 10};
-  CHECK(says(run({good}, [&](Outputs& o) { o.mlm_logits = mlm; o.mlm_positions = {&beyond, 1}; }), Code::invalid_argument,
-             "position 10 of text 0"));
+  CHECK(says(run({good},
+                 [&](Outputs& o) {
+                   o.mlm_logits = mlm;
+                   o.mlm_positions = {&beyond, 1};
+                 }),
+             Code::invalid_argument, "position 10 of text 0"));
   Outputs outputs;
   outputs.pooled = pooled;
   CHECK(session.run(std::vector<Tokens>{good}, outputs).ok());
@@ -142,8 +156,11 @@ TEST_CASE("features of later versions are refused by name") {
     CHECK(result.status().code() == Code::unsupported);
     return std::string(result.status().message());
   };
-  CHECK(refused([](ModelDescription& d) { d.encoder.layers[1].attention.causal = true; }).find("layer 1 uses a causal mask") == 0);
-  CHECK(refused([](ModelDescription& d) { d.encoder.residual = ResidualKind::reversible; }).find("reversible") != std::string::npos);
+  CHECK(refused([](ModelDescription& d) {
+          d.encoder.layers[1].attention.causal = true;
+        }).find("layer 1 uses a causal mask") == 0);
+  CHECK(refused([](ModelDescription& d) { d.encoder.residual = ResidualKind::reversible; }).find("reversible") !=
+        std::string::npos);
   CHECK(refused([](ModelDescription& d) { d.heads[0].pooling = Pooling::mean; }).find("'head0'") != std::string::npos);
 }
 

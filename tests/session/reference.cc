@@ -26,13 +26,20 @@ double widen(ElementType type, const std::byte* at) {
 
 double activate(Activation activation, double x) {
   switch (activation) {
-    case Activation::none: return x;
-    case Activation::relu: return std::max(x, 0.0);
-    case Activation::gelu: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-    case Activation::gelu_tanh: return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case Activation::tanh: return std::tanh(x);
-    case Activation::leaky_relu: return x > 0 ? x : 0.01 * x;
-    case Activation::sigmoid: return 1 / (1 + std::exp(-x));
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return std::max(x, 0.0);
+    case Activation::gelu:
+      return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+    case Activation::gelu_tanh:
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Activation::tanh:
+      return std::tanh(x);
+    case Activation::leaky_relu:
+      return x > 0 ? x : 0.01 * x;
+    case Activation::sigmoid:
+      return 1 / (1 + std::exp(-x));
   }
   return NAN;
 }
@@ -63,7 +70,8 @@ class Encoder {
     for (size_t start = 0; start < x.size(); start += d_) {
       double mean = 0, variance = 0;
       for (size_t i = 0; i < d_; ++i) mean += x[start + i] / static_cast<double>(d_);
-      for (size_t i = 0; i < d_; ++i) variance += (x[start + i] - mean) * (x[start + i] - mean) / static_cast<double>(d_);
+      for (size_t i = 0; i < d_; ++i)
+        variance += (x[start + i] - mean) * (x[start + i] - mean) / static_cast<double>(d_);
       for (size_t i = 0; i < d_; ++i) {
         x[start + i] = (x[start + i] - mean) / std::sqrt(variance + n.epsilon) * scale[i] + bias[i];
       }
@@ -75,8 +83,7 @@ class Encoder {
     const EncoderDescription& e = model_.description().encoder;
     const EmbeddingDescription& embedding = e.embedding;
     const Matrix tokens = reference_tensor(model_, embedding.tokens);
-    const Matrix positions =
-        embedding.positions == absent ? Matrix() : reference_tensor(model_, embedding.positions);
+    const Matrix positions = embedding.positions == absent ? Matrix() : reference_tensor(model_, embedding.positions);
     Matrix x(ids.size() * d_);
     size_t position = embedding.position_offset;
     for (size_t t = 0; t < ids.size(); ++t) {
@@ -131,7 +138,8 @@ class Encoder {
       for (size_t t = 0; t < n; ++t) {
         Matrix scores(k, 0.0);
         for (size_t j = 0; j < k; ++j) {
-          for (size_t i = h * a.head_dim; i < (h + 1) * a.head_dim; ++i) scores[j] += q[t * width + i] * keys[j * width + i];
+          for (size_t i = h * a.head_dim; i < (h + 1) * a.head_dim; ++i)
+            scores[j] += q[t * width + i] * keys[j * width + i];
           scores[j] *= a.scale;
         }
         const double largest = *std::max_element(scores.begin(), scores.end());

@@ -13,7 +13,7 @@
 namespace linformer_test {
 
 struct NpyArray {
-  std::string dtype;            // "<f8", "<f4", "<i8", ...
+  std::string dtype;  // "<f8", "<f4", "<i8", ...
   std::vector<int64_t> shape;
   std::string bytes;
 

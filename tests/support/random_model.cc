@@ -32,7 +32,8 @@ class Maker {
 
   Linear linear(const std::string& name, uint32_t out, uint32_t in, bool bias = true) {
     Linear l;
-    l.weight = builder_.add_linear(name + ".weight", out, in, numbers_.uniform(uint64_t{out} * in, 1.7 / std::sqrt(in)));
+    l.weight =
+        builder_.add_linear(name + ".weight", out, in, numbers_.uniform(uint64_t{out} * in, 1.7 / std::sqrt(in)));
     if (bias) l.bias = builder_.add_floats(name + ".bias", {out}, numbers_.uniform(out, 0.3));
     return l;
   }
@@ -63,10 +64,11 @@ class Maker {
     EncoderDescription& e = builder_.description.encoder;
     EmbeddingDescription& embedding = e.embedding;
     const uint32_t d = shape_.d_model, rows = shape_.n + 2;
-    embedding.tokens =
-        builder_.add_table("embed_tokens.weight", {shape_.vocabulary, d}, numbers_.uniform(uint64_t{shape_.vocabulary} * d, 1));
+    embedding.tokens = builder_.add_table("embed_tokens.weight", {shape_.vocabulary, d},
+                                          numbers_.uniform(uint64_t{shape_.vocabulary} * d, 1));
     embedding.position_kind = PositionKind::learned;
-    embedding.positions = builder_.add_table("embed_positions.weight", {rows, d}, numbers_.uniform(uint64_t{rows} * d, 1));
+    embedding.positions =
+        builder_.add_table("embed_positions.weight", {rows, d}, numbers_.uniform(uint64_t{rows} * d, 1));
     embedding.position_offset = 2;
     embedding.positions_count_non_pad = true;
     embedding.pad_position = 1;
@@ -123,7 +125,8 @@ class Maker {
     mlm.norm = norm("lm_head.layer_norm");
     if (shape_.tied_output) {
       mlm.output.weight = description.encoder.embedding.tokens;
-      mlm.output.bias = builder_.add_floats("lm_head.bias", {shape_.vocabulary}, numbers_.uniform(shape_.vocabulary, 0.3));
+      mlm.output.bias =
+          builder_.add_floats("lm_head.bias", {shape_.vocabulary}, numbers_.uniform(shape_.vocabulary, 0.3));
     } else {
       mlm.output = linear("lm_head", shape_.vocabulary, d);
     }

@@ -23,13 +23,13 @@ inline constexpr TensorIndex absent = -1;
 // Named limits: larger values in a file are refused before anything is allocated.
 inline constexpr uint32_t max_tensors = 1u << 16;
 inline constexpr uint32_t max_layers = 1024;
-inline constexpr uint32_t max_heads = 1024;       // attention heads of a layer
+inline constexpr uint32_t max_heads = 1024;          // attention heads of a layer
 inline constexpr uint32_t max_dimension = 1u << 24;  // d_model, ffn width, n, k, vocabulary
 inline constexpr uint32_t max_classes = 1u << 20;
 inline constexpr uint32_t max_rank = 4;
 
 struct TensorDescription {
-  std::string name;            // the checkpoint's own name of the first role it was read for
+  std::string name;  // the checkpoint's own name of the first role it was read for
   ElementType type = ElementType::f32;
   TensorLayout layout = TensorLayout::row_major;
   std::vector<uint64_t> shape;  // logical shape as in the checkpoint: a panel16 Linear weight says [out, in]
@@ -64,9 +64,9 @@ struct Projection {
   ProjectionKind kind = ProjectionKind::linear;
   ProjectionOrder order = ProjectionOrder::before_linear;
   uint32_t k = 0;
-  TensorIndex weight = absent;     // linear: [k, N]; convolution: [out, in, kernel]
-  TensorIndex bias = absent;       // linear: [k], added to each channel of its compressed row; convolution: [out]
-  bool bias_per_row = false;       // true for a [k] bias
+  TensorIndex weight = absent;      // linear: [k, N]; convolution: [out, in, kernel]
+  TensorIndex bias = absent;        // linear: [k], added to each channel of its compressed row; convolution: [out]
+  bool bias_per_row = false;        // true for a [k] bias
   uint32_t kernel = 0, stride = 0;  // convolution and pooling
 };
 
@@ -74,12 +74,12 @@ struct AttentionDescription {
   uint32_t heads = 0;
   uint32_t kv_heads = 0;  // 1 = one key/value head for all query heads; otherwise equal to heads
   uint32_t head_dim = 0;
-  float scale = 0;        // on the scores
+  float scale = 0;  // on the scores
   Linear query, key, value, output;
-  Linear output_second;   // tatp22 w_o_2, nothing between; absent in most
+  Linear output_second;       // tatp22 w_o_2, nothing between; absent in most
   bool value_is_key = false;  // lucidrains share_kv: V = K
   bool causal = false;
-  bool masks_rows = false;    // pad rows of K and V are zeroed
+  bool masks_rows = false;  // pad rows of K and V are zeroed
   bool activation_before_output = false;
   // Indices into EncoderDescription::projections; one entry (all heads) or one for each head.
   std::vector<uint32_t> key_projections, value_projections;
@@ -98,30 +98,35 @@ struct LayerDescription {
   Activation activation = Activation::gelu;
 };
 
-enum class PositionKind : uint8_t { none = 0, learned, sinusoidal_halves /* sin half then cos half */, sinusoidal_interleaved };
+enum class PositionKind : uint8_t {
+  none = 0,
+  learned,
+  sinusoidal_halves /* sin half then cos half */,
+  sinusoidal_interleaved
+};
 
 struct EmbeddingDescription {
-  TensorIndex tokens = absent;     // row_major [vocab, d_embedding]
+  TensorIndex tokens = absent;  // row_major [vocab, d_embedding]
   PositionKind position_kind = PositionKind::none;
-  TensorIndex positions = absent;  // learned: row_major [rows, d]
-  uint32_t position_offset = 0;    // row of the first token (fairseq: pad + 1 = 2)
-  float position_base = 10000.f;   // sinusoidal
+  TensorIndex positions = absent;        // learned: row_major [rows, d]
+  uint32_t position_offset = 0;          // row of the first token (fairseq: pad + 1 = 2)
+  float position_base = 10000.f;         // sinusoidal
   bool positions_count_non_pad = false;  // fairseq: pads use row `pad_position`, others count non-pad tokens
   uint32_t pad_position = 0;
   TensorIndex token_types = absent;  // row 0 is added to every token (BERT with one segment), row 1 to the second text
   float scale = 1.f;                 // on the token embedding
   Linear factor;                     // d_embedding -> d_model
   Norm norm;
-  Linear transform;                  // fairseq quant_noise: [d, d] without bias
+  Linear transform;  // fairseq quant_noise: [d, d] without bias
   bool transform_before_norm = false;
-  bool zero_pad_rows = false;        // x[pad] = 0 after all of the above (fairseq)
+  bool zero_pad_rows = false;  // x[pad] = 0 after all of the above (fairseq)
 };
 
 struct EncoderDescription {
   uint32_t d_model = 0;
   uint32_t max_tokens = 0;  // N
   uint32_t vocab_size = 0;
-  int32_t pad_id = -1;      // -1: the model has no pad token
+  int32_t pad_id = -1;  // -1: the model has no pad token
   NormPlacement norm_placement = NormPlacement::post;
   ResidualKind residual = ResidualKind::standard;
   EmbeddingDescription embedding;
@@ -134,7 +139,7 @@ struct MaskedLmHead {  // logits = norm(act(x dense)) W^T + b
   Linear dense;        // absent: logits straight from x
   Activation activation = Activation::gelu;
   Norm norm;
-  Linear output;       // weight may be the token embedding itself (tied): row_major then
+  Linear output;  // weight may be the token embedding itself (tied): row_major then
   bool present() const { return output.present(); }
 };
 
@@ -143,10 +148,10 @@ enum class Pooling : uint8_t { first_token = 0, mean, mean_over_max_tokens, max,
 struct ClassificationHead {  // pool -> dense -> activation -> output
   std::string name;
   Pooling pooling = Pooling::first_token;
-  Linear dense;              // absent: output straight from the pooled vector
+  Linear dense;  // absent: output straight from the pooled vector
   Activation activation = Activation::tanh;
   Linear output;
-  bool multi_label = false;  // probabilities by sigmoid instead of softmax
+  bool multi_label = false;         // probabilities by sigmoid instead of softmax
   std::vector<std::string> labels;  // empty or one for each class
 };
 
@@ -178,14 +183,14 @@ struct TokenizerDescription {
   bool add_prefix_space = false;
   bool trim_offsets = false;
   bool lowercase = false, strip_accents = false, clean_text = false, split_cjk = false;  // BERT normaliser
-  std::string continuing_prefix;      // WordPiece "##"
+  std::string continuing_prefix;                                                         // WordPiece "##"
   uint32_t max_word_characters = 100;  // WordPiece: longer words become unk
 };
 inline constexpr int32_t template_first = -1, template_second = -2;
 
 struct ModelDescription {
-  std::string producer;    // program and version that wrote the file
-  std::string dialect;     // e.g. "fairseq"
+  std::string producer;  // program and version that wrote the file
+  std::string dialect;   // e.g. "fairseq"
   std::vector<TensorDescription> tensors;
   EncoderDescription encoder;
   MaskedLmHead mlm;

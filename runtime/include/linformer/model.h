@@ -14,7 +14,7 @@ namespace linformer {
 enum class Verify : uint8_t {
   automatic = 0,  // tensor checksums for files up to LoadOptions::verify_below, metadata always
   always,
-  never,          // metadata only
+  never,  // metadata only
 };
 
 struct LoadOptions {

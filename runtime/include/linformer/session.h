@@ -36,8 +36,8 @@ struct PlannedBuffer {
 // The memory of a session before it exists. A pure function of its inputs.
 struct Plan {
   static constexpr int max_buffers = 32;
-  SessionOptions options;     // with every 0 and automatic resolved
-  int64_t block_rows = 0;     // rows that one thread takes through a layer at once
+  SessionOptions options;  // with every 0 and automatic resolved
+  int64_t block_rows = 0;  // rows that one thread takes through a layer at once
   // Texts of fewer tokens take E (X W), the others (E X) W: whichever needs fewer operations. The largest of any layer.
   int64_t project_first_below = 0;
   int buffer_count = 0;
@@ -60,12 +60,12 @@ struct Outputs {
   // `hidden` with hidden_layer = -1 is the encoder's output (after the final norm where there is one).
   std::span<float> hidden;
   int hidden_layer = -1;
-  int head = 0;                     // classification head for the next three
-  std::span<float> pooled;          // [texts, d_model]: the head's pooling; first token when the model has no head
-  std::span<float> logits;          // [texts, classes]
-  std::span<float> probabilities;   // [texts, classes]
+  int head = 0;                    // classification head for the next three
+  std::span<float> pooled;         // [texts, d_model]: the head's pooling; first token when the model has no head
+  std::span<float> logits;         // [texts, classes]
+  std::span<float> probabilities;  // [texts, classes]
   std::span<const MaskPosition> mlm_positions;
-  std::span<float> mlm_logits;      // [mlm_positions, vocab_size]
+  std::span<float> mlm_logits;  // [mlm_positions, vocab_size]
 };
 
 class Session {

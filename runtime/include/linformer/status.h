@@ -18,9 +18,9 @@ enum class Code : uint32_t {
   too_long = 0x11,          // more tokens, texts or bytes than were planned for
   io_error = 0x20,          // the operating system refused
   out_of_memory = 0x21,
-  corrupt_file = 0x30,      // the bytes contradict the format or themselves
-  unsupported = 0x31,       // well-formed, but beyond this build or version
-  internal = 0x40,          // a backend failed although its inputs were checked
+  corrupt_file = 0x30,  // the bytes contradict the format or themselves
+  unsupported = 0x31,   // well-formed, but beyond this build or version
+  internal = 0x40,      // a backend failed although its inputs were checked
 };
 
 class [[nodiscard]] Status {
@@ -60,10 +60,9 @@ class [[nodiscard]] Result {
 };
 
 // Returns the error of `expression` from the enclosing function, if it has one.
-#define LINFORMER_TRY(expression)                                        \
-  do {                                                                   \
-    if (::linformer::Status linformer_status_ = (expression); !linformer_status_.ok()) \
-      return linformer_status_;                                          \
+#define LINFORMER_TRY(expression)                                                                                \
+  do {                                                                                                           \
+    if (::linformer::Status linformer_status_ = (expression); !linformer_status_.ok()) return linformer_status_; \
   } while (false)
 
 }  // namespace linformer
