@@ -74,6 +74,14 @@ void remove(std::vector<HandTensor>& tensors, const std::string& name) {
   std::erase_if(tensors, [&](const HandTensor& tensor) { return tensor.name == name; });
 }
 
+std::vector<HandTensor> renamed(std::vector<HandTensor> tensors, const std::string& from, const std::string& to) {
+  for (HandTensor& tensor : tensors) {
+    const size_t place = tensor.name.find(from);
+    if (place != tensor.name.npos) tensor.name.replace(place, from.size(), to);
+  }
+  return tensors;
+}
+
 void add_head(std::vector<HandTensor>& tensors, const std::string& name, int64_t d, int64_t inner, int64_t classes) {
   const std::string prefix = "classification_heads." + name + ".";
   tensors.push_back(random_tensor(prefix + "dense.weight", {inner, d}, 7));

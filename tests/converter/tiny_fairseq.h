@@ -24,6 +24,8 @@ HandTensor random_tensor(const std::string& name, const std::vector<int64_t>& sh
 // Throws std::out_of_range when there is none of that name.
 HandTensor& named(std::vector<HandTensor>& tensors, const std::string& name);
 void remove(std::vector<HandTensor>& tensors, const std::string& name);
+// `from` in each name replaced by `to`, at its first place.
+std::vector<HandTensor> renamed(std::vector<HandTensor> tensors, const std::string& from, const std::string& to);
 void add_head(std::vector<HandTensor>& tensors, const std::string& name, int64_t d, int64_t inner, int64_t classes);
 
 }  // namespace linformer_test
