@@ -40,6 +40,7 @@ struct Array {
 Array load(const std::string& bytes) {
   const NpyArray array = parse_npy(bytes);
   CHECK(array.dtype == "<f4");
+  if (array.bytes.empty()) return {array.shape, {}};
   return {array.shape, array.values<float>()};
 }
 

@@ -1,0 +1,57 @@
+// Mutated inputs for every record format: records or errors, never more than the bytes can hold.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <random>
+
+#include "errors.h"
+#include "records.h"
+#include "sentiment_model.h"
+
+using namespace linformer::cli;
+
+TEST_CASE("mutated records are read or refused") {
+  const linformer_test::Folder folder;
+  const std::string seeds[] = {
+      "{\"text\": \"a \\u00e4 \\\"b\\\"\", \"id\": 7, \"x\": [1, {\"y\": null}, 1e5, true]}\n{\"text\": \"c\", \"id\": "
+      "\"k\"}\n",
+      "id,text\n1,\"a, \"\"b\"\"\nc\"\n2,plain\n\n3,\"last\"",
+      "id\ttext\r\n1\ta \"b\r\n2\tc\r\n",
+      "\xEF\xBB\xBF"
+      "first\nsecond\n\nlast",
+  };
+  const std::string splices[] = {"\"",   "\n",  ",", "\t", "{", "[", "}", "\\", "\\u", std::string(1, '\0'),
+                                 "\xFF", "text"};
+  const Format formats[] = {Format::jsonl, Format::csv, Format::tsv, Format::text};
+  std::mt19937 random(20240611);
+  uint64_t records = 0, errors = 0, refused = 0;
+  for (int round = 0; round < 6000; ++round) {
+    std::string content = seeds[round % 4];
+    for (int edits = 1 + static_cast<int>(random() % 4); edits > 0; --edits) {
+      const size_t at = random() % (content.size() + 1);
+      const size_t end = std::min(content.size(), at + random() % 6);
+      content.replace(at, random() % 2 == 0 ? 0 : end - at, splices[random() % std::size(splices)]);
+    }
+    const std::string path = folder.file("input", content);
+    RecordFields fields;
+    if (round % 3 == 0) fields.id = "id";
+    try {
+      ByteSource source(path);
+      // Any format may meet any bytes.
+      const auto reader = open_records(&source, formats[(round + (round % 5 == 0 ? 1 : 0)) % 4], fields,
+                                       {.max_bytes = size_t{16} << (random() % 4)});
+      size_t count = 0;
+      for (Record record; reader->next(&record); ++count) {
+        REQUIRE(count <= content.size());
+        CHECK(record.text.size() <= content.size());
+        record.error.empty() ? ++records : ++errors;
+      }
+    } catch (const DataError&) {
+      ++refused;  // a header without the fields
+    }
+  }
+  CHECK(records > 1000);
+  CHECK(errors > 1000);
+  MESSAGE("mutated inputs: " << records << " records, " << errors << " errors, " << refused
+                             << " refused at the header");
+}
