@@ -10,14 +10,15 @@
 #include <filesystem>
 #include <map>
 
-#include "base/cpu.h"
 #include "linformer/session.h"
+#include "support/engines.h"
 #include "support/npz.h"
 #include "support/shared_data.h"
 
 namespace {
 
 using namespace linformer;
+using linformer_test::Engine;
 using linformer_test::NpyArray;
 using Arrays = std::map<std::string, NpyArray>;
 
@@ -37,26 +38,6 @@ double largest_difference(const std::vector<float>& ours, const std::vector<doub
     if (!(difference <= worst)) worst = difference;  // NaN counts as worst
   }
   return worst;
-}
-
-struct Engine {
-  BackendKind backend;
-  Isa isa;
-};
-
-std::vector<Engine> engines(const Model& model) {
-  std::vector<Engine> found;
-  for (BackendKind backend : {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
-    for (Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::neon}) {
-      SessionOptions options;
-      options.backend = backend;
-      options.isa = isa;
-      const Result<Plan> possible = plan(model, options);
-      if (possible.ok()) found.push_back({backend, isa});
-      if (!possible.ok()) CHECK(possible.status().code() == Code::unsupported);
-    }
-  }
-  return found;
 }
 
 struct RunInputs {
@@ -169,7 +150,7 @@ TEST_CASE("fairseq golden cases") {
       ++files;
       auto model = Model::load(model_path.c_str());
       REQUIRE_MESSAGE(model.ok(), std::string(model.status().message()));
-      for (const Engine& engine : engines(**model)) {
+      for (const Engine& engine : linformer_test::engines(**model)) {
         Worst& worst = table[std::string(name_of(engine.backend)) + " " + name_of(engine.isa)];
         for (const auto& [key, array] : arrays) {
           const size_t dot = key.find(".tokens");

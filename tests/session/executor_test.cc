@@ -5,8 +5,8 @@
 #include <cmath>
 #include <random>
 
-#include "session/engines.h"
 #include "session/reference.h"
+#include "support/engines.h"
 #include "support/random_model.h"
 
 namespace {

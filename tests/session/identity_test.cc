@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "session/engines.h"
+#include "support/engines.h"
 #include "support/random_model.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "session/engines.h"
+#include "support/engines.h"
 #include "support/random_model.h"
 
 namespace {
