@@ -25,9 +25,9 @@ RandomModel test_shape() {
   RandomModel shape;
   shape.n = 300;
   shape.k = 40;
-  shape.d_model = 96;
+  shape.d_model = 48;
   shape.heads = 6;
-  shape.ffn = 200;
+  shape.ffn = 100;
   shape.vocabulary = 100;
   return shape;
 }
