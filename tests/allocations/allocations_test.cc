@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "allocations/counting.h"
-#include "session/engines.h"
+#include "support/engines.h"
 #include "support/random_model.h"
 
 namespace linformer_test {
