@@ -71,7 +71,8 @@ int main(int argc, char** argv) {
   app.add_option("--config", options.config, "JSON file of settings; they come before the checkpoint's own");
   app.add_option("--dtype", options.weight_type, "type of the weights: f32 (default), bf16 or f16")
       ->transform(CLI::CheckedTransformer(std::map<std::string, ElementType>{
-          {"f32", ElementType::f32}, {"bf16", ElementType::bf16}, {"f16", ElementType::f16}}));
+          {"f32", ElementType::f32}, {"bf16", ElementType::bf16}, {"f16", ElementType::f16}}))
+      ->option_text("f32|bf16|f16");
   app.add_flag("--json", json, "print the report as JSON");
   app.add_flag("--quiet", quiet, "print neither report nor progress");
   app.add_flag("--force", options.replace_any, "replace an existing output even if it is no model file");

@@ -1,4 +1,5 @@
-// Session: one thread's arena and plan. Runs batches of texts; allocates nothing after create().
+// Session: one thread's arena and plan. Runs batches of texts. Nothing is allocated after create() on the native
+// backend; oneDNN and OpenBLAS allocate for themselves in each call (runtime/backends/README.md has the counts).
 #pragma once
 
 #include <cstdint>
@@ -75,7 +76,7 @@ class Session {
   // and empty texts are errors that name the text; nothing is written then.
   Status run(std::span<const Tokens> texts, const Outputs& outputs);
   const Plan& plan() const;
-  // The arena's highest byte ever touched, for comparison with plan().total_bytes.
+  // Bytes up to the end of the arena's highest page ever touched, for comparison with plan().total_bytes.
   uint64_t used_bytes() const;
 
   Session(Session&&) noexcept;
