@@ -100,3 +100,40 @@ TEST_CASE("allocations of run()") {
   }
 #endif
 }
+
+// sgemm packs into a buffer of its own, generated code doesn't: a product that fell back to sgemm shows here.
+TEST_CASE("oneDNN multiplies 16-bit weights by generated code") {
+#if !defined(LINFORMER_COUNTS_ALLOCATIONS)
+  std::printf("skipped: this build's allocator can't be replaced\n");
+#else
+  auto made = make_backend(BackendKind::onednn, *kernels_for(Isa::automatic));
+  if (!made.ok() || kernels_for(Isa::avx512) == nullptr) {
+    std::printf("skipped: no oneDNN in this build, or no AVX-512 here\n");
+    return;
+  }
+  const Backend& backend = *made.value();
+  Random random(2);
+  for (const int64_t n : {int64_t{64}, int64_t{320}}) {  // in one chunk of columns and in several
+    ProductShape shape;
+    shape.max_m = 32;
+    shape.n = n;
+    shape.k = 3072;
+    shape.type = ElementType::bf16;
+    shape.bias = true;
+    const int id = made.value()->add(shape).value();
+    Scratch scratch(backend);
+    ProductProblem problem(random, shape, 32, n, 3072);
+    problem.make_dense();
+    GuardedArray<float> c(problem.c_before.size());
+    const int token = backend.enter_thread();
+    REQUIRE(backend.run(id, problem.product(c.data()), scratch.data()).ok());
+    allocations = bytes = 0;
+    counting = true;
+    const bool ok = backend.run(id, problem.product(c.data()), scratch.data()).ok();
+    counting = false;
+    backend.leave_thread(token);
+    REQUIRE(ok);
+    CHECK(bytes <= 32 * 1024);
+  }
+#endif
+}

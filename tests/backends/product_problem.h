@@ -69,6 +69,17 @@ struct ProductProblem {
     return p;
   }
 
+  // As the products of a session mostly are: no gaps between rows, alpha 1, and the residual is C.
+  void make_dense() {
+    a_stride = k;
+    c_stride = n;
+    alpha = 1.f;
+    if (shape.residual && !residual_is_c) {
+      residual_is_c = true;
+      for (int64_t i = 0; i < c_before.size(); ++i) c_before[i] = static_cast<float>(i % 13) * 0.1f;
+    }
+  }
+
   // In double, and what rounding may add to it.
   double reference(int64_t i, int64_t j, double* slack) const {
     double sum = 0, magnitude = 0;

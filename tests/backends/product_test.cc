@@ -122,6 +122,56 @@ TEST_CASE("the shapes of an encoder") {
   }
 }
 
+TEST_CASE("16-bit weights of many rows: a backend that widens a few columns at a time") {
+  for (BackendKind kind : all_backends()) {
+    CAPTURE(std::string(name_of(kind)));
+    Random random(10);
+    auto backend = std::move(make_backend(kind, *kernels_for(Isa::automatic)).value());
+    for (int i = 0; i < 8; ++i) {
+      ProductShape shape = random_shape(random, 40, 200, 3000);
+      shape.layout = RightLayout::panel16;
+      shape.type = i % 2 == 0 ? ElementType::bf16 : ElementType::f16;
+      shape.varying_k = shape.varying_n = false;
+      Result<int> id = backend->add(shape);
+      REQUIRE_MESSAGE(id.ok(), std::string(id.status().message()));
+      Scratch scratch(*backend);
+      for (int64_t m : {int64_t{40}, int64_t{3}, int64_t{21}}) {
+        ProductProblem problem(random, shape, m, shape.n, shape.k);
+        check_product(*backend, *id, problem, scratch.data());
+        problem.make_dense();
+        check_product(*backend, *id, problem, scratch.data());
+      }
+    }
+  }
+}
+
+TEST_CASE("any number of dense rows, with a bias and a residual that is C") {
+  for (BackendKind kind : all_backends()) {
+    CAPTURE(std::string(name_of(kind)));
+    Random random(11);
+    auto backend = std::move(make_backend(kind, *kernels_for(Isa::automatic)).value());
+    for (const bool residual : {false, true}) {
+      for (const bool accumulate : {false, true}) {
+        ProductShape shape;
+        shape.max_m = 75;
+        shape.n = 50;
+        shape.k = 30;
+        shape.accumulate = accumulate;
+        shape.bias = !accumulate;
+        shape.residual = residual && !accumulate;
+        Result<int> id = backend->add(shape);
+        REQUIRE_MESSAGE(id.ok(), std::string(id.status().message()));
+        Scratch scratch(*backend);
+        for (int64_t m = 1; m <= shape.max_m; ++m) {
+          ProductProblem problem(random, shape, m, shape.n, shape.k);
+          problem.make_dense();
+          check_product(*backend, *id, problem, scratch.data());
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("native: a row's bits don't depend on the rows and columns beside it, for every layout") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));

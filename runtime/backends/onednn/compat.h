@@ -29,10 +29,10 @@ class MemoryDesc {
   }
   DescPointer get() const { return desc_; }
   dnnl_status_t copy(DescPointer other) { return dnnl_memory_desc_clone(&desc_, other); }
-  // f32 rows of `cols` with a stride.
-  dnnl_status_t rows(dnnl_dim_t rows, dnnl_dim_t cols, dnnl_dim_t stride) {
-    const dnnl_dims_t dims = {rows, cols}, strides = {stride, 1};
-    return dnnl_memory_desc_create_with_strides(&desc_, 2, dims, dnnl_f32, strides);
+  // Dense f32 rows.
+  dnnl_status_t rows(dnnl_dim_t rows, dnnl_dim_t cols) {
+    const dnnl_dims_t dims = {rows, cols};
+    return dnnl_memory_desc_create_with_tag(&desc_, 2, dims, dnnl_f32, dnnl_ab);
   }
   // Weights [k, n] as panel16 lays them out.
   dnnl_status_t panels(dnnl_dim_t k, dnnl_dim_t n) {
@@ -49,9 +49,9 @@ class MemoryDesc {
     desc_ = *other;
     return dnnl_success;
   }
-  dnnl_status_t rows(dnnl_dim_t rows, dnnl_dim_t cols, dnnl_dim_t stride) {
-    const dnnl_dims_t dims = {rows, cols}, strides = {stride, 1};
-    return dnnl_memory_desc_init_by_strides(&desc_, 2, dims, dnnl_f32, strides);
+  dnnl_status_t rows(dnnl_dim_t rows, dnnl_dim_t cols) {
+    const dnnl_dims_t dims = {rows, cols};
+    return dnnl_memory_desc_init_by_tag(&desc_, 2, dims, dnnl_f32, dnnl_ab);
   }
   dnnl_status_t panels(dnnl_dim_t k, dnnl_dim_t n) {
     const dnnl_dims_t dims = {k, n};
@@ -72,13 +72,14 @@ inline dnnl_status_t append_sum(dnnl_post_ops_t post_ops) {
 #endif
 }
 
+// `bias` is null where there is none.
 inline dnnl_status_t create_matmul(dnnl_primitive_desc_t* desc, dnnl_engine_t engine, DescPointer a, DescPointer b,
-                                   DescPointer c, const_dnnl_primitive_attr_t attributes) {
+                                   DescPointer bias, DescPointer c, const_dnnl_primitive_attr_t attributes) {
 #if DNNL_VERSION_MAJOR >= 3
-  return dnnl_matmul_primitive_desc_create(desc, engine, a, b, nullptr, c, attributes);
+  return dnnl_matmul_primitive_desc_create(desc, engine, a, b, bias, c, attributes);
 #else
   dnnl_matmul_desc_t matmul;
-  const dnnl_status_t status = dnnl_matmul_desc_init(&matmul, a, b, nullptr, c);
+  const dnnl_status_t status = dnnl_matmul_desc_init(&matmul, a, b, bias, c);
   return status != dnnl_success ? status : dnnl_primitive_desc_create(desc, &matmul, attributes, engine, nullptr);
 #endif
 }

@@ -41,6 +41,8 @@ Matmul& Matmul::operator=(Matmul&& other) noexcept {
   b_ = std::move(other.b_);
   c_ = std::move(other.c_);
   scratchpad_ = std::move(other.scratchpad_);
+  bias_ = std::move(other.bias_);
+  has_bias_ = other.has_bias_;
   scratchpad_bytes_ = other.scratchpad_bytes_;
   return *this;
 }
@@ -60,11 +62,14 @@ Status Matmul::build(dnnl_engine_t engine, const Shape& shape) {
     LINFORMER_TRY(check(append_sum(post_ops.handle), "post_ops_append_sum"));
     LINFORMER_TRY(check(dnnl_primitive_attr_set_post_ops(attributes.handle, post_ops.handle), "set_post_ops"));
   }
-  LINFORMER_TRY(check(a_.rows(shape.m, shape.k, shape.a_stride), "memory_desc"));
+  LINFORMER_TRY(check(a_.rows(shape.m, shape.k), "memory_desc"));
   LINFORMER_TRY(check(b_.panels(shape.k, shape.n), "memory_desc"));
-  LINFORMER_TRY(check(c_.rows(shape.m, shape.n, shape.c_stride), "memory_desc"));
+  LINFORMER_TRY(check(c_.rows(shape.m, shape.n), "memory_desc"));
+  has_bias_ = shape.has_bias;
+  if (has_bias_) LINFORMER_TRY(check(bias_.rows(1, shape.n), "memory_desc"));
   OwnedPrimitiveDesc desc;
-  const dnnl_status_t created = create_matmul(&desc.handle, engine, a_.get(), b_.get(), c_.get(), attributes.handle);
+  const dnnl_status_t created = create_matmul(&desc.handle, engine, a_.get(), b_.get(),
+                                              has_bias_ ? bias_.get() : nullptr, c_.get(), attributes.handle);
   const char* implementation = "";
   if (created == dnnl_success) {
     LINFORMER_TRY(check(dnnl_primitive_desc_query(desc.handle, dnnl_query_impl_info_str, 0, &implementation),
@@ -83,20 +88,25 @@ Status Matmul::build(dnnl_engine_t engine, const Shape& shape) {
   return check(dnnl_primitive_create(&primitive_, desc.handle), "primitive_create");
 }
 
-Status Matmul::run(dnnl_engine_t engine, const float* a, const float* b, float* c, void* scratchpad) const {
+Status Matmul::run(dnnl_engine_t engine, const float* a, const float* b, const float* bias, float* c,
+                   void* scratchpad) const {
   // oneDNN's handles to memory and streams are made for each call: they can't be shared between threads.
   OwnedStream stream;
-  OwnedMemory memory[4];
+  OwnedMemory memory[5];
   LINFORMER_TRY(check(dnnl_stream_create(&stream.handle, engine, dnnl_stream_default_flags), "stream_create"));
-  const DescPointer descs[4] = {a_.get(), b_.get(), c_.get(), scratchpad_.get()};
-  void* data[4] = {const_cast<float*>(a), const_cast<float*>(b), c, scratchpad};
-  dnnl_exec_arg_t arguments[4] = {
-      {DNNL_ARG_SRC, nullptr}, {DNNL_ARG_WEIGHTS, nullptr}, {DNNL_ARG_DST, nullptr}, {DNNL_ARG_SCRATCHPAD, nullptr}};
-  for (int i = 0; i < 4; ++i) {
+  const DescPointer descs[5] = {a_.get(), b_.get(), c_.get(), scratchpad_.get(), bias_.get()};
+  void* data[5] = {const_cast<float*>(a), const_cast<float*>(b), c, scratchpad, const_cast<float*>(bias)};
+  dnnl_exec_arg_t arguments[5] = {{DNNL_ARG_SRC, nullptr},
+                                  {DNNL_ARG_WEIGHTS, nullptr},
+                                  {DNNL_ARG_DST, nullptr},
+                                  {DNNL_ARG_SCRATCHPAD, nullptr},
+                                  {DNNL_ARG_BIAS, nullptr}};
+  const int count = has_bias_ ? 5 : 4;
+  for (int i = 0; i < count; ++i) {
     LINFORMER_TRY(check(dnnl_memory_create(&memory[i].handle, descs[i], engine, data[i]), "memory_create"));
     arguments[i].memory = memory[i].handle;
   }
-  LINFORMER_TRY(check(dnnl_primitive_execute(primitive_, stream.handle, 4, arguments), "primitive_execute"));
+  LINFORMER_TRY(check(dnnl_primitive_execute(primitive_, stream.handle, count, arguments), "primitive_execute"));
   return check(dnnl_stream_wait(stream.handle), "stream_wait");
 }
 

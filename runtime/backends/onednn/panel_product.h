@@ -16,8 +16,8 @@ class PanelProduct {
   Status run(dnnl_engine_t engine, const Kernels& kernels, const Product& product, void* scratch) const;
 
  private:
-  // Primitives exist for 16, 32, 64, ... rows and for max_m; any m is a sum of them, and a rest below the smallest
-  // is padded in scratch.
+  // Primitives exist for 4, 8, 16, 32, ... rows and for max_m; any m is a sum of those from 16 on and a rest, which is
+  // padded in scratch to the next of them.
   static constexpr int max_steps = 32;
   struct Chunk {  // of columns
     int64_t width = 0;
@@ -26,8 +26,15 @@ class PanelProduct {
   struct Call;  // what the steps of one run share
 
   Status build_chunk(dnnl_engine_t engine, int64_t width, Chunk* chunk);
-  Status run_step(const Call& call, int step, int64_t row) const;
+  // Chunks of columns go by way of a tile in scratch, since primitives write dense rows only.
+  bool in_tiles() const { return chunk_width_ < shape_.n; }
+  int64_t scratch_rows() const;
+  int64_t tile_elements() const;
+  Status run_in_place(const Call& call, int step, int64_t row) const;
+  Status run_tile(const Call& call, int step, int64_t row) const;
   Status run_padded(const Call& call, int64_t row, int64_t rows) const;
+  static void finish(const Call& call, int64_t row, int64_t rows, float* c, int64_t c_stride, const float* residual);
+  static void deliver(const Call& call, int64_t row, int64_t rows);
 
   ProductShape shape_;
   int steps_ = 0;
