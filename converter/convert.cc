@@ -8,8 +8,12 @@
 #include <optional>
 
 #include "converter/dialects/dialect.h"
+#include "converter/dialects/sentence_transformers.h"
+#include "converter/export/exported_facts.h"
 #include "converter/labels.h"
 #include "converter/readers/error.h"
+#include "converter/readers/exported_keys.h"
+#include "converter/settings_file.h"
 #include "converter/tokenizers/tokenizer_files.h"
 #include "io/container.h"
 
@@ -22,6 +26,7 @@ namespace fs = std::filesystem;
 struct Inputs {
   std::string checkpoint, tokenizer, config;
   std::string labels_folder;  // empty: nowhere
+  std::optional<SentenceTransformer> sentence;
 };
 
 bool is_file(const fs::path& path) {
@@ -31,7 +36,9 @@ bool is_file(const fs::path& path) {
 
 bool has_tokenizer(const fs::path& folder) {
   return is_file(folder / "tokenizer.json") || (is_file(folder / "vocab.json") && is_file(folder / "merges.txt")) ||
-         (is_file(folder / "encoder.json") && is_file(folder / "vocab.bpe")) || is_file(folder / "vocab.txt");
+         (is_file(folder / "encoder.json") && is_file(folder / "vocab.bpe")) || is_file(folder / "vocab.txt") ||
+         is_file(folder / "spiece.model") || is_file(folder / "sentencepiece.bpe.model") ||
+         is_file(folder / "spm.model") || is_file(folder / "tokenizer.model");
 }
 
 // The checkpoint of a folder, by the names that training programs and hubs use.
@@ -49,15 +56,26 @@ std::string checkpoint_in(const fs::path& folder, Report* report) {
       report->notes.push_back((folder / name).string() + " is there too and was not used.");
     }
   }
+  for (const char* index : {"model.safetensors.index.json", "pytorch_model.bin.index.json"}) {
+    if (chosen.empty() && is_file(folder / index)) {
+      fail(folder.string(), " holds a checkpoint in several files (", index,
+           "), which is not supported: save it in one, with a larger max_shard_size of save_pretrained");
+    }
+  }
   if (chosen.empty()) fail(folder.string(), " holds no checkpoint of a usual name (", list, "): give the file itself");
   return chosen;
 }
 
-Inputs find_inputs(const ConvertOptions& options, Report* report) {
+Inputs find_inputs(const ConvertOptions& options, ValueStore* store, Report* report) {
   std::error_code error;
-  Inputs inputs{options.checkpoint, options.tokenizer, options.config, ""};
+  Inputs inputs{options.checkpoint, options.tokenizer, options.config, "", std::nullopt};
   if (fs::is_directory(options.checkpoint, error)) {
-    const fs::path folder = options.checkpoint;
+    fs::path folder = options.checkpoint;
+    inputs.sentence = read_sentence_transformer(folder.string(), *store);
+    if (inputs.sentence) {
+      folder = inputs.sentence->transformer;
+      for (const std::string& note : inputs.sentence->notes) report->notes.push_back(note);
+    }
     inputs.checkpoint = checkpoint_in(folder, report);
     if (inputs.tokenizer.empty() && has_tokenizer(folder)) {
       inputs.tokenizer = folder.string();
@@ -100,13 +118,7 @@ void check_output(const ConvertOptions& options, const Inputs& inputs) {
 Settings read_config(const std::string& path, ValueStore* store) {
   Settings settings;
   if (path.empty()) return settings;
-  constexpr uintmax_t max_bytes = 16u << 20;
-  std::error_code error;
-  if (!is_file(path)) fail(path, " does not exist or is not a regular file");
-  if (fs::file_size(path, error) > max_bytes) fail(path, " is too large for a file of settings");
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const Value root = parse_json(*store, text, path);
+  const Value root = read_json_file(path, *store);
   if (!root.is(ValueKind::dict)) fail(path, " holds a ", root.kind_name(), ", not a JSON object of settings");
   settings.add_source(root, path);
   for (const char* key : {"model", "args", "config"}) settings.add_source(root.find(key), path + ", " + key);
@@ -120,9 +132,10 @@ int64_t largest_id(const TokenizerDescription& tokenizer) {
   return largest;
 }
 
-void add_tokenizer(const OwnedTokenizer& owned, ModelDescription* description, Report* report) {
-  TokenizerDescription tokenizer = owned.view();
+void add_tokenizer(TokenizerDescription tokenizer, const std::vector<std::string>& notes, ModelDescription* description,
+                   Report* report) {
   const EncoderDescription& encoder = description->encoder;
+  if (encoder.embedding.tokens == absent) fail("the model takes vectors and no tokens: leave --tokenizer out");
   const int64_t ids = largest_id(tokenizer) + 1;
   if (ids > encoder.vocab_size) {
     fail("the tokenizer has ids up to ", ids - 1, " but the model's embedding has ", encoder.vocab_size,
@@ -140,7 +153,7 @@ void add_tokenizer(const OwnedTokenizer& owned, ModelDescription* description, R
     report->notes.push_back(std::to_string(encoder.vocab_size - ids) +
                             " rows of the embedding have no token (fairseq pads its dictionaries).");
   }
-  for (const std::string& note : owned.notes) report->notes.push_back(note);
+  for (const std::string& note : notes) report->notes.push_back(note);
   description->tokenizer = std::move(tokenizer);
 }
 
@@ -161,8 +174,10 @@ const char* producer() { return "linformer-convert " LINFORMER_VERSION; }
 }  // namespace
 
 void build_model(const Checkpoint& checkpoint, const Settings& settings, writer::ModelBuilder* builder, Report* report,
-                 const std::function<void(double done)>& read) {
-  const Dialect& dialect = recognise(checkpoint, *report);
+                 const std::function<void(double done)>& read, const std::string& wanted) {
+  const Dialect& dialect = recognise(checkpoint, wanted, *report);
+  Settings all = settings;
+  all.add_kept(checkpoint.root.find(exported_settings_key), "the exported file");
   uint64_t total = 0, taken = 0;
   for (const Tensor& tensor : checkpoint.tensors) total += tensor.elements;
   const auto advance = [&](uint64_t elements) {
@@ -172,38 +187,56 @@ void build_model(const Checkpoint& checkpoint, const Settings& settings, writer:
   builder->description.producer = producer();
   builder->description.dialect = dialect.name();
   WeightWriter weights(checkpoint, *builder, *report, advance);
-  Conversion conversion{checkpoint, settings, weights, builder->description, *report};
+  Conversion conversion{checkpoint, all, weights, builder->description, *report};
   try {
     dialect.convert(conversion);
   } catch (const Error& error) {
     throw Error(checkpoint.name + " (" + dialect.name() + "): " + error.what());
   }
+  builder->origin.settings = all.used();
 }
 
 Report convert_checkpoint(const ConvertOptions& options) {
   Report report;
-  const Inputs inputs = find_inputs(options, &report);
+  ValueStore values;
+  const Inputs inputs = find_inputs(options, &values, &report);
   check_output(options, inputs);
   std::optional<OwnedTokenizer> tokenizer;
   if (!inputs.tokenizer.empty()) tokenizer = load_tokenizer(inputs.tokenizer);
-  ValueStore config_values;
-  const Settings settings = read_config(inputs.config, &config_values);
+  Settings settings = read_config(inputs.config, &values);
+  if (inputs.sentence) settings.add_source(inputs.sentence->settings, "modules.json");
 
-  const Checkpoint checkpoint = Checkpoint::open(inputs.checkpoint);
+  Checkpoint checkpoint = Checkpoint::open(inputs.checkpoint);
+  std::optional<Checkpoint> dense;
+  if (inputs.sentence && !inputs.sentence->dense.empty()) {
+    dense = Checkpoint::open(inputs.sentence->dense);
+    add_dense_tensors(*dense, &checkpoint);
+  }
   note_checkpoint(checkpoint, &report);
   writer::ModelBuilder builder(options.weight_type);
   ModelDescription& description = builder.description;
-  build_model(checkpoint, settings, &builder, &report, [&](double done) {
-    if (options.progress) options.progress("reading", done);
-  });
+  build_model(
+      checkpoint, settings, &builder, &report,
+      [&](double done) {
+        if (options.progress) options.progress("reading", done);
+      },
+      options.dialect);
+
+  apply_exported_labels(checkpoint, &description, &report);
 
   if (!options.labels.empty()) {
     apply_labels(options.labels, &description, &report);
   } else if (!inputs.labels_folder.empty()) {
     apply_labels_file(inputs.labels_folder, &description, &report);
   }
+  std::optional<ExportedTokenizer> kept;
   if (tokenizer) {
-    add_tokenizer(*tokenizer, &description, &report);
+    add_tokenizer(tokenizer->view(), tokenizer->notes, &description, &report);
+  } else if ((kept = exported_tokenizer(checkpoint, description))) {
+    add_tokenizer(kept->description, {"The tokenizer is the one that the file has in its metadata."}, &description,
+                  &report);
+  } else if (description.encoder.embedding.tokens == absent) {
+    report.notes.push_back("The model takes vectors, so it has no tokenizer.");
   } else {
     report.notes.push_back("There is no tokenizer: the model takes token ids only. Give one with --tokenizer.");
   }

@@ -20,6 +20,7 @@ struct ConvertOptions {
   std::string tokenizer;            // a file or folder; empty: that of the checkpoint's folder, if it was a folder
   std::vector<std::string> labels;  // "a,b" or "HEAD=a,b"; empty: labels.txt beside the tokenizer, if it fits
   std::string config;               // a JSON file with settings; empty: config.json of the checkpoint's folder
+  std::string dialect;              // the only one to try; empty: the one that fits
   ElementType weight_type = ElementType::f32;
   bool replace_any = false;  // replace an existing output that is no model file
   // Called from the converting thread with the phase ("reading", "writing") and the share done, 0 to 1.
@@ -28,8 +29,9 @@ struct ConvertOptions {
 
 // Recognises the dialect and fills the builder with encoder and heads; labels and tokenizer are left to the caller.
 // `read` is told the share of the tensors done, 0 to 1; it may be empty. The checkpoint must outlive the builder.
+// `dialect`: the only one to try; empty: the one that fits.
 void build_model(const Checkpoint& checkpoint, const Settings& settings, writer::ModelBuilder* builder, Report* report,
-                 const std::function<void(double done)>& read);
+                 const std::function<void(double done)>& read, const std::string& dialect = "");
 
 // Throws Error or writer::WriteError; the output is then as it was before.
 Report convert_checkpoint(const ConvertOptions& options);

@@ -1,4 +1,4 @@
-// linformer-convert: from a trained checkpoint to a model file.
+// linformer-convert: from a trained checkpoint to a model file, and back.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -9,11 +9,13 @@
 #include <string>
 
 #include "converter/convert.h"
+#include "converter/export/export_model.h"
 #include "converter/print_report.h"
 
 namespace {
 
 using linformer::ElementType;
+using linformer::convert::ConvertOptions;
 
 constexpr int exit_bad_input = 1, exit_usage = 2;
 
@@ -22,10 +24,12 @@ constexpr const char* examples = R"(Examples:
   linformer-convert my-model/ -o my-model.lnfr          a folder with checkpoint, vocabulary and labels.txt
   linformer-convert model.safetensors -o model.lnfr --config settings.json --dtype bf16
   linformer-convert checkpoint.pt -o model.lnfr --json  the report for a program
+  linformer-convert --from-lnfr model.lnfr -o model.safetensors   back, with the checkpoint's names
+  linformer-convert --list-dialects                     what is supported, and the settings that it needs
 
 CHECKPOINT may be of PyTorch (any version) or safetensors; nothing in it is ever executed.
 A file of settings says what tensors do not show, such as {"encoder_attention_heads": 12}.
-Exit status: 0 converted, 1 the input is wrong or can't be written, 2 the command line is wrong.)";
+Exit status: 0 done, 1 the input is wrong or can't be written, 2 the command line is wrong.)";
 
 // One line on a terminal's stderr, rewritten in place.
 class ProgressBar {
@@ -54,44 +58,91 @@ class ProgressBar {
   const char* phase_ = nullptr;
 };
 
-}  // namespace
+struct Arguments {
+  ConvertOptions convert;
+  std::string from_lnfr;
+  bool list_dialects = false, json = false, quiet = false;
+};
 
-int main(int argc, char** argv) {
-  CLI::App app("Converts a trained Linformer checkpoint to a .lnfr model file.", "linformer-convert");
-  app.footer(examples);
-  app.set_version_flag("--version", std::string("linformer-convert ") + LINFORMER_VERSION);
-  linformer::convert::ConvertOptions options;
-  bool json = false, quiet = false;
-  app.add_option("CHECKPOINT", options.checkpoint, "checkpoint file, or a folder with one")->required();
-  app.add_option("-o,--output", options.output, "model file to write")->required();
+void declare(CLI::App& app, Arguments* arguments) {
+  ConvertOptions& options = arguments->convert;
+  app.add_option("CHECKPOINT", options.checkpoint, "checkpoint file, or a folder with one");
+  app.add_option("-o,--output", options.output, "file to write");
   app.add_option("--tokenizer", options.tokenizer,
                  "folder or file of the vocabulary: tokenizer.json, vocab.json + merges.txt (+ dict.txt), vocab.txt");
   app.add_option("--labels", options.labels, "names of the classes in order: a,b or HEAD=a,b (may be repeated)")
       ->allow_extra_args(false);
   app.add_option("--config", options.config, "JSON file of settings; they come before the checkpoint's own");
+  app.add_option("--dialect", options.dialect, "take the checkpoint for one of this implementation and no other");
   app.add_option("--dtype", options.weight_type, "type of the weights: f32 (default), bf16 or f16")
       ->transform(CLI::CheckedTransformer(std::map<std::string, ElementType>{
           {"f32", ElementType::f32}, {"bf16", ElementType::bf16}, {"f16", ElementType::f16}}))
       ->option_text("f32|bf16|f16");
-  app.add_flag("--json", json, "print the report as JSON");
-  app.add_flag("--quiet", quiet, "print neither report nor progress");
-  app.add_flag("--force", options.replace_any, "replace an existing output even if it is no model file");
+  app.add_option("--from-lnfr", arguments->from_lnfr,
+                 "the way back: write this model file as safetensors with the checkpoint's names");
+  app.add_flag("--list-dialects", arguments->list_dialects,
+               "print the supported implementations and the settings they need");
+  app.add_flag("--json", arguments->json, "print the report as JSON");
+  app.add_flag("--quiet", arguments->quiet, "print neither report nor progress");
+  app.add_flag("--force", options.replace_any, "replace an existing output even if it is of another kind");
+}
+
+// What CLI11 can't say: which arguments belong together. Throws CLI::ParseError.
+void check(const CLI::App& app, const Arguments& arguments) {
+  if (arguments.list_dialects) return;
+  const bool back = !arguments.from_lnfr.empty();
+  if (app.count("CHECKPOINT") == 0 && !back) throw CLI::RequiredError("CHECKPOINT");
+  if (app.count("--output") == 0) throw CLI::RequiredError("--output");
+  for (const char* option : {"CHECKPOINT", "--tokenizer", "--labels", "--config", "--dialect", "--dtype"}) {
+    if (back && app.count(option) > 0) throw CLI::ExcludesError("--from-lnfr", option);
+  }
+}
+
+template <class Report>
+void print_report(const Report& report, const Arguments& arguments) {
+  if (arguments.json) {
+    print_json(report, std::cout);
+  } else if (!arguments.quiet) {
+    print_table(report, std::cout);
+  }
+}
+
+void run(const Arguments& arguments, ProgressBar* bar) {
+  const auto show = [bar](const char* phase, double done) { bar->show(phase, done); };
+  if (arguments.list_dialects) {
+    arguments.json ? linformer::convert::print_dialects_json(std::cout) : linformer::convert::print_dialects(std::cout);
+  } else if (!arguments.from_lnfr.empty()) {
+    const linformer::convert::ExportReport report = linformer::convert::export_checkpoint(
+        {arguments.from_lnfr, arguments.convert.output, arguments.convert.replace_any, show});
+    bar->clear();
+    print_report(report, arguments);
+  } else {
+    ConvertOptions options = arguments.convert;
+    options.progress = show;
+    const linformer::convert::Report report = linformer::convert::convert_checkpoint(options);
+    bar->clear();
+    print_report(report, arguments);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Converts a trained Linformer checkpoint to a .lnfr model file, and back.", "linformer-convert");
+  app.footer(examples);
+  app.set_version_flag("--version", std::string("linformer-convert ") + LINFORMER_VERSION);
+  Arguments arguments;
+  declare(app, &arguments);
   try {
     app.parse(argc, argv);
+    check(app, arguments);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : exit_usage;
   }
 
-  ProgressBar bar(!quiet);
-  options.progress = [&bar](const char* phase, double done) { bar.show(phase, done); };
+  ProgressBar bar(!arguments.quiet);
   try {
-    const linformer::convert::Report report = linformer::convert::convert_checkpoint(options);
-    bar.clear();
-    if (json) {
-      print_json(report, std::cout);
-    } else if (!quiet) {
-      print_table(report, std::cout);
-    }
+    run(arguments, &bar);
     std::cout.flush();
     if (!std::cout) {
       std::cerr << "linformer-convert: the report could not be printed\n";
@@ -100,7 +151,7 @@ int main(int argc, char** argv) {
     return 0;
   } catch (const std::exception& error) {
     bar.clear();
-    if (json) linformer::convert::print_json_error(error.what(), std::cout);
+    if (arguments.json) linformer::convert::print_json_error(error.what(), std::cout);
     std::cerr << "linformer-convert: " << error.what() << "\n";
     return exit_bad_input;
   }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "converter/dialects/dialect.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {
@@ -32,6 +33,11 @@ void print_rows(const char* title, const std::vector<Row>& rows, std::ostream& o
     line.erase(line.find_last_not_of(' ') + 1);
     out << line << "\n";
   }
+}
+
+void print_notes(const std::vector<std::string>& notes, std::ostream& out) {
+  if (!notes.empty()) out << "\nNotes\n";
+  for (const std::string& note : notes) out << "  " << note << "\n";
 }
 
 std::string readable_bytes(uint64_t bytes) {
@@ -63,8 +69,7 @@ void print_table(const Report& report, std::ostream& out) {
   print_rows("Inferred", facts, out);
   print_rows("Mapped", mapped, out);
   print_rows("Left out", left_out, out);
-  if (!report.notes.empty()) out << "\nNotes\n";
-  for (const std::string& note : report.notes) out << "  " << note << "\n";
+  print_notes(report.notes, out);
   out << "\n"
       << report.output << ": " << report.output_bytes << " bytes (" << readable_bytes(report.output_bytes) << "), "
       << report.mapped.size() << " tensors mapped, " << report.left_out.size() << " left out\n";
@@ -91,6 +96,63 @@ void print_json(const Report& report, std::ostream& out) {
   json["output"] = report.output;
   json["output_bytes"] = report.output_bytes;
   print(json, out);
+}
+
+void print_table(const ExportReport& report, std::ostream& out) {
+  out << report.model << ": model file, dialect " << report.dialect << "\n";
+  std::vector<Row> facts, rows;
+  for (const Report::Fact& fact : report.facts) facts.push_back({escaped(fact.name), fact.value, fact.source});
+  for (const ExportReport::Row& row : report.rows) {
+    rows.push_back({escaped(row.tensor), row.shape, "<-", row.from, row.note});
+  }
+  print_rows("Kept", facts, out);
+  print_rows("Tensors", rows, out);
+  print_notes(report.notes, out);
+  out << "\n"
+      << report.output << ": " << report.output_bytes << " bytes (" << readable_bytes(report.output_bytes) << "), "
+      << report.rows.size() << " tensors\n";
+}
+
+void print_json(const ExportReport& report, std::ostream& out) {
+  ordered_json json;
+  json["model"] = report.model;
+  json["dialect"] = report.dialect;
+  for (const char* list : {"kept", "tensors"}) json[list] = ordered_json::array();
+  for (const Report::Fact& fact : report.facts) {
+    json["kept"].push_back({{"name", fact.name}, {"value", fact.value}, {"source", fact.source}});
+  }
+  for (const ExportReport::Row& row : report.rows) {
+    json["tensors"].push_back({{"tensor", row.tensor}, {"shape", row.shape}, {"from", row.from}, {"note", row.note}});
+  }
+  json["notes"] = report.notes;
+  json["output"] = report.output;
+  json["output_bytes"] = report.output_bytes;
+  print(json, out);
+}
+
+void print_dialects(std::ostream& out) {
+  for (const Dialect* dialect : dialects()) {
+    const DialectFacts facts = dialect->facts();
+    out << dialect->name() << "\n  " << facts.summary << "\n  " << facts.source << "\n";
+    for (const NeededSetting& setting : facts.needs) {
+      out << "  --config " << setting.example << "\n           " << setting.when << "\n";
+    }
+  }
+  out << "\nSettings that the checkpoint itself holds need not be given.\n";
+}
+
+void print_dialects_json(std::ostream& out) {
+  ordered_json list = ordered_json::array();
+  for (const Dialect* dialect : dialects()) {
+    const DialectFacts facts = dialect->facts();
+    ordered_json needs = ordered_json::array();
+    for (const NeededSetting& setting : facts.needs) {
+      needs.push_back({{"config", ordered_json::parse(setting.example)}, {"when", setting.when}});
+    }
+    list.push_back(
+        {{"name", dialect->name()}, {"summary", facts.summary}, {"source", facts.source}, {"settings", needs}});
+  }
+  print(list, out);
 }
 
 void print_json_error(const char* sentence, std::ostream& out) { print({{"error", sentence}}, out); }

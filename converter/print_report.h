@@ -4,11 +4,17 @@
 #include <ostream>
 
 #include "converter/dialects/report.h"
+#include "converter/export/export_model.h"
 
 namespace linformer::convert {
 
 void print_table(const Report& report, std::ostream& out);
 void print_json(const Report& report, std::ostream& out);
+void print_table(const ExportReport& report, std::ostream& out);
+void print_json(const ExportReport& report, std::ostream& out);
+// All dialects with what they need to be told.
+void print_dialects(std::ostream& out);
+void print_dialects_json(std::ostream& out);
 // {"error": "..."}
 void print_json_error(const char* sentence, std::ostream& out);
 

@@ -13,7 +13,11 @@ linformer_packages_build=(
   libutf8proc-dev                                       # tokenizers
   libcli11-dev nlohmann-json3-dev                       # converter and programs
 )
-linformer_packages_test=(doctest-dev pkg-config)
+linformer_packages_test=(
+  doctest-dev pkg-config
+  libsentencepiece-dev # a second opinion on unigram tokenizers
+  python3-numpy        # a second opinion on the encoder
+)
 
 linformer_install() {
   local group package missing=()

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 
@@ -26,7 +27,7 @@ MadeModel::MadeModel(const std::string& size, uint32_t n, uint32_t k, ElementTyp
     throw std::runtime_error("--random is base or small, not " + size);
   }
   shape.n = n;
-  shape.k = k;
+  shape.k = std::max(k, 1u);
   shape.vocabulary = 1000;
   shape.shared_key_value = shape.shared_layers = true;
   shape.head_classes = {2};
@@ -36,7 +37,16 @@ MadeModel::MadeModel(const std::string& size, uint32_t n, uint32_t k, ElementTyp
     path_ =
         (std::filesystem::temp_directory_path() / ("linformer-bench-" + std::to_string(getpid()) + ".lnfr")).string();
   }
-  linformer_test::random_builder(shape).write(path_);
+  writer::ModelBuilder builder = linformer_test::random_builder(shape);
+  if (k == 0) {
+    Projection full;
+    full.kind = ProjectionKind::none;
+    builder.description.encoder.projections = {full};
+    for (LayerDescription& layer : builder.description.encoder.layers) {
+      layer.attention.key_projections = layer.attention.value_projections = {0};
+    }
+  }
+  builder.write(path_);
 }
 
 MadeModel::~MadeModel() {

@@ -159,7 +159,8 @@ int main(int count, char** arguments) {
   app.add_option("model", options.model, "a .lnfr file")->check(CLI::ExistingFile);
   app.add_option("--random", options.random, "instead of a file: random weights of size base or small")
       ->check(CLI::IsMember({"base", "small"}));
-  app.add_option("--k", options.k, "compressed rows of the random model")->check(CLI::Range(1, 1 << 16));
+  app.add_option("--k", options.k, "compressed rows of the random model; 0: full attention")
+      ->check(CLI::Range(0, 1 << 16));
   app.add_option("--dtype", options.dtype, "weights of the random model: f32, bf16, f16");
   app.add_option("--keep", options.keep, "write the random model here and leave it");
   app.add_option("--n", options.tokens, "tokens of a text, several by commas")

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "converter/dialects/report.h"
 #include "converter/dialects/settings.h"
@@ -26,11 +27,25 @@ struct Conversion {
   Report& report;
 };
 
+// A setting that tensors do not show.
+struct NeededSetting {
+  const char* example;  // the line to give with --config
+  const char* when;     // "always", or the models that need it
+};
+
+// What --list-dialects says.
+struct DialectFacts {
+  const char* summary;  // one line
+  const char* source;   // the repository
+  std::vector<NeededSetting> needs;
+};
+
 // Stateless and thread-safe.
 class Dialect {
  public:
   virtual ~Dialect() = default;
   virtual const char* name() const = 0;
+  virtual DialectFacts facts() const = 0;
   virtual Recognition recognise(const Checkpoint& checkpoint) const = 0;
   // Throws Error for whatever it can't account for exactly.
   virtual void convert(Conversion& conversion) const = 0;
@@ -39,7 +54,8 @@ class Dialect {
 // All dialects, in order of preference among equal scores. A new one is added in registry.cc.
 std::span<const Dialect* const> dialects();
 
-// The dialect of the checkpoint; throws Error that says what was found and what is supported.
-const Dialect& recognise(const Checkpoint& checkpoint, Report& report);
+// The dialect of the checkpoint: `wanted`, which must fit; where that is empty the one that an exported file names, if
+// that fits, or else the one that fits best. Throws Error that says what was found and what is supported.
+const Dialect& recognise(const Checkpoint& checkpoint, const std::string& wanted, Report& report);
 
 }  // namespace linformer::convert

@@ -366,6 +366,13 @@ void Converter::report_sharing() {
 
 }  // namespace
 
+DialectFacts Fairseq::facts() const {
+  return {"RoBERTa of the paper's authors (fairseq examples/linformer), all versions since 2020",
+          "https://github.com/facebookresearch/fairseq",
+          {{R"({"encoder_attention_heads": 12})", "files without args or cfg, such as safetensors"},
+           {R"({"activation_fn": "relu"})", "such files, where it is not gelu"}}};
+}
+
 Recognition Fairseq::recognise(const Checkpoint& checkpoint) const {
   const std::string layers = encoder + "layers.**";
   const std::string projections[] = {encoder + "layers.*.self_attn.compress_k.weight",

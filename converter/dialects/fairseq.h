@@ -10,6 +10,7 @@ namespace linformer::convert {
 class Fairseq : public Dialect {
  public:
   const char* name() const override { return "fairseq"; }
+  DialectFacts facts() const override;
   Recognition recognise(const Checkpoint& checkpoint) const override;
   void convert(Conversion& conversion) const override;
 };

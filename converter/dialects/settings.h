@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,12 +25,19 @@ class Settings {
  public:
   // Later sources are asked only for what earlier ones lack. A value that is not a dict or object is ignored.
   void add_source(Value values, std::string name);
+  // The same for the settings that an exported file keeps from its first conversion. All of them count as used: what
+  // the first conversion asked for because of a tensor that is gone now is kept nevertheless.
+  void add_kept(Value values, std::string name);
   bool empty() const { return sources_.empty(); }
 
   bool has(std::string_view name) const { return find(name).has_value(); }
   std::optional<Setting<int64_t>> integer(std::string_view name) const;
   std::optional<Setting<bool>> flag(std::string_view name) const;
   std::optional<Setting<std::string>> text(std::string_view name) const;
+  // Lists, and objects such as id2label.
+  std::optional<Setting<Value>> value(std::string_view name) const { return find(name); }
+  // Every setting that was asked for and found, as a JSON object: by this and by all its copies.
+  std::string used() const;
 
  private:
   struct Source {
@@ -37,6 +46,8 @@ class Settings {
   };
   std::optional<Setting<Value>> find(std::string_view name) const;
   std::vector<Source> sources_;
+  std::shared_ptr<std::map<std::string, Value, std::less<>>> used_ =
+      std::make_shared<std::map<std::string, Value, std::less<>>>();
 };
 
 }  // namespace linformer::convert

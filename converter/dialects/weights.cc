@@ -1,5 +1,6 @@
 #include "converter/dialects/weights.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -54,12 +55,25 @@ writer::FloatSource WeightWriter::source(const Tensor& tensor) const {
   };
 }
 
-TensorIndex WeightWriter::record(const std::string& role, const Tensor& tensor, TensorIndex index) {
+// `first_row`: where the tensor's rows begin in the model's, which may be made of several.
+TensorIndex WeightWriter::record(const std::string& role, const Tensor& tensor, TensorIndex index, uint64_t first_row) {
   const std::string& kept = builder_.description.tensors[static_cast<size_t>(index)].name;
-  report_.mapped.push_back(
-      {role, tensor.name, shape_text(tensor), kept == tensor.name ? "" : "same values as " + kept});
-  if (progress_) progress_(tensor.elements);
+  report(role, tensor, kept == tensor.name || first_row > 0 ? "" : "same values as " + kept);
+  const auto [place, added] = sources_.emplace(tensor.source, builder_.origin.tensors.size());
+  const Tensor& whole = checkpoint_.tensors.at(tensor.source);
+  if (added) builder_.origin.tensors.push_back({whole.name, whole.shape, {}});
+  std::vector<writer::SourcePiece>& pieces = builder_.origin.tensors[place->second].pieces;
+  for (const writer::SourcePiece& piece : pieces) {
+    if (piece.offset == tensor.source_offset && piece.strides == tensor.source_strides) return index;
+  }
+  pieces.push_back(
+      {index, first_row, tensor.shape.empty() ? 1 : tensor.shape[0], tensor.source_offset, tensor.source_strides});
   return index;
+}
+
+void WeightWriter::report(const std::string& role, const Tensor& tensor, const std::string& note) {
+  report_.mapped.push_back({role, tensor.name, shape_text(tensor), note});
+  if (progress_) progress_(tensor.elements);
 }
 
 Linear WeightWriter::linear(const std::string& role, const Tensor& weight, const Tensor* bias, Size out, Size in) {
@@ -68,6 +82,55 @@ Linear WeightWriter::linear(const std::string& role, const Tensor& weight, const
   made.weight = record(role + ".weight", weight,
                        builder_.add_linear(weight.name, weight.shape[0], weight.shape[1], source(weight)));
   if (bias != nullptr) made.bias = floats(role + ".bias", *bias, {{weight.shape[0], out.meaning}});
+  return made;
+}
+
+writer::FloatSource WeightWriter::stacked(std::vector<writer::FloatSource> parts, std::vector<uint64_t> elements) {
+  return [parts = std::move(parts), elements = std::move(elements)](uint64_t first, std::span<float> values) {
+    for (size_t i = 0; i < parts.size() && !values.empty(); ++i) {
+      if (first >= elements[i]) {
+        first -= elements[i];
+        continue;
+      }
+      const size_t count = static_cast<size_t>(std::min<uint64_t>(values.size(), elements[i] - first));
+      parts[i](first, values.first(count));
+      values = values.subspan(count);
+      first = 0;
+    }
+  };
+}
+
+Linear WeightWriter::stacked_linear(const std::string& role, std::span<const Tensor> weights,
+                                    std::span<const Tensor> biases, Size out, Size in) {
+  std::vector<writer::FloatSource> sources, bias_sources;
+  std::vector<uint64_t> elements, rows;
+  uint64_t outputs = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    check_shape(weights[i], {{0, "part of the outputs"}, in});
+    sources.push_back(source(weights[i]));
+    elements.push_back(weights[i].elements);
+    rows.push_back(weights[i].shape[0]);
+    outputs += rows.back();
+    if (biases.empty()) continue;
+    check_shape(biases[i], {{rows.back(), "part of the outputs"}});
+    bias_sources.push_back(source(biases[i]));
+  }
+  if (weights.empty() || (out.value != 0 && outputs != out.value)) {
+    fail("the tensors of ", role, " have ", outputs, " outputs together where ", out.value, " (", out.meaning,
+         ") are due");
+  }
+  Linear made;
+  made.weight = builder_.add_linear(weights[0].name, outputs, weights[0].shape[1],
+                                    stacked(std::move(sources), std::move(elements)));
+  if (!biases.empty()) {
+    made.bias = builder_.add_floats(biases[0].name, {outputs}, stacked(std::move(bias_sources), rows));
+  }
+  uint64_t first = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    record(role + ".weight", weights[i], made.weight, first);
+    if (!biases.empty()) record(role + ".bias", biases[i], made.bias, first);
+    first += rows[i];
+  }
   return made;
 }
 
@@ -115,9 +178,12 @@ Linear WeightWriter::spectral(const std::string& role, const Tensor& weight, con
     if (!std::isfinite(value)) fail("the tensor ", quote(weight.name), " overflows when divided by its spectral norm");
   }
   Linear made;
-  made.weight = record(role + ".weight", weight, builder_.add_linear(weight.name, rows, columns, values));
-  report_.mapped.push_back({role + ".weight", u.name, shape_text(u), "divides by the spectral norm"});
-  report_.mapped.push_back({role + ".weight", v.name, shape_text(v), "divides by the spectral norm"});
+  // On the way back there is one tensor, with the name that it has where no spectral norm is used.
+  std::string name = weight.name;
+  if (const size_t suffix = name.rfind("_orig"); suffix != name.npos) name.resize(suffix);
+  made.weight = builder_.add_linear(name, rows, columns, values);
+  builder_.origin.tensors.push_back({name, weight.shape, {{made.weight, 0, rows, 0, {columns, 1}}}});
+  for (const Tensor* part : {&weight, &u, &v}) report(role + ".weight", *part, "divided by its spectral norm");
   if (bias != nullptr) made.bias = floats(role + ".bias", *bias, {{rows, out.meaning}});
   return made;
 }

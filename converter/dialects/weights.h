@@ -3,8 +3,11 @@
 
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "converter/dialects/report.h"
 #include "converter/readers/checkpoint.h"
@@ -30,6 +33,10 @@ class WeightWriter {
 
   // `bias` may be null.
   Linear linear(const std::string& role, const Tensor& weight, const Tensor* bias, Size out, Size in);
+  // One Linear from parts that follow each other along its outputs, such as one for each head; `biases` is empty or
+  // has one for each part.
+  Linear stacked_linear(const std::string& role, std::span<const Tensor> weights, std::span<const Tensor> biases,
+                        Size out, Size in);
   Norm norm(const std::string& role, const Tensor& scale, const Tensor& bias, Size width);
   TensorIndex table(const std::string& role, const Tensor& tensor, Size rows, Size columns);
   TensorIndex floats(const std::string& role, const Tensor& tensor, std::initializer_list<Size> shape);
@@ -39,18 +46,22 @@ class WeightWriter {
   Linear spectral(const std::string& role, const Tensor& weight, const Tensor& u, const Tensor& v, const Tensor* bias,
                   Size out, Size in);
 
+  // Notes that the checkpoint's tensor is part of what `role` came from.
+  void report(const std::string& role, const Tensor& tensor, const std::string& note);
   // All of a small tensor.
   std::vector<float> read(const Tensor& tensor) const;
 
  private:
   void check_shape(const Tensor& tensor, std::initializer_list<Size> shape) const;
   writer::FloatSource source(const Tensor& tensor) const;
-  TensorIndex record(const std::string& role, const Tensor& tensor, TensorIndex index);
+  static writer::FloatSource stacked(std::vector<writer::FloatSource> parts, std::vector<uint64_t> elements);
+  TensorIndex record(const std::string& role, const Tensor& tensor, TensorIndex index, uint64_t first_row = 0);
 
   const Checkpoint& checkpoint_;
   writer::ModelBuilder& builder_;
   Report& report_;
   ReadProgress progress_;
+  std::map<uint32_t, size_t> sources_;  // the checkpoint's tensor -> entry of builder_.origin
 };
 
 // The size of a dimension that exists, at least 1 and within the model file's limit.

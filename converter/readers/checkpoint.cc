@@ -17,7 +17,15 @@ bool starts_with(std::span<const std::byte> bytes, std::string_view prefix) {
   return bytes.size() >= prefix.size() && std::memcmp(bytes.data(), prefix.data(), prefix.size()) == 0;
 }
 
+// A length that the file has room for, and an object. At byte 8 a zip of torch.save has its method (0) and a checkpoint
+// of the old format a byte of its magic number.
+bool is_safetensors(std::span<const std::byte> bytes) {
+  return bytes.size() > 8 && load<uint64_t>(bytes.data()) <= bytes.size() - 8 && bytes[8] == std::byte{'{'};
+}
+
 void read_any(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
+  // Before the others, as the length of a header may begin with the bytes of a pickle.
+  if (is_safetensors(bytes)) return read_safetensors(bytes, checkpoint);
   if (starts_with(bytes, "PK\x03\x04")) return read_torch_zip(bytes, checkpoint);
   if (bytes.size() > 2 && bytes[0] == std::byte{0x80} && bytes[1] >= std::byte{2} && bytes[1] <= std::byte{5}) {
     return read_torch_legacy(bytes, checkpoint);
@@ -129,6 +137,12 @@ void Checkpoint::add_tensor(Tensor tensor) {
     fail(shown, " repeats the ", held, " elements of ", storage.name, " to ", tensor.elements,
          ": save it again after .contiguous()");
   }
+  tensor.source = static_cast<uint32_t>(tensors.size());
+  tensor.source_offset = 0;
+  tensor.source_strides.assign(tensor.shape.size(), 1);
+  for (size_t i = tensor.shape.size(); i-- > 1;) {
+    tensor.source_strides[i - 1] = tensor.source_strides[i] * tensor.shape[i];
+  }
   tensors.push_back(std::move(tensor));
 }
 
@@ -167,17 +181,6 @@ void Checkpoint::read_f32(const Tensor& tensor, uint64_t first, std::span<float>
     }
     done += count;
   }
-}
-
-Tensor slice_rows(const Tensor& tensor, uint64_t first, uint64_t count) {
-  if (tensor.shape.empty() || !range_within(first, count, tensor.shape[0])) {
-    fail("tensor ", quote(tensor.name), " is ", shape_text(tensor), ": it has no rows ", first, " to ", first + count);
-  }
-  Tensor slice = tensor;
-  slice.offset += first * tensor.strides[0];
-  slice.elements = tensor.shape[0] ? tensor.elements / tensor.shape[0] * count : 0;
-  slice.shape[0] = count;
-  return slice;
 }
 
 }  // namespace linformer::convert

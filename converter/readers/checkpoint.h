@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,6 +42,11 @@ struct Tensor {
   uint64_t offset = 0;                   // elements from the storage's start
   uint64_t elements = 0;                 // product of shape
   std::string alias_of;                  // the name that holds the values in the file, where this one is an alias
+  // Which of the checkpoint's tensors this is, and where its elements are in that one's row-major order: for views,
+  // such as the rows of one head.
+  uint32_t source = 0;
+  uint64_t source_offset = 0;
+  std::vector<uint64_t> source_strides;
 };
 
 std::string shape_text(const Tensor& tensor);  // "[2, 3] f16"
@@ -57,8 +63,8 @@ class Checkpoint {
   std::string format;           // "safetensors", "PyTorch zip" or "PyTorch legacy"
   std::vector<Tensor> tensors;  // of the state dict, in file order, names unique, ranges inside their storages
   std::vector<std::pair<std::string, std::string>> metadata;  // safetensors __metadata__
-  Value root;                   // the whole pickled object: settings beside the state dict; empty for safetensors
-  std::string state_dict_path;  // where in root the tensors were found, e.g. "model"; empty = root itself
+  Value root;  // the whole pickled object: settings beside the state dict. Of safetensors: see exported_keys.h
+  std::string state_dict_path;              // where in root the tensors were found, e.g. "model"; empty = root itself
   std::vector<std::string> not_tensors;     // entries of the state dict that hold something else
   std::vector<std::string> opaque_globals;  // names that the pickle imports and that mean nothing here; never called
 
@@ -80,8 +86,15 @@ class Checkpoint {
   mutable std::vector<bool> verified_;  // by storage
 };
 
-// Rows [first, first + count) of a matrix or vector, sharing its storage. The range must lie inside.
+// Views that share the tensor's storage. All throw Error naming the tensor where its shape doesn't allow it.
+// Rows [first, first + count) of the first axis.
 Tensor slice_rows(const Tensor& tensor, uint64_t first, uint64_t count);
+// tensor[index]: one dimension fewer.
+Tensor select(const Tensor& tensor, uint64_t index);
+// The axes in another order: permuted(t, {1, 0}) is the transpose.
+Tensor permuted(const Tensor& tensor, std::initializer_list<size_t> axes);
+// Without axis `axis`, which must have size 1.
+Tensor squeezed(const Tensor& tensor, size_t axis);
 
 // One reader for each format; `bytes` outlives the checkpoint.
 void read_safetensors(std::span<const std::byte> bytes, Checkpoint& checkpoint);

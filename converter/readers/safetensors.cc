@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "converter/readers/bytes.h"
 #include "converter/readers/error.h"
+#include "converter/readers/exported_keys.h"
 
 namespace linformer::convert {
 
@@ -105,6 +106,7 @@ void add_aliases(Checkpoint& checkpoint) {
   std::sort(by_name.begin(), by_name.end(), [](const Tensor* a, const Tensor* b) { return a->name < b->name; });
   std::vector<Tensor> aliases;
   for (const auto& [dropped, kept] : checkpoint.metadata) {
+    if (dropped == "format" || dropped == exported_dialect_key) continue;  // may happen to be a tensor's name
     const auto named = [&](const std::string& name) -> const Tensor* {
       const auto place = std::lower_bound(by_name.begin(), by_name.end(), name,
                                           [](const Tensor* a, const std::string& b) { return a->name < b; });
@@ -117,6 +119,17 @@ void add_aliases(Checkpoint& checkpoint) {
     aliases.back().alias_of = kept;
   }
   for (Tensor& alias : aliases) checkpoint.add_tensor(std::move(alias));
+}
+
+// Where dialects look for what was saved beside the tensors.
+void add_settings(Checkpoint& checkpoint) {
+  for (const auto& [name, text] : checkpoint.metadata) {
+    if (name != exported_settings_key) continue;
+    const Value settings = parse_json(checkpoint.values(), text, name + " of __metadata__");
+    if (!settings.is(ValueKind::dict)) fail(name, " of __metadata__ is a ", settings.kind_name(), ", not an object");
+    checkpoint.root = checkpoint.values().make(ValueKind::dict);
+    checkpoint.root.node()->items = {checkpoint.values().make_text(name), settings};
+  }
 }
 
 }  // namespace
@@ -151,6 +164,7 @@ void read_safetensors(std::span<const std::byte> bytes, Checkpoint& checkpoint) 
     checkpoint.add_tensor(std::move(entry.tensor));
   }
   add_aliases(checkpoint);
+  add_settings(checkpoint);
 }
 
 }  // namespace linformer::convert

@@ -57,7 +57,7 @@ bool has_tensors(Value dict) {
 Value find_state_dict(Value value, int depth, std::string* path) {
   constexpr int deepest = 3;
   if (!value.is(ValueKind::dict)) return Value();
-  for (const char* key : {"model", "state_dict", "model_state_dict", "module"}) {
+  for (const char* key : {"model", "state_dict", "model_state_dict", "model_state", "module"}) {
     if (depth == deepest) break;
     std::string inner_path = path->empty() ? key : *path + "." + key;
     if (const Value found = find_state_dict(value.find(key), depth + 1, &inner_path)) {
@@ -78,7 +78,8 @@ Value find_state_dict(Value value, int depth, std::string* path) {
     keys += (keys.empty() ? "" : ", ") + quote(root.items()[i].text());
   }
   fail("no tensors were found: the file holds a ", root.kind_name(), keys.empty() ? "" : " with " + keys,
-       ", and the weights are looked for at its top and under model, state_dict, model_state_dict and module");
+       ", and the weights are looked for at its top and under model, state_dict, model_state_dict, model_state and "
+       "module");
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-// dict.txt: fairseq's own numbering of GPT-2's tokens.
+// dict.txt: fairseq's own numbering of GPT-2's tokens, or of SentencePiece's pieces.
 #include <charconv>
 #include <unordered_set>
 
 #include "converter/readers/error.h"
 #include "converter/tokenizers/byte_bpe_files.h"
 #include "converter/tokenizers/text_files.h"
+#include "converter/tokenizers/unigram_files.h"
 
 namespace linformer::convert {
 namespace {
@@ -36,16 +37,12 @@ int64_t gpt2_id(std::string_view word) {
   return error == std::errc() && end == word.data() + word.size() && canonical ? id : -1;
 }
 
-}  // namespace
-
-void apply_fairseq_dictionary(const std::string& path, OwnedTokenizer* tokenizer) {
+// Gives the tokens the ids of the dictionary's lines. token_of(word) is the internal token of a line's word, -1 when
+// there is none.
+template <class TokenOf>
+void renumber(const std::string& path, TokenOf token_of, OwnedTokenizer* tokenizer) {
   const std::string text = read_text_file(path);
   const size_t tokens = tokenizer->token_offsets.size() - 1;
-  // GPT-2's id of each internal token, to be replaced.
-  std::unordered_map<int64_t, size_t> token_of;
-  for (size_t token = 0; token < tokens; ++token) {
-    token_of.emplace(tokenizer->token_ids.empty() ? static_cast<int64_t>(token) : tokenizer->token_ids[token], token);
-  }
   std::vector<int32_t> ids(tokens, -1);
   std::unordered_map<std::string_view, int32_t> seen = {{"<s>", bos}, {"<pad>", pad}, {"</s>", eos}, {"<unk>", unk}};
   int32_t next = first_line;
@@ -59,12 +56,12 @@ void apply_fairseq_dictionary(const std::string& path, OwnedTokenizer* tokenizer
       seen[word] = next;
     }
     if (next >= static_cast<int32_t>(max_dimension)) fail(path, " has more than ", max_dimension, " lines");
-    const auto token = token_of.find(gpt2_id(word));
-    if (token == token_of.end()) {
+    const int64_t token = token_of(word);
+    if (token < 0) {
       ++fillers;
     } else {
-      mapped += ids[token->second] < 0;
-      ids[token->second] = next;
+      mapped += ids[static_cast<size_t>(token)] < 0;
+      ids[static_cast<size_t>(token)] = next;
     }
     ++next;
   }
@@ -76,7 +73,6 @@ void apply_fairseq_dictionary(const std::string& path, OwnedTokenizer* tokenizer
   description.eos = eos;
   description.pad = pad;
   description.mask = mask == seen.end() ? next : mask->second;
-  description.trim_offsets = true;
   description.added_tokens = {special_token("<mask>", description.mask, true)};
   set_templates(bos, eos, true, false, tokenizer);
   tokenizer->token_ids = std::move(ids);
@@ -85,6 +81,38 @@ void apply_fairseq_dictionary(const std::string& path, OwnedTokenizer* tokenizer
       " tokens have an id of the model, the others become <unk>; " + std::to_string(fillers) +
       " lines name no token; <mask> has id " + std::to_string(description.mask) +
       (mask == seen.end() ? ", appended as fairseq's masked LM and classification tasks do" : ""));
+}
+
+}  // namespace
+
+void apply_fairseq_dictionary(const std::string& path, OwnedTokenizer* tokenizer) {
+  // GPT-2's id of each internal token, to be replaced.
+  std::unordered_map<int64_t, int64_t> token_of;
+  const auto tokens = static_cast<int64_t>(tokenizer->token_offsets.size()) - 1;
+  for (int64_t token = 0; token < tokens; ++token) {
+    token_of.emplace(tokenizer->token_ids.empty() ? token : tokenizer->token_ids[static_cast<size_t>(token)], token);
+  }
+  const auto find = [&](std::string_view word) {
+    const auto found = token_of.find(gpt2_id(word));
+    return found == token_of.end() ? int64_t{-1} : found->second;
+  };
+  renumber(path, find, tokenizer);
+  tokenizer->description.trim_offsets = true;
+}
+
+void apply_piece_dictionary(const std::string& path, OwnedTokenizer* tokenizer) {
+  const auto& offsets = tokenizer->token_offsets;
+  std::unordered_map<std::string_view, int64_t> token_of;
+  for (size_t token = 0; token + 1 < offsets.size(); ++token) {
+    token_of.emplace(
+        std::string_view(tokenizer->token_bytes.data() + offsets[token], offsets[token + 1] - offsets[token]),
+        static_cast<int64_t>(token));
+  }
+  const auto find = [&](std::string_view word) {
+    const auto found = token_of.find(word);
+    return found == token_of.end() ? int64_t{-1} : found->second;
+  };
+  renumber(path, find, tokenizer);
 }
 
 }  // namespace linformer::convert

@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <filesystem>
 
 #include "converter/readers/error.h"
 #include "converter/tokenizers/byte_bpe_files.h"
 #include "converter/tokenizers/tokenizer_files.h"
 #include "converter/tokenizers/tokenizer_json.h"
+#include "converter/tokenizers/unigram_files.h"
 #include "converter/tokenizers/wordpiece_files.h"
 
 namespace linformer::convert {
@@ -22,9 +24,29 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, error);
 }
 
+// The SentencePiece model of a folder; empty when there is none.
+fs::path find_sentencepiece_model(const fs::path& folder) {
+  for (const char* name : {"spiece.model", "sentencepiece.bpe.model"}) {
+    if (is_file(folder / name)) return folder / name;
+  }
+  std::vector<fs::path> models;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".model" && is_file(entry.path())) models.push_back(entry.path());
+  }
+  if (models.empty()) return {};
+  std::sort(models.begin(), models.end());
+  if (models.size() > 1) {
+    fail(folder.string(), " has ", models.size(), " .model files, ", quote(models[0].filename().string()), " and ",
+         quote(models[1].filename().string()), " among them: give the path of one");
+  }
+  return models[0];
+}
+
 // Files of another kind beside the one that is read.
 void note_unused(const fs::path& folder, const std::vector<std::string>& used, OwnedTokenizer* tokenizer) {
-  for (const char* name : {"tokenizer.json", "vocab.json", "encoder.json", "vocab.txt"}) {
+  for (const char* name :
+       {"tokenizer.json", "vocab.json", "encoder.json", "vocab.txt", "spiece.model", "sentencepiece.bpe.model"}) {
     bool listed = false;
     for (const std::string& other : used) listed = listed || other == name;
     if (!listed && is_file(folder / name)) {
@@ -61,13 +83,17 @@ OwnedTokenizer load_files(const fs::path& path, const TokenizerFileOptions& opti
   if (folder_given && is_file(folder / "vocab.txt")) {
     return load_wordpiece((folder / "vocab.txt").string(), options.lowercase);
   }
+  if (const fs::path model = folder_given ? find_sentencepiece_model(folder) : fs::path(); !model.empty()) {
+    return load_sentencepiece_model(model.string());
+  }
+  if (!folder_given && path.extension() == ".model") return load_sentencepiece_model(path.string());
   if (!folder_given && path.extension() == ".json") return load_tokenizer_json(path.string());
   if (!folder_given && path.extension() == ".txt" && name != "dict.txt") {
     return load_wordpiece(path.string(), options.lowercase);
   }
   fail(path.string(), folder_given ? " has no tokenizer files" : " is not a tokenizer file",
        ": give a folder with tokenizer.json, with vocab.json and merges.txt, with encoder.json and vocab.bpe (and "
-       "fairseq's dict.txt), or with vocab.txt");
+       "fairseq's dict.txt), with vocab.txt, or with a SentencePiece .model");
 }
 
 }  // namespace
@@ -84,8 +110,10 @@ OwnedTokenizer load_tokenizer(const std::string& path, const TokenizerFileOption
   const bool renumbered = description.bos >= 0 && description.eos >= 0;
   if (description.kind == TokenizerKind::byte_bpe && !renumbered) {
     apply_fairseq_dictionary(dictionary, &tokenizer);
+  } else if (description.kind == TokenizerKind::unigram && description.unigram.sentencepiece) {
+    apply_piece_dictionary(dictionary, &tokenizer);
   } else if (!options.dictionary.empty()) {
-    fail(dictionary, " renumbers byte-level BPE in GPT-2's numbering; ", path,
+    fail(dictionary, " renumbers byte-level BPE in GPT-2's numbering or a SentencePiece model; ", path,
          description.kind == TokenizerKind::byte_bpe ? " has the model's numbering already" : " has another tokenizer");
   } else {
     tokenizer.notes.push_back(dictionary + " is not used: the vocabulary has the model's own numbering already");

@@ -12,6 +12,10 @@ TokenizerDescription OwnedTokenizer::view() const {
   viewed.token_offsets = token_offsets;
   viewed.token_ids = token_ids;
   viewed.merges = merges;
+  viewed.scores = scores;
+  viewed.unigram.exact_scores = exact_scores;
+  viewed.unigram.charsmap = charsmap;
+  viewed.unigram.token_uses = token_uses;
   return viewed;
 }
 

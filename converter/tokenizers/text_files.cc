@@ -44,6 +44,8 @@ nlohmann::json read_json_file(const std::string& path) {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
     fail(path, " is not valid JSON at byte ", error.byte);
+  } catch (const nlohmann::json::out_of_range&) {
+    fail(path, " has a number that is too large");
   }
 }
 

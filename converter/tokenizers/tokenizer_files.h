@@ -17,6 +17,9 @@ struct OwnedTokenizer {
   std::vector<uint32_t> token_offsets;
   std::vector<int32_t> token_ids;
   std::vector<uint32_t> merges;
+  std::vector<float> scores;
+  std::vector<double> exact_scores;
+  std::vector<uint8_t> charsmap, token_uses;
   std::vector<std::string> notes;  // sentences for the report: which files were used and why, what was inferred
 
   // A description whose views live as long as this object stays where it is and unchanged.
@@ -32,9 +35,10 @@ struct TokenizerFileOptions {
 };
 
 // `path`: one of the files below or a folder with them, tried in this order:
-//   tokenizer.json                                    byte-level BPE or WordPiece of Hugging Face's tokenizers
+//   tokenizer.json                                    byte-level BPE, WordPiece or Unigram of Hugging Face's tokenizers
 //   vocab.json + merges.txt, encoder.json + vocab.bpe  byte-level BPE
 //   vocab.txt                                         WordPiece
+//   spiece.model, sentencepiece.bpe.model, *.model    SentencePiece unigram
 // and with byte-level BPE in GPT-2's numbering (no <s> among its tokens) a dict.txt of fairseq, if there is one.
 // Throws Error (converter/readers/error.h) whose sentence names the file, the place and what is wrong or unsupported.
 OwnedTokenizer load_tokenizer(const std::string& path, const TokenizerFileOptions& options = {});

@@ -3,6 +3,7 @@
 #include "converter/readers/error.h"
 #include "converter/tokenizers/byte_bpe_files.h"
 #include "converter/tokenizers/text_files.h"
+#include "converter/tokenizers/unigram_files.h"
 #include "converter/tokenizers/wordpiece_files.h"
 
 namespace linformer::convert {
@@ -48,8 +49,8 @@ bool JsonPart::boolean(bool when_absent) const {
 namespace {
 
 constexpr const char* what_is_supported =
-    "is not supported: byte-level BPE (pre_tokenizer ByteLevel) and WordPiece (normalizer BertNormalizer, "
-    "pre_tokenizer BertPreTokenizer) are";
+    "is not supported: byte-level BPE (pre_tokenizer ByteLevel), WordPiece (normalizer BertNormalizer, "
+    "pre_tokenizer BertPreTokenizer) and Unigram are";
 
 // A Sequence of one part is that part, of none is null.
 JsonPart unwrapped(const JsonPart& part, const char* list) {
@@ -204,13 +205,15 @@ OwnedTokenizer load_tokenizer_json(const std::string& path) {
     read_bpe(path, root, &tokenizer);
   } else if (type == "WordPiece") {
     read_wordpiece(path, root, &tokenizer);
+  } else if (type == "Unigram") {
+    read_unigram(path, root, &tokenizer);
   } else {
     root.at("model").fail_here("(", type, ") ", what_is_supported);
   }
   read_added_tokens(root.at("added_tokens"), root.at("model").at("vocab"), &tokenizer);
   read_post_processor(root.at("post_processor"), &tokenizer);
   tokenizer.notes.insert(tokenizer.notes.begin(),
-                         (type == "BPE" ? "byte-level BPE from " : "WordPiece from ") + path + ": " +
+                         (type == "BPE" ? "byte-level BPE" : type) + " from " + path + ": " +
                              std::to_string(tokenizer.token_offsets.size() - 1) + " tokens, " +
                              (type == "BPE" ? std::to_string(tokenizer.merges.size() / 3) + " merges, " : "") +
                              std::to_string(tokenizer.description.added_tokens.size()) + " added tokens");

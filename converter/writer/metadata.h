@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "converter/writer/origin.h"
 #include "linformer/description.h"
 
 namespace linformer::writer {
@@ -11,6 +12,9 @@ namespace linformer::writer {
 // Deterministic: equal descriptions give equal bytes (with one version of flatbuffers). Every field is written, also
 // those that hold their default, so that a file means the same whatever a later schema's defaults are.
 // Throws WriteError when it would exceed the format's 2 GiB.
-std::vector<std::byte> serialize_metadata(const ModelDescription& model);
+std::vector<std::byte> serialize_metadata(const ModelDescription& model, const Origin& origin = {});
+
+// The oldest version of the format that can say all of this.
+uint32_t format_version(const ModelDescription& model);
 
 }  // namespace linformer::writer

@@ -157,13 +157,13 @@ std::vector<std::byte> ModelBuilder::finish_metadata(uint64_t* tensor_bytes) {
   }
   *tensor_bytes = end;
   throw_if(validate(description, end));
-  return serialize_metadata(description);
+  return serialize_metadata(description, origin);
 }
 
 AlignedBytes ModelBuilder::serialize() {
   uint64_t tensor_bytes = 0;
   const std::vector<std::byte> metadata = finish_metadata(&tensor_bytes);
-  const Result<Header> header = make_header(metadata, tensor_bytes);
+  const Result<Header> header = make_header(metadata, tensor_bytes, format_version(description));
   throw_if(header.status());
   AlignedBytes file(header.value().tensor_offset + tensor_bytes);
   std::memset(file.data(), 0, file.size());
@@ -183,7 +183,7 @@ AlignedBytes ModelBuilder::serialize() {
 void ModelBuilder::write(const std::string& path, const Progress& progress) {
   uint64_t tensor_bytes = 0;
   const std::vector<std::byte> metadata = finish_metadata(&tensor_bytes);
-  const Result<Header> header = make_header(metadata, tensor_bytes);
+  const Result<Header> header = make_header(metadata, tensor_bytes, format_version(description));
   throw_if(header.status());
   const uint64_t total = header.value().tensor_offset + tensor_bytes;
   AtomicFile file(path);

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "converter/writer/origin.h"
 #include "converter/writer/tensor_data.h"
 #include "converter/writer/write_error.h"
 #include "linformer/description.h"
@@ -52,6 +53,8 @@ class ModelBuilder {
   // Everything about the model but `tensors`, which the functions below fill. The tokenizer's views must stay valid
   // until the file is written. `producer` must not contain a time or path: equal input gives equal bytes.
   ModelDescription description;
+  // May stay empty: the model then can't be turned back into a checkpoint.
+  Origin origin;
 
   // Each returns the index to store in `description`. Equal values in the same shape, type and layout share one
   // tensor, which keeps its first name. The source is read once now and again when the file is written.

@@ -34,8 +34,8 @@ Status check_magic(std::span<const std::byte> file) {
 }
 
 Status check_version(const Header& header) {
-  if (header.version == container_version) return {};
-  if (byte_swapped(header.version) == container_version) {
+  if (header.version >= 1 && header.version <= container_version) return {};
+  if (byte_swapped(header.version) >= 1 && byte_swapped(header.version) <= container_version) {
     return Status::error(Code::unsupported, "the file's numbers are big endian: convert the checkpoint again");
   }
   if (header.version == 0)
@@ -130,10 +130,10 @@ Result<Container> parse_container(std::span<const std::byte> file) {
   return Container{metadata, file.subspan(header.tensor_offset, header.tensor_bytes)};
 }
 
-Result<Header> make_header(std::span<const std::byte> metadata, uint64_t tensor_size) {
+Result<Header> make_header(std::span<const std::byte> metadata, uint64_t tensor_size, uint32_t version) {
   Header header{};
   header.magic = container_magic;
-  header.version = container_version;
+  header.version = version;
   header.header_bytes = header_bytes;
   header.metadata_offset = header_bytes;
   header.metadata_bytes = metadata.size();

@@ -47,6 +47,14 @@ struct Kernels {
   void (*pack_panel)(const float* src, int64_t src_stride, bool transposed, int64_t k, int64_t n, float* dst);
   // In place: softmax(scale * x) over each row's first `cols`.
   void (*softmax_rows)(float* x, int64_t stride, int64_t rows, int64_t cols, float scale);
+  // One step of a softmax over columns that come in blocks (Milakov and Gimelshein 2018, online normalizer). For each
+  // row: m = max(highest, scale * x); x = exp(scale * x - m); factor = exp(highest - m); sum = sum * factor + what x
+  // now adds up to; highest = m. Begin with highest = -inf and sum = 0; what was made of earlier blocks is to be
+  // multiplied by the factor, and all divided by the sum at the end. scale > 0; a masked x is -1e30, not -inf.
+  void (*softmax_step)(float* x, int64_t stride, int64_t rows, int64_t cols, float scale, float* highest, float* sums,
+                       float* factors);
+  // x[r, :] *= factors[r].
+  void (*scale_rows)(float* x, int64_t stride, int64_t rows, int64_t cols, const float* factors);
   // y = (x - mean) / sqrt(var + eps) * scale + bias, for each row. y may be x.
   void (*layer_norm_rows)(const float* x, int64_t x_stride, const float* scale, const float* bias, float epsilon,
                           int64_t rows, int64_t cols, float* y, int64_t y_stride);

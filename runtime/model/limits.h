@@ -11,6 +11,7 @@ inline constexpr uint32_t max_projections = 1u << 16;
 inline constexpr uint32_t max_classification_heads = 1024;
 inline constexpr uint32_t max_added_tokens = 1u << 16;
 inline constexpr uint32_t max_template_entries = 64;
+inline constexpr uint32_t max_normalizer_steps = 64;
 inline constexpr uint32_t max_word_length = 1u << 16;  // characters; WordPiece is quadratic in it
 inline constexpr size_t max_name_bytes = 1024;         // names, labels, added tokens
 

@@ -66,7 +66,7 @@ class Reader {
   template <class In, class Out>
   static Status view(const char* field, const Vector<In>* in, std::span<const Out>* out) {
     static_assert(sizeof(In) == sizeof(Out));
-    if (in == nullptr) return {};
+    if (in == nullptr || in->size() == 0) return {};  // writers don't align an empty vector
     if (reinterpret_cast<uintptr_t>(in->Data()) % alignof(Out) != 0) {
       return bad_field(FieldName("%s", field), "is not aligned to %zu bytes", alignof(Out));
     }
@@ -100,9 +100,12 @@ class Reader {
   Status embedding(const schema::Embedding& in, EmbeddingDescription* out);
   Status encoder(const schema::Encoder& in, EncoderDescription* out);
   Status masked_lm(const schema::MaskedLmHead& in, MaskedLmHead* out);
+  Status sentence_embedding(const schema::SentenceEmbedding& in, SentenceEmbedding* out);
   Status label(const schema::Label& in, std::string* out);
   Status head(const schema::ClassificationHead& in, ClassificationHead* out);
   Status added_token(const schema::AddedToken& in, AddedToken* out);
+  Status normalizer_step(const schema::NormalizerStep& in, NormalizerStep* out);
+  Status unigram(const schema::Unigram& in, UnigramDescription* out);
   Status tokenizer(const schema::Tokenizer& in, TokenizerDescription* out);
 
   template <class In, class Out>
@@ -153,8 +156,10 @@ Status Reader::attention(const schema::Attention& in, AttentionDescription* out)
   linear(in.output_second(), &out->output_second);
   out->value_is_key = in.value_is_key();
   out->causal = in.causal();
-  out->masks_rows = in.masks_rows();
-  out->activation_before_output = in.activation_before_output();
+  LINFORMER_TRY(enumerator("row_mask", in.row_mask(), RowMask::excluded, &out->row_mask));
+  LINFORMER_TRY(enumerator("output_activation", in.output_activation(), Activation::sigmoid, &out->output_activation));
+  if (in.masks_rows()) out->row_mask = RowMask::zeroed;
+  LINFORMER_TRY(enumerator("key_source", in.key_source(), KeySource::memory_or_own, &out->key_source));
   LINFORMER_TRY(numbers("key_projections", in.key_projections(), max_heads, &out->key_projections));
   return numbers("value_projections", in.value_projections(), max_heads, &out->value_projections);
 }
@@ -167,7 +172,11 @@ Status Reader::layer(const schema::Layer& in, LayerDescription* out) {
   linear(in.ffn_out(), &out->ffn_out);
   norm(in.ffn_norm(), &out->ffn_norm);
   linear(in.ffn_resample(), &out->ffn_resample);
-  return enumerator("layer activation", in.activation(), Activation::sigmoid, &out->activation);
+  LINFORMER_TRY(enumerator("layer activation", in.activation(), Activation::sigmoid, &out->activation));
+  if (in.attention() != nullptr && in.attention()->activation_before_output()) {
+    out->attention.output_activation = out->activation;
+  }
+  return {};
 }
 
 Status Reader::embedding(const schema::Embedding& in, EmbeddingDescription* out) {
@@ -186,6 +195,14 @@ Status Reader::embedding(const schema::Embedding& in, EmbeddingDescription* out)
   linear(in.transform(), &out->transform);
   out->transform_before_norm = in.transform_before_norm();
   out->zero_pad_rows = in.zero_pad_rows();
+  if (const schema::VectorInput* vectors = in.vectors()) {
+    out->vectors.width = vectors->width();
+    norm(vectors->norm_in(), &out->vectors.norm_in);
+    linear(vectors->linear(), &out->vectors.linear);
+    norm(vectors->norm_out(), &out->vectors.norm_out);
+  }
+  out->prefix = in.prefix();
+  out->prefix_token = in.prefix_token();
   return {};
 }
 
@@ -195,11 +212,14 @@ Status Reader::encoder(const schema::Encoder& in, EncoderDescription* out) {
   out->vocab_size = in.vocab_size();
   out->pad_id = in.pad_id();
   LINFORMER_TRY(enumerator("norm_placement", in.norm_placement(), NormPlacement::pre, &out->norm_placement));
-  LINFORMER_TRY(enumerator("residual", in.residual(), ResidualKind::reversible, &out->residual));
+  LINFORMER_TRY(enumerator("residual", in.residual(), ResidualKind::none, &out->residual));
   if (in.embedding() != nullptr) LINFORMER_TRY(embedding(*in.embedding(), &out->embedding));
   LINFORMER_TRY(tables("projections", in.projections(), max_projections, &out->projections, &Reader::projection));
   LINFORMER_TRY(tables("layers", in.layers(), max_layers, &out->layers, &Reader::layer));
   norm(in.final_norm(), &out->final_norm);
+  linear(in.output(), &out->output);
+  out->zero_masked_rows = in.zero_masked_rows();
+  out->memory_width = in.memory_width();
   return {};
 }
 
@@ -218,7 +238,18 @@ Status Reader::head(const schema::ClassificationHead& in, ClassificationHead* ou
   LINFORMER_TRY(enumerator("head activation", in.activation(), Activation::sigmoid, &out->activation));
   linear(in.output(), &out->output);
   out->multi_label = in.multi_label();
+  norm(in.norm(), &out->norm);
+  LINFORMER_TRY(enumerator("head pairing", in.pairing(), Pairing::product_difference, &out->pairing));
   return tables("head labels", in.labels(), max_classes, &out->labels, &Reader::label);
+}
+
+Status Reader::sentence_embedding(const schema::SentenceEmbedding& in, SentenceEmbedding* out) {
+  out->present = true;
+  LINFORMER_TRY(enumerator("embedding pooling", in.pooling(), Pooling::none, &out->pooling));
+  linear(in.dense(), &out->dense);
+  LINFORMER_TRY(enumerator("embedding activation", in.activation(), Activation::sigmoid, &out->activation));
+  out->normalize = in.normalize();
+  return {};
 }
 
 Status Reader::label(const schema::Label& in, std::string* out) { return text(in.text(), out); }
@@ -231,6 +262,29 @@ Status Reader::added_token(const schema::AddedToken& in, AddedToken* out) {
   out->strip_right = in.strip_right();
   out->normalized = in.normalized();
   return text(in.content(), &out->content);
+}
+
+Status Reader::normalizer_step(const schema::NormalizerStep& in, NormalizerStep* out) {
+  LINFORMER_TRY(enumerator("normalizer kind", in.kind(), NormalizerKind::prepend, &out->kind));
+  LINFORMER_TRY(text(in.pattern(), &out->pattern));
+  return text(in.content(), &out->content);
+}
+
+Status Reader::unigram(const schema::Unigram& in, UnigramDescription* out) {
+  out->sentencepiece = in.sentencepiece();
+  LINFORMER_TRY(
+      tables("tokenizer.unigram.steps", in.steps(), max_normalizer_steps, &out->steps, &Reader::normalizer_step));
+  LINFORMER_TRY(view("tokenizer.unigram.charsmap", in.charsmap(), &out->charsmap));
+  LINFORMER_TRY(view("tokenizer.unigram.token_uses", in.token_uses(), &out->token_uses));
+  LINFORMER_TRY(view("tokenizer.unigram.exact_scores", in.exact_scores(), &out->exact_scores));
+  out->split_white_space = in.split_white_space();
+  out->mark_spaces = in.mark_spaces();
+  out->split_words = in.split_words();
+  LINFORMER_TRY(enumerator("prefix_mark", in.prefix_mark(), PrefixMark::always, &out->prefix_mark));
+  out->remove_extra_spaces = in.remove_extra_spaces();
+  out->mark_behind = in.mark_behind();
+  out->byte_fallback = in.byte_fallback();
+  return {};
 }
 
 Status Reader::tokenizer(const schema::Tokenizer& in, TokenizerDescription* out) {
@@ -258,6 +312,7 @@ Status Reader::tokenizer(const schema::Tokenizer& in, TokenizerDescription* out)
   out->clean_text = in.clean_text();
   out->split_cjk = in.split_cjk();
   out->max_word_characters = in.max_word_characters();
+  if (in.unigram() != nullptr) LINFORMER_TRY(unigram(*in.unigram(), &out->unigram));
   return text(in.continuing_prefix(), &out->continuing_prefix);
 }
 
@@ -269,6 +324,8 @@ Status Reader::model(const schema::Model& in, ModelDescription* out) {
   if (in.mlm() != nullptr) LINFORMER_TRY(masked_lm(*in.mlm(), &out->mlm));
   LINFORMER_TRY(tables("heads", in.heads(), max_classification_heads, &out->heads, &Reader::head));
   if (in.tokenizer() != nullptr) LINFORMER_TRY(tokenizer(*in.tokenizer(), &out->tokenizer));
+  if (in.embedding() != nullptr) LINFORMER_TRY(sentence_embedding(*in.embedding(), &out->embedding));
+  if (in.decoder() != nullptr) LINFORMER_TRY(encoder(*in.decoder(), &out->decoder));
   return {};
 }
 

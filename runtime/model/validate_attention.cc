@@ -13,11 +13,14 @@ bool is_windowed(const Projection& p) {
          p.kind == ProjectionKind::max_pool;
 }
 
-// Convolution and pooling: k windows fit into N.
+// Convolution and pooling: k windows fit into N. They act on the heads' keys and values.
 Status check_window(const FieldName& field, const Projection& projection, uint32_t max_tokens) {
   if (projection.kernel == 0 || projection.kernel > max_tokens || projection.stride == 0) {
     return bad_field(field, "has kernel %" PRIu32 " and stride %" PRIu32 " for %" PRIu32 " tokens", projection.kernel,
                      projection.stride, max_tokens);
+  }
+  if (projection.order != ProjectionOrder::after_linear) {
+    return bad_field(field / "order", "is before_linear, but windows are taken of keys and values");
   }
   const uint32_t windows = (max_tokens - projection.kernel) / projection.stride + 1;
   if (projection.k != windows) {
@@ -48,13 +51,10 @@ Status check_linear_projection(const FieldName& field, const Projection& project
 Status check_convolution(const FieldName& field, const Projection& projection, uint32_t max_tokens,
                          const TensorFields& tensors) {
   LINFORMER_TRY(check_window(field, projection, max_tokens));
-  if (projection.order != ProjectionOrder::after_linear) {
-    return bad_field(field / "order", "is before_linear, but a convolution mixes the channels of one head");
-  }
   LINFORMER_TRY(tensors.reference(field / "weight", projection.weight));
   const TensorDescription& weight = tensors[projection.weight];
-  const uint64_t channels = weight.shape[0];
-  LINFORMER_TRY(tensors.floats(field / "weight", projection.weight, {channels, channels, projection.kernel}));
+  const uint64_t channels = weight.shape.back();
+  LINFORMER_TRY(tensors.floats(field / "weight", projection.weight, {projection.kernel, channels, channels}));
   if (projection.bias_per_row) return bad_field(field / "bias_per_row", "is true for a convolution");
   if (projection.bias == absent) return {};
   return tensors.floats(field / "bias", projection.bias, {channels});
@@ -92,10 +92,22 @@ Status check_pair(const FieldName& field, const Projection& key, const Projectio
   }
   for (const Projection* projection : {&key, &value}) {
     if (projection->kind != ProjectionKind::convolution) continue;
-    const uint64_t channels = tensors[projection->weight].shape[0];
+    const uint64_t channels = tensors[projection->weight].shape[1];
     if (channels != head_dim) {
       return bad_field(field, "has a convolution of %" PRIu64 " channels for heads of %" PRIu32, channels, head_dim);
     }
+  }
+  return {};
+}
+
+// Masks that zero rows of K and V, or leave them out of the softmax, need rows to act on.
+Status check_row_mask(const FieldName& field, const AttentionDescription& attention, const Projection& projection) {
+  if (attention.row_mask == RowMask::excluded && projection.kind != ProjectionKind::none) {
+    return bad_field(field / "row_mask", "excludes rows, which full attention alone can do");
+  }
+  if (attention.row_mask == RowMask::zeroed && projection.kind == ProjectionKind::linear &&
+      projection.order == ProjectionOrder::before_linear) {
+    return bad_field(field / "row_mask", "zeroes rows of keys that are compressed before they are made");
   }
   return {};
 }
@@ -124,7 +136,13 @@ Status check_projections_of(const FieldName& field, const EncoderDescription& en
   LINFORMER_TRY(
       check_projection_list(field / "key_projections", attention.key_projections, attention.heads, projections.size()));
   // V = K: the values' list has nothing to say of its own.
-  if (attention.value_is_key && attention.value_projections.empty()) return {};
+  if (attention.value_is_key && attention.value_projections.empty()) {
+    for (uint32_t index : attention.key_projections) {
+      LINFORMER_TRY(check_pair(field, projections[index], projections[index], attention.head_dim, tensors));
+      LINFORMER_TRY(check_row_mask(field, attention, projections[index]));
+    }
+    return {};
+  }
   LINFORMER_TRY(check_projection_list(field / "value_projections", attention.value_projections, attention.heads,
                                       projections.size()));
   if (attention.value_is_key && attention.value_projections != attention.key_projections) {
@@ -134,6 +152,7 @@ Status check_projections_of(const FieldName& field, const EncoderDescription& en
     const auto of = [&](const std::vector<uint32_t>& list) -> const Projection& {
       return projections[list[list.size() == 1 ? 0 : head]];
     };
+    LINFORMER_TRY(check_row_mask(field, attention, of(attention.key_projections)));
     LINFORMER_TRY(
         check_pair(field, of(attention.key_projections), of(attention.value_projections), attention.head_dim, tensors));
   }
@@ -185,11 +204,16 @@ Status validate_attention(const EncoderDescription& encoder, const TensorFields&
   const uint64_t query_width = uint64_t{attention.heads} * attention.head_dim;
   const uint64_t key_width = uint64_t{attention.kv_heads} * attention.head_dim;
   LINFORMER_TRY(tensors.linear(field / "query", attention.query, *width, query_width));
-  LINFORMER_TRY(tensors.linear(field / "key", attention.key, *width, key_width));
+  const uint64_t source_width = attention.key_source == KeySource::own ? *width : encoder.memory_width;
+  if (attention.key_source == KeySource::memory_or_own && source_width != *width) {
+    return bad_field(field / "key_source", "is memory or own rows, but the memory has width %" PRIu64 ", not %" PRIu64,
+                     source_width, *width);
+  }
+  LINFORMER_TRY(tensors.linear(field / "key", attention.key, source_width, key_width));
   if (attention.value_is_key) {
     LINFORMER_TRY(TensorFields::nothing(field / "value", attention.value, "is the key"));
   } else {
-    LINFORMER_TRY(tensors.linear(field / "value", attention.value, *width, key_width));
+    LINFORMER_TRY(tensors.linear(field / "value", attention.value, source_width, key_width));
   }
   LINFORMER_TRY(check_projections_of(field, encoder, attention, tensors));
 

@@ -7,12 +7,17 @@
 namespace linformer {
 namespace {
 
+// The encoder whose rows the heads read.
+const EncoderDescription& last_encoder(const ModelDescription& model) {
+  return model.has_decoder() ? model.decoder : model.encoder;
+}
+
 // [vocab_size, width]: panel16 as any Linear, or the token embedding named again.
 Status check_vocabulary_output(const ModelDescription& model, const TensorFields& tensors, uint64_t width) {
   const Linear& output = model.mlm.output;
-  const uint32_t vocab_size = model.encoder.vocab_size;
+  const uint32_t vocab_size = last_encoder(model).vocab_size;
   const FieldName field("mlm.output");
-  if (output.weight != model.encoder.embedding.tokens) return tensors.linear(field, output, width, vocab_size);
+  if (output.weight != last_encoder(model).embedding.tokens) return tensors.linear(field, output, width, vocab_size);
   uint64_t rows = 0;
   LINFORMER_TRY(tensors.table(field / "weight", output.weight, width, &rows));
   if (output.bias == absent) return {};
@@ -28,7 +33,8 @@ Status check_masked_lm(const ModelDescription& model, const TensorFields& tensor
     LINFORMER_TRY(TensorFields::nothing(dense, mlm.dense, reason));
     return TensorFields::nothing(norm, mlm.norm, reason);
   }
-  uint64_t width = model.encoder.d_model;
+  if (last_encoder(model).vocab_size == 0) return bad_field(FieldName("mlm"), "belongs to a model without tokens");
+  uint64_t width = output_width(last_encoder(model), tensors);
   if (mlm.dense.present()) {
     uint64_t out = 0;
     LINFORMER_TRY(tensors.linear(dense, mlm.dense, width, &out));
@@ -52,7 +58,12 @@ Status check_classification_head(const ModelDescription& model, const TensorFiel
     }
   }
   const FieldName field("heads[%zu] (%.60s)", index, head.name.c_str());
-  uint64_t width = model.encoder.d_model, classes = 0;
+  uint64_t width = output_width(last_encoder(model), tensors), classes = 0;
+  if (head.pairing == Pairing::product_difference) {
+    if (head.pooling == Pooling::none) return bad_field(field / "pairing", "pairs texts, but nothing is pooled");
+    width *= 4;
+  }
+  LINFORMER_TRY(tensors.norm(field / "norm", head.norm, width));
   if (head.dense.present()) {
     uint64_t inner = 0;
     LINFORMER_TRY(tensors.linear(field / "dense", head.dense, width, &inner));
@@ -75,11 +86,25 @@ Status check_classification_head(const ModelDescription& model, const TensorFiel
   return {};
 }
 
+Status check_sentence_embedding(const ModelDescription& model, const TensorFields& tensors) {
+  const SentenceEmbedding& embedding = model.embedding;
+  const FieldName dense("embedding.dense");
+  if (embedding.pooling == Pooling::none) return bad_field(FieldName("embedding.pooling"), "is none");
+  if (!embedding.dense.present()) {
+    if (embedding.activation != Activation::none)
+      return bad_field(FieldName("embedding.activation"), "acts on no dense");
+    return TensorFields::nothing(dense, embedding.dense, "has no weight");
+  }
+  uint64_t out = 0;
+  return tensors.linear(dense, embedding.dense, output_width(last_encoder(model), tensors), &out);
+}
+
 }  // namespace
 
 Status validate_heads(const ModelDescription& model) {
   const TensorFields tensors(model.tensors);
   LINFORMER_TRY(check_masked_lm(model, tensors));
+  LINFORMER_TRY(check_sentence_embedding(model, tensors));
   if (model.heads.size() > max_classification_heads) {
     return bad_field(FieldName("heads"), "has %zu entries, at most %" PRIu32 " are possible", model.heads.size(),
                      max_classification_heads);

@@ -17,7 +17,9 @@ Status bad_id(const FieldName& field, int32_t id, uint32_t vocab_size) {
 
 Status check_empty(const TokenizerDescription& t) {
   if (t.token_bytes.empty() && t.token_offsets.empty() && t.token_ids.empty() && t.merges.empty() && t.scores.empty() &&
-      t.added_tokens.empty() && t.single_template.empty() && t.pair_template.empty() && t.pair_types.empty()) {
+      t.added_tokens.empty() && t.single_template.empty() && t.pair_template.empty() && t.pair_types.empty() &&
+      t.unigram.steps.empty() && t.unigram.charsmap.empty() && t.unigram.token_uses.empty() &&
+      t.unigram.exact_scores.empty()) {
     return {};
   }
   return bad_field(FieldName("tokenizer.kind"), "is none, but the tokenizer has data");
@@ -103,6 +105,38 @@ Status check_scores(const TokenizerDescription& t, size_t tokens) {
   return {};
 }
 
+Status check_unigram(const TokenizerDescription& t, size_t tokens) {
+  const UnigramDescription& u = t.unigram;
+  if (t.kind != TokenizerKind::unigram) {
+    if (u.steps.empty() && u.charsmap.empty() && u.token_uses.empty() && u.exact_scores.empty()) return {};
+    return bad_field(FieldName("tokenizer.unigram"), "has data, but the kind is another");
+  }
+  if (!u.token_uses.empty() && u.token_uses.size() != tokens) {
+    return bad_field(FieldName("tokenizer.unigram.token_uses"), "has %zu entries for %zu tokens", u.token_uses.size(),
+                     tokens);
+  }
+  for (size_t i = 0; i < u.token_uses.size(); ++i) {
+    if (u.token_uses[i] > static_cast<uint8_t>(TokenUse::user_defined)) {
+      return bad_field(FieldName("tokenizer.unigram.token_uses"), "is %u at token %zu", u.token_uses[i], i);
+    }
+  }
+  const FieldName exact("tokenizer.unigram.exact_scores");
+  if (!u.exact_scores.empty() && u.exact_scores.size() != tokens) {
+    return bad_field(exact, "has %zu entries for %zu tokens", u.exact_scores.size(), tokens);
+  }
+  for (size_t i = 0; i < u.exact_scores.size(); ++i) {
+    if (!std::isfinite(u.exact_scores[i])) return bad_field(exact, "has no finite number at %zu", i);
+  }
+  for (size_t i = 0; i < u.steps.size(); ++i) {
+    for (const std::string* text : {&u.steps[i].pattern, &u.steps[i].content}) {
+      if (text->size() <= max_name_bytes && is_utf8(*text)) continue;
+      return bad_field(FieldName("tokenizer.unigram.steps[%zu]", i), "has a text of %zu bytes or not in UTF-8",
+                       text->size());
+    }
+  }
+  return {};
+}
+
 Status check_added_tokens(const TokenizerDescription& t, uint32_t vocab_size) {
   if (t.added_tokens.size() > max_added_tokens) {
     return bad_field(FieldName("tokenizer.added_tokens"), "has %zu entries, at most %" PRIu32 " are possible",
@@ -176,6 +210,7 @@ Status validate_tokenizer(const TokenizerDescription& t, uint32_t vocab_size, ui
   LINFORMER_TRY(check_ids(t, tokens, vocab_size));
   LINFORMER_TRY(check_merges(t, tokens));
   LINFORMER_TRY(check_scores(t, tokens));
+  LINFORMER_TRY(check_unigram(t, tokens));
   LINFORMER_TRY(check_added_tokens(t, vocab_size));
   LINFORMER_TRY(check_template("single_template", t.single_template, false, vocab_size));
   LINFORMER_TRY(check_template("pair_template", t.pair_template, true, vocab_size));

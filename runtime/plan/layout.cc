@@ -38,37 +38,58 @@ class Layout {
 
 }  // namespace
 
-Status lay_out(const ModelDescription& description, Program* program) {
-  const SessionOptions& options = program->plan.options;
-  const bool pre_norm = description.encoder.norm_placement == NormPlacement::pre;
+Status lay_out(const EncoderDescription& encoder, Program* program) {
+  Program& p = *program;
+  const SessionOptions& options = p.plan.options;
+  const EmbeddingDescription& embedding = encoder.embedding;
+  const bool pre_norm = encoder.norm_placement == NormPlacement::pre;
+  const bool reversible = encoder.residual == ResidualKind::reversible;
   const int64_t rows = options.max_rows, texts = options.max_batch, threads = options.threads;
-  const int64_t block = program->plan.block_rows;
+  const int64_t memory_rows = texts * options.max_memory;
+  const int64_t block = p.plan.block_rows;
   constexpr uint64_t f32 = sizeof(float);
   static_assert(buffer_count <= Plan::max_buffers);
-  program->query_stride = std::max(program->d, program->attention_width);
-  program->ffn_stride = std::max(program->ffn_stride, program->d);
-  program->scratch_bytes = program->backend->scratch_bytes();
+  p.query_stride = std::max(p.query_stride, p.d);
+  p.ffn_stride = std::max(p.ffn_stride, p.d);
+  p.scratch_bytes = p.backend->scratch_bytes();
+  // Full attention: each text's rows begin at a multiple of the panel width.
+  const int64_t full_rows =
+      p.full_width == 0 ? 0 : round_up(std::max(rows, memory_rows) + (panel_width - 1) * texts, panel_width);
+  const int64_t full = full_rows * p.full_width;
 
-  Layout layout(&program->plan);
+  Layout layout(&p.plan);
   layout.add("row starts", "(b + 1) x 8", texts + 1, 1, 1, sizeof(int64_t));
   layout.add("token ids", "rows x 4", rows, 1, 1, sizeof(int32_t));
   layout.add("position rows", "rows x 4", rows, 1, 1, sizeof(int32_t));
-  layout.add("rows", "rows d x 4", rows, program->d, 1, f32);
-  layout.add("normalized rows", "rows d x 4 (pre-norm only)", pre_norm ? rows : 0, program->d, 1, f32);
-  layout.add("compressed keys", "b max(k d, k D, short n D, packed K) x 4", texts, program->compressed_elements, 1,
+  layout.add("token types", "rows (models with token types)", embedding.token_types != absent ? rows : 0, 1, 1, 1);
+  layout.add("masks", "rows", rows, 1, 1, 1);
+  layout.add("memory starts", "(b + 1) x 8 (cross attention)", memory_rows > 0 ? texts + 1 : 0, 1, 1, sizeof(int64_t));
+  layout.add("memory masks", "b m (cross attention)", memory_rows, 1, 1, 1);
+  layout.add("memory", "b m d x 4 (cross attention)", memory_rows, encoder.memory_width, 1, f32);
+  layout.add("position table", "n d x 4 (sinusoidal positions)", p.table_rows, p.embedding_width, 1, f32);
+  layout.add("rows", "rows d x 4", rows, p.d, 1, f32);
+  layout.add("second rows", "rows d x 4 (reversible)", reversible ? rows : 0, p.d, 1, f32);
+  layout.add("normalized rows", "rows d x 4 (pre-norm)", pre_norm ? rows : 0, p.d, 1, f32);
+  layout.add("compressed keys", "b max(k d, k D, short n D, packed K) x 4; full attention: rows D x 4",
+             p.packs ? std::max(texts * p.compressed_elements, full) : texts * p.compressed_elements, 1, 1, f32);
+  layout.add("compressed values", "as compressed keys",
+             p.packs ? std::max(texts * p.compressed_elements, full) : texts * p.compressed_elements, 1, 1, f32);
+  layout.add("keys", "b k D x 4", p.packs ? texts * p.key_elements : std::max(texts * p.key_elements, full), 1, 1, f32);
+  layout.add("values", "b k D x 4", p.packs ? texts * p.key_elements : std::max(texts * p.key_elements, full), 1, 1,
              f32);
-  layout.add("compressed values", "b max(k d, k D, short n D, packed V) x 4", texts, program->compressed_elements, 1,
+  layout.add("query and context", "threads block max(d, D) x 4", threads, block, p.query_stride, f32);
+  layout.add("scores", "threads block max(k, block if full attention) x 4 (one head)", threads, block, p.scores_stride,
              f32);
-  layout.add("keys", "b k D x 4", texts, program->key_elements, 1, f32);
-  layout.add("values", "b k D x 4", texts, program->key_elements, 1, f32);
-  layout.add("query and context", "threads block max(d, D) x 4", threads, block, program->query_stride, f32);
-  layout.add("scores", "threads block k x 4 (one head)", threads, block, program->scores_stride, f32);
-  layout.add("feed-forward", "threads block max(ffn, d) x 4", threads, block, program->ffn_stride, f32);
+  layout.add("running softmax", "threads block (head_dim + 3) x 4 (full attention)", threads, block,
+             p.context_stride == 0 ? 0 : p.context_stride + 3, f32);
+  layout.add("feed-forward", "threads block max(ffn, d) x 4", threads, block, p.ffn_stride, f32);
   layout.add("backend scratch", "threads x what the backend asks", threads, 1,
-             round_up(static_cast<int64_t>(program->scratch_bytes), buffer_alignment), 1);
-  layout.add("pooled", "b d x 4", texts, program->d, 1, f32);
-  layout.add("head dense", "b inner x 4", texts, program->head_stride, 1, f32);
-  layout.add("logits", "b classes x 4", texts, program->classes_stride, 1, f32);
+             round_up(static_cast<int64_t>(p.scratch_bytes), buffer_alignment), 1);
+  layout.add("pooled", "b d x 4", texts, p.output_width, 1, f32);
+  layout.add("head input", "b d x 4 (heads with a norm or on pairs)", p.paired_stride == 0 ? 0 : p.score_rows,
+             p.paired_stride, 1, f32);
+  layout.add("head dense", "b inner x 4", p.score_rows, p.head_stride, 1, f32);
+  layout.add("logits", "b classes x 4", p.score_rows, p.classes_stride, 1, f32);
   if (!layout.finish()) {
     return Status::error(Code::too_long,
                          "a session of %lld tokens and %lld texts needs more memory than can be addressed: lower "

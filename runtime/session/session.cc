@@ -37,9 +37,9 @@ Status Session::State::run_linear(int product, const Linear& linear, const Linea
   return program.backend->run(product, arguments, scratch(thread));
 }
 
-void Session::State::normalize(const Norm& norm, const float* x, int64_t x_stride, int64_t rows, float* y,
-                               int64_t y_stride) const {
-  program.kernels->layer_norm_rows(x, x_stride, floats(norm.scale), floats(norm.bias), norm.epsilon, rows, program.d, y,
+void Session::State::normalize(const Norm& norm, const float* x, int64_t x_stride, int64_t rows, int64_t width,
+                               float* y, int64_t y_stride) const {
+  program.kernels->layer_norm_rows(x, x_stride, floats(norm.scale), floats(norm.bias), norm.epsilon, rows, width, y,
                                    y_stride);
 }
 
@@ -70,6 +70,7 @@ Result<Session> Session::create(std::shared_ptr<const Model> model, const Sessio
   }
   state->arena = static_cast<std::byte*>(arena);
   state->arena_bytes = bytes;
+  state->fill_position_table();
   LINFORMER_TRY(state->team.start(threads));
   return Session(std::move(state));
 }
@@ -90,28 +91,55 @@ uint64_t Session::used_bytes() const {
   return highest < state_->arena_bytes ? highest : state_->arena_bytes;
 }
 
+int64_t Session::output_rows(int64_t n) const { return state_->output_rows(n); }
+
+int64_t Session::hidden_width(int layer) const {
+  const bool exists = layer >= -1 && layer <= static_cast<int>(state_->encoder().layers.size());
+  return exists ? state_->hidden_width(layer) : 0;
+}
+
+int64_t Session::score_rows(int head, int64_t texts, int64_t rows) const {
+  const auto& heads = state_->description().heads;
+  if (head < 0 || static_cast<size_t>(head) >= heads.size()) return 0;
+  return state_->score_rows(heads[static_cast<size_t>(head)], texts, rows);
+}
+
+int64_t Session::embedding_width() const { return state_->embedding_width(); }
+
 Status Session::run(std::span<const Tokens> texts, const Outputs& outputs) {
-  State& state = *state_;
-  LINFORMER_TRY(state.check(texts, outputs));
-  state.pack(texts);
-  LINFORMER_TRY(state.embed());
-  const EncoderDescription& encoder = state.encoder();
-  const bool pre_norm = encoder.norm_placement == NormPlacement::pre;
-  const std::vector<LayerProgram>& layers = state.program.layers;
+  return state_->run(InputList(texts), outputs);
+}
+
+Status Session::run(std::span<const Input> inputs, const Outputs& outputs) {
+  return state_->run(InputList(inputs), outputs);
+}
+
+Status Session::State::run(const InputList& inputs, const Outputs& outputs) {
+  LINFORMER_TRY(check(inputs, outputs));
+  pack(inputs);
+  LINFORMER_TRY(embed());
+  const std::vector<LayerProgram>& layers = program.layers;
   float* hidden = outputs.hidden.empty() ? nullptr : outputs.hidden.data();
-  if (hidden != nullptr && outputs.hidden_layer == 0) state.copy_hidden(texts, nullptr, hidden);
+  if (hidden != nullptr && outputs.hidden_layer == 0) copy_hidden(0, hidden);
   for (size_t i = 0; i < layers.size(); ++i) {
-    const Norm* next_norm = pre_norm && i + 1 < layers.size() ? &layers[i + 1].description->attention_norm : nullptr;
-    LINFORMER_TRY(state.run_layer(layers[i], next_norm));
-    if (hidden != nullptr && outputs.hidden_layer == static_cast<int>(i) + 1) {
-      state.copy_hidden(texts, nullptr, hidden);
+    LINFORMER_TRY(run_layer(layers[i], i + 1 < layers.size() ? &layers[i + 1] : nullptr));
+    if (hidden != nullptr && outputs.hidden_layer == static_cast<int>(i) + 1) copy_hidden(outputs.hidden_layer, hidden);
+  }
+  LINFORMER_TRY(finish());
+  if (hidden != nullptr && outputs.hidden_layer < 0) copy_hidden(-1, hidden);
+  if (!outputs.pooled.empty()) {
+    const auto& heads = description().heads;
+    Pooling pooling = Pooling::first_token;
+    if (!heads.empty() && program.has_heads && outputs.head >= 0 && static_cast<size_t>(outputs.head) < heads.size() &&
+        heads[static_cast<size_t>(outputs.head)].pooling != Pooling::none) {
+      pooling = heads[static_cast<size_t>(outputs.head)].pooling;
     }
+    pool(outputs.pooling.value_or(pooling), outputs.pooled.data());
   }
-  if (hidden != nullptr && outputs.hidden_layer < 0) {
-    state.copy_hidden(texts, encoder.final_norm.present() ? &encoder.final_norm : nullptr, hidden);
-  }
-  LINFORMER_TRY(state.classify(outputs));
-  return state.masked_lm(outputs);
+  LINFORMER_TRY(classify({outputs.head, outputs.logits, outputs.probabilities}));
+  for (const HeadScores& scores : outputs.scores) LINFORMER_TRY(classify(scores));
+  LINFORMER_TRY(embed_texts(outputs));
+  return masked_lm(outputs);
 }
 
 }  // namespace linformer

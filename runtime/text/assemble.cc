@@ -33,7 +33,7 @@ bool Tokenizer::State::append_name(const Pieces& pieces, const Piece& piece, Enc
   Vocabulary::Name name;
   if (piece.token >= 0 && vocabulary.model_id(piece.token) != vocabulary.unk()) {
     name.bytes = vocabulary.token_bytes(piece.token);
-    name.verbatim = kind == TokenizerKind::wordpiece;
+    name.verbatim = kind != TokenizerKind::byte_bpe;
   } else if (piece.token >= 0 || piece.token == unknown_piece) {
     if (!vocabulary.name_of(vocabulary.unk(), &name)) return true;
   } else {
@@ -102,8 +102,8 @@ Status Tokenizer::State::assemble(bool pair, const Kept* kept, const EncodeOptio
     if (complete && options.token_strings) {
       Vocabulary::Name name;
       if (vocabulary.name_of(items[i], &name)) {
-        complete = name.verbatim || kind == TokenizerKind::wordpiece ? append_verbatim(name.bytes, &encoding->names)
-                                                                     : append_printable(name.bytes, &encoding->names);
+        complete = name.verbatim || kind != TokenizerKind::byte_bpe ? append_verbatim(name.bytes, &encoding->names)
+                                                                    : append_printable(name.bytes, &encoding->names);
       }
       complete = complete && encoding->name_ends.push(encoding->names.size());
     }

@@ -5,29 +5,9 @@
 #include <string_view>
 
 #include "linformer/description.h"
-#include "text/array.h"
+#include "text/normalized_text.h"
 
 namespace linformer {
-
-// Normalised text with, for each byte, the code point of the original that it stems from.
-struct NormalizedText {
-  Array<char> bytes;
-  Array<uint32_t> origins;
-  // Between the steps.
-  struct Character {
-    uint32_t code_point;
-    uint32_t origin;
-  };
-  struct Part {
-    uint32_t code_point;
-    uint8_t combining_class;
-    bool added;
-  };
-  Array<Character> characters, kept;
-  Array<Part> run;
-
-  std::string_view view() const { return {bytes.data(), bytes.size()}; }
-};
 
 class BertNormalizer {
  public:

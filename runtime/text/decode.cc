@@ -38,12 +38,26 @@ bool clean_up(size_t begin, Array<char>* text, Array<char>* scratch) {
   return true;
 }
 
+// Puts U+FFFD in place of each byte from `begin` on, unless they are valid UTF-8.
+bool replace_byte_run(size_t begin, Array<char>* text) {
+  const size_t bytes = text->size() - begin;
+  if (valid_utf8_prefix({text->data() + begin, bytes}) == bytes) return true;
+  text->truncate(begin);
+  for (size_t i = 0; i < bytes; ++i) {
+    if (!text->append("\xEF\xBF\xBD", 3)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Status Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& options, TextBuffer* text) const {
   const Status no_memory = Status::error(Code::out_of_memory, "no memory for the text of %zu tokens", ids.size());
   Array<char> decoded, scratch;
   const std::string_view prefix(state_->continuing_prefix.data(), state_->continuing_prefix.size());
+  const bool replaces_byte_runs =
+      state_->kind == TokenizerKind::unigram && state_->unigram.replaces_byte_runs() && !options.raw_bytes;
+  size_t byte_run = 0;  // where the bytes at the end of `decoded` begin
   bool first = true;
   for (size_t i = 0; i < ids.size(); ++i) {
     Vocabulary::Name name;
@@ -60,10 +74,18 @@ Status Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& opti
         return no_memory;
       }
     }
-    if (!decoded.append(bytes.data(), bytes.size())) return no_memory;
+    if (state_->kind == TokenizerKind::unigram) {
+      const bool is_byte = state_->unigram.decodes_to_byte(bytes);
+      if (replaces_byte_runs && !is_byte && !replace_byte_run(byte_run, &decoded)) return no_memory;
+      if (!state_->unigram.append_decoded(bytes, first, ids[i] == state_->vocabulary.unk(), &decoded)) return no_memory;
+      if (!is_byte) byte_run = decoded.size();
+    } else if (!decoded.append(bytes.data(), bytes.size())) {
+      return no_memory;
+    }
     if (state_->kind == TokenizerKind::wordpiece && !clean_up(begin, &decoded, &scratch)) return no_memory;
     first = false;
   }
+  if (replaces_byte_runs && !replace_byte_run(byte_run, &decoded)) return no_memory;
   const std::string_view view(decoded.data(), decoded.size());
   if (!options.raw_bytes && valid_utf8_prefix(view) != view.size()) {
     scratch.clear();

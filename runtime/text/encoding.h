@@ -5,6 +5,7 @@
 #include "text/array.h"
 #include "text/byte_bpe.h"
 #include "text/pieces.h"
+#include "text/unigram.h"
 #include "text/wordpiece.h"
 
 namespace linformer {
@@ -23,6 +24,7 @@ struct Encoding::State {
   Array<char> repaired;  // the text with its invalid UTF-8 replaced
   BpeWorkspace bpe;
   WordPieceWorkspace wordpiece;
+  UnigramWorkspace unigram;
 
   void clear_result() {
     ids.clear();

@@ -83,10 +83,11 @@ Status Tokenizer::State::copy_templates(const TokenizerDescription& description)
 
 Status Tokenizer::State::create(const TokenizerDescription& description) {
   kind = description.kind;
-  if (kind != TokenizerKind::byte_bpe && kind != TokenizerKind::wordpiece) {
-    return Status::error(Code::unsupported, kind == TokenizerKind::none
-                                                ? "the model has no tokenizer: give it token ids instead of text"
-                                                : "this version has no unigram tokenizer: give it token ids");
+  if (kind == TokenizerKind::none || kind > TokenizerKind::unigram) {
+    return Status::error(Code::unsupported,
+                         kind == TokenizerKind::none
+                             ? "the model has no tokenizer: give it token ids instead of text"
+                             : "this version lacks the model's kind of tokenizer: give it token ids");
   }
   LINFORMER_TRY(vocabulary.create(description));
   LINFORMER_TRY(copy_templates(description));
@@ -97,9 +98,11 @@ Status Tokenizer::State::create(const TokenizerDescription& description) {
   const uint64_t owner = next_owner();
   if (kind == TokenizerKind::byte_bpe) {
     LINFORMER_TRY(bpe.create(description, owner));
-  } else {
+  } else if (kind == TokenizerKind::wordpiece) {
     normalizer.create(description);
     LINFORMER_TRY(wordpiece.create(description, owner));
+  } else {
+    LINFORMER_TRY(unigram.create(description));
   }
   NormalizedText normalized;
   for (const AddedToken& token : description.added_tokens) {
@@ -111,7 +114,9 @@ Status Tokenizer::State::create(const TokenizerDescription& description) {
     if (valid_utf8_prefix(token.content) != token.content.size()) {
       return Status::error(Code::corrupt_file, "the added token with id %d is not valid UTF-8", token.id);
     }
-    if (!normalizer.normalize(token.content, 0, &normalized)) return no_memory("added tokens");
+    const bool complete = kind == TokenizerKind::unigram ? unigram.normalize(token.content, 0, &normalized)
+                                                         : normalizer.normalize(token.content, 0, &normalized);
+    if (!complete) return no_memory("added tokens");
     LINFORMER_TRY(vocabulary.add_name(token.id, normalized.view(), token.special));
     LINFORMER_TRY(normalized_tokens.add(token, normalized.view()));
   }
@@ -121,13 +126,18 @@ Status Tokenizer::State::create(const TokenizerDescription& description) {
 // A part of the text without verbatim added tokens.
 bool Tokenizer::State::tokenize_plain(std::string_view text, uint32_t position, bool match_special,
                                       Encoding::State* encoding, Pieces* pieces) const {
-  if (kind == TokenizerKind::wordpiece) {
-    NormalizedText& normalized = encoding->wordpiece.normalized;
-    if (!normalizer.normalize(text, position, &normalized)) return false;
+  if (kind != TokenizerKind::byte_bpe) {
+    const bool is_unigram = kind == TokenizerKind::unigram;
+    NormalizedText& normalized = is_unigram ? encoding->unigram.normalized : encoding->wordpiece.normalized;
+    if (!(is_unigram ? unigram.normalize(text, position, &normalized)
+                     : normalizer.normalize(text, position, &normalized))) {
+      return false;
+    }
     return split_by(
         normalized_tokens, normalized.view(), match_special,
         [&](size_t begin, size_t end) {
-          return wordpiece.tokenize(normalized, begin, end, &encoding->wordpiece, pieces);
+          return is_unigram ? unigram.tokenize(begin, end, match_special, &encoding->unigram, pieces)
+                            : wordpiece.tokenize(normalized, begin, end, &encoding->wordpiece, pieces);
         },
         [&](const AddedTokens::Match& match) {
           return push_match(*match.token, normalized.view().substr(match.begin, match.end - match.begin),
@@ -177,6 +187,10 @@ Status Tokenizer::State::tokenize(std::string_view text, const EncodeOptions& op
         position += count_code_points(name);
         return push_match(*match.token, name, begin, position, pieces);
       });
+  if (!complete && kind == TokenizerKind::unigram && encoding->unigram.normalized.too_long) {
+    return Status::error(Code::too_long, "the tokenizer's normaliser makes too much of a text of %zu bytes: split it",
+                         text.size());
+  }
   if (!complete) return no_memory("pieces");
   drop_nameless(pieces);
   return {};

@@ -6,6 +6,7 @@
 #include "text/array.h"
 #include "text/bert_normalizer.h"
 #include "text/byte_bpe.h"
+#include "text/unigram.h"
 #include "text/vocabulary.h"
 #include "text/wordpiece.h"
 
@@ -17,6 +18,7 @@ struct Tokenizer::State {
   ByteBpe bpe;
   WordPiece wordpiece;
   BertNormalizer normalizer;
+  Unigram unigram;
   AddedTokens verbatim_tokens;    // looked for in the text as it is
   AddedTokens normalized_tokens;  // looked for, normalised, in the normalised text
   Array<int32_t> single_template, pair_template;

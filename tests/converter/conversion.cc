@@ -22,6 +22,7 @@ Converted converted(const std::string& checkpoint, const std::string& config) {
   Converted made;
   linformer::writer::ModelBuilder builder;
   build_model(opened, settings, &builder, &made.report, {});
+  made.settings = builder.origin.settings;
   made.file = builder.serialize();
   auto loaded = linformer::Model::load(made.file);
   if (!loaded.ok()) throw std::runtime_error(loaded.status().message());

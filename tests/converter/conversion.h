@@ -13,6 +13,7 @@ namespace linformer_test {
 
 struct Converted {
   linformer::convert::Report report;
+  std::string settings;  // JSON: those that the conversion asked for and found
   linformer::writer::AlignedBytes file;
   std::shared_ptr<const linformer::Model> model;
 

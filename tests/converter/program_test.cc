@@ -1,74 +1,12 @@
 // linformer-convert as a program: exit codes, reports, files beside the checkpoint, and outputs that stay whole.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-
-#include "converter/conversion.h"
-#include "converter/tiny_fairseq.h"
-#include "format/temporary_folder.h"
+#include "converter/dialects/dialect.h"
+#include "converter/tiny_tatp22.h"
+#include "converter/workplace.h"
 
 using namespace linformer_test;
 using nlohmann::json;
-
-namespace {
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-void write_file(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
-
-struct Run {
-  int status;
-  std::string out, err;
-};
-
-class Workplace {
- public:
-  std::string path(const std::string& name) const { return folder_.path(name); }
-  Run run(const std::string& arguments) const {
-    const std::string command = std::string(LINFORMER_CONVERT) + " " + arguments + " >" + streams_.path("out") + " 2>" +
-                                streams_.path("err") + " </dev/null";
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(streams_.path("out")),
-            read_file(streams_.path("err"))};
-  }
-  int64_t entries() const { return folder_.entries(); }
-
- private:
-  TemporaryFolder folder_, streams_;
-};
-
-std::string with_head(int64_t classes) {
-  TinyFairseq tiny;
-  std::vector<HandTensor> tensors = tiny.tensors();
-  add_head(tensors, "sentence_classification_head", 8, 8, classes);
-  return torch_zip(tensors, tiny.settings());
-}
-
-// Byte-level BPE whose ids fit a RoBERTa vocabulary: the special tokens and two letters.
-void write_tokenizer(const Workplace& place, const std::string& folder, int more) {
-  std::filesystem::create_directories(place.path(folder));
-  json vocabulary = {{"<s>", 0}, {"<pad>", 1}, {"</s>", 2}, {"<unk>", 3}, {"a", 4}, {"b", 5}, {"ab", 6}};
-  for (int i = 0; i < more; ++i) vocabulary[std::string(static_cast<size_t>(i) + 2, 'b')] = 7 + i;
-  write_file(place.path(folder + "/vocab.json"), vocabulary.dump());
-  write_file(place.path(folder + "/merges.txt"), "#version: 0.2\na b\n");
-}
-
-std::vector<std::string> labels_of(const std::string& path) {
-  auto model = linformer::Model::load(path.c_str());
-  REQUIRE(model.ok());
-  return model.value()->description().heads.at(0).labels;
-}
-
-using Labels = std::vector<std::string>;
-
-}  // namespace
 
 TEST_CASE("exit codes: 0 for help and success, 1 for bad input, 2 for a bad command line") {
   Workplace place;
@@ -226,4 +164,46 @@ TEST_CASE("a folder brings its tokenizer and settings; the vocabulary must fit t
   CHECK(place.run(place.path("model") + " --config " + place.path("nested.json") + out).status == 0);
   model = linformer::Model::load(place.path("x.lnfr").c_str());
   CHECK(model.value()->description().encoder.layers[0].attention.heads == 4);
+}
+
+TEST_CASE("--list-dialects and --dialect") {
+  Workplace place;
+  const Run table = place.run("--list-dialects");
+  CHECK(table.status == 0);
+  const json list = json::parse(place.run("--list-dialects --json").out);
+  REQUIRE(list.size() == linformer::convert::dialects().size());
+  for (const json& dialect : list) {
+    CAPTURE(dialect.dump());
+    CHECK(contains(table.out, dialect["name"]));
+    CHECK(contains(dialect["source"], "https://github.com/"));
+    CHECK(dialect["summary"].get<std::string>().size() > 20);
+    CHECK(!dialect["settings"].empty());
+    for (const json& setting : dialect["settings"]) CHECK(setting["config"].is_object());
+  }
+  write_file(place.path("c.pt"), with_head(2));
+  const std::string convert = place.path("c.pt") + " -o " + place.path("x.lnfr") + " --dialect ";
+  CHECK(contains(place.run(convert + "fairseq").out, "and --dialect"));
+  const Run unknown = place.run(convert + "fairsec");
+  CHECK(unknown.status == 1);
+  CHECK(contains(unknown.err, "fairseq, fairseq-hf, lucidrains, pytext"));
+  const Run other = place.run(convert + "xformers");
+  CHECK(other.status == 1);
+  CHECK(contains(other.err, "attention.E.weight"));
+  CHECK(contains(other.err, "not there"));
+}
+
+TEST_CASE("a model that takes vectors has no tokenizer and is refused one") {
+  Workplace place;
+  TinyTatp22 tiny;
+  tiny.tokens = tiny.logits = false;
+  write_file(place.path("c.pt"), torch_zip(tiny.tensors()));
+  write_file(place.path("config.json"), R"({"activation": "gelu"})");
+  const std::string convert =
+      place.path("c.pt") + " --config " + place.path("config.json") + " -o " + place.path("x.lnfr");
+  const Run plain = place.run(convert);
+  CHECK(plain.err == "");
+  CHECK(contains(plain.out, "takes vectors, so it has no tokenizer"));
+  CHECK(!contains(plain.out, "token ids only"));
+  write_tokenizer(place, "vocabulary", 0);
+  CHECK(contains(place.run(convert + " --tokenizer " + place.path("vocabulary")).err, "leave --tokenizer out"));
 }

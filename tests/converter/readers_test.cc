@@ -180,6 +180,7 @@ TEST_CASE("state dicts are found where training loops put them, and other entrie
   const std::pair<const char*, std::function<void(PickleWriter&)>> cases[] = {
       {"", tensor},
       {"state_dict", [&](PickleWriter& p) { tensor(p.text("state_dict").empty_dict()), p.set_item(); }},
+      {"model_state", [&](PickleWriter& p) { tensor(p.text("model_state").empty_dict()), p.set_item(); }},
       {"model_state_dict",
        [&](PickleWriter& p) {
          p.text("epoch").integer(3).set_item();
@@ -302,4 +303,17 @@ TEST_CASE("safetensors metadata names aliases of the tensors that were kept") {
   CHECK(checkpoint.metadata.size() == 2);
   CHECK(checkpoint.find("dropped")->alias_of == "kept");
   CHECK(read_all(checkpoint, "dropped") == std::vector<float>{1, 2});
+}
+
+TEST_CASE("a safetensors file is one whatever the length of its header is") {
+  const std::string plain = safetensors({{"w", {2}, {1, 2}, DataType::f32}});
+  const std::string header = plain.substr(8, plain.size() - 16), data = plain.substr(plain.size() - 8);
+  // 80 02 to 80 05 are the first bytes of pickles, 50 4b those of a zip.
+  for (const size_t length : {0x280, 0x380, 0x480, 0x580, 0x4b50}) {
+    CAPTURE(length);
+    const std::string file = safetensors_file(header + std::string(length - header.size(), ' '), data);
+    const auto checkpoint = Checkpoint::open(as_bytes(file), "memory");
+    CHECK(checkpoint.format == "safetensors");
+    CHECK(read_all(checkpoint, "w") == std::vector<float>{1, 2});
+  }
 }

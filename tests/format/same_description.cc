@@ -40,6 +40,7 @@ class Comparison {
   void table(const std::string& name, const LayerDescription& a, const LayerDescription& b);
   void table(const std::string& name, const ClassificationHead& a, const ClassificationHead& b);
   void table(const std::string& name, const AddedToken& a, const AddedToken& b);
+  void table(const std::string& name, const NormalizerStep& a, const NormalizerStep& b);
   void attention(const std::string& name, const AttentionDescription& a, const AttentionDescription& b);
   void embedding(const EmbeddingDescription& a, const EmbeddingDescription& b);
   void encoder(const EncoderDescription& a, const EncoderDescription& b);
@@ -82,10 +83,11 @@ void Comparison::attention(const std::string& name, const AttentionDescription& 
   COMPARE(output_second);
   COMPARE(value_is_key);
   COMPARE(causal);
-  COMPARE(masks_rows);
-  COMPARE(activation_before_output);
+  COMPARE(row_mask);
+  COMPARE(output_activation);
   COMPARE(key_projections);
   COMPARE(value_projections);
+  COMPARE(key_source);
 }
 
 void Comparison::table(const std::string& name, const LayerDescription& a, const LayerDescription& b) {
@@ -115,6 +117,12 @@ void Comparison::embedding(const EmbeddingDescription& a, const EmbeddingDescrip
   COMPARE(transform);
   COMPARE(transform_before_norm);
   COMPARE(zero_pad_rows);
+  COMPARE(vectors.width);
+  COMPARE(vectors.norm_in);
+  COMPARE(vectors.linear);
+  COMPARE(vectors.norm_out);
+  COMPARE(prefix);
+  COMPARE(prefix_token);
 }
 
 void Comparison::encoder(const EncoderDescription& a, const EncoderDescription& b) {
@@ -129,6 +137,9 @@ void Comparison::encoder(const EncoderDescription& a, const EncoderDescription& 
   list("projections", a.projections, b.projections);
   list("layers", a.layers, b.layers);
   COMPARE(final_norm);
+  COMPARE(output);
+  COMPARE(zero_masked_rows);
+  COMPARE(memory_width);
 }
 
 void Comparison::table(const std::string& name, const ClassificationHead& a, const ClassificationHead& b) {
@@ -139,6 +150,8 @@ void Comparison::table(const std::string& name, const ClassificationHead& a, con
   COMPARE(output);
   COMPARE(multi_label);
   COMPARE(labels);
+  COMPARE(norm);
+  COMPARE(pairing);
 }
 
 void Comparison::table(const std::string& name, const AddedToken& a, const AddedToken& b) {
@@ -149,6 +162,12 @@ void Comparison::table(const std::string& name, const AddedToken& a, const Added
   COMPARE(strip_left);
   COMPARE(strip_right);
   COMPARE(normalized);
+}
+
+void Comparison::table(const std::string& name, const NormalizerStep& a, const NormalizerStep& b) {
+  COMPARE(kind);
+  COMPARE(pattern);
+  COMPARE(content);
 }
 
 void Comparison::tokenizer(const TokenizerDescription& a, const TokenizerDescription& b) {
@@ -176,6 +195,18 @@ void Comparison::tokenizer(const TokenizerDescription& a, const TokenizerDescrip
   COMPARE(split_cjk);
   COMPARE(continuing_prefix);
   COMPARE(max_word_characters);
+  COMPARE(unigram.sentencepiece);
+  list("unigram.steps", a.unigram.steps, b.unigram.steps);
+  COMPARE(unigram.charsmap);
+  COMPARE(unigram.token_uses);
+  COMPARE(unigram.exact_scores);
+  COMPARE(unigram.split_white_space);
+  COMPARE(unigram.mark_spaces);
+  COMPARE(unigram.split_words);
+  COMPARE(unigram.prefix_mark);
+  COMPARE(unigram.remove_extra_spaces);
+  COMPARE(unigram.mark_behind);
+  COMPARE(unigram.byte_fallback);
 }
 
 #undef COMPARE
@@ -194,6 +225,13 @@ std::string difference(const ModelDescription& a, const ModelDescription& b) {
   comparison.field("mlm.output", a.mlm.output, b.mlm.output);
   comparison.list("heads", a.heads, b.heads);
   comparison.tokenizer(a.tokenizer, b.tokenizer);
+  comparison.field("embedding.present", a.embedding.present, b.embedding.present);
+  comparison.field("embedding.pooling", a.embedding.pooling, b.embedding.pooling);
+  comparison.field("embedding.dense", a.embedding.dense, b.embedding.dense);
+  comparison.field("embedding.activation", a.embedding.activation, b.embedding.activation);
+  comparison.field("embedding.normalize", a.embedding.normalize, b.embedding.normalize);
+  comparison.field("decoder", a.has_decoder(), b.has_decoder());
+  if (a.has_decoder() && b.has_decoder()) comparison.encoder(a.decoder, b.decoder);
   return comparison.first;
 }
 

@@ -189,6 +189,65 @@ void TinyModel::add_tokenizer() {
   t.pair_template = {bos, template_first, eos, eos, template_second, eos};
 }
 
+void TinyModel::use_everything() {
+  ModelDescription& model = builder.description;
+  EncoderDescription& encoder = model.encoder;
+  encoder.norm_placement = NormPlacement::pre;
+  encoder.residual = ResidualKind::reversible;
+  encoder.embedding.scale = 4;
+  encoder.embedding.position_base = 500;
+  encoder.embedding.transform_before_norm = true;
+  encoder.embedding.token_types = encoder.embedding.positions;
+  encoder.embedding.transform = encoder.layers[0].attention.query;
+  encoder.embedding.factor = encoder.layers[0].attention.key;
+  encoder.final_norm = encoder.layers[0].ffn_norm;
+  encoder.final_norm.epsilon = 0.5f;
+  LayerDescription& layer = encoder.layers[1];
+  layer.activation = Activation::relu;
+  layer.attention_resample = layer.attention.query;
+  layer.ffn_resample = layer.attention.value;
+  layer.attention.output_second = layer.attention.output;
+  layer.attention.causal = true;
+  layer.attention.row_mask = RowMask::zeroed;
+  for (Projection& projection : encoder.projections) projection.order = ProjectionOrder::after_linear;
+  layer.attention.output_activation = Activation::relu;
+  layer.attention.key_source = KeySource::memory_or_own;
+  encoder.memory_width = encoder.d_model;
+  encoder.zero_masked_rows = true;
+  encoder.output = layer.attention.query;
+  encoder.embedding.prefix_token = 2;
+  model.heads[1].norm = encoder.layers[0].ffn_norm;
+  model.embedding = {true, Pooling::max, layer.attention.query, Activation::tanh, true};
+  model.decoder = encoder;
+  model.decoder.max_tokens = encoder.max_tokens;
+  layer.attention.value_is_key = true;
+  layer.attention.value = {};
+  layer.attention.scale = 0.75f;
+  layer.attention.key_projections = {0, 2};
+  layer.attention.value_projections = {};
+  Projection pool;
+  pool.kind = ProjectionKind::mean_pool;
+  pool.order = ProjectionOrder::after_linear;
+  pool.k = 6;
+  pool.kernel = 5;
+  pool.stride = 3;
+  encoder.projections.push_back(pool);
+  Projection biased = encoder.projections[0];
+  biased.bias = builder.add_floats("compress.bias", {6}, std::vector<float>(6, 0.5f));
+  biased.bias_per_row = true;
+  encoder.projections.push_back(biased);
+  model.mlm.activation = Activation::gelu_tanh;
+  model.heads[1].activation = Activation::sigmoid;
+  TokenizerDescription& t = model.tokenizer;
+  t.add_prefix_space = t.trim_offsets = t.lowercase = t.strip_accents = t.clean_text = t.split_cjk = true;
+  t.continuing_prefix = "##";
+  t.max_word_characters = 7;
+  t.pair_types = {0, 0, 0, 1, 1, 1};
+  t.added_tokens[0].single_word = t.added_tokens[0].strip_right = t.added_tokens[0].normalized = true;
+  builder.origin.settings = "{\"encoder_attention_heads\":2}";
+  builder.origin.tensors.push_back({"encoder.embed_tokens.weight", {64, 16}, {{0, 0, 64, 0, {16, 1}}}});
+}
+
 std::string golden_model(int version) {
   return std::string(LINFORMER_GOLDEN_MODELS) + "/v" + std::to_string(version) + ".lnfr";
 }

@@ -15,6 +15,9 @@ struct TinyModel {
   TinyModel(const TinyModel&) = delete;
   TinyModel& operator=(const TinyModel&) = delete;
 
+  // A value in every field that differs from its default, so that a forgotten one shows: schema/golden/v2.lnfr.
+  void use_everything();
+
   linformer::writer::ModelBuilder builder;
 
  private:

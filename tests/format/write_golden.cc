@@ -1,4 +1,5 @@
-// Writes the golden model to the path given, or prints the hex dump that schema/FORMAT.md shows of the file given.
+// Writes the golden model of a format version to the path given, or prints the hex dump that schema/FORMAT.md shows of
+// the file given.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,9 +26,10 @@ void dump(const std::vector<unsigned char>& bytes, size_t begin, size_t end) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2) {
+  if (argc == 3 && (std::strcmp(argv[1], "1") == 0 || std::strcmp(argv[1], "2") == 0)) {
     linformer_test::TinyModel model;
-    model.builder.write(argv[1]);
+    if (argv[1][0] == '2') model.use_everything();
+    model.builder.write(argv[2]);
     return 0;
   }
   if (argc == 5 && std::strcmp(argv[1], "--dump") == 0) {
@@ -36,6 +38,6 @@ int main(int argc, char** argv) {
     dump(bytes, std::strtoul(argv[3], nullptr, 0), std::strtoul(argv[4], nullptr, 0));
     return 0;
   }
-  std::fprintf(stderr, "usage: %s OUTPUT | --dump FILE FIRST END\n", argv[0]);
+  std::fprintf(stderr, "usage: %s 1|2 OUTPUT | --dump FILE FIRST END\n", argv[0]);
   return 2;
 }

@@ -13,7 +13,10 @@ namespace linformer_test {
 
 class HostileFile {
  public:
-  HostileFile() : bytes_(TinyModel().builder.serialize()) { std::memcpy(&original_, bytes_.data(), sizeof original_); }
+  HostileFile() : HostileFile(TinyModel().builder.serialize()) {}
+  explicit HostileFile(linformer::writer::AlignedBytes bytes) : bytes_(std::move(bytes)) {
+    std::memcpy(&original_, bytes_.data(), sizeof original_);
+  }
 
   std::byte* data() { return bytes_.data(); }
   size_t size() const { return bytes_.size(); }

@@ -131,7 +131,7 @@ TEST_CASE("attention that contradicts its tensors or itself") {
          projection.weight = 3;
          use_in_layer_0(m, projection);
        }},
-      {"convolution of a matrix", "needs shape [6, 6, 5]",
+      {"convolution of a matrix", "needs shape [5, 20, 20]",
        [](ModelDescription& m) {
          Projection projection = pool(4, 5, 5);
          projection.kind = ProjectionKind::convolution;

@@ -29,7 +29,7 @@ TEST_CASE("an encoder that contradicts its tensors or itself") {
          m.encoder.embedding.positions_count_non_pad = false;
        }},
       {"other width", "rows of 16, d_model is 17", [](ModelDescription& m) { m.encoder.d_model = 17; }},
-      {"no embedding", "embedding.tokens is missing", [](ModelDescription& m) { m.encoder.embedding.tokens = absent; }},
+      {"no embedding", "without a token embedding", [](ModelDescription& m) { m.encoder.embedding.tokens = absent; }},
       {"embedding index", "refers to tensor 999", [](ModelDescription& m) { m.encoder.embedding.tokens = 999; }},
       {"embedding index -2", "refers to tensor -2", [](ModelDescription& m) { m.encoder.embedding.tokens = -2; }},
       {"embedding in panels", "needs f32, bf16 or f16 row_major",
@@ -41,7 +41,7 @@ TEST_CASE("an encoder that contradicts its tensors or itself") {
        [](ModelDescription& m) { m.encoder.embedding.tokens = m.encoder.embedding.norm.scale; }},
       {"positions missing", "embedding.positions is missing",
        [](ModelDescription& m) { m.encoder.embedding.positions = absent; }},
-      {"positions of no use", "positions aren't learned",
+      {"positions of no use", "needs shape [8]",
        [](ModelDescription& m) { m.encoder.embedding.position_kind = PositionKind::sinusoidal_halves; }},
       {"sinusoidal", "",
        [](ModelDescription& m) {

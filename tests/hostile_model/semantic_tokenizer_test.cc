@@ -15,6 +15,8 @@ const std::vector<uint32_t> beyond{0, 1, 2, 5};
 const std::vector<int32_t> too_large{0, 1, 64}, negative{0, -2, 1}, few{0, 1}, unknown{0, -1, 1};
 const std::vector<uint32_t> outside{0, 1, 3}, shrinking{0, 1, 1}, joined{0, 0, 2}, broken{0, 1};
 const std::vector<float> finite{0, 1, 2}, unbounded{0, 1, infinity};
+const std::vector<uint8_t> uses{0, 1, 2}, unknown_use{0, 0, 3};
+const std::vector<double> exact{0, 1, 2}, unbounded_exact{0, infinity, 2};
 const std::string text = "abcd", latin = "ab\xe9\x64";
 
 // Three tokens, "a", "b" and "cd", which are their own ids.
@@ -30,6 +32,13 @@ TokenizerDescription& three_tokens(ModelDescription& m) {
 TokenizerDescription& wordpiece(ModelDescription& m) {
   TokenizerDescription& t = three_tokens(m);
   t.kind = TokenizerKind::wordpiece;
+  return t;
+}
+
+TokenizerDescription& unigram(ModelDescription& m) {
+  TokenizerDescription& t = wordpiece(m);
+  t.kind = TokenizerKind::unigram;
+  t.scores = finite;
   return t;
 }
 
@@ -72,6 +81,34 @@ TEST_CASE("tokenizers whose tokens contradict themselves or the vocabulary") {
        }},
       {"unigram without scores", "scores has 0 entries",
        [](ModelDescription& m) { wordpiece(m).kind = TokenizerKind::unigram; }},
+      {"unigram of wordpiece", "tokenizer.unigram has data",
+       [](ModelDescription& m) { wordpiece(m).unigram.steps.resize(1); }},
+      {"unigram's parts", "",
+       [](ModelDescription& m) {
+         UnigramDescription& u = unigram(m).unigram;
+         u.steps = {{NormalizerKind::nfc, "a", "b"}};
+         u.token_uses = uses;
+         u.exact_scores = exact;
+       }},
+      {"too few uses", "token_uses has 2 entries",
+       [](ModelDescription& m) { unigram(m).unigram.token_uses = std::span(uses).first(2); }},
+      {"unknown use", "token_uses is 3 at token 2",
+       [](ModelDescription& m) { unigram(m).unigram.token_uses = unknown_use; }},
+      {"too few exact scores", "exact_scores has 1 entries",
+       [](ModelDescription& m) { unigram(m).unigram.exact_scores = std::span(exact).first(1); }},
+      {"exact score infinite", "exact_scores has no finite number at 1",
+       [](ModelDescription& m) { unigram(m).unigram.exact_scores = unbounded_exact; }},
+      {"too many steps", "steps has 65 entries", [](ModelDescription& m) { unigram(m).unigram.steps.resize(65); }},
+      {"unknown step", "normalizer kind is 13",
+       [](ModelDescription& m) {
+         unigram(m).unigram.steps = {{NormalizerKind{13}, {}, {}}};
+       }},
+      {"step not UTF-8", "steps[0] has a text of 4 bytes",
+       [](ModelDescription& m) {
+         unigram(m).unigram.steps = {{NormalizerKind::replace, "a", latin}};
+       }},
+      {"unknown prefix", "prefix_mark is 3",
+       [](ModelDescription& m) { unigram(m).unigram.prefix_mark = PrefixMark{3}; }},
       {"score infinite", "no finite number at 2",
        [](ModelDescription& m) {
          wordpiece(m).scores = unbounded;

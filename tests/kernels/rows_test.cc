@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "kernels/kernel_support.h"
 
 using namespace linformer;
@@ -35,7 +37,114 @@ void check_softmax(const Kernels& kernels, Random& random, int64_t rows, int64_t
   }
 }
 
+// A softmax over columns in `blocks` blocks. A quarter of the columns is masked, and all of row 0's first block.
+void check_softmax_steps(const Kernels& kernels, Random& random, int64_t rows, int64_t most_cols, int64_t blocks,
+                         float spread) {
+  const float scale = random() % 2 == 0 ? 1.f : 0.125f, masked = -1e30f;
+  const float offset = std::vector<float>{0.f, -2000.f, 500.f}[random() % 3];
+  GuardedArray<float> highest(rows), sums(rows), factors(rows);
+  highest.fill(-INFINITY);
+  sums.fill(0.f);
+  factors.fill(quiet_nan);
+  std::vector<std::vector<double>> inputs(static_cast<size_t>(rows)), results(inputs.size());
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t cols = random_size(random, 1, most_cols), stride = cols + random_size(random, 0, 5);
+    GuardedArray<float> x((rows - 1) * stride + cols), before(x.size());
+    fill_random(random, before.data(), before.size(), spread);
+    for (int64_t i = 0; i < before.size(); ++i) {
+      before[i] = random() % 4 == 0 || (block == 0 && i < cols && blocks > 1) ? masked : before[i] + offset;
+    }
+    for (int64_t r = 0; block + 1 == blocks && r < rows; ++r) before[r * stride] = offset;  // no row is masked whole
+    std::memcpy(x.data(), before.data(), static_cast<size_t>(x.size()) * sizeof(float));
+    kernels.softmax_step(x.data(), stride, rows, cols, scale, highest.data(), sums.data(), factors.data());
+    REQUIRE((x.front_intact() && highest.front_intact() && sums.front_intact() && factors.front_intact()));
+    for (int64_t r = 0; r < rows; ++r) {
+      std::vector<double>& result = results[static_cast<size_t>(r)];
+      for (double& value : result) value *= static_cast<double>(factors[r]);
+      for (int64_t j = 0; j < cols; ++j) {
+        inputs[static_cast<size_t>(r)].push_back(static_cast<double>(before[r * stride + j]));
+        result.push_back(static_cast<double>(x[r * stride + j]));
+      }
+      for (int64_t j = r * stride + cols; j < (r + 1) * stride && j < x.size(); ++j) REQUIRE(x[j] == before[j]);
+    }
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    const std::vector<double>& input = inputs[static_cast<size_t>(r)];
+    const double top = *std::max_element(input.begin(), input.end());
+    REQUIRE(static_cast<double>(highest[r]) == top * static_cast<double>(scale));
+    double sum = 0, worst = 0;
+    for (double value : input) sum += std::exp((value - top) * static_cast<double>(scale));
+    for (size_t j = 0; j < input.size(); ++j) {
+      const double got = results[static_cast<size_t>(r)][j] / static_cast<double>(sums[r]);
+      if (input[j] == static_cast<double>(masked)) REQUIRE(got == 0);
+      const double want = std::exp((input[j] - top) * static_cast<double>(scale)) / sum;
+      const double error = std::abs(want - got) / (want + 1e-37);
+      if (!(error <= worst)) worst = error;
+    }
+    // As for softmax_rows, once for the exponential and once for each factor.
+    REQUIRE(worst <=
+            static_cast<double>(blocks) * (3e-7 + 6e-8 * static_cast<double>(std::fmin(2.f * spread * scale, 88.f)) +
+                                           1e-9 * static_cast<double>(most_cols)));
+  }
+}
+
 }  // namespace
+
+TEST_CASE("softmax_step in several blocks equals double arithmetic over all columns") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(std::string(name_of(kernels->isa)));
+    Random random(5);
+    for (int round = 0; round < 200; ++round) {
+      check_softmax_steps(*kernels, random, random_size(random, 1, 9), random_size(random, 1, 150),
+                          random_size(random, 1, 6), round % 2 == 0 ? 5.f : 40.f);
+    }
+    for (int64_t cols : {1, 15, 16, 17, 128}) check_softmax_steps(*kernels, random, 3, cols, 3, 10.f);
+  }
+}
+
+TEST_CASE("softmax_step hides no NaN and forgets a block that was masked whole") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(std::string(name_of(kernels->isa)));
+    for (int64_t cols : {1, 7, 16, 37}) {
+      GuardedArray<float> x(cols);
+      float highest = -INFINITY, sum = 0, factor = 7;
+      x.fill(-1e30f);
+      kernels->softmax_step(x.data(), cols, 1, cols, 0.5f, &highest, &sum, &factor);
+      CHECK(factor == 0);
+      CHECK(std::isfinite(sum));
+      x.fill(-3.f);
+      kernels->softmax_step(x.data(), cols, 1, cols, 0.5f, &highest, &sum, &factor);
+      CHECK(factor == 0);
+      CHECK(highest == -1.5f);
+      CHECK(sum == doctest::Approx(static_cast<double>(cols)).epsilon(1e-6));
+      x.fill(1.f);
+      x[cols / 2] = quiet_nan;
+      kernels->softmax_step(x.data(), cols, 1, cols, 0.5f, &highest, &sum, &factor);
+      CHECK(std::isnan(sum));
+    }
+  }
+}
+
+TEST_CASE("scale_rows multiplies each row, tails included") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(std::string(name_of(kernels->isa)));
+    Random random(6);
+    for (int64_t cols = 0; cols < 70; ++cols) {
+      const int64_t rows = random_size(random, 1, 5), stride = cols + random_size(random, 0, 5);
+      GuardedArray<float> x((rows - 1) * stride + cols), factors(rows);
+      fill_random(random, x.data(), x.size());
+      fill_random(random, factors.data(), rows);
+      factors[0] = 0.f;
+      std::vector<float> want(x.data(), x.data() + x.size());
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t j = 0; j < cols; ++j) want[static_cast<size_t>(r * stride + j)] *= factors[r];
+      }
+      kernels->scale_rows(x.data(), stride, rows, cols, factors.data());
+      REQUIRE(same_bits(x.data(), want.data(), x.size()));
+      REQUIRE((x.front_intact() && factors.front_intact()));
+    }
+  }
+}
 
 TEST_CASE("softmax_rows equals double arithmetic") {
   for (const Kernels* kernels : all_kernels()) {

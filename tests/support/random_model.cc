@@ -1,5 +1,6 @@
 #include "support/random_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <stdexcept>
@@ -25,117 +26,249 @@ class Numbers {
   std::mt19937_64 generator_;
 };
 
+bool is_windowed(ProjectionKind kind) {
+  return kind == ProjectionKind::convolution || kind == ProjectionKind::mean_pool || kind == ProjectionKind::max_pool;
+}
+
 class Maker {
  public:
   Maker(const RandomModel& shape, writer::ModelBuilder* builder)
       : shape_(shape), builder_(*builder), numbers_(shape.seed) {}
 
-  Linear linear(const std::string& name, uint32_t out, uint32_t in, bool bias = true) {
-    Linear l;
-    l.weight =
-        builder_.add_linear(name + ".weight", out, in, numbers_.uniform(uint64_t{out} * in, 1.7 / std::sqrt(in)));
-    if (bias) l.bias = builder_.add_floats(name + ".bias", {out}, numbers_.uniform(out, 0.3));
-    return l;
-  }
-
-  Norm norm(const std::string& name) {
-    Norm n;
-    n.scale = builder_.add_floats(name + ".weight", {shape_.d_model}, numbers_.uniform(shape_.d_model, 0.5, 1));
-    n.bias = builder_.add_floats(name + ".bias", {shape_.d_model}, numbers_.uniform(shape_.d_model, 0.3));
-    return n;
-  }
-
-  uint32_t projection(const std::string& name) {
-    Projection p;
-    p.k = shape_.k;
-    p.order = shape_.order;
-    p.weight = builder_.add_floats(name + ".weight", {shape_.k, shape_.n},
-                                   numbers_.uniform(uint64_t{shape_.k} * shape_.n, 1.7 / std::sqrt(shape_.n)));
-    if (shape_.projection_bias) {
-      p.bias = builder_.add_floats(name + ".bias", {shape_.k}, numbers_.uniform(shape_.k, 0.3));
-      p.bias_per_row = true;
+  // `prefix` of every tensor's name.
+  void encoder(EncoderDescription* e, const std::string& prefix, const std::vector<KeySource>& key_sources,
+               uint32_t memory_width) {
+    prefix_ = prefix;
+    e->d_model = shape_.d_model;
+    e->max_tokens = shape_.n;
+    e->vocab_size = shape_.vector_width == 0 ? shape_.vocabulary : 0;
+    e->pad_id = shape_.pad && shape_.vector_width == 0 ? 1 : -1;
+    e->norm_placement = shape_.pre_norm ? NormPlacement::pre : NormPlacement::post;
+    e->residual = shape_.residual;
+    e->zero_masked_rows = shape_.zero_masked_rows;
+    for (uint32_t i = 0; i < shape_.layers; ++i) {
+      if (key_sources[i % key_sources.size()] == KeySource::own) continue;
+      e->memory_width = memory_width == 0 ? shape_.d_model : memory_width;
     }
-    auto& projections = builder_.description.encoder.projections;
-    projections.push_back(p);
-    return static_cast<uint32_t>(projections.size() - 1);
-  }
-
-  void embedding() {
-    EncoderDescription& e = builder_.description.encoder;
-    EmbeddingDescription& embedding = e.embedding;
-    const uint32_t d = shape_.d_model, rows = shape_.n + 2;
-    embedding.tokens = builder_.add_table("embed_tokens.weight", {shape_.vocabulary, d},
-                                          numbers_.uniform(uint64_t{shape_.vocabulary} * d, 1));
-    embedding.position_kind = PositionKind::learned;
-    embedding.positions =
-        builder_.add_table("embed_positions.weight", {rows, d}, numbers_.uniform(uint64_t{rows} * d, 1));
-    embedding.position_offset = 2;
-    embedding.positions_count_non_pad = true;
-    embedding.pad_position = 1;
-    embedding.norm = norm("layernorm_embedding");
-    if (shape_.transform) embedding.transform = linear("quant_noise", d, d, false);
-    embedding.transform_before_norm = shape_.transform_before_norm;
-    embedding.zero_pad_rows = true;
-  }
-
-  void layer(uint32_t index) {
-    EncoderDescription& e = builder_.description.encoder;
-    const std::string name = "layers." + std::to_string(index);
-    const uint32_t d = shape_.d_model, head_dim = shape_.head_dim != 0 ? shape_.head_dim : d / shape_.heads;
-    const uint32_t width = shape_.heads * head_dim;
-    LayerDescription layer;
-    AttentionDescription& attention = layer.attention;
-    attention.heads = attention.kv_heads = shape_.heads;
-    attention.head_dim = head_dim;
-    attention.scale = static_cast<float>(1 / std::sqrt(head_dim));
-    attention.query = linear(name + ".q_proj", width, d, shape_.linear_bias);
-    attention.key = linear(name + ".k_proj", width, d, shape_.linear_bias);
-    attention.value = linear(name + ".v_proj", width, d, shape_.linear_bias);
-    attention.output = linear(name + ".out_proj", d, width);
-    if (index == 0 || !shape_.shared_layers) {
-      attention.key_projections = {projection(name + ".compress_k")};
-      attention.value_projections =
-          shape_.shared_key_value ? attention.key_projections : std::vector<uint32_t>{projection(name + ".compress_v")};
-    } else {
-      attention.key_projections = e.layers[0].attention.key_projections;
-      attention.value_projections = e.layers[0].attention.value_projections;
-    }
-    layer.attention_norm = norm(name + ".self_attn_layer_norm");
-    layer.ffn_in = linear(name + ".fc1", shape_.ffn, d);
-    layer.ffn_out = linear(name + ".fc2", d, shape_.ffn);
-    layer.ffn_norm = norm(name + ".final_layer_norm");
-    layer.activation = shape_.activation;
-    e.layers.push_back(layer);
+    embedding(e);
+    uint32_t width = shape_.d_model;
+    for (uint32_t i = 0; i < shape_.layers; ++i) width = layer(e, i, width, key_sources[i % key_sources.size()]);
+    if (shape_.pre_norm && shape_.norms) e->final_norm = norm("layer_norm", width);
+    if (shape_.output_width != 0) e->output = linear("project_out", shape_.output_width, width);
   }
 
   void heads() {
     ModelDescription& description = builder_.description;
-    const uint32_t d = shape_.d_model;
+    const uint32_t d = shape_.output_width != 0 ? shape_.output_width : shape_.d_model;
     for (size_t i = 0; i < shape_.head_classes.size(); ++i) {
+      const RandomHead& kind = shape_.head_kinds[i % shape_.head_kinds.size()];
       ClassificationHead head;
       head.name = "head" + std::to_string(i);
-      head.dense = linear(head.name + ".dense", d, d);
-      head.output = linear(head.name + ".out_proj", shape_.head_classes[i], d);
+      head.pooling = kind.pooling;
+      head.pairing = kind.pairing;
+      head.multi_label = kind.multi_label;
+      const uint32_t width = kind.pairing == Pairing::none ? d : 4 * d;
+      if (kind.norm) head.norm = norm(head.name + ".norm", width);
+      if (kind.dense) head.dense = linear(head.name + ".dense", d, width);
+      head.output = linear(head.name + ".out_proj", shape_.head_classes[i], kind.dense ? d : width);
       for (uint32_t c = 0; c < shape_.head_classes[i]; ++c) head.labels.push_back("class" + std::to_string(c));
       description.heads.push_back(head);
     }
-    if (!shape_.masked_lm) return;
-    MaskedLmHead& mlm = description.mlm;
-    mlm.dense = linear("lm_head.dense", d, d);
-    mlm.norm = norm("lm_head.layer_norm");
-    if (shape_.tied_output) {
-      mlm.output.weight = description.encoder.embedding.tokens;
-      mlm.output.bias =
-          builder_.add_floats("lm_head.bias", {shape_.vocabulary}, numbers_.uniform(shape_.vocabulary, 0.3));
-    } else {
-      mlm.output = linear("lm_head", shape_.vocabulary, d);
-    }
+    if (shape_.masked_lm && shape_.vector_width == 0) masked_lm(d);
+    if (!shape_.sentence_embedding) return;
+    SentenceEmbedding& embedding = description.embedding;
+    embedding.present = true;
+    embedding.pooling = shape_.embedding_pooling;
+    embedding.normalize = shape_.embedding_normalize;
+    if (shape_.embedding_dense == 0) return;
+    embedding.dense = linear("sentence.dense", shape_.embedding_dense, d);
+    embedding.activation = Activation::tanh;
   }
 
  private:
+  Linear linear(const std::string& name, uint32_t out, uint32_t in, bool bias = true) {
+    Linear l;
+    l.weight = builder_.add_linear(prefix_ + name + ".weight", out, in,
+                                   numbers_.uniform(uint64_t{out} * in, 1.7 / std::sqrt(in)));
+    if (bias) l.bias = builder_.add_floats(prefix_ + name + ".bias", {out}, numbers_.uniform(out, 0.3));
+    return l;
+  }
+
+  Norm norm(const std::string& name, uint32_t width) {
+    Norm n;
+    n.scale = builder_.add_floats(prefix_ + name + ".weight", {width}, numbers_.uniform(width, 0.5, 1));
+    n.bias = builder_.add_floats(prefix_ + name + ".bias", {width}, numbers_.uniform(width, 0.3));
+    return n;
+  }
+
+  TensorIndex table(const std::string& name, uint32_t rows, uint32_t width) {
+    return builder_.add_table(prefix_ + name, {rows, width}, numbers_.uniform(uint64_t{rows} * width, 1));
+  }
+
+  void embedding(EncoderDescription* e) {
+    EmbeddingDescription& embedding = e->embedding;
+    const uint32_t d = shape_.d_model;
+    uint32_t width = shape_.embedding_width != 0 ? shape_.embedding_width : d;
+    if (shape_.vector_width == 0) {
+      embedding.tokens = table("embed_tokens.weight", shape_.vocabulary, width);
+      embedding.scale = shape_.embedding_scale;
+      if (shape_.prefix_token) embedding.prefix_token = 2;
+    } else {
+      width = vectors(&embedding.vectors, width);
+      if (shape_.prefix)
+        embedding.prefix = builder_.add_floats(prefix_ + "prefix", {1, width}, numbers_.uniform(width, 1));
+    }
+    const bool fairseq = shape_.fairseq_positions && e->pad_id >= 0;
+    embedding.position_kind = shape_.position_kind;
+    if (shape_.position_kind == PositionKind::learned) {
+      embedding.positions = table("embed_positions.weight", shape_.n + (fairseq ? 2 : 0), width);
+    } else if (shape_.position_kind != PositionKind::none && shape_.given_frequencies) {
+      embedding.positions =
+          builder_.add_floats(prefix_ + "frequencies", {width / 2}, numbers_.uniform(width / 2, 0.5, 0.5));
+    }
+    if (fairseq) {
+      embedding.position_offset = 2;
+      embedding.positions_count_non_pad = true;
+      embedding.pad_position = 1;
+      embedding.zero_pad_rows = true;
+    }
+    if (shape_.token_types != 0 && shape_.vector_width == 0) {
+      embedding.token_types = table("token_types.weight", shape_.token_types, width);
+    }
+    if (width != d || shape_.embedding_width != 0) embedding.factor = linear("project_in", d, width);
+    if (shape_.embedding_norm) embedding.norm = norm("layernorm_embedding", d);
+    if (shape_.transform) embedding.transform = linear("quant_noise", d, d, false);
+    embedding.transform_before_norm = shape_.transform_before_norm;
+  }
+
+  // The width of the rows that positions are added to.
+  uint32_t vectors(VectorInput* input, uint32_t width) {
+    input->width = shape_.vector_width;
+    if (shape_.vector_norms) input->norm_in = norm("patch_norm_in", shape_.vector_width);
+    if (!shape_.vector_linear) return shape_.vector_width;
+    input->linear = linear("patches", width, shape_.vector_width);
+    if (shape_.vector_norms) input->norm_out = norm("patch_norm_out", width);
+    return width;
+  }
+
+  // Returns the layer's output width.
+  uint32_t layer(EncoderDescription* e, uint32_t index, uint32_t width, KeySource source) {
+    const std::string name = "layers." + std::to_string(index);
+    LayerDescription layer;
+    const bool narrows = shape_.attention_between != 0 && index % 2 == 1;
+    const bool last = index + 1 == shape_.layers;
+    uint32_t between = narrows ? shape_.attention_between : width;
+    if (shape_.ffn == 0 && last) between = shape_.d_model;
+    attention(e, &layer.attention, index, width, between, source);
+    if (shape_.norms) layer.attention_norm = norm(name + ".self_attn_layer_norm", shape_.pre_norm ? width : between);
+    if (between != width) layer.attention_resample = linear(name + ".attention_resample", between, width);
+    width = between;
+    if (shape_.ffn != 0) {
+      const uint32_t out = last || shape_.between == 0 ? shape_.d_model : shape_.between;
+      layer.ffn_in = linear(name + ".fc1", shape_.ffn, width);
+      layer.ffn_out = linear(name + ".fc2", out, shape_.ffn);
+      if (shape_.norms) layer.ffn_norm = norm(name + ".final_layer_norm", shape_.pre_norm ? width : out);
+      if (out != width) layer.ffn_resample = linear(name + ".ffn_resample", out, width);
+      width = out;
+    }
+    layer.activation = shape_.activation;
+    e->layers.push_back(layer);
+    return width;
+  }
+
+  void attention(EncoderDescription* e, AttentionDescription* attention, uint32_t index, uint32_t in, uint32_t out,
+                 KeySource source) {
+    const std::string name = "layers." + std::to_string(index);
+    const uint32_t head_dim = shape_.head_dim != 0 ? shape_.head_dim : shape_.d_model / shape_.heads;
+    const uint32_t width = shape_.heads * head_dim, key_width = shape_.one_kv_head ? head_dim : width;
+    const uint32_t key_in = source == KeySource::own ? in : e->memory_width;
+    attention->heads = shape_.heads;
+    attention->kv_heads = shape_.one_kv_head ? 1 : shape_.heads;
+    attention->head_dim = head_dim;
+    attention->scale = static_cast<float>(1 / std::sqrt(head_dim));
+    attention->causal = shape_.causal;
+    attention->row_mask = shape_.row_mask;
+    attention->key_source = source;
+    attention->value_is_key = shape_.value_is_key;
+    attention->query = linear(name + ".q_proj", width, in, shape_.linear_bias);
+    attention->key = linear(name + ".k_proj", key_width, key_in, shape_.linear_bias);
+    if (!shape_.value_is_key) attention->value = linear(name + ".v_proj", key_width, key_in, shape_.linear_bias);
+    if (shape_.output_projection) {
+      const uint32_t inner = shape_.second_output != 0 ? shape_.second_output : out;
+      attention->output = linear(name + ".out_proj", inner, width);
+      if (shape_.second_output != 0) attention->output_second = linear(name + ".out_proj2", out, inner);
+    }
+    attention->output_activation = shape_.output_activation;
+    if (index != 0 && shape_.shared_layers) {
+      attention->key_projections = e->layers[0].attention.key_projections;
+      attention->value_projections = e->layers[0].attention.value_projections;
+      return;
+    }
+    for (uint32_t head = 0; head < (shape_.each_head ? shape_.heads : 1); ++head) {
+      const std::string suffix = shape_.each_head ? std::string(".").append(std::to_string(head)) : "";
+      attention->key_projections.push_back(projection(e, name + ".compress_k" + suffix, index, head, 0));
+      if (shape_.value_is_key) continue;
+      attention->value_projections.push_back(shape_.shared_key_value
+                                                 ? attention->key_projections.back()
+                                                 : projection(e, name + ".compress_v" + suffix, index, head, 1));
+    }
+  }
+
+  uint32_t projection(EncoderDescription* e, const std::string& name, uint32_t layer, uint32_t head, uint32_t side) {
+    const uint32_t head_dim = shape_.head_dim != 0 ? shape_.head_dim : shape_.d_model / shape_.heads;
+    Projection p;
+    p.kind = shape_.kinds[layer % shape_.kinds.size()];
+    if (shape_.mixed_windows && is_windowed(p.kind)) {
+      constexpr ProjectionKind turns[] = {ProjectionKind::convolution, ProjectionKind::mean_pool,
+                                          ProjectionKind::max_pool};
+      p.kind = turns[(static_cast<uint32_t>(p.kind) + layer + head + side) % 3];
+    }
+    p.order = p.kind == ProjectionKind::linear ? shape_.order : ProjectionOrder::after_linear;
+    if (p.kind == ProjectionKind::linear) {
+      p.k = std::max(1u, shape_.k - std::min(shape_.k, (layer + head) * shape_.k_step));
+      p.weight = builder_.add_floats(prefix_ + name + ".weight", {p.k, shape_.n},
+                                     numbers_.uniform(uint64_t{p.k} * shape_.n, 1.7 / std::sqrt(shape_.n)));
+      if (shape_.projection_bias) {
+        p.bias = builder_.add_floats(prefix_ + name + ".bias", {p.k}, numbers_.uniform(p.k, 0.3));
+        p.bias_per_row = true;
+      }
+    } else if (is_windowed(p.kind)) {
+      p.kernel = std::min(shape_.kernel, shape_.n);
+      p.stride = shape_.stride;
+      p.k = (shape_.n - p.kernel) / p.stride + 1;
+      if (p.kind == ProjectionKind::convolution) {
+        p.weight = builder_.add_floats(prefix_ + name + ".weight", {p.kernel, head_dim, head_dim},
+                                       numbers_.uniform(uint64_t{p.kernel} * head_dim * head_dim,
+                                                        1.7 / std::sqrt(static_cast<double>(p.kernel) * head_dim)));
+        if (shape_.projection_bias) {
+          p.bias = builder_.add_floats(prefix_ + name + ".bias", {head_dim}, numbers_.uniform(head_dim, 0.3));
+        }
+      }
+    }
+    e->projections.push_back(p);
+    return static_cast<uint32_t>(e->projections.size() - 1);
+  }
+
+  void masked_lm(uint32_t width) {
+    ModelDescription& description = builder_.description;
+    MaskedLmHead& mlm = description.mlm;
+    const EncoderDescription& e = description.has_decoder() ? description.decoder : description.encoder;
+    const uint32_t embedding = shape_.embedding_width != 0 ? shape_.embedding_width : shape_.d_model;
+    mlm.dense = linear("lm_head.dense", embedding, width);
+    mlm.norm = norm("lm_head.layer_norm", embedding);
+    if (shape_.tied_output) {
+      mlm.output.weight = e.embedding.tokens;
+      mlm.output.bias =
+          builder_.add_floats(prefix_ + "lm_head.bias", {shape_.vocabulary}, numbers_.uniform(shape_.vocabulary, 0.3));
+    } else {
+      mlm.output = linear("lm_head", shape_.vocabulary, embedding);
+    }
+  }
+
   const RandomModel& shape_;
   writer::ModelBuilder& builder_;
   Numbers numbers_;
+  std::string prefix_;
 };
 
 }  // namespace
@@ -144,16 +277,13 @@ writer::ModelBuilder random_builder(const RandomModel& shape) {
   writer::ModelBuilder builder(shape.type);
   builder.description.producer = "linformer tests";
   builder.description.dialect = "random";
-  EncoderDescription& e = builder.description.encoder;
-  e.d_model = shape.d_model;
-  e.max_tokens = shape.n;
-  e.vocab_size = shape.vocabulary;
-  e.pad_id = 1;
-  e.norm_placement = shape.pre_norm ? NormPlacement::pre : NormPlacement::post;
   Maker maker(shape, &builder);
-  maker.embedding();
-  for (uint32_t i = 0; i < shape.layers; ++i) maker.layer(i);
-  if (shape.pre_norm) e.final_norm = maker.norm("layer_norm");
+  const std::vector<KeySource> own = {KeySource::own};
+  maker.encoder(&builder.description.encoder, "", shape.decoder ? own : shape.key_sources, shape.memory_width);
+  if (shape.decoder) {
+    const uint32_t memory_width = shape.output_width != 0 ? shape.output_width : shape.d_model;
+    maker.encoder(&builder.description.decoder, "decoder.", shape.key_sources, memory_width);
+  }
   maker.heads();
   return builder;
 }
@@ -176,6 +306,43 @@ std::vector<int32_t> random_ids(uint64_t seed, int64_t count, uint32_t vocabular
   std::vector<int32_t> ids(static_cast<size_t>(count));
   for (int32_t& id : ids) id = static_cast<int32_t>(4 + generator() % (vocabulary - 4));
   return ids;
+}
+
+Input RandomInput::view() const {
+  Input input;
+  input.tokens = tokens;
+  input.vectors = vectors;
+  input.types = types;
+  input.mask = mask;
+  input.query_mask = query_mask;
+  input.memory = memory;
+  input.memory_mask = memory_mask;
+  return input;
+}
+
+RandomInput random_input(uint64_t seed, const EncoderDescription& encoder, int64_t rows, int64_t memory_rows,
+                         bool masks) {
+  RandomInput input;
+  Numbers numbers(seed);
+  if (encoder.embedding.tokens != absent) {
+    input.tokens = random_ids(seed, rows, encoder.vocab_size);
+  } else {
+    input.vectors = numbers.uniform(static_cast<uint64_t>(rows) * encoder.embedding.vectors.width, 1);
+  }
+  if (encoder.memory_width != 0) {
+    input.memory = numbers.uniform(static_cast<uint64_t>(memory_rows) * encoder.memory_width, 1);
+  }
+  if (!masks) return input;
+  const auto mask = [](int64_t count, int64_t step) {
+    std::vector<uint8_t> values(static_cast<size_t>(count), 1);
+    for (size_t i = 1; i < values.size(); ++i) values[i] = i % static_cast<size_t>(step) != 0;
+    return values;
+  };
+  input.mask = mask(rows, 7);
+  input.query_mask = mask(rows, 5);
+  if (encoder.memory_width != 0) input.memory_mask = mask(memory_rows, 3);
+  for (size_t i = 3; encoder.pad_id >= 0 && i < input.tokens.size(); i += 14) input.tokens[i] = encoder.pad_id;
+  return input;
 }
 
 }  // namespace linformer_test

@@ -8,8 +8,15 @@
 
 #include "converter/writer/model_builder.h"
 #include "linformer/model.h"
+#include "linformer/session.h"
 
 namespace linformer_test {
+
+struct RandomHead {
+  linformer::Pooling pooling = linformer::Pooling::first_token;
+  linformer::Pairing pairing = linformer::Pairing::none;
+  bool norm = false, dense = true, multi_label = false;
+};
 
 struct RandomModel {
   uint64_t seed = 1;
@@ -18,14 +25,14 @@ struct RandomModel {
   uint32_t d_model = 32;
   uint32_t heads = 4;
   uint32_t head_dim = 0;  // 0: d_model / heads
-  uint32_t ffn = 64;
+  uint32_t ffn = 64;      // 0: layers without FFN
   uint32_t layers = 2;
   uint32_t vocabulary = 50;
   bool shared_key_value = false;  // E = F
   bool shared_layers = false;
   bool pre_norm = false;
-  linformer::ProjectionOrder order = linformer::ProjectionOrder::before_linear;
-  bool projection_bias = false;
+  linformer::ProjectionOrder order = linformer::ProjectionOrder::before_linear;  // of linear projections
+  bool projection_bias = false;                                                  // of convolutions too
   bool linear_bias = true;
   bool transform = false, transform_before_norm = false;
   linformer::Activation activation = linformer::Activation::gelu;
@@ -33,13 +40,68 @@ struct RandomModel {
   bool masked_lm = true;
   bool tied_output = true;
   linformer::ElementType type = linformer::ElementType::f32;
+
+  // Attention. Lists go by layer: layer i takes entry i modulo their size.
+  std::vector<linformer::ProjectionKind> kinds = {linformer::ProjectionKind::linear};
+  bool each_head = false;           // every head has projections of its own
+  uint32_t k_step = 0;              // each layer's, and with each_head each head's, k is smaller by this; at least 1
+  uint32_t kernel = 4, stride = 4;  // of convolution and pooling
+  bool mixed_windows = false;       // convolution, mean and max in turn over layers, heads and sides; needs each_head
+  bool one_kv_head = false, value_is_key = false, causal = false;
+  linformer::RowMask row_mask = linformer::RowMask::none;
+  std::vector<linformer::KeySource> key_sources = {linformer::KeySource::own};  // of the decoder where there is one
+  uint32_t memory_width = 0;  // 0: as the rows that read it; without a decoder
+  bool output_projection = true;
+  uint32_t second_output = 0;  // width between the first and the second output projection
+  linformer::Activation output_activation = linformer::Activation::none;
+
+  // Layers.
+  linformer::ResidualKind residual = linformer::ResidualKind::standard;
+  bool norms = true;
+  uint32_t between = 0;            // width between layers, where it isn't d_model
+  uint32_t attention_between = 0;  // the same, of every other layer's attention
+
+  // Embedding and what follows the layers.
+  bool pad = true;                // id 1
+  bool fairseq_positions = true;  // only tokens that aren't pads are counted, pads become zero
+  linformer::PositionKind position_kind = linformer::PositionKind::learned;
+  bool given_frequencies = false;  // sinusoidal
+  uint32_t embedding_width = 0;    // with a factor up to d_model
+  float embedding_scale = 1.f;
+  bool embedding_norm = true;
+  uint32_t token_types = 0;
+  uint32_t vector_width = 0;  // vectors instead of tokens
+  bool vector_linear = true, vector_norms = true, prefix = false;
+  bool prefix_token = false;
+  uint32_t output_width = 0;  // the encoder's output projection
+  bool zero_masked_rows = false;
+
+  std::vector<RandomHead> head_kinds = {{}};  // as lists above, by head
+  bool sentence_embedding = false;
+  linformer::Pooling embedding_pooling = linformer::Pooling::mean;
+  uint32_t embedding_dense = 0;
+  bool embedding_normalize = true;
+
+  bool decoder = false;  // of the same shape, but its key_sources
 };
 
-// Pad id 1, positions as fairseq counts them, pads zeroed.
+// Unless told otherwise: pad id 1, positions as fairseq counts them, pads zeroed.
 linformer::writer::ModelBuilder random_builder(const RandomModel& shape);
 // The bytes live as long as the returned model.
 std::shared_ptr<const linformer::Model> random_model(const RandomModel& shape);
 // Token ids in [4, vocabulary) that depend on `seed` alone.
 std::vector<int32_t> random_ids(uint64_t seed, int64_t count, uint32_t vocabulary);
+
+// An Input and what it points to.
+struct RandomInput {
+  std::vector<int32_t> tokens;
+  std::vector<float> vectors, memory;
+  std::vector<uint8_t> types, mask, query_mask, memory_mask;
+  linformer::Input view() const;
+};
+// Tokens or vectors as the encoder takes, and a memory where it reads one. With `masks` every seventh row is masked
+// (a pad among them, where there are pads), but never the first.
+RandomInput random_input(uint64_t seed, const linformer::EncoderDescription& encoder, int64_t rows, int64_t memory_rows,
+                         bool masks);
 
 }  // namespace linformer_test

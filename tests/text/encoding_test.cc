@@ -154,6 +154,8 @@ TEST_CASE("an empty text is its template, and errors name the value") {
   TokenizerDescription none;
   CHECK(Tokenizer::create(none).status().code() == Code::unsupported);
   none.kind = TokenizerKind::unigram;
+  CHECK(Tokenizer::create(none).status().code() == Code::corrupt_file);  // without a vocabulary
+  none.kind = TokenizerKind{4};
   CHECK(Tokenizer::create(none).status().code() == Code::unsupported);
 }
 

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -113,7 +114,7 @@ struct LooseDescription {
       if (random() % 8 == 0) array.resize(random() % array.size());
     };
     for (uint32_t left = 1 + random() % 3; left > 0; --left) {
-      switch (random() % 12) {
+      switch (random() % 15) {
         case 0:
           damage_array(owned.token_offsets);
           break;
@@ -153,6 +154,32 @@ struct LooseDescription {
         case 9:
           description.kind = static_cast<TokenizerKind>(random() % 4);
           break;
+        case 12:
+          damage_array(owned.charsmap);
+          damage_array(owned.token_uses);
+          break;
+        case 13: {
+          auto& scores = owned.scores;
+          if (!scores.empty()) scores[random() % scores.size()] = std::bit_cast<float>(static_cast<uint32_t>(random()));
+          damage_array(owned.exact_scores);
+          break;
+        }
+        case 14: {
+          UnigramDescription& unigram = description.unigram;
+          unigram.sentencepiece = random() % 2;
+          unigram.split_white_space = random() % 2;
+          unigram.mark_spaces = random() % 2;
+          unigram.split_words = random() % 2;
+          unigram.prefix_mark = static_cast<PrefixMark>(random() % 3);
+          unigram.remove_extra_spaces = random() % 2;
+          unigram.mark_behind = random() % 2;
+          unigram.byte_fallback = random() % 2;
+          for (uint32_t steps = random() % 4; steps > 0; --steps) {
+            unigram.steps.push_back(
+                {static_cast<NormalizerKind>(random() % 14), read_piece(random), read_piece(random)});
+          }
+          break;
+        }
         case 10:
           description.continuing_prefix = read_piece(random);
           description.max_word_characters = odd_number(100, random);
@@ -177,7 +204,8 @@ struct LooseDescription {
 
 std::vector<convert::OwnedTokenizer> all_tokenizers() {
   std::vector<convert::OwnedTokenizer> loaded;
-  for (const char* name : {"bpe", "bpe_json", "fairseq", "wordpiece", "wordpiece_json"}) {
+  for (const char* name : {"bpe", "bpe_json", "fairseq", "wordpiece", "wordpiece_json", "unigram_json",
+                           "unigram_steps_json", "unigram_text_json", "sentencepiece", "sentencepiece_bytes"}) {
     loaded.push_back(convert::load_tokenizer(test_data(std::string("tokenizers/") + name)));
   }
   return loaded;
@@ -242,11 +270,10 @@ TEST_CASE("damaged files") {
   const struct {
     const char* folder;
     std::vector<const char*> files;
-  } sets[] = {{"bpe", {"vocab.json", "merges.txt"}},
-              {"fairseq", {"encoder.json", "vocab.bpe", "dict.txt"}},
-              {"bpe_json", {"tokenizer.json"}},
-              {"wordpiece", {"vocab.txt"}},
-              {"wordpiece_json", {"tokenizer.json"}}};
+  } sets[] = {{"bpe", {"vocab.json", "merges.txt"}},  {"fairseq", {"encoder.json", "vocab.bpe", "dict.txt"}},
+              {"bpe_json", {"tokenizer.json"}},       {"wordpiece", {"vocab.txt"}},
+              {"wordpiece_json", {"tokenizer.json"}}, {"unigram_steps_json", {"tokenizer.json"}},
+              {"sentencepiece", {"spiece.model"}},    {"sentencepiece_bytes", {"spiece.model"}}};
   std::mt19937 random(33);
   Encoding encoding;
   TextBuffer decoded;

@@ -1,6 +1,8 @@
 // Laws that hold for every text, on random ones.
 #include <doctest/doctest.h>
 
+#include <functional>
+#include <map>
 #include <random>
 
 #include "support/shared_data.h"
@@ -173,6 +175,86 @@ TEST_CASE("WordPiece: offsets go forward inside the text, and spaces between tex
     joined.insert(joined.end(), other.ids().begin(), other.ids().end());
     REQUIRE(loaded.tokenizer.encode(text + " \n" + second, plain(), &encoding).ok());
     REQUIRE(ids_of(encoding) == joined);
+  }
+}
+
+TEST_CASE("Unigram: no other split of a word has a better sum of scores") {
+  auto files = load("unigram_text_json");
+  files.description.unigram.steps.clear();
+  const LoadedTokenizer loaded(std::move(files));
+  const TokenizerDescription& description = loaded.description;
+  std::map<std::string, double> score_of;
+  double unknown = 0;
+  const auto score = [&](size_t i) {
+    return description.unigram.exact_scores.empty() ? description.scores[i] : description.unigram.exact_scores[i];
+  };
+  for (size_t i = 0; i + 1 < description.token_offsets.size(); ++i) {
+    score_of[std::string(description.token_bytes.begin() + description.token_offsets[i],
+                         description.token_bytes.begin() + description.token_offsets[i + 1])] = score(i);
+    unknown = std::min(unknown, score(i) - 10);
+  }
+  // All splits, by definition. "z" and "q" are no tokens.
+  const std::function<double(std::string_view)> best = [&](std::string_view word) -> double {
+    if (word.empty()) return 0;
+    double most = -1e9;
+    for (size_t length = 1; length <= word.size(); ++length) {
+      const auto found = score_of.find(std::string(word.substr(0, length)));
+      if (found == score_of.end() && length > 1) continue;
+      most = std::max(most, (found == score_of.end() ? unknown : found->second) + best(word.substr(length)));
+    }
+    return most;
+  };
+  std::mt19937 random(26);
+  Encoding encoding;
+  EncodeOptions options = plain();
+  options.token_strings = true;
+  options.match_special_tokens = true;
+  int unknowns = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::string word;
+    for (size_t length = 1 + random() % 12; word.size() < length;) word += "aeinrsthwzq"[random() % 11];
+    REQUIRE(loaded.tokenizer.encode(word, options, &encoding).ok());
+    double sum = 0;
+    std::string joined;
+    for (size_t i = 0; i < encoding.ids().size(); ++i) {
+      const std::string name(encoding.token(i));
+      const bool known = encoding.ids()[i] != description.unk;
+      unknowns += !known;
+      sum += known ? score_of.at(name) : unknown * static_cast<double>(name.size());
+      joined += name;
+    }
+    CHECK(joined == word);
+    CHECK(sum == doctest::Approx(best(word)).epsilon(1e-12));
+  }
+  CHECK(unknowns > 100);
+}
+
+TEST_CASE("Unigram: offsets go forward, SentencePiece's without gaps, and decoding gives clean text back") {
+  for (const char* name :
+       {"unigram_json", "unigram_steps_json", "unigram_text_json", "sentencepiece", "sentencepiece_bytes"}) {
+    const LoadedTokenizer loaded(load(name));
+    const bool sentencepiece = loaded.description.unigram.sentencepiece;
+    std::mt19937 random(27);
+    Encoding encoding;
+    for (int round = 0; round < 1000; ++round) {
+      const std::string text = random_text(random);
+      REQUIRE(loaded.tokenizer.encode(text, plain(), &encoding).ok());
+      uint32_t begin = 0, end = 0;
+      for (const Offset& offset : encoding.offsets()) {
+        REQUIRE(offset.begin >= begin);
+        REQUIRE(offset.end >= std::max(end, offset.begin));
+        if (sentencepiece && begin != end) REQUIRE(offset.begin <= end);
+        begin = offset.begin;
+        end = offset.end;
+      }
+      REQUIRE(end <= count_code_points(text));
+    }
+    TextBuffer decoded;
+    const std::string clean = "the keeper's river was wide";
+    REQUIRE(loaded.tokenizer.encode(clean, plain(), &encoding).ok());
+    REQUIRE(loaded.tokenizer.decode(encoding.ids(), {}, &decoded).ok());
+    if (!loaded.description.unigram.steps.empty() && name != std::string("unigram_json")) continue;  // changes text
+    CHECK(decoded.view() == clean);
   }
 }
 

@@ -14,7 +14,7 @@ LoadedTokenizer load(const std::string& name) {
   return LoadedTokenizer(convert::load_tokenizer(test_data("tokenizers/" + name)));
 }
 
-void check_cases(const std::string& folder) {
+void check_cases(const std::string& folder, int expected = 220) {
   const LoadedTokenizer loaded = load(folder + "/tokenizer.json");
   Encoding encoding;
   TextBuffer decoded;
@@ -35,7 +35,7 @@ void check_cases(const std::string& folder) {
     REQUIRE(loaded.tokenizer.decode(encoding.ids(), skip, &decoded).ok());
     CHECK(decoded.view() == line["decoded"].get<std::string>());
   });
-  CHECK(count == 220);
+  CHECK(count == expected);
 }
 
 }  // namespace
@@ -45,6 +45,30 @@ TEST_CASE("a small byte-level BPE with a prefix space and added tokens equals th
 }
 
 TEST_CASE("a small WordPiece with added tokens equals the reference") { check_cases("wordpiece_json"); }
+
+TEST_CASE("small Unigrams with Hugging Face's normalizers equal the reference") {
+  check_cases("unigram_json", 120);        // like T5's: rules, words, a mark before each
+  check_cases("unigram_steps_json", 120);  // many steps, bytes for what is unknown, scores beyond float
+  check_cases("unigram_text_json", 120);   // a text is one word
+}
+
+TEST_CASE("small SentencePiece models equal the reference") {
+  for (const char* folder : {"sentencepiece", "sentencepiece_bytes"}) {
+    const LoadedTokenizer loaded = load(folder);
+    Encoding encoding;
+    TextBuffer decoded;
+    EncodeOptions options;
+    options.token_strings = true;
+    const std::string cases = test_data(std::string("tokenizers/") + folder + "/cases.jsonl");
+    const int count = for_each_line(cases, [&](const json& line) {
+      REQUIRE(loaded.tokenizer.encode(line["text"].get<std::string>(), options, &encoding).ok());
+      check_equal(encoding, line);
+      REQUIRE(loaded.tokenizer.decode(encoding.ids(), {}, &decoded).ok());
+      CHECK(decoded.view() == line["decoded"].get<std::string>());
+    });
+    CHECK(count == 120);
+  }
+}
 
 TEST_CASE("fairseq's dictionary renumbers the tokens, and what it lacks becomes <unk>") {
   const LoadedTokenizer fairseq = load("fairseq");

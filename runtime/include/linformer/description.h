@@ -57,14 +57,22 @@ enum class ProjectionKind : uint8_t { linear = 0, convolution, mean_pool, max_po
 // before_linear: K = (E Z) Wk^T + bk (fairseq). after_linear: K = E (Z Wk^T + bk) (the paper, lucidrains, ...).
 // The bias of the key/value linear is thus added once for each compressed row, or weighted by E's row sums.
 enum class ProjectionOrder : uint8_t { before_linear = 0, after_linear };
+// What the attention of a layer does with positions that are masked (pads, and what the caller's mask says).
+// zeroed: their K and V rows are zero, and count (Linformer's implementations). excluded: they are left out of the
+// softmax (BERT and its kin; full attention only).
+enum class RowMask : uint8_t { none = 0, zeroed, excluded };
+// Where K and V come from: the layer's own rows, the rows that the caller passes as memory (cross attention), or
+// those where they are passed and the layer's own otherwise.
+enum class KeySource : uint8_t { own = 0, memory, memory_or_own };
 
 // Compresses n positions to k. E is row_major [k, N] (transposed on conversion where a dialect stores [N, k]).
-// n < N uses the first n columns.
+// n < N uses the first n columns. Convolution and pooling take the windows that lie whole within the n positions,
+// and one window of what there is where n is shorter than a window (a convolution then sees zeros behind the text).
 struct Projection {
   ProjectionKind kind = ProjectionKind::linear;
   ProjectionOrder order = ProjectionOrder::before_linear;
   uint32_t k = 0;
-  TensorIndex weight = absent;      // linear: [k, N]; convolution: [out, in, kernel]
+  TensorIndex weight = absent;      // linear: [k, N]; convolution: [kernel, out, in]
   TensorIndex bias = absent;        // linear: [k], added to each channel of its compressed row; convolution: [out]
   bool bias_per_row = false;        // true for a [k] bias
   uint32_t kernel = 0, stride = 0;  // convolution and pooling
@@ -78,16 +86,19 @@ struct AttentionDescription {
   Linear query, key, value, output;
   Linear output_second;       // tatp22 w_o_2, nothing between; absent in most
   bool value_is_key = false;  // lucidrains share_kv: V = K
-  bool causal = false;
-  bool masks_rows = false;  // pad rows of K and V are zeroed
-  bool activation_before_output = false;
+  bool causal = false;        // row i sees the first i + 1 compressed rows (full attention: positions)
+  RowMask row_mask = RowMask::none;
+  Activation output_activation = Activation::none;  // on the concatenated heads, before `output` (old tatp22)
   // Indices into EncoderDescription::projections; one entry (all heads) or one for each head.
   std::vector<uint32_t> key_projections, value_projections;
+  KeySource key_source = KeySource::own;
 };
 
 enum class NormPlacement : uint8_t { post = 0, pre };
-enum class ResidualKind : uint8_t { standard = 0, reversible };
+// reversible: two streams, x1 += attention(x2), x2 += ffn(x1), their sum at the end. none: nothing is added.
+enum class ResidualKind : uint8_t { standard = 0, reversible, none };
 
+// Widths may change from layer to layer (tatp22 ff_intermediate): a layer's input is as wide as its query's.
 struct LayerDescription {
   AttentionDescription attention;
   Norm attention_norm;
@@ -105,10 +116,21 @@ enum class PositionKind : uint8_t {
   sinusoidal_interleaved
 };
 
+// Input rows that are vectors instead of tokens: x = norm_out(linear(norm_in(v))), each part may be absent.
+struct VectorInput {
+  uint32_t width = 0;  // 0: the model takes tokens
+  Norm norm_in;
+  Linear linear;  // width -> the width that positions are added to
+  Norm norm_out;
+};
+
+// x = (prefix,) token * scale + position (+ token type), then factor, then norm and transform.
 struct EmbeddingDescription {
   TensorIndex tokens = absent;  // row_major [vocab, d_embedding]
   PositionKind position_kind = PositionKind::none;
-  TensorIndex positions = absent;        // learned: row_major [rows, d]
+  // learned: row_major [rows, d_embedding]; sinusoidal: f32 [d_embedding / 2], what the position is multiplied by
+  // before sine and cosine, or absent = position_base^(-2 j / d_embedding)
+  TensorIndex positions = absent;
   uint32_t position_offset = 0;          // row of the first token (fairseq: pad + 1 = 2)
   float position_base = 10000.f;         // sinusoidal
   bool positions_count_non_pad = false;  // fairseq: pads use row `pad_position`, others count non-pad tokens
@@ -120,6 +142,9 @@ struct EmbeddingDescription {
   Linear transform;  // fairseq quant_noise: [d, d] without bias
   bool transform_before_norm = false;
   bool zero_pad_rows = false;  // x[pad] = 0 after all of the above (fairseq)
+  VectorInput vectors;
+  TensorIndex prefix = absent;  // row_major f32 [1, d_embedding]: a row put before the vectors (ViT's class token)
+  int32_t prefix_token = -1;    // a token put before the text; what then exceeds N tokens is dropped at the end (LRA)
 };
 
 struct EncoderDescription {
@@ -133,6 +158,9 @@ struct EncoderDescription {
   std::vector<Projection> projections;
   std::vector<LayerDescription> layers;
   Norm final_norm;
+  Linear output;                  // after the final norm: last layer's width -> output_width (tatp22 project_out)
+  bool zero_masked_rows = false;  // masked rows of the encoder's output are zero (Nystromformer)
+  uint32_t memory_width = 0;      // of the rows that cross attention reads; 0 = no layer does
 };
 
 struct MaskedLmHead {  // logits = norm(act(x dense)) W^T + b
@@ -144,8 +172,10 @@ struct MaskedLmHead {  // logits = norm(act(x dense)) W^T + b
 };
 
 enum class Pooling : uint8_t { first_token = 0, mean, mean_over_max_tokens, max, none /* token-level outputs */ };
+// Whether a head reads one text, or two (texts 2i and 2i + 1 of a batch) as (x0, x1, x0 * x1, x0 - x1).
+enum class Pairing : uint8_t { none = 0, product_difference };
 
-struct ClassificationHead {  // pool -> dense -> activation -> output
+struct ClassificationHead {  // pool -> (pair) -> norm -> dense -> activation -> output
   std::string name;
   Pooling pooling = Pooling::first_token;
   Linear dense;  // absent: output straight from the pooled vector
@@ -153,6 +183,17 @@ struct ClassificationHead {  // pool -> dense -> activation -> output
   Linear output;
   bool multi_label = false;         // probabilities by sigmoid instead of softmax
   std::vector<std::string> labels;  // empty or one for each class
+  Norm norm;
+  Pairing pairing = Pairing::none;
+};
+
+// What `embed` gives: pool -> dense -> activation -> divided by its length.
+struct SentenceEmbedding {
+  bool present = false;
+  Pooling pooling = Pooling::mean;
+  Linear dense;  // may be absent
+  Activation activation = Activation::none;
+  bool normalize = false;
 };
 
 enum class TokenizerKind : uint8_t { none = 0, byte_bpe, wordpiece, unigram };
@@ -161,6 +202,50 @@ struct AddedToken {
   std::string content;
   int32_t id = -1;
   bool special = false, single_word = false, strip_left = false, strip_right = false, normalized = false;
+};
+
+// What a unigram tokenizer does to a text first, step by step.
+enum class NormalizerKind : uint8_t {
+  charsmap = 0,  // SentencePiece's compiled rules, applied as Hugging Face's Precompiled does
+  nfc,
+  nfd,
+  nfkc,
+  nfkd,
+  lowercase,
+  strip_accents,
+  strip_left,
+  strip_right,
+  nmt,
+  replace,         // `pattern` by `content`
+  replace_spaces,  // two or more spaces by `content`
+  prepend          // `content`
+};
+
+struct NormalizerStep {
+  NormalizerKind kind = NormalizerKind::charsmap;
+  std::string pattern, content;
+};
+
+// hidden: never found in a text (control symbols, unused pieces, bytes). user_defined: always found, never normalised.
+enum class TokenUse : uint8_t { normal = 0, hidden, user_defined };
+enum class PrefixMark : uint8_t { never = 0, first /* the text's beginning only */, always };
+
+// Unigram comes in two readings. Hugging Face's: `steps`, then words, each of which is split on its own with scores
+// summed in double precision. SentencePiece's own: `charsmap` and its rules for spaces, then the whole text at once,
+// with sums in single precision.
+struct UnigramDescription {
+  bool sentencepiece = false;
+  std::vector<NormalizerStep> steps;           // Hugging Face's reading only
+  std::span<const uint8_t> charsmap;           // u32 bytes of a double array, the array, replacements that end with 0
+  std::span<const uint8_t> token_uses;         // TokenUse of each internal token; empty = all normal
+  std::span<const double> exact_scores;        // where float would round them; empty otherwise
+  bool split_white_space = false;              // white space separates words and is dropped
+  bool mark_spaces = false;                    // U+2581 in place of each space
+  bool split_words = false;                    // a word begins at each U+2581
+  PrefixMark prefix_mark = PrefixMark::never;  // U+2581 before a word (SentencePiece: before the text)
+  bool remove_extra_spaces = false;            // SentencePiece: spaces at the ends, and all but one elsewhere
+  bool mark_behind = false;                    // SentencePiece: the added mark goes behind the text
+  bool byte_fallback = false;                  // what no token covers becomes the tokens <0x00> to <0xFF>
 };
 
 // Large arrays are views: into the mapped file, or into the converter's own storage.
@@ -185,6 +270,7 @@ struct TokenizerDescription {
   bool lowercase = false, strip_accents = false, clean_text = false, split_cjk = false;  // BERT normaliser
   std::string continuing_prefix;                                                         // WordPiece "##"
   uint32_t max_word_characters = 100;  // WordPiece: longer words become unk
+  UnigramDescription unigram;
 };
 inline constexpr int32_t template_first = -1, template_second = -2;
 
@@ -196,6 +282,11 @@ struct ModelDescription {
   MaskedLmHead mlm;
   std::vector<ClassificationHead> heads;
   TokenizerDescription tokenizer;
+  SentenceEmbedding embedding;
+  // The second half of an encoder-decoder: its cross attention reads the encoder's output. mlm and heads then read
+  // the decoder's rows.
+  EncoderDescription decoder;
+  bool has_decoder() const { return !decoder.layers.empty(); }
 };
 
 }  // namespace linformer

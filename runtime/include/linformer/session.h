@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "linformer/model.h"
@@ -16,6 +17,10 @@ enum class Padding : uint8_t {
   keep,       // pad ids stay and do what the dialect's original implementation does with them
 };
 
+// Which encoder of the model a session runs. An encoder-decoder takes two sessions: the first one's `hidden` is the
+// second one's memory.
+enum class Part : uint8_t { encoder = 0, decoder };
+
 struct SessionOptions {
   int64_t max_tokens = 0;  // longest text; 0 = the model's N
   int64_t max_batch = 1;   // texts in one call
@@ -24,6 +29,8 @@ struct SessionOptions {
   BackendKind backend = BackendKind::native;
   Isa isa = Isa::automatic;  // automatic: the best this machine has, or LINFORMER_ISA from the environment
   Padding padding = Padding::strip;
+  Part part = Part::encoder;
+  int64_t max_memory = 0;  // longest memory of a text, for cross attention; 0 = max_tokens
 };
 
 // One buffer of the arena.
@@ -49,22 +56,47 @@ Result<Plan> plan(const Model& model, const SessionOptions& options);
 
 using Tokens = std::span<const int32_t>;
 
+// One text (or image, ...) of a batch. Spans that a model has no use for stay empty.
+struct Input {
+  Tokens tokens;
+  std::span<const float> vectors;  // for models that read vectors: [n, embedding.vectors.width]
+  std::span<const uint8_t> types;  // token type of each token; empty: all 0
+  // For each token or vector; empty: all 1. 0 = masked: stripped as pads are, or, where they are kept, what the
+  // model's row_mask says (its position counts, as only pad ids do not).
+  std::span<const uint8_t> mask;
+  std::span<const uint8_t> query_mask;  // 0 = its query is zero (tatp22 embeddings_mask); empty: all 1
+  std::span<const float> memory;        // for cross attention: [m, memory_width]
+  // For each memory row as `mask`; empty: `mask` where memory has as many rows as the text, else all 1.
+  std::span<const uint8_t> memory_mask;
+};
+
 struct MaskPosition {
   int64_t text;      // index into the batch
   int64_t position;  // row of that text (after stripping pads)
 };
 
+// One classification head's scores; either span may be empty.
+struct HeadScores {
+  int head;
+  std::span<float> logits;         // [score_rows(), classes]
+  std::span<float> probabilities;  // [score_rows(), classes]
+};
+
 // What to compute and where to put it. Empty spans are not computed. All f32, row-major, the caller's memory.
 struct Outputs {
-  // [sum of input lengths, d_model]: text t begins at the sum of the lengths before it; rows that stripping
-  // left without a token are zero. Layer 0 is the embedding, layer L the last (before the final norm);
-  // `hidden` with hidden_layer = -1 is the encoder's output (after the final norm where there is one).
+  // [sum of output_rows(), hidden_width(hidden_layer)]: text t begins at the sum of the rows before it; rows that
+  // stripping left without a token are zero. Layer 0 is the embedding, layer L the last (before the final norm);
+  // `hidden` with hidden_layer = -1 is the encoder's output (after the final norm and output linear, where there are).
+  // A reversible model's layers have two streams, side by side.
   std::span<float> hidden;
   int hidden_layer = -1;
-  int head = 0;                    // classification head for the next three
-  std::span<float> pooled;         // [texts, d_model]: the head's pooling; first token when the model has no head
-  std::span<float> logits;         // [texts, classes]
-  std::span<float> probabilities;  // [texts, classes]
+  int head = 0;                        // classification head for the next three
+  std::span<float> pooled;             // [texts, hidden_width(-1)], pooled as below
+  std::span<float> logits;             // [score_rows(), classes]
+  std::span<float> probabilities;      // [score_rows(), classes]
+  std::span<const HeadScores> scores;  // of more heads in the same call
+  std::optional<Pooling> pooling;      // of `pooled`; without it the head's, or first token when the model has no head
+  std::span<float> embeddings;         // [texts, embedding_width()]: the model's sentence embedding
   std::span<const MaskPosition> mlm_positions;
   std::span<float> mlm_logits;  // [mlm_positions, vocab_size]
 };
@@ -75,6 +107,15 @@ class Session {
   // Not thread-safe: one call at a time for each session. Texts longer than planned, ids outside the vocabulary
   // and empty texts are errors that name the text; nothing is written then.
   Status run(std::span<const Tokens> texts, const Outputs& outputs);
+  Status run(std::span<const Input> inputs, const Outputs& outputs);
+  // Rows of `hidden` that a text of n tokens or vectors takes: n, one more with a prefix, at most N with a prefix
+  // token.
+  int64_t output_rows(int64_t n) const;
+  int64_t hidden_width(int layer) const;  // -1: of the encoder's output
+  // Rows of logits for texts of `rows` output rows in all: texts, texts / 2 for a head that compares pairs, or rows
+  // for a head that scores each token.
+  int64_t score_rows(int head, int64_t texts, int64_t rows) const;
+  int64_t embedding_width() const;  // 0: the model has no sentence embedding
   const Plan& plan() const;
   // Bytes up to the end of the arena's highest page ever touched, for comparison with plan().total_bytes.
   uint64_t used_bytes() const;

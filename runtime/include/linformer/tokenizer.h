@@ -1,7 +1,8 @@
-// Tokenizer: text to the ids that a model's embedding knows, and back. Byte-level BPE and WordPiece.
+// Tokenizer: text to the ids that a model's embedding knows, and back. Byte-level BPE, WordPiece and unigram.
 //
-// Source of the semantics: GPT-2 and RoBERTa (byte-level BPE), BERT (WordPiece), in the reading that Hugging Face's
-// tokenizers library gives them; fairseq's dict.txt is a renumbering of the same tokens (TokenizerDescription).
+// Source of the semantics: GPT-2 and RoBERTa (byte-level BPE), BERT (WordPiece), T5 and its kin (unigram), in the
+// reading that Hugging Face's tokenizers library gives them; for a SentencePiece .model file, SentencePiece's own.
+// fairseq's dict.txt is a renumbering of the same tokens (TokenizerDescription).
 #pragma once
 
 #include <cstddef>
@@ -114,7 +115,8 @@ class Tokenizer {
   Status encode_window(std::string_view text, const EncodeOptions& options, int64_t first, Encoding* encoding) const;
 
   // The text that `ids` stand for. Byte-level BPE: the tokens' bytes; WordPiece: words with spaces between, without
-  // the ones before punctuation. An id without a token is invalid_argument and named.
+  // the ones before punctuation; unigram: U+2581 becomes a space, but for the one at the beginning. An id without a
+  // token is invalid_argument and named.
   Status decode(std::span<const int32_t> ids, const DecodeOptions& options, TextBuffer* text) const;
 
   // Tokens that the template adds to one text (or to a pair).

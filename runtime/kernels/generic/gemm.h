@@ -194,7 +194,16 @@ void gemm_panel(const GemmPanel& gemm) {
 
 template <class L>
 constexpr Kernels make_kernels(Isa isa) {
-  return {isa, &gemm_panel<L>, &pack_panel<L>, &softmax_rows<L>, &layer_norm_rows<L>, &activate<L>, &add<L>, &widen<L>};
+  return {isa,
+          &gemm_panel<L>,
+          &pack_panel<L>,
+          &softmax_rows<L>,
+          &softmax_step<L>,
+          &scale_rows<L>,
+          &layer_norm_rows<L>,
+          &activate<L>,
+          &add<L>,
+          &widen<L>};
 }
 
 }  // namespace

@@ -58,6 +58,45 @@ void softmax_rows(float* x, int64_t stride, int64_t rows, int64_t cols, float sc
   }
 }
 
+template <class L>
+void softmax_step(float* x, int64_t stride, int64_t rows, int64_t cols, float scale, float* highest, float* sums,
+                  float* factors) {
+  using B = typename L::Batch;
+  const B factor(scale), lowest(-__builtin_inff());
+  for (int64_t r = 0; r < rows; ++r, x += stride) {
+    B most = lowest;
+    for_each_batch<L>(cols,
+                      [&](int64_t i, int64_t count) { most = xsimd::max(most, load_lanes<L>(x + i, count, lowest)); });
+    const float block = scale * fold_lanes<L>(most, [](float a, float b) { return a > b ? a : b; });
+    const float before = highest[r], after = before > block ? before : block;
+    const B shift(after);
+    B sum(0.f);
+    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+      const B shifted = load_lanes<L>(x + i, count, lowest) * factor - shift;
+      const B e = xsimd::select(shifted < B(exp_lowest), B(0.f), exp_clamped<L>(shifted));
+      store_lanes<L>(x + i, count, e);
+      sum += e;
+    });
+    float lanes[L::width];
+    const B gap(before - after);
+    xsimd::select(gap < B(exp_lowest), B(0.f), exp_clamped<L>(gap)).store_unaligned(lanes);
+    factors[r] = lanes[0];
+    sums[r] = sums[r] * lanes[0] + fold_lanes<L>(sum, [](float a, float b) { return a + b; });
+    highest[r] = after;
+  }
+}
+
+template <class L>
+void scale_rows(float* x, int64_t stride, int64_t rows, int64_t cols, const float* factors) {
+  using B = typename L::Batch;
+  for (int64_t r = 0; r < rows; ++r, x += stride) {
+    const B factor(factors[r]);
+    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+      store_lanes<L>(x + i, count, load_lanes<L>(x + i, count, B(0.f)) * factor);
+    });
+  }
+}
+
 // Sum of term(offset, count) over a row, in four chains so that additions overlap.
 template <class L, class Term>
 LINFORMER_INLINE float sum_row(int64_t cols, Term term) {

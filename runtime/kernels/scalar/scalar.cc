@@ -121,6 +121,31 @@ void softmax_rows(float* x, int64_t stride, int64_t rows, int64_t cols, float sc
   }
 }
 
+void softmax_step(float* x, int64_t stride, int64_t rows, int64_t cols, float scale, float* highest, float* sums,
+                  float* factors) {
+  for (int64_t r = 0; r < rows; ++r, x += stride) {
+    float after = highest[r];
+    for (int64_t j = 0; j < cols; ++j) {
+      x[j] *= scale;
+      if (x[j] > after) after = x[j];
+    }
+    double sum = 0;
+    for (int64_t j = 0; j < cols; ++j) {
+      x[j] = std::exp(x[j] - after);
+      sum += static_cast<double>(x[j]);
+    }
+    factors[r] = std::exp(highest[r] - after);
+    sums[r] = static_cast<float>(static_cast<double>(sums[r] * factors[r]) + sum);
+    highest[r] = after;
+  }
+}
+
+void scale_rows(float* x, int64_t stride, int64_t rows, int64_t cols, const float* factors) {
+  for (int64_t r = 0; r < rows; ++r, x += stride) {
+    for (int64_t j = 0; j < cols; ++j) x[j] *= factors[r];
+  }
+}
+
 void layer_norm_rows(const float* x, int64_t x_stride, const float* scale, const float* bias, float epsilon,
                      int64_t rows, int64_t cols, float* y, int64_t y_stride) {
   for (int64_t r = 0; r < rows; ++r, x += x_stride, y += y_stride) {
@@ -148,7 +173,7 @@ void add(float* dst, const float* src, int64_t count) {
 
 }  // namespace
 
-const Kernels scalar_kernels = {Isa::scalar,      &gemm_panel, &pack_panel, &softmax_rows,
-                                &layer_norm_rows, &activate,   &add,        &widen};
+const Kernels scalar_kernels = {Isa::scalar, &gemm_panel,      &pack_panel, &softmax_rows, &softmax_step,
+                                &scale_rows, &layer_norm_rows, &activate,   &add,          &widen};
 
 }  // namespace linformer

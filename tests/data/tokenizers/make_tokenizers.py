@@ -145,5 +145,6 @@ def write_cases(tokenizer, folder, count):
     write_lines(folder + "/cases.jsonl", lines)
 
 
-write_cases(byte_bpe(), "bpe_json", 220)
-write_cases(wordpiece(), "wordpiece_json", 220)
+if __name__ == "__main__":
+    write_cases(byte_bpe(), "bpe_json", 220)
+    write_cases(wordpiece(), "wordpiece_json", 220)

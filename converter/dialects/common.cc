@@ -1,0 +1,132 @@
+#include "converter/dialects/common.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "converter/readers/error.h"
+
+namespace linformer::convert {
+
+Settings settings_beside(const Conversion& conversion) {
+  Settings settings = conversion.user_settings;
+  for (const char* key : {"config", "args", "hparams", "hyper_parameters"}) {
+    settings.add_source(conversion.checkpoint.root.find(key), std::string(key) + " of the checkpoint");
+  }
+  return settings;
+}
+
+void missing_setting(const std::string& what, const std::string& json) {
+  fail(what, " is neither in the checkpoint nor visible in its tensors: give a JSON file with --config that says it, ",
+       "such as ", json);
+}
+
+void check_agreement(const Settings& settings, const char* name, int64_t from_tensors, const char* what) {
+  const std::optional<Setting<int64_t>> said = settings.integer(name);
+  if (said && said->value != from_tensors) {
+    fail("the setting ", name, " is ", said->value, " (", said->source, ") but the tensors have ", from_tensors, " ",
+         what, ": the settings belong to another model, give the right ones with --config");
+  }
+}
+
+uint32_t needed_heads(const Settings& settings, const char* name, uint64_t width, Report& report) {
+  const std::optional<Setting<int64_t>> heads = settings.integer(name);
+  if (!heads) {
+    const uint64_t usual = width % 64 == 0 ? width / 64 : 1;
+    missing_setting("the number of attention heads (together they are " + std::to_string(width) + " wide)",
+                    std::string("{\"") + name + "\": " + std::to_string(usual) + "} for " + std::to_string(usual) +
+                        (usual == 1 ? " head" : " heads"));
+  }
+  if (heads->value < 1 || heads->value > int64_t{max_heads} || width % static_cast<uint64_t>(heads->value) != 0) {
+    fail("the setting ", name, " is ", heads->value, " (", heads->source, "), which does not divide the width ", width,
+         " of all heads together");
+  }
+  report.add_fact("heads", std::to_string(heads->value), std::string(name) + ", " + heads->source);
+  return static_cast<uint32_t>(heads->value);
+}
+
+uint32_t count_modules(const TensorTable& tensors, const std::string& prefix, const char* what, uint32_t most) {
+  uint32_t count = 0;
+  for (const std::string& name : tensors.names()) {
+    if (!name.starts_with(prefix)) continue;
+    const size_t dot = std::min(name.find('.', prefix.size()), name.size());
+    const std::string number = name.substr(prefix.size(), dot - prefix.size());
+    const bool plain = !number.empty() && number.size() <= 6 && number.find_first_not_of("0123456789") == number.npos &&
+                       (number.size() == 1 || number[0] != '0');
+    if (!plain || std::stoul(number) >= most)
+      fail("the tensor ", quote(name), " does not name one of at most ", most, " ", what, "s");
+    count = std::max(count, static_cast<uint32_t>(std::stoul(number)) + 1);
+  }
+  if (count == 0) fail("there are no tensors called ", prefix, "*: the checkpoint is incomplete");
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!tensors.any(prefix + std::to_string(i) + ".**"))
+      fail(what, " ", i, " of ", count, " has no tensors: the checkpoint is incomplete");
+  }
+  return count;
+}
+
+float usual_scale(uint32_t head_dim) { return 1.f / std::sqrt(static_cast<float>(head_dim)); }
+
+Tensor transposed(const Tensor& matrix) { return permuted(matrix, {1, 0}); }
+
+Tensor first_columns(const Tensor& matrix, uint64_t count) {
+  return transposed(slice_rows(transposed(matrix), 0, count));
+}
+
+Linear read_linear(Conversion& conversion, TensorTable& tensors, const std::string& role, const std::string& name,
+                   Size out, Size in) {
+  const Tensor& weight = tensors.need(name + ".weight");
+  return conversion.weights.linear(role, weight, &tensors.need(name + ".bias"), out, in);
+}
+
+Linear read_linear_maybe_bias(Conversion& conversion, TensorTable& tensors, const std::string& role,
+                              const std::string& name, Size out, Size in) {
+  const Tensor& weight = tensors.need(name + ".weight");
+  return conversion.weights.linear(role, weight, tensors.use(name + ".bias"), out, in);
+}
+
+Norm read_norm(Conversion& conversion, TensorTable& tensors, const std::string& role, const std::string& name,
+               Size width) {
+  const Tensor& scale = tensors.need(name + ".weight");
+  return conversion.weights.norm(role, scale, tensors.need(name + ".bias"), width);
+}
+
+uint32_t ProjectionTable::add(const std::string& role, const Tensor& matrix, const Tensor* bias) {
+  const TensorIndex weight = weights_.floats(role, matrix, {{0, "k"}, {encoder_.max_tokens, "N"}});
+  const uint32_t k = dimension(matrix, 0);
+  const TensorIndex bias_index = bias ? weights_.floats(role + ".bias", *bias, {{k, "k"}}) : absent;
+  const auto [place, added] =
+      known_.emplace(std::pair(weight, bias_index), static_cast<uint32_t>(encoder_.projections.size()));
+  if (added) {
+    Projection& made = encoder_.projections.emplace_back();
+    made.kind = ProjectionKind::linear;
+    made.order = order_;
+    made.k = k;
+    made.weight = weight;
+    made.bias = bias_index;
+    made.bias_per_row = bias != nullptr;
+  }
+  ++uses_;
+  return place->second;
+}
+
+void ProjectionTable::report(Report& report) const {
+  report.add_fact("projections",
+                  std::to_string(encoder_.projections.size()) + " distinct for " + std::to_string(uses_) + " uses",
+                  "values");
+}
+
+std::vector<uint32_t> for_heads(std::vector<uint32_t> projections) {
+  const bool one = std::all_of(projections.begin(), projections.end(),
+                               [&](uint32_t projection) { return projection == projections[0]; });
+  if (one) projections.resize(1);
+  return projections;
+}
+
+void check_same_k(const EncoderDescription& encoder, const AttentionDescription& attention, size_t layer) {
+  if (attention.value_projections.empty()) return;
+  const uint32_t keys = encoder.projections[attention.key_projections[0]].k;
+  const uint32_t values = encoder.projections[attention.value_projections[0]].k;
+  if (keys != values) fail("layer ", layer, " compresses keys to ", keys, " positions and values to ", values);
+}
+
+}  // namespace linformer::convert

@@ -1,0 +1,17 @@
+// A port of fairseq's Linformer to Hugging Face's RoBERTa classes: RobertaModel whose self-attention has compress_k and
+// compress_v.
+#pragma once
+
+#include "converter/dialects/dialect.h"
+
+namespace linformer::convert {
+
+class FairseqHf : public Dialect {
+ public:
+  const char* name() const override { return "fairseq-hf"; }
+  DialectFacts facts() const override;
+  Recognition recognise(const Checkpoint& checkpoint) const override;
+  void convert(Conversion& conversion) const override;
+};
+
+}  // namespace linformer::convert

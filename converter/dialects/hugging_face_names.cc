@@ -1,0 +1,121 @@
+#include "converter/dialects/hugging_face_names.h"
+
+#include <string_view>
+
+namespace linformer::convert::hugging_face {
+
+namespace {
+
+constexpr LinearName bert_linears[] = {
+    {"attention.self.query", &AttentionDescription::query, nullptr, "attention.query"},
+    {"attention.self.key", &AttentionDescription::key, nullptr, "attention.key"},
+    {"attention.self.value", &AttentionDescription::value, nullptr, "attention.value"},
+    {"attention.output.dense", &AttentionDescription::output, nullptr, "attention.output"},
+    {"intermediate.dense", nullptr, &LayerDescription::ffn_in, "ffn_in"},
+    {"output.dense", nullptr, &LayerDescription::ffn_out, "ffn_out"},
+};
+
+constexpr NormName bert_norms[] = {
+    {"attention.output.LayerNorm", &LayerDescription::attention_norm, "attention_norm"},
+    {"output.LayerNorm", &LayerDescription::ffn_norm, "ffn_norm"},
+};
+
+constexpr LinearName distilbert_linears[] = {
+    {"attention.q_lin", &AttentionDescription::query, nullptr, "attention.query"},
+    {"attention.k_lin", &AttentionDescription::key, nullptr, "attention.key"},
+    {"attention.v_lin", &AttentionDescription::value, nullptr, "attention.value"},
+    {"attention.out_lin", &AttentionDescription::output, nullptr, "attention.output"},
+    {"ffn.lin1", nullptr, &LayerDescription::ffn_in, "ffn_in"},
+    {"ffn.lin2", nullptr, &LayerDescription::ffn_out, "ffn_out"},
+};
+
+constexpr NormName distilbert_norms[] = {
+    {"sa_layer_norm", &LayerDescription::attention_norm, "attention_norm"},
+    {"output_layer_norm", &LayerDescription::ffn_norm, "ffn_norm"},
+};
+
+constexpr SettingNames bert_settings = {"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+                                        "hidden_act"};
+
+}  // namespace
+
+const Family& bert() {
+  static constexpr Family family = {"BERT",
+                                    "bert.",
+                                    "encoder.layer.",
+                                    bert_linears,
+                                    bert_norms,
+                                    {"cls.predictions.transform.dense",
+                                     "cls.predictions.transform.LayerNorm",
+                                     "cls.predictions.decoder.weight",
+                                     {"cls.predictions.bias", "cls.predictions.decoder.bias"},
+                                     "hidden_act"},
+                                    bert_settings,
+                                    true,
+                                    false,
+                                    0};
+  return family;
+}
+
+const Family& roberta() {
+  static constexpr Family family = {"RoBERTa",
+                                    "roberta.",
+                                    "encoder.layer.",
+                                    bert_linears,
+                                    bert_norms,
+                                    {"lm_head.dense",
+                                     "lm_head.layer_norm",
+                                     "lm_head.decoder.weight",
+                                     {"lm_head.bias", "lm_head.decoder.bias"},
+                                     nullptr},
+                                    bert_settings,
+                                    true,
+                                    true,
+                                    1};
+  return family;
+}
+
+const Family& distilbert() {
+  static constexpr Family family = {"DistilBERT",
+                                    "distilbert.",
+                                    "transformer.layer.",
+                                    distilbert_linears,
+                                    distilbert_norms,
+                                    {"vocab_transform",
+                                     "vocab_layer_norm",
+                                     "vocab_projector.weight",
+                                     {"vocab_projector.bias", nullptr},
+                                     "activation"},
+                                    {"dim", "n_layers", "n_heads", "hidden_dim", "activation"},
+                                    false,
+                                    false,
+                                    0};
+  return family;
+}
+
+std::string canonical_name(std::string name) {
+  for (const Family* family : {&bert(), &roberta(), &distilbert()}) {
+    const std::string_view prefix = family->prefix;
+    if (name.starts_with(prefix)) {
+      name.erase(0, prefix.size());
+      break;
+    }
+  }
+  for (const auto& [old_part, new_part] :
+       {std::pair<std::string_view, const char*>{"LayerNorm.gamma", "weight"}, {"LayerNorm.beta", "bias"}}) {
+    if (name.ends_with(old_part)) name.replace(name.rfind('.') + 1, name.npos, new_part);
+  }
+  return name;
+}
+
+std::span<const NamePattern> unused_names() {
+  static constexpr const char* counter = "numbers that count up, not weights";
+  static constexpr NamePattern patterns[] = {
+      {"embeddings.position_ids", counter},
+      {"embeddings.token_type_ids", counter},
+      {"pooler.dense.*", "none of the model's outputs reads the pooler"},
+  };
+  return patterns;
+}
+
+}  // namespace linformer::convert::hugging_face

@@ -1,0 +1,59 @@
+// Hugging Face's names of tensors and settings, by family.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "converter/dialects/tensor_table.h"
+#include "linformer/description.h"
+
+namespace linformer::convert::hugging_face {
+
+struct LinearName {
+  const char* suffix;  // after layers.N.
+  Linear AttentionDescription::*attention;
+  Linear LayerDescription::*layer;  // exactly one of the two is set
+  const char* role;
+};
+
+struct NormName {
+  const char* suffix;
+  Norm LayerDescription::*norm;
+  const char* role;
+};
+
+struct MaskedLmNames {
+  const char *dense, *norm, *output;
+  const char* biases[2];     // of `output`: files have either, or both with the same values
+  const char* settings_act;  // the setting with its activation; null: gelu
+};
+
+struct SettingNames {
+  const char *width, *layers, *heads, *ffn, *activation;
+};
+
+// One way to name and to compose the parts of an encoder.
+struct Family {
+  const char* name;    // for the report
+  const char* prefix;  // of the encoder's tensors in models with a head
+  const char* layers;  // before the layer's number
+  std::span<const LinearName> linears;
+  std::span<const NormName> norms;
+  MaskedLmNames masked_lm;
+  SettingNames settings;
+  bool has_token_types;
+  bool positions_after_pad;  // rows count from pad_token_id + 1, pads use row pad_token_id
+  int64_t usual_pad;         // where config.json leaves pad_token_id out
+};
+
+const Family& bert();
+const Family& roberta();
+const Family& distilbert();
+
+// Without the encoder's prefix, and with the names of LayerNorm's parts since 2019.
+std::string canonical_name(std::string name);
+
+// Tensors that are no part of what is computed, each with the reason.
+std::span<const NamePattern> unused_names();
+
+}  // namespace linformer::convert::hugging_face

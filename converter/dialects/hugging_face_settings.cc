@@ -1,0 +1,185 @@
+#include "converter/dialects/hugging_face_settings.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "converter/readers/error.h"
+
+namespace linformer::convert::hugging_face {
+
+namespace {
+
+bool any_tensor(const Checkpoint& checkpoint, std::string_view prefix) {
+  const size_t wrapper = wrapper_prefix(checkpoint);
+  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const Tensor& tensor) {
+    return std::string_view(tensor.name).substr(wrapper).starts_with(prefix);
+  });
+}
+
+// Texts of a list, or of one text.
+std::vector<std::string> texts_of(const Settings& settings, const char* name) {
+  std::vector<std::string> texts;
+  const std::optional<Setting<Value>> found = settings.value(name);
+  if (!found) return texts;
+  if (found->value.is(ValueKind::text)) return {std::string(found->value.text())};
+  if (!found->value.is(ValueKind::list)) fail("the setting ", name, " (", found->source, ") is not a list of texts");
+  for (const Value& item : found->value.items()) {
+    if (!item.is(ValueKind::text)) fail("the setting ", name, " (", found->source, ") is not a list of texts");
+    texts.emplace_back(item.text());
+  }
+  return texts;
+}
+
+}  // namespace
+
+const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, Report& report) {
+  static constexpr std::pair<std::string_view, const Family& (*)()> types[] = {{"bert", bert},
+                                                                               {"roberta", roberta},
+                                                                               {"xlm-roberta", roberta},
+                                                                               {"camembert", roberta},
+                                                                               {"distilbert", distilbert}};
+  if (const std::optional<Setting<std::string>> said = settings.text("model_type")) {
+    for (const auto& [type, family] : types) {
+      if (said->value != type) continue;
+      report.add_fact("model type", said->value, "model_type, " + said->source);
+      return family();
+    }
+    fail("the setting model_type is ", quote(said->value), " (", said->source,
+         "); bert, roberta, xlm-roberta, camembert and distilbert are supported");
+  }
+  for (const Family* family : {&bert(), &roberta(), &distilbert()}) {
+    const bool prefixed = any_tensor(checkpoint, family->prefix);
+    const bool layout = family == &distilbert() && any_tensor(checkpoint, family->layers);
+    if (!prefixed && !layout) continue;
+    report.add_fact("model type", family->name, "names of the tensors");
+    return *family;
+  }
+  fail(
+      "BERT's and RoBERTa's encoders have tensors of the same names, so the checkpoint does not say which it is: give "
+      "the model's config.json with --config, or a JSON file that says {\"model_type\": \"bert\"} or {\"model_type\": "
+      "\"roberta\"}");
+}
+
+void refuse_unsupported(const Settings& settings) {
+  const auto refuse_true = [&](const char* name, const char* reason) {
+    const std::optional<Setting<bool>> said = settings.flag(name);
+    if (said && said->value) fail("the setting ", name, " is true (", said->source, "): ", reason);
+  };
+  refuse_true("is_decoder", "models that hide later tokens from earlier ones are not supported");
+  refuse_true("add_cross_attention", "encoders with cross attention are not supported");
+  const std::optional<Setting<std::string>> positions = settings.text("position_embedding_type");
+  if (positions && positions->value != "absolute") {
+    fail("the setting position_embedding_type is ", quote(positions->value), " (", positions->source,
+         "): only absolute positions are supported");
+  }
+  if (const std::optional<Setting<Value>> quantised = settings.value("quantization_config")) {
+    fail("the setting quantization_config is there (", quantised->source,
+         "): quantised weights are not supported, save the model in its original precision");
+  }
+}
+
+Activation activation_of(const Settings& settings, const char* name, Report& report) {
+  const std::optional<Setting<std::string>> said = settings.text(name);
+  if (!said) {
+    report.add_fact(name, name_of(Activation::gelu), "transformers' default: no settings say otherwise");
+    report.notes.push_back(std::string(name) + " is not in the settings: transformers' default gelu is assumed.");
+    return Activation::gelu;
+  }
+  static constexpr std::pair<std::string_view, Activation> names[] = {{"gelu", Activation::gelu},
+                                                                      {"gelu_python", Activation::gelu},
+                                                                      {"gelu_new", Activation::gelu_tanh},
+                                                                      {"gelu_fast", Activation::gelu_tanh},
+                                                                      {"gelu_pytorch_tanh", Activation::gelu_tanh},
+                                                                      {"relu", Activation::relu},
+                                                                      {"tanh", Activation::tanh}};
+  for (const auto& [known, activation] : names) {
+    if (said->value != known) continue;
+    report.add_fact(name, name_of(activation), std::string(name) + ", " + said->source);
+    return activation;
+  }
+  fail("the setting ", name, " is ", quote(said->value), " (", said->source,
+       "); gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, relu and tanh are supported");
+}
+
+float epsilon_of(const Settings& settings, const Family& family, Report& report) {
+  constexpr const char* name = "layer_norm_eps";
+  constexpr float usual = 1e-12f;
+  if (&family == &distilbert()) {
+    report.add_fact(name, "1e-12", "fixed by DistilBERT");
+    return usual;
+  }
+  const std::optional<Setting<Value>> said = settings.value(name);
+  if (!said) {
+    report.add_fact(name, "1e-12", "transformers' default: no settings say otherwise");
+    report.notes.push_back("layer_norm_eps is not in the settings: transformers' default 1e-12 is assumed.");
+    return usual;
+  }
+  const std::optional<double> number = said->value.real();
+  if (!number || !(*number > 0) || !(*number < 1)) {
+    fail("the setting ", name, " (", said->source, ") is not a number between 0 and 1");
+  }
+  std::ostringstream text;
+  text << *number;
+  report.add_fact(name, text.str(), std::string(name) + ", " + said->source);
+  return static_cast<float>(*number);
+}
+
+int32_t pad_of(const Settings& settings, const Family& family, uint32_t vocabulary, Report& report) {
+  const std::optional<Setting<int64_t>> said = settings.integer("pad_token_id");
+  const int64_t pad = said ? said->value : family.usual_pad;
+  const std::string source =
+      said ? "pad_token_id, " + said->source : "transformers' default: no settings say otherwise";
+  if (pad < 0 || pad >= int64_t{vocabulary}) {
+    fail("the pad token ", pad, " (", source, ") is not one of the ", vocabulary, " tokens");
+  }
+  report.add_fact("pad id", std::to_string(pad), source);
+  return static_cast<int32_t>(pad);
+}
+
+std::optional<std::string> architecture_of(const Settings& settings) {
+  const std::vector<std::string> names = texts_of(settings, "architectures");
+  if (names.empty()) return std::nullopt;
+  const std::string& name = names.front();
+  const size_t place = std::min(name.find("For"), name.find("Model"));
+  return place == name.npos ? name : name.substr(place);
+}
+
+std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, Report& report) {
+  std::vector<std::string> labels;
+  const std::optional<Setting<Value>> said = settings.value("id2label");
+  if (!said) return labels;
+  if (!said->value.is(ValueKind::dict)) fail("the setting id2label (", said->source, ") is not an object of labels");
+  if (said->value.items().size() != 2 * classes) {
+    fail("the setting id2label has ", said->value.items().size() / 2, " labels (", said->source, ") but the head has ",
+         classes, " classes: the settings belong to another model");
+  }
+  bool plain = true, fit = true;
+  for (uint64_t i = 0; i < classes; ++i) {
+    const std::string number = std::to_string(i);
+    const Value label = said->value.find(number);
+    if (!label.is(ValueKind::text)) fail("the setting id2label (", said->source, ") has no label ", number);
+    labels.emplace_back(label.text());
+    plain = plain && labels.back() == "LABEL_" + number;
+    fit = fit && !labels.back().empty() && valid_utf8(labels.back());
+  }
+  if (plain) return {};
+  std::vector<std::string> sorted = labels;
+  std::sort(sorted.begin(), sorted.end());
+  if (!fit || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+    report.notes.push_back("id2label has empty or equal labels and was not used. Give others with --labels.");
+    return {};
+  }
+  std::string text;
+  for (const std::string& label : labels) text += (text.empty() ? "" : ", ") + label;
+  report.add_fact("labels", text, "id2label, " + said->source);
+  return labels;
+}
+
+bool is_multi_label(const Settings& settings, Report& report) {
+  const std::optional<Setting<std::string>> said = settings.text("problem_type");
+  if (!said) return false;
+  report.add_fact("problem_type", said->value, said->source);
+  return said->value == "multi_label_classification";
+}
+
+}  // namespace linformer::convert::hugging_face

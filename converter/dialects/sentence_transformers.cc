@@ -1,0 +1,218 @@
+#include "converter/dialects/sentence_transformers.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "converter/readers/error.h"
+#include "converter/settings_file.h"
+
+namespace linformer::convert {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string dense_prefix = "sentence_dense.";
+
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+// "sentence_transformers.models.Pooling" is a Pooling.
+std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+Value text_of(ValueStore& store, std::string text) { return store.make_text(std::move(text)); }
+
+void set(Value settings, ValueStore& store, const char* name, Value value) {
+  settings.node()->items.push_back(text_of(store, name));
+  settings.node()->items.push_back(value);
+}
+
+bool is_true(Value value) { return value.boolean().value_or(false); }
+
+// Reads the modules one by one, in the order in which a text passes through them.
+class Modules {
+ public:
+  Modules(const fs::path& folder, ValueStore& store) : folder_(folder), store_(store) {
+    made_.settings = store.make(ValueKind::dict);
+  }
+
+  SentenceTransformer read() {
+    const std::string path = (folder_ / "modules.json").string();
+    const Value modules = read_json_file(path, store_);
+    if (!modules.is(ValueKind::list)) fail(path, " holds a ", modules.kind_name(), ", not a list of modules");
+    for (const Value& module : modules.items()) add(module);
+    if (!has_pooling_) fail(path, " names no Pooling module after a Transformer: nothing says how a text is embedded");
+    set(made_.settings, store_, "sentence_normalize", flag(normalizes_));
+    return std::move(made_);
+  }
+
+ private:
+  void add(Value module) {
+    const std::string name(module.find("path").text());
+    const std::string_view type = last_part(module.find("type").text());
+    const fs::path place = name;
+    if (place.is_absolute() || std::find(place.begin(), place.end(), "..") != place.end()) {
+      fail("modules.json puts a module into ", quote(name), ", outside of its folder");
+    }
+    if (made_.transformer.empty() != (type == "Transformer")) {
+      refuse(type, name, "the first module is a Transformer, and the only one");
+    }
+    if (type == "Transformer") return add_transformer(folder_ / place);
+    if (type == "Dropout") return;  // acts in training only
+    if (!has_pooling_ && type == "Pooling") return add_pooling(folder_ / place);
+    if (has_pooling_ && type == "Normalize") return void(normalizes_ = true);
+    if (has_pooling_ && !normalizes_ && made_.dense.empty() && type == "Dense") return add_dense(folder_ / place);
+    refuse(type, name, "Transformer, Pooling, at most one Dense and Normalize are supported, in this order");
+  }
+
+  [[noreturn]] static void refuse(std::string_view type, const std::string& name, const char* reason) {
+    fail("modules.json has the module ", quote(type), name.empty() ? "" : " in ", name.empty() ? "" : quote(name), ": ",
+         reason);
+  }
+
+  Value flag(bool truth) {
+    const Value value = store_.make(ValueKind::boolean);
+    value.node()->integer = truth;
+    return value;
+  }
+
+  void add_transformer(const fs::path& folder) {
+    made_.transformer = folder.string();
+    // Without the slash that joining an empty path leaves.
+    if (!folder.has_filename()) made_.transformer = folder.parent_path().string();
+    for (const char* name :
+         {"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json",
+          "sentence_xlm-roberta_config.json", "sentence_camembert_config.json"}) {
+      if (!is_file(folder / name)) continue;
+      const Value config = read_json_file((folder / name).string(), store_);
+      if (const std::optional<int64_t> longest = config.find("max_seq_length").integer()) {
+        made_.notes.push_back("sentence-transformers cuts texts to " + std::to_string(*longest) + " tokens (" + name +
+                              "); the model file leaves that to its user.");
+      }
+      if (is_true(config.find("do_lower_case"))) {
+        made_.notes.push_back(std::string(name) +
+                              " lowers the case of texts before they reach the tokenizer: do so too.");
+      }
+    }
+    const fs::path prompts = folder_ / "config_sentence_transformers.json";
+    if (!is_file(prompts)) return;
+    const Value prompt = read_json_file(prompts.string(), store_).find("default_prompt_name");
+    if (prompt.is(ValueKind::text)) {
+      made_.notes.push_back("config_sentence_transformers.json puts the prompt " + quote(prompt.text()) +
+                            " before each text: do so too.");
+    }
+  }
+
+  void add_pooling(const fs::path& folder) {
+    const std::string path = (folder / "config.json").string();
+    const Value config = read_json_file(path, store_);
+    std::vector<std::string> modes;
+    // Since v5 by name, before by a flag for each mode.
+    const Value named = config.find("pooling_mode");
+    if (named.is(ValueKind::text)) modes.emplace_back(named.text());
+    for (const Value& mode : named.items()) modes.emplace_back(mode.text());
+    static constexpr std::pair<const char*, const char*> flags[] = {
+        {"pooling_mode_cls_token", "cls"},
+        {"pooling_mode_mean_tokens", "mean"},
+        {"pooling_mode_max_tokens", "max"},
+        {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens"},
+        {"pooling_mode_weightedmean_tokens", "weightedmean"},
+        {"pooling_mode_lasttoken", "lasttoken"}};
+    for (const auto& [flag, mode] : flags) {
+      if (is_true(config.find(flag))) modes.emplace_back(mode);
+    }
+    if (modes.size() != 1 || (modes[0] != "cls" && modes[0] != "mean" && modes[0] != "max")) {
+      std::string all;
+      for (const std::string& mode : modes) all += (all.empty() ? "" : ", ") + mode;
+      fail(path, " pools by ", all.empty() ? "nothing" : quote(all), "; one of cls, mean and max is supported");
+    }
+    set(made_.settings, store_, "sentence_pooling", text_of(store_, modes[0]));
+    has_pooling_ = true;
+  }
+
+  void add_dense(const fs::path& folder) {
+    const std::string path = (folder / "config.json").string();
+    const Value config = read_json_file(path, store_);
+    std::string activation(last_part(config.find("activation_function").text()));
+    set(made_.settings, store_, "sentence_dense_activation", text_of(store_, std::move(activation)));
+    for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
+      if (made_.dense.empty() && is_file(folder / name)) made_.dense = (folder / name).string();
+    }
+    if (made_.dense.empty()) fail(folder.string(), " holds neither model.safetensors nor pytorch_model.bin");
+  }
+
+  const fs::path folder_;
+  ValueStore& store_;
+  SentenceTransformer made_;
+  bool has_pooling_ = false, normalizes_ = false;
+};
+
+Activation dense_activation(const Settings& settings) {
+  const std::optional<Setting<std::string>> said = settings.text("sentence_dense_activation");
+  if (!said)
+    fail(
+        "nothing says what follows the Dense module: give a JSON file with --config that says "
+        "{\"sentence_dense_activation\": \"Tanh\"}, or Identity, ReLU, GELU, Sigmoid");
+  static constexpr std::pair<std::string_view, Activation> names[] = {{"Identity", Activation::none},
+                                                                      {"Tanh", Activation::tanh},
+                                                                      {"ReLU", Activation::relu},
+                                                                      {"GELU", Activation::gelu},
+                                                                      {"Sigmoid", Activation::sigmoid}};
+  for (const auto& [name, activation] : names) {
+    if (said->value == name) return activation;
+  }
+  fail("the Dense module is followed by ", quote(said->value), " (", said->source,
+       "); Identity, Tanh, ReLU, GELU and Sigmoid are supported");
+}
+
+}  // namespace
+
+std::optional<SentenceTransformer> read_sentence_transformer(const std::string& folder, ValueStore& store) {
+  if (!is_file(fs::path(folder) / "modules.json")) return std::nullopt;
+  return Modules(folder, store).read();
+}
+
+void add_dense_tensors(const Checkpoint& from, Checkpoint* checkpoint) {
+  const uint32_t first = static_cast<uint32_t>(checkpoint->storages().size());
+  for (const Storage& storage : from.storages()) checkpoint->storages().push_back(storage);
+  for (Tensor tensor : from.tensors) {
+    tensor.name = dense_prefix + tensor.name;
+    if (checkpoint->find(tensor.name) != nullptr)
+      fail(checkpoint->name, " has a tensor ", quote(tensor.name), " itself");
+    tensor.storage += first;
+    checkpoint->add_tensor(std::move(tensor));
+  }
+}
+
+bool add_sentence_embedding(Conversion& conversion, TensorTable& tensors, const Settings& settings) {
+  const std::optional<Setting<std::string>> pooling = settings.text("sentence_pooling");
+  if (!pooling) return false;
+  static constexpr std::pair<std::string_view, Pooling> modes[] = {
+      {"cls", Pooling::first_token}, {"mean", Pooling::mean}, {"max", Pooling::max}};
+  const auto mode = std::find_if(std::begin(modes), std::end(modes),
+                                 [&](const auto& known) { return known.first == pooling->value; });
+  if (mode == std::end(modes)) {
+    fail("the setting sentence_pooling is ", quote(pooling->value), " (", pooling->source,
+         "); cls, mean and max are supported");
+  }
+  SentenceEmbedding& embedding = conversion.description.embedding;
+  embedding.present = true;
+  embedding.pooling = mode->second;
+  std::string steps = pooling->value;
+  if (const Tensor* weight = tensors.use(dense_prefix + "linear.weight")) {
+    embedding.dense =
+        conversion.weights.linear("embedding.dense", *weight, tensors.use(dense_prefix + "linear.bias"),
+                                  {0, "out_features"}, {conversion.description.encoder.d_model, "d_model"});
+    embedding.activation = dense_activation(settings);
+    steps += ", dense to " + std::to_string(weight->shape[0]) + ", " + name_of(embedding.activation);
+  }
+  const std::optional<Setting<bool>> normalize = settings.flag("sentence_normalize");
+  embedding.normalize = normalize && normalize->value;
+  if (embedding.normalize) steps += ", divided by its length";
+  conversion.report.add_fact("sentence embedding", steps, "sentence_pooling, " + pooling->source);
+  return true;
+}
+
+}  // namespace linformer::convert

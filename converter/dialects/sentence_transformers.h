@@ -1,0 +1,33 @@
+// Folders of sentence-transformers: a Hugging Face encoder, and in modules.json what turns its rows into one vector.
+// Source: UKPLab/sentence-transformers, modules Transformer, Pooling, Dense, Normalize and Dropout (v0.4 to v5).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "converter/dialects/dialect.h"
+#include "converter/dialects/tensor_table.h"
+
+namespace linformer::convert {
+
+struct SentenceTransformer {
+  std::string transformer;  // the folder of the encoder's checkpoint, config.json and tokenizer
+  std::string dense;        // the Dense module's checkpoint; empty: there is none
+  // sentence_pooling "cls", "mean" or "max"; sentence_dense_activation; sentence_normalize. --config may say them too.
+  Value settings;
+  std::vector<std::string> notes;
+};
+
+// What modules.json of a folder says; nothing where there is none.
+// Throws Error naming the module that isn't supported.
+std::optional<SentenceTransformer> read_sentence_transformer(const std::string& folder, ValueStore& store);
+
+// Puts the Dense module's tensors beside the encoder's, under names that add_sentence_embedding() knows. `from` must
+// outlive `checkpoint`.
+void add_dense_tensors(const Checkpoint& from, Checkpoint* checkpoint);
+
+// Fills the model's sentence embedding as the settings say; false where they say nothing.
+bool add_sentence_embedding(Conversion& conversion, TensorTable& tensors, const Settings& settings);
+
+}  // namespace linformer::convert

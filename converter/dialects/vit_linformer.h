@@ -1,0 +1,17 @@
+// vit-pytorch's efficient ViT around lucidrains' Linformer: patches of an image in, classes out.
+// Source: lucidrains/vit-pytorch at commit 69d24fe9.
+#pragma once
+
+#include "converter/dialects/dialect.h"
+
+namespace linformer::convert {
+
+class VitLinformer : public Dialect {
+ public:
+  const char* name() const override { return "vit_linformer"; }
+  DialectFacts facts() const override;
+  Recognition recognise(const Checkpoint& checkpoint) const override;
+  void convert(Conversion& conversion) const override;
+};
+
+}  // namespace linformer::convert

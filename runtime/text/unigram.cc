@@ -1,0 +1,309 @@
+#include "text/unigram.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+
+#include "text/unicode.h"
+
+namespace linformer {
+namespace {
+
+constexpr uint32_t nowhere = UINT32_MAX;
+constexpr double unknown_penalty = 10;
+constexpr std::string_view unknown_text = " \xE2\x81\x87 ";  // what SentencePiece decodes an unknown piece to
+
+// The byte that "<0x41>" names, -1 for other names.
+int byte_of_name(std::string_view name) {
+  if (name.size() != 6 || name.substr(0, 3) != "<0x" || name[5] != '>') return -1;
+  int byte = 0;
+  for (char digit : name.substr(3, 2)) {
+    const bool letter = digit >= 'A' && digit <= 'F';
+    if (!letter && !(digit >= '0' && digit <= '9')) return -1;
+    byte = byte * 16 + (letter ? digit - 'A' + 10 : digit - '0');
+  }
+  return byte;
+}
+
+std::string_view bytes_of(const TokenizerDescription& description, size_t token) {
+  const uint32_t begin = description.token_offsets[token];
+  return {description.token_bytes.data() + begin, description.token_offsets[token + 1] - begin};
+}
+
+size_t character_bytes(std::string_view text, size_t at) {
+  size_t end = at;
+  next_code_point(text.data(), &end);
+  return end - at;
+}
+
+}  // namespace
+
+Status Unigram::create_scores(const TokenizerDescription& description) {
+  const UnigramDescription& unigram = description.unigram;
+  const size_t tokens = description.token_offsets.size() - 1;
+  if (description.scores.size() != tokens || (!unigram.exact_scores.empty() && unigram.exact_scores.size() != tokens) ||
+      (!uses_.empty() && uses_.size() != tokens)) {
+    return Status::error(Code::corrupt_file, "the unigram tokenizer has %zu tokens but %zu scores, %zu and %zu uses",
+                         tokens, description.scores.size(), unigram.exact_scores.size(), uses_.size());
+  }
+  if (!scores_.resize(tokens)) return Status::error(Code::out_of_memory, "no memory for the tokenizer's scores");
+  double smallest = sentencepiece_ ? double{FLT_MAX} : HUGE_VAL;
+  largest_score_ = FLT_MIN;
+  for (size_t i = 0; i < tokens; ++i) {
+    scores_[i] = unigram.exact_scores.empty() ? double{description.scores[i]} : unigram.exact_scores[i];
+    if (!std::isfinite(scores_[i])) {
+      return Status::error(Code::corrupt_file, "the unigram tokenizer's token %zu has no finite score", i);
+    }
+    if (!uses_.empty() && uses_[i] != static_cast<uint8_t>(TokenUse::normal)) continue;
+    smallest = std::min(smallest, scores_[i]);
+    largest_score_ = std::max(largest_score_, description.scores[i]);
+  }
+  unknown_score_ = sentencepiece_ ? double{static_cast<float>(smallest) - static_cast<float>(unknown_penalty)}
+                                  : smallest - unknown_penalty;
+  return {};
+}
+
+Status Unigram::create_special(const TokenizerDescription& description) {
+  if (!special_.assign(scores_.size(), 0)) {
+    return Status::error(Code::out_of_memory, "no memory for the tokenizer's special tokens");
+  }
+  const auto model_id = [&](size_t token) {
+    return description.token_ids.empty() ? static_cast<int32_t>(token) : description.token_ids[token];
+  };
+  Array<int32_t> ids;
+  const int32_t named[] = {description.unk, description.bos, description.eos, description.pad, description.mask};
+  bool complete = ids.append(named, std::size(named));
+  for (const AddedToken& token : description.added_tokens)
+    complete = complete && (!token.special || ids.push(token.id));
+  if (!complete) return Status::error(Code::out_of_memory, "no memory for the tokenizer's special tokens");
+  std::sort(ids.begin(), ids.end());
+  for (size_t i = 0; i < special_.size(); ++i) {
+    const int32_t id = model_id(i);
+    special_[i] = id >= 0 && std::binary_search(ids.begin(), ids.end(), id);
+    if (id >= 0 && id == unk_ && unk_token_ < 0) unk_token_ = static_cast<int32_t>(i);
+  }
+  return {};
+}
+
+Status Unigram::create(const TokenizerDescription& description) {
+  const UnigramDescription& unigram = description.unigram;
+  sentencepiece_ = unigram.sentencepiece;
+  split_white_space_ = unigram.split_white_space;
+  mark_spaces_ = unigram.mark_spaces;
+  split_words_ = unigram.split_words;
+  removes_extra_spaces_ = unigram.remove_extra_spaces;
+  prefix_mark_ = unigram.prefix_mark;
+  uses_ = unigram.token_uses;
+  unk_ = description.unk;
+  byte_fallback_ = unigram.byte_fallback;
+  LINFORMER_TRY(create_scores(description));
+  LINFORMER_TRY(create_special(description));
+  if (sentencepiece_) {
+    LINFORMER_TRY(normalizer_.create(description));
+  } else {
+    LINFORMER_TRY(steps_.create(unigram));
+  }
+  std::fill(std::begin(byte_tokens_), std::end(byte_tokens_), -1);
+  Array<TokenTrie::Entry> entries;
+  if (!entries.reserve(scores_.size()))
+    return Status::error(Code::out_of_memory, "no memory for the tokenizer's tokens");
+  for (size_t token = 0; token < scores_.size(); ++token) {
+    const std::string_view bytes = bytes_of(description, token);
+    if (const int byte = byte_of_name(bytes); byte >= 0) byte_tokens_[byte] = static_cast<int32_t>(token);
+    if (!uses_.empty() && uses_[token] == static_cast<uint8_t>(TokenUse::hidden)) continue;
+    if (bytes.size() > max_unigram_token_bytes) {
+      return Status::error(Code::unsupported,
+                           "the unigram tokenizer's token %zu has %zu bytes; at most %zu are supported", token,
+                           bytes.size(), max_unigram_token_bytes);
+    }
+    if (!entries.push({bytes, static_cast<int32_t>(token)})) {
+      return Status::error(Code::out_of_memory, "no memory for the tokenizer's tokens");
+    }
+  }
+  return trie_.create(&entries);
+}
+
+bool Unigram::normalize(std::string_view text, uint32_t position, NormalizedText* normalized) const {
+  return sentencepiece_ ? normalizer_.normalize(text, position, normalized)
+                        : steps_.normalize(text, position, normalized);
+}
+
+Piece Unigram::piece(int32_t token, const NormalizedText& text, size_t begin, size_t end) const {
+  // SentencePiece's pieces go on to where the next one begins; Hugging Face's end behind their last character.
+  const uint32_t last = sentencepiece_ ? text.origins[end] : text.origins[end - 1] + 1;
+  return {token, text.origins[begin], last};
+}
+
+void Unigram::reach(size_t begin, size_t end, double score, int32_t token, UnigramWorkspace* workspace) const {
+  UnigramWorkspace::Best& best = workspace->best[end];
+  if (best.begin != nowhere && !(score > best.score)) return;
+  best = {sentencepiece_ ? double{static_cast<float>(score)} : score, static_cast<uint32_t>(begin), token};
+}
+
+// Fills workspace->best, from which the best split is read backwards.
+bool Unigram::find_best(std::string_view word, bool match_special, UnigramWorkspace* workspace) const {
+  if (!workspace->best.assign(word.size() + 1, {0, nowhere, unknown_piece})) return false;
+  for (size_t begin = 0; begin < word.size();) {
+    const double before = workspace->best[begin].score;
+    const size_t character = character_bytes(word, begin);
+    bool known = false;
+    uint32_t node = TokenTrie::root;
+    size_t end = begin;
+    while (end < word.size()) {
+      node = trie_.child(node, static_cast<uint8_t>(word[end++]));
+      if (node == TokenTrie::none) break;
+      const int32_t token = trie_.token(node);
+      if (token < 0 || (!match_special && special_[static_cast<size_t>(token)])) continue;
+      double score = scores_[static_cast<size_t>(token)];
+      if (!uses_.empty() && uses_[static_cast<size_t>(token)] == static_cast<uint8_t>(TokenUse::user_defined)) {
+        score = double{static_cast<float>(end - begin) * largest_score_} - 0.1;  // so that it wins
+      }
+      reach(begin, end, score + before, token, workspace);
+      known = known || end - begin == character;
+    }
+    workspace->steps += end - begin;
+    if (!known) {
+      const double score = sentencepiece_ ? double{static_cast<float>(unknown_score_) + static_cast<float>(before)}
+                                          : unknown_score_ + before;
+      reach(begin, begin + character, score, unknown_piece, workspace);
+    }
+    begin += character;
+  }
+  return true;
+}
+
+bool Unigram::emit_unknown(const NormalizedText& text, size_t begin, size_t end, Pieces* pieces) const {
+  const std::string_view bytes = text.view().substr(begin, end - begin);
+  bool has_bytes = byte_fallback_;
+  for (char byte : bytes) has_bytes = has_bytes && byte_tokens_[static_cast<uint8_t>(byte)] >= 0;
+  if (has_bytes) {
+    for (char byte : bytes) {
+      if (!pieces->pieces.push(piece(byte_tokens_[static_cast<uint8_t>(byte)], text, begin, end))) return false;
+    }
+    return true;
+  }
+  if (unk_ < 0) return true;
+  // The piece's name is the text that it covers, as for an added token.
+  const size_t match = pieces->matches.size();
+  const AddedMatch unknown = {unk_, static_cast<uint32_t>(pieces->names.size()),
+                              static_cast<uint32_t>(pieces->names.size() + bytes.size())};
+  return pieces->names.append(bytes.data(), bytes.size()) && pieces->matches.push(unknown) &&
+         pieces->pieces.push(piece(~static_cast<int32_t>(match), text, begin, end));
+}
+
+// The split in workspace->parts, last first, as pieces; unknown neighbours become one.
+bool Unigram::emit(const NormalizedText& text, size_t word, UnigramWorkspace* workspace, Pieces* pieces) const {
+  auto& parts = workspace->parts;
+  for (size_t left = parts.size(); left > 0;) {
+    UnigramWorkspace::Part part = parts[--left];
+    bool unknown = is_unknown(part.token);
+    // SentencePiece takes unknown characters to bytes one by one.
+    const bool joins = unknown && !(sentencepiece_ && byte_fallback_);
+    while (joins && left > 0 && is_unknown(parts[left - 1].token)) part.end = parts[--left].end;
+    const size_t begin = word + part.begin, end = word + part.end;
+    if (unknown && !sentencepiece_) {
+      // Hugging Face looks the joined characters up once more, so that "<unk>" in a text is itself.
+      part.token = trie_.find(text.view().substr(begin, end - begin));
+      unknown = part.token < 0;
+    }
+    if (!(unknown ? emit_unknown(text, begin, end, pieces)
+                  : pieces->pieces.push(piece(part.token, text, begin, end)))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Unigram::tokenize_word(const NormalizedText& text, size_t begin, size_t end, bool match_special,
+                            UnigramWorkspace* workspace, Pieces* pieces) const {
+  if (!pieces->start_word()) return false;
+  if (!find_best(text.view().substr(begin, end - begin), match_special, workspace)) return false;
+  workspace->parts.clear();
+  for (auto at = static_cast<uint32_t>(end - begin); at > 0;) {
+    const UnigramWorkspace::Best& best = workspace->best[at];
+    if (!workspace->parts.push({best.begin, at, best.token})) return false;
+    at = best.begin;
+  }
+  return emit(text, begin, workspace, pieces);
+}
+
+// *marked becomes the words of bytes [begin, end) with marks for their spaces and before them.
+bool Unigram::mark(size_t begin, size_t end, UnigramWorkspace* workspace, const NormalizedText** marked) const {
+  const NormalizedText& text = workspace->normalized;
+  NormalizedText& result = workspace->marked;
+  result.bytes.clear();
+  result.origins.clear();
+  const auto push = [&](std::string_view bytes, uint32_t origin) {
+    if (!result.bytes.append(bytes.data(), bytes.size())) return false;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      if (!result.origins.push(origin)) return false;
+    }
+    return true;
+  };
+  const std::string_view bytes = text.view().substr(0, end);
+  const bool at_mark = bytes[begin] == ' ' || bytes.substr(begin, space_mark.size()) == space_mark;
+  const bool prefixed = !at_mark && (prefix_mark_ == PrefixMark::always ||
+                                     (prefix_mark_ == PrefixMark::first && text.origins[begin] == 0));
+  if (prefixed && !push(space_mark, text.origins[begin])) return false;
+  for (size_t at = begin; at < end;) {
+    const size_t space = std::min(bytes.find(' ', at), end);
+    if (!result.bytes.append(bytes.data() + at, space - at) ||
+        !result.origins.append(text.origins.data() + at, space - at)) {
+      return false;
+    }
+    if (space < end && !push(space_mark, text.origins[space])) return false;
+    at = space + 1;
+  }
+  *marked = &result;
+  return true;
+}
+
+bool Unigram::tokenize(size_t begin, size_t end, bool match_special, UnigramWorkspace* workspace,
+                       Pieces* pieces) const {
+  const NormalizedText& text = workspace->normalized;
+  if (sentencepiece_) return begin == end || tokenize_word(text, begin, end, match_special, workspace, pieces);
+  const auto tokenize_part = [&](size_t first, size_t last) {
+    const NormalizedText* marked = &text;
+    if (mark_spaces_) {
+      if (!mark(first, last, workspace, &marked)) return false;
+      first = 0;
+      last = marked->bytes.size();
+    }
+    while (split_words_ && first < last) {
+      const size_t next = std::min(marked->view().find(space_mark, first + 1), last);
+      if (next == last) break;
+      if (!tokenize_word(*marked, first, next, match_special, workspace, pieces)) return false;
+      first = next;
+    }
+    return first == last || tokenize_word(*marked, first, last, match_special, workspace, pieces);
+  };
+  if (!split_white_space_) return begin == end || tokenize_part(begin, end);
+  const std::string_view bytes = text.view();
+  size_t word = begin;
+  for (size_t at = begin; at < end;) {
+    const size_t character = at;
+    if (!is_white_space(next_code_point(bytes.data(), &at))) continue;
+    if (word < character && !tokenize_part(word, character)) return false;
+    word = at;
+  }
+  return word >= end || tokenize_part(word, end);
+}
+
+bool Unigram::decodes_to_byte(std::string_view name) const { return byte_fallback_ && byte_of_name(name) >= 0; }
+
+bool Unigram::append_decoded(std::string_view name, bool first, bool is_unknown_token, Array<char>* text) const {
+  if (sentencepiece_ && is_unknown_token) return text->append(unknown_text.data(), unknown_text.size());
+  if (decodes_to_byte(name)) return text->push(static_cast<char>(byte_of_name(name)));
+  const bool drops_mark = first && (prefix_mark_ != PrefixMark::never || (sentencepiece_ && removes_extra_spaces_));
+  if (sentencepiece_ && drops_mark && name.starts_with(space_mark)) name.remove_prefix(space_mark.size());
+  while (mark_spaces_) {
+    const size_t at = name.find(space_mark);
+    if (at == std::string_view::npos) break;
+    if (!text->append(name.data(), at)) return false;
+    if ((sentencepiece_ || !drops_mark) && !text->push(' ')) return false;
+    name.remove_prefix(at + space_mark.size());
+  }
+  return text->append(name.data(), name.size());
+}
+
+}  // namespace linformer

@@ -1,0 +1,111 @@
+// Every kind of attention and layer: nothing is allocated while a session runs, and the arena is what was planned.
+#include "session/variants.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+
+#include "allocations/counting.h"
+#include "support/engines.h"
+
+namespace linformer_test {
+namespace {
+
+using namespace linformer;
+
+constexpr int calls = 60;
+constexpr int64_t max_batch = 3;
+constexpr uint32_t n = 150;  // two blocks of keys
+
+// Calls made before anything is counted. The first is the largest: no rows are left of what was planned for.
+class VariantCalls {
+ public:
+  explicit VariantCalls(const Variant& variant) : model(random_model(variant.shape)) {
+    const EncoderDescription& encoder = model->description().encoder;
+    std::mt19937 generator(7);
+    const int64_t longest = n - (encoder.embedding.prefix != absent ? 1 : 0);
+    for (int call = 0; call < calls; ++call) {
+      const int64_t texts = call == 0 ? max_batch : 1 + static_cast<int64_t>(generator() % max_batch);
+      std::vector<RandomInput>& batch = inputs_.emplace_back();
+      std::vector<Input>& views = views_.emplace_back();
+      rows_.push_back(0);
+      for (int64_t t = 0; t < texts; ++t) {
+        const int64_t length = call == 0 ? longest : 1 + static_cast<int64_t>(generator() % longest);
+        const int64_t memory = call == 0 ? n : 1 + static_cast<int64_t>(generator() % n);
+        batch.push_back(random_input(generator(), encoder, length, memory, variant.masks));
+        rows_.back() += length + (encoder.embedding.prefix != absent ? 1 : 0);
+      }
+      for (const RandomInput& input : batch) views.push_back(input.view());
+    }
+  }
+
+  void prepare(const Session& session) {
+    for (int layer = -1; layer <= 2; ++layer) widths_[layer + 1] = session.hidden_width(layer);
+    const int64_t widest = *std::max_element(std::begin(widths_), std::end(widths_));
+    hidden_.resize(static_cast<size_t>(rows_[0] * widest));
+    pooled_.resize(static_cast<size_t>(max_batch * widths_[0]));
+    probabilities_.resize(static_cast<size_t>(rows_[0] * classes));
+    embeddings_.resize(static_cast<size_t>(max_batch * session.embedding_width()));
+  }
+
+  bool run(Session& session, int call) {
+    const std::vector<Input>& batch = views_[static_cast<size_t>(call)];
+    const size_t rows = static_cast<size_t>(rows_[static_cast<size_t>(call)]);
+    Outputs outputs;
+    outputs.hidden_layer = call % 4 - 1;
+    outputs.hidden = std::span(hidden_).first(rows * static_cast<size_t>(widths_[outputs.hidden_layer + 1]));
+    outputs.pooled = std::span(pooled_).first(batch.size() * static_cast<size_t>(widths_[0]));
+    outputs.pooling = static_cast<Pooling>(call % 4);
+    outputs.probabilities = std::span(probabilities_).first(rows * classes);
+    outputs.embeddings = std::span(embeddings_).first(batch.size() * (embeddings_.size() / max_batch));
+    return session.run(batch, outputs).ok();
+  }
+
+  std::shared_ptr<const Model> model;
+
+ private:
+  static constexpr size_t classes = 3;
+  std::vector<std::vector<RandomInput>> inputs_;
+  std::vector<std::vector<Input>> views_;
+  std::vector<int64_t> rows_;
+  int64_t widths_[4] = {};
+  std::vector<float> hidden_, pooled_, probabilities_, embeddings_;
+};
+
+TEST_CASE("no kind of model makes a session allocate, and each uses the bytes that were planned") {
+  const int counted_calls = counting_works() ? calls : 3;
+  for (const Variant& variant : variants(n)) {
+    VariantCalls work(variant);
+    CAPTURE(variant.name);
+    for (const Engine& engine : engines(*work.model)) {
+      if (engine.backend != BackendKind::native) continue;
+      for (const int threads : {1, 2}) {
+        SessionOptions options;
+        options.max_batch = max_batch;
+        options.threads = threads;
+        options.backend = engine.backend;
+        options.isa = engine.isa;
+        options.padding = variant.masks ? Padding::keep : Padding::strip;
+        Result<Session> session = Session::create(work.model, options);
+        REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
+        work.prepare(*session);
+        int failed = 0;
+        start_counting();
+        failed += work.run(*session, 0) ? 0 : 1;
+        const uint64_t used = session->used_bytes();
+        for (int call = 1; call < counted_calls; ++call) failed += work.run(*session, call) ? 0 : 1;
+        const Allocations counted = stop_counting();
+        CHECK(failed == 0);
+        CHECK(used == session->plan().total_bytes);
+        CHECK(session->used_bytes() == used);
+        if (counting_works()) CHECK(counted.calls == 0);
+      }
+    }
+  }
+  if (!counting_works()) std::printf("skipped: the allocator can't be replaced under a sanitizer\n");
+}
+
+}  // namespace
+}  // namespace linformer_test

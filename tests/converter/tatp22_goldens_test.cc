@@ -1,0 +1,131 @@
+// Every golden case of tatp22 in every file format: recognised, described rightly, and equal between formats.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "converter/conversion.h"
+#include "converter/dialects/dialect.h"
+#include "support/shared_data.h"
+
+using namespace linformer;
+using namespace linformer_test;
+using nlohmann::json;
+
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// Their distinct projections, of the encoder.
+const std::map<std::string, size_t> cases = {{"decoder", 1},
+                                             {"encdec", 1},
+                                             {"encoder_padder", 1},
+                                             {"full_attention", 1},
+                                             {"full_attention_causal", 1},
+                                             {"headwise_learnable", 4},
+                                             {"kreduce_kv_min1", 3},
+                                             {"kreduce_layerwise", 1},
+                                             {"kreduce_none", 18},
+                                             {"kv_convolution", 2},
+                                             {"layerwise_convolution", 1},
+                                             {"layerwise_learnable", 1},
+                                             {"mask", 2},
+                                             {"none_convolution", 12},
+                                             {"old_2020_09_12_prenorm", 2},
+                                             {"padder_lm", 1},
+                                             {"relu", 1},
+                                             {"return_emb", 1},
+                                             {"wo_intermediate", 1}};
+
+// No other dialect takes the file for its own.
+void check_recognised(const std::string& bytes) {
+  const auto checkpoint = convert::Checkpoint::open(as_bytes(bytes), "memory");
+  for (const convert::Dialect* dialect : convert::dialects()) {
+    CAPTURE(std::string(dialect->name()));
+    CHECK((dialect->recognise(checkpoint).score > 0) == (std::string(dialect->name()) == "tatp22"));
+  }
+}
+
+void check_description(const ModelDescription& model, const std::string& name, const json& config) {
+  const EncoderDescription& encoder = model.encoder;
+  const bool two = name == "encdec", decoder = name == "decoder";
+  const std::string half = two ? "enc_" : "";
+  CHECK(model.dialect == "tatp22");
+  CHECK(encoder.d_model == config[half + "channels"]);
+  CHECK(encoder.max_tokens == config[half + "input_size"]);
+  CHECK(encoder.layers.size() == config[half + "depth"].get<size_t>() * (decoder ? 2 : 1));
+  CHECK(encoder.projections.size() == cases.at(name));
+  CHECK(model.has_decoder() == two);
+  CHECK(model.mlm.present() == (config.contains(two ? "dec_num_tokens" : "num_tokens") && name != "return_emb"));
+  const bool full = config.value("full_attention", false), causal = config.value("causal", false);
+  for (size_t i = 0; i < encoder.layers.size(); ++i) {
+    const LayerDescription& layer = encoder.layers[i];
+    CHECK(layer.attention.heads == config[half + "nhead"]);
+    CHECK(layer.attention.causal == causal);
+    CHECK(layer.attention.output_second.present() == (name == "wo_intermediate"));
+    CHECK(layer.activation == (config.value("activation", "gelu") == "relu" ? Activation::relu : Activation::gelu));
+    CHECK((layer.attention.key_source == KeySource::memory) == (decoder && i % 2 == 1));
+    const Projection& projection = encoder.projections[layer.attention.key_projections[0]];
+    if (full) {
+      CHECK(projection.kind == ProjectionKind::none);
+      continue;
+    }
+    const bool convolution = config.value("method", "") == "convolution";
+    CHECK((projection.kind == ProjectionKind::convolution) == convolution);
+    const int64_t reduced = config.value("parameter_sharing", "layerwise") == "layerwise"
+                                ? 0
+                                : int64_t(i) * config.value("k_reduce_by_layer", 0);
+    CHECK(projection.k == std::max<int64_t>(1, config[half + "dim_k"].get<int64_t>() - reduced));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("tatp22 goldens") {
+  int files = 0;
+  for (const auto& expected : cases) {
+    const std::string& name = expected.first;
+    const std::optional<std::string> folder = shared_path("golden/tatp22/" + name);
+    if (!folder) return;
+    CAPTURE(name);
+    const json meta = json::parse(read_file(*folder + "/meta.json"));
+    std::optional<Converted> first;
+    for (const char* file : {"checkpoint.pt", "checkpoint_legacy.pt", "checkpoint.safetensors"}) {
+      const std::string bytes = read_file(*folder + "/" + file);
+      if (bytes.empty()) continue;
+      CAPTURE(file);
+      check_recognised(bytes);
+      CHECK(contains(conversion_error(bytes), "--config"));
+      Converted model = converted(bytes, meta["config"].dump());
+      check_description(model.description(), name, meta["config"]);
+      CHECK(model.report.mapped.size() + model.report.left_out.size() == meta["state_dict"].size());
+      if (first) {
+        const std::span<const std::byte> a = first->file, b = model.file;
+        CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+      } else {
+        first = std::move(model);
+      }
+      ++files;
+    }
+    CHECK(first.has_value());
+  }
+  std::printf("%d golden files of tatp22 converted\n", files);
+}
+
+TEST_CASE("tatp22 goldens without their projections, and a pickled module") {
+  int files = 0;
+  for (const char* name : {"headwise_no_params", "layerwise_no_params", "none_no_params"}) {
+    const std::optional<std::string> folder = shared_path(std::string("golden/tatp22/") + name);
+    if (!folder) return;
+    const json meta = json::parse(read_file(*folder + "/meta.json"));
+    CHECK(contains(conversion_error(read_file(*folder + "/checkpoint.pt"), meta["config"].dump()), "no_params"));
+    const std::string module = read_file(*folder + "/checkpoint_fullmodule.pt");
+    files += module.empty() ? 1 : 2;
+    if (!module.empty()) CHECK(contains(conversion_error(module), "linformer_pytorch.LinformerLM"));
+  }
+  std::printf("%d golden files of tatp22 refused\n", files);
+}

@@ -1,0 +1,74 @@
+// linformer-convert run as a program in a folder of its own, and small files for it.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "converter/conversion.h"
+#include "converter/tiny_fairseq.h"
+#include "format/temporary_folder.h"
+
+namespace linformer_test {
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+inline void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+struct Run {
+  int status;
+  std::string out, err;
+};
+
+class Workplace {
+ public:
+  std::string path(const std::string& name) const { return folder_.path(name); }
+  Run run(const std::string& arguments) const {
+    const std::string command = std::string(LINFORMER_CONVERT) + " " + arguments + " >" + streams_.path("out") + " 2>" +
+                                streams_.path("err") + " </dev/null";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(streams_.path("out")),
+            read_file(streams_.path("err"))};
+  }
+  int64_t entries() const { return folder_.entries(); }
+
+ private:
+  TemporaryFolder folder_, streams_;
+};
+
+inline std::string with_head(int64_t classes) {
+  TinyFairseq tiny;
+  std::vector<HandTensor> tensors = tiny.tensors();
+  add_head(tensors, "sentence_classification_head", 8, 8, classes);
+  return torch_zip(tensors, tiny.settings());
+}
+
+// Byte-level BPE whose ids fit a RoBERTa vocabulary: the special tokens and two letters.
+inline void write_tokenizer(const Workplace& place, const std::string& folder, int more) {
+  std::filesystem::create_directories(place.path(folder));
+  nlohmann::json vocabulary = {{"<s>", 0}, {"<pad>", 1}, {"</s>", 2}, {"<unk>", 3}, {"a", 4}, {"b", 5}, {"ab", 6}};
+  for (int i = 0; i < more; ++i) vocabulary[std::string(static_cast<size_t>(i) + 2, 'b')] = 7 + i;
+  write_file(place.path(folder + "/vocab.json"), vocabulary.dump());
+  write_file(place.path(folder + "/merges.txt"), "#version: 0.2\na b\n");
+}
+
+inline std::vector<std::string> labels_of(const std::string& path) {
+  auto model = linformer::Model::load(path.c_str());
+  REQUIRE(model.ok());
+  return model.value()->description().heads.at(0).labels;
+}
+
+using Labels = std::vector<std::string>;
+
+}  // namespace linformer_test

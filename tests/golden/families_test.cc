@@ -1,0 +1,272 @@
+// Every golden case beside fairseq's, in every file format that it comes in, through the converter program and the
+// runtime, against the original implementations' float64 outputs: on each backend and each instruction set.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "golden/family_case.h"
+#include "support/engines.h"
+#include "support/shared_data.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::Engine;
+using linformer_test::FamilyCase;
+using linformer_test::FamilyInputs;
+using linformer_test::NpyArray;
+
+// Absolute, as the original implementations' own float32 differs from their float64 by up to a third of these.
+constexpr double vocabulary_tolerance = 1e-4, hidden_tolerance = 5e-5, class_tolerance = 1e-5;
+
+struct Worst {
+  double vocabulary = 0, hidden = 0, classes = 0;
+  int values = 0;
+};
+
+class Comparison {
+ public:
+  Comparison(std::shared_ptr<const Model> model, const FamilyCase& c, const Engine& engine, int threads, Worst* worst)
+      : model_(std::move(model)), case_(c), engine_(engine), threads_(threads), worst_(*worst) {}
+
+  void run(const std::string& name) {
+    run_ = name;
+    const ModelDescription& description = model_->description();
+    if (description.has_decoder()) return encoder_decoder();
+    const bool pairs = case_.arrays.contains(name + ".tokens0");
+    const FamilyInputs inputs =
+        linformer_test::read_inputs(case_, name, pairs ? "tokens0" : "tokens", description.encoder.max_tokens);
+    Session session = create(inputs, Part::encoder);
+    for (const char* key : {"features", "out"}) compare_hidden(session, inputs, -1, key);
+    if (pairs) compare_pair_features(session, inputs);
+    // tatp22 counts attention and feed-forward as layers of their own.
+    const int step = case_.family == "tatp22" ? 2 : 1;
+    for (int layer = 0; layer <= static_cast<int>(description.encoder.layers.size()); ++layer) {
+      compare_hidden(session, inputs, layer, "hidden." + std::to_string(layer * step));
+    }
+    const bool classifies = !description.heads.empty();
+    if (classifies) compare_classes(session, inputs);
+    compare_vocabulary(session, inputs, classifies ? "mlm_logits" : "logits");
+  }
+
+ private:
+  Session create(const FamilyInputs& inputs, Part part) const {
+    SessionOptions options;
+    options.backend = engine_.backend;
+    options.isa = engine_.isa;
+    options.padding = Padding::keep;
+    options.threads = threads_;
+    options.max_batch = static_cast<int64_t>(inputs.inputs.size());
+    options.part = part;
+    Result<Session> session = Session::create(model_, options);
+    REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
+    return std::move(session.value());
+  }
+
+  const NpyArray* expected(const std::string& key) const {
+    const auto found = case_.arrays.find(run_ + "." + key + ".f64");
+    return found == case_.arrays.end() ? nullptr : &found->second;
+  }
+
+  static void execute(Session& session, const FamilyInputs& inputs, const Outputs& outputs) {
+    const Status status = session.run(inputs.inputs, outputs);
+    REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
+  }
+
+  // Rows of a text, and of all of them.
+  static int64_t rows_of(const Session& session, const FamilyInputs& inputs, size_t text) {
+    const Input& input = inputs.inputs[text];
+    return session.output_rows(
+        static_cast<int64_t>(input.tokens.empty() ? input.vectors.size() / static_cast<size_t>(session.hidden_width(0))
+                                                  : input.tokens.size()));
+  }
+
+  void record(const std::string& key, const std::vector<float>& ours, const std::vector<double>& theirs,
+              double tolerance, double* slot) {
+    INFO(case_.family << "/" << case_.name << " " << run_ << "." << key << " on " << name_of(engine_.backend) << " "
+                      << name_of(engine_.isa));
+    REQUIRE(ours.size() == theirs.size());
+    double largest = 0;
+    for (size_t i = 0; i < ours.size(); ++i) {
+      const double difference = std::abs(static_cast<double>(ours[i]) - theirs[i]);
+      if (!(difference <= largest)) largest = difference;  // NaN counts as worst
+    }
+    CHECK(largest <= tolerance);
+    *slot = std::max(*slot, largest);
+    ++worst_.values;
+  }
+
+  // The first `shown` rows of each text of `rows` rows.
+  static std::vector<float> cut(const std::vector<float>& values, size_t texts, int64_t rows, int64_t shown) {
+    if (shown == 0 || shown == rows) return values;
+    const size_t width = values.size() / texts / static_cast<size_t>(rows);
+    std::vector<float> kept;
+    for (size_t t = 0; t < texts; ++t) {
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(t * static_cast<size_t>(rows) * width);
+      kept.insert(kept.end(), begin, begin + static_cast<std::ptrdiff_t>(static_cast<size_t>(shown) * width));
+    }
+    return kept;
+  }
+
+  std::vector<float> hidden_of(Session& session, const FamilyInputs& inputs, int layer) const {
+    int64_t rows = 0;
+    for (size_t t = 0; t < inputs.inputs.size(); ++t) rows += rows_of(session, inputs, t);
+    std::vector<float> hidden(static_cast<size_t>(rows * session.hidden_width(layer)), NAN);
+    Outputs outputs;
+    outputs.hidden = hidden;
+    outputs.hidden_layer = layer;
+    execute(session, inputs, outputs);
+    return hidden;
+  }
+
+  void compare_hidden(Session& session, const FamilyInputs& inputs, int layer, const std::string& key) {
+    const NpyArray* theirs = expected(key);
+    if (theirs == nullptr) return;
+    std::vector<float> ours = hidden_of(session, inputs, layer);
+    if (layer < 0) ours = cut(ours, inputs.inputs.size(), rows_of(session, inputs, 0), inputs.shown);
+    record(key, ours, theirs->values<double>(), hidden_tolerance, &worst_.hidden);
+  }
+
+  void compare_pair_features(Session& session, const FamilyInputs& inputs) {
+    const std::vector<float> both = hidden_of(session, inputs, -1);
+    const size_t texts = inputs.inputs.size(), each = both.size() / texts;
+    for (size_t side = 0; side < 2; ++side) {
+      const std::string key = "features" + std::to_string(side);
+      std::vector<float> ours;
+      for (size_t t = side; t < texts; t += 2) {
+        const auto begin = both.begin() + static_cast<std::ptrdiff_t>(t * each);
+        ours.insert(ours.end(), begin, begin + static_cast<std::ptrdiff_t>(each));
+      }
+      REQUIRE(expected(key) != nullptr);
+      record(key, ours, expected(key)->values<double>(), hidden_tolerance, &worst_.hidden);
+    }
+  }
+
+  void compare_classes(Session& session, const FamilyInputs& inputs) {
+    const NpyArray* theirs = expected("logits");
+    REQUIRE(theirs != nullptr);
+    std::vector<float> logits(static_cast<size_t>(theirs->size()), NAN);
+    Outputs outputs;
+    outputs.logits = logits;
+    execute(session, inputs, outputs);
+    record("logits", logits, theirs->values<double>(), class_tolerance, &worst_.classes);
+  }
+
+  void compare_vocabulary(Session& session, const FamilyInputs& inputs, const std::string& key) {
+    const NpyArray* theirs = expected(key);
+    if (theirs == nullptr) return;
+    const size_t vocabulary = static_cast<size_t>(theirs->shape.back());
+    std::vector<MaskPosition> positions;
+    for (size_t t = 0; t < inputs.inputs.size(); ++t) {
+      const int64_t rows = inputs.shown > 0 ? inputs.shown : rows_of(session, inputs, t);
+      for (int64_t i = 0; i < rows; ++i) positions.push_back({static_cast<int64_t>(t), i});
+    }
+    std::vector<float> logits(positions.size() * vocabulary, NAN);
+    Outputs outputs;
+    outputs.mlm_positions = positions;
+    outputs.mlm_logits = logits;
+    execute(session, inputs, outputs);
+    record(key, logits, theirs->values<double>(), vocabulary_tolerance, &worst_.vocabulary);
+  }
+
+  void encoder_decoder() {
+    const FamilyInputs encoder_inputs =
+        linformer_test::read_inputs(case_, run_, "enc_tokens", model_->description().encoder.max_tokens);
+    Session encoder = create(encoder_inputs, Part::encoder);
+    const std::vector<float> memory = hidden_of(encoder, encoder_inputs, -1);
+    FamilyInputs inputs =
+        linformer_test::read_inputs(case_, run_, "dec_tokens", model_->description().decoder.max_tokens);
+    for (size_t t = 0; t < inputs.inputs.size(); ++t) {
+      const size_t each = memory.size() / inputs.inputs.size();
+      inputs.inputs[t].memory = std::span<const float>(memory).subspan(t * each, each);
+    }
+    Session decoder = create(inputs, Part::decoder);
+    compare_vocabulary(decoder, inputs, "out");
+  }
+
+  std::shared_ptr<const Model> model_;
+  const FamilyCase& case_;
+  const Engine engine_;
+  const int threads_;
+  Worst& worst_;
+  std::string run_;
+};
+
+struct Conversion {
+  int status = 0;
+  std::string said;
+};
+
+Conversion convert(const std::string& checkpoint, const std::string& config, const std::string& output) {
+  const std::string command = std::string(LINFORMER_CONVERT) + " '" + checkpoint + "' -o '" + output +
+                              "' --quiet --config '" + config + "' 2> '" + output + ".said' > /dev/null";
+  Conversion conversion;
+  conversion.status = WEXITSTATUS(std::system(command.c_str()));
+  conversion.said = linformer_test::read_file(output + ".said");
+  std::filesystem::remove(output + ".said");
+  return conversion;
+}
+
+TEST_CASE("golden cases of every family") {
+  const auto golden = linformer_test::shared_path("golden");
+  if (!golden) return;
+  std::map<std::string, Worst> table;
+  const std::string model_path =
+      (std::filesystem::temp_directory_path() / ("linformer_families_" + std::to_string(getpid()) + ".lnfr")).string();
+  int files = 0, refused = 0;
+  for (const char* family : {"lucidrains", "nystromformer", "tatp22", "vit_pytorch_linformer", "xformers"}) {
+    std::vector<std::filesystem::path> folders;
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(*golden) / family))
+      folders.push_back(entry.path());
+    std::sort(folders.begin(), folders.end());
+    for (const std::filesystem::path& folder : folders) {
+      const FamilyCase c = linformer_test::read_case(folder);
+      std::ofstream(model_path + ".json") << c.config;
+      for (const char* name :
+           {"checkpoint.pt", "checkpoint_legacy.pt", "checkpoint.safetensors", "checkpoint_fullmodule.pt"}) {
+        if (!std::filesystem::exists(folder / name)) continue;
+        CAPTURE((folder / name).string());
+        const Conversion conversion = convert((folder / name).string(), model_path + ".json", model_path);
+        CAPTURE(conversion.said);
+        if (c.name.find("no_params") != std::string::npos) {
+          // The projection is not in the file, so nobody can run it.
+          CHECK(conversion.status == 1);
+          CHECK(!conversion.said.empty());
+          CHECK(!std::filesystem::exists(model_path));
+          ++refused;
+          continue;
+        }
+        CHECK(conversion.status == 0);
+        if (conversion.status != 0) continue;
+        ++files;
+        auto model = Model::load(model_path.c_str());
+        CHECK_MESSAGE(model.ok(), std::string(model.status().message()));
+        if (!model.ok()) continue;
+        for (const Engine& engine : linformer_test::engines(**model)) {
+          Worst& worst = table[std::string(family) + "|" + name_of(engine.backend) + " " + name_of(engine.isa)];
+          for (const std::string& run : c.runs) {
+            for (int threads : {1, 2}) Comparison(*model, c, engine, threads, &worst).run(run);
+          }
+        }
+        std::filesystem::remove(model_path);
+      }
+    }
+  }
+  std::filesystem::remove(model_path + ".json");
+  CHECK(files >= 40);
+  CHECK(refused >= 4);
+  std::printf("largest absolute error against float64, %d checkpoint files; %d refused\n", files, refused);
+  std::printf("%-22s %-18s %12s %12s %12s %8s\n", "family", "engine", "vocabulary", "hidden", "classes", "arrays");
+  for (const auto& [key, worst] : table) {
+    const size_t bar = key.find('|');
+    std::printf("%-22s %-18s %12.2e %12.2e %12.2e %8d\n", key.substr(0, bar).c_str(), key.substr(bar + 1).c_str(),
+                worst.vocabulary, worst.hidden, worst.classes, worst.values);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,40 @@
+// A golden case of any family: its settings as --config takes them, and each run's inputs as a session takes them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "linformer/session.h"
+#include "support/npz.h"
+
+namespace linformer_test {
+
+using Arrays = std::map<std::string, NpyArray>;
+
+struct FamilyCase {
+  std::filesystem::path folder;
+  std::string family, name;
+  Arrays arrays;
+  // What a person who knows the model writes into a JSON file: what its class was made with.
+  std::string config;
+  std::vector<std::string> runs;
+};
+
+FamilyCase read_case(const std::filesystem::path& folder);
+
+// One run's texts. `inputs` point into the other members.
+struct FamilyInputs {
+  std::vector<std::vector<int32_t>> tokens;
+  std::vector<std::vector<float>> vectors, memory;
+  std::vector<std::vector<uint8_t>> masks, query_masks;
+  std::vector<linformer::Input> inputs;
+  int64_t shown = 0;  // rows of each text that the original gives back, where it padded; 0 = all
+};
+
+// `tokens`: the array's name after "RUN."; for vectors, images and contexts what is there is found.
+FamilyInputs read_inputs(const FamilyCase& c, const std::string& run, const std::string& tokens, int64_t max_tokens);
+
+}  // namespace linformer_test

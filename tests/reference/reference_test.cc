@@ -1,0 +1,194 @@
+// Random models of every kind against a double-precision encoder in NumPy that shares no code with the runtime
+// (linformer_reference.py): every output, on every backend and instruction set.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "reference/description_json.h"
+#include "reference/random_case.h"
+#include "support/engines.h"
+#include "support/npz.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::Engine;
+using linformer_test::RandomCase;
+
+using Arrays = std::map<std::string, linformer_test::NpyArray>;
+
+constexpr double tolerance = 5e-5;  // of |ours - theirs| / (1 + |theirs|)
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int models = 40, least_of_each_kind = 5;
+#else
+constexpr int models = 400, least_of_each_kind = 100;
+#endif
+
+class Folder {
+ public:
+  Folder() : path_(std::filesystem::temp_directory_path() / ("linformer-reference-" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string file(int index) const {
+    char name[16];
+    std::snprintf(name, sizeof name, "%04d", index);
+    return (path_ / name).string();
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// The outputs of one case on one engine, each compared with what it must be.
+class Comparison {
+ public:
+  Comparison(const RandomCase& c, const Engine& engine, int threads, const Arrays& expected)
+      : case_(c), views_(c.views()), arrays_(expected) {
+    SessionOptions options = c.options;
+    options.backend = engine.backend;
+    options.isa = engine.isa;
+    options.threads = threads;
+    Result<Session> session = Session::create(c.model, options);
+    REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
+    session_ = std::make_unique<Session>(std::move(session.value()));
+  }
+
+  // The largest scaled difference.
+  double worst() {
+    for (int layer = 0; layer <= static_cast<int>(case_.encoder().layers.size()); ++layer) {
+      Outputs outputs;
+      outputs.hidden_layer = layer;
+      outputs.hidden = room("hidden." + std::to_string(layer));
+      outputs.pooling = static_cast<Pooling>(layer % 4);
+      outputs.pooled = room(std::string("pooled.") + linformer_test::name_of(*outputs.pooling));
+      run(outputs);
+    }
+    Outputs outputs;
+    outputs.hidden = room("hidden.-1");
+    std::vector<HeadScores> scores;
+    if (case_.has_heads()) {
+      const ModelDescription& description = case_.model->description();
+      for (size_t head = 0; head < description.heads.size(); ++head) {
+        const std::string index = std::to_string(head);
+        scores.push_back({static_cast<int>(head), room("logits." + index), room("probabilities." + index)});
+      }
+      if (description.embedding.present) outputs.embeddings = room("embeddings");
+      if (description.mlm.present()) {
+        outputs.mlm_positions = case_.mlm_positions;
+        outputs.mlm_logits = room("mlm");
+      }
+    }
+    outputs.scores = scores;
+    run(outputs);
+    return worst_;
+  }
+
+ private:
+  std::span<float> room(const std::string& name) {
+    INFO(name);
+    const auto array = arrays_.find(name);
+    REQUIRE(array != arrays_.end());
+    std::vector<float>& values = results_[name];
+    values.assign(static_cast<size_t>(array->second.size()), NAN);
+    return values;
+  }
+
+  void run(const Outputs& outputs) {
+    const Status status = session_->run(views_, outputs);
+    REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
+    for (const auto& [name, ours] : results_) {
+      const std::vector<double> theirs = arrays_.at(name).values<double>();
+      double largest = 0;
+      for (size_t i = 0; i < theirs.size(); ++i) {
+        const double error = std::abs(static_cast<double>(ours[i]) - theirs[i]) / (1 + std::abs(theirs[i]));
+        if (!(error <= largest)) largest = error;
+      }
+      CHECK_MESSAGE(largest < tolerance, name, " differs by ", largest);
+      if (!(largest <= worst_)) worst_ = largest;
+    }
+    results_.clear();
+  }
+
+  const RandomCase& case_;
+  std::vector<Input> views_;
+  const Arrays& arrays_;
+  std::unique_ptr<Session> session_;
+  std::map<std::string, std::vector<float>> results_;
+  double worst_ = 0;
+};
+
+struct Row {
+  int models = 0;
+  std::map<std::string, double> worst;  // by engine
+};
+
+void print(const std::map<std::string, Row>& table, const std::vector<std::string>& engines) {
+  std::printf("largest scaled difference%10s", "models");
+  for (const std::string& engine : engines) std::printf(" %16s", engine.c_str());
+  std::printf("\n");
+  for (const auto& [name, row] : table) {
+    std::printf("%-29s %5d", name.c_str(), row.models);
+    for (const std::string& engine : engines) {
+      const auto worst = row.worst.find(engine);
+      worst == row.worst.end() ? std::printf(" %16s", "-") : std::printf(" %16.2g", worst->second);
+    }
+    std::printf("\n");
+  }
+}
+
+TEST_CASE("random models of every kind agree with double precision") {
+  if (std::system("python3 -c 'import numpy' 2>/dev/null") != 0) {
+    std::printf("skipped: python3 with numpy is not here\n");
+    return;
+  }
+  const Folder folder;
+  std::vector<RandomCase> cases;
+  for (int index = 0; index < models; ++index) {
+    cases.push_back(linformer_test::random_case(static_cast<uint64_t>(index)));
+    cases.back().write(folder.file(index));
+  }
+  const std::string command = "python3 '" LINFORMER_REFERENCE_SCRIPT "' '" + folder.path() + "'";
+  REQUIRE(std::system(command.c_str()) == 0);
+
+  const std::vector<Engine> engines = linformer_test::engines(*cases[0].model);
+  std::vector<std::string> names;
+  for (const Engine& e : engines) names.push_back(std::string(name_of(e.backend)) + " " + name_of(e.isa));
+  std::map<std::string, Row> table;
+  for (int index = 0; index < models; ++index) {
+    const RandomCase& c = cases[static_cast<size_t>(index)];
+    std::vector<Row*> rows = {&table["all"]};
+    for (const std::string& feature : c.features) rows.push_back(&table[feature]);
+    for (Row* row : rows) ++row->models;
+    const Arrays expected = linformer_test::read_npz(folder.file(index) + ".npz");
+    for (size_t e = 0; e < engines.size(); ++e) {
+      // The other backends' own setting up takes most of the time: each model meets one instruction set there.
+      if (engines[e].backend != BackendKind::native && e % 3 != static_cast<size_t>(index) % 3) continue;
+      CAPTURE(index);
+      CAPTURE(names[e]);
+      const double worst = Comparison(c, engines[e], 1 + index % 3, expected).worst();
+      for (Row* row : rows) {
+        double& most = row->worst[names[e]];
+        if (!(worst <= most)) most = worst;
+      }
+    }
+  }
+  print(table, names);
+  for (const char* kind : {"mean_pool", "max_pool", "convolution", "linear by head, nonuniform k", "full attention"}) {
+    CAPTURE(std::string(kind));
+    CHECK(table[kind].models >= least_of_each_kind);
+  }
+}
+
+}  // namespace

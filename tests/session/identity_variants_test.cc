@@ -1,0 +1,193 @@
+// Same text, same bits, for every kind of attention and layer: alone, in any batch, at any thread count, in a smaller
+// or larger session. Native backend.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "session/variants.h"
+#include "support/engines.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::Engine;
+using linformer_test::RandomInput;
+using linformer_test::Variant;
+
+constexpr uint32_t n = 300;  // three blocks of keys
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool best_only = true;  // the others would take minutes
+#else
+constexpr bool best_only = false;
+#endif
+
+// Every text's rows, scores and embedding, one vector for each text.
+using Answers = std::vector<std::vector<float>>;
+
+class Runner {
+ public:
+  Runner(const Variant& variant, std::shared_ptr<const Model> model, const Engine& engine)
+      : variant_(variant), model_(std::move(model)), engine_(engine) {}
+
+  Session session(int threads, int64_t batch, int64_t max_tokens = 0, int64_t max_memory = 0) const {
+    SessionOptions options;
+    options.backend = engine_.backend;
+    options.isa = engine_.isa;
+    options.threads = threads;
+    options.max_batch = batch;
+    options.max_tokens = max_tokens;
+    options.max_memory = max_memory;
+    options.padding = variant_.masks ? Padding::keep : Padding::strip;
+    Result<Session> created = Session::create(model_, options);
+    REQUIRE_MESSAGE(created.ok(), std::string(created.status().message()));
+    return std::move(created.value());
+  }
+
+  Answers run(Session& session, const std::vector<const RandomInput*>& inputs) const {
+    std::vector<Input> views;
+    std::vector<int64_t> rows;
+    int64_t all = 0;
+    for (const RandomInput* input : inputs) {
+      views.push_back(input->view());
+      const int64_t vectors = static_cast<int64_t>(input->vectors.size() / std::max(1u, variant_.shape.vector_width));
+      rows.push_back(session.output_rows(static_cast<int64_t>(input->tokens.size()) + vectors));
+      all += rows.back();
+    }
+    const int64_t width = session.hidden_width(-1), layer_width = session.hidden_width(1);
+    constexpr int64_t classes = 3;
+    std::vector<float> hidden(static_cast<size_t>(all * width), NAN), logits(static_cast<size_t>(all * classes), NAN);
+    std::vector<float> embeddings(inputs.size() * static_cast<size_t>(session.embedding_width()), NAN);
+    std::vector<float> layer(static_cast<size_t>(all * layer_width), NAN);
+    Outputs outputs;
+    outputs.hidden = hidden;
+    outputs.logits = logits;
+    outputs.embeddings = embeddings;
+    check(session.run(views, outputs));
+    Outputs inner;
+    inner.hidden = layer;
+    inner.hidden_layer = 1;
+    check(session.run(views, inner));
+
+    Answers answers(inputs.size());
+    int64_t row = 0;
+    for (size_t t = 0; t < inputs.size(); ++t) {
+      const auto append = [&](const std::vector<float>& from, int64_t first, int64_t count) {
+        answers[t].insert(answers[t].end(), from.begin() + first, from.begin() + first + count);
+      };
+      append(hidden, row * width, rows[t] * width);
+      append(logits, row * classes, rows[t] * classes);
+      append(layer, row * layer_width, rows[t] * layer_width);
+      append(embeddings, static_cast<int64_t>(t) * session.embedding_width(), session.embedding_width());
+      row += rows[t];
+    }
+    return answers;
+  }
+
+ private:
+  static void check(const Status& status) { REQUIRE_MESSAGE(status.ok(), std::string(status.message())); }
+
+  const Variant& variant_;
+  std::shared_ptr<const Model> model_;
+  Engine engine_;
+};
+
+bool same(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or session") {
+  constexpr int64_t lengths[] = {299, 1, 17, 128, 129, 2, 257}, memories[] = {130, 300, 9, 128, 1, 256, 64};
+  constexpr size_t texts = std::size(lengths), small = 2;
+  for (const Variant& variant : linformer_test::variants(n)) {
+    CAPTURE(variant.name);
+    const auto model = linformer_test::random_model(variant.shape);
+    std::vector<RandomInput> inputs;
+    for (size_t t = 0; t < texts; ++t) {
+      inputs.push_back(linformer_test::random_input(t, model->description().encoder, lengths[t], memories[t],
+                                                    variant.masks && t % 3 != 0));
+    }
+    std::vector<const RandomInput*> forwards, backwards;
+    for (const RandomInput& input : inputs) forwards.push_back(&input);
+    backwards.assign(forwards.rbegin(), forwards.rend());
+    const Isa best = plan(*model, {})->options.isa;
+    for (const Engine& engine : linformer_test::engines(*model)) {
+      if (engine.backend != BackendKind::native) continue;  // nothing is promised there
+      if (best_only && engine.isa != best) continue;
+      CAPTURE(std::string(name_of(engine.isa)));
+      const Runner runner(variant, model, engine);
+      Session alone = runner.session(1, 1);
+      Answers expected;
+      for (const RandomInput* input : forwards) expected.push_back(runner.run(alone, {input})[0]);
+      REQUIRE(std::all_of(expected[0].begin(), expected[0].end(), [](float value) { return std::isfinite(value); }));
+      for (int threads : {1, 2, 4}) {
+        CAPTURE(threads);
+        Session batched = runner.session(threads, texts);
+        const Answers together = runner.run(batched, forwards), turned = runner.run(batched, backwards);
+        for (size_t t = 0; t < texts; ++t) {
+          CAPTURE(lengths[t]);
+          CHECK(same(expected[t], together[t]));
+          CHECK(same(expected[t], turned[texts - 1 - t]));
+        }
+        // What the earlier, larger calls left behind changes nothing.
+        CHECK(same(expected[small], runner.run(batched, {forwards[small]})[0]));
+        Session tight = runner.session(threads, 1, lengths[small] + 1, memories[small]);
+        CHECK(same(expected[small], runner.run(tight, {forwards[small]})[0]));
+      }
+    }
+  }
+}
+
+// A model whose token 4 is NaN.
+std::shared_ptr<const Model> poisoned_model(const Variant& variant, writer::AlignedBytes* bytes) {
+  writer::ModelBuilder builder = linformer_test::random_builder(variant.shape);
+  EmbeddingDescription& embedding = builder.description.encoder.embedding;
+  if (embedding.tokens != absent) {
+    const uint64_t vocabulary = variant.shape.vocabulary;
+    const uint64_t width = builder.description.tensors[static_cast<size_t>(embedding.tokens)].shape[1];
+    std::vector<float> table(vocabulary * width);
+    for (size_t i = 0; i < table.size(); ++i) table[i] = static_cast<float>(static_cast<int>(i * 37 % 101) - 50) / 60.f;
+    std::fill_n(table.begin() + static_cast<long>(4 * width), width, NAN);
+    embedding.tokens = builder.add_table("poisoned", {vocabulary, width}, table);
+  }
+  *bytes = builder.serialize();
+  auto loaded = Model::load(*bytes);
+  REQUIRE_MESSAGE(loaded.ok(), std::string(loaded.status().message()));
+  return loaded.value();
+}
+
+TEST_CASE("every kind of model: an arena full of NaN changes no bit") {
+  for (Variant variant : linformer_test::variants(n)) {
+    CAPTURE(variant.name);
+    variant.shape.masked_lm = false;
+    writer::AlignedBytes bytes;
+    const auto model = poisoned_model(variant, &bytes);
+    const EncoderDescription& encoder = model->description().encoder;
+    RandomInput poison = linformer_test::random_input(1, encoder, n - 1, n, false);
+    std::fill(poison.tokens.begin(), poison.tokens.end(), 4);
+    std::fill(poison.vectors.begin(), poison.vectors.end(), NAN);
+    std::fill(poison.memory.begin(), poison.memory.end(), NAN);
+    for (const Engine& engine : linformer_test::engines(*model)) {
+      CAPTURE(std::string(name_of(engine.backend)));
+      CAPTURE(std::string(name_of(engine.isa)));
+      if (engine.isa != plan(*model, {})->options.isa) continue;
+      const Runner runner(variant, model, engine);
+      Session session = runner.session(2, 2);
+      for (int64_t length : {1, 37, 130}) {
+        CAPTURE(length);
+        RandomInput text = linformer_test::random_input(7, encoder, length, 2 * length + 1, variant.masks);
+        std::replace(text.tokens.begin(), text.tokens.end(), 4, 5);
+        Session fresh = runner.session(2, 2);
+        const Answers expected = runner.run(fresh, {&text});
+        REQUIRE(std::all_of(expected[0].begin(), expected[0].end(), [](float value) { return std::isfinite(value); }));
+        CHECK(std::isnan(runner.run(session, {&poison, &poison})[1][0]));
+        CHECK(same(expected[0], runner.run(session, {&text})[0]));
+      }
+    }
+  }
+}
+
+}  // namespace

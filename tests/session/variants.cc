@@ -1,0 +1,95 @@
+#include "session/variants.h"
+
+namespace linformer_test {
+
+using namespace linformer;
+
+std::vector<Variant> variants(uint32_t n) {
+  std::vector<Variant> result;
+  const auto add = [&](const char* name, bool masks, auto change) {
+    Variant variant;
+    variant.name = name;
+    variant.masks = masks;
+    RandomModel& shape = variant.shape;
+    shape.seed = result.size() + 1;
+    shape.n = n;
+    shape.k = 19;
+    shape.d_model = 30;
+    shape.heads = 3;
+    shape.ffn = 50;
+    shape.vocabulary = 60;
+    RandomHead head;
+    head.pooling = Pooling::none;
+    head.norm = true;
+    shape.head_kinds = {head};
+    shape.sentence_embedding = true;
+    shape.embedding_dense = 9;
+    change(shape);
+    result.push_back(variant);
+  };
+  using enum ProjectionKind;
+  add("full", false, [](RandomModel& s) { s.kinds = {none}; });
+  add("full, causal, excluded", true, [](RandomModel& s) {
+    s.kinds = {none};
+    s.causal = true;
+    s.row_mask = RowMask::excluded;
+  });
+  add("linear by head", true, [](RandomModel& s) {
+    s.each_head = true;
+    s.k_step = 4;
+    s.order = ProjectionOrder::after_linear;
+    s.projection_bias = true;
+    s.row_mask = RowMask::zeroed;
+  });
+  add("convolution", true, [](RandomModel& s) {
+    s.kinds = {convolution};
+    s.projection_bias = true;
+    s.kernel = 5;
+    s.stride = 3;
+    s.row_mask = RowMask::zeroed;
+  });
+  add("all windows by head", false, [](RandomModel& s) {
+    s.kinds = {mean_pool};
+    s.each_head = s.mixed_windows = true;
+    s.kernel = 6;
+    s.stride = 4;
+  });
+  add("max, one kv head", true, [](RandomModel& s) {
+    s.kinds = {max_pool};
+    s.one_kv_head = s.value_is_key = s.causal = true;
+    s.kernel = 7;
+    s.stride = 7;
+    s.zero_masked_rows = true;
+  });
+  add("reversible, full", false, [](RandomModel& s) {
+    s.kinds = {linear, none};
+    s.residual = ResidualKind::reversible;
+    s.pre_norm = true;
+  });
+  add("cross attention", true, [](RandomModel& s) {
+    s.kinds = {none, convolution};
+    s.kernel = s.stride = 4;
+    s.key_sources = {KeySource::memory, KeySource::memory};
+    s.memory_width = 21;
+    s.row_mask = RowMask::zeroed;
+    s.residual = ResidualKind::none;
+  });
+  add("widths change", false, [](RandomModel& s) {
+    s.between = 44;
+    s.attention_between = 18;
+    s.second_output = 23;
+    s.output_width = 37;
+    s.embedding_width = 16;
+    s.token_types = 2;
+    s.position_kind = PositionKind::sinusoidal_halves;
+  });
+  add("vectors, causal", true, [](RandomModel& s) {
+    s.vector_width = 13;
+    s.prefix = true;
+    s.causal = s.pre_norm = true;
+    s.one_kv_head = true;
+  });
+  return result;
+}
+
+}  // namespace linformer_test

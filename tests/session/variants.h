@@ -1,0 +1,20 @@
+// One model of every kind of attention and layer, for what must hold for all of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/random_model.h"
+
+namespace linformer_test {
+
+struct Variant {
+  std::string name;
+  RandomModel shape;
+  bool masks = false;  // its inputs have masks and pads, which are kept
+};
+
+// Each takes texts of up to `n` rows and `n` memory rows, and has one head that scores every row.
+std::vector<Variant> variants(uint32_t n);
+
+}  // namespace linformer_test
