@@ -9,14 +9,11 @@ namespace linformer::cli {
 namespace {
 
 constexpr int max_label_width = 24, tokens_width = 13, probability_width = 11;
-constexpr int cell_width = 1 << 20;  // columns: excerpts for tab-separated lines, practically uncut
-
-std::string id_text(const nlohmann::json& id) { return id.is_string() ? id.get_ref<const std::string&>() : id.dump(); }
 
 class JsonAnswers : public AnswerWriter {
  public:
-  JsonAnswers(const AnswerOptions& options, const std::vector<std::string>* labels, Output* output)
-      : options_(options), labels_(*labels), output_(output) {}
+  JsonAnswers(const AnswerOptions& options, const std::vector<HeadLabels>* heads, Output* output)
+      : options_(options), heads_(*heads), output_(output) {}
 
   void write(const Answer& answer) override {
     nlohmann::ordered_json line;
@@ -24,15 +21,16 @@ class JsonAnswers : public AnswerWriter {
     if (!answer.error.empty()) {
       line["error"] = answer.error;
     } else {
-      const std::vector<size_t> best = best_classes(answer.probabilities, options_);
-      line["label"] = best.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(labels_[best[0]]);
-      line["probability"] = best.empty() ? nlohmann::ordered_json(nullptr)
-                                         : nlohmann::ordered_json(shortest(answer.probabilities[best[0]]));
-      auto& scores = line["scores"] = nlohmann::ordered_json::array();
-      for (const size_t i : best) {
-        scores.push_back({{"label", labels_[i]}, {"probability", shortest(answer.probabilities[i])}});
+      if (heads_.size() == 1) {
+        add_scores(answer, 0, &line);
+      } else {
+        auto& heads = line["heads"] = nlohmann::ordered_json::array();
+        for (size_t h = 0; h < heads_.size(); ++h) {
+          heads.push_back({{"head", heads_[h].name}});
+          add_scores(answer, h, &heads.back());
+        }
       }
-      if (answer.truth) line["truth"] = labels_[*answer.truth];
+      if (answer.truth) line["truth"] = heads_[0].labels[*answer.truth];
       line["tokens"] = answer.tokens;
       line["truncated"] = answer.truncated();
       if (answer.truncated()) line["total_tokens"] = answer.total_tokens;
@@ -42,98 +40,127 @@ class JsonAnswers : public AnswerWriter {
   }
 
  private:
+  void add_scores(const Answer& answer, size_t head, nlohmann::ordered_json* object) const {
+    const std::vector<std::string>& labels = heads_[head].labels;
+    const std::vector<float>& probabilities = answer.heads[head].probabilities;
+    const std::vector<size_t> best = best_classes(probabilities, options_);
+    (*object)["label"] = best.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(labels[best[0]]);
+    (*object)["probability"] =
+        best.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(shortest(probabilities[best[0]]));
+    auto& scores = (*object)["scores"] = nlohmann::ordered_json::array();
+    for (const size_t i : best) {
+      scores.push_back({{"label", labels[i]}, {"probability", shortest(probabilities[i])}});
+    }
+  }
+
   AnswerOptions options_;
-  const std::vector<std::string>& labels_;
+  const std::vector<HeadLabels>& heads_;
   Output* output_;
 };
 
 class TsvAnswers : public AnswerWriter {
  public:
-  TsvAnswers(const AnswerOptions& options, const std::vector<std::string>* labels, Output* output)
-      : options_(options), labels_(*labels), output_(output) {}
+  TsvAnswers(const AnswerOptions& options, const std::vector<HeadLabels>* heads, Output* output)
+      : options_(options), heads_(*heads), output_(output) {}
 
   void write(const Answer& answer) override {
-    std::string line = excerpt(id_text(answer.id), cell_width);
+    const std::string id = excerpt(answer.id_text(), uncut);
+    const bool several = heads_.size() > 1;
     if (!answer.error.empty()) {
-      output_->write(line + "\tERROR\t\t" + excerpt(answer.error, cell_width) + "\n");
+      output_->write(id + (several ? "\t-" : "") + "\tERROR\t\t" + excerpt(answer.error, uncut) + "\n");
       return;
     }
-    const std::vector<size_t> best = best_classes(answer.probabilities, options_);
-    for (int64_t i = 0; i < options_.top_k; ++i) {
-      if (i < static_cast<int64_t>(best.size())) {
-        const size_t label = best[static_cast<size_t>(i)];
-        line.append("\t").append(excerpt(labels_[label], cell_width));
-        line.append("\t").append(fixed(answer.probabilities[label], 6));
-      } else {
-        line += "\t-\t-";
-      }
-    }
-    line += "\t";
+    std::string note;
     if (answer.truncated()) {
-      line += "cut to " + std::to_string(answer.tokens) + " of " + std::to_string(answer.total_tokens) + " tokens";
+      note = "cut to " + std::to_string(answer.tokens) + " of " + std::to_string(answer.total_tokens) + " tokens";
     } else if (answer.windows > 1) {
-      line += std::to_string(answer.tokens) + " tokens in " + std::to_string(answer.windows) + " windows";
+      note = std::to_string(answer.tokens) + " tokens in " + std::to_string(answer.windows) + " windows";
     }
-    output_->write(line + "\n");
+    for (size_t h = 0; h < heads_.size(); ++h) {
+      const std::string head = several ? "\t" + excerpt(heads_[h].name, uncut) : "";
+      output_->write(id + head + scores(answer, h) + "\t" + note + "\n");
+    }
   }
 
  private:
+  std::string scores(const Answer& answer, size_t head) const {
+    const std::vector<std::string>& labels = heads_[head].labels;
+    const std::vector<float>& probabilities = answer.heads[head].probabilities;
+    const std::vector<size_t> best = best_classes(probabilities, options_);
+    std::string cells;
+    const int64_t columns = std::min<int64_t>(options_.top_k, static_cast<int64_t>(labels.size()));
+    for (int64_t i = 0; i < columns; ++i) {
+      if (i < static_cast<int64_t>(best.size())) {
+        const size_t label = best[static_cast<size_t>(i)];
+        cells.append("\t").append(excerpt(labels[label], uncut));
+        cells.append("\t").append(fixed(probabilities[label], 6));
+      } else {
+        cells += "\t-\t-";
+      }
+    }
+    return cells;
+  }
+
   AnswerOptions options_;
-  const std::vector<std::string>& labels_;
+  const std::vector<HeadLabels>& heads_;
   Output* output_;
 };
 
 class TableAnswers : public AnswerWriter {
  public:
-  TableAnswers(const AnswerOptions& options, const std::vector<std::string>* labels, int width, Output* output)
-      : options_(options), labels_(*labels), output_(output), width_(width) {
-    for (const std::string& label : labels_) {
-      label_width_ = std::max(label_width_, display_width(excerpt(label, max_label_width)));
+  TableAnswers(const AnswerOptions& options, const std::vector<HeadLabels>* heads, int width, Output* output)
+      : options_(options), heads_(*heads), output_(output), width_(width) {
+    for (const HeadLabels& head : heads_) {
+      for (const std::string& label : head.labels) {
+        label_width_ = std::max(label_width_, display_width(excerpt(label, max_label_width)));
+      }
+      head_width_ = std::max(head_width_, display_width(excerpt(head.name, max_label_width)));
     }
   }
 
   void write(const Answer& answer) override {
-    if (!header_written_) write_row(answer.id, "label", "probability", "tokens", "text", true);
+    if (!header_written_) write_row("id", "head", "label", "probability", "tokens", "text");
     header_written_ = true;
+    const std::string id = excerpt(answer.id_text(), options_.numbered ? number_width : id_width);
     if (!answer.error.empty()) {
-      write_row(answer.id, "ERROR", "", "", answer.error);
+      write_row(id, "-", "ERROR", "", "", answer.error);
       return;
     }
-    const std::vector<size_t> best = best_classes(answer.probabilities, options_);
     std::string tokens = std::to_string(answer.tokens);
     if (answer.truncated()) tokens += " of " + std::to_string(answer.total_tokens);
     if (answer.windows > 1) tokens += " in " + std::to_string(answer.windows);
-    if (best.empty()) write_row(answer.id, "-", "-", tokens, answer.excerpt);
-    for (size_t i = 0; i < best.size(); ++i) {
-      const std::string probability = fixed(answer.probabilities[best[i]], 4);
-      if (i == 0) {
-        write_row(answer.id, labels_[best[0]], probability, tokens, answer.excerpt);
-      } else {
-        write_row(nullptr, labels_[best[i]], probability, "", "");
+    for (size_t h = 0; h < heads_.size(); ++h) {
+      const std::vector<float>& probabilities = answer.heads[h].probabilities;
+      const std::vector<size_t> best = best_classes(probabilities, options_);
+      for (size_t i = 0; i < std::max<size_t>(best.size(), 1); ++i) {
+        const bool first = i == 0, very_first = first && h == 0;
+        write_row(very_first ? id : "", first ? heads_[h].name : "", best.empty() ? "-" : heads_[h].labels[best[i]],
+                  best.empty() ? "-" : fixed(probabilities[best[i]], 4), very_first ? tokens : "",
+                  very_first ? answer.excerpt : "");
       }
     }
   }
 
  private:
-  void write_row(const nlohmann::json& id, const std::string& label, const std::string& probability,
-                 const std::string& tokens, const std::string& text, bool header = false) {
-    const int id_width = options_.numbered ? 6 : 16;
-    std::string line = padded(header         ? "id"
-                              : id.is_null() ? ""
-                                             : excerpt(id_text(id), id_width),
-                              id_width) +
-                       "  " + padded(excerpt(label, max_label_width), label_width_) + "  " +
-                       padded(probability, probability_width, true) + "  " + padded(tokens, tokens_width) + "  ";
+  static constexpr int number_width = 6, id_width = 16;
+
+  void write_row(const std::string& id, const std::string& head, const std::string& label,
+                 const std::string& probability, const std::string& tokens, const std::string& text) {
+    std::string line = padded(id, options_.numbered ? number_width : id_width) + "  ";
+    if (heads_.size() > 1) line += padded(excerpt(head, max_label_width), head_width_) + "  ";
+    line += padded(excerpt(label, max_label_width), label_width_) + "  " +
+            padded(probability, probability_width, true) + "  " + padded(tokens, tokens_width) + "  ";
     line += excerpt(text, std::max(20, width_ - display_width(line)));
     line.erase(line.find_last_not_of(' ') + 1);
     output_->write(line + "\n");
   }
 
   AnswerOptions options_;
-  const std::vector<std::string>& labels_;
+  const std::vector<HeadLabels>& heads_;
   Output* output_;
   int width_;
   int label_width_ = 5;  // of the word ERROR
+  int head_width_ = 4;   // of the word head
   bool header_written_ = false;
 };
 
@@ -152,10 +179,10 @@ std::vector<size_t> best_classes(const std::vector<float>& probabilities, const 
 }
 
 std::unique_ptr<AnswerWriter> make_answer_writer(AnswerStyle style, const AnswerOptions& options,
-                                                 const std::vector<std::string>* labels, int width, Output* output) {
-  if (style == AnswerStyle::json) return std::make_unique<JsonAnswers>(options, labels, output);
-  if (style == AnswerStyle::tsv) return std::make_unique<TsvAnswers>(options, labels, output);
-  return std::make_unique<TableAnswers>(options, labels, width, output);
+                                                 const std::vector<HeadLabels>* heads, int width, Output* output) {
+  if (style == AnswerStyle::json) return std::make_unique<JsonAnswers>(options, heads, output);
+  if (style == AnswerStyle::tsv) return std::make_unique<TsvAnswers>(options, heads, output);
+  return std::make_unique<TableAnswers>(options, heads, width, output);
 }
 
 }  // namespace linformer::cli

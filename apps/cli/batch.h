@@ -1,4 +1,4 @@
-// Token sequences gathered for one call of a session.
+// Texts, or texts' worth of vectors, gathered for one call of a session.
 #pragma once
 
 #include <cstdint>
@@ -9,39 +9,68 @@
 
 namespace linformer::cli {
 
-// Closes when it has `max_texts` texts or the next one would take it over `max_rows` tokens: what a session planned.
+// Closes when it has as many texts as the session planned, or the next one would take it over `max_rows` rows.
 class Batch {
  public:
-  Batch(int64_t max_texts, int64_t max_rows) : max_texts_(max_texts), max_rows_(max_rows) {}
+  Batch(const Session& session, int64_t max_rows)
+      : max_texts_(session.plan().options.max_batch), max_rows_(max_rows), prefix_rows_(session.output_rows(0)) {}
+  explicit Batch(const Session& session) : Batch(session, session.plan().options.max_rows) {}
 
-  bool empty() const { return starts_.empty(); }
-  bool fits(size_t tokens) const {
-    return static_cast<int64_t>(starts_.size()) < max_texts_ && static_cast<int64_t>(ids_.size() + tokens) <= max_rows_;
+  bool empty() const { return items_.empty(); }
+  size_t size() const { return items_.size(); }
+  // Whether `texts` more, of `tokens` tokens or vectors together, may be added.
+  bool fits(size_t tokens, int64_t texts = 1) const {
+    return static_cast<int64_t>(items_.size()) + texts <= max_texts_ &&
+           rows_ + static_cast<int64_t>(tokens) + texts * prefix_rows_ <= max_rows_;
   }
-  void add(std::span<const int32_t> ids) {
-    starts_.push_back(ids_.size());
+  // `types` may be empty.
+  void add(std::span<const int32_t> ids, std::span<const uint8_t> types) {
+    items_.push_back({ids_.size(), ids.size(), !types.empty()});
     ids_.insert(ids_.end(), ids.begin(), ids.end());
+    types_.insert(types_.end(), types.begin(), types.end());
+    types_.resize(ids_.size());
+    rows_ += static_cast<int64_t>(ids.size()) + prefix_rows_;
+  }
+  // One text's vectors, `count` of them.
+  void add_vectors(std::span<const float> values, int64_t count) {
+    items_.push_back({values_.size(), values.size(), false});
+    values_.insert(values_.end(), values.begin(), values.end());
+    rows_ += count + prefix_rows_;
   }
   void clear() {
+    items_.clear();
     ids_.clear();
-    starts_.clear();
+    types_.clear();
+    values_.clear();
+    rows_ = 0;
   }
-  int64_t rows() const { return static_cast<int64_t>(ids_.size()); }
   // Valid until the next add() or clear().
-  std::span<const Tokens> texts() {
-    texts_.clear();
-    for (size_t i = 0; i < starts_.size(); ++i) {
-      const size_t end = i + 1 < starts_.size() ? starts_[i + 1] : ids_.size();
-      texts_.emplace_back(ids_.data() + starts_[i], end - starts_[i]);
+  std::span<const Input> inputs() {
+    inputs_.clear();
+    for (const Item& item : items_) {
+      Input input;
+      if (values_.empty()) {
+        input.tokens = {ids_.data() + item.start, item.size};
+        if (item.types) input.types = {types_.data() + item.start, item.size};
+      } else {
+        input.vectors = {values_.data() + item.start, item.size};
+      }
+      inputs_.push_back(input);
     }
-    return texts_;
+    return inputs_;
   }
 
  private:
-  int64_t max_texts_, max_rows_;
+  struct Item {
+    size_t start, size;  // in ids_ or values_
+    bool types;
+  };
+  int64_t max_texts_, max_rows_, prefix_rows_, rows_ = 0;
+  std::vector<Item> items_;
   std::vector<int32_t> ids_;
-  std::vector<size_t> starts_;
-  std::vector<Tokens> texts_;
+  std::vector<uint8_t> types_;
+  std::vector<float> values_;
+  std::vector<Input> inputs_;
 };
 
 }  // namespace linformer::cli

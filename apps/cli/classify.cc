@@ -1,4 +1,3 @@
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -11,21 +10,20 @@
 #include "errors.h"
 #include "evaluation.h"
 #include "npy.h"
-#include "progress.h"
+#include "record_loop.h"
 
 namespace linformer::cli {
 namespace {
 
-constexpr int excerpt_columns = 200;  // wider terminals show no more of a text
-
 struct ClassifyFlags {
-  std::string model, head, on_long = "truncate", eval, logits;
+  std::string model, head, eval, logits, vectors;
   InputFlags input;
   TokenFlags tokens;
+  LongFlags longer;
   RunFlags run;
-  int64_t top_k = 0, overlap = -1;
+  int64_t top_k = 0;
   double threshold = 0;
-  bool json = false, table = false, fail_fast = false, records = false;
+  bool json = false, table = false, fail_fast = false, records = false, all_heads = false;
 };
 
 // Rows of logits as they come; how many there are is known only at the end.
@@ -37,8 +35,8 @@ class LogitsFile {
   }
   void add(const Answer& answer) {
     // A record without an answer keeps its row, so that row i belongs to record i.
-    std::vector<float> row = answer.logits;
-    if (!answer.error.empty()) row.assign(classes_, std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> row(classes_, std::numeric_limits<float>::quiet_NaN());
+    if (answer.error.empty()) row = answer.heads[0].logits;
     file_.write(row.data(), row.size() * sizeof(float));
     ++rows_;
   }
@@ -64,29 +62,51 @@ class LogitsFile {
 
 struct FailFast {};  // the first bad record was reported and nothing more is wanted
 
+std::vector<int> chosen_heads(const Model& model, const ClassifyFlags& flags) {
+  std::vector<int> heads = find_heads(model, flags.head);
+  if (flags.all_heads) {
+    heads.clear();
+    for (size_t i = 0; i < model.description().heads.size(); ++i) heads.push_back(static_cast<int>(i));
+  }
+  const ClassificationHead& first = head_of(model, heads[0]);
+  for (const int i : heads) {
+    const ClassificationHead& head = head_of(model, i);
+    if (head.pooling == Pooling::none) {
+      throw UsageError("head '" + head.name + "' scores each token; save that with 'linformer encode --what logits:" +
+                       head.name + "'" + (flags.all_heads ? ", and name the others with --head" : ""));
+    }
+    if (head.pairing != first.pairing) {
+      throw UsageError("head '" + head.name + "' and head '" + first.name +
+                       "' don't read the same: one compares two texts; run them one after the other");
+    }
+  }
+  if (heads.size() > 1 && !flags.eval.empty())
+    throw UsageError("--eval compares one head's labels; name it with --head");
+  if (heads.size() > 1 && !flags.logits.empty()) throw UsageError("--logits saves one head's; name it with --head");
+  return heads;
+}
+
 class Classification {
  public:
   explicit Classification(const ClassifyFlags& flags)
       : flags_(flags),
         fields_(flags.input.fields(flags.eval)),
         model_(load_model(flags.model)),
-        head_(find_head(*model_, flags.head)),
-        labels_(class_labels(*model_, head_)),
-        classifier_(model_, load_tokenizer(*model_, flags.model), classifier_options(),
-                    [this](Answer& answer) { take_answer(answer); }),
+        heads_(chosen_heads(*model_, flags)),
+        labels_(labels_of_heads()),
+        classifier_(model_, tokenizer(), pipeline_options(), heads_, [this](Answer& answer) { take_answer(answer); }),
         progress_(!::isatty(STDOUT_FILENO) || (!flags.eval.empty() && !flags.records)) {
     if (!flags.eval.empty()) {
-      if (model_->description().heads[static_cast<size_t>(head_)].multi_label) {
+      if (head_of(*model_, heads_[0]).multi_label) {
         throw UsageError("--eval: this head gives several labels to a text; choose another with --head");
       }
-      evaluation_.emplace(labels_);
+      evaluation_.emplace(labels_[0].labels);
     }
-    if (!flags.logits.empty()) logits_.emplace(flags.logits, labels_.size());
+    if (!flags.logits.empty()) logits_.emplace(flags.logits, labels_[0].labels.size());
     const bool table = flags.table || (!flags.json && ::isatty(STDOUT_FILENO));
     if (flags.eval.empty() || flags.records) {
       AnswerOptions options;
       options.top_k = flags.top_k > 0 ? flags.top_k : flags.json ? 5 : 1;
-      options.top_k = std::min<int64_t>(options.top_k, static_cast<int64_t>(labels_.size()));
       options.threshold = flags.threshold;
       options.numbered = flags.input.id.empty();
       writer_ = make_answer_writer(flags.json ? AnswerStyle::json
@@ -98,24 +118,12 @@ class Classification {
 
   int operator()() {
     try {
-      for (const std::string& text : flags_.input.texts) {
-        if (text == "-") {
-          read("-");
-        } else {
-          add_record({.text = text, .pair = {}, .label = {}, .id = {}, .error = {}}, 0, 0);
-        }
-      }
-      for (const std::string& path : flags_.input.inputs) read(path);
-      classifier_.flush();
+      read_all();
+      classifier_.pipeline().flush();
     } catch (const FailFast&) {
       progress_.clear();
       standard_output().flush();
       return exit_data;
-    } catch (const DataError&) {
-      // What was read before the input failed is still answered.
-      progress_.clear();
-      if (!failed_) classifier_.flush();
-      throw;
     }
     progress_.clear();
     if (evaluation_) {
@@ -124,114 +132,125 @@ class Classification {
     }
     standard_output().flush();
     if (logits_) logits_->commit();
-    summarize();
-    return errors_ > 0 ? exit_data : exit_ok;
+    tally_.summarize(classifier_.pipeline().max_tokens(), flags_.json ? "" : "--on-long window reads all of a text");
+    return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
  private:
-  ClassifierOptions classifier_options() const {
-    ClassifierOptions options;
-    options.head = head_;
-    options.on_long = flags_.on_long == "error"    ? OnLong::error
-                      : flags_.on_long == "window" ? OnLong::window
-                                                   : OnLong::truncate;
-    options.overlap = flags_.overlap;
-    options.tokens = flags_.tokens.options();
+  std::vector<HeadLabels> labels_of_heads() const {
+    std::vector<HeadLabels> labels;
+    for (const int head : heads_) labels.push_back({head_of(*model_, head).name, class_labels(*model_, head)});
+    return labels;
+  }
+
+  std::optional<Tokenizer> tokenizer() const {
+    if (flags_.vectors.empty()) return load_tokenizer(*model_, flags_.model);
+    require_vectors(*model_, flags_.model);
+    return std::nullopt;
+  }
+
+  PipelineOptions pipeline_options() const {
+    PipelineOptions options;
+    options.sequences.on_long = flags_.longer.value();
+    options.sequences.overlap = flags_.longer.overlap;
+    options.sequences.tokens = flags_.tokens.options();
+    options.sequences.apart = head_of(*model_, heads_[0]).pairing != Pairing::none;
     options.run = flags_.run;
     return options;
   }
 
-  void read(const std::string& path) {
-    ByteSource source(path);
+  void read_all() {
+    if (!flags_.vectors.empty()) return read_vectors();
+    RecordLoop loop;
+    loop.visit = [this](Record& record) { add_record(record); };
     // Answers don't wait for a writer that pauses.
-    source.on_wait([this] {
-      classifier_.flush();
+    loop.on_wait = [this] { classifier_.pipeline().flush(); };
+    loop.progress = &progress_;
+    loop.run(flags_.input, fields_);
+  }
+
+  void read_vectors() {
+    Pipeline& pipeline = classifier_.pipeline();
+    if (head_of(*model_, heads_[0]).pairing != Pairing::none) {
+      throw UsageError("--vectors: this head compares two texts; choose another with --head");
+    }
+    ByteSource source(flags_.vectors);
+    NpyVectorReader reader(&source, model_->description().encoder.embedding.vectors.width);
+    check_vector_count(reader, pipeline.max_tokens());
+    std::vector<float> values;
+    const auto next = [&] {
+      try {
+        return reader.next(&values);
+      } catch (const DataError&) {  // what was read before is still answered
+        pipeline.flush();
+        throw;
+      }
+    };
+    while (next()) {
+      auto answer = std::make_unique<Answer>();
+      answer->id = ++tally_.records;
+      answer->excerpt = std::to_string(reader.vectors()) + " vectors";
+      pipeline.add_vectors(std::move(answer), values, reader.vectors());
       standard_output().flush();
-    });
-    const auto reader = open_records(&source, flags_.input.format_of(path), fields_, flags_.input.limits());
-    for (Record record; reader->next(&record);) {
-      add_record(std::move(record), source.bytes_read(), source.file_bytes());
+      progress_.update(tally_.records, source.bytes_read(), source.file_bytes());
     }
   }
 
-  void add_record(Record record, uint64_t bytes, uint64_t bytes_total) {
-    ++records_;
-    Answer answer;
-    answer.id = record.id.is_null() ? nlohmann::json(records_) : std::move(record.id);
-    answer.error = std::move(record.error);
-    if (writer_) answer.excerpt = excerpt(record.text, excerpt_columns);
-    if (answer.error.empty() && record.label) {
-      answer.truth = class_of(labels_, *record.label);
-      if (!answer.truth) {
-        answer.error = "label '" + excerpt(*record.label, 60) + "' is not one of this model's; see 'linformer inspect'";
+  void add_record(Record& record) {
+    auto answer = std::make_unique<Answer>();
+    ++tally_.records;
+    answer->id = record.id.is_null() ? nlohmann::json(tally_.records) : std::move(record.id);
+    answer->error = std::move(record.error);
+    if (writer_) answer->excerpt = excerpt(record.text, excerpt_columns);
+    if (answer->error.empty() && record.label) {
+      answer->truth = class_of(labels_[0].labels, *record.label);
+      if (!answer->truth) {
+        answer->error =
+            "label '" + excerpt(*record.label, 60) + "' is not one of this model's; see 'linformer inspect'";
       }
     }
-    classifier_.add(std::move(answer), record.text, record.pair);
-    standard_output().flush();  // holds answers only when a batch was done
-    progress_.update(records_, bytes, bytes_total);
+    classifier_.pipeline().add(std::move(answer), record.text, record.pair);
   }
 
   void take_answer(Answer& answer) {
     if (!answer.error.empty()) {
-      ++errors_;
+      ++tally_.errors;
       if (evaluation_) evaluation_->add_error();
     } else {
-      cut_ += answer.truncated() ? 1 : 0;
-      if (evaluation_) evaluation_->add(*answer.truth, best_classes(answer.probabilities, {}).front());
+      tally_.cut += answer.truncated() ? 1 : 0;
+      if (evaluation_) evaluation_->add(*answer.truth, best_classes(answer.heads[0].probabilities, {}).front());
     }
     if (logits_) logits_->add(answer);
     if (writer_) writer_->write(answer);
-    if (!answer.error.empty() && !writer_ && (errors_ <= max_reported || flags_.fail_fast)) {
-      progress_.clear();
-      std::fprintf(stderr, "linformer: record %s: %s\n",
-                   excerpt(answer.id.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), 60).c_str(),
-                   excerpt(answer.error, 1000).c_str());
-    }
-    if (!answer.error.empty() && flags_.fail_fast) {
-      failed_ = true;
-      throw FailFast{};
-    }
+    if (answer.error.empty()) return;
+    if (!writer_) tally_.report(answer.id, answer.error, flags_.fail_fast, &progress_);
+    if (flags_.fail_fast) throw FailFast{};
   }
-
-  void summarize() const {
-    if (errors_ > 0) {
-      std::fprintf(stderr, "linformer: %s of %s records bad\n", grouped(errors_).c_str(), grouped(records_).c_str());
-    }
-    if (cut_ > 0 && !flags_.json) {
-      std::fprintf(stderr, "linformer: %s of %s texts cut to %s tokens; --on-long window reads all of a text\n",
-                   grouped(cut_).c_str(), grouped(records_).c_str(), std::to_string(classifier_.max_tokens()).c_str());
-    }
-  }
-
-  static constexpr uint64_t max_reported = 20;  // bad records that get their own line on standard error
 
   const ClassifyFlags& flags_;
   RecordFields fields_;
   std::shared_ptr<const Model> model_;
-  int head_;
-  std::vector<std::string> labels_;
+  std::vector<int> heads_;
+  std::vector<HeadLabels> labels_;
   Classifier classifier_;
   Progress progress_;
   std::optional<Evaluation> evaluation_;
   std::optional<LogitsFile> logits_;
   std::unique_ptr<AnswerWriter> writer_;
-  uint64_t records_ = 0, errors_ = 0, cut_ = 0;
-  bool failed_ = false;
+  Tally tally_;
 };
 
 void check_flags(const ClassifyFlags& flags) {
-  if (flags.input.texts.empty() && flags.input.inputs.empty()) {
+  if (flags.input.empty() && flags.vectors.empty()) {
     throw UsageError("nothing to classify: give texts, --input FILE, or - for standard input");
   }
+  if (!flags.vectors.empty() && !flags.input.empty()) throw UsageError("--vectors and texts exclude each other");
+  if (!flags.vectors.empty() && !flags.eval.empty())
+    throw UsageError("--eval needs records with a label, not --vectors");
   if (flags.json && flags.table) throw UsageError("--json and --table exclude each other");
   if (flags.records && flags.eval.empty()) throw UsageError("--records goes with --eval");
-  for (const std::string& text : flags.input.texts) {
-    struct stat properties {};
-    if (text != "-" && text.size() < 4096 && ::stat(text.c_str(), &properties) == 0 && S_ISREG(properties.st_mode)) {
-      std::fprintf(stderr, "linformer: '%s' is classified as a text; to read the file of that name: --input %s\n",
-                   excerpt(text, 200).c_str(), excerpt(text, 200).c_str());
-    }
-  }
+  if (flags.all_heads && !flags.head.empty()) throw UsageError("--head and --all-heads exclude each other");
+  warn_of_file_names(flags.input, "classified");
 }
 
 }  // namespace
@@ -239,12 +258,21 @@ void check_flags(const ClassifyFlags& flags) {
 void add_classify(CLI::App* app, Run* run) {
   CLI::App* command = app->add_subcommand("classify", "Label texts");
   auto flags = std::make_shared<ClassifyFlags>();
+  flags->input.dash = true;
   command->add_option("MODEL", flags->model, "Model file (.lnfr)")->type_name("")->required();
   command->add_option("TEXT", flags->input.texts, "Texts to classify; - reads standard input")->type_name("");
   flags->input.add_to(command);
-  command->add_option("--head", flags->head, "Classification head by name or index; default: the first")
+  command
+      ->add_option("--vectors", flags->vectors,
+                   "For models that read vectors: npy float32 or float64 [n, width] or [batch, n, width]")
+      ->type_name("FILE")
+      ->group("Input");
+  command
+      ->add_option("--head", flags->head,
+                   "Classification head by name or index, or several with commas; default: the first")
       ->type_name("NAME")
       ->group("Answers");
+  command->add_flag("--all-heads", flags->all_heads, "Every head, in one run of the model")->group("Answers");
   command->add_option("--top-k", flags->top_k, "Labels shown for a text, best first; default: 1, with --json 5")
       ->type_name("K")
       ->check(CLI::Range(int64_t{1}, int64_t{max_classes}))
@@ -263,16 +291,7 @@ void add_classify(CLI::App* app, Run* run) {
   command->add_option("--logits", flags->logits, "Save logits as a float32 array [records, classes] (.npy)")
       ->type_name("FILE")
       ->group("Answers");
-  command
-      ->add_option("--on-long", flags->on_long, "A text with too many tokens: truncate, error or window (mean of all)")
-      ->type_name("HOW")
-      ->check(CLI::IsMember({"truncate", "error", "window"}))
-      ->capture_default_str()
-      ->group("Tokens");
-  command->add_option("--overlap", flags->overlap, "Tokens that neighbouring windows share; default: a quarter")
-      ->type_name("N")
-      ->check(CLI::Range(int64_t{0}, int64_t{max_dimension}))
-      ->group("Tokens");
+  flags->longer.add_to(command, "mean of all");
   flags->tokens.add_to(command);
   flags->run.add_to(command);
   command->footer(
@@ -281,7 +300,10 @@ void add_classify(CLI::App* app, Run* run) {
       "  linformer classify reviews.lnfr --input reviews.csv --field review --id key --json\n"
       "  tail -f log.txt | linformer classify reviews.lnfr -\n"
       "  linformer classify reviews.lnfr --input test.jsonl --eval label\n"
-      "  linformer classify pairs.lnfr --input pairs.tsv --field premise --pair hypothesis --top-k 3\n");
+      "  linformer classify pairs.lnfr --input pairs.tsv --field premise --pair hypothesis --top-k 3\n"
+      "  linformer classify pairs.lnfr \"A man sleeps.\" --pair-text \"Nobody is awake.\"\n"
+      "  linformer classify many.lnfr --input texts.txt --head topic,tone --json\n"
+      "  linformer classify vit.lnfr --vectors patches.npy\n");
   command->callback([flags, run] {
     *run = [flags] {
       check_flags(*flags);

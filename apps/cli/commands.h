@@ -13,8 +13,12 @@ using Run = std::function<int()>;
 // Adds a subcommand to `app`; when it is chosen, `run` is set.
 void add_classify(CLI::App* app, Run* run);
 void add_encode(CLI::App* app, Run* run);
+void add_embed(CLI::App* app, Run* run);
+void add_fill_mask(CLI::App* app, Run* run);
+void add_perplexity(CLI::App* app, Run* run);
 void add_tokenize(CLI::App* app, Run* run);
 void add_inspect(CLI::App* app, Run* run);
+void add_spectrum(CLI::App* app, Run* run);
 
 // The whole program: arguments without the program's name. Prints errors on standard error; throws nothing.
 int run_program(int argument_count, char** arguments);

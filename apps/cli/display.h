@@ -8,6 +8,8 @@
 
 namespace linformer::cli {
 
+inline constexpr int uncut = 1 << 20;  // columns: practically any width
+
 // `text` with control characters and runs of white space as one space, invalid UTF-8 as U+FFFD, cut with an ellipsis to
 // at most `max_width` terminal columns. Nothing in it can move the cursor or end the line.
 std::string excerpt(std::string_view text, int max_width);

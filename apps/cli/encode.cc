@@ -7,38 +7,35 @@
 #include "display.h"
 #include "encode_inputs.h"
 #include "errors.h"
+#include "masked_lm.h"
 #include "npy.h"
 #include "progress.h"
 
 namespace linformer::cli {
 namespace {
 
-// Masked-LM logits computed in one call at most: 256 MiB of them.
-constexpr int64_t max_mlm_floats = int64_t{1} << 26;
-
 struct EncodeFlags {
-  std::string model, ids, what = "hidden", output, on_long = "truncate";
+  std::string model, ids, vectors, what = "hidden", output, on_long = "truncate";
   InputFlags input;
   TokenFlags tokens;
   RunFlags run;
 };
 
-enum class What { hidden, pooled, logits, mlm };
+enum class What { hidden, pooled, embedding, logits, mlm };
 
 struct Wanted {
   What what = What::hidden;
   int hidden_layer = -1;
   int head = 0;
-  int64_t width = 0;       // floats in a row of the output
   bool per_token = false;  // [texts, tokens, width] instead of [texts, width]
+  bool two = false;        // a row of the output for two texts
 };
 
-Wanted parse_what(const std::string& text, const Model& model) {
+Wanted parse_what(const std::string& text, const EncodeFlags& flags, const Model& model) {
   const ModelDescription& description = model.description();
   const size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon), detail = colon == std::string::npos ? "" : text.substr(colon + 1);
   Wanted wanted;
-  wanted.width = description.encoder.d_model;
   if (colon != std::string::npos && detail.empty()) throw UsageError("--what " + text + ": nothing after the colon");
   if (kind == "hidden") {
     wanted.per_token = true;
@@ -50,17 +47,26 @@ Wanted parse_what(const std::string& text, const Model& model) {
         throw UsageError("--what " + text + ": layers are 0 (the embedding) to " + std::to_string(layers));
       }
     }
-  } else if (kind == "pooled" || kind == "logits") {
-    wanted.what = kind == "pooled" ? What::pooled : What::logits;
-    if (wanted.what == What::logits || !detail.empty()) wanted.head = find_head(model, detail);
-    if (wanted.what == What::logits) wanted.width = static_cast<int64_t>(class_labels(model, wanted.head).size());
+  } else if (kind == "pooled") {
+    wanted.what = What::pooled;
+    if (!detail.empty()) wanted.head = find_head(model, detail);
+  } else if (kind == "logits") {
+    wanted.what = What::logits;
+    wanted.head = find_head(model, detail);
+    const ClassificationHead& head = head_of(model, wanted.head);
+    wanted.per_token = head.pooling == Pooling::none;
+    wanted.two = head.pairing != Pairing::none;
+  } else if (kind == "embedding" && detail.empty()) {
+    if (!description.embedding.present) {
+      throw DataError("this model doesn't say how its texts are embedded; use --what pooled, or 'linformer embed'");
+    }
+    wanted.what = What::embedding;
   } else if (kind == "mlm" && detail.empty()) {
-    if (!description.mlm.present()) throw DataError("this model has no masked-LM head; use another --what");
+    require_masked_lm(model, flags.model);
     wanted.what = What::mlm;
-    wanted.width = description.encoder.vocab_size;
     wanted.per_token = true;
   } else {
-    throw UsageError("--what " + text + ": use hidden, hidden:LAYER, pooled, logits, logits:HEAD or mlm");
+    throw UsageError("--what " + text + ": use hidden, hidden:LAYER, pooled, embedding, logits, logits:HEAD or mlm");
   }
   return wanted;
 }
@@ -68,68 +74,97 @@ Wanted parse_what(const std::string& text, const Model& model) {
 class Encode {
  public:
   explicit Encode(const EncodeFlags& flags)
-      : flags_(flags), model_(load_model(flags.model)), wanted_(parse_what(flags.what, *model_)) {}
+      : flags_(flags), model_(load_model(flags.model)), wanted_(parse_what(flags.what, flags, *model_)) {}
 
   int operator()() {
-    flags_.run.session_options(*model_, 0);  // a wrong flag is said before a long input is read
-    read_rows();
-    SessionOptions options = flags_.run.session_options(*model_, longest_kept_);
-    Session session = take(Session::create(model_, options));
-    AtomicFile file(flags_.output);
-    write_header(&file);
-    Progress progress(true);
-    options = session.plan().options;
-    if (wanted_.what == What::mlm) options.max_rows = std::min(options.max_rows, mlm_positions_at_once());
-    Batch batch(options.max_batch, options.max_rows);
-    size_t done = 0;
-    const auto run = [&] {
-      const std::span<const Tokens> texts = batch.texts();
-      if (wanted_.what == What::mlm) {
-        run_mlm(texts, &session, &file);
-      } else {
-        run_batch(texts, batch.rows(), &session, &file);
-      }
-      done += texts.size();
-      progress.update(done, done, rows_.size());
-      batch.clear();
-    };
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      ids_.assign(rows_[i].begin(), rows_[i].end());
-      flags_.run.pad(*model_, &ids_);
-      if (!batch.empty() && !batch.fits(ids_.size())) run();
-      batch.add(ids_);
+    SessionOptions options =
+        flags_.run.session_options(*model_, 0);  // a wrong flag is said before a long input is read
+    if (flags_.vectors.empty()) {
+      run_tokens();
+    } else {
+      run_vectors(options.max_tokens);
     }
-    if (!batch.empty()) run();
-    file.commit();
     return exit_ok;
   }
 
  private:
+  void run_tokens() {
+    read_rows();
+    start(longest_kept_, static_cast<int64_t>(rows_.size()));
+    std::vector<int32_t> ids;
+    std::vector<uint8_t> types;
+    const size_t step = wanted_.two ? 2 : 1;
+    for (size_t i = 0; i < rows_.size(); i += step) {
+      size_t tokens = 0;
+      for (size_t j = i; j < i + step; ++j) tokens += std::max(rows_[j].size(), static_cast<size_t>(flags_.run.pad_to));
+      if (!batch_->empty() && !batch_->fits(tokens, static_cast<int64_t>(step))) run_batch();
+      for (size_t j = i; j < i + step; ++j) {
+        ids.assign(rows_[j].begin(), rows_[j].end());
+        flags_.run.pad(*model_, &ids);
+        types.assign(rows_.types(j).begin(), rows_.types(j).end());
+        types.resize(ids.size());
+        batch_->add(ids, types);
+      }
+    }
+    finish();
+  }
+
+  void run_vectors(int64_t limit) {
+    require_vectors(*model_, flags_.model);
+    ByteSource source(flags_.vectors);
+    NpyVectorReader reader(&source, model_->description().encoder.embedding.vectors.width);
+    check_vector_count(reader, limit - encoder_rows(*model_, 0));
+    if (wanted_.two && reader.items() % 2 != 0) throw odd_number();
+    longest_ = reader.items() == 0 ? 0 : encoder_rows(*model_, reader.vectors());
+    start(longest_, reader.items());
+    std::vector<float> values;
+    const int64_t step = wanted_.two ? 2 : 1;
+    while (reader.next(&values)) {
+      const size_t count = static_cast<size_t>(reader.vectors());
+      const bool begins = static_cast<int64_t>(batch_->size()) % step == 0;
+      if (begins && !batch_->empty() && !batch_->fits(count * static_cast<size_t>(step), step)) run_batch();
+      batch_->add_vectors(values, reader.vectors());
+    }
+    finish();
+  }
+
+  DataError odd_number() const {
+    return DataError("head '" + head_of(*model_, wanted_.head).name +
+                     "' compares texts two by two, and their number is odd");
+  }
+
   void read_rows() {
     const EncoderDescription& encoder = model_->description().encoder;
     const int64_t limit = flags_.run.max_tokens > 0 ? flags_.run.max_tokens : encoder.max_tokens;
+    require_tokens(*model_, flags_.model);
     if (!flags_.ids.empty()) {
       rows_ = read_ids(flags_.ids, *model_, flags_.input.max_line_bytes);
     } else {
       uint64_t cut = 0;
       const Tokenizer tokenizer = load_tokenizer(*model_, flags_.model);
-      rows_ = read_texts(flags_.input, flags_.tokens, *model_, tokenizer, limit, flags_.on_long == "truncate", &cut);
+      TextRowOptions options;
+      options.tokens = flags_.tokens.options();
+      options.max_tokens = limit - encoder_rows(*model_, 0);
+      options.allow_cut = flags_.on_long == "truncate";
+      options.apart = wanted_.two;
+      rows_ = read_texts(flags_.input, options, *model_, tokenizer, &cut);
       if (cut > 0) {
         std::fprintf(stderr, "linformer: %s of %s texts cut to %s tokens\n", grouped(cut).c_str(),
-                     grouped(rows_.size()).c_str(), std::to_string(limit).c_str());
+                     grouped(rows_.size()).c_str(), std::to_string(options.max_tokens).c_str());
       }
     }
+    if (wanted_.two && rows_.size() % 2 != 0) throw odd_number();
     for (size_t i = 0; i < rows_.size(); ++i) {
       const int64_t given = std::max<int64_t>(static_cast<int64_t>(rows_[i].size()), flags_.run.pad_to);
       const int64_t kept = kept_tokens(rows_[i], given);
       if (kept == 0) throw DataError("text " + std::to_string(i) + " has no tokens; leave it out");
-      if (kept > limit) {
+      if (encoder_rows(*model_, kept) > limit) {
         throw DataError("text " + std::to_string(i) + " has " + std::to_string(kept) + " tokens and at most " +
                         std::to_string(limit) + " are read; cut it or raise --max-tokens up to " +
                         std::to_string(encoder.max_tokens));
       }
-      longest_ = std::max(longest_, given);
-      longest_kept_ = std::max(longest_kept_, kept);
+      longest_ = std::max(longest_, encoder_rows(*model_, given));
+      longest_kept_ = std::max(longest_kept_, encoder_rows(*model_, kept));
     }
   }
 
@@ -139,71 +174,117 @@ class Encode {
     return std::count_if(ids.begin(), ids.end(), [&](int32_t id) { return id != pad; });
   }
 
-  void write_header(AtomicFile* file) const {
-    const int64_t texts = static_cast<int64_t>(rows_.size());
-    const int64_t flat[] = {texts, wanted_.width}, deep[] = {texts, longest_, wanted_.width};
+  // Everything that waits for the longest text's rows to be known.
+  void start(int64_t longest, int64_t texts) {
+    SessionOptions options = flags_.run.session_options(*model_, longest);
+    if (wanted_.two) {
+      options.max_batch = std::max<int64_t>(options.max_batch, 2);
+      options.max_rows = std::max(options.max_rows, 2 * options.max_tokens);
+    }
+    session_.emplace(take(Session::create(model_, options)));
+    width_ = output_width();
+    int64_t rows_at_once = session_->plan().options.max_rows;
+    if (wanted_.what == What::mlm) rows_at_once = std::min(rows_at_once, mlm_positions_at_once(width_));
+    batch_.emplace(*session_, rows_at_once);
+    texts_ = texts;
+    file_.emplace(flags_.output);
+    const int64_t items = wanted_.two ? texts / 2 : texts;
+    const int64_t flat[] = {items, width_}, deep[] = {items, longest_, width_};
     const std::string header = wanted_.per_token ? npy_float_header(deep) : npy_float_header(flat);
-    file->write(header.data(), header.size());
+    file_->write(header.data(), header.size());
   }
 
-  void run_batch(std::span<const Tokens> texts, int64_t rows, Session* session, AtomicFile* file) {
-    const int64_t count = wanted_.per_token ? rows : static_cast<int64_t>(texts.size());
-    values_.resize(static_cast<size_t>(count * wanted_.width));
+  int64_t output_width() const {
+    switch (wanted_.what) {
+      case What::logits:
+        return static_cast<int64_t>(class_labels(*model_, wanted_.head).size());
+      case What::embedding:
+        return session_->embedding_width();
+      case What::mlm:
+        return model_->description().encoder.vocab_size;
+      default:
+        return session_->hidden_width(wanted_.hidden_layer);
+    }
+  }
+
+  void finish() {
+    if (!batch_->empty()) run_batch();
+    file_->commit();
+  }
+
+  void run_batch() {
+    const std::span<const Input> inputs = batch_->inputs();
+    if (wanted_.what == What::mlm) {
+      run_mlm(inputs);
+    } else {
+      run_others(inputs);
+    }
+    done_ += inputs.size();
+    progress_.update(done_, done_, static_cast<uint64_t>(texts_));
+    batch_->clear();
+  }
+
+  // Rows that a text of the batch has in the session's outputs.
+  int64_t rows_of(const Input& input) const {
+    const size_t width = model_->description().encoder.embedding.vectors.width;
+    return session_->output_rows(
+        static_cast<int64_t>(input.vectors.empty() ? input.tokens.size() : input.vectors.size() / width));
+  }
+
+  void run_others(std::span<const Input> inputs) {
+    int64_t rows = 0;
+    for (const Input& input : inputs) rows += rows_of(input);
+    if (!wanted_.per_token) rows = static_cast<int64_t>(inputs.size()) / (wanted_.two ? 2 : 1);
+    values_.resize(static_cast<size_t>(rows * width_));
     Outputs outputs;
     outputs.head = wanted_.head;
     if (wanted_.what == What::hidden) outputs.hidden = values_;
     if (wanted_.what == What::pooled) outputs.pooled = values_;
+    if (wanted_.what == What::embedding) outputs.embeddings = values_;
     if (wanted_.what == What::logits) outputs.logits = values_;
     outputs.hidden_layer = wanted_.hidden_layer;
-    check(session->run(texts, outputs));
-    if (!wanted_.per_token) return file->write(values_.data(), values_.size() * sizeof(float));
+    check(session_->run(inputs, outputs));
+    if (!wanted_.per_token) return file_->write(values_.data(), values_.size() * sizeof(float));
     const float* source = values_.data();
-    for (const Tokens& text : texts) {
-      const int64_t length = static_cast<int64_t>(text.size());
-      file->write(source, static_cast<size_t>(length * wanted_.width) * sizeof(float));
-      write_zeros(longest_ - length, file);
-      source += length * wanted_.width;
+    for (const Input& input : inputs) {
+      const int64_t length = rows_of(input);
+      file_->write(source, static_cast<size_t>(length * width_) * sizeof(float));
+      write_zeros(longest_ - length);
+      source += length * width_;
     }
   }
 
-  int64_t mlm_positions_at_once() const { return std::max<int64_t>(1, max_mlm_floats / wanted_.width); }
-
-  // Logits at every kept position. A text with more of them than fit is run again for each part.
-  void run_mlm(std::span<const Tokens> texts, Session* session, AtomicFile* file) {
+  // Logits at every kept position.
+  void run_mlm(std::span<const Input> inputs) {
     std::vector<MaskPosition> positions;
-    for (size_t t = 0; t < texts.size(); ++t) {
-      const int64_t kept = kept_tokens(texts[t], static_cast<int64_t>(texts[t].size()));
+    for (size_t t = 0; t < inputs.size(); ++t) {
+      const Tokens ids = inputs[t].tokens;  // only models that read tokens have a masked-LM head
+      const int64_t kept = session_->output_rows(kept_tokens(ids, static_cast<int64_t>(ids.size())));
       for (int64_t p = 0; p < kept; ++p) positions.push_back({static_cast<int64_t>(t), p});
     }
-    const size_t at_once = static_cast<size_t>(mlm_positions_at_once());
-    for (size_t first = 0; first < positions.size(); first += at_once) {
-      const size_t count = std::min(at_once, positions.size() - first);
-      values_.resize(count * static_cast<size_t>(wanted_.width));
-      Outputs outputs;
-      outputs.mlm_positions = std::span(positions).subspan(first, count);
-      outputs.mlm_logits = values_;
-      check(session->run(texts, outputs));
-      for (size_t i = 0; i < count; ++i) {
-        file->write(values_.data() + i * static_cast<size_t>(wanted_.width),
-                    static_cast<size_t>(wanted_.width) * sizeof(float));
-        const bool last =
-            first + i + 1 == positions.size() || positions[first + i + 1].text != positions[first + i].text;
-        if (last) write_zeros(longest_ - positions[first + i].position - 1, file);
-      }
-    }
+    MaskedLm(width_).run(&*session_, inputs, positions, [&](size_t i, std::span<const float> logits) {
+      file_->write(logits.data(), logits.size_bytes());
+      const bool last = i + 1 == positions.size() || positions[i + 1].text != positions[i].text;
+      if (last) write_zeros(longest_ - positions[i].position - 1);
+    });
   }
 
-  void write_zeros(int64_t rows, AtomicFile* file) {
-    zeros_.resize(static_cast<size_t>(wanted_.width));
-    for (int64_t i = 0; i < rows; ++i) file->write(zeros_.data(), zeros_.size() * sizeof(float));
+  void write_zeros(int64_t rows) {
+    zeros_.resize(static_cast<size_t>(width_));
+    for (int64_t i = 0; i < rows; ++i) file_->write(zeros_.data(), zeros_.size() * sizeof(float));
   }
 
   const EncodeFlags& flags_;
   std::shared_ptr<const Model> model_;
   Wanted wanted_;
   TokenRows rows_;
-  int64_t longest_ = 0, longest_kept_ = 0;  // tokens: as written, and as the session counts them
-  std::vector<int32_t> ids_;
+  int64_t longest_ = 0, longest_kept_ = 0;  // rows: as written, and as the session counts them
+  int64_t width_ = 0, texts_ = 0;
+  uint64_t done_ = 0;
+  Progress progress_{true};
+  std::optional<Session> session_;
+  std::optional<Batch> batch_;
+  std::optional<AtomicFile> file_;
   std::vector<float> values_, zeros_;
 };
 
@@ -218,6 +299,11 @@ void add_encode(CLI::App* app, Run* run) {
                    "Token ids: npy int64 or int32 [texts, tokens], or JSON lines of arrays; - is standard input")
       ->type_name("FILE")
       ->group("Input");
+  command
+      ->add_option("--vectors", flags->vectors,
+                   "For models that read vectors: npy float32 or float64 [n, width] or [batch, n, width]")
+      ->type_name("FILE")
+      ->group("Input");
   command->add_option("--text", flags->input.texts, "Texts instead of ids")
       ->type_name("TEXT")
       ->allow_extra_args(false)
@@ -225,7 +311,7 @@ void add_encode(CLI::App* app, Run* run) {
   flags->input.add_to(command);
   command
       ->add_option("--what", flags->what,
-                   "hidden (the encoder's output), hidden:LAYER, pooled, logits, logits:HEAD or mlm")
+                   "hidden (the encoder's output), hidden:LAYER, pooled, embedding, logits, logits:HEAD or mlm")
       ->type_name("WHAT")
       ->capture_default_str();
   command->add_option("-o,--output", flags->output, "The array (.npy, float32); - is standard output")
@@ -239,19 +325,20 @@ void add_encode(CLI::App* app, Run* run) {
   flags->tokens.add_to(command);
   flags->run.add_to(command);
   command->footer(
-      "Shapes: hidden [texts, tokens, d], mlm [texts, tokens, vocabulary], pooled [texts, d], logits [texts, "
-      "classes].\n"
-      "Rows beyond a text's own tokens are zero.\n\n"
+      "Shapes: hidden [texts, tokens, d], mlm [texts, tokens, vocabulary], pooled and embedding [texts, d],\n"
+      "logits [texts, classes], for a head that scores each token [texts, tokens, classes], for one that compares\n"
+      "texts two by two [texts / 2, classes]. Rows beyond a text's own tokens are zero.\n\n"
       "Examples:\n"
       "  linformer encode model.lnfr --ids ids.npy --what hidden -o hidden.npy\n"
       "  echo '[0, 31, 414, 2]' | linformer encode model.lnfr --ids - --what mlm -o logits.npy\n"
-      "  linformer encode model.lnfr --input reviews.txt --what pooled -o vectors.npy\n");
+      "  linformer encode model.lnfr --input reviews.txt --what pooled -o vectors.npy\n"
+      "  linformer encode model.lnfr --text \"A man sleeps.\" --pair-text \"He is awake.\" -o hidden.npy\n"
+      "  linformer encode vit.lnfr --vectors patches.npy --what logits -o logits.npy\n");
   command->callback([flags, run] {
     *run = [flags] {
-      const bool texts = !flags->input.texts.empty() || !flags->input.inputs.empty();
-      if (texts == !flags->ids.empty()) {
-        throw UsageError("give either --ids FILE or texts (--text TEXT, --input FILE)");
-      }
+      const int kinds =
+          (flags->input.empty() ? 0 : 1) + (flags->ids.empty() ? 0 : 1) + (flags->vectors.empty() ? 0 : 1);
+      if (kinds != 1) throw UsageError("give either --ids FILE, --vectors FILE or texts (--text TEXT, --input FILE)");
       return Encode(*flags)();
     };
   });

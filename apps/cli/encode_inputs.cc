@@ -5,11 +5,13 @@
 #include "errors.h"
 #include "json_fields.h"
 #include "npy.h"
+#include "record_loop.h"
 
 namespace linformer::cli {
 namespace {
 
-void add_row(const std::vector<int64_t>& row, const std::string& place, const Model& model, TokenRows* rows) {
+void add_row(const std::vector<int64_t>& row, std::span<const uint8_t> types, const std::string& place,
+             const Model& model, TokenRows* rows) {
   const uint32_t vocabulary = model.description().encoder.vocab_size;
   std::vector<int32_t> ids(row.size());
   for (size_t i = 0; i < row.size(); ++i) {
@@ -19,7 +21,7 @@ void add_row(const std::vector<int64_t>& row, const std::string& place, const Mo
     }
     ids[i] = static_cast<int32_t>(row[i]);
   }
-  rows->add(ids);
+  rows->add(ids, types);
 }
 
 }  // namespace
@@ -34,7 +36,7 @@ TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_
       throw DataError(source.name() + ": texts of " + std::to_string(reader.columns()) + " tokens; the model takes " +
                       std::to_string(model.description().encoder.max_tokens));
     }
-    while (reader.next(&row)) add_row(row, source.name() + ": row " + std::to_string(rows.size()), model, &rows);
+    while (reader.next(&row)) add_row(row, {}, source.name() + ": row " + std::to_string(rows.size()), model, &rows);
     return rows;
   }
   std::string line;
@@ -49,39 +51,44 @@ TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_
     if (const std::string error = read_json_integers(line, &row); !error.empty()) {
       throw DataError(place + ": " + error + "; expected an npy file or lines such as [0, 31, 2]");
     }
-    add_row(row, place, model, &rows);
+    add_row(row, {}, place, model, &rows);
   }
 }
 
-TokenRows read_texts(const InputFlags& input, const TokenFlags& tokens, const Model& model, const Tokenizer& tokenizer,
-                     int64_t max_tokens, bool allow_cut, uint64_t* cut) {
+TokenRows read_texts(const InputFlags& input, const TextRowOptions& given, const Model& model,
+                     const Tokenizer& tokenizer, uint64_t* cut) {
   TokenRows rows;
   Encoding encoding;
-  EncodeOptions options = tokens.options();
-  options.max_length = max_tokens;
+  EncodeOptions options = given.tokens;
+  options.max_length = given.max_tokens;
   std::vector<int64_t> row;
-  const auto add = [&](const Record& record) {
-    const std::string place = "text " + std::to_string(rows.size() + 1);
-    if (!record.error.empty()) throw DataError(record.error);
-    const Status status = record.pair ? tokenizer.encode(record.text, *record.pair, options, &encoding)
-                                      : tokenizer.encode(record.text, options, &encoding);
+  uint64_t records = 0;
+  const auto add = [&](const std::string& text, const std::optional<std::string>& pair) {
+    const std::string place = "text " + std::to_string(records);
+    const Status status =
+        pair ? tokenizer.encode(text, *pair, options, &encoding) : tokenizer.encode(text, options, &encoding);
     if (!status.ok()) throw DataError(place + ": " + status.message());
-    if (encoding.truncated() && !allow_cut) {
+    if (encoding.truncated() && !given.allow_cut) {
       throw DataError(place + " has " + std::to_string(encoding.total_tokens()) + " tokens and at most " +
-                      std::to_string(max_tokens) + " are read; use --on-long truncate");
+                      std::to_string(given.max_tokens) + " are read; use --on-long truncate");
     }
     *cut += encoding.truncated() ? 1 : 0;
     row.assign(encoding.ids().begin(), encoding.ids().end());
-    add_row(row, place, model, &rows);
+    add_row(row, encoding.type_ids(), place, model, &rows);
   };
-  for (const std::string& text : input.texts) {
-    add({.text = text, .pair = {}, .label = {}, .id = {}, .error = {}});
-  }
-  for (const std::string& path : input.inputs) {
-    ByteSource source(path);
-    const auto reader = open_records(&source, input.format_of(path), input.fields(""), input.limits());
-    for (Record record; reader->next(&record);) add(record);
-  }
+  RecordLoop loop;
+  loop.visit = [&](Record& record) {
+    ++records;
+    if (!record.error.empty()) throw DataError(record.error);
+    if (!given.apart) return add(record.text, record.pair);
+    if (!record.pair) {
+      throw DataError("text " + std::to_string(records) +
+                      " is alone, and this head compares two; name the second with --pair or --pair-text");
+    }
+    add(record.text, std::nullopt);
+    add(*record.pair, std::nullopt);
+  };
+  loop.run(input, input.fields(""));
   return rows;
 }
 

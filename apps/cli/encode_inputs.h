@@ -13,18 +13,21 @@ namespace linformer::cli {
 
 class TokenRows {
  public:
-  void add(std::span<const int32_t> ids) {
+  // `types` may be empty.
+  void add(std::span<const int32_t> ids, std::span<const uint8_t> types) {
     starts_.push_back(ids_.size());
     ids_.insert(ids_.end(), ids.begin(), ids.end());
+    types_.insert(types_.end(), types.begin(), types.end());
+    types_.resize(ids_.size());
   }
   size_t size() const { return starts_.size(); }
-  std::span<const int32_t> operator[](size_t row) const {
-    const size_t end = row + 1 < starts_.size() ? starts_[row + 1] : ids_.size();
-    return {ids_.data() + starts_[row], end - starts_[row]};
-  }
+  std::span<const int32_t> operator[](size_t row) const { return {ids_.data() + starts_[row], length(row)}; }
+  std::span<const uint8_t> types(size_t row) const { return {types_.data() + starts_[row], length(row)}; }
 
  private:
+  size_t length(size_t row) const { return (row + 1 < starts_.size() ? starts_[row + 1] : ids_.size()) - starts_[row]; }
   std::vector<int32_t> ids_;
+  std::vector<uint8_t> types_;
   std::vector<size_t> starts_;
 };
 
@@ -32,9 +35,15 @@ class TokenRows {
 // of an id that the vocabulary lacks.
 TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_bytes);
 
-// Tokenizes texts. Throws DataError for a bad record. `cut` counts texts that were truncated to `max_tokens`; with
-// `allow_cut` false such a text is a DataError.
-TokenRows read_texts(const InputFlags& input, const TokenFlags& tokens, const Model& model, const Tokenizer& tokenizer,
-                     int64_t max_tokens, bool allow_cut, uint64_t* cut);
+struct TextRowOptions {
+  EncodeOptions tokens;
+  int64_t max_tokens = 0;
+  bool allow_cut = true;  // otherwise a text with more tokens is a DataError
+  bool apart = false;     // a record has two texts, which are two rows
+};
+
+// Tokenizes texts. Throws DataError for a bad record. `cut` counts texts that were truncated.
+TokenRows read_texts(const InputFlags& input, const TextRowOptions& options, const Model& model,
+                     const Tokenizer& tokenizer, uint64_t* cut);
 
 }  // namespace linformer::cli

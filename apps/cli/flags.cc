@@ -84,7 +84,7 @@ void RunFlags::pad(const Model& model, std::vector<int32_t>* ids) const {
   }
 }
 
-void InputFlags::add_to(CLI::App* command) {
+void InputFlags::add_to(CLI::App* command, bool argument_texts) {
   command->add_option("-i,--input", inputs, "File of texts, may be repeated; - is standard input")
       ->type_name("FILE")
       ->allow_extra_args(false)
@@ -102,6 +102,12 @@ void InputFlags::add_to(CLI::App* command) {
   command->add_option("--pair", pair, "Name of the field with the second text of a pair")
       ->type_name("NAME")
       ->group("Input");
+  if (argument_texts) {
+    command->add_option("--pair-text", pair_texts, "The second text of each text given on the command line")
+        ->type_name("TEXT")
+        ->allow_extra_args(false)
+        ->group("Input");
+  }
   command->add_option("--id", id, "Name of the field that identifies a record; default: its number, from 1")
       ->type_name("NAME")
       ->group("Input");
@@ -127,6 +133,11 @@ RecordFields InputFlags::fields(const std::string& label) const {
   if (!pair.empty()) fields.pair = pair;
   if (!id.empty()) fields.id = id;
   if (!label.empty()) fields.label = label;
+  const bool reads_standard_input = dash && std::find(texts.begin(), texts.end(), "-") != texts.end();
+  if (!pair_texts.empty() && (pair_texts.size() != texts.size() || reads_standard_input || !inputs.empty())) {
+    throw UsageError(
+        "--pair-text goes with texts on the command line, one for each; for files name a field with --pair");
+  }
   if (!fields.pair && !fields.id && !fields.label) return fields;
   const char* flag = fields.pair ? "--pair" : fields.id ? "--id" : "--eval";
   if (!texts.empty()) throw UsageError(std::string(flag) + " needs records with fields: use --input FILE");
@@ -159,19 +170,70 @@ EncodeOptions TokenFlags::options() const {
   return options;
 }
 
+void LongFlags::add_to(CLI::App* command, const std::string& windows) {
+  command->add_option("--on-long", on_long, "A text with too many tokens: truncate, error or window (" + windows + ")")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"truncate", "error", "window"}))
+      ->capture_default_str()
+      ->group("Tokens");
+  command->add_option("--overlap", overlap, "Tokens that neighbouring windows share; default: a quarter")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{0}, int64_t{max_dimension}))
+      ->group("Tokens");
+}
+
+OnLong LongFlags::value() const {
+  if (on_long == "error") return OnLong::error;
+  return on_long == "window" ? OnLong::window : OnLong::truncate;
+}
+
 std::shared_ptr<const Model> load_model(const std::string& path) { return take(Model::load(path.c_str())); }
 
+void require_tokens(const Model& model, const std::string& path) {
+  const EmbeddingDescription& embedding = model.description().encoder.embedding;
+  if (embedding.tokens != absent) return;
+  throw DataError(path + ": this model reads vectors of " + std::to_string(embedding.vectors.width) +
+                  " numbers and no text; give it 'classify' or 'encode' with --vectors FILE.npy");
+}
+
+void require_vectors(const Model& model, const std::string& path) {
+  if (model.description().encoder.embedding.tokens == absent) return;
+  throw DataError(path + ": this model reads tokens and no vectors; give it texts instead of --vectors");
+}
+
+void require_masked_lm(const Model& model, const std::string& path) {
+  if (!model.description().mlm.present()) {
+    throw DataError(path + ": this model has no masked-LM head; 'linformer inspect' shows what it has");
+  }
+  if (model.description().has_decoder()) {
+    throw DataError(path + ": this model's language head reads its decoder, which only the library runs");
+  }
+}
+
 Tokenizer load_tokenizer(const Model& model, const std::string& path) {
+  require_tokens(model, path);
   if (model.description().tokenizer.kind == TokenizerKind::none) {
     throw DataError(path + ": this model has no tokenizer; convert it again with linformer-convert --tokenizer DIR");
   }
   return take(Tokenizer::create(model.description().tokenizer));
 }
 
+int64_t encoder_rows(const Model& model, int64_t tokens) {
+  const EncoderDescription& encoder = model.description().encoder;
+  if (encoder.embedding.prefix != absent) return tokens + 1;
+  // A prefix token pushes out the last of as many tokens as the model takes.
+  return encoder.embedding.prefix_token < 0
+             ? tokens
+             : std::max<int64_t>(tokens, std::min<int64_t>(tokens + 1, encoder.max_tokens));
+}
+
 int find_head(const Model& model, const std::string& name) {
   const std::vector<ClassificationHead>& heads = model.description().heads;
   if (heads.empty()) {
     throw DataError("this model has no classification head; use 'linformer encode' for its other outputs");
+  }
+  if (model.description().has_decoder()) {
+    throw DataError("this model's classification heads read its decoder, which only the library runs");
   }
   if (name.empty()) return 0;
   std::vector<std::string> names;
@@ -185,8 +247,31 @@ int find_head(const Model& model, const std::string& name) {
   return static_cast<int>(*found);
 }
 
+std::vector<int> find_heads(const Model& model, const std::string& names) {
+  // A name may itself have a comma in it.
+  const std::vector<ClassificationHead>& heads = model.description().heads;
+  const bool one = std::any_of(heads.begin(), heads.end(), [&](const auto& head) { return head.name == names; });
+  std::vector<int> found;
+  for (size_t start = 0; start <= names.size();) {
+    const size_t comma = one ? names.size() : std::min(names.find(',', start), names.size());
+    const std::string name = names.substr(start, comma - start);
+    if (name.empty() && !names.empty()) throw UsageError("--head " + names + ": a name is missing beside a comma");
+    const int head = find_head(model, name);
+    if (std::find(found.begin(), found.end(), head) != found.end()) {
+      throw UsageError("--head " + names + " names a head twice");
+    }
+    found.push_back(head);
+    start = comma + 1;
+  }
+  return found;
+}
+
+const ClassificationHead& head_of(const Model& model, int head) {
+  return model.description().heads[static_cast<size_t>(head)];
+}
+
 std::vector<std::string> class_labels(const Model& model, int head) {
-  const ClassificationHead& chosen = model.description().heads[static_cast<size_t>(head)];
+  const ClassificationHead& chosen = head_of(model, head);
   if (!chosen.labels.empty()) return chosen.labels;
   const TensorDescription& weight = model.description().tensors[static_cast<size_t>(chosen.output.weight)];
   std::vector<std::string> labels;

@@ -32,14 +32,18 @@ struct RunFlags {
 
 // Where texts come from.
 struct InputFlags {
-  std::vector<std::string> texts;   // given on the command line
-  std::vector<std::string> inputs;  // files, "-" = standard input
+  std::vector<std::string> texts;       // given on the command line; "-" = standard input where `dash`
+  std::vector<std::string> pair_texts;  // the second text of each
+  std::vector<std::string> inputs;      // files, "-" = standard input
+  bool dash = false;
   std::string format = "auto";
   std::string field = "text", pair, id;
   uint64_t max_line_bytes = uint64_t{64} << 20;
   bool no_header = false;
 
-  void add_to(CLI::App* command);
+  // `argument_texts`: the command takes texts as arguments too.
+  void add_to(CLI::App* command, bool argument_texts = true);
+  bool empty() const { return texts.empty() && inputs.empty(); }
   Format format_of(const std::string& path) const;
   RecordLimits limits() const { return {.max_bytes = max_line_bytes, .header = !no_header}; }
   // The fields to read. Throws UsageError where one is named although a format has none.
@@ -55,11 +59,32 @@ struct TokenFlags {
   EncodeOptions options() const;
 };
 
+enum class OnLong { truncate = 0, error, window };
+
+// Texts with more tokens than the model takes.
+struct LongFlags {
+  std::string on_long = "truncate";
+  int64_t overlap = -1;
+
+  // `windows`: what becomes of them.
+  void add_to(CLI::App* command, const std::string& windows);
+  OnLong value() const;
+};
+
 std::shared_ptr<const Model> load_model(const std::string& path);
-// The tokenizer inside `model`. Throws DataError when it has none.
+// The tokenizer inside `model`. Throws DataError when it has none, or when the model doesn't read text.
 Tokenizer load_tokenizer(const Model& model, const std::string& path);
+// Throw DataError when the model reads the other kind of input.
+void require_tokens(const Model& model, const std::string& path);
+void require_vectors(const Model& model, const std::string& path);
+void require_masked_lm(const Model& model, const std::string& path);
+// Rows that the encoder makes of `tokens` tokens or vectors, what it puts before them included.
+int64_t encoder_rows(const Model& model, int64_t tokens);
 // The head called `name`, or with that index; the first one for "".
 int find_head(const Model& model, const std::string& name);
+// The same for names with commas between them.
+std::vector<int> find_heads(const Model& model, const std::string& names);
+const ClassificationHead& head_of(const Model& model, int head);
 // Names of a head's classes; indices where the model has no names.
 std::vector<std::string> class_labels(const Model& model, int head);
 

@@ -101,73 +101,125 @@ std::string shape_text(std::span<const int64_t> shape) {
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
-}  // namespace
+DataError damaged(const ByteSource& source, const std::string& what, const char* wanted) {
+  return DataError(source.name() + ": " + what + "; write it with numpy.save of " + wanted);
+}
 
-NpyIdReader::NpyIdReader(ByteSource* source) : source_(source) {
-  const auto damaged = [&](const std::string& what) {
-    return DataError(source->name() + ": " + what + "; write it with numpy.save of an int64 array [texts, tokens]");
-  };
+// Reads a header of elements of `kind`; their size in memory must be the file's, where it is a regular one.
+NpyHeader read_header(ByteSource* source, char kind, const char* wanted) {
+  const auto bad = [&](const std::string& what) { return damaged(*source, what, wanted); };
   char start[8] = {};
-  if (source->read(start, 8) != 8 || std::string_view(start, 6) != magic) throw damaged("not an npy file");
+  if (source->read(start, 8) != 8 || std::string_view(start, 6) != magic) throw bad("not an npy file");
   const int version = start[6];
-  if (version < 1 || version > 3) throw damaged("unknown npy version " + std::to_string(version));
+  if (version < 1 || version > 3) throw bad("unknown npy version " + std::to_string(version));
   unsigned char length_bytes[4] = {};
   const size_t length_size = version == 1 ? 2 : 4;
-  if (source->read(reinterpret_cast<char*>(length_bytes), length_size) != length_size) throw damaged("cut short");
+  if (source->read(reinterpret_cast<char*>(length_bytes), length_size) != length_size) throw bad("cut short");
   size_t length = 0;
   for (size_t i = length_size; i-- > 0;) length = length << 8 | length_bytes[i];
-  if (length > max_header_bytes) throw damaged("npy header of " + std::to_string(length) + " bytes");
-  std::string header(length, '\0');
-  if (source->read(header.data(), length) != length) throw damaged("cut short");
+  if (length > max_header_bytes) throw bad("npy header of " + std::to_string(length) + " bytes");
+  std::string text(length, '\0');
+  if (source->read(text.data(), length) != length) throw bad("cut short");
 
+  NpyHeader header;
   std::string descr;
   bool fortran_order = false;
-  std::vector<int64_t> shape;
-  if (!HeaderParser(header).parse(&descr, &fortran_order, &shape)) throw damaged("unreadable npy header");
-  if (descr != "<i8" && descr != "<i4") throw damaged("element type '" + descr + "' is not int64 or int32");
-  if (fortran_order) throw damaged("array in Fortran order");
-  if (shape.size() != 2) throw damaged("shape " + shape_text(shape) + " is not [texts, tokens]");
-  rows_ = shape[0];
-  columns_ = shape[1];
-  element_bytes_ = descr == "<i8" ? 8 : 4;
-  CheckedSize bytes;
-  bytes.add_product(static_cast<uint64_t>(rows_), static_cast<uint64_t>(columns_),
-                    static_cast<uint64_t>(element_bytes_));
-  bytes.add(8 + length_size + length);
-  if (!bytes.valid() || (source->file_bytes() != 0 && bytes.value() != source->file_bytes())) {
-    throw damaged("shape " + shape_text(shape) + " does not fit the file's size");
+  if (!HeaderParser(text).parse(&descr, &fortran_order, &header.shape)) throw bad("unreadable npy header");
+  if (descr != std::string("<") + kind + "8" && descr != std::string("<") + kind + "4") {
+    throw bad("element type '" + descr + "' is not " + (kind == 'i' ? "int64 or int32" : "float32 or float64"));
   }
-  if (columns_ == 0 && rows_ != 0) throw damaged("texts without tokens");
+  if (fortran_order) throw bad("array in Fortran order");
+  header.kind = kind;
+  header.element_bytes = descr[2] - '0';
+  uint64_t elements = static_cast<uint64_t>(header.element_bytes);
+  bool valid = true;
+  for (const int64_t extent : header.shape)
+    valid = valid && checked_mul(elements, static_cast<uint64_t>(extent), &elements);
+  valid = valid && checked_add(elements, uint64_t{8} + length_size + length, &elements);
+  if (!valid || (source->file_bytes() != 0 && elements != source->file_bytes())) {
+    throw bad("shape " + shape_text(header.shape) + " does not fit the file's size");
+  }
+  return header;
+}
+
+// Reads `count` elements of 4 or 8 bytes in small pieces, so that memory follows what is really there.
+template <class Wide, class Narrow, class Add>
+void read_elements(ByteSource* source, const NpyHeader& header, int64_t count, int64_t row, Add add) {
+  char chunk[4096];
+  while (count > 0) {
+    const int64_t now = std::min<int64_t>(count, static_cast<int64_t>(sizeof chunk) / header.element_bytes);
+    const size_t bytes = static_cast<size_t>(now * header.element_bytes);
+    if (source->read(chunk, bytes) != bytes) {
+      throw DataError(source->name() + ": cut short in row " + std::to_string(row) + "; write it again");
+    }
+    for (int64_t i = 0; i < now; ++i) {
+      if (header.element_bytes == sizeof(Wide)) {
+        Wide value;
+        std::memcpy(&value, chunk + i * 8, sizeof value);
+        add(value);
+      } else {
+        Narrow value;
+        std::memcpy(&value, chunk + i * 4, sizeof value);
+        add(value);
+      }
+    }
+    count -= now;
+  }
+}
+
+void expect_end(ByteSource* source) {
+  if (source->get() >= 0) throw DataError(source->name() + ": bytes after the array's end; the file is damaged");
+}
+
+constexpr const char* id_array = "an int64 array [texts, tokens]";
+
+}  // namespace
+
+NpyIdReader::NpyIdReader(ByteSource* source) : source_(source), header_(read_header(source, 'i', id_array)) {
+  if (header_.shape.size() != 2) {
+    throw damaged(*source, "shape " + shape_text(header_.shape) + " is not [texts, tokens]", id_array);
+  }
+  if (columns() == 0 && rows() != 0) throw damaged(*source, "texts without tokens", id_array);
 }
 
 bool NpyIdReader::next(std::vector<int64_t>* row) {
   row->clear();
-  if (rows_read_ == rows_) {
-    if (source_->get() >= 0) throw DataError(source_->name() + ": bytes after the array's end; the file is damaged");
+  if (rows_read_ == rows()) {
+    expect_end(source_);
     return false;
   }
-  ++rows_read_;
-  char chunk[4096];
-  for (int64_t left = columns_; left > 0;) {
-    const int64_t count = std::min<int64_t>(left, static_cast<int64_t>(sizeof chunk) / element_bytes_);
-    const size_t bytes = static_cast<size_t>(count * element_bytes_);
-    if (source_->read(chunk, bytes) != bytes) {
-      throw DataError(source_->name() + ": cut short in row " + std::to_string(rows_read_ - 1) + "; write it again");
-    }
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t wide = 0;
-      int32_t narrow = 0;
-      if (element_bytes_ == 8) {
-        std::memcpy(&wide, chunk + i * 8, 8);
-      } else {
-        std::memcpy(&narrow, chunk + i * 4, 4);
-        wide = narrow;
-      }
-      row->push_back(wide);
-    }
-    left -= count;
-  }
+  read_elements<int64_t, int32_t>(source_, header_, columns(), rows_read_++, [&](auto id) { row->push_back(id); });
   return true;
+}
+
+NpyVectorReader::NpyVectorReader(ByteSource* source, int64_t width) : source_(source), width_(width) {
+  const std::string wanted =
+      "a float32 array [vectors, " + std::to_string(width) + "] or [batch, vectors, " + std::to_string(width) + "]";
+  header_ = read_header(source, 'f', wanted.c_str());
+  const std::vector<int64_t>& shape = header_.shape;
+  if ((shape.size() != 2 && shape.size() != 3) || shape.back() != width) {
+    throw damaged(*source, "shape " + shape_text(shape) + " is not what the model reads", wanted.c_str());
+  }
+  items_ = shape.size() == 3 ? shape[0] : 1;
+  vectors_ = shape[shape.size() - 2];
+  if (vectors_ == 0 && items_ != 0) throw damaged(*source, "no vectors", wanted.c_str());
+}
+
+bool NpyVectorReader::next(std::vector<float>* values) {
+  values->clear();
+  if (items_read_ == items_) {
+    expect_end(source_);
+    return false;
+  }
+  read_elements<double, float>(source_, header_, vectors_ * width_, items_read_++,
+                               [&](auto value) { values->push_back(static_cast<float>(value)); });
+  return true;
+}
+
+void check_vector_count(const NpyVectorReader& reader, int64_t limit) {
+  if (reader.vectors() <= limit) return;
+  throw DataError("--vectors: items of " + std::to_string(reader.vectors()) + " vectors and at most " +
+                  std::to_string(limit) + " are read; cut them");
 }
 
 std::string npy_float_header(std::span<const int64_t> shape) {

@@ -44,7 +44,7 @@ int complain(int code, const std::string& sentence) {
 }
 
 int parse_and_run(int argument_count, char** arguments) {
-  CLI::App app("Classifies and encodes texts with a Linformer model file (.lnfr).", "linformer");
+  CLI::App app("Classifies, embeds and completes texts with a Linformer model file (.lnfr).", "linformer");
   app.set_version_flag("--version", version);
   app.require_subcommand(1);
   auto formatter = std::make_shared<HelpFormatter>();
@@ -53,8 +53,12 @@ int parse_and_run(int argument_count, char** arguments) {
   Run run;
   add_classify(&app, &run);
   add_encode(&app, &run);
+  add_embed(&app, &run);
+  add_fill_mask(&app, &run);
+  add_perplexity(&app, &run);
   add_tokenize(&app, &run);
   add_inspect(&app, &run);
+  add_spectrum(&app, &run);
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::CallForHelp&) {

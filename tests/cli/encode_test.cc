@@ -3,56 +3,23 @@
 #include <cmath>
 #include <cstring>
 
+#include "arrays.h"
 #include "process.h"
 #include "sentiment_model.h"
-#include "support/npz.h"
 
 using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
 
-std::string id_array(const std::vector<std::vector<int64_t>>& rows, bool narrow = false) {
-  std::string header = std::string("{'descr': '<i") + (narrow ? "4" : "8") + "', 'fortran_order': False, 'shape': (" +
-                       std::to_string(rows.size()) + ", " + std::to_string(rows.empty() ? 1 : rows[0].size()) +
-                       "), }\n";
-  std::string file = std::string("\x93NUMPY\x01", 7) + std::string(1, '\0');
-  file += static_cast<char>(header.size());
-  file += '\0';
-  file += header;
-  for (const auto& row : rows) {
-    for (const int64_t id : row) file.append(reinterpret_cast<const char*>(&id), narrow ? 4 : 8);
-  }
-  return file;
-}
-
-struct Array {
-  std::vector<int64_t> shape;
-  std::vector<float> values;
-  // Row `r` of the last dimension.
-  std::vector<float> row(size_t r) const {
-    const size_t width = static_cast<size_t>(shape.back());
-    return {values.begin() + static_cast<ptrdiff_t>(r * width),
-            values.begin() + static_cast<ptrdiff_t>((r + 1) * width)};
-  }
-};
-
-Array load(const std::string& bytes) {
-  const NpyArray array = parse_npy(bytes);
-  CHECK(array.dtype == "<f4");
-  if (array.bytes.empty()) return {array.shape, {}};
-  return {array.shape, array.values<float>()};
-}
-
 Array encode(const CliFixture& f, const std::string& ids, const std::string& what, std::vector<std::string> more = {}) {
   more.insert(more.begin(), {"encode", f.model(), "--ids", ids, "--what", what, "-o", f.path("out.npy")});
   const Ran ran = run(more);
   CHECK(ran.code == 0);
   CHECK(ran.err == "");
-  return load(read_file(f.path("out.npy")));
+  return load_array(read_file(f.path("out.npy")));
 }
 
-using Shape = std::vector<int64_t>;
 const std::vector<float> zeros(sentiment_width, 0.f);
 
 }  // namespace
@@ -132,22 +99,22 @@ TEST_CASE("encode: pipes") {
   CHECK(from_npy.code == 0);
   const Ran from_lines = run({"encode", f.model(), "--ids", "-", "-o", "-"}, "[2,5,3]\n");
   CHECK(from_lines.out == from_npy.out);
-  CHECK(load(from_npy.out).shape == Shape{1, 3, 16});
-  CHECK(load(run({"encode", f.model(), "--ids", "-", "-o", "-"}, "").out).shape == Shape{0, 0, 16});
+  CHECK(load_array(from_npy.out).shape == Shape{1, 3, 16});
+  CHECK(load_array(run({"encode", f.model(), "--ids", "-", "-o", "-"}, "").out).shape == Shape{0, 0, 16});
 }
 
 TEST_CASE("encode: texts") {
   const CliFixture f;
   const Ran texts = run({"encode", f.model(), "--text", "good", "--text", "a bad film", "-o", "-"});
   const Array expected = encode(f, f.file("ids.jsonl", "[2,5,3]\n[2,8,6,7,3]\n"), "hidden");
-  CHECK(load(texts.out).values == expected.values);
+  CHECK(load_array(texts.out).values == expected.values);
   const Ran file = run({"encode", f.model(), "-i", f.file("t.txt", "good\na bad film\n"), "-o", "-"});
-  CHECK(load(file.out).values == expected.values);
+  CHECK(load_array(file.out).values == expected.values);
   std::string long_text;
   for (int i = 0; i < 30; ++i) long_text += "film ";
   const Ran cut = run({"encode", f.model(), "--text", long_text, "-o", "-"});
   CHECK(cut.code == 0);
-  CHECK(load(cut.out).shape == Shape{1, 12, 16});
+  CHECK(load_array(cut.out).shape == Shape{1, 12, 16});
   CHECK(cut.err == "linformer: 1 of 1 texts cut to 12 tokens\n");
   CHECK(run({"encode", f.model(), "--text", long_text, "-o", "-", "--on-long", "error"}).code == 1);
   const Ran bad = run({"encode", f.model(), "-i", f.file("b.jsonl", "{\"text\":\"a\"}\n{\n"), "-o", f.path("no.npy")});
@@ -214,11 +181,11 @@ TEST_CASE("encode: the output replaces a file whole or not at all") {
   std::filesystem::create_symlink(out, f.path("link.npy"));
   CHECK(run({"encode", f.model(), "--ids", ids, "-o", f.path("link.npy")}).code == 0);
   CHECK(std::filesystem::is_symlink(f.path("link.npy")));
-  CHECK(load(read_file(out)).shape == Shape{1, 3, 16});
+  CHECK(load_array(read_file(out)).shape == Shape{1, 3, 16});
   // The input itself as output.
   const std::string npy = f.file("same.npy", id_array({{2, 5, 3}}));
   CHECK(run({"encode", f.model(), "--ids", npy, "-o", npy}).code == 0);
-  CHECK(load(read_file(npy)).shape == Shape{1, 3, 16});
+  CHECK(load_array(read_file(npy)).shape == Shape{1, 3, 16});
   CHECK(run({"encode", f.model(), "--ids", ids, "-o", f.path("absent/out.npy")}).code == 1);
   CHECK(f.entries().size() == 5);
 }

@@ -24,18 +24,14 @@ class Builder {
 
   void encoder() {
     EncoderDescription& encoder = builder_.description.encoder;
-    const uint32_t vocabulary = static_cast<uint32_t>(sentiment_words.size());
     encoder.d_model = d;
     encoder.max_tokens = shape_.max_tokens;
-    encoder.vocab_size = vocabulary;
-    encoder.pad_id = 0;
-    std::vector<float> table(size_t{vocabulary} * d);
-    const auto dimension = [&](uint32_t word, uint32_t i) -> float& { return table[size_t{word} * d + i]; };
-    dimension(5, 0) = 1;  // good
-    dimension(6, 1) = 1;  // bad
-    dimension(0, 15) = 1;
-    for (uint32_t word : {1u, 2u, 3u, 4u, 7u, 8u, 9u, 10u, 11u, 12u}) dimension(word, 2 + word % 8) = 0.5f;
-    encoder.embedding.tokens = builder_.add_table("words", {vocabulary, d}, table);
+    if (shape_.vectors) {
+      encoder.embedding.vectors.width = d;
+      encoder.embedding.prefix = builder_.add_floats("cls", {1, d}, std::vector<float>(d));
+    } else {
+      words();
+    }
 
     Projection projection;
     projection.k = k;
@@ -58,7 +54,28 @@ class Builder {
     layer.ffn_out = linear("ffn_out", d, d, std::vector<float>(size_t{d} * d));
     layer.ffn_norm = norm("ffn_norm");
     encoder.layers = {layer};
-    builder_.description.mlm.output = {encoder.embedding.tokens, absent};
+    if (!shape_.vectors) builder_.description.mlm.output = {encoder.embedding.tokens, absent};
+    if (shape_.embedding) {
+      builder_.description.embedding.present = builder_.description.embedding.normalize = true;
+    }
+  }
+
+  void words() {
+    EncoderDescription& encoder = builder_.description.encoder;
+    const uint32_t vocabulary = static_cast<uint32_t>(sentiment_words.size());
+    encoder.vocab_size = vocabulary;
+    encoder.pad_id = 0;
+    std::vector<float> table(size_t{vocabulary} * d);
+    const auto dimension = [&](uint32_t word, uint32_t i) -> float& { return table[size_t{word} * d + i]; };
+    dimension(5, 0) = 1;  // good
+    dimension(6, 1) = 1;  // bad
+    dimension(0, 15) = 1;
+    for (uint32_t word : {1u, 2u, 3u, 4u, 7u, 8u, 9u, 10u, 11u, 12u}) dimension(word, 2 + word % 8) = 0.5f;
+    encoder.embedding.tokens = builder_.add_table("words", {vocabulary, d}, table);
+    if (!shape_.token_types) return;
+    std::vector<float> types(size_t{2} * d);
+    types[d] = 2;
+    encoder.embedding.token_types = builder_.add_table("types", {2, d}, types);
   }
 
   void heads() {
@@ -80,6 +97,25 @@ class Builder {
     const float topic_bias[] = {0, 1, 2, 0};
     topic.output.bias = builder_.add_floats("topic.bias", {4}, topic_bias);
     builder_.description.heads = {sentiment, topic};
+    if (shape_.more_heads) more_heads();
+  }
+
+  void more_heads() {
+    ClassificationHead better;
+    better.name = "better";
+    better.labels = {"first", "second"};
+    better.pooling = Pooling::mean;
+    better.pairing = Pairing::product_difference;
+    std::vector<float> weights(size_t{2} * 4 * d);
+    weights[3 * d] = 1;           // of the first text's less the second's
+    weights[4 * d + 3 * d] = -1;  // the other way round
+    better.output = linear("better", 2, 4 * d, weights);
+    ClassificationHead words;
+    words.name = "words";
+    words.pooling = Pooling::none;
+    words.output = linear("word_output", 2, d, std::vector<float>(size_t{2} * d, 0.5f));
+    builder_.description.heads.push_back(better);
+    builder_.description.heads.push_back(words);
   }
 
   void tokenizer() {
@@ -103,9 +139,10 @@ class Builder {
     tokenizer.unk = 1;
     tokenizer.bos = 2;
     tokenizer.eos = 3;
-    tokenizer.mask = 4;
+    tokenizer.mask = shape_.mask_token ? 4 : -1;
     tokenizer.single_template = {2, template_first, 3};
     tokenizer.pair_template = {2, template_first, 3, template_second, 3};
+    if (shape_.token_types) tokenizer.pair_types = {0, 0, 0, 1, 1};
     tokenizer.lowercase = tokenizer.clean_text = tokenizer.strip_accents = true;
     tokenizer.continuing_prefix = "##";
   }
@@ -136,7 +173,7 @@ void write_sentiment_model(const SentimentModel& shape, const std::string& path)
   model.description.dialect = "made up";
   builder.encoder();
   if (shape.heads) builder.heads();
-  if (shape.tokenizer) builder.tokenizer();
+  if (shape.tokenizer && !shape.vectors) builder.tokenizer();
   model.write(path);
 }
 

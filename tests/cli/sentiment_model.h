@@ -16,6 +16,12 @@ struct SentimentModel {
   bool tokenizer = true;
   bool heads = true;         // "sentiment": neg, neu, pos; "topic": 4 classes without names
   bool multi_label = false;  // of "sentiment"
+  // "better": first, second, whichever of two texts has more "good"; "words": 2 classes for each token.
+  bool more_heads = false;
+  bool token_types = false;  // a token of the second text counts twice as much as a "good", whatever it is
+  bool embedding = false;    // mean, divided by its length
+  bool vectors = false;      // reads vectors instead of tokens, with a row of zeros before them
+  bool mask_token = true;    // the tokenizer has one
 };
 
 // ids: [PAD] 0 [UNK] 1 [CLS] 2 [SEP] 3 [MASK] 4 good 5 bad 6 film 7 a 8 the 9 . 10 , 11 plot 12

@@ -1,0 +1,268 @@
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "commands.h"
+#include "display.h"
+#include "errors.h"
+#include "npy.h"
+#include "pipeline.h"
+#include "record_loop.h"
+
+namespace linformer::cli {
+namespace {
+
+struct EmbedFlags {
+  std::string model, output, pooling;
+  InputFlags input;
+  TokenFlags tokens;
+  LongFlags longer;
+  RunFlags run;
+  bool json = false, normalize = false, no_normalize = false;
+};
+
+struct Vector : Job {
+  std::vector<float> values;  // the mean over all windows
+};
+
+// How a text's rows become one vector.
+struct Method {
+  bool own = false;  // as the model says
+  Pooling pooling = Pooling::mean;
+  bool normalize = false;  // by us, at the end
+};
+
+Method method_of(const Model& model, const EmbedFlags& flags) {
+  const SentenceEmbedding& embedding = model.description().embedding;
+  Method method;
+  if (!flags.pooling.empty()) {
+    method.pooling = flags.pooling == "first" ? Pooling::first_token
+                     : flags.pooling == "max" ? Pooling::max
+                                              : Pooling::mean;
+    method.normalize = flags.normalize;
+    return method;
+  }
+  if (!embedding.present) {
+    throw UsageError("this model doesn't say how its texts become vectors; choose with --pooling first, mean or max");
+  }
+  method.own = true;
+  // Means over windows are to be divided by their length again.
+  method.normalize = flags.normalize || (embedding.normalize && !flags.no_normalize);
+  if (embedding.normalize && flags.no_normalize) {
+    if (embedding.dense.present()) {
+      throw UsageError("--no-normalize: this model divides by the length after a linear of its own; leave it out");
+    }
+    method.own = false;
+    method.pooling = embedding.pooling;
+  }
+  return method;
+}
+
+void divide_by_length(std::span<float> values) {
+  double squares = 0;
+  for (const float value : values) squares += static_cast<double>(value) * static_cast<double>(value);
+  // As torch.nn.functional.normalize: never divided by less than this.
+  const float length = static_cast<float>(std::max(std::sqrt(squares), 1e-12));
+  for (float& value : values) value /= length;
+}
+
+// Vectors as an array whose number of rows is known only at the end. What can't be rewritten is kept until then.
+class VectorFile {
+ public:
+  VectorFile(const std::string& path, int64_t width) : file_(path), width_(width) {
+    if (file_.seekable()) write_header();
+  }
+  void add(std::span<const float> row) {
+    ++rows_;
+    if (file_.seekable()) return file_.write(row.data(), row.size_bytes());
+    kept_.insert(kept_.end(), row.begin(), row.end());
+  }
+  void commit() {
+    if (file_.seekable()) {
+      file_.rewrite_start(header());
+    } else {
+      write_header();
+      file_.write(kept_.data(), kept_.size() * sizeof(float));
+    }
+    file_.commit();
+  }
+
+ private:
+  std::string header() const {
+    const int64_t shape[] = {rows_, width_};
+    return npy_float_header(shape);
+  }
+  void write_header() {
+    const std::string bytes = header();
+    file_.write(bytes.data(), bytes.size());
+  }
+
+  AtomicFile file_;
+  int64_t width_, rows_ = 0;
+  std::vector<float> kept_;
+};
+
+class Embed {
+ public:
+  explicit Embed(const EmbedFlags& flags)
+      : flags_(flags),
+        fields_(flags.input.fields("")),
+        model_(load_model(flags.model)),
+        pipeline_(
+            model_, load_tokenizer(*model_, flags.model), pipeline_options(),
+            [this](Session* session, std::span<const Input> inputs, std::span<Job* const> owners) {
+              run(session, inputs, owners);
+            },
+            [this](Job& job) { take(static_cast<Vector&>(job)); }),
+        method_(method_of(*model_, flags)),
+        width_(method_.own ? pipeline_.session().embedding_width() : pipeline_.session().hidden_width(-1)),
+        progress_(!::isatty(STDOUT_FILENO) || !flags.json) {
+    if (method_.own && width_ == 0) {
+      throw DataError(flags.model + ": this model's vectors come from its decoder, which only the library runs");
+    }
+    if (!flags.json) file_.emplace(flags.output, width_);
+    if (flags.json && !flags.output.empty()) lines_.emplace(flags.output);
+  }
+
+  int operator()() {
+    RecordLoop loop;
+    loop.visit = [this](Record& record) {
+      auto vector = std::make_unique<Vector>();
+      ++tally_.records;
+      vector->id = record.id.is_null() ? nlohmann::json(tally_.records) : std::move(record.id);
+      vector->error = std::move(record.error);
+      pipeline_.add(std::move(vector), record.text, record.pair);
+    };
+    loop.on_wait = [this] { pipeline_.flush(); };
+    loop.progress = &progress_;
+    loop.run(flags_.input, fields_);
+    pipeline_.flush();
+    progress_.clear();
+    if (file_) file_->commit();
+    if (lines_) lines_->commit();
+    tally_.summarize(pipeline_.max_tokens(), "--on-long window reads all of a text");
+    return tally_.errors > 0 ? exit_data : exit_ok;
+  }
+
+ private:
+  PipelineOptions pipeline_options() const {
+    PipelineOptions options;
+    options.sequences.on_long = flags_.longer.value();
+    options.sequences.overlap = flags_.longer.overlap;
+    options.sequences.tokens = flags_.tokens.options();
+    options.run = flags_.run;
+    return options;
+  }
+
+  void run(Session* session, std::span<const Input> inputs, std::span<Job* const> owners) {
+    const size_t width = static_cast<size_t>(width_);
+    values_.resize(inputs.size() * width);
+    Outputs outputs;
+    if (method_.own) {
+      outputs.embeddings = values_;
+    } else {
+      outputs.pooled = values_;
+      outputs.pooling = method_.pooling;
+    }
+    check(session->run(inputs, outputs));
+    for (size_t t = 0; t < inputs.size(); ++t) {
+      Vector& vector = static_cast<Vector&>(*owners[t]);
+      vector.values.resize(width);
+      const float share = 1.f / static_cast<float>(vector.windows);
+      for (size_t i = 0; i < width; ++i) {
+        const float value = values_[t * width + i];
+        if (!std::isfinite(value)) vector.error = "the model gave a number that is not finite; check its weights";
+        vector.values[i] += vector.windows == 1 ? value : share * value;
+      }
+    }
+  }
+
+  void take(Vector& vector) {
+    if (!vector.error.empty()) {
+      ++tally_.errors;
+      // A record without a vector keeps its row, so that row i belongs to record i.
+      vector.values.assign(static_cast<size_t>(width_), std::numeric_limits<float>::quiet_NaN());
+      if (!flags_.json || lines_) tally_.report(vector.id, vector.error, false, &progress_);
+    } else {
+      tally_.cut += vector.truncated() ? 1 : 0;
+      const bool divided = method_.own && model_->description().embedding.normalize && vector.windows == 1;
+      if (method_.normalize && !divided) divide_by_length(vector.values);
+    }
+    if (file_) return file_->add(vector.values);
+    nlohmann::ordered_json line = {{"id", vector.id}};
+    if (!vector.error.empty()) {
+      line["error"] = vector.error;
+    } else {
+      auto& values = line["embedding"] = nlohmann::ordered_json::array();
+      for (const float value : vector.values) values.push_back(shortest(value));
+      line["tokens"] = vector.tokens;
+      line["truncated"] = vector.truncated();
+      if (vector.truncated()) line["total_tokens"] = vector.total_tokens;
+      if (vector.windows > 1) line["windows"] = vector.windows;
+    }
+    const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    if (lines_) return lines_->write(text.data(), text.size());
+    standard_output().write(text);
+  }
+
+  const EmbedFlags& flags_;
+  RecordFields fields_;
+  std::shared_ptr<const Model> model_;
+  Pipeline pipeline_;
+  Method method_;
+  int64_t width_;
+  Progress progress_;
+  std::optional<VectorFile> file_;
+  std::optional<AtomicFile> lines_;
+  std::vector<float> values_;
+  Tally tally_;
+};
+
+}  // namespace
+
+void add_embed(CLI::App* app, Run* run) {
+  CLI::App* command = app->add_subcommand("embed", "One vector for each text");
+  auto flags = std::make_shared<EmbedFlags>();
+  flags->input.dash = true;
+  command->add_option("MODEL", flags->model, "Model file (.lnfr)")->type_name("")->required();
+  command->add_option("TEXT", flags->input.texts, "Texts; - reads standard input")->type_name("");
+  flags->input.add_to(command);
+  command->add_option("-o,--output", flags->output, "The vectors: npy, float32 [texts, width]; - is standard output")
+      ->type_name("FILE")
+      ->group("Vectors");
+  command->add_flag("--json", flags->json, "JSON lines, on standard output or to the file")->group("Vectors");
+  command
+      ->add_option("--pooling", flags->pooling,
+                   "first, mean or max of a text's rows; default: what the model says, linear included")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"first", "mean", "max"}))
+      ->group("Vectors");
+  command->add_flag("--normalize", flags->normalize, "Divide each vector by its length, whatever the model says")
+      ->group("Vectors");
+  command->add_flag("--no-normalize", flags->no_normalize, "Don't, whatever the model says")->group("Vectors");
+  flags->longer.add_to(command, "mean of all");
+  flags->tokens.add_to(command);
+  flags->run.add_to(command);
+  command->footer(
+      "Examples:\n"
+      "  linformer embed model.lnfr --input sentences.txt -o vectors.npy\n"
+      "  linformer embed model.lnfr \"A fine film.\" --json\n"
+      "  linformer embed model.lnfr --input docs.csv --field body --id key --json -o vectors.jsonl\n"
+      "  linformer embed encoder.lnfr --input sentences.txt --pooling mean --normalize -o vectors.npy\n");
+  command->callback([flags, run] {
+    *run = [flags] {
+      if (flags->input.empty()) throw UsageError("nothing to embed: give texts, --input FILE, or - for standard input");
+      if (flags->output.empty() && !flags->json) throw UsageError("say where to: -o FILE.npy, or --json");
+      if (flags->normalize && flags->no_normalize) {
+        throw UsageError("--normalize and --no-normalize exclude each other");
+      }
+      if (flags->json && flags->output == "-") flags->output.clear();
+      warn_of_file_names(flags->input, "embedded");
+      return Embed(*flags)();
+    };
+  });
+}
+
+}  // namespace linformer::cli

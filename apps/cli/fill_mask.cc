@@ -1,0 +1,188 @@
+#include <unistd.h>
+
+#include <cmath>
+
+#include "commands.h"
+#include "display.h"
+#include "errors.h"
+#include "filled_masks.h"
+#include "masked_lm.h"
+#include "pipeline.h"
+#include "record_loop.h"
+
+namespace linformer::cli {
+namespace {
+
+struct FillFlags {
+  std::string model, on_long = "truncate";
+  InputFlags input;
+  RunFlags run;
+  int64_t top = 5;
+  bool json = false, table = false;
+};
+
+class FillMask {
+ public:
+  explicit FillMask(const FillFlags& flags)
+      : flags_(flags),
+        fields_(flags.input.fields("")),
+        model_(load_model_with_mask(flags.model)),
+        pipeline_(
+            model_, load_tokenizer(*model_, flags.model), pipeline_options(),
+            [this](Session* session, std::span<const Input> inputs, std::span<Job* const> owners) {
+              run(session, inputs, owners);
+            },
+            [this](Job& job) { take(static_cast<FilledText&>(job)); }),
+        names_(model_->description().tokenizer, pipeline_.tokenizer()),
+        scores_(model_->description().encoder.vocab_size),
+        progress_(!::isatty(STDOUT_FILENO)) {
+    const bool table = flags.table || (!flags.json && ::isatty(STDOUT_FILENO));
+    writer_ = make_filled_writer(flags.json ? FilledStyle::json
+                                 : table    ? FilledStyle::table
+                                            : FilledStyle::tsv,
+                                 flags.input.id.empty(), terminal_width(STDOUT_FILENO, 100), &standard_output());
+  }
+
+  int operator()() {
+    RecordLoop loop;
+    loop.visit = [this](Record& record) {
+      auto filled = std::make_unique<FilledText>();
+      ++tally_.records;
+      filled->id = record.id.is_null() ? nlohmann::json(tally_.records) : std::move(record.id);
+      filled->error = std::move(record.error);
+      std::optional<std::string> pair;
+      if (record.pair) pair = names_.with_own_mask(*record.pair);
+      pipeline_.add(std::move(filled), names_.with_own_mask(record.text), pair);
+    };
+    loop.on_wait = [this] { pipeline_.flush(); };
+    loop.progress = &progress_;
+    loop.run(flags_.input, fields_);
+    pipeline_.flush();
+    progress_.clear();
+    standard_output().flush();
+    tally_.summarize(pipeline_.max_tokens(), flags_.json ? "" : "what was cut off is not read");
+    return tally_.errors > 0 ? exit_data : exit_ok;
+  }
+
+ private:
+  static std::shared_ptr<const Model> load_model_with_mask(const std::string& path) {
+    std::shared_ptr<const Model> model = load_model(path);
+    require_masked_lm(*model, path);
+    require_tokens(*model, path);
+    const TokenizerDescription& tokenizer = model->description().tokenizer;
+    if (tokenizer.kind != TokenizerKind::none && tokenizer.mask < 0) {
+      throw DataError(path +
+                      ": this model's tokenizer has no mask token; convert it again with the one it learned with");
+    }
+    return model;
+  }
+
+  PipelineOptions pipeline_options() const {
+    PipelineOptions options;
+    options.sequences.on_long = flags_.on_long == "error" ? OnLong::error : OnLong::truncate;
+    options.sequences.can_window = false;
+    options.run = flags_.run;
+    return options;
+  }
+
+  void run(Session* session, std::span<const Input> inputs, std::span<Job* const> owners) {
+    const ModelDescription& description = model_->description();
+    const bool strip = session->plan().options.padding == Padding::strip;
+    std::vector<MaskPosition> positions;
+    std::vector<FilledText*> texts;
+    for (size_t t = 0; t < inputs.size(); ++t) {
+      FilledText& text = static_cast<FilledText&>(*owners[t]);
+      for (const int32_t id : inputs[t].tokens) {
+        if (strip && id == description.encoder.pad_id) continue;
+        if (id == description.tokenizer.mask) {
+          const int64_t position = static_cast<int64_t>(text.ids.size());
+          text.masks.push_back({position, {}});
+          positions.push_back({static_cast<int64_t>(t), position + session->output_rows(0)});
+          texts.push_back(&text);
+        }
+        text.ids.push_back(id);
+      }
+      if (text.masks.empty()) {
+        text.error = "no mask in the text" + std::string(text.truncated() ? " that is left after cutting it" : "") +
+                     "; write " + names_.mask() + " where a word is missing";
+      }
+    }
+    size_t next = 0;  // mask of the text
+    scores_.run(session, inputs, positions, [&](size_t i, std::span<const float> logits) {
+      next = i > 0 && texts[i] == texts[i - 1] ? next + 1 : 0;
+      FilledText& text = *texts[i];
+      const double sum = log_sum_exp(logits);
+      if (std::isnan(sum)) {
+        text.error = "the model gave a number that is not finite; check its weights";
+        return;
+      }
+      for (const int32_t id : largest(logits, static_cast<size_t>(flags_.top))) {
+        const float logit = logits[static_cast<size_t>(id)];
+        text.masks[next].candidates.push_back(
+            {id, names_.name(id), static_cast<float>(std::exp(static_cast<double>(logit) - sum)), {}});
+      }
+    });
+  }
+
+  void take(FilledText& text) {
+    if (text.error.empty()) {
+      names_.fill(&text);
+      tally_.cut += text.truncated() ? 1 : 0;
+    } else {
+      ++tally_.errors;
+    }
+    writer_->write(text);
+  }
+
+  const FillFlags& flags_;
+  RecordFields fields_;
+  std::shared_ptr<const Model> model_;
+  Pipeline pipeline_;
+  MaskNames names_;
+  MaskedLm scores_;
+  Progress progress_;
+  std::unique_ptr<FilledWriter> writer_;
+  Tally tally_;
+};
+
+}  // namespace
+
+void add_fill_mask(CLI::App* app, Run* run) {
+  CLI::App* command = app->add_subcommand("fill-mask", "Guess the masked words of texts");
+  auto flags = std::make_shared<FillFlags>();
+  flags->input.dash = true;
+  command->add_option("MODEL", flags->model, "Model file (.lnfr) with a masked-LM head")->type_name("")->required();
+  command->add_option("TEXT", flags->input.texts, "Texts with <mask> or [MASK] in them; - reads standard input")
+      ->type_name("");
+  flags->input.add_to(command);
+  command->add_option("--top", flags->top, "Tokens shown for each mask, best first")
+      ->type_name("K")
+      ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}))
+      ->capture_default_str()
+      ->group("Answers");
+  command->add_flag("--json", flags->json, "One JSON object a line")->group("Answers");
+  command->add_flag("--table", flags->table, "An aligned table, as on a terminal")->group("Answers");
+  command->add_option("--on-long", flags->on_long, "A text with too many tokens: truncate or error")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"truncate", "error"}))
+      ->capture_default_str()
+      ->group("Tokens");
+  flags->run.add_to(command);
+  command->footer(
+      "Scores are probabilities: the softmax over the whole vocabulary. Several masks in one text are guessed in one\n"
+      "run of the model, each as if the others stayed masked.\n\n"
+      "Examples:\n"
+      "  linformer fill-mask model.lnfr \"The capital of France is <mask>.\"\n"
+      "  linformer fill-mask model.lnfr --input texts.jsonl --field sentence --top 1 --json\n"
+      "  echo \"A [MASK] and a [MASK].\" | linformer fill-mask model.lnfr -\n");
+  command->callback([flags, run] {
+    *run = [flags] {
+      if (flags->input.empty()) throw UsageError("nothing to fill: give texts, --input FILE, or - for standard input");
+      if (flags->json && flags->table) throw UsageError("--json and --table exclude each other");
+      warn_of_file_names(flags->input, "read");
+      return FillMask(*flags)();
+    };
+  });
+}
+
+}  // namespace linformer::cli

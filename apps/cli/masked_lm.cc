@@ -1,0 +1,55 @@
+#include "masked_lm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "errors.h"
+
+namespace linformer::cli {
+
+int64_t mlm_positions_at_once(int64_t vocabulary) {
+  constexpr int64_t max_floats = int64_t{1} << 26;
+  return std::max<int64_t>(1, max_floats / vocabulary);
+}
+
+void MaskedLm::run(Session* session, std::span<const Input> inputs, std::span<const MaskPosition> positions,
+                   const std::function<void(size_t position, std::span<const float> logits)>& visit) {
+  const size_t at_once = static_cast<size_t>(mlm_positions_at_once(static_cast<int64_t>(vocabulary_)));
+  for (size_t first = 0; first < positions.size(); first += at_once) {
+    const size_t count = std::min(at_once, positions.size() - first);
+    logits_.resize(count * vocabulary_);
+    Outputs outputs;
+    outputs.mlm_positions = positions.subspan(first, count);
+    outputs.mlm_logits = logits_;
+    check(session->run(inputs, outputs));
+    for (size_t i = 0; i < count; ++i) visit(first + i, std::span(logits_).subspan(i * vocabulary_, vocabulary_));
+  }
+}
+
+double log_sum_exp(std::span<const float> logits) {
+  float highest = -std::numeric_limits<float>::infinity();
+  for (const float logit : logits) {
+    if (!std::isfinite(logit)) return std::numeric_limits<double>::quiet_NaN();
+    highest = std::max(highest, logit);
+  }
+  double sum = 0;
+  for (const float logit : logits) sum += static_cast<double>(std::exp(logit - highest));
+  return static_cast<double>(highest) + std::log(sum);
+}
+
+std::vector<int32_t> largest(std::span<const float> logits, size_t count) {
+  std::vector<int32_t> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  count = std::min(count, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end(),
+                    [&](int32_t a, int32_t b) {
+                      const float x = logits[static_cast<size_t>(a)], y = logits[static_cast<size_t>(b)];
+                      return x != y ? x > y : a < b;
+                    });
+  order.resize(count);
+  return order;
+}
+
+}  // namespace linformer::cli

@@ -1,0 +1,64 @@
+// How well a masked-LM head foretells tokens: sums over texts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "batch.h"
+#include "masked_lm.h"
+#include "masking.h"
+
+namespace linformer::cli {
+
+// Of tokens that were foretold from their row.
+struct Foretold {
+  uint64_t tokens = 0, right = 0;  // right: the token was the likeliest of the vocabulary
+  double loss = 0;                 // sum of -log(probability), in nats
+
+  // NaN without tokens.
+  double mean_loss() const;
+  double perplexity() const;
+  double accuracy() const;
+};
+
+// Both measures of any number of texts, run in batches that the session's plan holds.
+class Perplexity {
+ public:
+  Perplexity(std::shared_ptr<const Model> model, Session session, const MaskRule& rule, bool masked, bool pseudo);
+
+  // A text of ids without pads that the session strips. `candidates[i]` 0: token i is neither masked nor counted.
+  // `dump` is told what was put in place of `ids`, and where.
+  using Dump = std::function<void(std::span<const int32_t> masked_ids, std::span<const int64_t> positions)>;
+  void add(std::span<const int32_t> ids, std::span<const uint8_t> types, std::span<const uint8_t> candidates,
+           const Dump& dump);
+  // Runs what is queued. Throws DataError where the model gives a number that isn't finite.
+  void flush();
+
+  const Foretold& masked() const { return masked_; }  // as masking.h chooses, all of a text's at once
+  const Foretold& pseudo() const { return pseudo_; }  // each token masked alone
+  uint64_t texts() const { return texts_; }
+  const Session& session() const { return session_; }
+
+ private:
+  void enqueue(std::span<const int32_t> changed, std::span<const uint8_t> types, std::span<const int64_t> positions,
+               std::span<const int32_t> truth, Foretold* sum);
+
+  Session session_;
+  MaskRule rule_;
+  bool wants_masked_, wants_pseudo_;
+  MaskedLm scores_;
+  Batch batch_;
+  size_t positions_at_once_;
+  std::vector<MaskPosition> positions_;
+  std::vector<int32_t> truths_;  // of each position
+  std::vector<Foretold*> sums_;  // that it counts in
+  Foretold masked_, pseudo_;
+  uint64_t texts_ = 0;
+};
+
+}  // namespace linformer::cli

@@ -1,0 +1,45 @@
+// What the commands that answer record by record have in common: reading all input, and counting what went wrong.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "flags.h"
+#include "progress.h"
+#include "records.h"
+
+namespace linformer::cli {
+
+inline constexpr int excerpt_columns = 200;  // wider terminals show no more of a text
+
+struct RecordLoop {
+  std::function<void(Record& record)> visit;
+  std::function<void()> on_wait;  // before a read that would have to wait
+  Progress* progress = nullptr;
+  uint64_t limit = 0;  // records at most; 0: all
+
+  // Visits every record: the texts of the command line, then the files'. What was visited is written out as it comes.
+  void run(const InputFlags& input, const RecordFields& fields);
+
+ private:
+  bool done() const { return limit > 0 && visited_ >= limit; }
+  void read(const InputFlags& input, const RecordFields& fields, const std::string& path);
+  uint64_t visited_ = 0;
+};
+
+// Records, and those that were bad or cut.
+struct Tally {
+  uint64_t records = 0, errors = 0, cut = 0;
+
+  // A line about a bad record on standard error, unless there were many; `always` in any case.
+  void report(const nlohmann::json& id, const std::string& error, bool always, Progress* progress) const;
+  // `hint`: what to do about texts that were cut to `max_tokens`; "" = they are not mentioned.
+  void summarize(int64_t max_tokens, const std::string& hint) const;
+};
+
+// Says so when a text of the command line is the name of a file.
+void warn_of_file_names(const InputFlags& input, const std::string& what_happens);
+
+}  // namespace linformer::cli

@@ -1,0 +1,62 @@
+// What a model reads of a record: its tokens, or several windows of them, or two texts one after the other.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "flags.h"
+#include "linformer/session.h"
+#include "linformer/tokenizer.h"
+
+namespace linformer::cli {
+
+struct SequenceOptions {
+  OnLong on_long = OnLong::truncate;
+  int64_t overlap = -1;  // tokens that two neighbouring windows share; -1: a quarter of a window
+  EncodeOptions tokens;
+  bool can_window = true;  // whether --on-long window is the user's to choose
+  bool apart = false;      // a record's two texts are two sequences, for a head that compares them
+};
+
+struct Sequence {
+  std::span<const int32_t> ids;
+  std::span<const uint8_t> types, special;  // special: 1 = a token of the template
+  int64_t first = 0;                        // which of the text's own tokens comes first
+};
+
+class Sequences {
+ public:
+  // Throws UsageError when model and options don't fit.
+  Sequences(const Model& model, Tokenizer tokenizer, const SequenceOptions& options, const Session& session);
+
+  // Tokenizes a record. Returns what is wrong with it, or nothing. The texts must live until for_each() is done.
+  std::string read(std::string_view text, const std::optional<std::string>& pair);
+  // Of the last record:
+  int64_t tokens() const { return tokens_; }              // that are read
+  int64_t total_tokens() const { return total_tokens_; }  // that it has
+  int64_t windows() const { return windows_; }
+  void for_each(const std::function<void(const Sequence&)>& visit);
+
+  int64_t max_tokens() const { return max_tokens_; }
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+
+ private:
+  std::string encode(std::string_view text, const std::optional<std::string>& pair, Encoding* encoding);
+  std::string unusable(std::span<const int32_t> ids) const;
+
+  Tokenizer tokenizer_;
+  SequenceOptions options_;
+  uint32_t vocabulary_;
+  int32_t stripped_id_;  // pads that the session removes; -1: none
+  int64_t max_tokens_, room_ = 0;
+  Encoding encoding_, second_;
+  std::string_view text_;
+  bool two_ = false;
+  int64_t tokens_ = 0, total_tokens_ = 0, windows_ = 1;
+};
+
+}  // namespace linformer::cli

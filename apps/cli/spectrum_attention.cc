@@ -1,0 +1,176 @@
+#include "spectrum_attention.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "base/checked.h"
+#include "errors.h"
+#include "spectrum_lapack.h"
+
+namespace linformer::cli {
+namespace {
+
+constexpr int64_t panel = 16;  // columns of a panel16 panel, and what its rows are rounded up to
+
+float from_half(uint16_t bits) {
+  const uint32_t sign = (bits & 0x8000u) << 16, exponent = (bits >> 10) & 31, fraction = bits & 0x3FFu;
+  if (exponent == 0) {  // zero and subnormal
+    const float value = static_cast<float>(fraction) * 0x1p-24f;
+    return sign != 0 ? -value : value;
+  }
+  const uint32_t wide = exponent == 31 ? 255 : exponent + 112;
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+float element(ElementType type, const std::byte* data, int64_t index) {
+  if (type == ElementType::f32) {
+    float value;
+    std::memcpy(&value, data + index * 4, 4);
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, data + index * 2, 2);
+  return type == ElementType::bf16 ? std::bit_cast<float>(uint32_t{bits} << 16) : from_half(bits);
+}
+
+const TensorDescription& tensor_of(const Model& model, TensorIndex index) {
+  return model.description().tensors[static_cast<size_t>(index)];
+}
+
+int64_t inputs_of(const Model& model, const Linear& linear) {
+  return static_cast<int64_t>(tensor_of(model, linear.weight).shape[1]);
+}
+
+// Columns [first, first + count) of W^T, [in, count]: what a head's queries or keys are made with.
+void read_weight(const Model& model, const Linear& linear, int64_t first, int64_t count, std::vector<double>* out) {
+  const TensorDescription& tensor = tensor_of(model, linear.weight);
+  const std::byte* data = model.data(linear.weight);
+  const int64_t inputs = inputs_of(model, linear), panel_rows = round_up(inputs, panel);
+  out->resize(static_cast<size_t>(inputs * count));
+  for (int64_t i = 0; i < inputs; ++i) {
+    for (int64_t j = 0; j < count; ++j) {
+      const int64_t column = first + j, place = (column / panel * panel_rows + i) * panel + column % panel;
+      (*out)[static_cast<size_t>(i * count + j)] = static_cast<double>(element(tensor.type, data, place));
+    }
+  }
+}
+
+double float_at(const Model& model, TensorIndex index, int64_t i) {
+  return static_cast<double>(element(ElementType::f32, model.data(index), i));
+}
+
+void normalize(const Model& model, const Norm& norm, double* row, int64_t width) {
+  double mean = 0, variance = 0;
+  for (int64_t i = 0; i < width; ++i) mean += row[i];
+  mean /= static_cast<double>(width);
+  for (int64_t i = 0; i < width; ++i) variance += (row[i] - mean) * (row[i] - mean);
+  variance /= static_cast<double>(width);
+  const double factor = 1 / std::sqrt(variance + static_cast<double>(norm.epsilon));
+  for (int64_t i = 0; i < width; ++i) {
+    row[i] = (row[i] - mean) * factor * float_at(model, norm.scale, i);
+    if (norm.bias != absent) row[i] += float_at(model, norm.bias, i);
+  }
+}
+
+// exp(row) over its sum; the columns from `seen` on are hidden from this row.
+bool softmax(double* row, int64_t seen, int64_t columns) {
+  const double highest = *std::max_element(row, row + seen);
+  double sum = 0;
+  for (int64_t j = 0; j < seen; ++j) sum += row[j] = std::exp(row[j] - highest);
+  for (int64_t j = 0; j < seen; ++j) row[j] /= sum;
+  std::fill(row + seen, row + columns, 0.0);
+  return std::isfinite(sum);
+}
+
+}  // namespace
+
+void require_full_attention(const Model& model, const std::string& path) {
+  const EncoderDescription& encoder = model.description().encoder;
+  if (encoder.layers.empty()) throw DataError(path + ": this model has no layers, so no attention either");
+  for (size_t i = 0; i < encoder.layers.size(); ++i) {
+    const AttentionDescription& attention = encoder.layers[i].attention;
+    const std::string layer = path + ": layer " + std::to_string(i) + " of this model ";
+    for (const uint32_t index : attention.key_projections) {
+      const Projection& projection = encoder.projections[index];
+      if (projection.kind == ProjectionKind::none) continue;
+      const std::string size = projection.kind == ProjectionKind::linear
+                                   ? "to k = " + std::to_string(projection.k) + " rows"
+                                   : "by windows of " + std::to_string(projection.kernel) + " rows";
+      throw DataError(layer + "compresses its keys " + size +
+                      " already, so it has no n x n attention matrix whose rank could be asked; give a model with "
+                      "full attention, such as the one it was made from, and compare the k it needs with this one");
+    }
+    if (attention.key_source == KeySource::memory) {
+      throw DataError(layer + "reads keys from a memory and not from the text; give a model with self-attention only");
+    }
+  }
+}
+
+AttentionMatrices::AttentionMatrices(const Model& model) : model_(model), encoder_(model.description().encoder) {
+  layers_.resize(encoder_.layers.size());
+}
+
+int AttentionMatrices::heads(int layer) const {
+  return static_cast<int>(encoder_.layers[static_cast<size_t>(layer)].attention.heads);
+}
+
+void AttentionMatrices::read(Session* session, Tokens tokens) {
+  rows_ = session->output_rows(static_cast<int64_t>(tokens.size()));
+  const Tokens texts[] = {tokens};
+  for (int l = 0; l < layers(); ++l) {
+    const LayerDescription& description = encoder_.layers[static_cast<size_t>(l)];
+    const int64_t stride = session->hidden_width(l);
+    hidden_.resize(static_cast<size_t>(rows_ * stride));
+    Outputs outputs;
+    outputs.hidden = hidden_;
+    outputs.hidden_layer = l;
+    check(session->run(texts, outputs));
+
+    Layer& layer = layers_[static_cast<size_t>(l)];
+    layer.width = inputs_of(model_, description.attention.query);
+    layer.input.resize(static_cast<size_t>(rows_ * layer.width));
+    // A reversible layer's attention reads the second of two streams.
+    const int64_t first = encoder_.residual == ResidualKind::reversible ? stride / 2 : 0;
+    const bool norm_in_front = encoder_.norm_placement == NormPlacement::pre && description.attention_norm.present();
+    for (int64_t r = 0; r < rows_; ++r) {
+      double* row = layer.input.data() + r * layer.width;
+      std::copy_n(hidden_.data() + r * stride + first, layer.width, row);
+      if (norm_in_front) normalize(model_, description.attention_norm, row, layer.width);
+    }
+  }
+}
+
+void AttentionMatrices::project(const Linear& linear, int64_t first, int64_t head_dim, const Layer& layer,
+                                std::vector<double>* weight, std::vector<double>* out) const {
+  read_weight(model_, linear, first, head_dim, weight);
+  out->resize(static_cast<size_t>(rows_ * head_dim));
+  multiply(rows_, head_dim, layer.width, 1, layer.input.data(), weight->data(), false, out->data());
+  if (linear.bias == absent) return;
+  for (int64_t j = 0; j < head_dim; ++j) {
+    const double bias = float_at(model_, linear.bias, first + j);
+    for (int64_t r = 0; r < rows_; ++r) (*out)[static_cast<size_t>(r * head_dim + j)] += bias;
+  }
+}
+
+void AttentionMatrices::matrix(int layer, int head, Scratch* scratch, std::vector<double>* matrix) const {
+  const AttentionDescription& attention = encoder_.layers[static_cast<size_t>(layer)].attention;
+  const Layer& input = layers_[static_cast<size_t>(layer)];
+  const int64_t head_dim = attention.head_dim, key_head = attention.kv_heads == 1 ? 0 : head;
+  project(attention.query, head * head_dim, head_dim, input, &scratch->weight, &scratch->queries);
+  project(attention.key, key_head * head_dim, head_dim, input, &scratch->weight, &scratch->keys);
+  matrix->resize(static_cast<size_t>(rows_ * rows_));
+  multiply(rows_, rows_, head_dim, static_cast<double>(attention.scale), scratch->queries.data(), scratch->keys.data(),
+           true, matrix->data());
+  bool finite = true;
+  for (int64_t r = 0; r < rows_; ++r) {
+    finite = softmax(matrix->data() + r * rows_, attention.causal ? r + 1 : rows_, rows_) && finite;
+  }
+  if (!finite) {
+    throw DataError("the attention of layer " + std::to_string(layer) + ", head " + std::to_string(head) +
+                    " has numbers that are not finite; check the model's weights");
+  }
+}
+
+}  // namespace linformer::cli

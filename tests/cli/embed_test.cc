@@ -1,0 +1,153 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "arrays.h"
+#include "process.h"
+#include "sentiment_model.h"
+
+using namespace linformer_test;
+using nlohmann::json;
+
+namespace {
+
+double length_of(const std::vector<float>& values) {
+  double squares = 0;
+  for (const float value : values) squares += static_cast<double>(value) * static_cast<double>(value);
+  return std::sqrt(squares);
+}
+
+// The mean of each text's rows in `hidden`.
+std::vector<float> mean(const Array& hidden, size_t first, size_t rows) {
+  std::vector<float> result(sentiment_width);
+  for (size_t i = 0; i < sentiment_width; ++i) {
+    double sum = 0;
+    for (size_t r = 0; r < rows; ++r) sum += static_cast<double>(hidden.row(first + r)[i]);
+    result[i] = static_cast<float>(sum / static_cast<double>(rows));
+  }
+  return result;
+}
+
+void check_close(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  for (size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-6f);
+}
+
+}  // namespace
+
+TEST_CASE("embed: pooling as said, divided by the length or not") {
+  const CliFixture f;
+  const std::string file = f.file("t.txt", "good film\na bad plot .\n");
+  const Array hidden = load_array(run({"encode", f.model(), "-i", file, "-o", "-"}).out);  // 4 and 6 tokens
+  const auto embed = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"embed", f.model(), "-i", file, "-o", f.path("o.npy")});
+    const Ran ran = run(more);
+    CHECK(ran.code == 0);
+    CHECK(ran.err == "");
+    return load_array(read_file(f.path("o.npy")));
+  };
+  const Array means = embed({"--pooling", "mean"});
+  CHECK(means.shape == Shape{2, 16});
+  check_close(means.row(0), mean(hidden, 0, 4));
+  check_close(means.row(1), mean(hidden, 6, 6));
+  CHECK(embed({"--pooling", "first"}).row(1) == hidden.row(6));
+  const Array largest = embed({"--pooling", "max"});
+  for (size_t i = 0; i < 16; ++i) {
+    float expected = hidden.row(0)[i];
+    for (size_t r = 1; r < 4; ++r) expected = std::max(expected, hidden.row(r)[i]);
+    CHECK(largest.row(0)[i] == expected);
+  }
+  const Array divided = embed({"--pooling", "mean", "--normalize"});
+  for (size_t t = 0; t < 2; ++t) {
+    CHECK(length_of(divided.row(t)) == doctest::Approx(1));
+    std::vector<float> scaled = means.row(t);
+    for (float& value : scaled) value /= static_cast<float>(length_of(means.row(t)));
+    check_close(divided.row(t), scaled);
+  }
+  for (const char* batch : {"1", "7"}) {
+    CHECK(embed({"--pooling", "mean", "--batch", batch, "--threads", "2"}).values == means.values);
+  }
+  const Ran unsaid = run({"embed", f.model(), "good", "--json"});
+  CHECK(unsaid.code == 2);
+  CHECK(unsaid.err.find("--pooling first, mean or max") != std::string::npos);
+}
+
+TEST_CASE("embed: a model's own way, and what overrides it") {
+  const CliFixture f({.embedding = true});
+  const std::string file = f.file("t.txt", "good film\na bad plot .\n");
+  const auto embed = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"embed", f.model(), "-i", file, "-o", "-"});
+    const Ran ran = run(more);
+    CHECK(ran.code == 0);
+    return load_array(ran.out);
+  };
+  const Array own = embed({}), bare = embed({"--no-normalize"});
+  CHECK(load_array(run({"encode", f.model(), "-i", file, "--what", "embedding", "-o", "-"}).out).values == own.values);
+  CHECK(embed({"--pooling", "mean"}).values == bare.values);
+  CHECK(embed({"--normalize"}).values == own.values);
+  for (size_t t = 0; t < 2; ++t) {
+    CHECK(length_of(own.row(t)) == doctest::Approx(1));
+    CHECK(length_of(bare.row(t)) > 1.5);
+  }
+  const CliFixture without;
+  CHECK(run({"encode", without.model(), "--text", "a", "--what", "embedding", "-o", "-"}).code == 1);
+}
+
+TEST_CASE("embed: JSON lines carry ids, and bad records keep their place") {
+  const CliFixture f({.embedding = true});
+  const std::string file =
+      f.file("t.jsonl", "{\"k\":\"x\",\"text\":\"good\"}\nnonsense\n{\"k\":\"z\",\"text\":\"bad film\"}\n");
+  const Ran ran = run({"embed", f.model(), "-i", file, "--id", "k", "--json"});
+  CHECK(ran.code == 1);
+  const auto lines = json_lines(ran.out);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0]["id"] == "x");
+  CHECK(lines[0]["tokens"] == 3);
+  CHECK(lines[0]["embedding"].size() == 16);
+  CHECK(lines[1].contains("error"));
+  CHECK(lines[2]["id"] == "z");
+  CHECK(ran.err == "linformer: 1 of 3 records bad\n");
+  const Ran array = run({"embed", f.model(), "-i", file, "--id", "k", "-o", f.path("o.npy")});
+  CHECK(array.code == 1);
+  const Array values = load_array(read_file(f.path("o.npy")));
+  REQUIRE(values.shape == Shape{3, 16});
+  for (const float value : values.row(1)) CHECK(std::isnan(value));
+  for (const size_t t : {0u, 2u}) {
+    for (size_t i = 0; i < 16; ++i) CHECK(lines[t]["embedding"][i].get<float>() == values.row(t)[i]);
+  }
+  CHECK(run({"embed", f.model(), "-i", file, "--id", "k", "--json", "-o", f.path("o.jsonl")}).code == 1);
+  CHECK(read_file(f.path("o.jsonl")) == ran.out);
+  // A closed output file appears only when it is whole.
+  CHECK(run({"embed", f.model(), "-i", f.path("absent"), "-o", f.path("none.npy")}).code == 1);
+  CHECK_FALSE(std::filesystem::exists(f.path("none.npy")));
+}
+
+TEST_CASE("embed: long texts by windows are the mean of them") {
+  const CliFixture f;
+  const std::string words = "good bad film the plot a . , good bad";  // 10 words, 10 fit in a window of 12
+  const auto embed = [&](const std::string& text, std::vector<std::string> more) {
+    more.insert(more.begin(), {"embed", f.model(), text, "--pooling", "first", "--json"});
+    const Ran ran = run(more);
+    CHECK(ran.code == 0);
+    return json_lines(ran.out).at(0);
+  };
+  const json whole = embed(words + " film film", {"--on-long", "window", "--overlap", "8"});
+  CHECK(whole["windows"] == 2);
+  const json first = embed(words, {}), second = embed("film the plot a . , good bad film film", {});
+  for (size_t i = 0; i < 16; ++i) {
+    const float expected = 0.5f * first["embedding"][i].get<float>() + 0.5f * second["embedding"][i].get<float>();
+    CHECK(whole["embedding"][i].get<float>() == doctest::Approx(expected).epsilon(1e-6));
+  }
+  const Ran cut = run({"embed", f.model(), words + " film film", "--pooling", "first", "-o", f.path("o.npy")});
+  CHECK(cut.code == 0);
+  CHECK(cut.err == "linformer: 1 of 1 texts cut to 12 tokens; --on-long window reads all of a text\n");
+}
+
+TEST_CASE("embed: usage") {
+  const CliFixture f;
+  CHECK(run({"embed", f.model(), "--json"}).code == 2);
+  CHECK(run({"embed", f.model(), "good"}).code == 2);
+  CHECK(run({"embed", f.model(), "good", "--json", "--pooling", "median"}).code == 2);
+  CHECK(run({"embed", f.model(), "good", "--json", "--pooling", "mean", "--normalize", "--no-normalize"}).code == 2);
+  CHECK(run({"embed", "--help"}).out.find("Examples:") != std::string::npos);
+}

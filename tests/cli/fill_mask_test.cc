@@ -1,0 +1,128 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "arrays.h"
+#include "process.h"
+#include "sentiment_model.h"
+
+using namespace linformer_test;
+using nlohmann::json;
+
+TEST_CASE("fill-mask: the likeliest tokens of each mask, with the probabilities of the whole vocabulary") {
+  const CliFixture f;
+  const Ran ran =
+      run({"fill-mask", f.model(), "good [MASK] film [MASK] good", "bad bad [MASK] .", "--json", "--top", "13"});
+  CHECK(ran.code == 0);
+  CHECK(ran.err == "");
+  const auto answers = json_lines(ran.out);
+  REQUIRE(answers.size() == 2);
+  CHECK(answers[0]["filled"] == "good good film good good");
+  CHECK(answers[1]["filled"] == "bad bad bad.");
+  const Array logits =
+      load_array(run({"encode", f.model(), "--ids", f.file("i", "[2,5,4,7,4,5,3]"), "--what", "mlm", "-o", "-"}).out);
+  REQUIRE(answers[0]["masks"].size() == 2);
+  for (size_t m = 0; m < 2; ++m) {
+    const json& mask = answers[0]["masks"][m];
+    const size_t position = m == 0 ? 2 : 4;
+    CHECK(mask["position"] == position);
+    REQUIRE(mask["tokens"].size() == 13);
+    const std::vector<float> row = logits.row(position);
+    double sum = 0;
+    for (const float logit : row) sum += std::exp(static_cast<double>(logit));
+    double last = 1;
+    for (const json& token : mask["tokens"]) {
+      const size_t id = token["id"].get<size_t>();
+      const double probability = token["probability"].get<double>();
+      CHECK(token["token"] == sentiment_words[id]);
+      CHECK(probability == doctest::Approx(std::exp(static_cast<double>(row[id])) / sum).epsilon(1e-6));
+      CHECK(probability <= last);
+      last = probability;
+    }
+  }
+  // Each candidate's own text, the other mask filled with its best.
+  CHECK(answers[0]["masks"][1]["tokens"][0]["text"] == "good good film good good");
+  const json& other = answers[0]["masks"][0]["tokens"][1];
+  if (other["id"].get<int>() > 4) {
+    CHECK(other["text"] == "good " + other["token"].get<std::string>() + " film good good");
+  }
+  CHECK(json_lines(run({"fill-mask", f.model(), "good [MASK]", "--json"}).out)[0]["masks"][0]["tokens"].size() == 5);
+}
+
+TEST_CASE("fill-mask: <mask> means the same where the tokenizer has no such token") {
+  const CliFixture f;
+  const auto fill = [&](const std::string& text) {
+    return json_lines(run({"fill-mask", f.model(), text, "--json"}).out).at(0);
+  };
+  CHECK(fill("good <mask> .") == fill("good [MASK] ."));
+  CHECK(fill("good <mask> [MASK]")["masks"].size() == 2);
+}
+
+TEST_CASE("fill-mask: files, pairs, tab-separated lines and a table") {
+  const CliFixture f;
+  const std::string file = f.file("t.jsonl",
+                                  "{\"k\":\"x\",\"a\":\"bad [MASK]\",\"b\":\"bad\"}\n"
+                                  "{\"k\":\"y\",\"a\":\"no mask\",\"b\":\"here\"}\n"
+                                  "{\"k\":\"z\",\"a\":\"good\",\"b\":\"[MASK] good\"}\n");
+  const std::vector<std::string> arguments = {"fill-mask", f.model(), "-i",   file, "--field", "a",
+                                              "--pair",    "b",       "--id", "k",  "--top",   "2"};
+  const auto with = [&](const std::string& flag) {
+    std::vector<std::string> all = arguments;
+    all.push_back(flag);
+    return run(all);
+  };
+  const Ran ran = with("--json");
+  CHECK(ran.code == 1);
+  CHECK(ran.err == "linformer: 1 of 3 records bad\n");
+  const auto answers = json_lines(ran.out);
+  REQUIRE(answers.size() == 3);
+  CHECK(answers[0]["masks"][0]["tokens"][0]["token"] == "bad");
+  CHECK(answers[1]["error"].get<std::string>().find("write [MASK] where a word is missing") != std::string::npos);
+  CHECK(answers[2]["masks"][0]["position"] == 3);
+  CHECK(answers[2]["id"] == "z");
+
+  const auto tsv = lines_of(run(arguments).out);
+  REQUIRE(tsv.size() == 5);
+  CHECK(tsv[0].rfind("x\t1\t1\tbad\t0.", 0) == 0);
+  CHECK(tsv[1].rfind("x\t1\t2\t", 0) == 0);
+  CHECK(tsv[2].rfind("y\t-\t-\tERROR\t\t", 0) == 0);
+  const auto table = lines_of(with("--table").out);
+  REQUIRE(table.size() == 6);
+  CHECK(table[0].find("token") == table[1].find("bad"));
+  CHECK(table[0].find("text") == table[1].find("bad bad"));
+
+  CHECK(json_lines(run({"fill-mask", f.model(), "-", "--json"}, "good [MASK]\nbad [MASK]\n").out).size() == 2);
+  std::string many;
+  for (int i = 0; i < 50; ++i) many += i % 2 == 0 ? "good [MASK] film\n" : "[MASK] bad\n";
+  const Ran all = run({"fill-mask", f.model(), "-", "--json", "--batch", "16"}, many);
+  CHECK(json_lines(all.out).size() == 50);
+  CHECK(run({"fill-mask", f.model(), "-", "--json", "--batch", "1"}, many).out == all.out);
+}
+
+TEST_CASE("fill-mask: texts too long, and models that can't") {
+  const CliFixture f;
+  std::string words;
+  for (int i = 0; i < 20; ++i) words += "film ";
+  const Ran cut = run({"fill-mask", f.model(), words + "[MASK]", "--json"});
+  CHECK(cut.code == 1);
+  CHECK(json_lines(cut.out)[0]["error"].get<std::string>().find("left after cutting") != std::string::npos);
+  CHECK(json_lines(run({"fill-mask", f.model(), "[MASK] " + words, "--json"}).out)[0]["truncated"] == true);
+  const Ran refused = run({"fill-mask", f.model(), "[MASK] " + words, "--on-long", "error"});
+  CHECK(refused.code == 1);
+  CHECK(refused.out.find("use --on-long truncate\n") != std::string::npos);
+
+  const CliFixture no_mask({.mask_token = false}), no_tokenizer({.tokenizer = false}), no_head({.vectors = true});
+  const std::pair<const CliFixture*, std::string> models[] = {
+      {&no_mask, "no mask token"}, {&no_tokenizer, "no tokenizer"}, {&no_head, "no masked-LM head"}};
+  for (const auto& [model, part] : models) {
+    const Ran ran = run({"fill-mask", model->model(), "a [MASK]"});
+    CAPTURE(ran.err);
+    CHECK(ran.code == 1);
+    CHECK(lines_of(ran.err).size() == 1);
+    CHECK(ran.err.find(part) != std::string::npos);
+  }
+  CHECK(run({"fill-mask", f.model()}).code == 2);
+  CHECK(run({"fill-mask", f.model(), "[MASK]", "--top", "0"}).code == 2);
+  CHECK(run({"fill-mask", f.model(), "[MASK]", "--json", "--table"}).code == 2);
+  CHECK(run({"fill-mask", "--help"}).out.find("Examples:") != std::string::npos);
+}

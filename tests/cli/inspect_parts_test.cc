@@ -1,0 +1,127 @@
+// What inspect says of the parts that a Linformer in fairseq's manner doesn't have.
+#include <doctest/doctest.h>
+
+#include "process.h"
+#include "sentiment_model.h"
+#include "support/random_model.h"
+
+using namespace linformer;
+using namespace linformer_test;
+using nlohmann::json;
+
+namespace {
+
+class Inspected : public Folder {
+ public:
+  explicit Inspected(writer::ModelBuilder& builder) {
+    builder.write(path("m.lnfr"));
+    const Ran ran = run({"inspect", path("m.lnfr")});
+    CHECK(ran.code == 0);
+    text = ran.out;
+    data = json::parse(run({"inspect", path("m.lnfr"), "--json"}).out);
+  }
+  void has(const std::string& part) const {
+    CAPTURE(text);
+    CAPTURE(part);
+    CHECK(text.find(part) != std::string::npos);
+  }
+  void lacks(const std::string& part) const {
+    CAPTURE(text);
+    CAPTURE(part);
+    CHECK(text.find(part) == std::string::npos);
+  }
+  std::string text;
+  json data;
+};
+
+RandomModel shape_of(uint32_t layers) {
+  RandomModel shape;
+  shape.layers = layers;
+  return shape;
+}
+
+}  // namespace
+
+TEST_CASE("inspect: full attention is not called a projection") {
+  writer::ModelBuilder builder = random_builder(shape_of(3));
+  EncoderDescription& e = builder.description.encoder;
+  Projection none;
+  none.kind = ProjectionKind::none;
+  e.projections = {none};
+  for (LayerDescription& layer : e.layers) {
+    layer.attention.key_projections = layer.attention.value_projections = {0};
+    layer.attention.row_mask = RowMask::excluded;
+  }
+  const Inspected m(builder);
+  m.has("projection    none (full attention)\n");
+  m.has("masked rows left out");
+  m.lacks("sharing");
+  CHECK(m.data["sharing"].is_null());
+  CHECK(m.data["layers"][1]["full_attention"] == true);
+  CHECK(m.data["layers"][1]["row_mask"] == "excluded");
+}
+
+TEST_CASE("inspect: k that differs by layer and by head") {
+  writer::ModelBuilder builder = random_builder(shape_of(4));
+  EncoderDescription& e = builder.description.encoder;
+  const auto add = [&](uint32_t k) {
+    Projection p;
+    p.k = k;
+    p.weight = builder.add_floats("E" + std::to_string(e.projections.size()), {k, e.max_tokens},
+                                  std::vector<float>(size_t{k} * e.max_tokens, 0.1f));
+    e.projections.push_back(p);
+    return static_cast<uint32_t>(e.projections.size() - 1);
+  };
+  e.projections.clear();
+  const uint32_t small = add(4), large = add(8), largest = add(16);
+  for (size_t i = 0; i < 4; ++i) {
+    AttentionDescription& attention = e.layers[i].attention;
+    attention.key_projections = attention.value_projections = {i < 2 ? large : small};
+  }
+  {
+    const Inspected m(builder);
+    m.has("layers 1 to 2: linear, k = 8, before the key and value linears; layers 3 to 4: linear, k = 4, before");
+    m.has("2 projections, shared by heads, keys and values");
+    m.lacks("keys and values, layers");
+  }
+  for (LayerDescription& layer : e.layers) {
+    layer.attention.key_projections = layer.attention.value_projections = {small, large, large, largest};
+  }
+  const Inspected m(builder);
+  m.has("linear, k = 4, 8, 8, 16 by head, before");
+  m.has("3 projections, shared by keys and values, layers");
+}
+
+TEST_CASE("inspect: heads, token types, the text's vector and the mask") {
+  const CliFixture f({.more_heads = true, .token_types = true, .embedding = true});
+  const std::string text = run({"inspect", f.model()}).out;
+  for (const char* part :
+       {"better: 2 classes (first, second), pooling mean, compares two texts", "pooling none (each token)",
+        "2 token types", "pooling mean, divided by its length", "mask id 4", "input         tokens",
+        "head, tied to the embedding, straight from the rows"}) {
+    CAPTURE(text);
+    CAPTURE(part);
+    CHECK(text.find(part) != std::string::npos);
+  }
+  const json data = json::parse(run({"inspect", f.model(), "--json"}).out);
+  CHECK(data["heads"][2]["compares_two_texts"] == true);
+  CHECK(data["heads"][0]["compares_two_texts"] == false);
+  CHECK(data["token_types"] == 2);
+  CHECK(data["embedding"]["normalize"] == true);
+  CHECK(data["tokenizer"]["mask_id"] == 4);
+  CHECK(data["decoder"].is_null());
+  const CliFixture plain;
+  CHECK(run({"inspect", plain.model()}).out.find("not said (embed --pooling chooses)") != std::string::npos);
+}
+
+TEST_CASE("inspect: vectors") {
+  const CliFixture f({.vectors = true});
+  const std::string text = run({"inspect", f.model()}).out;
+  CHECK(text.find("vectors of 16, with a learned row put before them") != std::string::npos);
+  CHECK(text.find("vocabulary") == std::string::npos);
+  CHECK(text.find("no head") != std::string::npos);
+  const json data = json::parse(run({"inspect", f.model(), "--json"}).out);
+  CHECK(data["input"] == "vectors");
+  CHECK(data["vector_width"] == 16);
+  CHECK(data["prefix"] == "row");
+}

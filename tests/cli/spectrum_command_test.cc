@@ -1,0 +1,314 @@
+// `linformer spectrum` as its users see it.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <functional>
+
+#include "process.h"
+#include "sentiment_model.h"
+#include "spectrum_lapack.h"
+#include "support/random_model.h"
+
+using namespace linformer;
+using namespace linformer_test;
+using nlohmann::json;
+
+namespace {
+
+bool skipped() {
+  if (cli::has_lapack()) return false;
+  MESSAGE("skipped: this build has no LAPACK");
+  return true;
+}
+
+constexpr uint32_t width = 16;
+
+RandomModel full_attention() {
+  RandomModel shape;
+  shape.n = 16;
+  shape.d_model = width;
+  shape.heads = 2;
+  shape.ffn = 24;
+  shape.vocabulary = static_cast<uint32_t>(sentiment_words.size());
+  shape.kinds = {ProjectionKind::none};
+  shape.pad = shape.fairseq_positions = false;
+  shape.head_classes = {};
+  shape.masked_lm = false;
+  return shape;
+}
+
+// With the words of the sentiment model.
+void write_model(const std::string& path, const RandomModel& shape,
+                 const std::function<void(writer::ModelBuilder*)>& change = {}) {
+  writer::ModelBuilder builder = random_builder(shape);
+  std::string bytes;
+  std::vector<uint32_t> offsets = {0};
+  for (const std::string& word : sentiment_words) {
+    bytes += word;
+    offsets.push_back(static_cast<uint32_t>(bytes.size()));
+  }
+  TokenizerDescription& tokenizer = builder.description.tokenizer;
+  tokenizer.kind = TokenizerKind::wordpiece;
+  tokenizer.token_bytes = bytes;
+  tokenizer.token_offsets = offsets;
+  tokenizer.unk = 1;
+  tokenizer.bos = 2;
+  tokenizer.eos = 3;
+  tokenizer.single_template = {2, template_first, 3};
+  tokenizer.pair_template = {2, template_first, 3, template_second, 3};
+  tokenizer.lowercase = true;
+  tokenizer.continuing_prefix = "##";
+  if (change) change(&builder);
+  builder.write(path);
+}
+
+// One head that attends to equal tokens only.
+void attend_to_equals(writer::ModelBuilder* builder) {
+  EncoderDescription& encoder = builder->description.encoder;
+  std::vector<float> one_hot(sentiment_words.size() * width), identity(size_t{width} * width);
+  for (size_t i = 0; i < sentiment_words.size(); ++i) one_hot[i * width + i] = 1;
+  for (size_t i = 0; i < width; ++i) identity[i * width + i] = 1;
+  encoder.embedding.tokens =
+      builder->add_table("one hot", {static_cast<uint32_t>(sentiment_words.size()), width}, one_hot);
+  AttentionDescription& attention = encoder.layers[0].attention;
+  attention.query = attention.key = {builder->add_linear("identity", width, width, identity), absent};
+  attention.scale = 1000;
+}
+
+RandomModel equals_shape() {
+  RandomModel shape = full_attention();
+  shape.heads = shape.layers = 1;
+  shape.position_kind = PositionKind::none;
+  shape.embedding_norm = false;
+  return shape;
+}
+
+json measured(std::vector<std::string> arguments, const std::string& input = "") {
+  arguments.insert(arguments.begin(), "spectrum");
+  arguments.push_back("--json");
+  const Ran ran = run(arguments, input);
+  CAPTURE(ran.err);
+  REQUIRE(ran.code == 0);
+  return json::parse(ran.out);
+}
+
+void check_numbers(const json& found, const std::vector<double>& wanted) {
+  REQUIRE(found.size() == wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(found[i].get<double>() - wanted[i]) < 1e-12);
+}
+
+// What is wrong with `xml`, or nothing: every tag closed in order, attributes quoted, no stray < or &.
+std::string xml_error(const std::string& xml) {
+  std::vector<std::string> open;
+  for (size_t i = 0; i < xml.size(); ++i) {
+    if (xml[i] == '&') {
+      const std::string entity = xml.substr(i, xml.find(';', i) - i + 1);
+      if (entity != "&amp;" && entity != "&lt;" && entity != "&gt;" && entity != "&quot;") return "entity " + entity;
+    }
+    if (xml[i] != '<') continue;
+    size_t end = i + 1;
+    for (bool quoted = false; end < xml.size() && (quoted || xml[end] != '>'); ++end) {
+      if (xml[end] == '"') quoted = !quoted;
+      if (xml[end] == '<') return "a < inside a tag";
+    }
+    if (end >= xml.size()) return "a tag without end";
+    const std::string tag = xml.substr(i + 1, end - i - 1), name = tag.substr(0, tag.find_first_of(" \n/", 1));
+    i = end;
+    if (tag[0] == '!') continue;
+    if (tag[0] == '/') {
+      if (open.empty() || tag.substr(1) != open.back()) return "</" + tag.substr(1) + "> closes another tag";
+      open.pop_back();
+    } else if (tag.back() != '/') {
+      open.push_back(name);
+    }
+  }
+  return open.empty() ? "" : "<" + open.back() + "> is open";
+}
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("spectrum: attention whose singular values are known") {
+  if (skipped()) return;
+  const Folder folder;
+  const std::string model = folder.path("equals.lnfr");
+  write_model(model, equals_shape(), attend_to_equals);
+  // Eight different tokens: the identity.
+  const json identity = measured({model, "--ids", "-", "--tokens", "8"}, "[4,5,6,7,8,9,10,11]\n");
+  const json& head = identity["layers"][0]["heads"][0];
+  check_numbers(head["singular_values"], {1, 1, 1, 1, 1, 1, 1, 1});
+  check_numbers(head["share"], {.125, .25, .375, .5, .625, .75, .875, 1});
+  CHECK(identity["rank"] == 2);
+  CHECK(head["share_at_rank"].get<double>() == doctest::Approx(0.25));
+  CHECK(head["k"] == 8);
+  // Four pairs: blocks of one half. And the mean of both texts.
+  const json pairs = measured({model, "--ids", "-", "--tokens", "8", "--share", "0.7"}, "[4,4,5,5,6,6,7,7]\n");
+  check_numbers(pairs["layers"][0]["heads"][0]["singular_values"], {1, 1, 1, 1, 0, 0, 0, 0});
+  CHECK(pairs["layers"][0]["heads"][0]["k"] == 3);
+  const json both =
+      measured({model, "--ids", "-", "--tokens", "8", "--rank", "3"}, "[4,5,6,7,8,9,10,11]\n[4,4,5,5,6,6,7,7]\n");
+  CHECK(both["texts"] == 2);
+  check_numbers(both["layers"][0]["heads"][0]["singular_values"], {1, 1, 1, 1, .5, .5, .5, .5});
+  CHECK(both["layers"][0]["heads"][0]["share_at_rank"].get<double>() == doctest::Approx((0.375 + 0.75) / 2));
+
+  // No query: every row attends to all alike.
+  write_model(folder.path("uniform.lnfr"), full_attention(), [](writer::ModelBuilder* builder) {
+    for (LayerDescription& layer : builder->description.encoder.layers) {
+      layer.attention.query = {builder->add_linear("zero", width, width, std::vector<float>(width * width)), absent};
+    }
+  });
+  const json uniform = measured({folder.path("uniform.lnfr"), "-", "--tokens", "4"}, "good bad film\n");
+  CHECK(uniform["mean_k"] == 1);
+  for (const json& layer : uniform["layers"]) {
+    for (const json& each : layer["heads"]) check_numbers(each["singular_values"], {1, 0, 0, 0});
+  }
+}
+
+TEST_CASE("spectrum: texts are joined and cut, or kept apart") {
+  if (skipped()) return;
+  const Folder folder;
+  const std::string model = folder.path("model.lnfr");
+  write_model(model, full_attention());
+  const std::string lines = folder.file("a.txt", "good film .\nbad plot\n\nthe film , a good plot .\n");  // 12 words
+  const json joined = measured({model, lines, "--tokens", "7"});
+  CHECK(joined["texts"] == 2);
+  CHECK(joined["tokens"] == 7);
+  CHECK(joined["text"] == "a.txt");
+  const json ids = measured({model, "--ids", "-", "--tokens", "7"}, "[2,5,7,10,6,12,3]\n[2,9,7,11,8,5,3]\n");
+  CHECK(joined["layers"] == ids["layers"]);
+  CHECK(measured({model, lines, "--tokens", "7", "--texts", "1"})["texts"] == 1);
+  CHECK(measured({model, lines, lines, "--tokens", "7", "--texts", "0"})["texts"] == 4);  // 24 words
+
+  const std::string records =
+      folder.file("a.jsonl", "{\"t\": \"good film .\"}\n{\"t\": \"bad\"}\n{\"t\": \"the film , a\"}\n");
+  const Ran apart = run({"spectrum", model, records, "--field", "t", "--apart", "--tokens", "5", "--json"});
+  CHECK(apart.code == 0);
+  CHECK(apart.err == "linformer: 1 of the texts are too short for 5 tokens and left out\n");
+  CHECK(json::parse(apart.out)["layers"] ==
+        measured({model, "--ids", "-", "--tokens", "5"}, "[2,5,7,10,3]\n[2,9,7,11,3]\n")["layers"]);
+  // A short text lowers n where none was asked for.
+  CHECK(measured({model, "-"}, "good film\n")["tokens"] == 4);
+  CHECK(measured({model, lines})["tokens"] == 14);
+  CHECK(measured({model, lines, "--threads", "1"})["layers"] == measured({model, lines, "--threads", "4"})["layers"]);
+
+  RandomModel padded = full_attention();
+  padded.pad = true;  // id 1
+  write_model(folder.path("padded.lnfr"), padded);
+  CHECK(measured({folder.path("padded.lnfr"), "--ids", "-", "--tokens", "3"}, "[2,1,5,1,1,3]\n")["layers"] ==
+        measured({folder.path("padded.lnfr"), "--ids", "-", "--tokens", "3"}, "[2,5,3]\n")["layers"]);
+}
+
+TEST_CASE("spectrum: tables, CSV and pictures") {
+  if (skipped()) return;
+  const Folder folder;
+  const std::string model = folder.path("a<b>&\"c\".lnfr"), text = folder.file("t&<t>.txt", "good film . bad plot ,\n");
+  write_model(model, full_attention());
+  const std::string csv = folder.path("out.csv"), svg = folder.path("out.svg"), html = folder.path("out.html");
+  const Ran ran = run({"spectrum", model, text, "--csv", csv, "--svg", svg, "--html", html, "--rank", "3"});
+  REQUIRE(ran.code == 0);
+  CHECK(ran.err == "");
+  CHECK(ran.out.find("1 text of 8 tokens (t&<t>.txt)") != std::string::npos);
+  CHECK(ran.out.find("the first 3 of 8 singular values") != std::string::npos);
+  CHECK(ran.out.find("k that keeps 90 % of the sum") != std::string::npos);
+  CHECK(lines_of(ran.out).size() == 2 + 2 * (1 + 1 + 2 + 1) + 1);
+
+  const json numbers = measured({model, text, "--rank", "3"});
+  CHECK(numbers["layers"].size() == 2);
+  const std::vector<std::string> rows = lines_of(content(csv));
+  REQUIRE(rows.size() == 1 + 2 * 2 * 8);
+  CHECK(rows[0] == "layer,head,index,singular_value,share");
+  const json& head = numbers["layers"][1]["heads"][0];
+  CHECK(rows[1 + 2 * 8 + 3] == "1,0,4," + head["singular_values"][3].dump() + "," + head["share"][3].dump());
+  CHECK(run({"spectrum", model, text, "--csv", "-"}).out == content(csv));
+
+  const std::string drawn = content(svg), page = content(html);
+  CHECK(xml_error(drawn) == "");
+  CHECK(xml_error(page) == "");
+  CHECK(xml_error("<a><b></a>") != "");
+  CHECK(page.find(drawn) != std::string::npos);
+  CHECK(run({"spectrum", model, text, "--svg", "-", "--rank", "3"}).out == drawn);
+  CHECK(count(drawn, "<polyline") == 2);     // a curve for each layer
+  CHECK(count(drawn, "head 1: 0.") == 2);    // cells of the heatmap
+  CHECK(count(drawn, "head 1: k = ") == 2);  // and of the table
+  CHECK(drawn.find("a&lt;b&gt;&amp;&quot;c&quot;.lnfr") != std::string::npos);
+  CHECK(drawn.find("prefers-color-scheme:dark") != std::string::npos);
+  CHECK(count(page, "http") == 1);  // the namespace of SVG, which nothing fetches
+  for (const char* part : {"<script", "href", "url(", "@import", "nan", "inf\""}) {
+    CAPTURE(std::string(part));
+    CHECK(page.find(part) == std::string::npos);
+  }
+}
+
+TEST_CASE("spectrum: pictures of many layers and heads stay whole") {
+  if (skipped()) return;
+  const Folder folder;
+  RandomModel shape = full_attention();
+  shape.layers = 30;
+  shape.heads = 16;
+  write_model(folder.path("model.lnfr"), shape);
+  const Ran ran = run({"spectrum", folder.path("model.lnfr"), "-", "--svg", "-"}, "good bad film\n");
+  REQUIRE(ran.code == 0);
+  CHECK(xml_error(ran.out) == "");
+  CHECK(count(ran.out, "<polyline") == 30);
+  CHECK(count(ran.out, ": k = ") == 30 * 16);
+}
+
+TEST_CASE("spectrum: what is refused") {
+  const Folder folder;
+  const CliFixture linear;
+  const std::string text = folder.file("a.txt", "good film\n");
+  const Ran compressed = run({"spectrum", linear.model(), text});
+  CHECK(compressed.code == 1);
+  CHECK(compressed.err.find("compresses its keys to k = 4 rows already") != std::string::npos);
+  CHECK(compressed.err.find("give a model with full attention") != std::string::npos);
+
+  const std::string model = folder.path("model.lnfr"), bare = folder.path("bare.lnfr");
+  write_model(model, full_attention());
+  if (!cli::has_lapack()) {
+    const Ran without = run({"spectrum", model, text});
+    CHECK(without.code == 1);
+    CHECK(without.err.find("LINFORMER_OPENBLAS=ON") != std::string::npos);
+    return;
+  }
+  random_builder(full_attention()).write(bare);
+  CHECK(run({"spectrum", bare, text}).err.find("has no tokenizer") != std::string::npos);
+  const auto code = [&](std::vector<std::string> arguments, const std::string& input = "") {
+    arguments.insert(arguments.begin(), {"spectrum", model});
+    const Ran ran = run(arguments, input);
+    CHECK(lines_of(ran.err).size() == 1);
+    CHECK(ran.out == "");
+    return ran.code;
+  };
+  CHECK(code({}) == 2);
+  CHECK(code({text, "--ids", "-"}) == 2);
+  CHECK(code({text, "--tokens", "17"}) == 2);
+  CHECK(code({text, "--tokens", "2"}) == 2);  // the template alone
+  CHECK(code({text, "--rank", "5"}) == 2);
+  CHECK(code({text, "--share", "1.5"}) == 2);
+  CHECK(code({text, "--json", "--svg", "-"}) == 2);
+  CHECK(code({text, "--tokens", "8"}) == 1);  // longer than the text
+  CHECK(code({text, "--apart"}) == 1);
+  CHECK(code({"-"}, "") == 1);
+  CHECK(code({"-", "--format", "jsonl"}, "{\"text\": 3}\n") == 1);
+  CHECK(code({"--ids", "-"}, "[4, 99]\n") == 1);
+  CHECK(code({folder.path("missing.txt")}) == 1);
+  CHECK(code({text, "--svg", folder.path("no/folder.svg")}) == 1);
+  CHECK(folder.entries().size() == 3);
+  const Ran help = run({"spectrum", "--help"});
+  CHECK(help.code == 0);
+  for (const char* option : {"MODEL", "FILE", "--tokens", "--texts", "--rank", "--share", "--json", "--csv", "--svg"}) {
+    CAPTURE(std::string(option));
+    CHECK(help.out.find(option) != std::string::npos);
+  }
+}

@@ -1,0 +1,120 @@
+// Models that read vectors: npy in, and clear words where the wrong kind of input is given.
+#include <doctest/doctest.h>
+
+#include "arrays.h"
+#include "process.h"
+#include "sentiment_model.h"
+
+using namespace linformer_test;
+using nlohmann::json;
+
+namespace {
+
+// Items of two vectors each, of which `good` and `bad` counts are the first two numbers.
+std::vector<float> vectors(const std::vector<std::pair<float, float>>& items) {
+  std::vector<float> values;
+  for (const auto& [good, bad] : items) {
+    for (int v = 0; v < 2; ++v) {
+      std::vector<float> vector(sentiment_width);
+      vector[0] = good;
+      vector[1] = bad;
+      vector[2] = static_cast<float>(v);
+      values.insert(values.end(), vector.begin(), vector.end());
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("classify --vectors: a label for each item") {
+  const CliFixture f({.vectors = true});
+  const std::vector<float> values = vectors({{1, 0}, {0, 1}, {2, 1}});
+  const std::string file = f.file("v.npy", float_array<float>({3, 2, 16}, values));
+  const Ran ran = run({"classify", f.model(), "--vectors", file, "--json"});
+  CHECK(ran.code == 0);
+  const auto answers = json_lines(ran.out);
+  REQUIRE(answers.size() == 3);
+  CHECK(answers[0]["label"] == "pos");
+  CHECK(answers[1]["label"] == "neg");
+  CHECK(answers[2]["label"] == "pos");
+  CHECK(answers[2]["id"] == 3);
+  CHECK(answers[2]["tokens"] == 2);
+  CHECK(run({"classify", f.model(), "--vectors", file, "--json", "--batch", "1"}).out == ran.out);
+  CHECK(run({"classify", f.model(), "--vectors", "-", "--json"}, read_file(file)).out == ran.out);
+  // One item, and double precision.
+  const std::vector<double> wide(values.begin(), values.begin() + 32);
+  const Ran one =
+      run({"classify", f.model(), "--vectors", f.file("d.npy", float_array<double>({2, 16}, wide)), "--json"});
+  CHECK(one.out == lines_of(ran.out)[0] + "\n");
+  CHECK(run({"classify", f.model(), "--vectors", file, "--all-heads", "--table"}).code == 0);
+}
+
+TEST_CASE("encode --vectors: rows, the one put before them included") {
+  const CliFixture f({.vectors = true});
+  const std::vector<float> values = vectors({{1, 0}, {0, 1}, {2, 1}});
+  const std::string file = f.file("v.npy", float_array<float>({3, 2, 16}, values));
+  const auto encode = [&](const std::string& what, const std::string& batch) {
+    const Ran ran =
+        run({"encode", f.model(), "--vectors", file, "--what", what, "--batch", batch, "-o", f.path("o.npy")});
+    CHECK(ran.code == 0);
+    CHECK(ran.err == "");
+    return load_array(read_file(f.path("o.npy")));
+  };
+  const Array embedding = encode("hidden:0", "2");
+  CHECK(embedding.shape == Shape{3, 3, 16});
+  for (size_t item = 0; item < 3; ++item) {
+    CHECK(embedding.row(3 * item) == std::vector<float>(16, 0.f));
+    for (size_t v = 0; v < 2; ++v) {
+      const auto from = values.begin() + static_cast<ptrdiff_t>((2 * item + v) * 16);
+      CHECK(embedding.row(3 * item + 1 + v) == std::vector<float>(from, from + 16));
+    }
+  }
+  const Array hidden = encode("hidden", "1"), pooled = encode("pooled", "3");
+  CHECK(hidden.shape == Shape{3, 3, 16});
+  CHECK(pooled.shape == Shape{3, 16});
+  for (size_t item = 0; item < 3; ++item) CHECK(pooled.row(item) == hidden.row(3 * item));
+  CHECK(encode("logits", "2").shape == Shape{3, 3});
+}
+
+TEST_CASE("vectors: wrong arrays, and the wrong kind of input, are one line and a code") {
+  const CliFixture f({.vectors = true}), text;
+  const std::string good = f.file("v.npy", float_array<float>({2, 16}, std::vector<float>(32)));
+  const std::string bad[] = {float_array<float>({2, 15}, std::vector<float>(30)),
+                             float_array<float>({32}, std::vector<float>(32)),
+                             float_array<float>({0, 0, 16}, {}).substr(0, 40),
+                             float_array<float>({1, 0, 16}, {}),
+                             float_array<float>({2, 16}, std::vector<float>(31)),
+                             float_array<float>({2, 16}, std::vector<float>(33)),
+                             float_array<float>({12, 16}, std::vector<float>(192)),  // 12 rows and the one before them
+                             id_array({{1, 2}}),
+                             "[1, 2]\n"};
+  for (const std::string& content : bad) {
+    CAPTURE(content.substr(0, 90));
+    const std::string file = f.file("bad.npy", content);
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"classify", f.model(), "--vectors", file},
+          {"encode", f.model(), "--vectors", file, "-o", f.path("o.npy")}}) {
+      const Ran ran = run(arguments);
+      CHECK(ran.code == 1);
+      CHECK(lines_of(ran.err).size() == 1);
+    }
+  }
+  const auto says = [](const std::vector<std::string>& arguments, const std::string& part) {
+    const Ran ran = run(arguments);
+    CAPTURE(ran.err);
+    CHECK(ran.code == 1);
+    CHECK(lines_of(ran.err).size() == 1);
+    CHECK(ran.err.find(part) != std::string::npos);
+  };
+  says({"classify", f.model(), "good"}, "reads vectors of 16 numbers and no text");
+  says({"encode", f.model(), "--text", "good", "-o", "-"}, "reads vectors of 16 numbers");
+  says({"encode", f.model(), "--ids", f.file("i", "[1]"), "-o", "-"}, "reads vectors of 16 numbers");
+  says({"embed", f.model(), "good", "--json"}, "reads vectors of 16 numbers");
+  says({"tokenize", f.model(), "--text", "good"}, "reads vectors of 16 numbers");
+  says({"classify", text.model(), "--vectors", good}, "reads tokens and no vectors");
+  says({"encode", text.model(), "--vectors", good, "-o", "-"}, "reads tokens and no vectors");
+  CHECK(run({"classify", f.model(), "good", "--vectors", good}).code == 2);
+  CHECK(run({"classify", f.model(), "--vectors", good, "--eval", "y"}).code == 2);
+  CHECK(run({"encode", f.model(), "--text", "good", "--vectors", good, "-o", "-"}).code == 2);
+}
