@@ -93,12 +93,22 @@ void Converter::read_sizes() {
   }
   encoder_.max_tokens = rows - first;
   encoder_.embedding.position_offset = first;
+  std::string longest_source = "rows of " + positions.name + (first ? " from row " + std::to_string(first) : "");
+  // sentence-transformers cuts texts before the model does.
+  const std::optional<Setting<int64_t>> cut = settings_.integer("max_seq_length");
+  if (cut && (cut->value < 1 || cut->value > encoder_.max_tokens)) {
+    fail("the setting max_seq_length is ", cut->value, " (", cut->source, "): the model takes 1 to ",
+         encoder_.max_tokens, " tokens");
+  }
+  if (cut) {
+    encoder_.max_tokens = static_cast<uint32_t>(cut->value);
+    longest_source = "max_seq_length, " + cut->source;
+  }
 
   report_.add_fact("d_model", std::to_string(encoder_.d_model), "shape of " + tokens.name);
   report_.add_fact("vocabulary", std::to_string(encoder_.vocab_size), "shape of " + tokens.name);
   report_.add_fact("layers", std::to_string(layers_), "names of the tensors");
-  report_.add_fact("longest text (N)", std::to_string(encoder_.max_tokens),
-                   "rows of " + positions.name + (first ? " from row " + std::to_string(first) : ""));
+  report_.add_fact("longest text (N)", std::to_string(encoder_.max_tokens), longest_source);
   check_agreement(settings_, family_.settings.width, encoder_.d_model, "channels");
   check_agreement(settings_, family_.settings.layers, layers_, "layers");
   check_agreement(settings_, "vocab_size", encoder_.vocab_size, "tokens");

@@ -88,8 +88,9 @@ class Modules {
       if (!is_file(folder / name)) continue;
       const Value config = read_json_file((folder / name).string(), store_);
       if (const std::optional<int64_t> longest = config.find("max_seq_length").integer()) {
-        made_.notes.push_back("sentence-transformers cuts texts to " + std::to_string(*longest) + " tokens (" + name +
-                              "); the model file leaves that to its user.");
+        set(made_.settings, store_, "max_seq_length", store_.make_integer(*longest));
+        made_.notes.push_back("Texts are cut to " + std::to_string(*longest) + " tokens, as " + name +
+                              " says; for another length give --config with max_seq_length.");
       }
       if (is_true(config.find("do_lower_case"))) {
         made_.notes.push_back(std::string(name) +

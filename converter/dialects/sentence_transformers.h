@@ -14,7 +14,8 @@ namespace linformer::convert {
 struct SentenceTransformer {
   std::string transformer;  // the folder of the encoder's checkpoint, config.json and tokenizer
   std::string dense;        // the Dense module's checkpoint; empty: there is none
-  // sentence_pooling "cls", "mean" or "max"; sentence_dense_activation; sentence_normalize. --config may say them too.
+  // sentence_pooling "cls", "mean" or "max"; sentence_dense_activation; sentence_normalize; max_seq_length. --config
+  // may say them too.
   Value settings;
   std::vector<std::string> notes;
 };

@@ -148,6 +148,7 @@ TEST_CASE("a transformer in a folder of its own, with notes of what sentence-tra
   const Converted made = folder.convert();
   CHECK(made.description().embedding.present);
   CHECK(has_note(made, "5 tokens"));
+  CHECK(made.description().encoder.max_tokens == 5);
   CHECK(has_note(made, "lowers the case"));
   CHECK(has_note(made, "query"));
 }
