@@ -47,7 +47,7 @@ def pytorch_ms(model, x, calls):
 
 def ours(arguments, n):
     command = [arguments.bench, "--random", "base", "--k", "0", "--n", str(n), "--threads", str(arguments.threads),
-               "--backend", "native,onednn", "--seconds", "0.1", "--json"]
+               "--backend", "native", "--seconds", "0.1", "--json"]
     said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return said
 
@@ -65,7 +65,7 @@ def main():
     print(f"full attention, {LAYERS} layers, d {D_MODEL}, {arguments.threads} threads, PyTorch {torch.__version__}")
     for n in arguments.n:
         x = torch.randn(1, n, D_MODEL)
-        times = {"PyTorch": [], "native": [], "onednn": []}
+        times = {"PyTorch": [], "native": []}
         for _ in range(arguments.rounds):
             times["PyTorch"] += pytorch_ms(model, x, 1)
             for row in ours(arguments, n)["results"]:
