@@ -1,0 +1,170 @@
+// Checkpoints whose file is right and whose content isn't: every tensor and every setting of a model of each dialect
+// altered. Each conversion ends with an error of ours or with a model that loads; any other exception fails the test.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "converter/conversion.h"
+#include "converter/tiny_hugging_face.h"
+#include "converter/tiny_tatp22.h"
+#include "golden/family_case.h"
+#include "support/shared_data.h"
+
+using namespace linformer;
+using namespace linformer_test;
+using nlohmann::json;
+
+namespace {
+
+// Sanitizers make conversions slow: there, every eighth alteration is tried.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int try_every = 8;
+#else
+constexpr int try_every = 1;
+#endif
+
+using Tensors = std::vector<HandTensor>;
+
+struct Counts {
+  int tried = 0, errors = 0, models = 0;
+};
+
+class Attack {
+ public:
+  Attack(const Tensors& tensors, const json& config, Counts* counts)
+      : tensors_(tensors), config_(config), counts_(*counts) {}
+
+  void run() {
+    attempt("as it is", tensors_, config_.dump());
+    for (size_t i = 0; i < tensors_.size(); ++i) alter_tensor(i);
+    for (const auto& [name, value] : config_.items()) alter_setting(name);
+  }
+
+ private:
+  void attempt(const std::string& what, const Tensors& tensors, const std::string& config) {
+    if (counts_.tried++ % try_every != 0) return;
+    CAPTURE(what);
+    try {
+      const std::string error = conversion_error(safetensors(tensors), config);
+      // One line; where no dialect fits, a list of what each looked for.
+      CHECK((error.find('\n') == error.npos || contains(error, "no supported implementation")));
+      ++(error.empty() ? counts_.models : counts_.errors);
+    } catch (const std::exception& other) {
+      // conversion_error() gives the converter's own errors back; this is something else.
+      FAIL_CHECK(what << ": " << std::string(other.what()));
+    }
+  }
+
+  template <class Change>
+  void with_tensor(size_t index, const char* what, Change change) {
+    Tensors altered = tensors_;
+    change(altered[index]);
+    attempt(altered[index].name + " " + what, altered, config_.dump());
+  }
+
+  void alter_tensor(size_t index) {
+    Tensors fewer = tensors_;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(index));
+    attempt(tensors_[index].name + " dropped", fewer, config_.dump());
+    Tensors more = tensors_;
+    more.push_back(more[index]);
+    more.back().name += ".more";
+    attempt(tensors_[index].name + " twice", more, config_.dump());
+    with_tensor(index, "renamed", [](HandTensor& t) { t.name.insert(t.name.size() / 2, "x"); });
+    with_tensor(index, "with a NaN", [](HandTensor& t) {
+      if (!t.values.empty()) t.values.back() = std::numeric_limits<double>::quiet_NaN();
+    });
+    with_tensor(index, "of whole numbers", [](HandTensor& t) { t.type = DataType::i64; });
+    with_tensor(index, "transposed", [](HandTensor& t) { std::reverse(t.shape.begin(), t.shape.end()); });
+    with_tensor(index, "with one dimension more", [](HandTensor& t) { t.shape.insert(t.shape.begin(), 1); });
+    with_tensor(index, "flat", [](HandTensor& t) { t.shape = {static_cast<int64_t>(t.values.size())}; });
+    with_tensor(index, "empty", [](HandTensor& t) {
+      t.values.clear();
+      t.shape.assign(std::max<size_t>(t.shape.size(), 1), 0);
+    });
+    with_tensor(index, "one row longer", [](HandTensor& t) {
+      if (t.shape.empty() || t.shape[0] == 0) return;
+      const size_t row = t.values.size() / static_cast<size_t>(t.shape[0]);
+      t.values.resize(t.values.size() + row, 0.25);
+      ++t.shape[0];
+    });
+  }
+
+  void alter_setting(const std::string& name) {
+    json without = config_;
+    without.erase(name);
+    attempt(name + " not given", tensors_, without.dump());
+    for (const json& value : {json(0), json(-1), json(1), json(7), json(1000000007), json(9.5), json("x"), json(true),
+                              json(nullptr), json::array({1}), json::object(), json(INT64_MIN), json(1e300)}) {
+      json altered = config_;
+      altered[name] = value;
+      attempt(name + " = " + value.dump(), tensors_, altered.dump());
+    }
+  }
+
+  const Tensors& tensors_;
+  const json& config_;
+  Counts& counts_;
+};
+
+Tensors tensors_of(const std::string& path) {
+  const convert::Checkpoint checkpoint = convert::Checkpoint::open(path);
+  Tensors tensors;
+  for (const convert::Tensor& tensor : checkpoint.tensors) {
+    HandTensor made{tensor.name, {tensor.shape.begin(), tensor.shape.end()}, {}, DataType::f32};
+    std::vector<float> values(tensor.elements, 1.f);
+    if (tensor.type <= DataType::bf16) checkpoint.read_f32(tensor, 0, values);
+    made.values.assign(values.begin(), values.end());
+    tensors.push_back(std::move(made));
+  }
+  return tensors;
+}
+
+void report(const char* what, const Counts& counts) {
+  std::printf("%-28s %6d altered: %6d errors, %5d models\n", what, counts.tried, counts.errors, counts.models);
+}
+
+}  // namespace
+
+TEST_CASE("tensors and settings of golden checkpoints altered") {
+  const auto golden = shared_path("golden");
+  if (!golden) return;
+  for (const char* name :
+       {"fairseq/classifier", "fairseq/prenorm", "lucidrains/attention", "lucidrains/lm_share_kv",
+        "lucidrains/lm_one_kv_head", "lucidrains/lm_reversible", "lucidrains/v0_1_0_lm", "nystromformer/bert_seqcls",
+        "nystromformer/lra_cls", "nystromformer/lra_dual", "nystromformer/reorg_mean", "tatp22/encdec",
+        "tatp22/kv_convolution", "tatp22/wo_intermediate", "tatp22/old_2020_09_12_prenorm", "tatp22/full_attention",
+        "vit_pytorch_linformer/mean", "xformers/mha_linformer"}) {
+    const FamilyCase c = read_case(std::filesystem::path(*golden) / name);
+    const json config =
+        c.family == "fairseq" ? json{{"encoder_attention_heads", 4}, {"activation_fn", "gelu"}} : json::parse(c.config);
+    Counts counts;
+    Attack(tensors_of((c.folder / "checkpoint.pt").string()), config, &counts).run();
+    report(name, counts);
+    CHECK(counts.errors > counts.models / 4);
+  }
+}
+
+TEST_CASE("tensors and settings of hand-made checkpoints altered") {
+  for (const TinyFamily family : {TinyFamily::bert, TinyFamily::roberta, TinyFamily::distilbert}) {
+    TinyHuggingFace tiny;
+    tiny.family = family;
+    tiny.layers = 1;
+    Counts counts;
+    Attack(tiny.tensors(), tiny.config(), &counts).run();
+    report(tiny.prefix().c_str(), counts);
+    CHECK(counts.errors > 0);
+  }
+  TinyTatp22 tiny;
+  tiny.depth = 1;
+  Counts counts;
+  Attack(tiny.tensors(), {{"activation", "gelu"}, {"causal", false}, {"input_size", 7}}, &counts).run();
+  report("tatp22", counts);
+  CHECK(counts.errors > 0);
+}
