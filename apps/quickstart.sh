@@ -18,7 +18,7 @@ step "1. Packages that are missing"
 . third_party/install.sh
 linformer_install build
 
-step "2. Build (a minute or three; log in $build.log)"
+step "2. Build (a few minutes; log in $build.log)"
 mkdir -p build
 if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}; fi
 compile() {
