@@ -69,7 +69,8 @@ void declare(CLI::App& app, Arguments* arguments) {
   app.add_option("CHECKPOINT", options.checkpoint, "checkpoint file, or a folder with one");
   app.add_option("-o,--output", options.output, "file to write");
   app.add_option("--tokenizer", options.tokenizer,
-                 "folder or file of the vocabulary: tokenizer.json, vocab.json + merges.txt (+ dict.txt), vocab.txt");
+                 "folder or file of the vocabulary: tokenizer.json, vocab.json + merges.txt (+ dict.txt), vocab.txt, "
+                 "SentencePiece .model");
   app.add_option("--labels", options.labels, "names of the classes in order: a,b or HEAD=a,b (may be repeated)")
       ->allow_extra_args(false);
   app.add_option("--config", options.config, "JSON file of settings; they come before the checkpoint's own");
