@@ -221,11 +221,23 @@ Result<Tokenizer> Tokenizer::create(const TokenizerDescription& description) {
 
 namespace {
 
-// How many tokens of a text the reference has read when it compares two texts' lengths: it stops after the word with
-// which it has max_length.
+// How many tokens of a text the reference has read when it compares two texts' lengths, or finds no room for them: it
+// stops after the word with which it has max_length.
 size_t length_read(const Pieces& pieces, size_t max_length) {
   const auto* next_word = std::lower_bound(pieces.word_starts.begin(), pieces.word_starts.end(), max_length);
   return next_word == pieces.word_starts.end() ? pieces.pieces.size() : *next_word;
+}
+
+// As length_read, from the text's last word backwards.
+size_t length_read_from_end(const Pieces& pieces, size_t max_length) {
+  const size_t size = pieces.pieces.size();
+  if (size <= max_length) return size;
+  const auto* beyond = std::upper_bound(pieces.word_starts.begin(), pieces.word_starts.end(), size - max_length);
+  return beyond == pieces.word_starts.begin() ? size : size - beyond[-1];
+}
+
+bool has_room(const EncodeOptions& options, int64_t template_tokens) {
+  return options.truncation == Truncation::none || options.max_length == 0 || options.max_length >= template_tokens;
 }
 
 Status check(const EncodeOptions& options, int64_t template_tokens) {
@@ -233,7 +245,7 @@ Status check(const EncodeOptions& options, int64_t template_tokens) {
     return Status::error(Code::invalid_argument, "max_length is %lld: give 1 or more, or 0 for no limit",
                          static_cast<long long>(options.max_length));
   }
-  if (options.truncation != Truncation::none && options.max_length != 0 && options.max_length < template_tokens) {
+  if (options.no_room == NoRoom::error && !has_room(options, template_tokens)) {
     return Status::error(Code::invalid_argument, "max_length is %lld, but the special tokens alone are %lld",
                          static_cast<long long>(options.max_length), static_cast<long long>(template_tokens));
   }
@@ -266,8 +278,13 @@ Status Tokenizer::encode_texts(const std::string_view* texts, int count, const E
     lengths[i] = result.pieces[i].pieces.size();
   }
   size_t kept_lengths[2] = {lengths[0], lengths[1]};
-  if (options.truncation != Truncation::none && options.max_length != 0) {
-    const auto max_length = static_cast<size_t>(options.max_length);
+  const auto max_length = static_cast<size_t>(options.max_length);
+  if (!has_room(options, added)) {
+    for (int i = 0; i < count; ++i) {
+      kept_lengths[i] = options.keep == Keep::tail ? length_read_from_end(result.pieces[i], max_length)
+                                                   : length_read(result.pieces[i], max_length);
+    }
+  } else if (options.truncation != Truncation::none && max_length != 0) {
     const bool first_is_shorter =
         length_read(result.pieces[0], max_length) <= length_read(result.pieces[1], max_length);
     LINFORMER_TRY(truncate_lengths(options.truncation, max_length - static_cast<size_t>(added), count == 2,

@@ -120,6 +120,36 @@ TEST_CASE("windows cover a long text") {
   }
 }
 
+TEST_CASE("without room for any text whole words stay, if asked for") {
+  const std::string first = "unbelievable, the of", second = "of the unbelievable";
+  Encoding whole, cut;
+  for (const LoadedTokenizer* loaded : {&bpe(), &wordpiece()}) {
+    REQUIRE(loaded->tokenizer.encode(first, second, {}, &whole).ok());
+    for (int64_t max_length = 1; max_length < loaded->tokenizer.template_tokens(true); ++max_length) {
+      for (const Keep keep : {Keep::head, Keep::tail}) {
+        EncodeOptions options;
+        options.max_length = max_length;
+        options.keep = keep;
+        CHECK(loaded->tokenizer.encode(first, second, options, &cut).code() == Code::invalid_argument);
+        options.no_room = NoRoom::whole_words;
+        REQUIRE(loaded->tokenizer.encode(first, second, options, &cut).ok());
+        CHECK(cut.truncated());
+        for (int sequence = 0; sequence < 2; ++sequence) {
+          const auto all = text_ids(whole, sequence), kept = text_ids(cut, sequence);
+          REQUIRE(static_cast<int64_t>(kept.size()) >= max_length);
+          REQUIRE(kept.size() <= all.size());
+          CHECK((keep == Keep::head ? std::equal(kept.begin(), kept.end(), all.begin())
+                                    : std::equal(kept.rbegin(), kept.rend(), all.rbegin())));
+          // The long word stays whole where it is met first; where short ones are met it is left out.
+          const bool long_word_first = (sequence == 0) == (keep == Keep::head);
+          if (!long_word_first) CHECK(static_cast<int64_t>(kept.size()) <= max_length + 1);
+          if (long_word_first) CHECK(kept.size() > 4);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("an empty text is its template, and errors name the value") {
   Encoding encoding;
   CHECK(encoding.ids().empty());

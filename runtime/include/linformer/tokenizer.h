@@ -27,6 +27,12 @@ enum class Truncation : uint8_t {
   only_second,
 };
 enum class Keep : uint8_t { head = 0, tail };  // which end of a cut text stays
+// What happens when max_length is below the template's own tokens.
+enum class NoRoom : uint8_t {
+  error = 0,
+  whole_words,  // as the reference encodings have it: the template whole, and of each text the words up to the one with
+                // which it has max_length tokens. That is more than max_length in all: for comparisons.
+};
 
 struct EncodeOptions {
   bool add_special_tokens = true;    // the template around the texts: <s> text </s>, [CLS] text [SEP], ...
@@ -35,6 +41,7 @@ struct EncodeOptions {
   bool token_strings = false;        // fill Encoding::token()
   Truncation truncation = Truncation::longest_first;
   Keep keep = Keep::head;
+  NoRoom no_room = NoRoom::error;
   int64_t max_length = 0;  // tokens, the template's included; 0 = no limit
 };
 
@@ -103,8 +110,8 @@ class Tokenizer {
 
   // Encodes one text, or two (`pair`). Any bytes are a text: invalid UTF-8 is replaced by U+FFFD as the WHATWG
   // decoder does (one for each maximal subpart of a sequence). Equal input gives equal output on every machine and
-  // locale. Errors: too_long, invalid_argument (max_length below the template's own tokens, a truncation that cannot
-  // make room), out_of_memory; `encoding` is then unspecified but reusable.
+  // locale. Errors: too_long, invalid_argument (max_length below the template's own tokens unless no_room says
+  // otherwise, a truncation that cannot make room), out_of_memory; `encoding` is then unspecified but reusable.
   Status encode(std::string_view text, const EncodeOptions& options, Encoding* encoding) const;
   Status encode(std::string_view text, std::string_view pair, const EncodeOptions& options, Encoding* encoding) const;
 
