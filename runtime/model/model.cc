@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/checked.h"
+#include "base/memory.h"
 #include "io/container.h"
 #include "io/hash.h"
 #include "io/mapped_file.h"
@@ -41,6 +42,13 @@ Status with_path(const char* path, const Status& status) {
 
 }  // namespace
 
+std::shared_ptr<Model> Model::allocate() {
+  constexpr uint64_t shared_count_bytes = 64;  // a few pointers more than any library's
+  std::unique_ptr<Model> model(new (std::nothrow) Model);
+  if (!model || !memory_available(shared_count_bytes)) return nullptr;
+  return model;
+}
+
 Model::~Model() {
   if (mapping_ != nullptr) MappedFile::unmap(bytes_);
 }
@@ -48,7 +56,7 @@ Model::~Model() {
 Result<std::shared_ptr<const Model>> Model::load(const char* path, const LoadOptions& options) {
   Result<MappedFile> file = MappedFile::open(path);
   if (!file.ok()) return file.status();
-  std::shared_ptr<Model> model(new (std::nothrow) Model);
+  std::shared_ptr<Model> model = allocate();
   if (!model) return Status::error(Code::out_of_memory, "no memory for the model's description");
   model->bytes_ = file->release();
   model->mapping_ = const_cast<std::byte*>(model->bytes_.data());
@@ -63,7 +71,7 @@ Result<std::shared_ptr<const Model>> Model::load(std::span<const std::byte> memo
                          "the model's memory at %p is not aligned to %" PRIu64 " bytes: allocate it with aligned_alloc",
                          static_cast<const void*>(memory.data()), tensor_alignment);
   }
-  std::shared_ptr<Model> model(new (std::nothrow) Model);
+  std::shared_ptr<Model> model = allocate();
   if (!model) return Status::error(Code::out_of_memory, "no memory for the model's description");
   model->bytes_ = memory;
   return open(std::move(model), options);

@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstring>
 
+#include "base/memory.h"
 #include "io/container.h"
 #include "model/fields.h"
 #include "model/flatbuffers_compat.h"
@@ -24,6 +25,8 @@ class Reader {
   Status model(const schema::Model& in, ModelDescription* out);
 
  private:
+  static Status no_memory() { return Status::error(Code::out_of_memory, "no memory for the model's description"); }
+
   Status take(uint64_t count, uint64_t size_each) {
     // Both are below 2^32: counts come from flatbuffers vectors.
     if (count * size_each > left_) {
@@ -42,13 +45,17 @@ class Reader {
                        limit);
     }
     LINFORMER_TRY(take(count, sizeof(T)));
-    out->resize(count);
+    if (!linformer::resize(out, count)) return no_memory();
     return {};
   }
 
   Status text(const flatbuffers::String* in, std::string* out) {
     if (in == nullptr) return {};
     LINFORMER_TRY(take(uint64_t{in->size()} + 1, 1));
+    if (in->size() > out->capacity()) {
+      // A string may take up to twice its old room when it grows.
+      if (!memory_available(uint64_t{in->size()} + 2 * out->capacity() + 1)) return no_memory();
+    }
     out->assign(in->c_str(), in->size());
     return {};
   }

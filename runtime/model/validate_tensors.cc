@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/memory.h"
 #include "io/container.h"
 #include "model/utf8.h"
 #include "model/validate.h"
@@ -35,7 +36,8 @@ Status check_shape(const FieldName& field, const TensorDescription& tensor, uint
 }
 
 Status check_unique_names(const std::vector<TensorDescription>& tensors) {
-  std::vector<uint32_t> order(tensors.size());
+  std::vector<uint32_t> order;
+  if (!resize(&order, tensors.size())) return Status::error(Code::out_of_memory, "no memory to compare tensor names");
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return tensors[a].name < tensors[b].name; });
   for (size_t i = 1; i < order.size(); ++i) {

@@ -1,13 +1,11 @@
 // Inside the plan: products declared to the backend, and the part of a layer that is attention.
 #pragma once
 
-#include <vector>
-
 #include "plan/program.h"
 
 namespace linformer {
 
-// Declares products, equal shapes once.
+// Declares products; the backend knows equal shapes again.
 class Declarations {
  public:
   Declarations(const ModelDescription& description, Program* program)
@@ -23,12 +21,9 @@ class Declarations {
   int64_t outputs(const Linear& linear) const { return static_cast<int64_t>(tensor(linear.weight).shape[0]); }
 
  private:
-  static bool same(const ProductShape& a, const ProductShape& b);
-
   const std::vector<TensorDescription>& tensors_;
   Backend* backend_;
   int64_t block_rows_;
-  std::vector<std::pair<ProductShape, int>> declared_;
 };
 
 // Fills the layer's path, groups, sides, scores and context; widens the program's buffers for them.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/memory.h"
 #include "plan/declare.h"
 
 namespace linformer {
@@ -24,7 +25,7 @@ class AttentionBuilder {
                : attention_.key_source == KeySource::memory ? options.max_memory
                                                             : std::max(options.max_tokens, options.max_memory);
     choose_path();
-    add_groups();
+    LINFORMER_TRY(add_groups());
     for (Side which : {key_side, value_side}) {
       if (which == value_side && layer_.value_is_key) continue;
       LINFORMER_TRY(side(which));
@@ -60,9 +61,12 @@ class AttentionBuilder {
     }
   }
 
-  void add_groups() {
+  Status add_groups() {
     const bool each_head = list(key_side).size() > 1 || list(value_side).size() > 1;
-    layer_.groups.resize(each_head ? attention_.heads : attention_.kv_heads);
+    const size_t groups = each_head ? attention_.heads : attention_.kv_heads;
+    if (!resize(&layer_.groups, groups)) {
+      return Status::error(Code::out_of_memory, "no memory for the attention of %zu heads", groups);
+    }
     int64_t key_row = 0, packed = 0;
     for (size_t g = 0; g < layer_.groups.size(); ++g) {
       GroupProgram& group = layer_.groups[g];
@@ -77,6 +81,7 @@ class AttentionBuilder {
     }
     key_elements_ = key_row;
     packed_elements_ = packed;
+    return {};
   }
 
   int64_t head_dim() const { return attention_.head_dim; }
@@ -224,23 +229,10 @@ class AttentionBuilder {
 
 }  // namespace
 
-bool Declarations::same(const ProductShape& a, const ProductShape& b) {
-  return a.max_m == b.max_m && a.n == b.n && a.k == b.k && a.varying_k == b.varying_k && a.varying_n == b.varying_n &&
-         a.layout == b.layout && a.type == b.type && a.activation == b.activation && a.bias == b.bias &&
-         a.row_bias == b.row_bias && a.residual == b.residual && a.accumulate == b.accumulate;
-}
-
 Status Declarations::add(const ProductShape& shape, int* id) {
-  for (const auto& [declared, declared_id] : declared_) {
-    if (same(declared, shape)) {
-      *id = declared_id;
-      return {};
-    }
-  }
   Result<int> added = backend_->add(shape);
   if (!added.ok()) return added.status();
   *id = added.value();
-  declared_.push_back({shape, *id});
   return {};
 }
 

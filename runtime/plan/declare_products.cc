@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/memory.h"
 #include "plan/declare.h"
 
 namespace linformer {
@@ -18,7 +19,9 @@ class Builder {
   Status build() {
     program_.packs = program_.backend->wants_packed_activations();
     LINFORMER_TRY(embedding());
-    program_.layers.resize(encoder_.layers.size());
+    if (!resize(&program_.layers, encoder_.layers.size()) || !resize(&program_.heads, description_.heads.size())) {
+      return Status::error(Code::out_of_memory, "no memory for a program of %zu layers", encoder_.layers.size());
+    }
     for (size_t i = 0; i < encoder_.layers.size(); ++i) {
       LINFORMER_TRY(layer(encoder_.layers[i], &program_.layers[i]));
     }
@@ -115,8 +118,9 @@ class Builder {
   Status classification_heads() {
     const SessionOptions& options = program_.plan.options;
     program_.score_rows = options.max_batch;
-    for (const ClassificationHead& head : description_.heads) {
-      HeadProgram ids;
+    for (size_t i = 0; i < description_.heads.size(); ++i) {
+      const ClassificationHead& head = description_.heads[i];
+      HeadProgram& ids = program_.heads[i];
       if (head.pooling == Pooling::none) program_.score_rows = options.max_rows;
       const int64_t input = declarations_.inputs(head.dense.present() ? head.dense : head.output);
       if (head.norm.present() || head.pairing != Pairing::none) {
@@ -128,7 +132,6 @@ class Builder {
       }
       LINFORMER_TRY(declarations_.linear(head.output, Activation::none, false, &ids.output));
       program_.classes_stride = std::max(program_.classes_stride, declarations_.outputs(head.output));
-      program_.heads.push_back(ids);
     }
     return {};
   }

@@ -1,4 +1,4 @@
-// Counts what this program asks of the allocator: the malloc family is interposed (counting.cc).
+// Counts what this program asks of the allocator, or refuses it: the malloc family is interposed (counting.cc).
 #pragma once
 
 #include <cstdint>
@@ -16,5 +16,9 @@ struct Allocations {
 // From here on everything is counted, from zero.
 void start_counting();
 Allocations stop_counting();
+
+// From here on no more than `bytes` more can be held at once: malloc and its kin answer that there is no memory.
+void refuse_beyond(int64_t bytes);
+void stop_refusing();
 
 }  // namespace linformer_test

@@ -43,6 +43,7 @@ class Model {
 
  private:
   Model() = default;
+  static std::shared_ptr<Model> allocate();  // null: no memory
   static Result<std::shared_ptr<const Model>> open(std::shared_ptr<Model> model, const LoadOptions& options);
   std::span<const std::byte> bytes_;
   const std::byte* tensor_segment_ = nullptr;

@@ -1,0 +1,97 @@
+// Where memory runs out, loading a model, its tokenizer and a session are errors, never the process's end.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "allocations/counting.h"
+#include "linformer/session.h"
+#include "linformer/tokenizer.h"
+
+namespace linformer_test {
+namespace {
+
+using namespace linformer;
+
+struct AlignedBytes {
+  explicit AlignedBytes(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    REQUIRE(!bytes.empty());
+    storage.resize(bytes.size() + 64);
+    const size_t misaligned = reinterpret_cast<uintptr_t>(storage.data()) % 64;
+    char* begin = storage.data() + (64 - misaligned) % 64;
+    std::memcpy(begin, bytes.data(), bytes.size());
+    view = std::as_bytes(std::span(begin, bytes.size()));
+  }
+  std::vector<char> storage;
+  std::span<const std::byte> view;
+};
+
+struct Attempts {
+  int64_t needed = 0;  // bytes of room with which it succeeds
+  int refused = 0;
+};
+
+// Calls `attempt` with ever more memory until it succeeds. Every failure must say that memory is missing.
+template <class Attempt>
+Attempts with_more_memory(Attempt attempt) {
+  Attempts attempts;
+  for (;; attempts.needed += attempts.needed < 4096 ? 16 : attempts.needed / 64) {
+    refuse_beyond(attempts.needed);
+    const Status status = attempt();
+    stop_refusing();
+    if (status.ok()) return attempts;
+    REQUIRE_MESSAGE(status.code() == Code::out_of_memory, std::string(status.message()));
+    ++attempts.refused;
+    REQUIRE(attempts.needed < (int64_t{1} << 32));
+  }
+}
+
+void print(const char* what, const Attempts& attempts) {
+  std::printf("%-28s %5d refusals, each an error; succeeds with %lld bytes\n", what, attempts.refused,
+              static_cast<long long>(attempts.needed));
+  CHECK(attempts.refused > 0);
+}
+
+TEST_CASE("memory that runs out is an error") {
+  if (!counting_works()) {
+    std::printf("skipped: the allocator can't be replaced under a sanitizer\n");
+    return;
+  }
+  for (const char* name : {"v1.lnfr", "v2.lnfr"}) {
+    const std::string path = std::string(LINFORMER_GOLDEN_MODELS) + "/" + name;
+    const AlignedBytes file(path);
+    std::printf("%s\n", name);
+    print("model, from memory", with_more_memory([&] { return Model::load(file.view).status(); }));
+    print("model, from a path", with_more_memory([&] { return Model::load(path.c_str()).status(); }));
+    auto model = Model::load(file.view);
+    REQUIRE(model.ok());
+    SessionOptions options;
+    options.backend = BackendKind::native;
+    for (const Part part : {Part::encoder, Part::decoder}) {
+      options.part = part;
+      if (part == Part::decoder && !(*model)->description().has_decoder()) continue;
+      print("plan", with_more_memory([&] { return plan(**model, options).status(); }));
+      print("session", with_more_memory([&] { return Session::create(*model, options).status(); }));
+    }
+    const TokenizerDescription& description = (*model)->description().tokenizer;
+    if (description.kind == TokenizerKind::none) continue;
+    print("tokenizer", with_more_memory([&] { return Tokenizer::create(description).status(); }));
+    auto tokenizer = Tokenizer::create(description);
+    REQUIRE(tokenizer.ok());
+    print("a text's tokens", with_more_memory([&] {
+            Encoding encoding;
+            EncodeOptions all;
+            all.token_strings = true;
+            return tokenizer->encode("A text of some words, and another.", "Its pair.", all, &encoding);
+          }));
+  }
+}
+
+}  // namespace
+}  // namespace linformer_test
