@@ -17,6 +17,7 @@
 #include "converter/tiny_hugging_face.h"
 #include "converter/tiny_tatp22.h"
 #include "format/temporary_folder.h"
+#include "support/files.h"
 #include "support/shared_data.h"
 
 using namespace linformer;
@@ -103,11 +104,6 @@ std::string check_round_trip(const std::string& file, const std::string& config)
     if (type == ElementType::f32) first = back;
   }
   return first;
-}
-
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 // A LinformerLM of the package linformer, which knows no padding: any vocabulary fits.

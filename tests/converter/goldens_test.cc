@@ -3,12 +3,12 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "converter/conversion.h"
+#include "converter/checks.h"
 #include "converter/dialects/dialect.h"
+#include "support/files.h"
 #include "support/shared_data.h"
 
 using namespace linformer;
@@ -16,11 +16,6 @@ using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 // Distinct projections of three layers with two uses each.
 const std::map<std::string, size_t> distinct_projections = {
@@ -67,30 +62,17 @@ TEST_CASE("fairseq goldens") {
   int files = 0;
   for (const auto& expected : distinct_projections) {
     const std::string& name = expected.first;
-    const std::optional<std::string> folder = shared_path("golden/fairseq/" + name);
-    if (!folder) return;
-    CAPTURE(name);
-    const json meta = json::parse(read_file(*folder + "/meta.json"));
-    std::optional<Converted> first;
-    for (const char* file : {"checkpoint.pt", "checkpoint_legacy.pt", "checkpoint.safetensors"}) {
-      const std::string bytes = read_file(*folder + "/" + file);
-      if (bytes.empty()) continue;
-      CAPTURE(file);
+    const std::optional<int> converted_files = check_golden_case("fairseq/" + name, [&](const GoldenFile& file) {
       // safetensors files carry no settings; the others must do without.
-      const bool silent = std::string(file).ends_with(".safetensors");
-      if (silent) CHECK(contains(conversion_error(bytes), "encoder_attention_heads"));
-      Converted model = converted(bytes, silent ? meta["config"].dump() : "");
-      check_description(model.description(), name, meta);
-      CHECK(model.report.mapped.size() + model.report.left_out.size() == meta["state_dict"].size());
-      if (first) {
-        const std::span<const std::byte> a = first->file, b = model.file;
-        CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
-      } else {
-        first = std::move(model);
-      }
-      ++files;
-    }
-    CHECK(first.has_value());
+      const bool silent = file.name.ends_with(".safetensors");
+      if (silent) CHECK(contains(conversion_error(file.bytes), "encoder_attention_heads"));
+      Converted model = converted(file.bytes, silent ? file.meta["config"].dump() : "");
+      check_description(model.description(), name, file.meta);
+      CHECK(model.report.mapped.size() + model.report.left_out.size() == file.meta["state_dict"].size());
+      return model;
+    });
+    if (!converted_files) return;
+    files += *converted_files;
   }
   std::printf("%d golden files converted\n", files);
 }

@@ -2,12 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "converter/conversion.h"
+#include "converter/checks.h"
 #include "converter/tiny_fairseq.h"
+#include "support/files.h"
 #include "support/shared_data.h"
 
 using namespace linformer;
@@ -84,10 +84,7 @@ void check_values(const Converted& model, const Tiny& tiny) {
   const ModelDescription& description = model.description();
   const EncoderDescription& encoder = description.encoder;
   const auto check = [&](TensorIndex index, const std::string& name) {
-    CAPTURE(name);
-    REQUIRE(index != absent);
-    const std::vector<double>& values = named(tensors, name).values;
-    CHECK(model.values(index) == std::vector<float>(values.begin(), values.end()));
+    check_values(model, index, named(tensors, name));
   };
   const auto check_pair = [&](TensorIndex weight, TensorIndex bias, const std::string& name) {
     check(weight, name + ".weight");
@@ -128,11 +125,6 @@ void check_values(const Converted& model, const Tiny& tiny) {
   }
   CHECK(model.report.mapped.size() == tensors.size());
   CHECK(model.report.left_out.empty());
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 }  // namespace
@@ -304,10 +296,7 @@ TEST_CASE("lucidrains: refusals say what is wrong") {
     c.change(tensors);
     const std::string error = conversion_error(safetensors(tensors), c.config);
     CAPTURE(error);
-    for (const std::string& part : c.parts) {
-      CAPTURE(part);
-      CHECK(contains(error, part));
-    }
+    check_sentence(error, c.parts);
     ++refused;
   }
   Tiny odd;
@@ -324,20 +313,12 @@ TEST_CASE("lucidrains: refusals say what is wrong") {
 
 TEST_CASE("lucidrains goldens") {
   int files = 0;
-  for (const char* name : {"attention", "lm", "lm_ddp_prefix", "lm_dim_head", "lm_fp16", "lm_one_kv_head",
-                           "lm_reversible", "lm_share_kv", "v0_1_0_lm"}) {
-    const std::optional<std::string> folder = shared_path(std::string("golden/lucidrains/") + name);
-    if (!folder) return;
-    CAPTURE(name);
-    const json meta = json::parse(read_file(*folder + "/meta.json"));
-    const json& config = meta["config"];
-    std::optional<Converted> first;
-    for (const char* file : {"checkpoint.pt", "checkpoint_legacy.pt", "checkpoint.safetensors"}) {
-      const std::string bytes = read_file(*folder + "/" + file);
-      if (bytes.empty()) continue;
-      CAPTURE(file);
-      if (!config.value("one_kv_head", false)) CHECK(contains(conversion_error(bytes), "{\"heads\": "));
-      Converted model = converted(bytes, config.dump());
+  for (const std::string name : {"attention", "lm", "lm_ddp_prefix", "lm_dim_head", "lm_fp16", "lm_one_kv_head",
+                                 "lm_reversible", "lm_share_kv", "v0_1_0_lm"}) {
+    const std::optional<int> converted_files = check_golden_case("lucidrains/" + name, [](const GoldenFile& file) {
+      const json& config = file.meta["config"];
+      if (!config.value("one_kv_head", false)) CHECK(contains(conversion_error(file.bytes), "{\"heads\": "));
+      Converted model = converted(file.bytes, config.dump());
       const EncoderDescription& encoder = model.description().encoder;
       CHECK(model.report.dialect == "lucidrains");
       CHECK(encoder.d_model == config["dim"]);
@@ -351,17 +332,12 @@ TEST_CASE("lucidrains goldens") {
       CHECK(attention.value_is_key == config.value("share_kv", false));
       CHECK(attention.head_dim == config.value("dim_head", encoder.d_model / attention.heads));
       CHECK(encoder.projections[0].k == config["k"]);
-      CHECK(model.report.mapped.size() == meta["state_dict"].size());
+      CHECK(model.report.mapped.size() == file.meta["state_dict"].size());
       CHECK(model.report.left_out.empty());
-      if (first) {
-        const std::span<const std::byte> a = first->file, b = model.file;
-        CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
-      } else {
-        first = std::move(model);
-      }
-      ++files;
-    }
-    CHECK(first.has_value());
+      return model;
+    });
+    if (!converted_files) return;
+    files += *converted_files;
   }
   std::printf("%d lucidrains golden files converted\n", files);
 }

@@ -1,32 +1,15 @@
 // Every golden case of nystromformer in every file format: recognised, described rightly, and equal between formats.
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "converter/conversion.h"
-#include "converter/dialects/dialect.h"
-#include "support/shared_data.h"
+#include "converter/checks.h"
 
 using namespace linformer;
 using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-// No other dialect takes the file for its own.
-void check_recognised(const std::string& bytes) {
-  const auto checkpoint = convert::Checkpoint::open(as_bytes(bytes), "memory");
-  for (const convert::Dialect* dialect : convert::dialects()) {
-    CAPTURE(std::string(dialect->name()));
-    CHECK((dialect->recognise(checkpoint).score > 0) == (std::string(dialect->name()) == "nystromformer"));
-  }
-}
 
 void check_description(const ModelDescription& model, const std::string& name, const json& config) {
   const EncoderDescription& encoder = model.encoder;
@@ -56,29 +39,16 @@ void check_description(const ModelDescription& model, const std::string& name, c
 TEST_CASE("nystromformer goldens") {
   int files = 0;
   for (const std::string name : {"bert_seqcls", "lra_cls", "lra_dual", "lra_mean", "reorg_mean"}) {
-    const std::optional<std::string> folder = shared_path("golden/nystromformer/" + name);
-    if (!folder) return;
-    CAPTURE(name);
-    const json meta = json::parse(read_file(*folder + "/meta.json"));
-    std::optional<Converted> first;
-    for (const char* file : {"checkpoint.pt", "checkpoint_legacy.pt", "checkpoint.safetensors"}) {
-      const std::string bytes = read_file(*folder + "/" + file);
-      if (bytes.empty()) continue;
-      CAPTURE(file);
-      check_recognised(bytes);
-      if (name != "bert_seqcls") CHECK(contains(conversion_error(bytes), "pooling_mode"));
-      Converted model = converted(bytes, meta["config"].dump());
-      check_description(model.description(), name, meta["config"]);
+    const std::optional<int> converted_files = check_golden_case("nystromformer/" + name, [&](const GoldenFile& file) {
+      check_recognised_alone(file.bytes, "nystromformer");
+      if (name != "bert_seqcls") CHECK(contains(conversion_error(file.bytes), "pooling_mode"));
+      Converted model = converted(file.bytes, file.meta["config"].dump());
+      check_description(model.description(), name, file.meta["config"]);
       CHECK(model.report.left_out.empty());
-      if (first) {
-        const std::span<const std::byte> a = first->file, b = model.file;
-        CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
-      } else {
-        first = std::move(model);
-      }
-      ++files;
-    }
-    CHECK(first.has_value());
+      return model;
+    });
+    if (!converted_files) return;
+    files += *converted_files;
   }
   std::printf("%d golden files of nystromformer converted\n", files);
 }

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "converter/conversion.h"
+#include "converter/checks.h"
 #include "converter/tiny_fairseq.h"
 
 using namespace linformer;
@@ -61,10 +61,7 @@ TEST_CASE("PyText: roles, values and facts") {
   const Converted model = converted(torch_zip(tensors), settings);
   const EncoderDescription& encoder = model.description().encoder;
   const auto check = [&](TensorIndex index, const std::string& name) {
-    CAPTURE(name);
-    REQUIRE(index != absent);
-    const std::vector<double>& values = named(tensors, transformer + name).values;
-    CHECK(model.values(index) == std::vector<float>(values.begin(), values.end()));
+    check_values(model, index, named(tensors, transformer + name));
   };
   CHECK(model.description().dialect == "pytext");
   CHECK(encoder.d_model == 8);

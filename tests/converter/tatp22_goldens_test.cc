@@ -1,12 +1,11 @@
 // Every golden case of tatp22 in every file format: recognised, described rightly, and equal between formats.
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "converter/conversion.h"
-#include "converter/dialects/dialect.h"
+#include "converter/checks.h"
+#include "support/files.h"
 #include "support/shared_data.h"
 
 using namespace linformer;
@@ -14,11 +13,6 @@ using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 // Their distinct projections, of the encoder.
 const std::map<std::string, size_t> cases = {{"decoder", 1},
@@ -40,15 +34,6 @@ const std::map<std::string, size_t> cases = {{"decoder", 1},
                                              {"relu", 1},
                                              {"return_emb", 1},
                                              {"wo_intermediate", 1}};
-
-// No other dialect takes the file for its own.
-void check_recognised(const std::string& bytes) {
-  const auto checkpoint = convert::Checkpoint::open(as_bytes(bytes), "memory");
-  for (const convert::Dialect* dialect : convert::dialects()) {
-    CAPTURE(std::string(dialect->name()));
-    CHECK((dialect->recognise(checkpoint).score > 0) == (std::string(dialect->name()) == "tatp22"));
-  }
-}
 
 void check_description(const ModelDescription& model, const std::string& name, const json& config) {
   const EncoderDescription& encoder = model.encoder;
@@ -89,29 +74,16 @@ TEST_CASE("tatp22 goldens") {
   int files = 0;
   for (const auto& expected : cases) {
     const std::string& name = expected.first;
-    const std::optional<std::string> folder = shared_path("golden/tatp22/" + name);
-    if (!folder) return;
-    CAPTURE(name);
-    const json meta = json::parse(read_file(*folder + "/meta.json"));
-    std::optional<Converted> first;
-    for (const char* file : {"checkpoint.pt", "checkpoint_legacy.pt", "checkpoint.safetensors"}) {
-      const std::string bytes = read_file(*folder + "/" + file);
-      if (bytes.empty()) continue;
-      CAPTURE(file);
-      check_recognised(bytes);
-      CHECK(contains(conversion_error(bytes), "--config"));
-      Converted model = converted(bytes, meta["config"].dump());
-      check_description(model.description(), name, meta["config"]);
-      CHECK(model.report.mapped.size() + model.report.left_out.size() == meta["state_dict"].size());
-      if (first) {
-        const std::span<const std::byte> a = first->file, b = model.file;
-        CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
-      } else {
-        first = std::move(model);
-      }
-      ++files;
-    }
-    CHECK(first.has_value());
+    const std::optional<int> converted_files = check_golden_case("tatp22/" + name, [&](const GoldenFile& file) {
+      check_recognised_alone(file.bytes, "tatp22");
+      CHECK(contains(conversion_error(file.bytes), "--config"));
+      Converted model = converted(file.bytes, file.meta["config"].dump());
+      check_description(model.description(), name, file.meta["config"]);
+      CHECK(model.report.mapped.size() + model.report.left_out.size() == file.meta["state_dict"].size());
+      return model;
+    });
+    if (!converted_files) return;
+    files += *converted_files;
   }
   std::printf("%d golden files of tatp22 converted\n", files);
 }

@@ -1,12 +1,12 @@
 // The vit_linformer dialect: patch embeddings of both eras, class token, positions, head and the goldens.
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "converter/conversion.h"
+#include "converter/checks.h"
 #include "converter/tiny_fairseq.h"
+#include "support/files.h"
 #include "support/shared_data.h"
 
 using namespace linformer;
@@ -45,11 +45,6 @@ std::vector<HandTensor> tiny_vit(bool patch_norms, int64_t projected = 6) {
   return made;
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 }  // namespace
 
 TEST_CASE("ViT: roles, values and facts of both eras") {
@@ -58,10 +53,7 @@ TEST_CASE("ViT: roles, values and facts of both eras") {
     std::vector<HandTensor> tensors = tiny_vit(norms);
     const Converted model = converted(torch_zip(tensors), settings);
     const auto check = [&](TensorIndex index, const std::string& name) {
-      CAPTURE(name);
-      REQUIRE(index != absent);
-      const std::vector<double>& values = named(tensors, name).values;
-      CHECK(model.values(index) == std::vector<float>(values.begin(), values.end()));
+      check_values(model, index, named(tensors, name));
     };
     CHECK(model.description().dialect == "vit_linformer");
     const EncoderDescription& encoder = model.description().encoder;

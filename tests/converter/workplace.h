@@ -14,13 +14,9 @@
 #include "converter/conversion.h"
 #include "converter/tiny_fairseq.h"
 #include "format/temporary_folder.h"
+#include "support/files.h"
 
 namespace linformer_test {
-
-inline std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 inline void write_file(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;

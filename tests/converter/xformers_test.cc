@@ -2,12 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "converter/conversion.h"
+#include "converter/checks.h"
 #include "converter/tiny_fairseq.h"
+#include "support/files.h"
 #include "support/shared_data.h"
 
 using namespace linformer;
@@ -54,11 +54,6 @@ void check_same_values(const Converted& a, const Converted& b) {
   }
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 }  // namespace
 
 TEST_CASE("xformers: roles, values and facts") {
@@ -66,10 +61,7 @@ TEST_CASE("xformers: roles, values and facts") {
   const Converted model = converted(torch_zip(tensors), two_heads);
   const EncoderDescription& encoder = model.description().encoder;
   const auto check = [&](TensorIndex index, const std::string& name) {
-    CAPTURE(name);
-    REQUIRE(index != absent);
-    const std::vector<double>& values = named(tensors, name).values;
-    CHECK(model.values(index) == std::vector<float>(values.begin(), values.end()));
+    check_values(model, index, named(tensors, name));
   };
   CHECK(model.description().dialect == "xformers");
   CHECK(encoder.residual == ResidualKind::none);

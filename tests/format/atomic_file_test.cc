@@ -11,16 +11,13 @@
 
 #include "converter/writer/write_error.h"
 #include "format/temporary_folder.h"
+#include "support/files.h"
 
 using namespace linformer::writer;
+using linformer_test::read_file;
 using linformer_test::TemporaryFolder;
 
 namespace {
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 void write_file(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 

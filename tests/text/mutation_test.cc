@@ -10,6 +10,7 @@
 #include <random>
 
 #include "converter/readers/error.h"
+#include "support/files.h"
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
 
@@ -17,11 +18,6 @@ using namespace linformer;
 using namespace linformer_test;
 
 namespace {
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // One to eight changes: bits, bytes, cuts, repeats.
 void mutate(std::string* bytes, std::mt19937& random) {

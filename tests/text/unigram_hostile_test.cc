@@ -8,6 +8,7 @@
 
 #include "converter/readers/error.h"
 #include "converter/tokenizers/unigram_files.h"
+#include "support/files.h"
 #include "support/shared_data.h"
 #include "text/charsmap.h"
 #include "text/golden_lines.h"
@@ -56,11 +57,6 @@ void with_rule(std::vector<uint8_t> rule, bool sentencepiece, convert::OwnedToke
   tokenizer->charsmap = std::move(rule);
   tokenizer->description.unigram.sentencepiece = sentencepiece;
   if (!sentencepiece) tokenizer->description.unigram.steps.push_back({NormalizerKind::charsmap, {}, {}});
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace
