@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
 #include "describe.h"
 #include "display.h"
 
@@ -10,6 +14,18 @@ std::string shape_text(const std::vector<uint64_t>& shape) {
   std::string text;
   for (const uint64_t extent : shape) text += (text.empty() ? "" : " x ") + std::to_string(extent);
   return text.empty() ? "1" : text;
+}
+
+// Whether the formula has the name as a word of its own.
+bool names(std::string_view formula, std::string_view name) {
+  const auto part_of_a_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (size_t at = formula.find(name); at != std::string_view::npos; at = formula.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at == 0 || !part_of_a_word(formula[at - 1])) && (end == formula.size() || !part_of_a_word(formula[end]))) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -42,18 +58,24 @@ nlohmann::ordered_json tensors_json(const Model& model) {
 
 std::string plan_text(const Plan& plan) {
   const SessionOptions& options = plan.options;
-  std::string text = "A session for n = " + std::to_string(options.max_tokens) +
-                     " tokens, b = " + std::to_string(options.max_batch) +
-                     " texts, rows = " + std::to_string(options.max_rows) +
-                     " tokens together,\nthreads = " + std::to_string(options.threads) +
-                     ", block = " + std::to_string(plan.block_rows) + " rows, " + linformer::name_of(options.backend) +
-                     " on " + linformer::name_of(options.isa) + ":\n";
-  Table table({"buffer", "formula (bytes)", "bytes"}, {false, false, true});
+  std::string text = "A session for texts of n = " + std::to_string(options.max_tokens) + " tokens, " +
+                     linformer::name_of(options.backend) + " on " + linformer::name_of(options.isa) + ":\n";
+  Table buffers({"buffer", "bytes, rounded up to 64", ""}, {false, false, true});
+  Table terms({"where", "", ""}, {false, true, false});
   for (int i = 0; i < plan.buffer_count; ++i) {
-    table.add({plan.buffers[i].name, plan.buffers[i].formula, grouped(plan.buffers[i].bytes)});
+    const PlannedBuffer& buffer = plan.buffers[i];
+    if (buffer.bytes > 0) buffers.add({buffer.name, buffer.formula, grouped(buffer.bytes)});
   }
-  table.add({"total", "", grouped(plan.total_bytes)});
-  return text + table.text(2) + "  = " + byte_size(plan.total_bytes) + " beside the model file's mapping\n";
+  buffers.add({"total", "", grouped(plan.total_bytes)});
+  for (int i = 0; i < plan.term_count; ++i) {
+    const PlanTerm& term = plan.terms[i];
+    const bool used = std::any_of(plan.buffers, plan.buffers + plan.buffer_count, [&](const PlannedBuffer& buffer) {
+      return buffer.bytes > 0 && names(buffer.formula, term.name);
+    });
+    if (used) terms.add({term.name, grouped(static_cast<uint64_t>(term.value)), term.meaning});
+  }
+  return text + buffers.text(2) + "\n" + terms.text(2) + "  = " + byte_size(plan.total_bytes) +
+         " beside the model file's mapping\n";
 }
 
 nlohmann::ordered_json plan_json(const Plan& plan) {
@@ -72,6 +94,11 @@ nlohmann::ordered_json plan_json(const Plan& plan) {
     const PlannedBuffer& buffer = plan.buffers[i];
     buffers.push_back(
         {{"name", buffer.name}, {"formula", buffer.formula}, {"offset", buffer.offset}, {"bytes", buffer.bytes}});
+  }
+  auto& terms = json["terms"] = nlohmann::ordered_json::array();
+  for (int i = 0; i < plan.term_count; ++i) {
+    const PlanTerm& term = plan.terms[i];
+    terms.push_back({{"name", term.name}, {"value", term.value}, {"meaning", term.meaning}});
   }
   return json;
 }

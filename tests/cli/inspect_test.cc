@@ -58,7 +58,7 @@ TEST_CASE("inspect: --memory prints the plan that a session allocates") {
   CHECK(sum == memory["total_bytes"]);
   const Ran text = run({"inspect", f.model(), "--memory", "8"});
   CHECK(text.out.find("total") != std::string::npos);
-  CHECK(text.out.find("rows d x 4") != std::string::npos);
+  CHECK(text.out.find("4 x rows x d_row") != std::string::npos);
   CHECK(run({"inspect", f.model(), "--memory", "13"}).code == 2);
 }
 

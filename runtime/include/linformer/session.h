@@ -36,20 +36,29 @@ struct SessionOptions {
 // One buffer of the arena.
 struct PlannedBuffer {
   const char* name;     // static text
-  const char* formula;  // static text in n (rows), b (texts), k, d, ...
+  const char* formula;  // static text: bytes, before rounding up to 64, in the names of the plan's terms
   uint64_t offset;      // bytes from the arena's start; multiple of 64
   uint64_t bytes;
 };
 
+// A number that formulas are made of.
+struct PlanTerm {
+  const char* name;     // static text
+  const char* meaning;  // static text: how it follows from n, k, d and the options
+  int64_t value;
+};
+
 // The memory of a session before it exists. A pure function of its inputs.
 struct Plan {
-  static constexpr int max_buffers = 32;
+  static constexpr int max_buffers = 32, max_terms = 32;
   SessionOptions options;  // with every 0 and automatic resolved
   int64_t block_rows = 0;  // rows that one thread takes through a layer at once
   // Texts of fewer tokens take E (X W), the others (E X) W: whichever needs fewer operations. The largest of any layer.
   int64_t project_first_below = 0;
   int buffer_count = 0;
-  PlannedBuffer buffers[max_buffers] = {};
+  PlannedBuffer buffers[max_buffers] = {};  // in the order of their offsets; of 0 bytes: this model has no use for it
+  int term_count = 0;
+  PlanTerm terms[max_terms] = {};
   uint64_t total_bytes = 0;
 };
 Result<Plan> plan(const Model& model, const SessionOptions& options);
