@@ -8,9 +8,6 @@
 namespace linformer {
 namespace {
 
-// Splitting a word of n characters looks up to n * n / 2 pieces up.
-constexpr uint32_t longest_word_limit = 1000;
-
 // Grows byte by byte, so that every prefix of a word costs one step.
 constexpr uint64_t empty_hash = 0xCBF29CE484222325u;
 uint64_t extend(uint64_t hash, char byte) { return (hash ^ static_cast<uint8_t>(byte)) * 0x100000001B3u; }
@@ -30,10 +27,10 @@ Status WordPiece::create(const TokenizerDescription& description, uint64_t owner
   if (description.unk < 0) {
     return Status::error(Code::corrupt_file, "the WordPiece tokenizer has no id for unknown words");
   }
-  if (description.max_word_characters > longest_word_limit) {
+  if (description.max_word_characters > max_word_length) {
     return Status::error(Code::unsupported,
                          "the WordPiece tokenizer splits words of up to %u characters; at most %u are supported",
-                         description.max_word_characters, longest_word_limit);
+                         description.max_word_characters, max_word_length);
   }
   const auto& prefix = description.continuing_prefix;
   const size_t tokens = token_offsets_.size() - 1;

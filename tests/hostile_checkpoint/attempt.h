@@ -28,7 +28,6 @@ class Attempts {
   // the alteration. Returns the sentence, empty after success.
   std::string attempt(const std::string& file, bool convert, const std::string& what);
   uint64_t errors() const { return errors_; }
-  uint64_t successes() const { return successes_; }
   // Of the last success.
   const Contents& contents() const { return contents_; }
 

@@ -40,7 +40,6 @@ class HostileFile {
     header.header_checksum = linformer::checksum_of(header);
     std::memcpy(bytes_.data(), &header, sizeof header);
   }
-  void restore_header() { std::memcpy(bytes_.data(), &original_, sizeof original_); }
 
  private:
   linformer::writer::AlignedBytes bytes_;

@@ -171,6 +171,8 @@ TEST_CASE("tokenizers whose ids and templates contradict the vocabulary") {
        [](ModelDescription& m) { m.tokenizer.continuing_prefix = std::string("#\xc3"); }},
       {"words of no characters", "max_word_characters is 0",
        [](ModelDescription& m) { m.tokenizer.max_word_characters = 0; }},
+      {"words longer than can be split", "max_word_characters is 1001, 1 to 1000",
+       [](ModelDescription& m) { m.tokenizer.max_word_characters = 1001; }},
       {"words without end", "max_word_characters is 4294967295",
        [](ModelDescription& m) { m.tokenizer.max_word_characters = ~0u; }},
   };

@@ -27,6 +27,7 @@ inline constexpr uint32_t max_heads = 1024;          // attention heads of a lay
 inline constexpr uint32_t max_dimension = 1u << 24;  // d_model, ffn width, n, k, vocabulary
 inline constexpr uint32_t max_classes = 1u << 20;
 inline constexpr uint32_t max_rank = 4;
+inline constexpr uint32_t max_word_length = 1000;  // characters of a WordPiece word: its splitting is quadratic in them
 
 struct TensorDescription {
   std::string name;  // the checkpoint's own name of the first role it was read for

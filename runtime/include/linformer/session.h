@@ -67,16 +67,16 @@ using Tokens = std::span<const int32_t>;
 
 // One text (or image, ...) of a batch. Spans that a model has no use for stay empty.
 struct Input {
-  Tokens tokens;
-  std::span<const float> vectors;  // for models that read vectors: [n, embedding.vectors.width]
-  std::span<const uint8_t> types;  // token type of each token; empty: all 0
+  Tokens tokens = {};
+  std::span<const float> vectors = {};  // for models that read vectors: [n, embedding.vectors.width]
+  std::span<const uint8_t> types = {};  // token type of each token; empty: all 0
   // For each token or vector; empty: all 1. 0 = masked: stripped as pads are, or, where they are kept, what the
   // model's row_mask says (its position counts, as only pad ids do not).
-  std::span<const uint8_t> mask;
-  std::span<const uint8_t> query_mask;  // 0 = its query is zero (tatp22 embeddings_mask); empty: all 1
-  std::span<const float> memory;        // for cross attention: [m, memory_width]
+  std::span<const uint8_t> mask = {};
+  std::span<const uint8_t> query_mask = {};  // 0 = its query is zero (tatp22 embeddings_mask); empty: all 1
+  std::span<const float> memory = {};        // for cross attention: [m, memory_width]
   // For each memory row as `mask`; empty: `mask` where memory has as many rows as the text, else all 1.
-  std::span<const uint8_t> memory_mask;
+  std::span<const uint8_t> memory_mask = {};
 };
 
 struct MaskPosition {
@@ -97,17 +97,17 @@ struct Outputs {
   // stripping left without a token are zero. Layer 0 is the embedding, layer L the last (before the final norm);
   // `hidden` with hidden_layer = -1 is the encoder's output (after the final norm and output linear, where there are).
   // A reversible model's layers have two streams, side by side.
-  std::span<float> hidden;
+  std::span<float> hidden = {};
   int hidden_layer = -1;
-  int head = 0;                        // classification head for the next three
-  std::span<float> pooled;             // [texts, hidden_width(-1)], pooled as below
-  std::span<float> logits;             // [score_rows(), classes]
-  std::span<float> probabilities;      // [score_rows(), classes]
-  std::span<const HeadScores> scores;  // of more heads in the same call
-  std::optional<Pooling> pooling;      // of `pooled`; without it the head's, or first token when the model has no head
-  std::span<float> embeddings;         // [texts, embedding_width()]: the model's sentence embedding
-  std::span<const MaskPosition> mlm_positions;
-  std::span<float> mlm_logits;  // [mlm_positions, vocab_size]
+  int head = 0;                             // classification head for the next three
+  std::span<float> pooled = {};             // [texts, hidden_width(-1)], pooled as below
+  std::span<float> logits = {};             // [score_rows(), classes]
+  std::span<float> probabilities = {};      // [score_rows(), classes]
+  std::span<const HeadScores> scores = {};  // of more heads in the same call
+  std::optional<Pooling> pooling = {};  // of `pooled`; without it the head's, or first token when the model has no head
+  std::span<float> embeddings = {};     // [texts, embedding_width()]: the model's sentence embedding
+  std::span<const MaskPosition> mlm_positions = {};
+  std::span<float> mlm_logits = {};  // [mlm_positions, vocab_size]
 };
 
 class Session {
