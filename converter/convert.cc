@@ -115,13 +115,19 @@ void check_output(const ConvertOptions& options, const Inputs& inputs) {
 }
 
 // Settings at the top of the file, or below the names that checkpoints and their descriptions use.
-Settings read_config(const std::string& path, ValueStore* store) {
+// A file that was found beside the checkpoint is not the user's word for this conversion.
+Settings read_config(const std::string& path, bool given, ValueStore* store) {
   Settings settings;
   if (path.empty()) return settings;
   const Value root = read_json_file(path, *store);
   if (!root.is(ValueKind::dict)) fail(path, " holds a ", root.kind_name(), ", not a JSON object of settings");
-  settings.add_source(root, path);
-  for (const char* key : {"model", "args", "config"}) settings.add_source(root.find(key), path + ", " + key);
+  const std::vector<std::string> groups = {"model", "args", "config"};
+  if (given) {
+    settings.add_given(root, path, groups);
+  } else {
+    settings.add_source(root, path);
+    for (const std::string& group : groups) settings.add_source(root.find(group), path + ", " + group);
+  }
   return settings;
 }
 
@@ -194,6 +200,7 @@ void build_model(const Checkpoint& checkpoint, const Settings& settings, writer:
     throw Error(checkpoint.name + " (" + dialect.name() + "): " + error.what());
   }
   builder->origin.settings = all.used();
+  report->unused_settings = settings.unused();
 }
 
 Report convert_checkpoint(const ConvertOptions& options) {
@@ -203,7 +210,7 @@ Report convert_checkpoint(const ConvertOptions& options) {
   check_output(options, inputs);
   std::optional<OwnedTokenizer> tokenizer;
   if (!inputs.tokenizer.empty()) tokenizer = load_tokenizer(inputs.tokenizer);
-  Settings settings = read_config(inputs.config, &values);
+  Settings settings = read_config(inputs.config, !options.config.empty(), &values);
   if (inputs.sentence) settings.add_source(inputs.sentence->settings, "modules.json");
 
   Checkpoint checkpoint = Checkpoint::open(inputs.checkpoint);

@@ -58,6 +58,32 @@ std::string heads_text(const ModelDescription& description) {
   return text.empty() ? "none" : text;
 }
 
+std::string counted(size_t labels) { return std::to_string(labels) + (labels == 1 ? " label" : " labels"); }
+
+// The head whose name stands before an = in the argument; null where there is no =.
+ClassificationHead* named_head(const std::string& argument, ModelDescription* description) {
+  ClassificationHead* named = nullptr;
+  for (ClassificationHead& head : description->heads) {
+    // A name may have an = itself: the longest that fits is meant.
+    if (argument.starts_with(head.name + "=") && (!named || named->name.size() < head.name.size())) named = &head;
+  }
+  const size_t equals = argument.find('=');
+  if (named == nullptr && equals != argument.npos) {
+    fail("--labels ", quote(argument), ": the model has no head ", quote(argument.substr(0, equals)),
+         "; its heads: ", heads_text(*description),
+         ". A label that holds an = needs its head's name before it: HEAD=label,label");
+  }
+  return named;
+}
+
+ClassificationHead* only_head_for(const std::string& argument, size_t labels, ModelDescription* description) {
+  const std::string heads = "; the model's heads: " + heads_text(*description);
+  const size_t fitting = count_fitting(labels, *description);
+  if (fitting > 1) fail("--labels ", quote(argument), " fits several heads: write HEAD=label,label", heads);
+  if (fitting == 0) fail("--labels ", quote(argument), " has ", counted(labels), ", which fits no head", heads);
+  return head_for(labels, description);
+}
+
 void set(ClassificationHead* head, std::vector<std::string> labels, const std::string& source, Report* report) {
   std::string text;
   for (const std::string& label : labels) text += (text.empty() ? "" : ", ") + label;
@@ -69,22 +95,17 @@ void set(ClassificationHead* head, std::vector<std::string> labels, const std::s
 
 void apply_labels(const std::vector<std::string>& given, ModelDescription* description, Report* report) {
   for (const std::string& argument : given) {
-    const size_t equals = argument.find('=');
-    ClassificationHead* head = nullptr;
-    for (ClassificationHead& candidate : description->heads) {
-      if (equals != argument.npos && candidate.name == argument.substr(0, equals)) head = &candidate;
+    if (description->heads.empty()) {
+      fail("--labels ", quote(argument), ": the model has no classification heads: leave --labels out");
     }
-    std::vector<std::string> labels = split(head ? argument.substr(equals + 1) : argument);
+    ClassificationHead* head = named_head(argument, description);
+    std::vector<std::string> labels = split(head ? argument.substr(head->name.size() + 1) : argument);
     check(labels, "--labels");
-    const std::string found = "; the model's heads: " + heads_text(*description);
     if (head == nullptr) {
-      if (count_fitting(labels.size(), *description) > 1) {
-        fail("--labels ", quote(argument), " fits several heads: write HEAD=label,label", found);
-      }
-      head = head_for(labels.size(), description);
-    }
-    if (head == nullptr || classes_of(*description, *head) != labels.size()) {
-      fail("--labels ", quote(argument), " has ", labels.size(), " labels, which fits no head", found);
+      head = only_head_for(argument, labels.size(), description);
+    } else if (classes_of(*description, *head) != labels.size()) {
+      fail("--labels ", quote(argument), ": head ", quote(head->name), " has ", classes_of(*description, *head),
+           " classes, ", counted(labels.size()), labels.size() == 1 ? " was given" : " were given");
     }
     set(head, std::move(labels), "--labels", report);
   }

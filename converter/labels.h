@@ -9,8 +9,9 @@
 
 namespace linformer::convert {
 
-// `given`: as on the command line, "a,b" for the only head whose number of classes fits, or "HEAD=a,b".
-// Throws Error when no head fits.
+// `given`: as on the command line, "a,b" for the only head whose number of classes fits, or "HEAD=a,b". A label that
+// holds an = needs its head's name: what stands before the first = is otherwise taken for a name and refused.
+// Throws Error when no head has that name or number of classes.
 void apply_labels(const std::vector<std::string>& given, ModelDescription* description, Report* report);
 
 // The lines of labels.txt in `folder`, index = class, for the head whose number of classes they fit. Nothing happens

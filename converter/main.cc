@@ -2,15 +2,17 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <iostream>
-#include <map>
 #include <string>
 
 #include "converter/convert.h"
+#include "converter/dialects/dialect.h"
 #include "converter/export/export_model.h"
 #include "converter/print_report.h"
+#include "converter/readers/error.h"
 
 namespace {
 
@@ -58,9 +60,14 @@ class ProgressBar {
   const char* phase_ = nullptr;
 };
 
+class UsageError : public CLI::ParseError {
+ public:
+  explicit UsageError(const std::string& sentence) : ParseError("UsageError", sentence, exit_usage) {}
+};
+
 struct Arguments {
   ConvertOptions convert;
-  std::string from_lnfr;
+  std::string from_lnfr, dtype;
   bool list_dialects = false, json = false, quiet = false;
 };
 
@@ -71,13 +78,15 @@ void declare(CLI::App& app, Arguments* arguments) {
   app.add_option("--tokenizer", options.tokenizer,
                  "folder or file of the vocabulary: tokenizer.json, vocab.json + merges.txt (+ dict.txt), vocab.txt, "
                  "SentencePiece .model");
-  app.add_option("--labels", options.labels, "names of the classes in order: a,b or HEAD=a,b (may be repeated)")
+  app.add_option("--labels", options.labels,
+                 "names of the classes in order: a,b or HEAD=a,b (may be repeated; labels that hold an = need HEAD)")
       ->allow_extra_args(false);
-  app.add_option("--config", options.config, "JSON file of settings; they come before the checkpoint's own");
-  app.add_option("--dialect", options.dialect, "take the checkpoint for one of this implementation and no other");
-  app.add_option("--dtype", options.weight_type, "type of the weights: f32 (default), bf16 or f16")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, ElementType>{
-          {"f32", ElementType::f32}, {"bf16", ElementType::bf16}, {"f16", ElementType::f16}}))
+  app.add_option(
+      "--config", options.config,
+      "JSON file of settings; they come before the checkpoint's own. The report names those that nothing used");
+  app.add_option("--dialect", options.dialect,
+                 "take the checkpoint for one of this implementation (see --list-dialects) and no other");
+  app.add_option("--dtype", arguments->dtype, "type of the weights: f32 (default), bf16 or f16")
       ->option_text("f32|bf16|f16");
   app.add_option("--from-lnfr", arguments->from_lnfr,
                  "the way back: write this model file as safetensors with the checkpoint's names");
@@ -88,15 +97,42 @@ void declare(CLI::App& app, Arguments* arguments) {
   app.add_flag("--force", options.replace_any, "replace an existing output even if it is of another kind");
 }
 
-// What CLI11 can't say: which arguments belong together. Throws CLI::ParseError.
-void check(const CLI::App& app, const Arguments& arguments) {
-  if (arguments.list_dialects) return;
-  const bool back = !arguments.from_lnfr.empty();
-  if (app.count("CHECKPOINT") == 0 && !back) throw CLI::RequiredError("CHECKPOINT");
-  if (app.count("--output") == 0) throw CLI::RequiredError("--output");
+ElementType weight_type(const std::string& name) {
+  static constexpr std::pair<const char*, ElementType> types[] = {
+      {"f32", ElementType::f32}, {"bf16", ElementType::bf16}, {"f16", ElementType::f16}};
+  for (const auto& [known, type] : types) {
+    if (name == known) return type;
+  }
+  throw UsageError("--dtype takes f32, bf16 or f16, not " + linformer::convert::quote(name));
+}
+
+// What CLI11 can't say: which arguments belong together, and what is a type or a dialect. Throws CLI::ParseError.
+void check(const CLI::App& app, Arguments* arguments) {
+  if (arguments->list_dialects) return;
+  const bool back = !arguments->from_lnfr.empty();
+  if (app.count("CHECKPOINT") == 0 && !back) {
+    throw UsageError("there is no CHECKPOINT: give a file or a folder with one, or a model file with --from-lnfr");
+  }
+  if (app.count("--output") == 0) {
+    throw UsageError(std::string("there is no output: give the file to write, such as -o model.") +
+                     (back ? "safetensors" : "lnfr"));
+  }
   for (const char* option : {"CHECKPOINT", "--tokenizer", "--labels", "--config", "--dialect", "--dtype"}) {
     if (back && app.count(option) > 0) throw CLI::ExcludesError("--from-lnfr", option);
   }
+  if (app.count("--dtype") > 0) arguments->convert.weight_type = weight_type(arguments->dtype);
+  const std::string& dialect = arguments->convert.dialect;
+  if (app.count("--dialect") > 0 && linformer::convert::find_dialect(dialect) == nullptr) {
+    throw UsageError(linformer::convert::unknown_dialect(dialect));
+  }
+}
+
+// One line, whatever an argument has in it.
+int complain_of_usage(std::string sentence) {
+  std::replace_if(
+      sentence.begin(), sentence.end(), [](unsigned char byte) { return byte < 0x20 || byte == 0x7f; }, ' ');
+  std::cerr << "linformer-convert: " << sentence << "; see 'linformer-convert --help'\n";
+  return exit_usage;
 }
 
 template <class Report>
@@ -136,9 +172,10 @@ int main(int argc, char** argv) {
   declare(app, &arguments);
   try {
     app.parse(argc, argv);
-    check(app, arguments);
+    check(app, &arguments);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : exit_usage;
+    const bool asked = error.get_exit_code() == 0;  // --help, --version
+    return asked ? app.exit(error) : complain_of_usage(error.what());
   }
 
   ProgressBar bar(!arguments.quiet);

@@ -40,6 +40,27 @@ void print_notes(const std::vector<std::string>& notes, std::ostream& out) {
   for (const std::string& note : notes) out << "  " << note << "\n";
 }
 
+// A line for each source of settings, and in it the first names.
+void print_unused(const std::vector<UnusedSetting>& settings, std::ostream& out) {
+  constexpr size_t shown = 12;
+  std::vector<std::string> sources;
+  for (const UnusedSetting& setting : settings) {
+    if (std::find(sources.begin(), sources.end(), setting.source) == sources.end()) sources.push_back(setting.source);
+  }
+  if (!sources.empty()) out << "\nSettings that nothing used\n";
+  for (const std::string& source : sources) {
+    size_t count = 0;
+    out << "  " << source << ":";
+    for (const UnusedSetting& setting : settings) {
+      if (setting.source != source || ++count > shown) continue;
+      out << (count > 1 ? ", " : " ") << escaped(setting.name);
+      if (!setting.did_you_mean.empty()) out << " (did you mean " << setting.did_you_mean << "?)";
+    }
+    if (count > shown) out << " and " << count - shown << " more";
+    out << "\n";
+  }
+}
+
 std::string readable_bytes(uint64_t bytes) {
   std::array<char, 64> text{};
   if (bytes < 1024 * 1024) {
@@ -70,6 +91,7 @@ void print_table(const Report& report, std::ostream& out) {
   print_rows("Mapped", mapped, out);
   print_rows("Left out", left_out, out);
   print_notes(report.notes, out);
+  print_unused(report.unused_settings, out);
   out << "\n"
       << report.output << ": " << report.output_bytes << " bytes (" << readable_bytes(report.output_bytes) << "), "
       << report.mapped.size() << " tensors mapped, " << report.left_out.size() << " left out\n";
@@ -81,7 +103,7 @@ void print_json(const Report& report, std::ostream& out) {
   json["format"] = report.format;
   json["dialect"] = report.dialect;
   json["recognised_by"] = report.recognised_by;
-  for (const char* list : {"inferred", "mapped", "left_out"}) json[list] = ordered_json::array();
+  for (const char* list : {"inferred", "mapped", "left_out", "unused_settings"}) json[list] = ordered_json::array();
   for (const Report::Fact& fact : report.facts) {
     json["inferred"].push_back({{"name", fact.name}, {"value", fact.value}, {"source", fact.source}});
   }
@@ -91,6 +113,10 @@ void print_json(const Report& report, std::ostream& out) {
   }
   for (const Report::Omission& omission : report.left_out) {
     json["left_out"].push_back({{"tensor", omission.tensor}, {"reason", omission.reason}});
+  }
+  for (const UnusedSetting& setting : report.unused_settings) {
+    json["unused_settings"].push_back(
+        {{"name", setting.name}, {"source", setting.source}, {"did_you_mean", setting.did_you_mean}});
   }
   json["notes"] = report.notes;
   json["output"] = report.output;

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "converter/dialects/report.h"
@@ -53,6 +54,10 @@ class Dialect {
 
 // All dialects, in order of preference among equal scores. A new one is added in registry.cc.
 std::span<const Dialect* const> dialects();
+// Null where there is none of that name.
+const Dialect* find_dialect(std::string_view name);
+// That there is none, and the names of those that there are.
+std::string unknown_dialect(std::string_view name);
 
 // The dialect of the checkpoint: `wanted`, which must fit; where that is empty the one that an exported file names, if
 // that fits, or else the one that fits best. Throws Error that says what was found and what is supported.

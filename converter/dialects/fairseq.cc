@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "converter/dialects/common.h"
 #include "converter/dialects/fairseq_names.h"
 #include "converter/dialects/fairseq_settings.h"
 #include "converter/dialects/tensor_table.h"
@@ -49,7 +50,6 @@ class Converter {
   Size d_model() const { return {encoder_.d_model, "d_model"}; }
 
   void read_sizes();
-  uint32_t count_layers() const;
   void add_embedding();
   void add_layer(uint32_t index);
   void add_attention_inputs(uint32_t index, AttentionDescription* attention);
@@ -76,25 +76,6 @@ class Converter {
   std::map<TensorIndex, uint32_t> projections_;  // by weight: equal values have one index
 };
 
-uint32_t Converter::count_layers() const {
-  const std::string prefix = encoder + "layers.";
-  uint32_t count = 0;
-  for (const std::string& name : tensors_.names()) {
-    if (!name.starts_with(prefix)) continue;
-    const std::string number = name.substr(prefix.size(), name.find('.', prefix.size()) - prefix.size());
-    const bool plain = !number.empty() && number.size() <= 4 && number.find_first_not_of("0123456789") == number.npos &&
-                       (number.size() == 1 || number[0] != '0');
-    if (!plain || std::stoul(number) >= max_layers)
-      fail("the tensor ", quote(name), " does not name one of at most ", max_layers, " layers");
-    count = std::max(count, static_cast<uint32_t>(std::stoul(number)) + 1);
-  }
-  for (uint32_t i = 0; i < count; ++i) {
-    if (!tensors_.any(layer_prefix(i) + "**"))
-      fail("layer ", i, " of ", count, " has no tensors: the checkpoint is incomplete");
-  }
-  return count;
-}
-
 void Converter::read_sizes() {
   const Tensor* tokens = tensors_.find(encoder + "embed_tokens.weight");
   // safetensors keeps one name of a tied pair.
@@ -105,7 +86,7 @@ void Converter::read_sizes() {
   encoder_.d_model = dimension(*tokens, 1);
   if (encoder_.vocab_size <= pad)
     fail("the tensor ", quote(tokens->name), " is ", shape_text(*tokens), ": it has no row for <pad>");
-  layer_count_ = count_layers();
+  layer_count_ = count_modules(tensors_, encoder + "layers.");
   const Tensor* projection = projection_tensor(0, "compress_k");
   if (projection == nullptr) fail("the tensor ", quote(layer_prefix(0) + "self_attn.compress_k.weight"), " is missing");
   encoder_.max_tokens = dimension(*projection, 1);
@@ -116,16 +97,16 @@ void Converter::read_sizes() {
   report_.add_fact("layers", std::to_string(layer_count_), "names of the tensors");
   report_.add_fact("longest text (N)", std::to_string(encoder_.max_tokens), "columns of " + projection->name);
   report_.add_fact("compressed length (k)", std::to_string(k), "rows of " + projection->name);
-  check_agrees(settings_, "encoder_embed_dim", encoder_.d_model, "channels");
-  check_agrees(settings_, "encoder_layers", layer_count_, "layers");
-  check_agrees(settings_, "max_positions", encoder_.max_tokens, "positions");
+  check_agreement(settings_, "encoder_embed_dim", encoder_.d_model, "channels");
+  check_agreement(settings_, "encoder_layers", layer_count_, "layers");
+  check_agreement(settings_, "max_positions", encoder_.max_tokens, "positions");
   const std::optional<Setting<int64_t>> ratio = settings_.integer("compressed");
   if (ratio && (ratio->value < 1 || encoder_.max_tokens / ratio->value != k)) {
     fail("the setting compressed is ", ratio->value, " (", ratio->source, ") but the tensors compress ",
          encoder_.max_tokens, " positions to ", k,
          ": the settings belong to another model, give the right ones with --config");
   }
-  heads_ = heads_of(settings_, encoder_.d_model, report_);
+  heads_ = needed_heads(settings_, "encoder_attention_heads", encoder_.d_model, report_);
   activation_ = activation_of(settings_, "activation_fn", Activation::gelu, report_);
 }
 
@@ -185,7 +166,7 @@ void Converter::add_layer(uint32_t index) {
   const uint32_t inner = dimension(tensors_.need(prefix + "fc1.weight"), 0);
   if (index == 0)
     report_.add_fact("ffn width", std::to_string(inner), "rows of " + tensors_.need(prefix + "fc1.weight").name);
-  check_agrees(settings_, "encoder_ffn_embed_dim", inner, "channels between fc1 and fc2");
+  check_agreement(settings_, "encoder_ffn_embed_dim", inner, "channels between fc1 and fc2");
   for (const LinearName& name : linear_names()) {
     Linear& target = name.attention ? attention.*name.attention : layer.*name.layer;
     if (target.present()) continue;  // from the packed tensor

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "converter/dialects/common.h"
+#include "converter/dialects/hugging_face_encoder.h"
 #include "converter/dialects/hugging_face_heads.h"
 #include "converter/dialects/hugging_face_names.h"
 #include "converter/dialects/hugging_face_settings.h"
@@ -27,35 +28,28 @@ class Converter {
         settings_(settings_beside(conversion)),
         encoder_(conversion.description.encoder),
         report_(conversion.report),
-        projections_(encoder_, conversion.weights, ProjectionOrder::before_linear) {}
+        projections_(encoder_, conversion.weights, ProjectionOrder::before_linear),
+        reader_(conversion, tensors_, settings_, roberta()) {}
 
   void run() {
     refuse_unsupported(settings_);
     read_sizes();
-    add_embedding();
-    for (uint32_t i = 0; i < layers_; ++i) add_layer(i);
+    reader_.add_embedding(token_table());
+    for (uint32_t i = 0; i < reader_.layers(); ++i) add_projections(i, &reader_.add_layer(i).attention);
     projections_.report(report_);
-    const HeadInputs inputs{conversion_, tensors_, settings_, roberta(), epsilon_};
+    const HeadInputs inputs{conversion_, tensors_, settings_, roberta(), reader_.epsilon()};
     add_masked_lm(inputs);
     add_heads(inputs);
     account_for_rest();
   }
 
  private:
-  Size d_model() const { return {encoder_.d_model, "hidden_size"}; }
   static std::string layer_prefix(uint32_t layer) { return roberta().layers + std::to_string(layer) + "."; }
-  Norm norm(const std::string& role, const std::string& name) {
-    Norm made = read_norm(conversion_, tensors_, role, name, d_model());
-    made.epsilon = epsilon_;
-    return made;
-  }
 
   const Tensor& token_table();
   const Tensor* matrix(uint32_t layer, const char* own);
   uint32_t add_projection(const std::string& role, const Tensor& matrix);
   void read_sizes();
-  void add_embedding();
-  void add_layer(uint32_t index);
   void add_projections(uint32_t index, AttentionDescription* attention);
   void account_for_rest();
 
@@ -65,9 +59,7 @@ class Converter {
   EncoderDescription& encoder_;
   Report& report_;
   ProjectionTable projections_;
-  uint32_t layers_ = 0, heads_ = 0;
-  float epsilon_ = 0;
-  Activation activation_ = Activation::gelu;
+  EncoderReader reader_;
 };
 
 // The masked-LM output's name where safetensors kept that one of the tied pair.
@@ -84,71 +76,14 @@ const Tensor* Converter::matrix(uint32_t layer, const char* own) {
 }
 
 void Converter::read_sizes() {
-  const Tensor& tokens = token_table();
-  const Tensor& positions = tensors_.need("embeddings.position_embeddings.weight");
+  const uint32_t longest = reader_.read_sizes(token_table());
   const Tensor* projection = matrix(0, key_matrix);
   if (projection == nullptr) fail("the tensor ", quote(layer_prefix(0) + key_matrix), " is missing");
-  encoder_.vocab_size = dimension(tokens, 0);
-  encoder_.d_model = dimension(tokens, 1);
-  layers_ = count_modules(tensors_, roberta().layers);
-  encoder_.pad_id = pad_of(settings_, roberta(), encoder_.vocab_size, report_);
-  const uint32_t rows = dimension(positions, 0), first = static_cast<uint32_t>(encoder_.pad_id) + 1;
-  if (rows <= first) {
-    fail("the tensor ", quote(positions.name), " is ", shape_text(positions), ": the first token has row ", first);
-  }
   // Models trained with these classes have as many columns as rows of positions, the last of which are never used.
-  encoder_.max_tokens = std::min(rows - first, dimension(*projection, 1));
-  encoder_.embedding.position_offset = first;
-  report_.add_fact("d_model", std::to_string(encoder_.d_model), "shape of " + tokens.name);
-  report_.add_fact("vocabulary", std::to_string(encoder_.vocab_size), "shape of " + tokens.name);
-  report_.add_fact("layers", std::to_string(layers_), "names of the tensors");
+  encoder_.max_tokens = std::min(longest, dimension(*projection, 1));
   report_.add_fact("longest text (N)", std::to_string(encoder_.max_tokens),
-                   "columns of " + projection->name + " and rows of " + positions.name);
+                   "columns of " + projection->name + " and rows of the positions");
   report_.add_fact("compressed length (k)", std::to_string(dimension(*projection, 0)), "rows of " + projection->name);
-  check_agreement(settings_, "hidden_size", encoder_.d_model, "channels");
-  check_agreement(settings_, "num_hidden_layers", layers_, "layers");
-  check_agreement(settings_, "vocab_size", encoder_.vocab_size, "tokens");
-  check_agreement(settings_, "max_position_embeddings", rows, "rows of positions");
-  heads_ = needed_heads(settings_, roberta().settings.heads, encoder_.d_model, report_);
-  activation_ = activation_of(settings_, roberta().settings.activation, report_);
-  epsilon_ = epsilon_of(settings_, roberta(), report_);
-}
-
-void Converter::add_embedding() {
-  EmbeddingDescription& embedding = encoder_.embedding;
-  WeightWriter& weights = conversion_.weights;
-  embedding.tokens = weights.table("embedding.tokens", token_table(), {encoder_.vocab_size, "vocab_size"}, d_model());
-  embedding.position_kind = PositionKind::learned;
-  embedding.positions = weights.table("embedding.positions", tensors_.need("embeddings.position_embeddings.weight"),
-                                      {0, "positions"}, d_model());
-  // Unlike fairseq, the port leaves the rows of pads as they are.
-  embedding.positions_count_non_pad = true;
-  embedding.pad_position = static_cast<uint32_t>(encoder_.pad_id);
-  embedding.token_types = weights.table(
-      "embedding.token_types", tensors_.need("embeddings.token_type_embeddings.weight"), {0, "token types"}, d_model());
-  embedding.norm = norm("embedding.norm", "embeddings.LayerNorm");
-}
-
-void Converter::add_layer(uint32_t index) {
-  LayerDescription& layer = encoder_.layers.emplace_back();
-  AttentionDescription& attention = layer.attention;
-  const std::string prefix = layer_prefix(index), role = "layers[" + std::to_string(index) + "].";
-  attention.heads = attention.kv_heads = heads_;
-  attention.head_dim = encoder_.d_model / heads_;
-  attention.scale = usual_scale(attention.head_dim);
-  layer.activation = activation_;
-  const Tensor& inner = tensors_.need(prefix + "intermediate.dense.weight");
-  const Size ffn{dimension(inner, 0), "intermediate_size"};
-  if (index == 0) report_.add_fact("ffn width", std::to_string(ffn.value), "rows of " + inner.name);
-  check_agreement(settings_, "intermediate_size", static_cast<int64_t>(ffn.value), "channels inside the ffn");
-  for (const LinearName& name : roberta().linears) {
-    Linear& target = name.attention ? attention.*name.attention : layer.*name.layer;
-    const bool in = name.layer == &LayerDescription::ffn_in, out = name.layer == &LayerDescription::ffn_out;
-    target = read_linear(conversion_, tensors_, role + name.role, prefix + name.suffix, in ? ffn : d_model(),
-                         out ? ffn : d_model());
-  }
-  for (const NormName& name : roberta().norms) layer.*name.norm = norm(role + name.role, prefix + name.suffix);
-  add_projections(index, &attention);
 }
 
 uint32_t Converter::add_projection(const std::string& role, const Tensor& matrix) {

@@ -12,30 +12,6 @@ Settings settings_of(const Conversion& conversion) {
   return settings;
 }
 
-void check_agrees(const Settings& settings, const char* name, int64_t from_tensors, const char* what) {
-  const std::optional<Setting<int64_t>> said = settings.integer(name);
-  if (said && said->value != from_tensors) {
-    fail("the setting ", name, " is ", said->value, " (", said->source, ") but the tensors have ", from_tensors, " ",
-         what, ": the settings belong to another model, give the right ones with --config");
-  }
-}
-
-uint32_t heads_of(const Settings& settings, uint32_t d_model, Report& report) {
-  constexpr const char* name = "encoder_attention_heads";
-  const std::optional<Setting<int64_t>> heads = settings.integer(name);
-  if (!heads) {
-    const uint32_t usual = d_model % 64 == 0 ? d_model / 64 : 1;
-    fail("the number of attention heads is neither in the checkpoint nor visible in its tensors (d_model is ", d_model,
-         "): give a JSON file with --config that says it, for ", usual, usual == 1 ? " head {\"" : " heads {\"", name,
-         "\": ", usual, "}");
-  }
-  if (heads->value < 1 || heads->value > int64_t{max_heads} || d_model % heads->value != 0) {
-    fail("the setting ", name, " is ", heads->value, " (", heads->source, "), which does not divide d_model ", d_model);
-  }
-  report.add_fact("heads", std::to_string(heads->value), std::string(name) + ", " + heads->source);
-  return static_cast<uint32_t>(heads->value);
-}
-
 Activation activation_of(const Settings& settings, const char* name, Activation fallback, Report& report) {
   const std::optional<Setting<std::string>> said = settings.text(name);
   if (!said) {

@@ -11,12 +11,6 @@ namespace linformer::convert::fairseq {
 // The user's settings, then the checkpoint's own.
 Settings settings_of(const Conversion& conversion);
 
-// Throws when the setting is there and says otherwise than the tensors.
-void check_agrees(const Settings& settings, const char* name, int64_t from_tensors, const char* what);
-
-// encoder_attention_heads; it must be given and divide d_model.
-uint32_t heads_of(const Settings& settings, uint32_t d_model, Report& report);
-
 // activation_fn or pooler_activation_fn; `fallback` is fairseq's default, noted when used.
 Activation activation_of(const Settings& settings, const char* name, Activation fallback, Report& report);
 

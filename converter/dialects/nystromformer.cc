@@ -1,16 +1,18 @@
 #include "converter/dialects/nystromformer.h"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <vector>
 
 #include "converter/dialects/common.h"
+#include "converter/dialects/nystromformer_heads.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {
 
 namespace {
+
+using namespace nystromformer;
 
 // Where the layers are: numbered, or one for all (tied_weights, shared_weight).
 struct Container {
@@ -46,8 +48,7 @@ class Converter {
         tensors_(conversion.checkpoint, canonical_name),
         settings_(settings_beside(conversion)),
         weights_(conversion.weights),
-        model_(conversion.description),
-        encoder_(model_.encoder),
+        encoder_(conversion.description.encoder),
         report_(conversion.report),
         projections_(encoder_, weights_, ProjectionOrder::after_linear) {}
 
@@ -62,10 +63,6 @@ class Converter {
   void add_layer(const std::string& prefix, uint32_t index);
   void add_projections(const std::string& prefix, const std::string& role, AttentionDescription* attention);
   const Tensor& projection_tensor(const std::string& prefix);
-  void add_masked_lm();
-  void add_arena_head();
-  void add_bert_heads();
-  ClassificationHead& new_head(const char* name, const Tensor& output);
   Linear linear(const std::string& role, const std::string& name, Size out, Size in) {
     return read_linear(conversion_, tensors_, role, name, out, in);
   }
@@ -84,7 +81,6 @@ class Converter {
   TensorTable tensors_;
   const Settings settings_;
   WeightWriter& weights_;
-  ModelDescription& model_;
   EncoderDescription& encoder_;
   Report& report_;
   ProjectionTable projections_;
@@ -101,9 +97,7 @@ void Converter::run() {
   add_embedding();
   add_layers();
   if (!block_->bert) encoder_.final_norm = norm("final_norm", "norm", d_model());
-  add_masked_lm();
-  add_arena_head();
-  add_bert_heads();
+  add_heads({conversion_, tensors_, settings_, embedding_dim_, block_->activation});
   projections_.report(report_);
   tensors_.account_for_rest({}, "a Linformer of mlpen/Nystromformer", report_);
 }
@@ -296,88 +290,6 @@ void Converter::add_projections(const std::string& prefix, const std::string& ro
   }
   attention->key_projections = for_heads(std::move(attention->key_projections));
   attention->value_projections = attention->key_projections;
-}
-
-void Converter::add_masked_lm() {
-  if (!tensors_.any("mlm.**")) return;
-  MaskedLmHead& mlm = model_.mlm;
-  const Size width{embedding_dim_, "embedding_dim"}, vocabulary{encoder_.vocab_size, "vocabulary"};
-  mlm.dense = linear("mlm.dense", "mlm.dense", width, d_model());
-  mlm.activation = block_->activation;
-  mlm.norm = norm("mlm.norm", "mlm.norm", width);
-  const Tensor* own = tensors_.use("mlm.mlm_class.weight");
-  const Tensor& output = own ? *own : token_table();
-  const std::optional<TensorIndex> tied = weights_.tied("mlm.output.weight", output, encoder_.embedding.tokens);
-  if (tied) {
-    mlm.output.weight = *tied;
-  } else {
-    mlm.output = weights_.linear("mlm.output", output, nullptr, vocabulary, width);
-  }
-  mlm.output.bias = weights_.floats("mlm.output.bias", tensors_.need("mlm.mlm_class.bias"), {vocabulary});
-  report_.add_fact("masked-LM head", tied ? "tied to the token embedding" : "with weights of its own",
-                   "values of " + output.name);
-}
-
-ClassificationHead& Converter::new_head(const char* name, const Tensor& output) {
-  ClassificationHead& head = model_.heads.emplace_back();
-  head.name = name;
-  const uint32_t classes = dimension(output, 0);
-  report_.add_fact(std::string("head ") + name, std::to_string(classes) + (classes == 1 ? " value" : " classes"),
-                   "shape of " + output.name);
-  return head;
-}
-
-void Converter::add_arena_head() {
-  const std::string name = "seq_classifer.mlpblock.";  // the code's own spelling
-  if (!tensors_.any(name + "**")) return;
-  const std::optional<Setting<std::string>> said = settings_.text("pooling_mode");
-  if (!said) {
-    missing_setting("whether the classifier reads the mean of all rows or that of a class token",
-                    R"({"pooling_mode": "MEAN"} or {"pooling_mode": "CLS"})");
-  }
-  std::string mode = said->value;
-  std::transform(mode.begin(), mode.end(), mode.begin(), [](unsigned char c) { return std::toupper(c); });
-  if (mode != "MEAN" && mode != "CLS") {
-    fail("the setting pooling_mode is ", quote(said->value), " (", said->source, "); the code knows MEAN and CLS");
-  }
-  report_.add_fact("pooling", mode == "CLS" ? "the row of a token put before the text" : "sum of all rows / N",
-                   "pooling_mode, " + said->source);
-  const Tensor& dense = tensors_.need(name + "0.weight");
-  const bool pairs = dimension(dense, 1) == uint64_t{4} * encoder_.d_model;
-  ClassificationHead& head =
-      new_head(pairs ? "pair_classification" : "classification", tensors_.need(name + "2.weight"));
-  if (mode == "CLS") {
-    encoder_.embedding.prefix_token = static_cast<int32_t>(encoder_.vocab_size) - 1;
-    head.pooling = Pooling::first_token;
-  } else {
-    head.pooling = Pooling::mean_over_max_tokens;
-  }
-  head.pairing = pairs ? Pairing::product_difference : Pairing::none;
-  const Size inner{dimension(dense, 0), "transformer_hidden_dim"};
-  head.dense =
-      linear("heads[" + head.name + "].dense", name + "0", inner,
-             {uint64_t{pairs ? 4u : 1u} * encoder_.d_model, pairs ? "4 x transformer_dim" : "transformer_dim"});
-  head.activation = Activation::relu;
-  head.output = linear("heads[" + head.name + "].output", name + "2", {0, "num_classes"}, inner);
-}
-
-void Converter::add_bert_heads() {
-  if (tensors_.any("sen_classifer.**")) {
-    ClassificationHead& head = new_head("classification", tensors_.need("sen_classifer.classifer.weight"));
-    head.pooling = Pooling::first_token;
-    head.dense = linear("heads[classification].dense", "sen_classifer.dense", {0, "transformer_dim"}, d_model());
-    head.activation = Activation::tanh;
-    head.output = linear("heads[classification].output", "sen_classifer.classifer", {0, "num_classes"},
-                         {dimension(tensors_.need("sen_classifer.dense.weight"), 0), "transformer_dim"});
-  }
-  if (!tensors_.any("qahead.*")) return;
-  // For each token whether the answer starts there and whether it ends there; WikiHop's: whether it is the answer.
-  const Tensor& weight = tensors_.need("qahead.weight");
-  ClassificationHead& head = new_head("question_answering", weight);
-  head.pooling = Pooling::none;
-  head.activation = Activation::none;
-  head.output = linear("heads[question_answering].output", "qahead", {0, "2 or 1"}, d_model());
-  if (weight.shape[0] == 2) head.labels = {"start", "end"};
 }
 
 }  // namespace

@@ -28,14 +28,20 @@ std::span<const Dialect* const> dialects() {
   return all;
 }
 
-namespace {
-
 const Dialect* find_dialect(std::string_view name) {
   for (const Dialect* dialect : dialects()) {
     if (name == dialect->name()) return dialect;
   }
   return nullptr;
 }
+
+std::string unknown_dialect(std::string_view name) {
+  std::string names;
+  for (const Dialect* known : dialects()) names += (names.empty() ? "" : ", ") + std::string(known->name());
+  return "there is no dialect " + quote(name) + ": --dialect takes " + names;
+}
+
+namespace {
 
 const Dialect& chosen(const Dialect& dialect, const std::string& reason, Report& report) {
   report.dialect = dialect.name();
@@ -45,11 +51,7 @@ const Dialect& chosen(const Dialect& dialect, const std::string& reason, Report&
 
 const Dialect& recognise_as(const Checkpoint& checkpoint, const std::string& wanted, Report& report) {
   const Dialect* dialect = find_dialect(wanted);
-  if (dialect == nullptr) {
-    std::string names;
-    for (const Dialect* known : dialects()) names += (names.empty() ? "" : ", ") + std::string(known->name());
-    fail("there is no dialect ", quote(wanted), ": --dialect takes ", names);
-  }
+  if (dialect == nullptr) fail(unknown_dialect(wanted));
   const Recognition recognition = dialect->recognise(checkpoint);
   if (recognition.score == 0) {
     fail(checkpoint.name, ": the tensors are not those of the dialect ", dialect->name(), ". Looked for ",

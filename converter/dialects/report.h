@@ -7,6 +7,12 @@
 
 namespace linformer::convert {
 
+// What the user's settings say and no step of the conversion asked for.
+struct UnusedSetting {
+  std::string name, source;
+  std::string did_you_mean;  // a name like it that was asked for and not given; empty: there is none
+};
+
 struct Report {
   struct Fact {
     std::string name, value;
@@ -27,6 +33,7 @@ struct Report {
   std::vector<Mapping> mapped;
   std::vector<Omission> left_out;
   std::vector<std::string> notes;  // assumptions and other things worth knowing
+  std::vector<UnusedSetting> unused_settings;
   std::string output;
   uint64_t output_bytes = 0;
 

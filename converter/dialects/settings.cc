@@ -1,30 +1,54 @@
 #include "converter/dialects/settings.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "converter/dialects/nearest_name.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {
 
-void Settings::add_source(Value values, std::string name) {
-  values = unwrapped(values);
-  if (values.is(ValueKind::dict) || values.is(ValueKind::object)) sources_.push_back({values, std::move(name)});
+namespace {
+
+bool holds_settings(Value values) { return values.is(ValueKind::dict) || values.is(ValueKind::object); }
+
+}  // namespace
+
+void Settings::add(Source source) {
+  source.values = unwrapped(source.values);
+  if (holds_settings(source.values)) sources_.push_back(std::move(source));
+}
+
+void Settings::add_source(Value values, std::string name) { add({values, std::move(name), false, {}}); }
+
+void Settings::add_given(Value values, const std::string& name, const std::vector<std::string>& groups) {
+  Source top{values, name, true, {}};
+  std::vector<Source> below;
+  for (const std::string& group : groups) {
+    const Value inner = unwrapped(values).find(group);
+    if (!holds_settings(unwrapped(inner))) continue;
+    top.groups.push_back(group);
+    below.push_back({inner, name + ", " + group, true, {}});
+  }
+  add(std::move(top));
+  for (Source& source : below) add(std::move(source));
 }
 
 void Settings::add_kept(Value values, std::string name) {
   const std::vector<Value>& items = values.items();
   for (size_t i = 0; values.is(ValueKind::dict) && i + 1 < items.size(); i += 2) {
-    (*used_)[std::string(items[i].text())] = items[i + 1];
+    lookups_->used[std::string(items[i].text())] = items[i + 1];
   }
   add_source(values, std::move(name));
 }
 
 std::optional<Setting<Value>> Settings::find(std::string_view name) const {
+  lookups_->asked.emplace(name);
   for (const Source& source : sources_) {
     const Value value = unwrapped(source.values.find(name));
     if (value.is(ValueKind::null)) continue;
-    (*used_)[std::string(name)] = value;
+    lookups_->used[std::string(name)] = value;
     return Setting<Value>{value, source.name};
   }
   return std::nullopt;
@@ -66,12 +90,32 @@ nlohmann::json plain(Value value, int depth) {
 
 std::string Settings::used() const {
   nlohmann::json object = nlohmann::json::object();
-  for (const auto& [name, value] : *used_) {
+  for (const auto& [name, value] : lookups_->used) {
     // What JSON can't say is left out: a null would be a setting that is absent.
     nlohmann::json json = plain(value, 8);
     if (!json.is_null()) object[name] = std::move(json);
   }
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::vector<UnusedSetting> Settings::unused() const {
+  // The names that the user gave, and those among the others that were asked for.
+  std::vector<UnusedSetting> unused;
+  std::set<std::string, std::less<>> not_given = lookups_->asked;
+  for (const Source& source : sources_) {
+    if (!source.given) continue;
+    const std::vector<Value>& items = source.values.items();
+    for (size_t i = 0; i + 1 < items.size(); i += 2) {
+      const std::string name(items[i].text());
+      not_given.erase(name);
+      const bool group = std::find(source.groups.begin(), source.groups.end(), name) != source.groups.end();
+      if (!group && !lookups_->asked.contains(name)) unused.push_back({name, source.name, ""});
+    }
+  }
+  for (UnusedSetting& setting : unused) setting.did_you_mean = nearest_name(setting.name, not_given);
+  std::stable_partition(unused.begin(), unused.end(),
+                        [](const UnusedSetting& setting) { return !setting.did_you_mean.empty(); });
+  return unused;
 }
 
 std::optional<Setting<int64_t>> Settings::integer(std::string_view name) const {

@@ -6,10 +6,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "converter/dialects/report.h"
 #include "converter/readers/value.h"
 
 namespace linformer::convert {
@@ -25,6 +27,9 @@ class Settings {
  public:
   // Later sources are asked only for what earlier ones lack. A value that is not a dict or object is ignored.
   void add_source(Value values, std::string name);
+  // The same for what the user gives for this conversion: unused() tells of it. `groups`: names in `values` below which
+  // there are settings too, asked for after those at the top.
+  void add_given(Value values, const std::string& name, const std::vector<std::string>& groups = {});
   // The same for the settings that an exported file keeps from its first conversion. All of them count as used: what
   // the first conversion asked for because of a tensor that is gone now is kept nevertheless.
   void add_kept(Value values, std::string name);
@@ -38,16 +43,26 @@ class Settings {
   std::optional<Setting<Value>> value(std::string_view name) const { return find(name); }
   // Every setting that was asked for and found, as a JSON object: by this and by all its copies.
   std::string used() const;
+  // What the user gave and nothing asked for, here or in a copy: first those that look like a name that was asked for
+  // and not given.
+  std::vector<UnusedSetting> unused() const;
 
  private:
   struct Source {
     Value values;
     std::string name;
+    bool given;
+    std::vector<std::string> groups;  // names in `values` that are sources of their own
   };
+  // What copies share.
+  struct Lookups {
+    std::set<std::string, std::less<>> asked;
+    std::map<std::string, Value, std::less<>> used;
+  };
+  void add(Source source);
   std::optional<Setting<Value>> find(std::string_view name) const;
   std::vector<Source> sources_;
-  std::shared_ptr<std::map<std::string, Value, std::less<>>> used_ =
-      std::make_shared<std::map<std::string, Value, std::less<>>>();
+  std::shared_ptr<Lookups> lookups_ = std::make_shared<Lookups>();
 };
 
 }  // namespace linformer::convert

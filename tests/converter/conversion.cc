@@ -17,7 +17,7 @@ std::vector<float> Converted::values(linformer::TensorIndex index) const {
 Converted converted(const std::string& checkpoint, const std::string& config) {
   ValueStore store;
   Settings settings;
-  if (!config.empty()) settings.add_source(parse_json(store, config, "config"), "config");
+  if (!config.empty()) settings.add_given(parse_json(store, config, "config"), "config");
   const Checkpoint opened = Checkpoint::open(as_bytes(checkpoint), "memory");
   Converted made;
   linformer::writer::ModelBuilder builder;

@@ -1,6 +1,9 @@
 // linformer-convert as a program: exit codes, reports, files beside the checkpoint, and outputs that stay whole.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
+#include "converter/checks.h"
 #include "converter/dialects/dialect.h"
 #include "converter/tiny_tatp22.h"
 #include "converter/workplace.h"
@@ -27,6 +30,43 @@ TEST_CASE("exit codes: 0 for help and success, 1 for bad input, 2 for a bad comm
     CHECK(contains(good.out, part));
   }
   CHECK(place.run(place.path("c.pt") + " --quiet -o " + place.path("good.lnfr")).out.empty());
+}
+
+TEST_CASE("a wrong command line is told in one line: the program, what is wrong, and the next step") {
+  Workplace place;
+  write_file(place.path("c.pt"), with_head(2));
+  struct Case {
+    std::string arguments;
+    std::vector<std::string> parts;
+  };
+  const std::string c = place.path("c.pt"), x = " -o " + place.path("x.lnfr");
+  const Case cases[] = {
+      {"", {"no CHECKPOINT", "--from-lnfr"}},
+      {"-o " + place.path("x.lnfr"), {"no CHECKPOINT"}},
+      {c, {"no output", "-o model.lnfr"}},
+      {"--from-lnfr m.lnfr", {"no output", "-o model.safetensors"}},
+      {"--from-lnfr m.lnfr --labels a,b -o y.safetensors", {"--from-lnfr", "--labels"}},
+      {c + x + " --dtype int8", {"--dtype takes f32, bf16 or f16", "not \"int8\""}},
+      {c + x + " --dtype 1", {"--dtype takes f32, bf16 or f16", "not \"1\""}},
+      {c + x + " --dialect nope", {"no dialect \"nope\"", "fairseq, fairseq-hf, lucidrains", "tatp22"}},
+      {place.path("absent.pt") + x + " --dialect nope", {"no dialect \"nope\""}},
+      {c + x + " --unknown", {"--unknown"}},
+      {c + x + " 'more\nwords'", {"more words"}},
+      {c + x + " --config", {"--config"}},
+  };
+  for (const Case& wrong : cases) {
+    CAPTURE(wrong.arguments);
+    const Run run = place.run(wrong.arguments);
+    CAPTURE(run.err);
+    CHECK(run.status == 2);
+    CHECK(run.out.empty());
+    CHECK(run.err.starts_with("linformer-convert: "));
+    CHECK(run.err.ends_with("; see 'linformer-convert --help'\n"));
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+    CHECK(!contains(run.err, "{"));
+    check_sentence(run.err, wrong.parts);
+    CHECK(place.entries() == 1);
+  }
 }
 
 TEST_CASE("an error leaves neither output nor temporary file, and keeps the old output") {
@@ -98,42 +138,6 @@ TEST_CASE("the report as JSON, and errors too") {
   CHECK(contains(json::parse(bad.out)["error"], "absent.pt does not exist"));
 }
 
-TEST_CASE("labels from the command line and from labels.txt") {
-  Workplace place;
-  TinyFairseq tiny;
-  std::vector<HandTensor> tensors = tiny.tensors();
-  add_head(tensors, "sentence_classification_head", 8, 8, 2);
-  add_head(tensors, "mnli", 8, 8, 3);
-  add_head(tensors, "other", 8, 8, 3);
-  write_file(place.path("c.pt"), torch_zip(tensors, tiny.settings()));
-  const std::string out = " -o " + place.path("x.lnfr");
-  CHECK(place.run(place.path("c.pt") + " --labels neg,pos --labels other=x,y,z" + out).status == 0);
-  CHECK(labels_of(place.path("x.lnfr")) == Labels{"neg", "pos"});
-  const std::pair<const char*, const char*> refusals[] = {{"a,b,c", "several heads"},
-                                                          {"a", "fits no head"},
-                                                          {"mnli=a,b", "fits no head"},
-                                                          {"a,a", "twice"},
-                                                          {"a,", "empty"}};
-  for (const auto& refusal : refusals) {
-    CAPTURE(refusal.first);
-    const Run run = place.run(place.path("c.pt") + " --labels " + refusal.first + out);
-    CHECK(run.status == 1);
-    CHECK(contains(run.err, refusal.second));
-  }
-  std::filesystem::create_directories(place.path("model"));
-  write_file(place.path("model/checkpoint.pt"), with_head(2));
-  write_file(place.path("model/labels.txt"), "bad\r\ngood\n\n");
-  CHECK(place.run(place.path("model") + out).status == 0);
-  CHECK(labels_of(place.path("x.lnfr")) == Labels{"bad", "good"});
-  CHECK(place.run(place.path("model/checkpoint.pt") + out).status == 0);  // a file is taken alone
-  CHECK(labels_of(place.path("x.lnfr")).empty());
-  write_file(place.path("model/labels.txt"), "one\ntwo\nthree\n");
-  const Run unfit = place.run(place.path("model") + out);
-  CHECK(unfit.status == 0);
-  CHECK(contains(unfit.out, "was not used"));
-  CHECK(labels_of(place.path("x.lnfr")).empty());
-}
-
 TEST_CASE("a folder brings its tokenizer and settings; the vocabulary must fit the embedding") {
   Workplace place;
   const std::string out = " -o " + place.path("x.lnfr");
@@ -184,7 +188,7 @@ TEST_CASE("--list-dialects and --dialect") {
   const std::string convert = place.path("c.pt") + " -o " + place.path("x.lnfr") + " --dialect ";
   CHECK(contains(place.run(convert + "fairseq").out, "and --dialect"));
   const Run unknown = place.run(convert + "fairsec");
-  CHECK(unknown.status == 1);
+  CHECK(unknown.status == 2);
   CHECK(contains(unknown.err, "fairseq, fairseq-hf, lucidrains, pytext"));
   const Run other = place.run(convert + "xformers");
   CHECK(other.status == 1);

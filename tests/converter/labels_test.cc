@@ -1,0 +1,96 @@
+// --labels and labels.txt: which head gets which names, and the sentences where none can.
+#include <doctest/doctest.h>
+
+#include "converter/checks.h"
+#include "converter/workplace.h"
+
+using namespace linformer_test;
+
+namespace {
+
+// Three heads: sentence_classification_head with 2 classes, tone and topic with 3 each.
+std::string with_heads() {
+  TinyFairseq tiny;
+  std::vector<HandTensor> tensors = tiny.tensors();
+  add_head(tensors, "sentence_classification_head", 8, 8, 2);
+  add_head(tensors, "tone", 8, 8, 3);
+  add_head(tensors, "topic", 8, 8, 3);
+  return torch_zip(tensors, tiny.settings());
+}
+
+// The labels of every head in order.
+std::vector<Labels> all_labels(const std::string& path) {
+  auto model = linformer::Model::load(path.c_str());
+  REQUIRE(model.ok());
+  std::vector<Labels> labels;
+  for (const linformer::ClassificationHead& head : model.value()->description().heads) labels.push_back(head.labels);
+  return labels;
+}
+
+}  // namespace
+
+TEST_CASE("--labels goes to the head that it names, or to the only one that it fits") {
+  Workplace place;
+  write_file(place.path("c.pt"), with_heads());
+  const std::string out = " -o " + place.path("x.lnfr");
+  REQUIRE(place.run(place.path("c.pt") + " --labels neg,pos --labels topic=x,y,z" + out).status == 0);
+  CHECK(all_labels(place.path("x.lnfr")) == std::vector<Labels>{{"neg", "pos"}, {}, {"x", "y", "z"}});
+  // Behind the head's name an = is part of the label.
+  REQUIRE(place.run(place.path("c.pt") + " --labels 'tone=<=0,=1,a=b=c'" + out).status == 0);
+  CHECK(all_labels(place.path("x.lnfr")) == std::vector<Labels>{{}, {"<=0", "=1", "a=b=c"}, {}});
+}
+
+TEST_CASE("--labels that fit no head, or name none, are refused with the heads that there are") {
+  Workplace place;
+  write_file(place.path("c.pt"), with_heads());
+  struct Case {
+    std::string labels;
+    std::vector<std::string> parts;
+  };
+  const std::vector<std::string> heads = {"\"sentence_classification_head\" with 2 classes", "\"tone\" with 3 classes",
+                                          "\"topic\" with 3 classes"};
+  const Case cases[] = {{"a,b,c", {"several heads", "HEAD=", heads[1], heads[2]}},
+                        {"a", {"1 label", "fits no head", heads[0], heads[1]}},
+                        {"a,b,c,d", {"4 labels", "fits no head"}},
+                        {"ton=a,b,c", {"no head \"ton\"", heads[0], heads[1], heads[2]}},
+                        {"foo=a,b", {"no head \"foo\"", heads[0], "head's name before it"}},
+                        {"a=b,c=d", {"no head \"a\"", heads[0]}},
+                        {"=a,b", {"no head \"\"", heads[0]}},
+                        {"tone=a,b", {"head \"tone\" has 3 classes, 2 labels were given"}},
+                        {"tone=a", {"head \"tone\" has 3 classes, 1 label was given"}},
+                        {"sentence_classification_head=a,b,c", {"has 2 classes, 3 labels were given"}},
+                        {"a,a", {"twice"}},
+                        {"a,", {"empty"}}};
+  for (const Case& refused : cases) {
+    CAPTURE(refused.labels);
+    const Run run = place.run(place.path("c.pt") + " --labels " + refused.labels + " -o " + place.path("x.lnfr"));
+    CHECK(run.status == 1);
+    check_sentence(run.err, refused.parts);
+    CHECK(place.entries() == 1);
+  }
+  TinyFairseq headless;
+  write_file(place.path("plain.pt"), torch_zip(headless.tensors(), headless.settings()));
+  for (const char* labels : {"a,b", "tone=a,b"}) {
+    CAPTURE(std::string(labels));
+    const Run run = place.run(place.path("plain.pt") + " --labels " + labels + " -o " + place.path("x.lnfr"));
+    CHECK(run.status == 1);
+    CHECK(contains(run.err, "no classification heads: leave --labels out"));
+  }
+}
+
+TEST_CASE("labels.txt of the checkpoint's folder is used where it fits one head") {
+  Workplace place;
+  const std::string out = " -o " + place.path("x.lnfr");
+  std::filesystem::create_directories(place.path("model"));
+  write_file(place.path("model/checkpoint.pt"), with_head(2));
+  write_file(place.path("model/labels.txt"), "bad\r\na=b\n\n");
+  CHECK(place.run(place.path("model") + out).status == 0);
+  CHECK(labels_of(place.path("x.lnfr")) == Labels{"bad", "a=b"});
+  CHECK(place.run(place.path("model/checkpoint.pt") + out).status == 0);  // a file is taken alone
+  CHECK(labels_of(place.path("x.lnfr")).empty());
+  write_file(place.path("model/labels.txt"), "one\ntwo\nthree\n");
+  const Run unfit = place.run(place.path("model") + out);
+  CHECK(unfit.status == 0);
+  CHECK(contains(unfit.out, "was not used"));
+  CHECK(labels_of(place.path("x.lnfr")).empty());
+}
