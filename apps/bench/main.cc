@@ -1,4 +1,6 @@
 // linformer-bench: time, memory and arithmetic rate of a model beside what the machine can do.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +11,7 @@
 #include "bench/child.h"
 #include "bench/fma_limit.h"
 #include "bench/made_model.h"
+#include "help_formatter.h"
 #include "linformer/model.h"
 
 namespace linformer::bench {
@@ -66,6 +69,16 @@ std::string processor() {
   return "unknown processor";
 }
 
+int complain(int code, const std::string& sentence) {
+  std::fprintf(stderr, "linformer-bench: %s\n", sentence.c_str());
+  return code;
+}
+
+// What is being done, where somebody watches.
+void announce(const std::string& what) {
+  if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "%s ...\n", what.c_str());
+}
+
 std::vector<Row> measure_all(const Options& options, const std::string& model) {
   std::vector<Row> rows;
   for (const BackendKind backend : backends_of(options)) {
@@ -73,13 +86,12 @@ std::vector<Row> measure_all(const Options& options, const std::string& model) {
       for (const int64_t tokens : options.tokens) {
         Row row;
         row.what = {model, backend, isa, options.threads, tokens, options.batch, options.seconds};
-        if (!options.json) {
-          std::fprintf(stderr, "measuring %s, n = %lld ...\n", name_of(backend), static_cast<long long>(tokens));
-        }
+        announce("measuring " + std::string(name_of(backend)) + ", n = " + std::to_string(tokens));
         try {
           row.measurement = measure_in_child(row.what);
         } catch (const std::exception& error) {
           row.error = error.what();
+          if (!options.json) complain(0, row.error);
         }
         rows.push_back(row);
       }
@@ -102,8 +114,7 @@ void print_table(const std::vector<Row>& rows, const Options& options, double li
   for (const Row& row : rows) {
     std::printf("%-9s ", name_of(row.what.backend));
     if (!row.measurement) {
-      std::printf("%-7s %6lld  %s\n", name_of(row.what.isa), static_cast<long long>(row.what.tokens),
-                  row.error.c_str());
+      std::printf("%-7s %6lld  not measured\n", name_of(row.what.isa), static_cast<long long>(row.what.tokens));
       continue;
     }
     const Measurement& m = *row.measurement;
@@ -142,7 +153,7 @@ int run(const Options& options) {
   if (!options.random.empty()) {
     const auto longest = *std::max_element(options.tokens.begin(), options.tokens.end());
     const ElementType type = by_name(options.dtype, {ElementType::f32, ElementType::bf16, ElementType::f16}, "dtype");
-    if (!options.json) std::fprintf(stderr, "writing a random model ...\n");
+    announce("writing a random model");
     made.emplace(options.random, static_cast<uint32_t>(longest), options.k, type, options.keep);
   }
   const double limit = measure_f32_limit(options.threads);
@@ -154,35 +165,62 @@ int run(const Options& options) {
 
 int main(int count, char** arguments) {
   if (count == 3 && std::string(arguments[1]) == case_option) return run_case(arguments[2]);
-  CLI::App app("Measures a model's time, memory and arithmetic rate beside the machine's f32 limit.");
+  CLI::App app("Measures a model's time, memory and arithmetic rate beside the machine's f32 limit.",
+               "linformer-bench");
+  app.set_version_flag("--version", "linformer-bench " LINFORMER_VERSION);
+  auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(30);
+  app.formatter(formatter);
   Options options;
-  app.add_option("model", options.model, "a .lnfr file")->check(CLI::ExistingFile);
-  app.add_option("--random", options.random, "instead of a file: random weights of size base or small")
+  app.add_option("MODEL", options.model, "Model file (.lnfr)")->type_name("")->check(CLI::ExistingFile);
+  app.add_option("--random", options.random, "Instead of a file: random weights of size base or small")
+      ->type_name("SIZE")
       ->check(CLI::IsMember({"base", "small"}));
-  app.add_option("--k", options.k, "compressed rows of the random model; 0: full attention")
+  app.add_option("--k", options.k, "Compressed rows of the random model; 0: full attention")
+      ->type_name("K")
       ->check(CLI::Range(0, 1 << 16));
-  app.add_option("--dtype", options.dtype, "weights of the random model: f32, bf16, f16");
-  app.add_option("--keep", options.keep, "write the random model here and leave it");
-  app.add_option("--n", options.tokens, "tokens of a text, several by commas")
+  app.add_option("--dtype", options.dtype, "Weights of the random model: f32, bf16 or f16")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  app.add_option("--keep", options.keep, "Write the random model here and leave it")->type_name("FILE");
+  app.add_option("--n", options.tokens, "Tokens of a text, several by commas")
+      ->type_name("N,..")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--batch", options.batch, "texts in a call")->check(CLI::Range(1, 1 << 12));
-  app.add_option("--backend", options.backends, "native, onednn, openblas or all")->delimiter(',');
-  app.add_option("--isa", options.isas, "automatic, scalar, avx2, avx512, neon")->delimiter(',');
-  app.add_option("--threads", options.threads, "threads of a session")->check(CLI::Range(1, 256));
-  app.add_option("--seconds", options.seconds, "time to measure each case for, at least")
+  app.add_option("--batch", options.batch, "Texts in a call")->type_name("N")->check(CLI::Range(1, 1 << 12));
+  app.add_option("--backend", options.backends, "native, onednn, openblas or all, several by commas")
+      ->type_name("NAME,..")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"native", "onednn", "openblas", "all"}));
+  app.add_option("--isa", options.isas, "automatic, scalar, avx2, avx512 or neon, several by commas")
+      ->type_name("NAME,..")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"automatic", "scalar", "avx2", "avx512", "neon"}));
+  app.add_option("--threads", options.threads, "Threads of a session")->type_name("N")->check(CLI::Range(1, 256));
+  app.add_option("--seconds", options.seconds, "Time to measure each case for, at least")
+      ->type_name("S")
       ->check(CLI::Range(0.0, 3600.0));
-  app.add_flag("--json", options.json, "one JSON object instead of a table");
-  CLI11_PARSE(app, count, arguments);
+  app.add_flag("--json", options.json, "One JSON object instead of a table");
+  app.footer(
+      "Each case runs in a process of its own, so that its peak memory is its own.\n\n"
+      "Examples:\n"
+      "  linformer-bench --random base --k 128 --n 512,1024,4096 --backend all --threads 2\n"
+      "  linformer-bench model.lnfr --n 256 --batch 8 --json\n\n"
+      "Exit status: 0 measured, 1 nothing could be measured, 2 usage.\n");
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return complain(2, std::string(error.what()) + "; see 'linformer-bench --help'");
+  }
   if (options.model.empty() == options.random.empty()) {
-    std::fprintf(stderr, "give a model file or --random base, not both\n");
-    return 2;
+    return complain(2, "give either a model file or --random base; see 'linformer-bench --help'");
   }
   try {
     return run(options);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "linformer-bench: %s\n", error.what());
-    return 1;
+    return complain(1, error.what());
   }
 }
 

@@ -80,7 +80,7 @@ Measurement measure(const Case& what) {
   result.arena_bytes = session->plan().total_bytes;
   result.used_bytes = session->used_bytes();
   result.peak_bytes = process_bytes("VmHWM");
-  result.file_bytes = process_bytes("RssFile");
+  result.resident_file_bytes = process_bytes("RssFile");
   return result;
 }
 
@@ -114,7 +114,7 @@ void to_json(nlohmann::json& json, const Measurement& m) {
           {"arena_bytes", m.arena_bytes},
           {"used_bytes", m.used_bytes},
           {"peak_bytes", m.peak_bytes},
-          {"file_bytes", m.file_bytes}};
+          {"resident_file_bytes", m.resident_file_bytes}};
 }
 
 void from_json(const nlohmann::json& json, Measurement& m) {
@@ -127,7 +127,7 @@ void from_json(const nlohmann::json& json, Measurement& m) {
   m.arena_bytes = json.at("arena_bytes").get<uint64_t>();
   m.used_bytes = json.at("used_bytes").get<uint64_t>();
   m.peak_bytes = json.at("peak_bytes").get<uint64_t>();
-  m.file_bytes = json.at("file_bytes").get<uint64_t>();
+  m.resident_file_bytes = json.at("resident_file_bytes").get<uint64_t>();
 }
 
 }  // namespace linformer::bench

@@ -28,7 +28,7 @@ struct Measurement {
   uint64_t arena_bytes = 0;                      // planned
   uint64_t used_bytes = 0;                       // touched
   uint64_t peak_bytes = 0;                       // the process's largest resident set, file pages included
-  uint64_t file_bytes = 0;                       // resident pages of files (the model, libraries)
+  uint64_t resident_file_bytes = 0;              // resident pages of files (the model, libraries)
 };
 
 // Loads the model, warms up with two calls, then measures. All hidden states are asked for, so that no row can be

@@ -33,13 +33,15 @@ bool machine_has(Isa isa) {
   return false;
 }
 
-Isa isa_from_environment() {
+Result<Isa> isa_from_environment() {
   const char* value = std::getenv("LINFORMER_ISA");
-  if (value == nullptr) return Isa::automatic;
+  if (value == nullptr || value[0] == '\0') return Isa::automatic;
   for (Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::neon}) {
     if (std::strcmp(value, name_of(isa)) == 0) return isa;
   }
-  return Isa::automatic;
+  return Status::error(
+      Code::invalid_argument,
+      "LINFORMER_ISA in the environment is '%.40s': set it to scalar, avx2, avx512 or neon, or unset it", value);
 }
 
 }  // namespace linformer

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/cpu.h"
 
 namespace linformer {
 namespace {
@@ -50,6 +51,16 @@ Result<Program> make_program(const Model& model, const SessionOptions& options) 
   program.has_heads = (options.part == Part::decoder) == description.has_decoder();
   LINFORMER_TRY(check_executable(description, *program.encoder));
   LINFORMER_TRY(resolve(*program.encoder, &program.plan.options));
+  if (options.isa == Isa::automatic) {
+    const Result<Isa> asked = isa_from_environment();
+    if (!asked.ok()) return asked.status();
+    if (*asked != Isa::automatic && kernels_for(*asked) == nullptr) {
+      return Status::error(Code::unsupported,
+                           "this machine or build has no %s kernels, which LINFORMER_ISA in the environment asks for: "
+                           "unset it",
+                           name_of(*asked));
+    }
+  }
   program.kernels = kernels_for(options.isa);
   if (program.kernels == nullptr) {
     return Status::error(Code::unsupported, "this machine or build has no %s kernels: choose another instruction set",

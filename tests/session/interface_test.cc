@@ -2,9 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
+#include "kernels/kernels.h"
 #include "support/engines.h"
 #include "support/random_model.h"
 
@@ -34,6 +36,28 @@ TEST_CASE("plan refuses options that cannot work") {
   CHECK(refused([](auto& o) { o.max_rows = -5; }, "max_rows is -5"));
   CHECK(refused([](auto& o) { o.threads = 0; }, "threads is 0"));
   CHECK(refused([](auto& o) { o.threads = 100000; }, "threads is 100000"));
+}
+
+TEST_CASE("an instruction set that the environment asks for in vain is an error") {
+  const auto model = linformer_test::random_model(RandomModel());
+  const char* kept = std::getenv("LINFORMER_ISA");
+  const std::string before = kept == nullptr ? "" : kept;
+  const char* foreign = kernels_for(Isa::neon) == nullptr ? "neon" : "avx2";
+  setenv("LINFORMER_ISA", foreign, 1);
+  CHECK(plan(*model, {}).status().code() == Code::unsupported);
+  CHECK(std::string(plan(*model, {}).status().message()).find(foreign) != std::string::npos);
+  SessionOptions scalar;
+  scalar.isa = Isa::scalar;
+  CHECK(plan(*model, scalar).ok());  // the option is stronger
+  setenv("LINFORMER_ISA", "AVX2", 1);
+  CHECK(plan(*model, {}).status().code() == Code::invalid_argument);
+  CHECK(std::string(plan(*model, {}).status().message()).find("'AVX2'") != std::string::npos);
+  setenv("LINFORMER_ISA", "scalar", 1);
+  CHECK(plan(*model, {})->options.isa == Isa::scalar);
+  setenv("LINFORMER_ISA", "", 1);
+  CHECK(plan(*model, {}).ok());
+  unsetenv("LINFORMER_ISA");
+  if (kept != nullptr) setenv("LINFORMER_ISA", before.c_str(), 1);
 }
 
 TEST_CASE("the plan is a pure function whose buffers add up") {
