@@ -31,6 +31,10 @@ class JsonAnswers : public AnswerWriter {
         }
       }
       if (answer.truth) line["truth"] = heads_[0].labels[*answer.truth];
+      if (answer.truths) {
+        line["truth"] = names(*answer.truths);
+        line["predicted"] = names(answer.predicted);
+      }
       line["tokens"] = answer.tokens;
       line["truncated"] = answer.truncated();
       if (answer.truncated()) line["total_tokens"] = answer.total_tokens;
@@ -40,6 +44,12 @@ class JsonAnswers : public AnswerWriter {
   }
 
  private:
+  nlohmann::ordered_json names(const std::vector<size_t>& classes) const {
+    auto names = nlohmann::ordered_json::array();
+    for (const size_t i : classes) names.push_back(heads_[0].labels[i]);
+    return names;
+  }
+
   void add_scores(const Answer& answer, size_t head, nlohmann::ordered_json* object) const {
     const std::vector<std::string>& labels = heads_[head].labels;
     const std::vector<float>& probabilities = answer.heads[head].probabilities;

@@ -19,6 +19,9 @@ struct Scores {
 
 struct Answer : Job {
   std::optional<size_t> truth;  // the true class, when evaluating
+  // The same for a head that gives several labels, in ascending order.
+  std::optional<std::vector<size_t>> truths;
+  std::vector<size_t> predicted;
   std::vector<Scores> heads;
 };
 

@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "display.h"
 #include "errors.h"
-#include "evaluation.h"
+#include "evaluator.h"
 #include "npy.h"
 #include "record_loop.h"
 
@@ -17,12 +17,13 @@ namespace {
 
 struct ClassifyFlags {
   std::string model, head, eval, logits, vectors;
+  std::optional<std::string> label_separator;
   InputFlags input;
   TokenFlags tokens;
   LongFlags longer;
   RunFlags run;
   int64_t top_k = 0;
-  double threshold = 0;
+  std::optional<double> threshold;
   bool json = false, table = false, fail_fast = false, records = false, all_heads = false;
 };
 
@@ -97,17 +98,15 @@ class Classification {
         classifier_(model_, tokenizer(), pipeline_options(), heads_, [this](Answer& answer) { take_answer(answer); }),
         progress_(!::isatty(STDOUT_FILENO) || (!flags.eval.empty() && !flags.records)) {
     if (!flags.eval.empty()) {
-      if (head_of(*model_, heads_[0]).multi_label) {
-        throw UsageError("--eval: this head gives several labels to a text; choose another with --head");
-      }
-      evaluation_.emplace(labels_[0].labels);
+      evaluator_.emplace(labels_[0].labels, evaluator_options());
+      if (head_of(*model_, heads_[0]).multi_label) fields_.max_labels = labels_[0].labels.size();
     }
     if (!flags.logits.empty()) logits_.emplace(flags.logits, labels_[0].labels.size());
     const bool table = flags.table || (!flags.json && ::isatty(STDOUT_FILENO));
     if (flags.eval.empty() || flags.records) {
       AnswerOptions options;
       options.top_k = flags.top_k > 0 ? flags.top_k : flags.json ? 5 : 1;
-      options.threshold = flags.threshold;
+      options.threshold = flags.threshold.value_or(0);
       options.numbered = flags.input.id.empty();
       writer_ = make_answer_writer(flags.json ? AnswerStyle::json
                                    : table    ? AnswerStyle::table
@@ -126,9 +125,9 @@ class Classification {
       return exit_data;
     }
     progress_.clear();
-    if (evaluation_) {
-      standard_output().write(flags_.json ? nlohmann::ordered_json{{"evaluation", evaluation_->json()}}.dump() + "\n"
-                                          : evaluation_->text());
+    if (evaluator_) {
+      standard_output().write(flags_.json ? nlohmann::ordered_json{{"evaluation", evaluator_->json()}}.dump() + "\n"
+                                          : evaluator_->text());
     }
     standard_output().flush();
     if (logits_) logits_->commit();
@@ -149,11 +148,23 @@ class Classification {
     return std::nullopt;
   }
 
+  EvaluatorOptions evaluator_options() const {
+    EvaluatorOptions options;
+    options.multi_label = head_of(*model_, heads_[0]).multi_label;
+    if (flags_.label_separator && !options.multi_label) {
+      throw UsageError("--label-separator: this head gives one label to a text; leave it out");
+    }
+    options.threshold = flags_.threshold.value_or(options.threshold);
+    options.separator = flags_.label_separator.value_or(options.separator);
+    return options;
+  }
+
   PipelineOptions pipeline_options() const {
     PipelineOptions options;
     options.sequences.on_long = flags_.longer.value();
     options.sequences.overlap = flags_.longer.overlap;
     options.sequences.tokens = flags_.tokens.options();
+    options.sequences.tokens.truncation = flags_.longer.pair_truncation();
     options.sequences.apart = head_of(*model_, heads_[0]).pairing != Pairing::none;
     options.run = flags_.run;
     return options;
@@ -199,31 +210,25 @@ class Classification {
   void add_record(Record& record) {
     auto answer = std::make_unique<Answer>();
     ++tally_.records;
-    answer->id = record.id.is_null() ? nlohmann::json(tally_.records) : std::move(record.id);
+    answer->id = take_id(&record, tally_.records, flags_.input);
     answer->error = std::move(record.error);
     if (writer_) answer->excerpt = excerpt(record.text, excerpt_columns);
-    if (answer->error.empty() && record.label) {
-      answer->truth = class_of(labels_[0].labels, *record.label);
-      if (!answer->truth) {
-        answer->error =
-            "label '" + excerpt(*record.label, 60) + "' is not one of this model's; see 'linformer inspect'";
-      }
-    }
+    if (answer->error.empty() && evaluator_) answer->error = evaluator_->read_truth(record, answer.get());
     classifier_.pipeline().add(std::move(answer), record.text, record.pair);
   }
 
   void take_answer(Answer& answer) {
     if (!answer.error.empty()) {
       ++tally_.errors;
-      if (evaluation_) evaluation_->add_error();
+      if (evaluator_) evaluator_->add_error();
     } else {
       tally_.cut += answer.truncated() ? 1 : 0;
-      if (evaluation_) evaluation_->add(*answer.truth, best_classes(answer.heads[0].probabilities, {}).front());
+      if (evaluator_) evaluator_->add(&answer);
     }
     if (logits_) logits_->add(answer);
     if (writer_) writer_->write(answer);
     if (answer.error.empty()) return;
-    if (!writer_) tally_.report(answer.id, answer.error, flags_.fail_fast, &progress_);
+    if (!writer_ || flags_.fail_fast) tally_.report(answer.id, answer.error, flags_.fail_fast, &progress_);
     if (flags_.fail_fast) throw FailFast{};
   }
 
@@ -234,7 +239,7 @@ class Classification {
   std::vector<HeadLabels> labels_;
   Classifier classifier_;
   Progress progress_;
-  std::optional<Evaluation> evaluation_;
+  std::optional<Evaluator> evaluator_;
   std::optional<LogitsFile> logits_;
   std::unique_ptr<AnswerWriter> writer_;
   Tally tally_;
@@ -249,6 +254,11 @@ void check_flags(const ClassifyFlags& flags) {
     throw UsageError("--eval needs records with a label, not --vectors");
   if (flags.json && flags.table) throw UsageError("--json and --table exclude each other");
   if (flags.records && flags.eval.empty()) throw UsageError("--records goes with --eval");
+  if (flags.label_separator && flags.eval.empty()) throw UsageError("--label-separator goes with --eval");
+  if (flags.label_separator && flags.label_separator->empty()) {
+    throw UsageError("--label-separator is empty; give a character that no label has, such as '|'");
+  }
+  if (flags.threshold && std::isnan(*flags.threshold)) throw UsageError("--threshold is not a number; give 0 to 1");
   if (flags.all_heads && !flags.head.empty()) throw UsageError("--head and --all-heads exclude each other");
   warn_of_file_names(flags.input, "classified");
 }
@@ -277,15 +287,22 @@ void add_classify(CLI::App* app, Run* run) {
       ->type_name("K")
       ->check(CLI::Range(int64_t{1}, int64_t{max_classes}))
       ->group("Answers");
-  command->add_option("--threshold", flags->threshold, "Labels below this probability are not shown")
+  command
+      ->add_option("--threshold", flags->threshold,
+                   "Labels below this probability are not shown; --eval of several labels predicts the others")
       ->type_name("P")
       ->check(CLI::Range(0.0, 1.0))
       ->group("Answers");
   command->add_flag("--json", flags->json, "One JSON object a line")->group("Answers");
   command->add_flag("--table", flags->table, "An aligned table, as on a terminal")->group("Answers");
   command->add_flag("--fail-fast", flags->fail_fast, "Stop at the first bad record")->group("Answers");
-  command->add_option("--eval", flags->eval, "Field with the true label: print accuracy, F1 and confusion matrix")
+  command->add_option("--eval", flags->eval, "Field with the true label or labels: print how well the answers agree")
       ->type_name("FIELD")
+      ->group("Answers");
+  command
+      ->add_option("--label-separator", flags->label_separator,
+                   "With --eval: what stands between several labels in a string; default: a comma")
+      ->type_name("TEXT")
       ->group("Answers");
   command->add_flag("--records", flags->records, "With --eval: the answers too")->group("Answers");
   command->add_option("--logits", flags->logits, "Save logits as a float32 array [records, classes] (.npy)")
@@ -295,12 +312,24 @@ void add_classify(CLI::App* app, Run* run) {
   flags->tokens.add_to(command);
   flags->run.add_to(command);
   command->footer(
+      "--eval prints\n"
+      "  for a head that gives one label (softmax): accuracy; precision, recall and F1 of each label; macro F1; the\n"
+      "    confusion matrix.\n"
+      "  for a head that gives several (sigmoid), whose true labels are a JSON array, or names or indices with commas\n"
+      "    between: a label is predicted at --threshold (0.5) or above. For each label precision (share of its\n"
+      "    predictions that are right), recall (share of its records that are found), F1 (their harmonic mean) and\n"
+      "    support (its records); then the averages micro (all decisions together), macro (mean over labels),\n"
+      "    weighted (the same by support) and samples (mean over records); accuracy: records with exactly the true\n"
+      "    labels; Hamming loss: wrong decisions among records x labels. The numbers are scikit-learn's.\n\n"
       "Examples:\n"
       "  linformer classify reviews.lnfr \"A fine film.\" \"A waste of time.\"\n"
       "  linformer classify reviews.lnfr --input reviews.csv --field review --id key --json\n"
       "  tail -f log.txt | linformer classify reviews.lnfr -\n"
       "  linformer classify reviews.lnfr --input test.jsonl --eval label\n"
+      "  linformer classify tags.lnfr --input test.csv --eval tags --label-separator ';' --threshold 0.3\n"
       "  linformer classify pairs.lnfr --input pairs.tsv --field premise --pair hypothesis --top-k 3\n"
+      "  linformer classify qa.lnfr --input qa.jsonl --field question --pair context --on-long window \\\n"
+      "    --truncation only_second\n"
       "  linformer classify pairs.lnfr \"A man sleeps.\" --pair-text \"Nobody is awake.\"\n"
       "  linformer classify many.lnfr --input texts.txt --head topic,tone --json\n"
       "  linformer classify vit.lnfr --vectors patches.npy\n");

@@ -131,7 +131,7 @@ class Embed {
     loop.visit = [this](Record& record) {
       auto vector = std::make_unique<Vector>();
       ++tally_.records;
-      vector->id = record.id.is_null() ? nlohmann::json(tally_.records) : std::move(record.id);
+      vector->id = take_id(&record, tally_.records, flags_.input);
       vector->error = std::move(record.error);
       pipeline_.add(std::move(vector), record.text, record.pair);
     };
@@ -152,6 +152,7 @@ class Embed {
     options.sequences.on_long = flags_.longer.value();
     options.sequences.overlap = flags_.longer.overlap;
     options.sequences.tokens = flags_.tokens.options();
+    options.sequences.tokens.truncation = flags_.longer.pair_truncation();
     options.run = flags_.run;
     return options;
   }

@@ -157,11 +157,13 @@ class Encode {
     for (size_t i = 0; i < rows_.size(); ++i) {
       const int64_t given = std::max<int64_t>(static_cast<int64_t>(rows_[i].size()), flags_.run.pad_to);
       const int64_t kept = kept_tokens(rows_[i], given);
-      if (kept == 0) throw DataError("text " + std::to_string(i) + " has no tokens; leave it out");
+      const std::string place = "text " + std::to_string(i + 1);
+      if (kept == 0) throw DataError(place + " has no tokens; leave it out");
       if (encoder_rows(*model_, kept) > limit) {
-        throw DataError("text " + std::to_string(i) + " has " + std::to_string(kept) + " tokens and at most " +
-                        std::to_string(limit) + " are read; cut it or raise --max-tokens up to " +
-                        std::to_string(encoder.max_tokens));
+        const std::string more =
+            limit < encoder.max_tokens ? " or raise --max-tokens up to " + std::to_string(encoder.max_tokens) : "";
+        throw DataError(place + " has " + std::to_string(kept) + " tokens and at most " + std::to_string(limit) +
+                        " are read; cut it" + more);
       }
       longest_ = std::max(longest_, encoder_rows(*model_, given));
       longest_kept_ = std::max(longest_kept_, encoder_rows(*model_, kept));

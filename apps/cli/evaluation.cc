@@ -10,7 +10,8 @@ namespace linformer::cli {
 namespace {
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
-constexpr int label_width = 32;
+
+}  // namespace
 
 double ratio(uint64_t part, uint64_t whole) {
   return whole == 0 ? undefined : static_cast<double>(part) / static_cast<double>(whole);
@@ -19,8 +20,6 @@ double ratio(uint64_t part, uint64_t whole) {
 nlohmann::ordered_json number_or_null(double value) {
   return std::isnan(value) ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(value);
 }
-
-}  // namespace
 
 std::optional<size_t> class_of(const std::vector<std::string>& labels, const std::string& name) {
   for (size_t i = 0; i < labels.size(); ++i) {

@@ -41,6 +41,11 @@ class Evaluation {
   uint64_t records_ = 0, correct_ = 0, errors_ = 0;
 };
 
+// NaN for a whole of 0.
+double ratio(uint64_t part, uint64_t whole);
+nlohmann::ordered_json number_or_null(double value);
+inline constexpr int label_width = 32;  // columns that a label takes in a table at most
+
 // A confusion matrix of more classes is left out of the output.
 inline constexpr size_t max_matrix_text = 32, max_matrix_json = 256;
 

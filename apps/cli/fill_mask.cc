@@ -48,7 +48,7 @@ class FillMask {
     loop.visit = [this](Record& record) {
       auto filled = std::make_unique<FilledText>();
       ++tally_.records;
-      filled->id = record.id.is_null() ? nlohmann::json(tally_.records) : std::move(record.id);
+      filled->id = take_id(&record, tally_.records, flags_.input);
       filled->error = std::move(record.error);
       std::optional<std::string> pair;
       if (record.pair) pair = names_.with_own_mask(*record.pair);

@@ -133,15 +133,21 @@ RecordFields InputFlags::fields(const std::string& label) const {
   if (!pair.empty()) fields.pair = pair;
   if (!id.empty()) fields.id = id;
   if (!label.empty()) fields.label = label;
-  const bool reads_standard_input = dash && std::find(texts.begin(), texts.end(), "-") != texts.end();
+  const auto is_dash = [this](const std::string& text) { return dash && text == "-"; };
+  const bool reads_standard_input = std::any_of(texts.begin(), texts.end(), is_dash);
   if (!pair_texts.empty() && (pair_texts.size() != texts.size() || reads_standard_input || !inputs.empty())) {
     throw UsageError(
         "--pair-text goes with texts on the command line, one for each; for files name a field with --pair");
   }
-  if (!fields.pair && !fields.id && !fields.label) return fields;
-  const char* flag = fields.pair ? "--pair" : fields.id ? "--id" : "--eval";
-  if (!texts.empty()) throw UsageError(std::string(flag) + " needs records with fields: use --input FILE");
-  for (const std::string& path : inputs) {
+  const bool other_field = field != "text";
+  if (!fields.pair && !fields.id && !fields.label && !other_field) return fields;
+  const char* flag = fields.pair ? "--pair" : fields.id ? "--id" : fields.label ? "--eval" : "--field";
+  if (!std::all_of(texts.begin(), texts.end(), is_dash)) {
+    throw UsageError(std::string(flag) + " needs records with fields: use --input FILE");
+  }
+  std::vector<std::string> paths = inputs;
+  if (reads_standard_input) paths.push_back("-");
+  for (const std::string& path : paths) {
     if (format_of(path) == Format::text) {
       throw UsageError(std::string(flag) + " needs records with fields, and " +
                        (path == "-" ? "standard input" : path) +
@@ -180,11 +186,24 @@ void LongFlags::add_to(CLI::App* command, const std::string& windows) {
       ->type_name("N")
       ->check(CLI::Range(int64_t{0}, int64_t{max_dimension}))
       ->group("Tokens");
+  command
+      ->add_option("--truncation", truncation,
+                   "Which text of a pair is cut, or read by windows: longest_first, only_first or only_second")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"longest_first", "only_first", "only_second"}))
+      ->capture_default_str()
+      ->group("Tokens");
 }
 
 OnLong LongFlags::value() const {
+  if (overlap >= 0 && on_long != "window") throw UsageError("--overlap goes with --on-long window");
   if (on_long == "error") return OnLong::error;
   return on_long == "window" ? OnLong::window : OnLong::truncate;
+}
+
+Truncation LongFlags::pair_truncation() const {
+  if (truncation == "only_first") return Truncation::only_first;
+  return truncation == "only_second" ? Truncation::only_second : Truncation::longest_first;
 }
 
 std::shared_ptr<const Model> load_model(const std::string& path) { return take(Model::load(path.c_str())); }

@@ -63,12 +63,14 @@ enum class OnLong { truncate = 0, error, window };
 
 // Texts with more tokens than the model takes.
 struct LongFlags {
-  std::string on_long = "truncate";
+  std::string on_long = "truncate", truncation = "longest_first";
   int64_t overlap = -1;
 
   // `windows`: what becomes of them.
   void add_to(CLI::App* command, const std::string& windows);
   OnLong value() const;
+  // Which text of a pair is cut or read by windows.
+  Truncation pair_truncation() const;
 };
 
 std::shared_ptr<const Model> load_model(const std::string& path);

@@ -16,7 +16,7 @@ class Events : public nlohmann::json_sax<json> {
   bool boolean(bool value) override { return scalar(json(value)); }
   bool number_integer(number_integer_t value) override { return scalar(json(value)); }
   bool number_unsigned(number_unsigned_t value) override { return scalar(json(value)); }
-  bool number_float(number_float_t value, const string_t&) override { return scalar(json(value)); }
+  bool number_float(number_float_t value, const string_t& written) override { return real(value, written); }
   bool string(string_t& value) override { return scalar(json(std::move(value))); }
   bool binary(binary_t&) override { return fail("not JSON"); }
   bool start_object(std::size_t) override { return open(true); }
@@ -33,6 +33,7 @@ class Events : public nlohmann::json_sax<json> {
 
  protected:
   virtual bool scalar(json value) = 0;
+  virtual bool real(double value, const std::string&) { return scalar(json(value)); }
   virtual bool opened(bool object, int depth) = 0;
   bool fail(std::string error) {
     if (error_.empty()) error_ = std::move(error);
@@ -60,7 +61,7 @@ class FieldEvents : public Events {
 
   bool key(string_t& name) override {
     if (depth() != 1) return true;
-    current_ = nullptr;
+    current_ = list_ = nullptr;
     for (JsonField& field : *fields_) {
       if (field.name != name) continue;
       if (!field.value.is_discarded()) return fail("field '" + name + "' twice");
@@ -73,14 +74,36 @@ class FieldEvents : public Events {
  protected:
   bool scalar(json value) override {
     if (depth() == 0) return fail("not a JSON object");
-    if (depth() == 1 && current_) current_->value = std::move(value);
+    if (depth() == 1 && current_) {
+      current_->value = std::move(value);
+    } else if (depth() == 2 && list_) {
+      add_entry(std::move(value));
+    }
     return true;
   }
-  bool opened(bool object, int depth) override { return depth > 1 || object || fail("not a JSON object"); }
+  bool real(double value, const std::string& written) override {
+    if (depth() == 1 && current_) current_->written = written;
+    return scalar(json(value));
+  }
+  bool opened(bool object, int depth) override {
+    if (depth == 1) return object || fail("not a JSON object");
+    if (depth == 2 && !object && current_ && current_->max_entries > 0) {
+      list_ = current_;
+      list_->value = json::array();
+    } else if (depth == 3 && list_) {
+      add_entry(nullptr);
+    }
+    return true;
+  }
 
  private:
+  void add_entry(json value) {
+    if (list_->value.size() <= list_->max_entries) list_->value.push_back(std::move(value));
+  }
+
   std::vector<JsonField>* fields_;
   JsonField* current_ = nullptr;
+  JsonField* list_ = nullptr;  // current_ inside its array
 };
 
 class IntegerEvents : public Events {

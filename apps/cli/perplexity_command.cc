@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 
 #include "commands.h"
@@ -84,28 +85,31 @@ class PerplexityCommand {
     options.on_long = flags_.longer.value();
     options.overlap = flags_.longer.overlap;
     options.tokens = flags_.tokens.options();
+    options.tokens.truncation = flags_.longer.pair_truncation();
     Sequences sequences(*model_, load_tokenizer(*model_, flags_.model), options, sums_.session());
     longest_ = sequences.max_tokens();
     RecordLoop loop;
     loop.visit = [&](Record& record) {
       ++tally_.records;
-      id_ = record.id.is_null() ? nlohmann::json(tally_.records) : std::move(record.id);
+      id_ = take_id(&record, tally_.records, flags_.input);
       if (record.error.empty()) record.error = sequences.read(record.text, record.pair);
       if (!record.error.empty()) {
         ++tally_.errors;
         return tally_.report(id_, record.error, false, &progress_);
       }
       tally_.cut += sequences.tokens() < sequences.total_tokens() ? 1 : 0;
-      int64_t counted = 0;  // of the text's own tokens, in earlier windows
+      std::array<int64_t, 2> counted{};  // of each text's own tokens, in earlier windows
       sequences.for_each([&](const Sequence& sequence) {
         ids_.assign(sequence.ids.begin(), sequence.ids.end());
         types_.assign(sequence.types.begin(), sequence.types.end());
         candidates_.assign(ids_.size(), 0);
-        int64_t token = sequence.first;
+        std::array<int64_t, 2> next = sequence.first;
         for (size_t i = 0; i < ids_.size(); ++i) {
-          if (sequence.special[i] == 0) candidates_[i] = token++ >= counted;
+          if (sequence.texts[i] < 0) continue;
+          const auto text = static_cast<size_t>(sequence.texts[i]);
+          candidates_[i] = next[text]++ >= counted[text];
         }
-        counted = token;
+        counted = next;
         add();
       });
     };

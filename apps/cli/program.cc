@@ -9,25 +9,13 @@
 #include "commands.h"
 #include "display.h"
 #include "errors.h"
+#include "help_formatter.h"
 #include "output.h"
 
 namespace linformer::cli {
 namespace {
 
 constexpr char version[] = "linformer " LINFORMER_VERSION;
-
-// Options as "--batch N=16": what a validator would say about its range is said when it fails.
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_option_opts(const CLI::Option* option) const override {
-    const std::string type = option->get_type_name();
-    std::string text = type.substr(0, type.find(':'));
-    if (!text.empty()) text.insert(0, " ");
-    if (!option->get_default_str().empty()) text += "=" + option->get_default_str();
-    if (!option->get_positional() && option->get_items_expected_max() > 1) text += " ...";
-    return text;
-  }
-};
 
 // A file opened later must not become standard output or error because the caller closed them.
 void fill_standard_descriptors() {
@@ -41,6 +29,14 @@ int complain(int code, const std::string& sentence) {
   // One line, whatever a file's name or content put into it.
   std::fprintf(stderr, "linformer: %s\n", excerpt(sentence, 2000).c_str());
   return code;
+}
+
+std::string no_command(const CLI::App& app, const std::string& name) {
+  std::string commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    commands += (commands.empty() ? "" : ", ") + command->get_name();
+  }
+  return "there is no command '" + name + "': give one of " + commands;
 }
 
 int parse_and_run(int argument_count, char** arguments) {
@@ -59,6 +55,13 @@ int parse_and_run(int argument_count, char** arguments) {
   add_tokenize(&app, &run);
   add_inspect(&app, &run);
   add_spectrum(&app, &run);
+  app.footer(
+      "linformer COMMAND --help says more.\n\n"
+      "Examples:\n"
+      "  linformer classify model.lnfr \"A lovely, moving film.\"\n"
+      "  linformer classify model.lnfr --input reviews.csv --field review --json\n"
+      "  linformer inspect model.lnfr --memory 1024\n\n"
+      "Exit status: 0 done, 1 bad input or a bad record, 2 usage.\n");
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::CallForHelp&) {
@@ -71,6 +74,8 @@ int parse_and_run(int argument_count, char** arguments) {
     return exit_ok;
   } catch (const CLI::ParseError& error) {
     const auto chosen = app.get_subcommands();
+    if (chosen.empty() && argument_count > 1 && arguments[1][0] != '-')
+      return complain(exit_usage, no_command(app, arguments[1]));
     const std::string help = "linformer " + (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help";
     return complain(exit_usage, std::string(error.what()) + "; see '" + help + "'");
   }

@@ -1,6 +1,7 @@
 #include "record_loop.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
@@ -17,6 +18,10 @@ constexpr uint64_t max_reported = 20;  // bad records that get their own line on
 }  // namespace
 
 void RecordLoop::run(const InputFlags& input, const RecordFields& fields) {
+  // A wrong name is said before the first file is read.
+  for (const std::string& path : input.inputs) {
+    if (path != "-" && ::access(path.c_str(), R_OK) != 0) ByteSource missing(path);
+  }
   for (size_t i = 0; i < input.texts.size() && !done(); ++i) {
     if (input.dash && input.texts[i] == "-") {
       read(input, fields, "-");
@@ -59,6 +64,11 @@ void RecordLoop::read(const InputFlags& input, const RecordFields& fields, const
     standard_output().flush();  // holds answers only when a batch was done
     if (progress) progress->update(visited_, source->bytes_read(), source->file_bytes());
   }
+}
+
+nlohmann::json take_id(Record* record, uint64_t number, const InputFlags& input) {
+  if (!record->id.is_null()) return std::move(record->id);
+  return input.id.empty() ? nlohmann::json(number) : nlohmann::json("record " + std::to_string(number));
 }
 
 void Tally::report(const nlohmann::json& id, const std::string& error, bool always, Progress* progress) const {

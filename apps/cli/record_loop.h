@@ -29,6 +29,10 @@ struct RecordLoop {
   uint64_t visited_ = 0;
 };
 
+// What names the record in its answer: its id; its number, from 1, where no id was asked for; "record NUMBER" where the
+// id could not be read.
+nlohmann::json take_id(Record* record, uint64_t number, const InputFlags& input);
+
 // Records, and those that were bad or cut.
 struct Tally {
   uint64_t records = 0, errors = 0, cut = 0;

@@ -77,6 +77,7 @@ class JsonRecords : public RecordReader {
       return wanted.size() - 1;
     };
     const size_t pair = want(fields_.pair), id = want(fields_.id), label = want(fields_.label);
+    if (fields_.label) wanted[label].max_entries = fields_.max_labels;
     if (std::string error = read_json_fields(line_, &wanted); !error.empty()) return error;
 
     const auto string_of = [&](size_t index, std::string* value) -> std::string {
@@ -93,20 +94,37 @@ class JsonRecords : public RecordReader {
       if (!found.is_string() && !found.is_number()) {
         return "field '" + wanted[id].name + "' is neither a string nor a number";
       }
-      record->id = found;
+      // An id comes back as it was written.
+      record->id =
+          found.is_number_float() && found.dump() != wanted[id].written ? nlohmann::json(wanted[id].written) : found;
     }
     if (std::string error = string_of(0, &record->text); !error.empty()) return error;
     if (fields_.pair && !(fields_.pair_optional && wanted[pair].value.is_discarded())) {
       record->pair.emplace();
       if (std::string error = string_of(pair, &*record->pair); !error.empty()) return error;
     }
-    if (fields_.label) {
-      const nlohmann::json& found = wanted[label].value;
-      if (found.is_number_integer() || found.is_boolean()) {
-        record->label = found.dump();
+    if (!fields_.label) return {};
+    const nlohmann::json& found = wanted[label].value;
+    if (found.is_array()) return read_labels(found, &record->labels.emplace());
+    if (found.is_number_integer() || found.is_boolean()) {
+      record->label = found.dump();
+      return {};
+    }
+    return string_of(label, &record->label.emplace());
+  }
+
+  std::string read_labels(const nlohmann::json& entries, std::vector<std::string>* labels) const {
+    const std::string field = "field '" + *fields_.label + "'";
+    if (entries.size() > fields_.max_labels) {
+      return field + " has more than " + std::to_string(fields_.max_labels) + " labels, all that there are";
+    }
+    for (const nlohmann::json& entry : entries) {
+      if (entry.is_string()) {
+        labels->push_back(entry.get_ref<const std::string&>());
+      } else if (entry.is_number_integer() || entry.is_boolean()) {
+        labels->push_back(entry.dump());
       } else {
-        record->label.emplace();
-        if (std::string error = string_of(label, &*record->label); !error.empty()) return error;
+        return field + " has an entry that is neither a string nor an integer";
       }
     }
     return {};

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "byte_source.h"
 
@@ -21,6 +22,7 @@ struct RecordFields {
   std::string text = "text";
   std::optional<std::string> pair, id, label;  // absent: not read
   bool pair_optional = false;                  // a record without `pair` is a single text
+  size_t max_labels = 0;                       // JSON: entries that an array of labels has at most; 0: no arrays
 };
 
 struct RecordLimits {
@@ -31,8 +33,9 @@ struct RecordLimits {
 struct Record {
   std::string text;
   std::optional<std::string> pair, label;
-  nlohmann::json id;  // a string or a number; null when not read
-  std::string error;  // not empty: the record is bad; says where and why
+  std::optional<std::vector<std::string>> labels = {};  // instead of `label` where that is an array
+  nlohmann::json id;                                    // a string or a number; null when not read
+  std::string error;                                    // not empty: the record is bad; says where and why
 };
 
 // Deeper JSON than this is refused: no record needs it, and it would only eat memory.

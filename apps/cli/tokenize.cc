@@ -3,6 +3,7 @@
 #include "errors.h"
 #include "flags.h"
 #include "output.h"
+#include "record_loop.h"
 #include "tokenizer_source.h"
 
 namespace linformer::cli {
@@ -44,15 +45,9 @@ class Tokenize {
   }
 
   int operator()() {
-    for (const std::string& text : flags_.input.texts) {
-      answer({.text = text, .pair = {}, .label = {}, .id = {}, .error = {}});
-    }
-    for (const std::string& path : flags_.input.inputs) {
-      ByteSource source(path);
-      source.on_wait([] { standard_output().flush(); });
-      const auto reader = open_records(&source, flags_.input.format_of(path), fields_, flags_.input.limits());
-      for (Record record; reader->next(&record);) answer(record);
-    }
+    RecordLoop loop;
+    loop.visit = [this](Record& record) { answer(record); };
+    loop.run(flags_.input, fields_);
     standard_output().flush();
     if (errors_ > 0) {
       std::fprintf(stderr, "linformer: %s of %s records bad\n", grouped(errors_).c_str(), grouped(records_).c_str());
@@ -61,7 +56,7 @@ class Tokenize {
   }
 
  private:
-  void answer(const Record& record) {
+  void answer(Record& record) {
     ++records_;
     nlohmann::ordered_json line;
     if (!record.id.is_null()) line["id"] = record.id;
@@ -81,7 +76,7 @@ class Tokenize {
       for (const Offset& offset : encoding_.offsets()) offsets.push_back({offset.begin, offset.end});
       if (encoding_.truncated()) line["total_tokens"] = encoding_.total_tokens();
     } else {
-      if (record.id.is_null()) line["id"] = records_;
+      if (record.id.is_null()) line["id"] = take_id(&record, records_, flags_.input);
       line["error"] = error;
       ++errors_;
     }

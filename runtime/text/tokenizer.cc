@@ -302,25 +302,49 @@ Status Tokenizer::encode_texts(const std::string_view* texts, int count, const E
 
 Status Tokenizer::encode_window(std::string_view text, const EncodeOptions& options, int64_t first,
                                 Encoding* encoding) const {
+  return window_texts(&text, 1, options, first, encoding);
+}
+
+Status Tokenizer::encode_window(std::string_view text, std::string_view pair, const EncodeOptions& options,
+                                int64_t first, Encoding* encoding) const {
+  const std::string_view texts[2] = {text, pair};
+  return window_texts(texts, 2, options, first, encoding);
+}
+
+Status Tokenizer::window_texts(const std::string_view* texts, int count, const EncodeOptions& options, int64_t first,
+                               Encoding* encoding) const {
   if (!encoding->state_) encoding->state_.reset(new (std::nothrow) Encoding::State);
   if (!encoding->state_) return no_memory("encoding");
   Encoding::State& result = *encoding->state_;
   result.clear_result();
-  const int64_t added = options.add_special_tokens ? template_tokens(false) : 0;
+  const int64_t added = options.add_special_tokens ? template_tokens(count == 2) : 0;
   LINFORMER_TRY(check(options, added));
   if (options.max_length <= added || first < 0) {
     return Status::error(Code::invalid_argument, "a window of %lld tokens from token %lld on has no room for text",
                          static_cast<long long>(options.max_length), static_cast<long long>(first));
   }
-  if (first == 0) LINFORMER_TRY(state_->tokenize(text, options, &result, &result.pieces[0]));
-  const size_t length = result.pieces[0].pieces.size();
-  result.total_tokens = added + static_cast<int64_t>(length);
+  size_t lengths[2] = {0, 0};
+  for (int i = 0; i < count; ++i) {
+    if (first == 0) LINFORMER_TRY(state_->tokenize(texts[i], options, &result, &result.pieces[i]));
+    lengths[i] = result.pieces[i].pieces.size();
+  }
+  result.total_tokens = added + static_cast<int64_t>(lengths[0] + lengths[1]);
+  const bool second_moves = count == 2 && (options.truncation == Truncation::only_second ||
+                                           (options.truncation != Truncation::only_first && lengths[1] >= lengths[0]));
+  const size_t length = lengths[second_moves ? 1 : 0], whole = lengths[second_moves ? 0 : 1];
+  if (whole >= static_cast<size_t>(options.max_length - added)) {
+    return Status::error(Code::invalid_argument,
+                         "the %s text's %zu tokens leave no room for the other text in a window of %lld: read that "
+                         "one by windows or make them longer",
+                         second_moves ? "first" : "second", whole, static_cast<long long>(options.max_length));
+  }
   if (first != 0 && static_cast<uint64_t>(first) >= length) return {};
   const auto begin = static_cast<size_t>(first);
-  const size_t room = static_cast<size_t>(options.max_length - added);
-  const State::Kept kept = {begin, length - begin < room ? length : begin + room};
-  result.truncated = kept.end - kept.begin < length;
-  return state_->assemble(false, &kept, options, &result);
+  const size_t room = static_cast<size_t>(options.max_length - added) - whole;
+  const State::Kept window = {begin, length - begin < room ? length : begin + room}, all = {0, whole};
+  const State::Kept kept[2] = {second_moves ? all : window, second_moves ? window : all};
+  result.truncated = window.end - window.begin < length;
+  return state_->assemble(count == 2, kept, options, &result);
 }
 
 int64_t Tokenizer::template_tokens(bool pair) const {

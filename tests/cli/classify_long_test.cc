@@ -84,11 +84,6 @@ TEST_CASE("--on-long window: the mean over windows that cover all of the text") 
   CHECK(lines[2]["label"] == "neg");
   // A short text is read whole.
   CHECK_FALSE(classify(f, "good", {"--on-long", "window"}).contains("windows"));
-  // A pair has no windows; it is an error of its record.
-  const std::string file = f.file("p.jsonl", json{{"text", text}, {"pair", "bad"}}.dump() + "\n");
-  const Ran pair = run({"classify", f.model(), "-i", file, "--pair", "pair", "--on-long", "window", "--json"});
-  CHECK(pair.code == 1);
-  CHECK(json_lines(pair.out)[0]["error"].get<std::string>().find("--on-long truncate") != std::string::npos);
 }
 
 TEST_CASE("--pad-to acts with --padding keep and is removed with strip") {

@@ -13,7 +13,8 @@ using namespace linformer::cli;
 TEST_CASE("mutated records are read or refused") {
   const linformer_test::Folder folder;
   const std::string seeds[] = {
-      "{\"text\": \"a \\u00e4 \\\"b\\\"\", \"id\": 7, \"x\": [1, {\"y\": null}, 1e5, true]}\n{\"text\": \"c\", \"id\": "
+      "{\"text\": \"a \\u00e4 \\\"b\\\"\", \"id\": 7, \"y\": [1, {\"y\": null}, 1e5, true], \"x\": "
+      "[1, \"b\"]}\n{\"text\": \"c\", \"x\": [true], \"id\": "
       "\"k\"}\n",
       "id,text\n1,\"a, \"\"b\"\"\nc\"\n2,plain\n\n3,\"last\"",
       "id\ttext\r\n1\ta \"b\r\n2\tc\r\n",
@@ -24,7 +25,7 @@ TEST_CASE("mutated records are read or refused") {
                                  "\xFF", "text"};
   const Format formats[] = {Format::jsonl, Format::csv, Format::tsv, Format::text};
   std::mt19937 random(20240611);
-  uint64_t records = 0, errors = 0, refused = 0;
+  uint64_t records = 0, errors = 0, refused = 0, labels = 0;
   for (int round = 0; round < 6000; ++round) {
     std::string content = seeds[round % 4];
     for (int edits = 1 + static_cast<int>(random() % 4); edits > 0; --edits) {
@@ -35,6 +36,10 @@ TEST_CASE("mutated records are read or refused") {
     const std::string path = folder.file("input", content);
     RecordFields fields;
     if (round % 3 == 0) fields.id = "id";
+    if (round % 8 == 0) {  // JSON lines, mostly
+      fields.label = "x";
+      fields.max_labels = 3;
+    }
     try {
       ByteSource source(path);
       // Any format may meet any bytes.
@@ -44,6 +49,8 @@ TEST_CASE("mutated records are read or refused") {
       for (Record record; reader->next(&record); ++count) {
         REQUIRE(count <= content.size());
         CHECK(record.text.size() <= content.size());
+        if (record.labels) CHECK(record.labels->size() <= fields.max_labels);
+        labels += record.labels ? record.labels->size() : 0;
         record.error.empty() ? ++records : ++errors;
       }
     } catch (const DataError&) {
@@ -52,6 +59,7 @@ TEST_CASE("mutated records are read or refused") {
   }
   CHECK(records > 1000);
   CHECK(errors > 1000);
+  CHECK(labels > 100);
   MESSAGE("mutated inputs: " << records << " records, " << errors << " errors, " << refused
                              << " refused at the header");
 }

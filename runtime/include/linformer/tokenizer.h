@@ -120,6 +120,12 @@ class Tokenizer {
   // and remembered inside `encoding`; later windows must pass the same text, options and encoding.
   // Empty when `first` is beyond the text's last token. options.truncation and keep are not looked at.
   Status encode_window(std::string_view text, const EncodeOptions& options, int64_t first, Encoding* encoding) const;
+  // The same for a pair: one text is read by windows, and the other is whole in each of them, as questions are asked of
+  // a long text. options.truncation says which is read by windows: only_first or only_second, otherwise the longer one
+  // (of two equal ones the second). Room is what max_length leaves beside template and the other text; if there is
+  // none, invalid_argument.
+  Status encode_window(std::string_view text, std::string_view pair, const EncodeOptions& options, int64_t first,
+                       Encoding* encoding) const;
 
   // The text that `ids` stand for. Byte-level BPE: the tokens' bytes; WordPiece: words with spaces between, without
   // the ones before punctuation; unigram: U+2581 becomes a space, but for the one at the beginning. An id without a
@@ -137,6 +143,8 @@ class Tokenizer {
   struct State;
   explicit Tokenizer(std::unique_ptr<State> state);
   Status encode_texts(const std::string_view* texts, int count, const EncodeOptions& options, Encoding* encoding) const;
+  Status window_texts(const std::string_view* texts, int count, const EncodeOptions& options, int64_t first,
+                      Encoding* encoding) const;
   std::unique_ptr<State> state_;
 };
 
