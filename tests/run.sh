@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs what is missing, builds the release preset, runs every test and ends with ctest's summary.
 #   bash tests/run.sh            release
-#   bash tests/run.sh PRESET     another one of CMakePresets.json: debug, asan-ubsan, tsan, minimal
+#   bash tests/run.sh PRESET     another one of CMakePresets.json: debug, asan-ubsan, tsan, minimal, ...
 # CTEST_ARGUMENTS adds arguments to ctest, e.g. CTEST_ARGUMENTS="-L threads". The exit code is ctest's.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
