@@ -32,10 +32,12 @@ std::atomic<int64_t> room{0};
   bytes.fetch_add(static_cast<int64_t>(size), std::memory_order_relaxed);
 }
 
+#if LINFORMER_COUNTS
 // What was given, or null after giving it back.
-[[maybe_unused]] void* grant(void* memory);
+void* grant(void* memory);
 // Memory that is about to be freed.
-[[maybe_unused]] void release(void* memory);
+void release(void* memory);
+#endif
 
 }  // namespace
 
