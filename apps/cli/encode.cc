@@ -306,7 +306,7 @@ void add_encode(CLI::App* app, Run* run) {
                    "For models that read vectors: npy float32 or float64 [n, width] or [batch, n, width]")
       ->type_name("FILE")
       ->group("Input");
-  command->add_option("--text", flags->input.texts, "Texts instead of ids")
+  command->add_option("--text", flags->input.texts, "A text instead of ids, may be repeated")
       ->type_name("TEXT")
       ->allow_extra_args(false)
       ->group("Input");

@@ -103,7 +103,7 @@ void InputFlags::add_to(CLI::App* command, bool argument_texts) {
       ->type_name("NAME")
       ->group("Input");
   if (argument_texts) {
-    command->add_option("--pair-text", pair_texts, "The second text of each text given on the command line")
+    command->add_option("--pair-text", pair_texts, "The second text of a text on the command line, one for each")
         ->type_name("TEXT")
         ->allow_extra_args(false)
         ->group("Input");
@@ -176,6 +176,12 @@ EncodeOptions TokenFlags::options() const {
   return options;
 }
 
+Truncation parse_truncation(const std::string& name) {
+  if (name == "none") return Truncation::none;
+  if (name == "only_first") return Truncation::only_first;
+  return name == "only_second" ? Truncation::only_second : Truncation::longest_first;
+}
+
 void LongFlags::add_to(CLI::App* command, const std::string& windows) {
   command->add_option("--on-long", on_long, "A text with too many tokens: truncate, error or window (" + windows + ")")
       ->type_name("HOW")
@@ -201,10 +207,7 @@ OnLong LongFlags::value() const {
   return on_long == "window" ? OnLong::window : OnLong::truncate;
 }
 
-Truncation LongFlags::pair_truncation() const {
-  if (truncation == "only_first") return Truncation::only_first;
-  return truncation == "only_second" ? Truncation::only_second : Truncation::longest_first;
-}
+Truncation LongFlags::pair_truncation() const { return parse_truncation(truncation); }
 
 std::shared_ptr<const Model> load_model(const std::string& path) { return take(Model::load(path.c_str())); }
 

@@ -59,6 +59,9 @@ struct TokenFlags {
   EncodeOptions options() const;
 };
 
+// longest_first, only_first, only_second or none.
+Truncation parse_truncation(const std::string& name);
+
 enum class OnLong { truncate = 0, error, window };
 
 // Texts with more tokens than the model takes.

@@ -22,10 +22,7 @@ EncodeOptions encode_options(const TokenizeFlags& flags) {
   options.add_special_tokens = !flags.no_special;
   options.token_strings = true;
   options.max_length = flags.max_length;
-  options.truncation = flags.truncation == "none"          ? Truncation::none
-                       : flags.truncation == "only_first"  ? Truncation::only_first
-                       : flags.truncation == "only_second" ? Truncation::only_second
-                                                           : Truncation::longest_first;
+  options.truncation = parse_truncation(flags.truncation);
   options.no_room = flags.no_room == "words" ? NoRoom::whole_words : NoRoom::error;
   return options;
 }
@@ -99,7 +96,7 @@ void add_tokenize(CLI::App* app, Run* run) {
   command->add_option("MODEL", flags->model, "Model file (.lnfr) whose tokenizer to use")->type_name("");
   command->add_option("--tokenizer", flags->tokenizer, "Folder with tokenizer files instead of a model")
       ->type_name("DIR");
-  command->add_option("--text", flags->input.texts, "Texts instead of files")
+  command->add_option("--text", flags->input.texts, "A text instead of files, may be repeated")
       ->type_name("TEXT")
       ->allow_extra_args(false)
       ->group("Input");
