@@ -30,7 +30,7 @@ endif()
 
 if(LINFORMER_OPENBLAS)
   # The OpenMP build is preferred: it alone lets each of the session's threads multiply on its own. The others work
-  # too (runtime/backends/README.md).
+  # too (runtime/gemm/README.md).
   find_library(OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial REQUIRED)
   find_path(OPENBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial openblas REQUIRED)
   add_library(third_party_openblas INTERFACE)

@@ -6,13 +6,14 @@
 #include <thread>
 
 #include "base/checked.h"
+#include "base/threads.h"
 #include "errors.h"
 #include "evaluation.h"
 
 namespace linformer::cli {
 namespace {
 
-constexpr int max_threads = 256;           // what a session accepts
+constexpr int max_threads = ThreadTeam::max_threads;
 constexpr int64_t max_batch = 1 << 16;     // texts in one call; more only costs memory
 constexpr int64_t rows_in_a_batch = 4096;  // tokens: enough for full matrix products on any machine
 

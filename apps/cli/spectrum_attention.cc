@@ -1,28 +1,17 @@
 #include "spectrum_attention.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/half.h"
+#include "base/matrix.h"
 #include "errors.h"
 #include "spectrum_lapack.h"
 
 namespace linformer::cli {
 namespace {
-
-constexpr int64_t panel = 16;  // columns of a panel16 panel, and what its rows are rounded up to
-
-float from_half(uint16_t bits) {
-  const uint32_t sign = (bits & 0x8000u) << 16, exponent = (bits >> 10) & 31, fraction = bits & 0x3FFu;
-  if (exponent == 0) {  // zero and subnormal
-    const float value = static_cast<float>(fraction) * 0x1p-24f;
-    return sign != 0 ? -value : value;
-  }
-  const uint32_t wide = exponent == 31 ? 255 : exponent + 112;
-  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
-}
 
 float element(ElementType type, const std::byte* data, int64_t index) {
   if (type == ElementType::f32) {
@@ -32,7 +21,7 @@ float element(ElementType type, const std::byte* data, int64_t index) {
   }
   uint16_t bits;
   std::memcpy(&bits, data + index * 2, 2);
-  return type == ElementType::bf16 ? std::bit_cast<float>(uint32_t{bits} << 16) : from_half(bits);
+  return type == ElementType::bf16 ? bf16_to_f32(bits) : f16_to_f32(bits);
 }
 
 const TensorDescription& tensor_of(const Model& model, TensorIndex index) {
@@ -47,11 +36,12 @@ int64_t inputs_of(const Model& model, const Linear& linear) {
 void read_weight(const Model& model, const Linear& linear, int64_t first, int64_t count, std::vector<double>* out) {
   const TensorDescription& tensor = tensor_of(model, linear.weight);
   const std::byte* data = model.data(linear.weight);
-  const int64_t inputs = inputs_of(model, linear), panel_rows = round_up(inputs, panel);
+  const int64_t inputs = inputs_of(model, linear), panel_rows = round_up(inputs, panel_width);
   out->resize(static_cast<size_t>(inputs * count));
   for (int64_t i = 0; i < inputs; ++i) {
     for (int64_t j = 0; j < count; ++j) {
-      const int64_t column = first + j, place = (column / panel * panel_rows + i) * panel + column % panel;
+      const int64_t column = first + j,
+                    place = (column / panel_width * panel_rows + i) * panel_width + column % panel_width;
       (*out)[static_cast<size_t>(i * count + j)] = static_cast<double>(element(tensor.type, data, place));
     }
   }

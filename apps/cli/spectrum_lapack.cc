@@ -5,7 +5,7 @@
 #ifdef LINFORMER_WITH_LAPACK
 #include <cblas.h>
 
-#include "backends/openmp.h"
+#include "gemm/openmp.h"
 
 // LAPACK's own Fortran interface: not every OpenBLAS comes with lapacke.h.
 extern "C" void dgesdd_(const char* job, const blasint* m, const blasint* n, double* a, const blasint* a_stride,

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "base/half.h"
+
 namespace linformer::convert {
 
 bool convert_to_f32(DataType type, const std::byte* from, std::span<float> values) {

@@ -39,6 +39,7 @@ class CheckedSize {
   void align(uint64_t alignment) { valid_ = valid_ && checked_round_up(value_, alignment, &value_); }
   bool valid() const { return valid_; }
   uint64_t value() const { return value_; }
+  uint64_t saturated() const { return valid_ ? value_ : UINT64_MAX; }
 
  private:
   uint64_t value_ = 0;

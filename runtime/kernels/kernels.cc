@@ -31,9 +31,8 @@ const Kernels* table_of(Isa isa) {
 const Kernels* kernels_for(Isa isa) {
   if (isa != Isa::automatic) return machine_has(isa) ? table_of(isa) : nullptr;
   const Result<Isa> asked = isa_from_environment();
-  if (asked.ok() && *asked != Isa::automatic) {
-    if (const Kernels* table = kernels_for(*asked)) return table;
-  }
+  if (!asked.ok()) return nullptr;
+  if (*asked != Isa::automatic) return kernels_for(*asked);
   for (Isa best : {Isa::avx512, Isa::avx2, Isa::neon}) {
     if (const Kernels* table = kernels_for(best)) return table;
   }

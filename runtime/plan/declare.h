@@ -1,19 +1,19 @@
-// Inside the plan: products declared to the backend, and the part of a layer that is attention.
+// Inside the plan: products declared to the GEMM provider, and the part of a layer that is attention.
 #pragma once
 
 #include "plan/program.h"
 
 namespace linformer {
 
-// Declares products; the backend knows equal shapes again.
+// Declares products; the provider knows equal ones again.
 class Declarations {
  public:
   Declarations(const ModelDescription& description, Program* program)
-      : tensors_(description.tensors), backend_(program->backend.get()), block_rows_(program->plan.block_rows) {}
+      : tensors_(description.tensors), provider_(program->gemm.get()), block_rows_(program->plan.block_rows) {}
 
-  Status add(const ProductShape& shape, int* id);
+  Status add(const GemmDesc& shape, int* id);
   // A linear on at most a block of rows.
-  ProductShape linear_shape(const Linear& linear) const;
+  GemmDesc linear_shape(const Linear& linear) const;
   Status linear(const Linear& linear, Activation activation, bool residual, int* id);
 
   const TensorDescription& tensor(TensorIndex index) const { return tensors_[static_cast<size_t>(index)]; }
@@ -22,7 +22,7 @@ class Declarations {
 
  private:
   const std::vector<TensorDescription>& tensors_;
-  Backend* backend_;
+  GemmProvider* provider_;
   int64_t block_rows_;
 };
 

@@ -108,7 +108,7 @@ class AttentionBuilder {
     side.bias_after = has_bias && first.kind == ProjectionKind::linear && first.order == ProjectionOrder::before_linear;
     if (which == key_side) layer_.project_first_below = project_first_below();
     if (layer_.path == AttentionPath::shared_projection) return shared_side(which, has_bias);
-    ProductShape shape = declarations_.linear_shape(*side.linear);
+    GemmDesc shape = declarations_.linear_shape(*side.linear);
     shape.bias = has_bias && !side.bias_after;
     LINFORMER_TRY(declarations_.add(shape, &side.linear_first));
     if (layer_.path == AttentionPath::full) return {};
@@ -120,7 +120,7 @@ class AttentionBuilder {
     SideProgram& side = layer_.sides[which];
     const bool has_row_bias = side.projection->bias != absent;
     program_.plan.project_first_below = std::max(program_.plan.project_first_below, layer_.project_first_below);
-    ProductShape compress;
+    GemmDesc compress;
     compress.max_m = side.projection->k;
     compress.layout = RightLayout::row_major;
     compress.k = longest_;
@@ -131,14 +131,14 @@ class AttentionBuilder {
         compress.varying_n = layer_.source_width % compress.n != 0;
         LINFORMER_TRY(declarations_.add(compress, &side.compress));
       }
-      ProductShape shape = declarations_.linear_shape(*side.linear);
+      GemmDesc shape = declarations_.linear_shape(*side.linear);
       shape.bias = side.bias_after;
       shape.row_bias = has_row_bias;
       side.needs_row_sums = has_bias && !side.bias_after;
       LINFORMER_TRY(declarations_.add(shape, &side.linear_after));
     }
     if (layer_.project_first_below <= 1) return {};
-    ProductShape shape = declarations_.linear_shape(*side.linear);
+    GemmDesc shape = declarations_.linear_shape(*side.linear);
     shape.bias = has_bias && !side.bias_after;
     LINFORMER_TRY(declarations_.add(shape, &side.linear_first));
     compress.k = std::min(longest_, layer_.project_first_below - 1);
@@ -152,7 +152,7 @@ class AttentionBuilder {
   // E (Z W) of one head, or the first and later taps of its convolution. Pooling needs no product.
   Status compress_group(Side which, GroupProgram* group) {
     const Projection& projection = *group->projections[which];
-    ProductShape shape;
+    GemmDesc shape;
     shape.max_m = projection.k;
     shape.n = head_dim();
     if (projection.kind == ProjectionKind::linear) {
@@ -177,14 +177,14 @@ class AttentionBuilder {
     const bool full = layer_.path == AttentionPath::full;
     for (GroupProgram& group : layer_.groups) {
       const bool varies = full || group.projections[key_side]->kind != ProjectionKind::linear;
-      ProductShape scores;
+      GemmDesc scores;
       scores.max_m = program_.plan.block_rows;
       scores.n = full ? program_.plan.block_rows : group.k;
       scores.varying_n = varies;
       scores.k = head_dim();
       scores.layout = packs() ? RightLayout::panel16 : RightLayout::transposed;
       LINFORMER_TRY(declarations_.add(scores, &group.scores));
-      ProductShape context;
+      GemmDesc context;
       context.max_m = program_.plan.block_rows;
       context.n = head_dim();
       context.k = scores.n;
@@ -229,15 +229,15 @@ class AttentionBuilder {
 
 }  // namespace
 
-Status Declarations::add(const ProductShape& shape, int* id) {
-  Result<int> added = backend_->add(shape);
+Status Declarations::add(const GemmDesc& shape, int* id) {
+  Result<int> added = provider_->add(shape);
   if (!added.ok()) return added.status();
   *id = added.value();
   return {};
 }
 
-ProductShape Declarations::linear_shape(const Linear& linear) const {
-  ProductShape shape;
+GemmDesc Declarations::linear_shape(const Linear& linear) const {
+  GemmDesc shape;
   shape.max_m = block_rows_;
   shape.n = outputs(linear);
   shape.k = inputs(linear);
@@ -246,7 +246,7 @@ ProductShape Declarations::linear_shape(const Linear& linear) const {
 }
 
 Status Declarations::linear(const Linear& linear, Activation activation, bool residual, int* id) {
-  ProductShape shape = linear_shape(linear);
+  GemmDesc shape = linear_shape(linear);
   shape.activation = activation;
   shape.bias = linear.bias != absent;
   shape.residual = residual;

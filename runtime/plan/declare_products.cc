@@ -17,7 +17,7 @@ class Builder {
         declarations_(model.description(), program) {}
 
   Status build() {
-    program_.packs = program_.backend->wants_packed_activations();
+    program_.packs = program_.gemm->packs_activations();
     LINFORMER_TRY(embedding());
     if (!resize(&program_.layers, encoder_.layers.size()) || !resize(&program_.heads, description_.heads.size())) {
       return Status::error(Code::out_of_memory, "no memory for a program of %zu layers", encoder_.layers.size());
@@ -143,7 +143,7 @@ class Builder {
       LINFORMER_TRY(declarations_.linear(mlm.dense, mlm.activation, false, &program_.mlm_dense));
       widen_ffn(declarations_.outputs(mlm.dense));
     }
-    ProductShape shape = declarations_.linear_shape(mlm.output);
+    GemmDesc shape = declarations_.linear_shape(mlm.output);
     shape.bias = mlm.output.bias != absent;
     program_.mlm_tied = declarations_.tensor(mlm.output.weight).layout == TensorLayout::row_major;
     if (program_.mlm_tied) shape.layout = RightLayout::transposed;

@@ -55,7 +55,7 @@ Status lay_out(const EncoderDescription& encoder, Program* program) {
   static_assert(buffer_count <= Plan::max_buffers);
   p.query_stride = std::max(p.query_stride, p.d);
   p.ffn_stride = std::max(p.ffn_stride, p.d);
-  p.scratch_bytes = p.backend->scratch_bytes();
+  p.scratch_bytes = p.gemm->scratch_bytes();
   // Full attention: each text's rows begin at a multiple of the panel width.
   const int64_t full_rows =
       p.full_width == 0 ? 0 : round_up(std::max(rows, memory_rows) + (panel_width - 1) * texts, panel_width);

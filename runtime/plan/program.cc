@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/cpu.h"
+#include "base/threads.h"
 
 namespace linformer {
 namespace {
@@ -32,8 +33,9 @@ Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
                          static_cast<long long>(options->max_memory), encoder.max_tokens);
   }
   if (encoder.memory_width == 0) options->max_memory = 0;
-  if (options->threads < 1 || options->threads > 256) {
-    return Status::error(Code::invalid_argument, "threads is %d: give 1 to 256", options->threads);
+  if (options->threads < 1 || options->threads > ThreadTeam::max_threads) {
+    return Status::error(Code::invalid_argument, "threads is %d: give 1 to %d", options->threads,
+                         ThreadTeam::max_threads);
   }
   return {};
 }
@@ -70,9 +72,9 @@ Result<Program> make_program(const Model& model, const SessionOptions& options) 
   const SessionOptions& resolved = program.plan.options;
   program.plan.block_rows =
       std::min(max_block_rows, round_up(std::max(resolved.max_rows, resolved.max_memory), panel_width));
-  Result<std::unique_ptr<Backend>> backend = make_backend(options.backend, *program.kernels);
-  if (!backend.ok()) return backend.status();
-  program.backend = std::move(backend.value());
+  Result<std::unique_ptr<GemmProvider>> gemm = make_gemm_provider(options.backend, *program.kernels);
+  if (!gemm.ok()) return gemm.status();
+  program.gemm = std::move(gemm.value());
   LINFORMER_TRY(declare_products(model, &program));
   LINFORMER_TRY(lay_out(*program.encoder, &program));
   return program;

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "backends/backend.h"
+#include "gemm/gemm.h"
 #include "linformer/model.h"
 #include "linformer/session.h"
 
@@ -95,7 +95,7 @@ enum BufferId {
   buffer_scores,   // per thread: one head's scores
   buffer_context,  // per thread: full attention's sums of one head, then maximum, sum and factor of each row
   buffer_ffn,      // per thread
-  buffer_scratch,  // per thread: the backend's
+  buffer_scratch,  // per thread: the GEMM provider's
   buffer_pooled,
   buffer_paired,  // a head's input: normalized, or made of two texts
   buffer_head,    // a head's dense output
@@ -110,7 +110,7 @@ struct Program {
   const Kernels* kernels = nullptr;
   const EncoderDescription* encoder = nullptr;  // the part that this session runs
   bool has_heads = true;                        // heads and masked-LM belong to this part
-  std::unique_ptr<Backend> backend;
+  std::unique_ptr<GemmProvider> gemm;
   std::vector<LayerProgram> layers;
   std::vector<HeadProgram> heads;
   int vector_linear = -1, factor = -1;
@@ -119,7 +119,7 @@ struct Program {
   int embedding_dense = -1;
   int mlm_dense = -1, mlm_output = -1;
   bool mlm_tied = false;  // the output weight is the row-major token embedding
-  bool packs = false;     // K^T and V are packed for the backend
+  bool packs = false;     // K^T and V are packed for the provider
   // Strides and widths in elements.
   int64_t d = 0;                    // stride of X: the widest that it gets
   int64_t embedding_width = 0;      // of token rows and positions
@@ -156,7 +156,7 @@ inline int64_t windows(const Projection& projection, int64_t n) {
 
 Result<Program> make_program(const Model& model, const SessionOptions& options);
 
-// Declares every product of the program to its backend and sets the strides.
+// Declares every product of the program to its GEMM provider and sets the strides.
 Status declare_products(const Model& model, Program* program);
 
 // Fills program->plan.buffers from the strides and the resolved options.

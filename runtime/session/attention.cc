@@ -29,9 +29,9 @@ Status Session::State::pack_keys_and_values(const LayerProgram& layer) {
     const int64_t k = compressed_rows(group, source.length(text));
     const int64_t place = text * program.key_elements + (by_head ? group.key_row : group.column);
     const int64_t packed = text * program.compressed_elements + group.packed;
-    program.kernels->pack_panel(buffer(buffer_keys) + place, stride, true, head_dim, k,
+    program.kernels->pack_panel({buffer(buffer_keys) + place, k, head_dim, stride}, true,
                                 buffer(buffer_compressed_key) + packed);
-    program.kernels->pack_panel(buffer(values_buffer) + place, stride, false, k, head_dim,
+    program.kernels->pack_panel({buffer(values_buffer) + place, k, head_dim, stride}, false,
                                 buffer(buffer_compressed_value) + packed);
     return {};
   });
@@ -68,36 +68,39 @@ Status Session::State::attend_compressed(const LayerProgram& layer, int64_t text
     const int64_t k = compressed_rows(group, n);
     const int64_t packed = text * program.compressed_elements + group.packed;
     const int64_t place = text * program.key_elements + (by_head ? group.key_row : group.column);
-    Product product{};
-    product.m = m;
-    product.n = k;
-    product.k = head_dim;
-    product.a = query + head * head_dim;
-    product.a_stride = stride;
-    product.c = scores;
-    product.c_stride = scores_stride;
-    product.b = program.packs ? buffer(buffer_compressed_key) + packed : buffer(buffer_keys) + place;
-    product.b_stride = by_head ? head_dim : layer.key_width;
-    LINFORMER_TRY(program.backend->run(group.scores, product, scratch(thread)));
+    const int64_t ld = by_head ? head_dim : layer.key_width;
+    const MutableMatrix q{query + head * head_dim, m, head_dim, stride}, s{scores, m, k, scores_stride};
+    GemmArgs gemm{q, {}, s, {}};
+    gemm.b = program.packs
+                 ? RightMatrix{buffer(buffer_compressed_key) + packed,
+                               ElementType::f32,
+                               RightLayout::panel16,
+                               head_dim,
+                               k,
+                               0}
+                 : RightMatrix{buffer(buffer_keys) + place, ElementType::f32, RightLayout::transposed, head_dim, k, ld};
+    LINFORMER_TRY(program.gemm->run(group.scores, gemm, scratch(thread)));
     if (attention.causal) {
       for (int64_t r = 0; r < m; ++r) {
         const int64_t seen = std::min(k, first_position + r + 1);
-        program.kernels->softmax_rows(scores + r * scores_stride, scores_stride, 1, seen, attention.scale);
-        std::fill_n(scores + r * scores_stride + seen, k - seen, 0.f);
+        program.kernels->softmax_rows(s.part(r, 0, 1, seen), attention.scale);
+        std::fill_n(s.row(r) + seen, k - seen, 0.f);
       }
     } else {
-      program.kernels->softmax_rows(scores, scores_stride, m, k, attention.scale);
+      program.kernels->softmax_rows(s, attention.scale);
     }
-
-    product.n = head_dim;
-    product.k = k;
-    product.a = scores;
-    product.a_stride = scores_stride;
-    product.c = query + head * head_dim;
-    product.c_stride = stride;
-    product.b = program.packs ? buffer(buffer_compressed_value) + packed
-                              : buffer(layer.value_is_key ? buffer_keys : buffer_values) + place;
-    LINFORMER_TRY(program.backend->run(group.context, product, scratch(thread)));
+    const BufferId values = layer.value_is_key ? buffer_keys : buffer_values;
+    gemm.a = s;
+    gemm.b = program.packs
+                 ? RightMatrix{buffer(buffer_compressed_value) + packed,
+                               ElementType::f32,
+                               RightLayout::panel16,
+                               k,
+                               head_dim,
+                               0}
+                 : RightMatrix{buffer(values) + place, ElementType::f32, RightLayout::row_major, k, head_dim, ld};
+    gemm.c = q;
+    LINFORMER_TRY(program.gemm->run(group.context, gemm, scratch(thread)));
   }
   return {};
 }

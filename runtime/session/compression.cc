@@ -80,17 +80,13 @@ Status Session::State::compress(const LayerProgram& layer) {
       return {};
     }
     if (side.compress < 0) return {};  // E = F: the key side's E Z serves both
-    Product product{};
-    product.m = layer.k;
-    product.n = std::min(compress_columns, d - chunk * compress_columns);
-    product.k = n;
-    product.a = floats(side.projection->weight);
-    product.a_stride = encoder().max_tokens;
-    product.b = source.text(text) + chunk * compress_columns;
-    product.b_stride = source.stride;
-    product.c = compressed + chunk * compress_columns;
-    product.c_stride = d;
-    return program.backend->run(side.compress, product, scratch(thread));
+    const int64_t column = chunk * compress_columns, columns = std::min(compress_columns, d - column);
+    const GemmArgs gemm{
+        {floats(side.projection->weight), layer.k, n, encoder().max_tokens},
+        {source.text(text) + column, ElementType::f32, RightLayout::row_major, n, columns, source.stride},
+        {compressed + column, layer.k, columns, d},
+        {}};
+    return program.gemm->run(side.compress, gemm, scratch(thread));
   });
 }
 
@@ -115,28 +111,21 @@ Status Session::State::keys_and_values(const LayerProgram& layer) {
     const float* compressed =
         buffer(from == key_side ? buffer_compressed_key : buffer_compressed_value) + text * program.compressed_elements;
     const float* projection = floats(side.projection->weight) + first * encoder().max_tokens;
-    Product product{};
-    product.m = rows;
-    product.n = width;
-    product.c = buffer(which == key_side ? buffer_keys : buffer_values) + text * program.key_elements + first * width;
-    product.c_stride = width;
-    if (side.projection->bias != absent) product.epilogue.row_bias = floats(side.projection->bias) + first;
-    if (side.bias_after) product.epilogue.bias = floats(side.linear->bias);
+    float* out = buffer(which == key_side ? buffer_keys : buffer_values) + text * program.key_elements + first * width;
+    GemmArgs gemm;
+    gemm.c = {out, rows, width, width};
+    if (side.projection->bias != absent) gemm.epilogue.row_bias = floats(side.projection->bias) + first;
+    if (side.bias_after) gemm.epilogue.bias = floats(side.linear->bias);
     if (linear_first) {
-      product.k = n;
-      product.a = projection;
-      product.a_stride = encoder().max_tokens;
-      product.b = compressed;
-      product.b_stride = width;
-      return program.backend->run(side.compress_after, product, scratch(thread));
+      gemm.a = {projection, rows, n, encoder().max_tokens};
+      gemm.b = {compressed, ElementType::f32, RightLayout::row_major, n, width, width};
+      return program.gemm->run(side.compress_after, gemm, scratch(thread));
     }
-    product.k = d;
-    product.a = compressed + first * d;
-    product.a_stride = d;
-    product.b = model->data(side.linear->weight);
-    LINFORMER_TRY(program.backend->run(side.linear_after, product, scratch(thread)));
+    gemm.a = {compressed + first * d, rows, d, d};
+    gemm.b = weight(*side.linear);
+    LINFORMER_TRY(program.gemm->run(side.linear_after, gemm, scratch(thread)));
     if (side.needs_row_sums) {
-      add_row_sums(projection, encoder().max_tokens, n, floats(side.linear->bias), rows, width, product.c, width);
+      add_row_sums(projection, encoder().max_tokens, n, floats(side.linear->bias), rows, width, out, width);
     }
     return {};
   });

@@ -42,10 +42,10 @@ Status Session::State::full_keys_and_values(const LayerProgram& layer) {
       const float* head = projected + layer.groups[static_cast<size_t>(g)].column;
       const int64_t place = source.panel_start(text) * program.full_width + (g * all_rows + first) * padded;
       if (which == key_side) {
-        program.kernels->pack_panel(head, width, true, head_dim, rows, buffer(buffer_compressed_key) + place);
+        program.kernels->pack_panel({head, rows, head_dim, width}, true, buffer(buffer_compressed_key) + place);
       }
       if (which == value_side || layer.value_is_key) {
-        program.kernels->pack_panel(head, width, false, rows, head_dim, buffer(buffer_compressed_value) + place);
+        program.kernels->pack_panel({head, rows, head_dim, width}, false, buffer(buffer_compressed_value) + place);
       }
     }
     return {};
@@ -69,30 +69,32 @@ Status Session::State::attend_fully(const LayerProgram& layer, int64_t text, int
 
   float* scores = thread_buffer(buffer_scores, thread, scores_stride);
   float* context = thread_buffer(buffer_context, thread, program.context_stride + 3);
-  float* highest = context + block * program.context_stride;
-  float* sums = highest + block;
-  float* factors = sums + block;
+  float* row_max = context + block * program.context_stride;
+  float* row_sum = row_max + block;
+  float* rescale = row_sum + block;
+  const MutableMatrix sums{context, m, head_dim, program.context_stride};
   for (int64_t head = 0; head < attention.heads; ++head) {
     const int64_t g = layer.groups.size() == 1 ? 0 : head;
     const GroupProgram& group = layer.groups[static_cast<size_t>(g)];
-    std::fill_n(highest, m, -std::numeric_limits<float>::infinity());
-    std::fill_n(sums, m, 0.f);
+    std::fill_n(row_max, m, -std::numeric_limits<float>::infinity());
+    std::fill_n(row_sum, m, 0.f);
     for (int64_t first = 0; first < seen; first += block) {
       const int64_t keys = std::min(block, n - first);
       const int64_t place = program.packs
                                 ? source.panel_start(text) * program.full_width + (g * all_rows + first) * padded
                                 : (source.panel_start(text) + first) * program.full_width + group.column;
-      Product product{};
-      product.m = m;
-      product.n = keys;
-      product.k = head_dim;
-      product.a = query + head * head_dim;
-      product.a_stride = stride;
-      product.b = buffer(program.packs ? buffer_compressed_key : buffer_keys) + place;
-      product.b_stride = layer.key_width;
-      product.c = scores;
-      product.c_stride = scores_stride;
-      LINFORMER_TRY(program.backend->run(group.scores, product, scratch(thread)));
+      const BufferId plain_values = layer.value_is_key ? buffer_keys : buffer_values;
+      const MutableMatrix s{scores, m, keys, scores_stride};
+      GemmArgs gemm;
+      gemm.a = {query + head * head_dim, m, head_dim, stride};
+      gemm.b = {buffer(program.packs ? buffer_compressed_key : buffer_keys) + place,
+                ElementType::f32,
+                program.packs ? RightLayout::panel16 : RightLayout::transposed,
+                head_dim,
+                keys,
+                layer.key_width};
+      gemm.c = s;
+      LINFORMER_TRY(program.gemm->run(group.scores, gemm, scratch(thread)));
       for (int64_t j = 0; excludes && j < keys; ++j) {
         for (int64_t r = 0; (masks[first + j] & mask_row) != 0 && r < m; ++r)
           scores[r * scores_stride + j] = masked_score;
@@ -101,23 +103,23 @@ Status Session::State::attend_fully(const LayerProgram& layer, int64_t text, int
         const int64_t visible = std::clamp<int64_t>(first_position + r + 1 - first, 0, keys);
         std::fill_n(scores + r * scores_stride + visible, keys - visible, masked_score);
       }
-      kernels.softmax_step(scores, scores_stride, m, keys, attention.scale, highest, sums, factors);
-      product.n = head_dim;
-      product.k = keys;
-      product.a = scores;
-      product.a_stride = scores_stride;
-      const BufferId plain_values = layer.value_is_key ? buffer_keys : buffer_values;
-      product.b = buffer(program.packs ? buffer_compressed_value : plain_values) + place;
-      product.c = context;
-      product.c_stride = program.context_stride;
+      kernels.softmax_step(s, attention.scale, {row_max, row_sum, rescale});
+      gemm.a = s;
+      gemm.b = {buffer(program.packs ? buffer_compressed_value : plain_values) + place,
+                ElementType::f32,
+                program.packs ? RightLayout::panel16 : RightLayout::row_major,
+                keys,
+                head_dim,
+                layer.key_width};
+      gemm.c = sums;
       if (first > 0) {
-        kernels.scale_rows(context, program.context_stride, m, head_dim, factors);
-        product.epilogue.accumulate = true;
+        kernels.scale_rows(sums, rescale);
+        gemm.epilogue.accumulate = true;
       }
-      LINFORMER_TRY(program.backend->run(first > 0 ? layer.context_add : group.context, product, scratch(thread)));
+      LINFORMER_TRY(program.gemm->run(first > 0 ? layer.context_add : group.context, gemm, scratch(thread)));
     }
-    for (int64_t r = 0; r < m; ++r) factors[r] = 1.f / sums[r];
-    kernels.scale_rows(context, program.context_stride, m, head_dim, factors);
+    for (int64_t r = 0; r < m; ++r) rescale[r] = 1.f / row_sum[r];
+    kernels.scale_rows(sums, rescale);
     for (int64_t r = 0; r < m; ++r) {
       std::copy_n(context + r * program.context_stride, head_dim, query + r * stride + head * head_dim);
     }

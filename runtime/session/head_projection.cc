@@ -44,38 +44,36 @@ Status Session::State::keys_and_values_by_head(const LayerProgram& layer) {
     const int64_t n = source.length(text);
     const float* projected = buffer(which == key_side ? buffer_compressed_key : buffer_compressed_value) +
                              text * program.compressed_elements + group.column;
-    Product product{};
-    product.n = head_dim;
-    product.c = buffer(which == key_side ? buffer_keys : buffer_values) + text * program.key_elements + group.key_row;
-    product.c_stride = head_dim;
+    float* out = buffer(which == key_side ? buffer_keys : buffer_values) + text * program.key_elements + group.key_row;
+    GemmArgs gemm;
     if (projection.kind == ProjectionKind::linear) {
-      product.m = projection.k;
-      product.k = n;
-      product.a = floats(projection.weight);
-      product.a_stride = encoder().max_tokens;
-      product.b = projected;
-      product.b_stride = width;
-      product.epilogue.row_bias = floats(projection.bias);
-      if (side.bias_after) product.epilogue.bias = floats(side.linear->bias) + group.column;
-      return program.backend->run(group.compress[which], product, scratch(thread));
+      gemm.a = {floats(projection.weight), projection.k, n, encoder().max_tokens};
+      gemm.b = {projected, ElementType::f32, RightLayout::row_major, n, head_dim, width};
+      gemm.c = {out, projection.k, head_dim, head_dim};
+      gemm.epilogue.row_bias = floats(projection.bias);
+      if (side.bias_after) gemm.epilogue.bias = floats(side.linear->bias) + group.column;
+      return program.gemm->run(group.compress[which], gemm, scratch(thread));
     }
     if (projection.kind != ProjectionKind::convolution) {
-      pool_windows(projection, projected, width, n, head_dim, product.c);
+      pool_windows(projection, projected, width, n, head_dim, out);
       return {};
     }
     // C = sum over t of (row t of every window) W_t^T.
-    product.m = windows(projection, n);
-    product.k = head_dim;
-    product.a_stride = projection.stride * width;
-    product.b_stride = head_dim;
+    const int64_t m = windows(projection, n);
+    gemm.c = {out, m, head_dim, head_dim};
     for (int64_t t = 0; t < std::min<int64_t>(projection.kernel, n); ++t) {
-      product.a = projected + t * width;
-      product.b = floats(projection.weight) + t * head_dim * head_dim;
-      product.epilogue = {};
-      product.epilogue.accumulate = t > 0;
-      if (t == 0) product.epilogue.bias = floats(projection.bias);
+      gemm.a = {projected + t * width, m, head_dim, projection.stride * width};
+      gemm.b = {floats(projection.weight) + t * head_dim * head_dim,
+                ElementType::f32,
+                RightLayout::transposed,
+                head_dim,
+                head_dim,
+                head_dim};
+      gemm.epilogue = {};
+      gemm.epilogue.accumulate = t > 0;
+      if (t == 0) gemm.epilogue.bias = floats(projection.bias);
       LINFORMER_TRY(
-          program.backend->run(t == 0 ? group.compress[which] : group.compress_more[which], product, scratch(thread)));
+          program.gemm->run(t == 0 ? group.compress[which] : group.compress_more[which], gemm, scratch(thread)));
     }
     return {};
   });

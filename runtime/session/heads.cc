@@ -83,9 +83,9 @@ Status Session::State::classify(const HeadScores& scores) {
   float* probabilities = scores.probabilities.data();
   if (probabilities != logits) std::copy_n(logits, rows * classes, probabilities);
   if (head.multi_label) {
-    program.kernels->activate(Activation::sigmoid, probabilities, rows * classes);
+    program.kernels->activate(Activation::sigmoid, {probabilities, rows, classes, classes});
   } else {
-    program.kernels->softmax_rows(probabilities, classes, rows, classes, 1.f);
+    program.kernels->softmax_rows({probabilities, rows, classes, classes}, 1.f);
   }
   return {};
 }

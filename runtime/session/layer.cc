@@ -15,9 +15,7 @@ Status Session::State::attention_output(const LayerProgram& layer, float* query,
   float* spare = thread_buffer(buffer_ffn, thread, ffn_stride);
   const bool adds = encoder().residual != ResidualKind::none;
   if (attention.output_activation != Activation::none) {
-    for (int64_t r = 0; r < rows; ++r) {
-      program.kernels->activate(attention.output_activation, query + r * query_stride, layer.query_width);
-    }
+    program.kernels->activate(attention.output_activation, {query, rows, layer.query_width, query_stride});
   }
   const float* residual = target;
   int64_t residual_stride = stride;

@@ -18,29 +18,28 @@ int64_t Session::State::rows_per_task(int64_t rows) const {
   return round_up(ceil_div(rows, tasks), panel_width);
 }
 
+RightMatrix Session::State::weight(const Linear& linear) const {
+  const TensorDescription& tensor = description().tensors[static_cast<size_t>(linear.weight)];
+  const int64_t n = static_cast<int64_t>(tensor.shape[0]), k = static_cast<int64_t>(tensor.shape[1]);
+  const bool tied = tensor.layout == TensorLayout::row_major;
+  return {model->data(linear.weight), tensor.type, tied ? RightLayout::transposed : RightLayout::panel16, k, n, k};
+}
+
 Status Session::State::run_linear(int product, const Linear& linear, const LinearCall& call, int thread) const {
-  const TensorDescription& weight = description().tensors[linear.weight];
-  Product arguments{};
-  arguments.m = call.m;
-  arguments.n = static_cast<int64_t>(weight.shape[0]);
-  arguments.k = static_cast<int64_t>(weight.shape[1]);
-  arguments.a = call.a;
-  arguments.a_stride = call.a_stride;
-  arguments.b = model->data(linear.weight);
-  arguments.b_stride = arguments.k;  // used by a tied (row-major) weight only
-  arguments.c = call.c;
-  arguments.c_stride = call.c_stride;
-  arguments.epilogue.bias = floats(linear.bias);
-  arguments.epilogue.activation = call.activation;
-  arguments.epilogue.residual = call.residual;
-  arguments.epilogue.residual_stride = call.residual_stride;
-  return program.backend->run(product, arguments, scratch(thread));
+  GemmArgs gemm;
+  gemm.b = weight(linear);
+  gemm.a = {call.a, call.m, gemm.b.k, call.a_stride};
+  gemm.c = {call.c, call.m, gemm.b.n, call.c_stride};
+  gemm.epilogue.bias = floats(linear.bias);
+  gemm.epilogue.activation = call.activation;
+  if (call.residual != nullptr) gemm.epilogue.residual = {call.residual, call.m, gemm.b.n, call.residual_stride};
+  return program.gemm->run(product, gemm, scratch(thread));
 }
 
 void Session::State::normalize(const Norm& norm, const float* x, int64_t x_stride, int64_t rows, int64_t width,
                                float* y, int64_t y_stride) const {
-  program.kernels->layer_norm_rows(x, x_stride, floats(norm.scale), floats(norm.bias), norm.epsilon, rows, width, y,
-                                   y_stride);
+  program.kernels->layer_norm_rows({x, rows, width, x_stride}, {floats(norm.scale), floats(norm.bias), norm.epsilon},
+                                   {y, rows, width, y_stride});
 }
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -5,7 +5,7 @@
 //   for each layer
 //     compress               E Z, or Z W for short texts and other paths     (compression.cc)
 //     keys and values        K and V of every text                           (compression.cc, head_projection.cc)
-//     pack                   K^T and V head by head, where the backend wants it   (attention.cc)
+//     pack                   K^T and V head by head, where the provider wants it  (attention.cc)
 //       or, for full attention, K and V of every block of rows, packed       (full_attention.cc)
 //     rows                   Q, scores, context, output, FFN on blocks of rows, in place in X (layer.cc)
 //   finish                   final norm, output linear                       (layer.cc)
@@ -110,11 +110,11 @@ struct Session::State {
   Status parallel(int64_t count, Task&& task) {
     TaskCounter counter(count);
     team.run([&](int thread) {
-      const int token = program.backend->enter_thread();
+      const int token = program.gemm->enter_thread();
       Status& error = errors[thread];
       error = Status();
       for (int64_t index; error.ok() && counter.next(&index);) error = task(index, thread);
-      program.backend->leave_thread(token);
+      program.gemm->leave_thread(token);
     });
     for (int thread = 0; thread < team.size(); ++thread) {
       if (!errors[thread].ok()) return errors[thread];
@@ -142,6 +142,7 @@ struct Session::State {
     const float* residual = nullptr;
     int64_t residual_stride = 0;
   };
+  RightMatrix weight(const Linear& linear) const;
   Status run_linear(int product, const Linear& linear, const LinearCall& call, int thread) const;
   void normalize(const Norm& norm, const float* x, int64_t x_stride, int64_t rows, int64_t width, float* y,
                  int64_t y_stride) const;

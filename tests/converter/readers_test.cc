@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "base/half.h"
 #include "converter/checkpoint_writer.h"
 #include "converter/pickle_writer.h"
 #include "converter/readers/bytes.h"
@@ -16,6 +17,8 @@
 
 using namespace linformer_test;
 using namespace linformer::convert;
+using linformer::bf16_to_f32;
+using linformer::f16_to_f32;
 
 namespace {
 

@@ -21,7 +21,15 @@ TEST_CASE("kernels_for gives the asked table, the environment's, or the best") {
     CHECK(kernels_for(Isa::scalar)->isa == Isa::scalar);
   }
   const Kernels* best = linformer_test::all_kernels().back();
+  for (Isa isa : {Isa::avx2, Isa::avx512, Isa::neon}) {
+    setenv("LINFORMER_ISA", name_of(isa), 1);
+    CHECK(kernels_for(Isa::automatic) == kernels_for(isa));
+    CHECK(kernels_for(Isa::scalar) != nullptr);  // who names a set reads no environment
+  }
   setenv("LINFORMER_ISA", "no such set", 1);
+  CHECK(kernels_for(Isa::automatic) == nullptr);
+  CHECK(kernels_for(best->isa) == best);
+  setenv("LINFORMER_ISA", "", 1);
   CHECK(kernels_for(Isa::automatic) == best);
   unsetenv("LINFORMER_ISA");
   CHECK(kernels_for(Isa::automatic) == best);

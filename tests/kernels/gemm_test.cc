@@ -11,11 +11,10 @@ namespace {
 
 // One product with everything that goes in and out of it.
 struct Problem {
-  int64_t m, n, k, a_stride, c_stride, residual_stride;
+  int64_t m, n, k, a_ld, c_ld, residual_ld;
   ElementType type;
   bool bias, row_bias, residual, residual_is_c, accumulate;
   Activation activation;
-  float alpha;
   GuardedArray<float> a, bias_values, row_bias_values, residual_values, c_before;
   GuardedArray<char> b;          // panel16
   std::vector<double> b_values;  // [K, N]
@@ -24,9 +23,9 @@ struct Problem {
       : m(rows),
         n(cols),
         k(depth),
-        a_stride(k + random_size(random, 0, 5)),
-        c_stride(n + random_size(random, 0, 5)),
-        residual_stride(n + random_size(random, 0, 5)),
+        a_ld(k + random_size(random, 0, 5)),
+        c_ld(n + random_size(random, 0, 5)),
+        residual_ld(n + random_size(random, 0, 5)),
         type(b_type),
         bias(random() % 2 == 0),
         row_bias(random() % 4 == 0),
@@ -34,12 +33,11 @@ struct Problem {
         residual_is_c(random() % 2 == 0),
         accumulate(random() % 4 == 0),
         activation(all_activations[random() % 7]),
-        alpha(random() % 2 == 0 ? 1.f : 0.125f),
-        a((m - 1) * a_stride + k),
+        a((m - 1) * a_ld + k),
         bias_values(n),
         row_bias_values(m),
-        residual_values((m - 1) * residual_stride + n),
-        c_before((m - 1) * c_stride + n),
+        residual_values((m - 1) * residual_ld + n),
+        c_before((m - 1) * c_ld + n),
         b(panel_elements(k, n) * element_bytes(type)),
         b_values(static_cast<size_t>(k * n)) {
     if (accumulate) {
@@ -75,23 +73,20 @@ struct Problem {
   }
 
   // Rows [begin, end) and panels from `panel` on, into c, which holds all of C.
-  GemmPanel gemm(float* c, int64_t begin, int64_t end, int64_t panel = 0, int64_t panels = 1 << 20) const {
-    const int64_t col = panel * panel_width;
+  GemmArgs gemm(float* c, int64_t begin, int64_t end, int64_t panel = 0, int64_t panels = 1 << 20) const {
+    const int64_t col = panel * panel_width, rows = end - begin, cols = std::min(n - col, panels * panel_width);
     const int64_t padded_k = (k + 15) / 16 * 16;
-    GemmPanel g{end - begin, std::min(n - col, panels * panel_width),
-                k,           a.data() + begin * a_stride,
-                a_stride,    b.data() + col * padded_k * element_bytes(type),
-                type,        c + begin * c_stride + col,
-                c_stride,    {}};
-    g.epilogue.alpha = alpha;
+    GemmArgs g;
+    g.a = ConstMatrix{a.data(), m, k, a_ld}.part(begin, 0, rows, k);
+    g.b = {b.data() + col * padded_k * element_bytes(type), type, RightLayout::panel16, k, cols, 0};
+    g.c = MutableMatrix{c, m, n, c_ld}.part(begin, col, rows, cols);
     g.epilogue.accumulate = accumulate;
     g.epilogue.activation = activation;
     if (bias) g.epilogue.bias = bias_values.data() + col;
     if (row_bias) g.epilogue.row_bias = row_bias_values.data() + begin;
-    if (residual) {
-      g.epilogue.residual =
-          residual_is_c ? c + begin * c_stride + col : residual_values.data() + begin * residual_stride + col;
-      g.epilogue.residual_stride = residual_is_c ? c_stride : residual_stride;
+    if (residual && residual_is_c) g.epilogue.residual = g.c;
+    if (residual && !residual_is_c) {
+      g.epilogue.residual = ConstMatrix{residual_values.data(), m, n, residual_ld}.part(begin, col, rows, cols);
     }
     return g;
   }
@@ -100,18 +95,18 @@ struct Problem {
   double reference(int64_t i, int64_t j, double* slack) const {
     double sum = 0, magnitude = 0;
     for (int64_t kk = 0; kk < k; ++kk) {
-      const double term = static_cast<double>(a[i * a_stride + kk]) * b_values[static_cast<size_t>(kk * n + j)];
+      const double term = static_cast<double>(a[i * a_ld + kk]) * b_values[static_cast<size_t>(kk * n + j)];
       sum += term;
       magnitude += std::abs(term);
     }
-    double x = static_cast<double>(alpha) * sum;
-    *slack = 6e-8 * (4. + 0.5 * std::sqrt(static_cast<double>(k))) * (magnitude * static_cast<double>(alpha) + 4.);
-    if (accumulate) return x + static_cast<double>(c_before[i * c_stride + j]);
+    double x = sum;
+    *slack = 6e-8 * (4. + 0.5 * std::sqrt(static_cast<double>(k))) * (magnitude + 4.);
+    if (accumulate) return x + static_cast<double>(c_before[i * c_ld + j]);
     if (row_bias) x += static_cast<double>(row_bias_values[i]);
     if (bias) x += static_cast<double>(bias_values[j]);
     x = activated(activation, x);
     if (residual) {
-      x += static_cast<double>(residual_is_c ? c_before[i * c_stride + j] : residual_values[i * residual_stride + j]);
+      x += static_cast<double>(residual_is_c ? c_before[i * c_ld + j] : residual_values[i * residual_ld + j]);
     }
     return x;
   }
@@ -132,11 +127,11 @@ void check_against_double(const Kernels& kernels, const Problem& problem) {
     for (int64_t j = 0; j < problem.n; ++j) {
       double slack = 0;
       const double want = problem.reference(i, j, &slack);
-      const double error = std::abs(want - static_cast<double>(c[i * problem.c_stride + j])) / slack;
+      const double error = std::abs(want - static_cast<double>(c[i * problem.c_ld + j])) / slack;
       if (!(error <= worst)) worst = error;
     }
-    const int64_t gap = i * problem.c_stride + problem.n;
-    const int64_t gap_end = std::min(gap + problem.c_stride - problem.n, c.size());
+    const int64_t gap = i * problem.c_ld + problem.n;
+    const int64_t gap_end = std::min(gap + problem.c_ld - problem.n, c.size());
     REQUIRE(same_bits(c.data() + gap, problem.c_before.data() + gap, std::max<int64_t>(gap_end - gap, 0)));
   }
   CAPTURE(problem.m);
@@ -216,11 +211,11 @@ TEST_CASE("equal rows give equal bits wherever they stand") {
     problem.row_bias = problem.residual = problem.accumulate = false;
     problem.activation = Activation::gelu;
     for (int64_t i = 1; i < problem.m; ++i) {
-      std::copy(problem.a.data(), problem.a.data() + problem.k, problem.a.data() + i * problem.a_stride);
+      std::copy(problem.a.data(), problem.a.data() + problem.k, problem.a.data() + i * problem.a_ld);
     }
     GuardedArray<float> c(problem.c_before.size());
     problem.run(*kernels, c);
-    for (int64_t i = 1; i < problem.m; ++i) REQUIRE(same_bits(c.data(), c.data() + i * problem.c_stride, problem.n));
+    for (int64_t i = 1; i < problem.m; ++i) REQUIRE(same_bits(c.data(), c.data() + i * problem.c_ld, problem.n));
   }
 }
 
@@ -231,19 +226,19 @@ TEST_CASE("pack_panel lays out both orders and zeroes the padding") {
     for (int round = 0; round < 300; ++round) {
       const int64_t k = random_size(random, 1, 80), n = random_size(random, 1, 80);
       const bool transposed = random() % 2 == 0;
-      const int64_t rows = transposed ? n : k, cols = transposed ? k : n, stride = cols + random_size(random, 0, 5);
-      GuardedArray<float> src((rows - 1) * stride + cols);
+      const int64_t rows = transposed ? n : k, cols = transposed ? k : n, ld = cols + random_size(random, 0, 5);
+      GuardedArray<float> src((rows - 1) * ld + cols);
       fill_random(random, src.data(), src.size());
       GuardedArray<float> dst(panel_elements(k, n));
       dst.fill(quiet_nan);
-      kernels->pack_panel(src.data(), stride, transposed, k, n, dst.data());
+      kernels->pack_panel({src.data(), rows, cols, ld}, transposed, dst.data());
       REQUIRE(dst.front_intact());
       const int64_t padded_k = (k + 15) / 16 * 16, padded_n = (n + 15) / 16 * 16;
       int64_t wrong = 0;
       for (int64_t i = 0; i < padded_k; ++i) {
         for (int64_t j = 0; j < padded_n; ++j) {
           const bool inside = i < k && j < n;
-          const float want = !inside ? 0.f : transposed ? src[j * stride + i] : src[i * stride + j];
+          const float want = !inside ? 0.f : transposed ? src[j * ld + i] : src[i * ld + j];
           if (dst[j / 16 * padded_k * 16 + i * 16 + j % 16] != want) ++wrong;
         }
       }

@@ -10,30 +10,29 @@ using namespace linformer_test;
 namespace {
 
 void check_softmax(const Kernels& kernels, Random& random, int64_t rows, int64_t cols, float spread) {
-  const int64_t stride = cols + random_size(random, 0, 5);
+  const int64_t ld = cols + random_size(random, 0, 5);
   const float scale = random() % 2 == 0 ? 1.f : 0.125f;
-  GuardedArray<float> x((rows - 1) * stride + cols), before(x.size());
+  GuardedArray<float> x((rows - 1) * ld + cols), before(x.size());
   fill_random(random, before.data(), before.size(), spread);
   // Far from 0 the row's own maximum must be what is subtracted.
   const float offset = std::vector<float>{0.f, -2000.f, 500.f}[random() % 3];
   for (int64_t i = 0; i < before.size(); ++i) before[i] += offset;
   std::memcpy(x.data(), before.data(), static_cast<size_t>(x.size()) * sizeof(float));
-  kernels.softmax_rows(x.data(), stride, rows, cols, scale);
+  kernels.softmax_rows({x.data(), rows, cols, ld}, scale);
   REQUIRE(x.front_intact());
   for (int64_t r = 0; r < rows; ++r) {
     double highest = -INFINITY, sum = 0, worst = 0;
-    for (int64_t j = 0; j < cols; ++j)
-      highest = std::fmax(highest, static_cast<double>(before[r * stride + j] * scale));
-    for (int64_t j = 0; j < cols; ++j) sum += std::exp(static_cast<double>(before[r * stride + j] * scale) - highest);
+    for (int64_t j = 0; j < cols; ++j) highest = std::fmax(highest, static_cast<double>(before[r * ld + j] * scale));
+    for (int64_t j = 0; j < cols; ++j) sum += std::exp(static_cast<double>(before[r * ld + j] * scale) - highest);
     for (int64_t j = 0; j < cols; ++j) {
-      const double want = std::exp(static_cast<double>(before[r * stride + j] * scale) - highest) / sum;
-      const double error = std::abs(want - static_cast<double>(x[r * stride + j])) / (want + 1e-37);
+      const double want = std::exp(static_cast<double>(before[r * ld + j] * scale) - highest) / sum;
+      const double error = std::abs(want - static_cast<double>(x[r * ld + j])) / (want + 1e-37);
       if (!(error <= worst)) worst = error;
     }
     // exp's 1e-7, the subtraction's half ulp of up to 88, the sum's rounding.
     REQUIRE(worst <= 3e-7 + 6e-8 * static_cast<double>(std::fmin(2.f * spread * scale, 88.f)) +
                          1e-9 * static_cast<double>(cols));
-    for (int64_t j = r * stride + cols; j < (r + 1) * stride && j < x.size(); ++j) REQUIRE(x[j] == before[j]);
+    for (int64_t j = r * ld + cols; j < (r + 1) * ld && j < x.size(); ++j) REQUIRE(x[j] == before[j]);
   }
 }
 
@@ -42,40 +41,40 @@ void check_softmax_steps(const Kernels& kernels, Random& random, int64_t rows, i
                          float spread) {
   const float scale = random() % 2 == 0 ? 1.f : 0.125f, masked = -1e30f;
   const float offset = std::vector<float>{0.f, -2000.f, 500.f}[random() % 3];
-  GuardedArray<float> highest(rows), sums(rows), factors(rows);
-  highest.fill(-INFINITY);
-  sums.fill(0.f);
-  factors.fill(quiet_nan);
+  GuardedArray<float> row_max(rows), row_sum(rows), rescale(rows);
+  row_max.fill(-INFINITY);
+  row_sum.fill(0.f);
+  rescale.fill(quiet_nan);
   std::vector<std::vector<double>> inputs(static_cast<size_t>(rows)), results(inputs.size());
   for (int64_t block = 0; block < blocks; ++block) {
-    const int64_t cols = random_size(random, 1, most_cols), stride = cols + random_size(random, 0, 5);
-    GuardedArray<float> x((rows - 1) * stride + cols), before(x.size());
+    const int64_t cols = random_size(random, 1, most_cols), ld = cols + random_size(random, 0, 5);
+    GuardedArray<float> x((rows - 1) * ld + cols), before(x.size());
     fill_random(random, before.data(), before.size(), spread);
     for (int64_t i = 0; i < before.size(); ++i) {
       before[i] = random() % 4 == 0 || (block == 0 && i < cols && blocks > 1) ? masked : before[i] + offset;
     }
-    for (int64_t r = 0; block + 1 == blocks && r < rows; ++r) before[r * stride] = offset;  // no row is masked whole
+    for (int64_t r = 0; block + 1 == blocks && r < rows; ++r) before[r * ld] = offset;  // no row is masked whole
     std::memcpy(x.data(), before.data(), static_cast<size_t>(x.size()) * sizeof(float));
-    kernels.softmax_step(x.data(), stride, rows, cols, scale, highest.data(), sums.data(), factors.data());
-    REQUIRE((x.front_intact() && highest.front_intact() && sums.front_intact() && factors.front_intact()));
+    kernels.softmax_step({x.data(), rows, cols, ld}, scale, {row_max.data(), row_sum.data(), rescale.data()});
+    REQUIRE((x.front_intact() && row_max.front_intact() && row_sum.front_intact() && rescale.front_intact()));
     for (int64_t r = 0; r < rows; ++r) {
       std::vector<double>& result = results[static_cast<size_t>(r)];
-      for (double& value : result) value *= static_cast<double>(factors[r]);
+      for (double& value : result) value *= static_cast<double>(rescale[r]);
       for (int64_t j = 0; j < cols; ++j) {
-        inputs[static_cast<size_t>(r)].push_back(static_cast<double>(before[r * stride + j]));
-        result.push_back(static_cast<double>(x[r * stride + j]));
+        inputs[static_cast<size_t>(r)].push_back(static_cast<double>(before[r * ld + j]));
+        result.push_back(static_cast<double>(x[r * ld + j]));
       }
-      for (int64_t j = r * stride + cols; j < (r + 1) * stride && j < x.size(); ++j) REQUIRE(x[j] == before[j]);
+      for (int64_t j = r * ld + cols; j < (r + 1) * ld && j < x.size(); ++j) REQUIRE(x[j] == before[j]);
     }
   }
   for (int64_t r = 0; r < rows; ++r) {
     const std::vector<double>& input = inputs[static_cast<size_t>(r)];
     const double top = *std::max_element(input.begin(), input.end());
-    REQUIRE(static_cast<double>(highest[r]) == top * static_cast<double>(scale));
+    REQUIRE(static_cast<double>(row_max[r]) == top * static_cast<double>(scale));
     double sum = 0, worst = 0;
     for (double value : input) sum += std::exp((value - top) * static_cast<double>(scale));
     for (size_t j = 0; j < input.size(); ++j) {
-      const double got = results[static_cast<size_t>(r)][j] / static_cast<double>(sums[r]);
+      const double got = results[static_cast<size_t>(r)][j] / static_cast<double>(row_sum[r]);
       if (input[j] == static_cast<double>(masked)) REQUIRE(got == 0);
       const double want = std::exp((input[j] - top) * static_cast<double>(scale)) / sum;
       const double error = std::abs(want - got) / (want + 1e-37);
@@ -107,20 +106,21 @@ TEST_CASE("softmax_step hides no NaN and forgets a block that was masked whole")
     CAPTURE(std::string(name_of(kernels->isa)));
     for (int64_t cols : {1, 7, 16, 37}) {
       GuardedArray<float> x(cols);
-      float highest = -INFINITY, sum = 0, factor = 7;
+      float row_max = -INFINITY, row_sum = 0, rescale = 7;
+      const MutableMatrix row{x.data(), 1, cols, cols};
       x.fill(-1e30f);
-      kernels->softmax_step(x.data(), cols, 1, cols, 0.5f, &highest, &sum, &factor);
-      CHECK(factor == 0);
-      CHECK(std::isfinite(sum));
+      kernels->softmax_step(row, 0.5f, {&row_max, &row_sum, &rescale});
+      CHECK(rescale == 0);
+      CHECK(std::isfinite(row_sum));
       x.fill(-3.f);
-      kernels->softmax_step(x.data(), cols, 1, cols, 0.5f, &highest, &sum, &factor);
-      CHECK(factor == 0);
-      CHECK(highest == -1.5f);
-      CHECK(sum == doctest::Approx(static_cast<double>(cols)).epsilon(1e-6));
+      kernels->softmax_step(row, 0.5f, {&row_max, &row_sum, &rescale});
+      CHECK(rescale == 0);
+      CHECK(row_max == -1.5f);
+      CHECK(row_sum == doctest::Approx(static_cast<double>(cols)).epsilon(1e-6));
       x.fill(1.f);
       x[cols / 2] = quiet_nan;
-      kernels->softmax_step(x.data(), cols, 1, cols, 0.5f, &highest, &sum, &factor);
-      CHECK(std::isnan(sum));
+      kernels->softmax_step(row, 0.5f, {&row_max, &row_sum, &rescale});
+      CHECK(std::isnan(row_sum));
     }
   }
 }
@@ -130,16 +130,16 @@ TEST_CASE("scale_rows multiplies each row, tails included") {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(6);
     for (int64_t cols = 0; cols < 70; ++cols) {
-      const int64_t rows = random_size(random, 1, 5), stride = cols + random_size(random, 0, 5);
-      GuardedArray<float> x((rows - 1) * stride + cols), factors(rows);
+      const int64_t rows = random_size(random, 1, 5), ld = cols + random_size(random, 0, 5);
+      GuardedArray<float> x((rows - 1) * ld + cols), factors(rows);
       fill_random(random, x.data(), x.size());
       fill_random(random, factors.data(), rows);
       factors[0] = 0.f;
       std::vector<float> want(x.data(), x.data() + x.size());
       for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t j = 0; j < cols; ++j) want[static_cast<size_t>(r * stride + j)] *= factors[r];
+        for (int64_t j = 0; j < cols; ++j) want[static_cast<size_t>(r * ld + j)] *= factors[r];
       }
-      kernels->scale_rows(x.data(), stride, rows, cols, factors.data());
+      kernels->scale_rows({x.data(), rows, cols, ld}, factors.data());
       REQUIRE(same_bits(x.data(), want.data(), x.size()));
       REQUIRE((x.front_intact() && factors.front_intact()));
     }
@@ -166,23 +166,23 @@ TEST_CASE("softmax_rows on rows with infinities, subnormals and NaN") {
       GuardedArray<float> x(cols);
       // -inf is a masked position: exactly 0.
       for (int64_t j = 0; j < cols; ++j) x[j] = j == 1 ? 3.f : -inf;
-      kernels->softmax_rows(x.data(), cols, 1, cols, 0.5f);
+      kernels->softmax_rows({x.data(), 1, cols, cols}, 0.5f);
       for (int64_t j = 0; j < cols; ++j) CHECK(x[j] == (j == 1 ? 1.f : 0.f));
       // Subnormals differ from 0 by nothing that matters.
       for (int64_t j = 0; j < cols; ++j) x[j] = static_cast<float>(j) * 1e-42f;
-      kernels->softmax_rows(x.data(), cols, 1, cols, 1.f);
+      kernels->softmax_rows({x.data(), 1, cols, cols}, 1.f);
       for (int64_t j = 0; j < cols; ++j) CHECK(x[j] == doctest::Approx(1. / static_cast<double>(cols)).epsilon(1e-6));
       // Far below the maximum: no more than what underflows.
       for (int64_t j = 0; j < cols; ++j) x[j] = j == cols - 1 ? 1000.f : -1e30f;
-      kernels->softmax_rows(x.data(), cols, 1, cols, 1.f);
+      kernels->softmax_rows({x.data(), 1, cols, cols}, 1.f);
       for (int64_t j = 0; j < cols; ++j) CHECK(x[j] == (j == cols - 1 ? 1.f : 0.f));
       // A NaN is not hidden.
       x.fill(1.f);
       x[cols / 2] = quiet_nan;
-      kernels->softmax_rows(x.data(), cols, 1, cols, 1.f);
+      kernels->softmax_rows({x.data(), 1, cols, cols}, 1.f);
       for (int64_t j = 0; j < cols; ++j) CHECK(std::isnan(x[j]));
       x.fill(-inf);
-      kernels->softmax_rows(x.data(), cols, 1, cols, 1.f);
+      kernels->softmax_rows({x.data(), 1, cols, cols}, 1.f);
       for (int64_t j = 0; j < cols; ++j) CHECK(std::isnan(x[j]));
     }
   }
@@ -194,10 +194,10 @@ TEST_CASE("layer_norm_rows equals double arithmetic, in place too") {
     Random random(2);
     for (int round = 0; round < 200; ++round) {
       const int64_t rows = random_size(random, 1, 5), cols = random_size(random, 2, 300);
-      const int64_t x_stride = cols + random_size(random, 0, 5);
+      const int64_t x_ld = cols + random_size(random, 0, 5);
       const bool in_place = random() % 2 == 0;
-      const int64_t y_stride = in_place ? x_stride : cols + random_size(random, 0, 5);
-      GuardedArray<float> x((rows - 1) * x_stride + cols), y((rows - 1) * y_stride + cols), scale(cols), bias(cols);
+      const int64_t y_ld = in_place ? x_ld : cols + random_size(random, 0, 5);
+      GuardedArray<float> x((rows - 1) * x_ld + cols), y((rows - 1) * y_ld + cols), scale(cols), bias(cols);
       fill_random(random, x.data(), x.size(), 3.f);
       fill_random(random, scale.data(), cols);
       fill_random(random, bias.data(), cols);
@@ -205,20 +205,19 @@ TEST_CASE("layer_norm_rows equals double arithmetic, in place too") {
       for (int64_t i = 0; i < x.size(); ++i) x[i] += offset;
       y.fill(quiet_nan);
       if (in_place) std::memcpy(y.data(), x.data(), static_cast<size_t>(x.size()) * sizeof(float));
-      kernels->layer_norm_rows(in_place ? y.data() : x.data(), x_stride, scale.data(), bias.data(), 1e-5f, rows, cols,
-                               y.data(), y_stride);
+      kernels->layer_norm_rows({in_place ? y.data() : x.data(), rows, cols, x_ld}, {scale.data(), bias.data(), 1e-5f},
+                               {y.data(), rows, cols, y_ld});
       REQUIRE(y.front_intact());
       for (int64_t r = 0; r < rows; ++r) {
         double mean = 0, variance = 0, worst = 0;
-        for (int64_t j = 0; j < cols; ++j) mean += static_cast<double>(x[r * x_stride + j]);
+        for (int64_t j = 0; j < cols; ++j) mean += static_cast<double>(x[r * x_ld + j]);
         mean /= static_cast<double>(cols);
-        for (int64_t j = 0; j < cols; ++j) variance += std::pow(static_cast<double>(x[r * x_stride + j]) - mean, 2);
+        for (int64_t j = 0; j < cols; ++j) variance += std::pow(static_cast<double>(x[r * x_ld + j]) - mean, 2);
         const double inverse = 1 / std::sqrt(variance / static_cast<double>(cols) + 1e-5);
         for (int64_t j = 0; j < cols; ++j) {
-          const double want =
-              (static_cast<double>(x[r * x_stride + j]) - mean) * inverse * static_cast<double>(scale[j]) +
-              static_cast<double>(bias[j]);
-          const double error = std::abs(want - static_cast<double>(y[r * y_stride + j]));
+          const double want = (static_cast<double>(x[r * x_ld + j]) - mean) * inverse * static_cast<double>(scale[j]) +
+                              static_cast<double>(bias[j]);
+          const double error = std::abs(want - static_cast<double>(y[r * y_ld + j]));
           if (!(error <= worst)) worst = error;
         }
         // The mean of values near 23 is good to a few ulps of 23; two equal columns magnify that by 1/sqrt(eps).
@@ -240,7 +239,7 @@ TEST_CASE("activations equal double arithmetic over their whole range") {
       CAPTURE(std::string(name_of(activation)));
       GuardedArray<float> y(count);
       std::memcpy(y.data(), xs.data(), xs.size() * sizeof(float));
-      kernels->activate(activation, y.data(), count);
+      kernels->activate(activation, {y.data(), 1, count, count});
       double worst = 0;
       for (int64_t i = 0; i < count; ++i) {
         const double x = static_cast<double>(xs[static_cast<size_t>(i)]);
@@ -261,7 +260,7 @@ TEST_CASE("activations keep infinities' limits and NaN") {
       GuardedArray<float> y(2);
       y[0] = INFINITY;
       y[1] = quiet_nan;
-      kernels->activate(activation, y.data(), 2);
+      kernels->activate(activation, {y.data(), 1, 2, 2});
       const bool bounded = activation == Activation::tanh || activation == Activation::sigmoid;
       CHECK(y[0] == (bounded ? 1.f : INFINITY));
       CHECK(std::isnan(y[1]));
@@ -277,10 +276,10 @@ TEST_CASE("an activation's bits don't depend on the place in the array") {
       std::vector<float> whole(400);
       fill_random(random, whole.data(), 400, 6.f);
       std::vector<float> parts = whole;
-      kernels->activate(activation, whole.data(), 400);
+      kernels->activate(activation, {whole.data(), 1, 400, 400});
       for (int64_t i = 0; i < 400;) {
         const int64_t count = std::min<int64_t>(random_size(random, 1, 21), 400 - i);
-        kernels->activate(activation, parts.data() + i, count);
+        kernels->activate(activation, {parts.data() + i, 1, count, count});
         i += count;
       }
       CHECK(same_bits(whole.data(), parts.data(), 400));
@@ -288,7 +287,26 @@ TEST_CASE("an activation's bits don't depend on the place in the array") {
   }
 }
 
-TEST_CASE("add and widen, tails included") {
+TEST_CASE("activate leaves what lies between rows alone") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(std::string(name_of(kernels->isa)));
+    Random random(7);
+    for (Activation activation : all_activations) {
+      for (int64_t cols : {0, 1, 7, 16, 37}) {
+        const int64_t rows = 3, ld = cols + 3;
+        GuardedArray<float> x((rows - 1) * ld + cols);
+        fill_random(random, x.data(), x.size(), 6.f);
+        std::vector<float> want(x.data(), x.data() + x.size());
+        for (int64_t r = 0; r < rows; ++r) kernels->activate(activation, {want.data() + r * ld, 1, cols, cols});
+        kernels->activate(activation, {x.data(), rows, cols, ld});
+        REQUIRE(same_bits(x.data(), want.data(), x.size()));
+        REQUIRE(x.front_intact());
+      }
+    }
+  }
+}
+
+TEST_CASE("add, multiply and widen, tails included") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(4);
@@ -301,6 +319,10 @@ TEST_CASE("add and widen, tails included") {
       kernels->add(x.data(), y.data(), count);
       REQUIRE(same_bits(x.data(), want.data(), count));
       REQUIRE(x.front_intact());
+      for (int64_t i = 0; i < count; ++i) want[static_cast<size_t>(i)] *= y[i];
+      kernels->multiply(x.data(), y.data(), count);
+      REQUIRE(same_bits(x.data(), want.data(), count));
+      REQUIRE((x.front_intact() && y.front_intact()));
       kernels->widen(ElementType::f32, y.data(), x.data(), count);
       REQUIRE(same_bits(x.data(), y.data(), count));
       GuardedArray<uint16_t> halves(count);

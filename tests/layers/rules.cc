@@ -25,12 +25,12 @@ const std::map<std::string, Layer>& layers() {
     t["base"] = {{}, {}};
     t["io"] = {{"base"}, {"flatbuffers", "xxhash.h"}};
     t["kernels"] = {{"base", "io"}, {"xsimd", "immintrin.h", "arm_neon.h"}};
-    t["backends"] = {{"base", "io", "kernels"}, {"oneapi", "dnnl.h", "dnnl.hpp", "dnnl_types.h", "cblas.h", "omp.h"}};
-    t["model"] = {{"base", "io", "kernels", "backends"}, {"flatbuffers", "xxhash.h"}};
-    t["plan"] = {{"base", "io", "kernels", "backends", "model"}, {}};
-    t["session"] = {{"base", "io", "kernels", "backends", "model", "plan"}, {}};
+    t["gemm"] = {{"base", "io", "kernels"}, {"oneapi", "dnnl.h", "dnnl.hpp", "dnnl_types.h", "cblas.h", "omp.h"}};
+    t["model"] = {{"base", "io", "kernels", "gemm"}, {"flatbuffers", "xxhash.h"}};
+    t["plan"] = {{"base", "io", "kernels", "gemm", "model"}, {}};
+    t["session"] = {{"base", "io", "kernels", "gemm", "model", "plan"}, {}};
     t["text"] = {{"base", "io"}, {"utf8proc.h"}};
-    t["c_api"] = {{"base", "io", "kernels", "backends", "model", "plan", "session", "text"}, {}};
+    t["c_api"] = {{"base", "io", "kernels", "gemm", "model", "plan", "session", "text"}, {}};
     return t;
   }();
   return table;

@@ -1,5 +1,5 @@
 // Session: one thread's arena and plan. Runs batches of texts. Nothing is allocated after create() on the native
-// backend; oneDNN and OpenBLAS allocate for themselves in each call (runtime/backends/README.md has the counts).
+// backend; oneDNN and OpenBLAS allocate for themselves in each call (runtime/gemm/README.md has the counts).
 #pragma once
 
 #include <cstdint>

@@ -31,10 +31,12 @@ LINFORMER_INLINE void store_lanes(float* p, int64_t count, typename L::Batch x) 
 }
 
 template <class L>
-void softmax_rows(float* x, int64_t stride, int64_t rows, int64_t cols, float scale) {
+void softmax_rows(MutableMatrix matrix, float scale) {
   using B = typename L::Batch;
   const B factor(scale);
-  for (int64_t r = 0; r < rows; ++r, x += stride) {
+  const int64_t cols = matrix.cols;
+  for (int64_t r = 0; r < matrix.rows; ++r) {
+    float* x = matrix.row(r);
     const B lowest(-__builtin_inff());
     B highest = lowest;
     for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
@@ -59,16 +61,17 @@ void softmax_rows(float* x, int64_t stride, int64_t rows, int64_t cols, float sc
 }
 
 template <class L>
-void softmax_step(float* x, int64_t stride, int64_t rows, int64_t cols, float scale, float* highest, float* sums,
-                  float* factors) {
+void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state) {
   using B = typename L::Batch;
   const B factor(scale), lowest(-__builtin_inff());
-  for (int64_t r = 0; r < rows; ++r, x += stride) {
+  const int64_t cols = matrix.cols;
+  for (int64_t r = 0; r < matrix.rows; ++r) {
+    float* x = matrix.row(r);
     B most = lowest;
     for_each_batch<L>(cols,
                       [&](int64_t i, int64_t count) { most = xsimd::max(most, load_lanes<L>(x + i, count, lowest)); });
     const float block = scale * fold_lanes<L>(most, [](float a, float b) { return a > b ? a : b; });
-    const float before = highest[r], after = before > block ? before : block;
+    const float before = state.row_max[r], after = before > block ? before : block;
     const B shift(after);
     B sum(0.f);
     for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
@@ -80,18 +83,19 @@ void softmax_step(float* x, int64_t stride, int64_t rows, int64_t cols, float sc
     float lanes[L::width];
     const B gap(before - after);
     xsimd::select(gap < B(exp_lowest), B(0.f), exp_clamped<L>(gap)).store_unaligned(lanes);
-    factors[r] = lanes[0];
-    sums[r] = sums[r] * lanes[0] + fold_lanes<L>(sum, [](float a, float b) { return a + b; });
-    highest[r] = after;
+    state.rescale[r] = lanes[0];
+    state.row_sum[r] = state.row_sum[r] * lanes[0] + fold_lanes<L>(sum, [](float a, float b) { return a + b; });
+    state.row_max[r] = after;
   }
 }
 
 template <class L>
-void scale_rows(float* x, int64_t stride, int64_t rows, int64_t cols, const float* factors) {
+void scale_rows(MutableMatrix matrix, const float* factors) {
   using B = typename L::Batch;
-  for (int64_t r = 0; r < rows; ++r, x += stride) {
+  for (int64_t r = 0; r < matrix.rows; ++r) {
+    float* x = matrix.row(r);
     const B factor(factors[r]);
-    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+    for_each_batch<L>(matrix.cols, [&](int64_t i, int64_t count) {
       store_lanes<L>(x + i, count, load_lanes<L>(x + i, count, B(0.f)) * factor);
     });
   }
@@ -114,11 +118,15 @@ LINFORMER_INLINE float sum_row(int64_t cols, Term term) {
 }
 
 template <class L>
-void layer_norm_rows(const float* x, int64_t x_stride, const float* scale, const float* bias, float epsilon,
-                     int64_t rows, int64_t cols, float* y, int64_t y_stride) {
+void layer_norm_rows(ConstMatrix in, const NormWeights& weights, MutableMatrix out) {
   using B = typename L::Batch;
+  const float *scale = weights.scale, *bias = weights.bias;
+  const float epsilon = weights.epsilon;
+  const int64_t cols = in.cols;
   const float inverse_cols = 1.f / static_cast<float>(cols);
-  for (int64_t r = 0; r < rows; ++r, x += x_stride, y += y_stride) {
+  for (int64_t r = 0; r < in.rows; ++r) {
+    const float* x = in.row(r);
+    float* y = out.row(r);
     const B mean(sum_row<L>(cols, [&](int64_t i, int64_t count) { return load_lanes<L>(x + i, count, B(0.f)); }) *
                  inverse_cols);
     const float variance = inverse_cols * sum_row<L>(cols, [&](int64_t i, int64_t count) {
@@ -135,12 +143,15 @@ void layer_norm_rows(const float* x, int64_t x_stride, const float* scale, const
 }
 
 template <class L>
-void activate(Activation activation, float* x, int64_t count) {
+void activate(Activation activation, MutableMatrix matrix) {
   if (activation == Activation::none) return;
   with_activation(activation, [&]<Activation which>() {
-    for_each_batch<L>(count, [&](int64_t i, int64_t lanes) {
-      store_lanes<L>(x + i, lanes, activated<L, which>(load_lanes<L>(x + i, lanes, typename L::Batch(0.f))));
-    });
+    for (int64_t r = 0; r < matrix.rows; ++r) {
+      float* x = matrix.row(r);
+      for_each_batch<L>(matrix.cols, [&](int64_t i, int64_t lanes) {
+        store_lanes<L>(x + i, lanes, activated<L, which>(load_lanes<L>(x + i, lanes, typename L::Batch(0.f))));
+      });
+    }
   });
 }
 
@@ -149,6 +160,14 @@ void add(float* dst, const float* src, int64_t count) {
   using B = typename L::Batch;
   for_each_batch<L>(count, [&](int64_t i, int64_t lanes) {
     store_lanes<L>(dst + i, lanes, load_lanes<L>(dst + i, lanes, B(0.f)) + load_lanes<L>(src + i, lanes, B(0.f)));
+  });
+}
+
+template <class L>
+void multiply(float* dst, const float* src, int64_t count) {
+  using B = typename L::Batch;
+  for_each_batch<L>(count, [&](int64_t i, int64_t lanes) {
+    store_lanes<L>(dst + i, lanes, load_lanes<L>(dst + i, lanes, B(0.f)) * load_lanes<L>(src + i, lanes, B(0.f)));
   });
 }
 

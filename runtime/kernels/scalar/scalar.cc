@@ -2,28 +2,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/half.h"
 #include "kernels/tables.h"
 
 namespace linformer {
 namespace {
-
-float bf16_to_f32(uint16_t half) {
-  const uint32_t bits = static_cast<uint32_t>(half) << 16;
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-float f16_to_f32(uint16_t half) {
-  const uint32_t exponent = half >> 10 & 31u, mantissa = half & 1023u;
-  const float sign = (half & 0x8000u) != 0 ? -1.f : 1.f;
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), -24);
-  if (exponent < 31) return sign * std::ldexp(static_cast<float>(mantissa | 1024u), static_cast<int>(exponent) - 25);
-  const uint32_t bits = static_cast<uint32_t>(half & 0x8000u) << 16 | 0x7f800000u | mantissa << 13;
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 float activated(Activation activation, float x) {
   switch (activation) {
@@ -57,27 +40,27 @@ void widen(ElementType type, const void* src, float* dst, int64_t count) {
 }
 
 // sums[16] = row of A times one panel.
-void multiply_row(const GemmPanel& gemm, const float* a, int64_t panel, float* sums) {
+void multiply_row(const GemmArgs& gemm, const float* a, int64_t panel, float* sums) {
+  const int64_t k = gemm.a.cols, bytes = element_bytes(gemm.b.type);
   for (int64_t j = 0; j < panel_width; ++j) sums[j] = 0.f;
-  const int64_t padded_k = (gemm.k + panel_width - 1) / panel_width * panel_width;
-  const char* b = static_cast<const char*>(gemm.b) + panel * padded_k * panel_width * element_bytes(gemm.b_type);
-  for (int64_t kk = 0; kk < gemm.k; ++kk, b += panel_width * element_bytes(gemm.b_type)) {
+  const char* b = static_cast<const char*>(gemm.b.data) + panel * panel_elements(k, panel_width) * bytes;
+  for (int64_t kk = 0; kk < k; ++kk, b += panel_width * bytes) {
     float wide[panel_width];
-    widen(gemm.b_type, b, wide, panel_width);
+    widen(gemm.b.type, b, wide, panel_width);
     for (int64_t j = 0; j < panel_width; ++j) sums[j] += a[kk] * wide[j];
   }
 }
 
-void gemm_panel(const GemmPanel& gemm) {
+void gemm_panel(const GemmArgs& gemm) {
   const Epilogue& epilogue = gemm.epilogue;
-  for (int64_t col = 0; col < gemm.n; col += panel_width) {
-    const int64_t cols = gemm.n - col < panel_width ? gemm.n - col : panel_width;
-    for (int64_t i = 0; i < gemm.m; ++i) {
+  for (int64_t col = 0; col < gemm.c.cols; col += panel_width) {
+    const int64_t cols = gemm.c.cols - col < panel_width ? gemm.c.cols - col : panel_width;
+    for (int64_t i = 0; i < gemm.c.rows; ++i) {
       float sums[panel_width];
-      multiply_row(gemm, gemm.a + i * gemm.a_stride, col / panel_width, sums);
-      float* c = gemm.c + i * gemm.c_stride + col;
+      multiply_row(gemm, gemm.a.row(i), col / panel_width, sums);
+      float* c = gemm.c.row(i) + col;
       for (int64_t j = 0; j < cols; ++j) {
-        float x = epilogue.alpha * sums[j];
+        float x = sums[j];
         if (epilogue.accumulate) {
           c[j] += x;
           continue;
@@ -85,95 +68,109 @@ void gemm_panel(const GemmPanel& gemm) {
         if (epilogue.row_bias != nullptr) x += epilogue.row_bias[i];
         if (epilogue.bias != nullptr) x += epilogue.bias[col + j];
         x = activated(epilogue.activation, x);
-        if (epilogue.residual != nullptr) x += epilogue.residual[i * epilogue.residual_stride + col + j];
+        if (epilogue.residual.data != nullptr) x += epilogue.residual.row(i)[col + j];
         c[j] = x;
       }
     }
   }
 }
 
-void pack_panel(const float* src, int64_t src_stride, bool transposed, int64_t k, int64_t n, float* dst) {
-  const int64_t padded_k = (k + panel_width - 1) / panel_width * panel_width;
+void pack_panel(ConstMatrix src, bool transposed, float* dst) {
+  const int64_t k = transposed ? src.cols : src.rows, n = transposed ? src.rows : src.cols;
+  const int64_t padded_k = round_up(k, panel_width);
   for (int64_t col = 0; col < n; col += panel_width) {
     for (int64_t kk = 0; kk < padded_k; ++kk) {
       for (int64_t j = col; j < col + panel_width; ++j) {
         const bool inside = kk < k && j < n;
-        *dst++ = !inside ? 0.f : transposed ? src[j * src_stride + kk] : src[kk * src_stride + j];
+        *dst++ = !inside ? 0.f : transposed ? src.row(j)[kk] : src.row(kk)[j];
       }
     }
   }
 }
 
-void softmax_rows(float* x, int64_t stride, int64_t rows, int64_t cols, float scale) {
-  for (int64_t r = 0; r < rows; ++r, x += stride) {
-    float highest = -INFINITY;
-    for (int64_t j = 0; j < cols; ++j) {
+void softmax_rows(MutableMatrix matrix, float scale) {
+  for (int64_t r = 0; r < matrix.rows; ++r) {
+    float* x = matrix.row(r);
+    float row_max = -INFINITY;
+    for (int64_t j = 0; j < matrix.cols; ++j) {
       x[j] *= scale;
-      if (x[j] > highest) highest = x[j];
+      if (x[j] > row_max) row_max = x[j];
     }
     double sum = 0;
-    for (int64_t j = 0; j < cols; ++j) {
-      x[j] = std::exp(x[j] - highest);
+    for (int64_t j = 0; j < matrix.cols; ++j) {
+      x[j] = std::exp(x[j] - row_max);
       sum += static_cast<double>(x[j]);
     }
     const float inverse = static_cast<float>(1. / sum);
-    for (int64_t j = 0; j < cols; ++j) x[j] *= inverse;
+    for (int64_t j = 0; j < matrix.cols; ++j) x[j] *= inverse;
   }
 }
 
-void softmax_step(float* x, int64_t stride, int64_t rows, int64_t cols, float scale, float* highest, float* sums,
-                  float* factors) {
-  for (int64_t r = 0; r < rows; ++r, x += stride) {
-    float after = highest[r];
-    for (int64_t j = 0; j < cols; ++j) {
+void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state) {
+  for (int64_t r = 0; r < matrix.rows; ++r) {
+    float* x = matrix.row(r);
+    const float before = state.row_max[r];
+    float after = before;
+    for (int64_t j = 0; j < matrix.cols; ++j) {
       x[j] *= scale;
       if (x[j] > after) after = x[j];
     }
     double sum = 0;
-    for (int64_t j = 0; j < cols; ++j) {
+    for (int64_t j = 0; j < matrix.cols; ++j) {
       x[j] = std::exp(x[j] - after);
       sum += static_cast<double>(x[j]);
     }
-    factors[r] = std::exp(highest[r] - after);
-    sums[r] = static_cast<float>(static_cast<double>(sums[r] * factors[r]) + sum);
-    highest[r] = after;
+    const float rescale = std::exp(before - after);
+    state.rescale[r] = rescale;
+    state.row_sum[r] = static_cast<float>(static_cast<double>(state.row_sum[r] * rescale) + sum);
+    state.row_max[r] = after;
   }
 }
 
-void scale_rows(float* x, int64_t stride, int64_t rows, int64_t cols, const float* factors) {
-  for (int64_t r = 0; r < rows; ++r, x += stride) {
-    for (int64_t j = 0; j < cols; ++j) x[j] *= factors[r];
+void scale_rows(MutableMatrix matrix, const float* factors) {
+  for (int64_t r = 0; r < matrix.rows; ++r) {
+    float* x = matrix.row(r);
+    for (int64_t j = 0; j < matrix.cols; ++j) x[j] *= factors[r];
   }
 }
 
-void layer_norm_rows(const float* x, int64_t x_stride, const float* scale, const float* bias, float epsilon,
-                     int64_t rows, int64_t cols, float* y, int64_t y_stride) {
-  for (int64_t r = 0; r < rows; ++r, x += x_stride, y += y_stride) {
+void layer_norm_rows(ConstMatrix in, const NormWeights& weights, MutableMatrix out) {
+  const double cols = static_cast<double>(in.cols);
+  for (int64_t r = 0; r < in.rows; ++r) {
+    const float* x = in.row(r);
+    float* y = out.row(r);
     double sum = 0, squares = 0;
-    for (int64_t j = 0; j < cols; ++j) sum += static_cast<double>(x[j]);
-    const double mean = sum / static_cast<double>(cols);
-    for (int64_t j = 0; j < cols; ++j) {
+    for (int64_t j = 0; j < in.cols; ++j) sum += static_cast<double>(x[j]);
+    const double mean = sum / cols;
+    for (int64_t j = 0; j < in.cols; ++j) {
       const double centred = static_cast<double>(x[j]) - mean;
       squares += centred * centred;
     }
-    const double inverse = 1. / std::sqrt(squares / static_cast<double>(cols) + static_cast<double>(epsilon));
-    for (int64_t j = 0; j < cols; ++j) {
-      y[j] = static_cast<float>((static_cast<double>(x[j]) - mean) * inverse) * scale[j] + bias[j];
+    const double inverse = 1. / std::sqrt(squares / cols + static_cast<double>(weights.epsilon));
+    for (int64_t j = 0; j < in.cols; ++j) {
+      y[j] = static_cast<float>((static_cast<double>(x[j]) - mean) * inverse) * weights.scale[j] + weights.bias[j];
     }
   }
 }
 
-void activate(Activation activation, float* x, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) x[i] = activated(activation, x[i]);
+void activate(Activation activation, MutableMatrix matrix) {
+  for (int64_t r = 0; r < matrix.rows; ++r) {
+    float* x = matrix.row(r);
+    for (int64_t j = 0; j < matrix.cols; ++j) x[j] = activated(activation, x[j]);
+  }
 }
 
 void add(float* dst, const float* src, int64_t count) {
   for (int64_t i = 0; i < count; ++i) dst[i] += src[i];
 }
 
+void multiply(float* dst, const float* src, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) dst[i] *= src[i];
+}
+
 }  // namespace
 
-const Kernels scalar_kernels = {Isa::scalar, &gemm_panel,      &pack_panel, &softmax_rows, &softmax_step,
-                                &scale_rows, &layer_norm_rows, &activate,   &add,          &widen};
+const Kernels scalar_kernels = {Isa::scalar,      &gemm_panel, &pack_panel, &softmax_rows, &softmax_step, &scale_rows,
+                                &layer_norm_rows, &activate,   &add,        &multiply,     &widen};
 
 }  // namespace linformer

@@ -1,0 +1,73 @@
+#include "gemm/gemm.h"
+
+#include <cinttypes>
+
+#include "gemm/native/native.h"
+#include "gemm/onednn/panel_scratch.h"
+#include "gemm/sgemm.h"
+#include "linformer/description.h"
+#if defined(LINFORMER_HAS_ONEDNN)
+#include "gemm/onednn/onednn.h"
+#endif
+#if defined(LINFORMER_HAS_OPENBLAS)
+#include "gemm/openblas/openblas.h"
+#endif
+
+namespace linformer {
+
+bool packs_activations(BackendKind kind) { return kind == BackendKind::native; }
+
+Status check_gemm(const GemmDesc& desc) {
+  constexpr int64_t largest = max_dimension;
+  if (desc.max_m < 1 || desc.n < 1 || desc.k < 1 || desc.max_m > largest || desc.n > largest || desc.k > largest) {
+    return Status::error(Code::invalid_argument,
+                         "a matrix product of %" PRId64 " x %" PRId64 " x %" PRId64 ": each must be 1 to %" PRId64,
+                         desc.max_m, desc.n, desc.k, largest);
+  }
+  if (desc.type == ElementType::int8) {
+    return Status::error(Code::unsupported, "int8 weights are not supported: convert the model to f32, bf16 or f16");
+  }
+  if (desc.layout == RightLayout::row_major && desc.type != ElementType::f32) {
+    return Status::error(Code::unsupported, "a row-major right side must be f32, not %s", name_of(desc.type));
+  }
+  if (desc.accumulate && (desc.bias || desc.row_bias || desc.residual || desc.activation != Activation::none)) {
+    return Status::error(Code::invalid_argument, "an accumulating product takes no bias, activation or residual");
+  }
+  return {};
+}
+
+uint64_t planned_scratch_bytes(BackendKind kind, const GemmDesc& desc) {
+  switch (kind) {
+    case BackendKind::native:
+      return native_scratch_bytes(desc);
+    case BackendKind::onednn:
+      return onednn::takes_panels(desc) ? onednn::panel_scratch_bytes(desc) : sgemm_scratch_bytes(desc);
+    case BackendKind::openblas:
+      return sgemm_scratch_bytes(desc);
+  }
+  return 0;
+}
+
+Result<std::unique_ptr<GemmProvider>> make_gemm_provider(BackendKind kind, const Kernels& kernels) {
+  switch (kind) {
+    case BackendKind::native:
+      return make_native_provider(kernels);
+    case BackendKind::onednn:
+#if defined(LINFORMER_HAS_ONEDNN)
+      return make_onednn_provider(kernels);
+#else
+      return Status::error(Code::unsupported,
+                           "this build has no oneDNN backend: build with -DLINFORMER_ONEDNN=ON or use native");
+#endif
+    case BackendKind::openblas:
+#if defined(LINFORMER_HAS_OPENBLAS)
+      return make_openblas_provider(kernels);
+#else
+      return Status::error(Code::unsupported,
+                           "this build has no OpenBLAS backend: build with -DLINFORMER_OPENBLAS=ON or use native");
+#endif
+  }
+  return Status::error(Code::invalid_argument, "there is no backend number %d", static_cast<int>(kind));
+}
+
+}  // namespace linformer

@@ -1,0 +1,13 @@
+// The self-contained provider: the kernels of this machine's instruction set and nothing else.
+#pragma once
+
+#include "gemm/gemm.h"
+
+namespace linformer {
+
+Result<std::unique_ptr<GemmProvider>> make_native_provider(const Kernels& kernels);
+
+// Its part of planned_scratch_bytes().
+uint64_t native_scratch_bytes(const GemmDesc& desc);
+
+}  // namespace linformer

@@ -1,0 +1,42 @@
+// A GEMM with fixed n and k whose right side is panel16: oneDNN primitives for a ladder of row counts.
+#pragma once
+
+#include <memory>
+
+#include "gemm/gemm.h"
+#include "gemm/onednn/matmul.h"
+
+namespace linformer::onednn {
+
+class PanelGemm {
+ public:
+  // unsupported when oneDNN has no generated code for it.
+  Status build(dnnl_engine_t engine, const GemmDesc& desc);
+  uint64_t scratch_bytes() const;
+  Status run(dnnl_engine_t engine, const Kernels& kernels, const GemmArgs& args, void* scratch) const;
+
+ private:
+  // Primitives exist for 4, 8, 16, 32, ... rows and for max_m; any m is a sum of those from 16 on and a rest, which is
+  // padded in scratch to the next of them.
+  static constexpr int max_steps = 32;
+  struct Chunk {  // of columns
+    int64_t width = 0;
+    Matmul overwrite[max_steps], add[max_steps];
+  };
+  struct Call;  // what the steps of one run share
+
+  Status build_chunk(dnnl_engine_t engine, int64_t width, Chunk* chunk);
+  Status run_in_place(const Call& call, int step, int64_t row) const;
+  Status run_tile(const Call& call, int step, int64_t row) const;
+  Status run_padded(const Call& call, int64_t row, int64_t rows) const;
+
+  GemmDesc desc_;
+  int steps_ = 0;
+  int64_t step_rows_[max_steps] = {};
+  int64_t chunk_width_ = 0;
+  bool in_tiles_ = false;
+  std::unique_ptr<Chunk> whole_, rest_;  // chunks of chunk_width_ columns and the narrower last one
+  uint64_t scratchpad_bytes_ = 0;
+};
+
+}  // namespace linformer::onednn

@@ -1,0 +1,91 @@
+#include "gemm/openblas/openblas.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "gemm/gemm_list.h"
+#include "gemm/openmp.h"
+#include "gemm/sgemm.h"
+
+namespace linformer {
+namespace {
+
+// What openblas_get_parallel() says of the library that was loaded.
+constexpr int sequential_build = 0, openmp_build = 2;
+
+// A sequential OpenBLAS keeps its packing buffers in unguarded globals, so two threads inside it at once give wrong
+// numbers. The OpenMP build (which the project prefers) and the pthread build take care of that themselves.
+class Guard {
+ public:
+  Guard() : locked_(openblas_get_parallel() == sequential_build) {
+    if (locked_) mutex().lock();
+  }
+  ~Guard() {
+    if (locked_) mutex().unlock();
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex only;
+    return only;
+  }
+  bool locked_;
+};
+
+Status sgemm(const ConstMatrix& a, bool transposed, const ConstMatrix& b, float beta, const MutableMatrix& c) {
+  // Leading dimensions must cover a row even where there is only one.
+  const Guard guard;
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, transposed ? CblasTrans : CblasNoTrans, static_cast<blasint>(c.rows),
+              static_cast<blasint>(c.cols), static_cast<blasint>(a.cols), 1.f, a.data,
+              static_cast<blasint>(std::max(a.ld, a.cols)), b.data, static_cast<blasint>(std::max(b.ld, b.cols)), beta,
+              c.data, static_cast<blasint>(std::max(c.ld, c.cols)));
+  return {};
+}
+
+struct Entry {
+  GemmDesc desc;
+};
+
+class OpenblasProvider final : public GemmProvider {
+ public:
+  explicit OpenblasProvider(const Kernels& kernels) : kernels_(kernels) {}
+
+  BackendKind kind() const override { return BackendKind::openblas; }
+
+  Result<int> add(const GemmDesc& desc) override {
+    LINFORMER_TRY(check_gemm(desc));
+    if (const int known = gemms_.find(desc); known >= 0) return known;
+    Result<int> id = gemms_.append({desc});
+    if (id.ok()) scratch_bytes_ = std::max(scratch_bytes_, sgemm_scratch_bytes(desc));
+    return id;
+  }
+
+  uint64_t scratch_bytes() const override { return scratch_bytes_; }
+  int enter_thread() const override { return openblas_get_parallel() == openmp_build ? use_one_thread() : 0; }
+  void leave_thread(int token) const override { restore_threads(token); }
+
+  Status run(int gemm, const GemmArgs& args, void* scratch) const override {
+    const GemmDesc& desc = gemms_[gemm].desc;
+    LINFORMER_TRY(check_args(desc, args));
+    return gemm_by_sgemm(&sgemm, kernels_, desc, args, scratch);
+  }
+
+ private:
+  const Kernels& kernels_;
+  GemmList<Entry> gemms_;
+  uint64_t scratch_bytes_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<GemmProvider>> make_openblas_provider(const Kernels& kernels) {
+  std::unique_ptr<GemmProvider> provider(new (std::nothrow) OpenblasProvider(kernels));
+  if (!provider) return Status::error(Code::out_of_memory, "no memory for the OpenBLAS backend");
+  return Result<std::unique_ptr<GemmProvider>>(std::move(provider));
+}
+
+}  // namespace linformer

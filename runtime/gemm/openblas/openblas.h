@@ -1,0 +1,10 @@
+// OpenBLAS's sgemm for the products, the native row kernels for everything else. f32 arithmetic.
+#pragma once
+
+#include "gemm/gemm.h"
+
+namespace linformer {
+
+Result<std::unique_ptr<GemmProvider>> make_openblas_provider(const Kernels& kernels);
+
+}  // namespace linformer

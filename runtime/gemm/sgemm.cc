@@ -1,0 +1,111 @@
+#include "gemm/sgemm.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+
+namespace linformer {
+namespace {
+
+// Columns unpacked at a time: at K = 3072 this is 3 MB, and sgemm reads A once for each chunk.
+constexpr int64_t chunk_width = 256;
+
+bool is_unpacked(const GemmDesc& desc) { return desc.layout == RightLayout::panel16 || desc.type != ElementType::f32; }
+
+// A residual that may be C itself can't wait behind an activation: its old values go to a tile first.
+bool needs_tile(const GemmDesc& desc) { return desc.residual && desc.activation != Activation::none; }
+
+// Columns [n0, n0 + n) of panel16 weights as f32 rows of n; n0 is a multiple of the panel width.
+void unpack_panels(const Kernels& kernels, const RightMatrix& b, int64_t n0, int64_t n, float* dst) {
+  constexpr int64_t block_rows = 64;
+  alignas(64) float block[block_rows * panel_width];
+  const int64_t padded_k = round_up(b.k, panel_width), bytes = element_bytes(b.type);
+  for (int64_t col = 0; col < n; col += panel_width) {
+    const char* panel = static_cast<const char*>(b.data) + (n0 + col) * padded_k * bytes;
+    const size_t row_bytes = static_cast<size_t>(std::min(panel_width, n - col)) * sizeof(float);
+    for (int64_t k0 = 0; k0 < b.k; k0 += block_rows) {
+      const int64_t rows = std::min(block_rows, b.k - k0);
+      kernels.widen(b.type, panel + k0 * panel_width * bytes, block, rows * panel_width);
+      for (int64_t i = 0; i < rows; ++i) {
+        std::memcpy(dst + (k0 + i) * n + col, block + i * panel_width, row_bytes);
+      }
+    }
+  }
+}
+
+// Columns [n0, n0 + n) of B as sgemm reads them, in `right` where they must be unpacked.
+ConstMatrix right_columns(const Kernels& kernels, const RightMatrix& b, int64_t n0, int64_t n, float* right) {
+  if (b.layout == RightLayout::panel16) {
+    unpack_panels(kernels, b, n0, n, right);
+    return {right, b.k, n, n};
+  }
+  const bool transposed = b.layout == RightLayout::transposed;
+  const int64_t bytes = element_bytes(b.type);
+  const char* from = static_cast<const char*>(b.data) + n0 * (transposed ? b.ld : 1) * bytes;
+  if (b.type == ElementType::f32) {
+    return {reinterpret_cast<const float*>(from), transposed ? n : b.k, transposed ? b.k : n, b.ld};
+  }
+  for (int64_t j = 0; j < n; ++j) kernels.widen(b.type, from + j * b.ld * bytes, right + j * b.k, b.k);
+  return {right, n, b.k, b.k};
+}
+
+}  // namespace
+
+bool residual_is_c(const GemmArgs& args) {
+  return args.epilogue.residual.data == args.c.data && args.epilogue.residual.ld == args.c.ld;
+}
+
+uint64_t sgemm_scratch_bytes(const GemmDesc& desc) {
+  const uint64_t width = static_cast<uint64_t>(std::min(chunk_width, desc.n));
+  CheckedSize bytes;
+  if (is_unpacked(desc)) bytes.add_product(static_cast<uint64_t>(desc.k), width, sizeof(float));
+  if (needs_tile(desc)) bytes.add_product(static_cast<uint64_t>(desc.max_m), width, sizeof(float));
+  return bytes.saturated();
+}
+
+void finish_rows(const Kernels& kernels, const Epilogue& epilogue, const MutableMatrix& c) {
+  for (int64_t i = 0; i < c.rows; ++i) {
+    float* row = c.row(i);
+    if (epilogue.row_bias != nullptr) {
+      const float row_bias = epilogue.row_bias[i];
+      for (int64_t j = 0; j < c.cols; ++j) row[j] += row_bias;
+    }
+    if (epilogue.bias != nullptr) kernels.add(row, epilogue.bias, c.cols);
+    kernels.activate(epilogue.activation, c.part(i, 0, 1, c.cols));
+    if (epilogue.residual.data != nullptr) kernels.add(row, epilogue.residual.row(i), c.cols);
+  }
+}
+
+Status gemm_by_sgemm(Sgemm sgemm, const Kernels& kernels, const GemmDesc& desc, const GemmArgs& args, void* scratch) {
+  const Epilogue& asked = args.epilogue;
+  const bool in_tile = needs_tile(desc) && residual_is_c(args);
+  const bool adds_to_c = asked.accumulate || (asked.residual.data != nullptr && residual_is_c(args) && !in_tile);
+  const bool whole = !is_unpacked(desc) && !in_tile;
+  float* right = static_cast<float*>(scratch);
+  float* tile = right + (is_unpacked(desc) ? desc.k * std::min(chunk_width, desc.n) : 0);
+  const int64_t m = args.c.rows, step = whole ? std::max<int64_t>(args.c.cols, 1) : chunk_width;
+  for (int64_t n0 = 0; n0 < args.c.cols; n0 += step) {
+    const int64_t n = std::min(step, args.c.cols - n0);
+    const MutableMatrix c = args.c.part(0, n0, m, n);
+    const ConstMatrix b = right_columns(kernels, args.b, n0, n, right);
+    if (in_tile) {
+      // The tile takes C's old values, the residual, and C becomes the place of the sums.
+      for (int64_t i = 0; i < m; ++i) std::memcpy(tile + i * n, c.row(i), static_cast<size_t>(n) * sizeof(float));
+    }
+    LINFORMER_TRY(sgemm(args.a, desc.layout == RightLayout::transposed, b, adds_to_c ? 1.f : 0.f, c));
+    if (asked.accumulate) continue;
+    Epilogue rest = asked;
+    if (asked.bias != nullptr) rest.bias = asked.bias + n0;
+    rest.residual = {};
+    if (in_tile) {
+      rest.residual = {tile, m, n, n};
+    } else if (asked.residual.data != nullptr && !adds_to_c) {
+      rest.residual = asked.residual.part(0, n0, m, n);
+    }
+    finish_rows(kernels, rest, c);
+  }
+  return {};
+}
+
+}  // namespace linformer

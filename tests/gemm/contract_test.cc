@@ -1,0 +1,91 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "gemm/gemm_problem.h"
+
+using namespace linformer;
+using namespace linformer_test;
+
+TEST_CASE("a provider that is not built is an error that names the option") {
+  for (BackendKind kind : {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
+    auto provider = make_gemm_provider(kind, *kernels_for(Isa::automatic));
+    if (provider.ok()) {
+      CHECK(provider.value()->kind() == kind);
+      continue;
+    }
+    CHECK(provider.status().code() == Code::unsupported);
+    const std::string option = kind == BackendKind::onednn ? "LINFORMER_ONEDNN" : "LINFORMER_OPENBLAS";
+    CHECK(std::string(provider.status().message()).find(option) != std::string::npos);
+  }
+  CHECK(make_gemm_provider(static_cast<BackendKind>(77), *kernels_for(Isa::scalar)).status().code() ==
+        Code::invalid_argument);
+}
+
+TEST_CASE("add refuses what no provider can do and finds equal descriptions again") {
+  for (BackendKind kind : all_providers()) {
+    CAPTURE(std::string(name_of(kind)));
+    auto provider = std::move(make_gemm_provider(kind, *kernels_for(Isa::automatic)).value());
+    GemmDesc good;
+    good.max_m = good.n = good.k = 20;
+    const Result<int> first = provider->add(good);
+    REQUIRE(first.ok());
+    CHECK(provider->add(good).value() == first.value());
+
+    GemmDesc bad = good;
+    bad.k = 0;
+    CHECK(provider->add(bad).status().code() == Code::invalid_argument);
+    bad = good;
+    bad.n = int64_t{1} << 40;
+    CHECK(provider->add(bad).status().code() == Code::invalid_argument);
+    bad = good;
+    bad.accumulate = bad.bias = true;
+    CHECK(provider->add(bad).status().code() == Code::invalid_argument);
+    bad = good;
+    bad.type = ElementType::int8;
+    CHECK(provider->add(bad).status().code() == Code::unsupported);
+    CHECK(check_gemm(bad).code() == Code::unsupported);
+    bad = good;
+    bad.layout = RightLayout::row_major;
+    bad.type = ElementType::bf16;
+    CHECK(provider->add(bad).status().code() == Code::unsupported);
+  }
+}
+
+TEST_CASE("run refuses sizes and epilogues that were not declared and leaves C alone") {
+  Random random(1);
+  for (BackendKind kind : all_providers()) {
+    CAPTURE(std::string(name_of(kind)));
+    auto provider = std::move(make_gemm_provider(kind, *kernels_for(Isa::automatic)).value());
+    GemmDesc desc;
+    desc.max_m = 8;
+    desc.n = 20;
+    desc.k = 10;
+    const int id = provider->add(desc).value();
+    Scratch scratch(*provider);
+    const GemmProblem problem(random, desc, 8, 20, 10);
+    GuardedArray<float> c(problem.c_before.size());
+    c.fill(7.f);
+    const auto refused = [&](auto change) {
+      GemmArgs args = problem.args(c.data());
+      change(args);
+      return provider->run(id, args, scratch.data()).code() == Code::internal;
+    };
+    CHECK(refused([](GemmArgs& args) { args.a.rows = args.c.rows = 9; }));
+    CHECK(refused([](GemmArgs& args) { args.b.n = args.c.cols = 19; }));
+    CHECK(refused([](GemmArgs& args) { args.b.k = args.a.cols = 9; }));
+    CHECK(refused([&](GemmArgs& args) { args.epilogue.bias = problem.bias.data(); }));
+    CHECK(refused([](GemmArgs& args) { args.epilogue.residual = args.c; }));
+    // Matrices that do not fit together, or are not what was declared.
+    CHECK(refused([](GemmArgs& args) { args.a.rows = 7; }));
+    CHECK(refused([](GemmArgs& args) { args.b.n = 19; }));
+    CHECK(refused([](GemmArgs& args) { args.b.k = 9; }));
+    CHECK(refused([](GemmArgs& args) { args.b.layout = RightLayout::transposed; }));
+    CHECK(refused([](GemmArgs& args) { args.b.type = ElementType::bf16; }));
+    for (int64_t i = 0; i < c.size(); ++i) REQUIRE(c[i] == 7.f);
+    GemmArgs none = problem.args(c.data());
+    none.a.rows = none.c.rows = 0;
+    CHECK(provider->run(id, none, scratch.data()).ok());
+    for (int64_t i = 0; i < c.size(); ++i) REQUIRE(c[i] == 7.f);
+  }
+}
