@@ -10,10 +10,6 @@
 
 namespace linformer {
 
-// Kernel units are compiled for one instruction set each; a function that stays a call there could be linked from any
-// of them, so these never stay one.
-#define LINFORMER_ALWAYS_INLINE inline __attribute__((always_inline))
-
 // A row-major matrix in memory, what kernels read and write: small, passed by value, owns nothing.
 template <class T>
 struct Matrix {
@@ -21,20 +17,18 @@ struct Matrix {
   int64_t rows = 0, cols = 0;
   int64_t ld = 0;  // leading dimension: elements from one row to the next
 
-  LINFORMER_ALWAYS_INLINE T* row(int64_t i) const { return data + i * ld; }
+  // Always inlined: a call from a kernel unit could be linked to the copy of a unit for another instruction set.
+  [[gnu::always_inline]] T* row(int64_t i) const { return data + i * ld; }
   // Rows [first_row, first_row + row_count) by columns [first_col, first_col + col_count).
-  LINFORMER_ALWAYS_INLINE Matrix part(int64_t first_row, int64_t first_col, int64_t row_count,
-                                      int64_t col_count) const {
+  [[gnu::always_inline]] Matrix part(int64_t first_row, int64_t first_col, int64_t row_count, int64_t col_count) const {
     return {row(first_row) + first_col, row_count, col_count, ld};
   }
-  LINFORMER_ALWAYS_INLINE operator Matrix<const T>() const requires(!std::is_const_v<T>) {
+  [[gnu::always_inline]] operator Matrix<const T>() const requires(!std::is_const_v<T>) {
     return {data, rows, cols, ld};
   }
 };
 using MutableMatrix = Matrix<float>;
 using ConstMatrix = Matrix<const float>;
-
-#undef LINFORMER_ALWAYS_INLINE
 
 // How the right side B[K, N] of a product lies in memory.
 enum class RightLayout : uint8_t {

@@ -31,9 +31,8 @@ struct Lanes {
   static LINFORMER_INLINE Batch widen_f16(const uint16_t* p) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
-  static LINFORMER_INLINE void transpose_block(const float* src, int64_t stride, int64_t rows, int64_t cols,
-                                               float* dst) {
-    transpose_8x8(src, stride, rows, cols, dst);
+  static LINFORMER_INLINE void transpose_block(const float* src, int64_t ld, int64_t rows, int64_t cols, float* dst) {
+    transpose_8x8(src, ld, rows, cols, dst);
   }
 };
 

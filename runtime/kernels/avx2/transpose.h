@@ -16,11 +16,11 @@ inline __m256i first_lanes(int64_t count) {
 }
 
 // dst[i][j] = src[j][i] for i < rows, j < cols, zero otherwise; dst has rows of 16.
-inline void transpose_8x8(const float* src, int64_t src_stride, int64_t rows, int64_t cols, float* dst) {
+inline void transpose_8x8(const float* src, int64_t ld, int64_t rows, int64_t cols, float* dst) {
   __m256 in[8], pairs[8], quads[8];
   const __m256i mask = first_lanes(rows);
   for (int j = 0; j < 8; ++j) {
-    in[j] = j < cols && rows > 0 ? _mm256_maskload_ps(src + j * src_stride, mask) : _mm256_setzero_ps();
+    in[j] = j < cols && rows > 0 ? _mm256_maskload_ps(src + j * ld, mask) : _mm256_setzero_ps();
   }
   for (int j = 0; j < 8; j += 2) {
     pairs[j] = _mm256_unpacklo_ps(in[j], in[j + 1]);

@@ -38,11 +38,10 @@ struct Lanes {
     return vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vld1_u16(p)), 16));
   }
   static LINFORMER_INLINE Batch widen_f16(const uint16_t* p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
-  static LINFORMER_INLINE void transpose_block(const float* src, int64_t stride, int64_t rows, int64_t cols,
-                                               float* dst) {
+  static LINFORMER_INLINE void transpose_block(const float* src, int64_t ld, int64_t rows, int64_t cols, float* dst) {
     Batch in[4] = {Batch(0.f), Batch(0.f), Batch(0.f), Batch(0.f)};
     for (int64_t j = 0; j < 4 && j < cols && rows > 0; ++j) {
-      in[j] = rows >= 4 ? Batch::load_unaligned(src + j * stride) : load_partial(src + j * stride, rows, in[j]);
+      in[j] = rows >= 4 ? Batch::load_unaligned(src + j * ld) : load_partial(src + j * ld, rows, in[j]);
     }
     const float32x4x2_t low = vzipq_f32(in[0], in[2]), high = vzipq_f32(in[1], in[3]);
     const float32x4x2_t first = vzipq_f32(low.val[0], high.val[0]), second = vzipq_f32(low.val[1], high.val[1]);
