@@ -64,14 +64,15 @@ template <class L>
 void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state) {
   using B = typename L::Batch;
   const B factor(scale), lowest(-__builtin_inff());
-  const int64_t cols = matrix.cols;
-  for (int64_t r = 0; r < matrix.rows; ++r) {
-    float* x = matrix.row(r);
+  // Copies that stay in registers: vector stores may alias what the caller passed.
+  const int64_t rows = matrix.rows, cols = matrix.cols, ld = matrix.ld;
+  float *x = matrix.data, *row_max = state.row_max, *row_sum = state.row_sum, *rescale = state.rescale;
+  for (int64_t r = 0; r < rows; ++r, x += ld) {
     B most = lowest;
     for_each_batch<L>(cols,
                       [&](int64_t i, int64_t count) { most = xsimd::max(most, load_lanes<L>(x + i, count, lowest)); });
     const float block = scale * fold_lanes<L>(most, [](float a, float b) { return a > b ? a : b; });
-    const float before = state.row_max[r], after = before > block ? before : block;
+    const float before = row_max[r], after = before > block ? before : block;
     const B shift(after);
     B sum(0.f);
     for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
@@ -83,9 +84,9 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
     float lanes[L::width];
     const B gap(before - after);
     xsimd::select(gap < B(exp_lowest), B(0.f), exp_clamped<L>(gap)).store_unaligned(lanes);
-    state.rescale[r] = lanes[0];
-    state.row_sum[r] = state.row_sum[r] * lanes[0] + fold_lanes<L>(sum, [](float a, float b) { return a + b; });
-    state.row_max[r] = after;
+    rescale[r] = lanes[0];
+    row_sum[r] = row_sum[r] * lanes[0] + fold_lanes<L>(sum, [](float a, float b) { return a + b; });
+    row_max[r] = after;
   }
 }
 
