@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 set(objects)
-foreach(layer base io kernels gemm model plan session text)
+foreach(layer base io kernels gemm model program cpu session text)
   list(APPEND objects $<TARGET_OBJECTS:linformer_${layer}>)
 endforeach()
 add_library(linformer STATIC ${objects})

@@ -26,6 +26,11 @@ void wait_while_equal(const std::atomic<T>& value, T old) {
   value.wait(old, std::memory_order_acquire);
 }
 
+// call_: threads inside, an open bit, and the number of the call, which may wrap: a thread that slept through 2^21
+// calls then misses one more.
+constexpr uint32_t one_thread = 1, inside_mask = (1u << 10) - 1, open_bit = 1u << 10, one_call = 1u << 11;
+static_assert(ThreadTeam::max_threads < inside_mask);
+
 }  // namespace
 
 Status ThreadTeam::start(int threads) {
@@ -51,8 +56,8 @@ Status ThreadTeam::start(int threads) {
 void ThreadTeam::stop() {
   if (started_ == 0) return;
   stopping_.store(true, std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
-  generation_.notify_all();
+  call_.fetch_add(one_call, std::memory_order_release);
+  call_.notify_all();
   for (int i = 0; i < started_; ++i) pthread_join(workers_[i].thread, nullptr);
   started_ = 0;
 }
@@ -60,15 +65,25 @@ void ThreadTeam::stop() {
 void* ThreadTeam::work(void* argument) {
   Worker* worker = static_cast<Worker*>(argument);
   ThreadTeam& team = *worker->team;
-  uint32_t seen = 0;
-  for (;;) {
-    wait_while_equal(team.generation_, seen);
-    const uint32_t now = team.generation_.load(std::memory_order_acquire);
-    if (now == seen) continue;
-    seen = now;
+  uint32_t seen = 0;  // number of the last call that this thread was in, or came too late for
+  for (uint32_t call;;) {
+    call = team.call_.load(std::memory_order_acquire);
     if (team.stopping_.load(std::memory_order_relaxed)) return nullptr;
+    const uint32_t number = call / one_call;
+    if (number == seen) {
+      wait_while_equal(team.call_, call);
+      continue;
+    }
+    if ((call & open_bit) == 0) {
+      seen = number;
+      continue;
+    }
+    if (!team.call_.compare_exchange_weak(call, call + one_thread, std::memory_order_acq_rel)) continue;
+    seen = number;
     team.function_(team.context_, worker->index);
-    if (team.pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) team.pending_.notify_one();
+    const uint32_t left = team.call_.fetch_sub(one_thread, std::memory_order_acq_rel) - one_thread;
+    // The caller waits for the last one only when no more may come.
+    if ((left & (open_bit | inside_mask)) == 0) team.call_.notify_all();
   }
 }
 
@@ -79,11 +94,16 @@ void ThreadTeam::run(Function function, void* context) {
   }
   function_ = function;
   context_ = context;
-  pending_.store(size_ - 1, std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
-  generation_.notify_all();
+  // Nobody is inside: the last call closed it and waited.
+  const uint32_t number = call_.load(std::memory_order_relaxed) / one_call + 1;
+  call_.store(number * one_call | open_bit, std::memory_order_release);
+  call_.notify_all();
   function(context, 0);
-  for (int32_t left; (left = pending_.load(std::memory_order_acquire)) != 0;) wait_while_equal(pending_, left);
+  uint32_t call = call_.fetch_and(~open_bit, std::memory_order_acq_rel) & ~open_bit;
+  while ((call & inside_mask) != 0) {
+    wait_while_equal(call_, call);
+    call = call_.load(std::memory_order_acquire);
+  }
 }
 
 }  // namespace linformer

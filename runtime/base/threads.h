@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include "linformer/status.h"
 
@@ -25,8 +26,9 @@ class ThreadTeam {
   Status start(int threads);
   int size() const { return size_; }
 
-  // Runs function(context, t) for t in [0, size()), t = 0 on the calling thread, and returns when all have.
-  // Calls do not nest.
+  // Runs function(context, 0) on the calling thread and function(context, t) on each other thread t that comes before
+  // the call has returned there; returns when all that came have finished. So the function must share its work out
+  // (TaskCounter), and a thread that the system keeps waiting holds nobody up. Calls do not nest.
   void run(Function function, void* context);
 
   // The same for a callable taking int; nothing is copied.
@@ -48,14 +50,14 @@ class ThreadTeam {
   int size_ = 1;
   int started_ = 0;
   std::unique_ptr<Worker[]> workers_;
-  std::atomic<uint32_t> generation_{0};
-  std::atomic<int32_t> pending_{0};
+  // The call in progress: how many threads are in it, whether more may come, and its number (threads.cc).
+  std::atomic<uint32_t> call_{0};
   std::atomic<bool> stopping_{false};
   Function function_ = nullptr;
   void* context_ = nullptr;
 };
 
-// Hands out [0, count) in chunks to whichever thread asks next.
+// Hands out the tasks [0, count) one by one to whichever thread asks next.
 class TaskCounter {
  public:
   explicit TaskCounter(int64_t count) : count_(count) {}

@@ -3,43 +3,68 @@
 
 #include <new>
 
-#include "base/checked.h"
+#include "base/cpu.h"
+#include "base/memory.h"
 #include "session/state.h"
 
 namespace linformer {
+namespace {
+
+// The kernels of an instruction set, with LINFORMER_ISA in the place of `automatic`.
+Result<const Kernels*> choose_kernels(Isa isa) {
+  if (isa == Isa::automatic) {
+    const Result<Isa> asked = isa_from_environment();
+    if (!asked.ok()) return asked.status();
+    if (*asked != Isa::automatic && kernels_for(*asked) == nullptr) {
+      return Status::error(Code::unsupported,
+                           "this machine or build has no %s kernels, which LINFORMER_ISA in the environment asks for: "
+                           "unset it",
+                           name_of(*asked));
+    }
+    isa = *asked;
+  }
+  const Kernels* kernels = kernels_for(isa);
+  if (kernels != nullptr) return kernels;
+  return Status::error(Code::unsupported, "this machine or build has no %s kernels: choose another instruction set",
+                       name_of(isa));
+}
+
+// Scores, as the executor asks for them: the one of `logits` and `probabilities` first, if wanted.
+HeadRequest head_request(const void* context, size_t index) {
+  const Outputs& outputs = *static_cast<const Outputs*>(context);
+  const bool first = !outputs.logits.empty() || !outputs.probabilities.empty();
+  if (first && index == 0) return {outputs.head, outputs.logits.data(), outputs.probabilities.data()};
+  const HeadScores& scores = outputs.scores[index - (first ? 1 : 0)];
+  return {scores.head, scores.logits.data(), scores.probabilities.data()};
+}
+
+RowOf mlm_position(const void* context, size_t index) {
+  const MaskPosition& position = static_cast<const Outputs*>(context)->mlm_positions[index];
+  return {position.text, position.position};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const PreparedWeights>> PreparedWeights::create(std::shared_ptr<const Model> model) {
+  if (model == nullptr) return Status::error(Code::invalid_argument, "no model: load one before creating a session");
+  const size_t tensors = model->description().tensors.size();
+  std::unique_ptr<Data> data(new (std::nothrow) Data);
+  if (!data || !resize(&data->tensors, tensors) || !memory_available(sizeof(PreparedWeights) + 64)) {
+    return Status::error(Code::out_of_memory, "no memory for the places of %zu tensors", tensors);
+  }
+  for (size_t i = 0; i < tensors; ++i) data->tensors[i] = model->data(static_cast<TensorIndex>(i));
+  data->model = std::move(model);
+  PreparedWeights* made = new (std::nothrow) PreparedWeights(std::move(data));
+  if (made == nullptr) return Status::error(Code::out_of_memory, "no memory for prepared weights");
+  return std::shared_ptr<const PreparedWeights>(made);
+}
+
+PreparedWeights::PreparedWeights(std::unique_ptr<Data> data) : data_(std::move(data)) {}
+PreparedWeights::~PreparedWeights() = default;
+const std::shared_ptr<const Model>& PreparedWeights::model() const { return data_->model; }
 
 Session::State::~State() {
   if (arena != nullptr) munmap(arena, arena_bytes);
-}
-
-int64_t Session::State::rows_per_task(int64_t rows) const {
-  int64_t tasks = ceil_div(rows, program.plan.block_rows);
-  if (team.size() > 1) tasks = round_up(tasks, team.size());
-  return round_up(ceil_div(rows, tasks), panel_width);
-}
-
-RightMatrix Session::State::weight(const Linear& linear) const {
-  const TensorDescription& tensor = description().tensors[static_cast<size_t>(linear.weight)];
-  const int64_t n = static_cast<int64_t>(tensor.shape[0]), k = static_cast<int64_t>(tensor.shape[1]);
-  const bool tied = tensor.layout == TensorLayout::row_major;
-  return {model->data(linear.weight), tensor.type, tied ? RightLayout::transposed : RightLayout::panel16, k, n, k};
-}
-
-Status Session::State::run_linear(int product, const Linear& linear, const LinearCall& call, int thread) const {
-  GemmArgs gemm;
-  gemm.b = weight(linear);
-  gemm.a = {call.a, call.m, gemm.b.k, call.a_stride};
-  gemm.c = {call.c, call.m, gemm.b.n, call.c_stride};
-  gemm.epilogue.bias = floats(linear.bias);
-  gemm.epilogue.activation = call.activation;
-  if (call.residual != nullptr) gemm.epilogue.residual = {call.residual, call.m, gemm.b.n, call.residual_stride};
-  return program.gemm->run(product, gemm, scratch(thread));
-}
-
-void Session::State::normalize(const Norm& norm, const float* x, int64_t x_stride, int64_t rows, int64_t width,
-                               float* y, int64_t y_stride) const {
-  program.kernels->layer_norm_rows({x, rows, width, x_stride}, {floats(norm.scale), floats(norm.bias), norm.epsilon},
-                                   {y, rows, width, y_stride});
 }
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -47,20 +72,34 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
-const Plan& Session::plan() const { return state_->program.plan; }
+const Plan& Session::plan() const { return state_->plan; }
 
 Result<Session> Session::create(std::shared_ptr<const Model> model, const SessionOptions& options) {
-  if (model == nullptr) return Status::error(Code::invalid_argument, "no model: load one before creating a session");
-  Result<Program> program = make_program(*model, options);
-  if (!program.ok()) return program.status();
-  std::unique_ptr<State> state(new (std::nothrow) State);
-  const int threads = program->plan.options.threads;
-  if (state) state->errors.reset(new (std::nothrow) Status[threads]);
-  if (!state || !state->errors) return Status::error(Code::out_of_memory, "no memory for a session");
-  state->model = std::move(model);
-  state->program = std::move(program.value());
+  Result<std::shared_ptr<const PreparedWeights>> weights = PreparedWeights::create(std::move(model));
+  if (!weights.ok()) return weights.status();
+  return create(std::move(weights.value()), options);
+}
 
-  const uint64_t bytes = state->program.plan.total_bytes;
+Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, const SessionOptions& options) {
+  if (weights == nullptr) return Status::error(Code::invalid_argument, "no weights: prepare a model's first");
+  Result<LoweredModel> lowered = lower_model(weights->model()->description(), options);
+  if (!lowered.ok()) return lowered.status();
+  const Result<const Kernels*> kernels = choose_kernels(options.isa);
+  if (!kernels.ok()) return kernels.status();
+  std::unique_ptr<State> state(new (std::nothrow) State);
+  if (!state) return Status::error(Code::out_of_memory, "no memory for a session");
+  state->plan = lowered->plan;
+  state->plan.options.isa = (*kernels)->isa;
+  state->part = lowered->encoder;
+  state->has_heads = lowered->has_heads;
+  Result<std::unique_ptr<CpuExecutor>> executor = CpuExecutor::create(
+      std::move(lowered->program), options.backend, **kernels, weights->data_->tensors, options.profile);
+  if (!executor.ok()) return executor.status();
+  state->executor = std::move(executor.value());
+  state->weights = std::move(weights);
+  publish(state->program(), state->executor->layout(), &state->plan);
+
+  const uint64_t bytes = state->plan.total_bytes;
   void* arena = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (arena == MAP_FAILED) {
     return Status::error(Code::out_of_memory,
@@ -69,8 +108,7 @@ Result<Session> Session::create(std::shared_ptr<const Model> model, const Sessio
   }
   state->arena = static_cast<std::byte*>(arena);
   state->arena_bytes = bytes;
-  state->fill_position_table();
-  LINFORMER_TRY(state->team.start(threads));
+  LINFORMER_TRY(state->executor->start(state->arena));
   return Session(std::move(state));
 }
 
@@ -98,12 +136,11 @@ int64_t Session::hidden_width(int layer) const {
 }
 
 int64_t Session::score_rows(int head, int64_t texts, int64_t rows) const {
-  const auto& heads = state_->description().heads;
-  if (head < 0 || static_cast<size_t>(head) >= heads.size()) return 0;
-  return state_->score_rows(heads[static_cast<size_t>(head)], texts, rows);
+  const bool exists = head >= 0 && static_cast<size_t>(head) < state_->program().heads.size();
+  return exists ? state_->score_rows(head, texts, rows) : 0;
 }
 
-int64_t Session::embedding_width() const { return state_->embedding_width(); }
+int64_t Session::embedding_width() const { return state_->program().embedding_width; }
 
 Status Session::run(std::span<const Tokens> texts, const Outputs& outputs) {
   return state_->run(InputList(texts), outputs);
@@ -115,30 +152,25 @@ Status Session::run(std::span<const Input> inputs, const Outputs& outputs) {
 
 Status Session::State::run(const InputList& inputs, const Outputs& outputs) {
   LINFORMER_TRY(check(inputs, outputs));
-  pack(inputs);
-  LINFORMER_TRY(embed());
-  const std::vector<LayerProgram>& layers = program.layers;
-  float* hidden = outputs.hidden.empty() ? nullptr : outputs.hidden.data();
-  if (hidden != nullptr && outputs.hidden_layer == 0) copy_hidden(0, hidden);
-  for (size_t i = 0; i < layers.size(); ++i) {
-    LINFORMER_TRY(run_layer(layers[i], i + 1 < layers.size() ? &layers[i + 1] : nullptr));
-    if (hidden != nullptr && outputs.hidden_layer == static_cast<int>(i) + 1) copy_hidden(outputs.hidden_layer, hidden);
-  }
-  LINFORMER_TRY(finish());
-  if (hidden != nullptr && outputs.hidden_layer < 0) copy_hidden(-1, hidden);
+  const Batch batch = pack(inputs);
+  Request request;
+  request.context = &outputs;
+  request.hidden = outputs.hidden.empty() ? nullptr : outputs.hidden.data();
+  request.hidden_layer = outputs.hidden_layer;
   if (!outputs.pooled.empty()) {
     const auto& heads = description().heads;
-    Pooling pooling = Pooling::first_token;
-    if (!heads.empty() && program.has_heads && outputs.head >= 0 && static_cast<size_t>(outputs.head) < heads.size() &&
-        heads[static_cast<size_t>(outputs.head)].pooling != Pooling::none) {
-      pooling = heads[static_cast<size_t>(outputs.head)].pooling;
-    }
-    pool(outputs.pooling.value_or(pooling), outputs.pooled.data());
+    const bool has_head = has_heads && outputs.head >= 0 && static_cast<size_t>(outputs.head) < heads.size();
+    const Pooling own = has_head ? heads[static_cast<size_t>(outputs.head)].pooling : Pooling::none;
+    request.pooled = outputs.pooled.data();
+    request.pooling = outputs.pooling.value_or(own == Pooling::none ? Pooling::first_token : own);
   }
-  LINFORMER_TRY(classify({outputs.head, outputs.logits, outputs.probabilities}));
-  for (const HeadScores& scores : outputs.scores) LINFORMER_TRY(classify(scores));
-  LINFORMER_TRY(embed_texts(outputs));
-  return masked_lm(outputs);
+  request.head = &head_request;
+  request.heads = outputs.scores.size() + (!outputs.logits.empty() || !outputs.probabilities.empty() ? 1 : 0);
+  request.embeddings = outputs.embeddings.empty() ? nullptr : outputs.embeddings.data();
+  request.mlm_logits = outputs.mlm_logits.empty() ? nullptr : outputs.mlm_logits.data();
+  request.mlm_position = &mlm_position;
+  request.mlm_positions = outputs.mlm_positions.size();
+  return executor->run(batch, request);
 }
 
 }  // namespace linformer

@@ -108,7 +108,7 @@ TEST_CASE("a session allocates nothing") {
   Calls work(*model, true);
   std::printf("allocations in %d calls of 1 to %d texts of 1 to %d tokens, every output asked for\n", calls,
               static_cast<int>(max_batch), static_cast<int>(max_tokens));
-  for (const Engine& engine : engines(*model)) {
+  for (const Engine& engine : engines()) {
     const bool native = engine.backend == BackendKind::native;
     if (!native && engine.isa != Isa::scalar) continue;  // those choose by themselves what their products use
     for (const int threads : {1, 2}) {
@@ -141,7 +141,7 @@ TEST_CASE("a session allocates nothing") {
 TEST_CASE("the planned bytes are the bytes used") {
   const std::shared_ptr<const Model> model = random_model(shape());
   Calls work(*model, false);
-  for (const Engine& engine : engines(*model)) {
+  for (const Engine& engine : engines()) {
     for (const int threads : {1, 2, 3}) {
       SessionOptions options;
       options.max_batch = max_batch;

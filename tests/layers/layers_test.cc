@@ -31,7 +31,7 @@ TEST_CASE("includes go downwards only") {
   CHECK(check_includes("base/x.cc", "// #include \"io/file.h\"\n").empty());
   for (const auto& [file, source] : {std::pair{"base/x.cc", "#include \"io/file.h\"\n"},
                                      {"kernels/x.h", "  #  include \"session/state.h\"\n"},
-                                     {"model/x.cc", "#include \"plan/layout.h\"\n"},
+                                     {"model/x.cc", "#include \"program/arena.h\"\n"},
                                      {"session/x.cc", "#include \"text/bpe.h\"\n"},
                                      {"text/x.cc", "#include \"kernels/kernels.h\"\n"},
                                      {"text/x.cc", "#include \"linformer/session.h\"\n"},
@@ -39,7 +39,11 @@ TEST_CASE("includes go downwards only") {
                                      {"session/x.cc", "#include <dnnl.hpp>\n"},
                                      {"base/x.cc", "#include <iostream>\n"},
                                      {"session/x.cc", "#include \"converter/writer/model_builder.h\"\n"},
-                                     {"plan/x.cc", "#include \"program.h\"\n"},
+                                     {"program/x.cc", "#include \"program.h\"\n"},
+                                     {"program/x.cc", "#include \"kernels/kernels.h\"\n"},
+                                     {"cpu/x.cc", "#include \"linformer/description.h\"\n"},
+                                     {"cpu/x.cc", "#include \"program/lower.h\"\n"},
+                                     {"cpu/x.cc", "#include \"model/fields.h\"\n"},
                                      {"extras/x.cc", ""},
                                      {"include/linformer/surprise.h", ""},
                                      {"include/linformer/model.h", "#include \"base/checked.h\"\n"},
@@ -64,11 +68,11 @@ TEST_CASE("the runtime prints, throws and ends nothing") {
 }
 
 TEST_CASE("a target links only lower ones") {
-  CHECK(check_links("plan/CMakeLists.txt", "target_link_libraries(linformer_plan PUBLIC linformer_model)").empty());
-  CHECK(check_links("base/CMakeLists.txt", "target_link_libraries(linformer_base PUBLIC Threads::Threads)").empty());
   CHECK(
-      check_links("model/CMakeLists.txt", "\ntarget_link_libraries(linformer_model\n PUBLIC linformer_plan)").size() ==
-      1);
+      check_links("program/CMakeLists.txt", "target_link_libraries(linformer_program PUBLIC linformer_model)").empty());
+  CHECK(check_links("base/CMakeLists.txt", "target_link_libraries(linformer_base PUBLIC Threads::Threads)").empty());
+  CHECK(check_links("model/CMakeLists.txt", "\ntarget_link_libraries(linformer_model\n PUBLIC linformer_program)")
+            .size() == 1);
   CHECK(check_links("io/CMakeLists.txt", "target_link_libraries(linformer_io PRIVATE linformer_writer)").size() == 1);
 }
 

@@ -57,7 +57,8 @@ class Formula {
     }
     skip_spaces();
     const size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) ++at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
+      ++at_;
     const std::string word = text_.substr(begin, at_ - begin);
     REQUIRE(!word.empty());
     if (std::isdigit(static_cast<unsigned char>(word[0])) != 0) return std::stoull(word);
@@ -71,13 +72,13 @@ class Formula {
 };
 
 TEST_CASE("every formula gives its buffer's bytes, for every kind of model and backend") {
-  const std::string readme = read_file(LINFORMER_SESSION_README);
+  const std::string readme = read_file(LINFORMER_ARENA_README);
   REQUIRE(!readme.empty());
   std::map<std::string, bool> used;
   for (const Variant& variant : variants(150)) {
     CAPTURE(variant.name);
     const auto model = random_model(variant.shape);
-    for (const Engine& engine : engines(*model)) {
+    for (const Engine& engine : engines()) {
       for (const Part part : {Part::encoder, Part::decoder}) {
         if (part == Part::decoder && !model->description().has_decoder()) continue;
         SessionOptions options;

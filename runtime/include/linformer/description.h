@@ -54,17 +54,9 @@ struct Norm {  // LayerNorm over the last axis, biased variance
   bool present() const { return scale != absent; }
 };
 
-enum class ProjectionKind : uint8_t { linear = 0, convolution, mean_pool, max_pool, none /* full attention */ };
 // before_linear: K = (E Z) Wk^T + bk (fairseq). after_linear: K = E (Z Wk^T + bk) (the paper, lucidrains, ...).
 // The bias of the key/value linear is thus added once for each compressed row, or weighted by E's row sums.
 enum class ProjectionOrder : uint8_t { before_linear = 0, after_linear };
-// What the attention of a layer does with positions that are masked (pads, and what the caller's mask says).
-// zeroed: their K and V rows are zero, and count (Linformer's implementations). excluded: they are left out of the
-// softmax (BERT and its kin; full attention only).
-enum class RowMask : uint8_t { none = 0, zeroed, excluded };
-// Where K and V come from: the layer's own rows, the rows that the caller passes as memory (cross attention), or
-// those where they are passed and the layer's own otherwise.
-enum class KeySource : uint8_t { own = 0, memory, memory_or_own };
 
 // Compresses n positions to k. E is row_major [k, N] (transposed on conversion where a dialect stores [N, k]).
 // n < N uses the first n columns. Convolution and pooling take the windows that lie whole within the n positions,
@@ -172,7 +164,6 @@ struct MaskedLmHead {  // logits = norm(act(x dense)) W^T + b
   bool present() const { return output.present(); }
 };
 
-enum class Pooling : uint8_t { first_token = 0, mean, mean_over_max_tokens, max, none /* token-level outputs */ };
 // Whether a head reads one text, or two (texts 2i and 2i + 1 of a batch) as (x0, x1, x0 * x1, x0 - x1).
 enum class Pairing : uint8_t { none = 0, product_difference };
 

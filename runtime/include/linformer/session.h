@@ -1,5 +1,5 @@
-// Session: one thread's arena and plan. Runs batches of texts. Nothing is allocated after create() on the native
-// backend; oneDNN and OpenBLAS allocate for themselves in each call (runtime/gemm/README.md has the counts).
+// Session: one arena and the threads that it was given. Runs batches of texts. Nothing is allocated after create() on
+// the native backend; oneDNN and OpenBLAS allocate for themselves in each call (runtime/gemm/README.md has the counts).
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@ enum class Padding : uint8_t {
 enum class Part : uint8_t { encoder = 0, decoder };
 
 struct SessionOptions {
+  static constexpr int64_t most_sequences = 1 << 20;
   int64_t max_tokens = 0;  // longest text; 0 = the model's N
   int64_t max_batch = 1;   // texts in one call
   int64_t max_rows = 0;    // tokens in one call, all texts together; 0 = max_tokens * max_batch
@@ -31,13 +32,14 @@ struct SessionOptions {
   Padding padding = Padding::strip;
   Part part = Part::encoder;
   int64_t max_memory = 0;  // longest memory of a text, for cross attention; 0 = max_tokens
+  bool profile = false;    // measures each op: Session::profile()
 };
 
 // One buffer of the arena.
 struct PlannedBuffer {
-  const char* name;     // static text
-  const char* formula;  // static text: bytes, before rounding up to 64, in the names of the plan's terms
-  uint64_t offset;      // bytes from the arena's start; multiple of 64
+  const char* name;  // static text
+  char formula[64];  // bytes, before rounding up to 64, in the names of the plan's terms
+  uint64_t offset;   // bytes from the arena's start; multiple of 64
   uint64_t bytes;
 };
 
@@ -48,10 +50,10 @@ struct PlanTerm {
   int64_t value;
 };
 
-// The memory of a session before it exists. A pure function of its inputs.
+// The memory of a session before it exists.
 struct Plan {
   static constexpr int max_buffers = 32, max_terms = 32;
-  SessionOptions options;  // with every 0 and automatic resolved
+  SessionOptions options;  // with every 0 resolved; a session's plan also has its instruction set
   int64_t block_rows = 0;  // rows that one thread takes through a layer at once
   // Texts of fewer tokens take E (X W), the others (E X) W: whichever needs fewer operations. The largest of any layer.
   int64_t project_first_below = 0;
@@ -61,7 +63,27 @@ struct Plan {
   PlanTerm terms[max_terms] = {};
   uint64_t total_bytes = 0;
 };
+// A pure function of its inputs: it reads no environment, asks nothing of the machine and generates no code. Exact on
+// the native backend and OpenBLAS. oneDNN's scratch is known only when its primitives exist: Session::plan() has the
+// final figure, which may be some kilobytes larger for each thread.
 Result<Plan> plan(const Model& model, const SessionOptions& options);
+
+// A model's weights as a device and precision reads them. Immutable; shared by any number of sessions and threads.
+// On the CPU weights are read where the file's mapping has them: bytes() is 0.
+class PreparedWeights {
+ public:
+  static Result<std::shared_ptr<const PreparedWeights>> create(std::shared_ptr<const Model> model);
+  const std::shared_ptr<const Model>& model() const;
+  // Memory that the prepared weights take beside the model's own.
+  uint64_t bytes() const { return 0; }
+  ~PreparedWeights();
+
+ private:
+  friend class Session;
+  struct Data;
+  explicit PreparedWeights(std::unique_ptr<Data> data);
+  std::unique_ptr<Data> data_;
+};
 
 using Tokens = std::span<const int32_t>;
 
@@ -112,6 +134,8 @@ struct Outputs {
 
 class Session {
  public:
+  static Result<Session> create(std::shared_ptr<const PreparedWeights> weights, const SessionOptions& options);
+  // Prepares the model's weights first.
   static Result<Session> create(std::shared_ptr<const Model> model, const SessionOptions& options);
   // Not thread-safe: one call at a time for each session. Texts longer than planned, ids outside the vocabulary
   // and empty texts are errors that name the text; nothing is written then.

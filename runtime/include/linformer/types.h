@@ -17,6 +17,16 @@ enum class Activation : uint8_t { none = 0, relu, gelu, gelu_tanh, tanh, leaky_r
 enum class Isa : uint8_t { automatic = 0, scalar, avx2, avx512, neon };
 enum class BackendKind : uint8_t { native = 0, onednn, openblas };
 
+enum class ProjectionKind : uint8_t { linear = 0, convolution, mean_pool, max_pool, none /* full attention */ };
+// What the attention of a layer does with positions that are masked (pads, and what the caller's mask says).
+// zeroed: their K and V rows are zero, and count (Linformer's implementations). excluded: they are left out of the
+// softmax (BERT and its kin; full attention only).
+enum class RowMask : uint8_t { none = 0, zeroed, excluded };
+// Where K and V come from: the layer's own rows, the rows that the caller passes as memory (cross attention), or
+// those where they are passed and the layer's own otherwise.
+enum class KeySource : uint8_t { own = 0, memory, memory_or_own };
+enum class Pooling : uint8_t { first_token = 0, mean, mean_over_max_tokens, max, none /* token-level outputs */ };
+
 constexpr int64_t element_bytes(ElementType type) {
   return type == ElementType::f32 ? 4 : type == ElementType::int8 ? 1 : 2;
 }

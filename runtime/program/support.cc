@@ -1,4 +1,4 @@
-#include "plan/program.h"
+#include "program/lower.h"
 
 namespace linformer {
 namespace {

@@ -1,0 +1,153 @@
+#include "cpu/declare.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/memory.h"
+
+namespace linformer {
+namespace {
+
+// The longest sequence that keys are made of.
+int64_t longest_source(const Program& program, const Attention& attention) {
+  switch (attention.key_source) {
+    case KeySource::own:
+      return program.extents.tokens;
+    case KeySource::memory:
+      return program.extents.encoder_states;
+    case KeySource::memory_or_own:
+      break;
+  }
+  return std::max(program.extents.tokens, program.extents.encoder_states);
+}
+
+GemmDesc desc_of(const Program& program, const Stage& stage, const Op& op) {
+  GemmDesc desc;
+  desc.max_m = program.extents.block_rows;
+  desc.n = op.out.cols;
+  desc.k = op.a.cols;
+  desc.layout = op.b.layout;
+  desc.type = op.b.type;
+  desc.activation = op.activation;
+  desc.bias = op.bias.present();
+  desc.row_bias = op.row_bias.present();
+  desc.residual = op.residual.present();
+  if (stage.domain == Domain::source_columns) {
+    desc.max_m = op.a.rows;
+    desc.n = std::min(op.out.cols, column_chunk);
+    desc.varying_n = op.out.cols % desc.n != 0;
+  }
+  // E Z and E (Z W) contract over the sequence's rows.
+  if (op.b.place == Place::source || op.b.place == Place::sequence) {
+    desc.varying_k = true;
+    desc.k = op.b.place == Place::sequence
+                 ? op.b.rows
+                 : longest_source(program, program.attentions[static_cast<size_t>(stage.attention)]);
+  }
+  return desc;
+}
+
+// The GEMMs inside of `attend`.
+template <class Add>
+Status attention_gemms(const Program& program, const Attention& attention, const KeyGroup& group, Add&& add,
+                       GemmIds::Group* ids) {
+  const bool packs = program.target.packs;
+  GemmDesc scores;
+  scores.max_m = program.extents.block_rows;
+  scores.n = attention.full ? program.extents.block_rows : group.k;
+  scores.varying_n = group.projections[0].kind != ProjectionKind::linear;
+  scores.k = attention.d_head;
+  scores.layout = packs ? RightLayout::panel16 : RightLayout::transposed;
+  LINFORMER_TRY(add(scores, &ids->scores));
+  GemmDesc context;
+  context.max_m = scores.max_m;
+  context.n = attention.d_head;
+  context.k = scores.n;
+  context.varying_k = scores.varying_n;
+  context.layout = packs ? RightLayout::panel16 : RightLayout::row_major;
+  LINFORMER_TRY(add(context, &ids->context));
+  if (!attention.full) return {};
+  context.accumulate = true;
+  return add(context, &ids->context_add);
+}
+
+// E (Z W) of one head, or the first and later taps of its convolution. Pooling needs no product.
+template <class Add>
+Status compress_gemms(const Program& program, const Attention& attention, const KeyGroup& group, int side, Add&& add,
+                      GemmIds::Group* ids) {
+  const HeadProjection& projection = group.projections[side];
+  GemmDesc desc;
+  desc.max_m = projection.k;
+  desc.n = attention.d_head;
+  desc.bias = projection.bias.present();
+  desc.row_bias = projection.row_bias.present();
+  if (projection.kind == ProjectionKind::linear) {
+    desc.layout = RightLayout::row_major;
+    desc.k = longest_source(program, attention);
+    desc.varying_k = true;
+    return add(desc, &ids->compress[side]);
+  }
+  if (projection.kind != ProjectionKind::convolution) return {};
+  desc.layout = RightLayout::transposed;
+  desc.k = attention.d_head;
+  LINFORMER_TRY(add(desc, &ids->compress[side]));
+  desc.bias = false;
+  desc.accumulate = true;
+  return add(desc, &ids->compress_more[side]);
+}
+
+// add(desc, id) for each GEMM.
+template <class Add>
+Status for_each_gemm(const Program& program, GemmIds* ids, Add&& add) {
+  for (const Stage& stage : program.stages) {
+    for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
+      const Op& op = program.ops[static_cast<size_t>(i)];
+      if (op.kind == OpKind::gemm) {
+        LINFORMER_TRY(add(desc_of(program, stage, op), &ids->ops[static_cast<size_t>(i)]));
+      }
+      if (op.kind != OpKind::attend && op.kind != OpKind::compress) continue;
+      const Attention& attention = program.attentions[static_cast<size_t>(stage.attention)];
+      for (int32_t g = 0; g < attention.groups; ++g) {
+        const size_t index = static_cast<size_t>(attention.first_group + g);
+        GemmIds::Group* group = &ids->groups[index];
+        LINFORMER_TRY(op.kind == OpKind::attend
+                          ? attention_gemms(program, attention, program.groups[index], add, group)
+                          : compress_gemms(program, attention, program.groups[index], op.side, add, group));
+      }
+    }
+  }
+  return {};
+}
+
+Status make_room(const Program& program, GemmIds* ids) {
+  if (resize(&ids->ops, program.ops.size()) && resize(&ids->groups, program.groups.size())) return {};
+  return Status::error(Code::out_of_memory, "no memory for the GEMMs of %zu ops", program.ops.size());
+}
+
+}  // namespace
+
+Status plan_scratch(BackendKind backend, Program* program) {
+  GemmIds ids;
+  LINFORMER_TRY(make_room(*program, &ids));
+  Count bytes;
+  const auto add = [&](const GemmDesc& desc, int*) -> Status {
+    bytes = larger(bytes, Count::bytes(planned_scratch_bytes(backend, desc)));
+    return check_gemm(desc);
+  };
+  LINFORMER_TRY(for_each_gemm(*program, &ids, add));
+  program->arena[Term::scratch] = bytes.rounded_up(64);
+  program->arena.use(BufferId::scratch);
+  return {};
+}
+
+Status declare_gemms(const Program& program, GemmProvider* provider, GemmIds* ids) {
+  LINFORMER_TRY(make_room(program, ids));
+  return for_each_gemm(program, ids, [&](const GemmDesc& desc, int* id) -> Status {
+    Result<int> added = provider->add(desc);
+    if (!added.ok()) return added.status();
+    *id = added.value();
+    return {};
+  });
+}
+
+}  // namespace linformer

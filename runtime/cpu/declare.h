@@ -1,0 +1,30 @@
+// The GEMMs of a program, as a provider is told of them.
+#pragma once
+
+#include <vector>
+
+#include "gemm/gemm.h"
+#include "program/program.h"
+
+namespace linformer {
+
+// Ids that a provider gave; -1: none.
+struct GemmIds {
+  struct Group {  // of heads that see the same keys
+    int scores = -1, context = -1;
+    int context_add = -1;  // full attention: the second and later blocks of keys
+    int compress[2] = {-1, -1};
+    int compress_more[2] = {-1, -1};  // the later taps of a convolution, which add
+  };
+  std::vector<int> ops;       // by op
+  std::vector<Group> groups;  // by group
+};
+
+// Fills what a program's GEMMs need of the arena: a pure function, for plan(). For oneDNN the figure lacks what its
+// primitives ask for once they exist; CpuExecutor::layout() has it.
+Status plan_scratch(BackendKind backend, Program* program);
+
+// Declares every GEMM to the provider.
+Status declare_gemms(const Program& program, GemmProvider* provider, GemmIds* ids);
+
+}  // namespace linformer

@@ -1,0 +1,109 @@
+// Each op of an item, in order, and where its operands lie.
+#include "cpu/clock.h"
+#include "cpu/executor.h"
+
+namespace linformer {
+
+Status CpuExecutor::run_ops(const Item& item) {
+  for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) {
+    const Op& op = program_.ops[static_cast<size_t>(i)];
+    if (thread_seconds_.empty()) {
+      LINFORMER_TRY(execute(op, item));
+      continue;
+    }
+    const double begin = seconds_now();
+    LINFORMER_TRY(execute(op, item));
+    thread_seconds_[static_cast<size_t>(item.thread) * program_.ops.size() + static_cast<size_t>(i)] +=
+        seconds_now() - begin;
+  }
+  return {};
+}
+
+Status CpuExecutor::execute(const Op& op, const Item& item) {
+  switch (op.kind) {
+    case OpKind::gather:
+      return gather(op, item), Status();
+    case OpKind::add_position:
+      return add_position(op, item), Status();
+    case OpKind::add_type:
+      return add_type(op, item), Status();
+    case OpKind::read_vectors:
+      return read_vectors(op, item), Status();
+    case OpKind::put_prefix:
+      return put_prefix(op, item), Status();
+    case OpKind::zero:
+      return zero(op, item), Status();
+    case OpKind::copy:
+      return copy(op, item), Status();
+    case OpKind::add:
+      return add(op, item), Status();
+    case OpKind::norm:
+      return norm(op, item), Status();
+    case OpKind::gemm:
+      return gemm(op, item);
+    case OpKind::add_row_sums:
+      return add_row_sums(op, item), Status();
+    case OpKind::activate:
+      return activate(op, item), Status();
+    case OpKind::gate:
+    case OpKind::rotate:
+      return Status();
+    case OpKind::compress:
+      return compress(op, item);
+    case OpKind::pack:
+      return pack(item), Status();
+    case OpKind::pack_block:
+      return pack_block(op, item), Status();
+    case OpKind::attend:
+      return attend(op, item);
+    case OpKind::select:
+      return select(op, item), Status();
+    case OpKind::pool:
+      return pool(op, item), Status();
+    case OpKind::pair:
+      return pair(op, item), Status();
+    case OpKind::expand:
+      return expand(op, item), Status();
+    case OpKind::probabilities:
+      return probabilities(op, item), Status();
+    case OpKind::normalize_length:
+      return normalize_length(op, item), Status();
+  }
+  return Status();
+}
+
+// Where a view's first row of the item lies.
+float* CpuExecutor::address(const View& view, const Item& item) const {
+  switch (view.place) {
+    case Place::none:
+      return nullptr;
+    case Place::weight:
+      return const_cast<float*>(reinterpret_cast<const float*>(tensor(view)) + view.offset) + item.row * view.ld;
+    case Place::rows:
+    case Place::scored:
+      return buffer(view.buffer) + item.row * view.ld + view.offset;
+    case Place::source: {
+      const Source source = source_of(attention_of(item));
+      return const_cast<float*>(source.rows) + (source.starts[item.sequence] + item.row) * source.ld;
+    }
+    case Place::sequence: {
+      const bool is_key = view.buffer == BufferId::keys || view.buffer == BufferId::values;
+      const Attention& attention = attention_of(item);
+      if (attention.full) {
+        return buffer(view.buffer) + source_of(attention).panel_start(item.sequence) * program_.full_width +
+               item.row * view.ld;
+      }
+      return buffer(view.buffer) + item.sequence * (is_key ? program_.key_slot : program_.compressed_slot) +
+             view.offset + item.row * view.ld;
+    }
+    case Place::block:
+      return block_buffer(view.buffer, item.thread) + view.offset;
+    case Place::table:
+      return buffer(view.buffer) + view.offset;
+    case Place::output:
+      return item.call.output + item.row * view.ld;
+  }
+  return nullptr;
+}
+
+}  // namespace linformer

@@ -1,0 +1,309 @@
+#include "cpu/executor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#include "base/checked.h"
+#include "base/memory.h"
+
+namespace linformer {
+
+Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(Program program, BackendKind backend, const Kernels& kernels,
+                                                         std::span<const std::byte* const> weights, bool profile) {
+  std::unique_ptr<CpuExecutor> made(new (std::nothrow) CpuExecutor(std::move(program), kernels, weights));
+  const size_t threads = static_cast<size_t>(made ? made->program_.extents.threads : 0);
+  if (made) made->errors_.reset(new (std::nothrow) Status[threads]);
+  if (!made || !made->errors_) return Status::error(Code::out_of_memory, "no memory for a session");
+  Result<std::unique_ptr<GemmProvider>> provider = make_gemm_provider(backend, kernels);
+  if (!provider.ok()) return provider.status();
+  made->provider_ = std::move(provider.value());
+  Program& p = made->program_;
+  LINFORMER_TRY(declare_gemms(p, made->provider_.get(), &made->gemms_));
+  p.arena[Term::scratch] = Count::bytes(made->provider_->scratch_bytes()).rounded_up(64);
+  p.arena.use(BufferId::scratch);
+  made->scratch_stride_ = p.arena.value(Term::scratch);
+  if (!p.arena.lay_out(&made->layout_)) {
+    return Status::error(Code::too_long, "the session's memory can't be addressed: lower max_tokens or max_batch");
+  }
+  if (profile && (!resize(&made->seconds_, p.ops.size()) || !resize(&made->thread_seconds_, p.ops.size() * threads))) {
+    return Status::error(Code::out_of_memory, "no memory for the times of %zu ops", p.ops.size());
+  }
+  return made;
+}
+
+CpuExecutor::~CpuExecutor() = default;
+
+Status CpuExecutor::start(std::byte* arena) {
+  arena_ = arena;
+  fill_tables();
+  return team_.start(static_cast<int>(program_.extents.threads));
+}
+
+// Sine and cosine of each position times each frequency, in double precision, once for a session.
+void CpuExecutor::fill_tables() {
+  const SinusoidalTable& table = program_.sinusoidal;
+  const int64_t half = table.width / 2;
+  const float* frequencies = table.frequencies < 0
+                                 ? nullptr
+                                 : reinterpret_cast<const float*>(weights_[static_cast<size_t>(table.frequencies)]);
+  float* row = buffer(BufferId::position_table);
+  for (int64_t i = 0; i < table.rows; ++i, row += table.width) {
+    const int64_t position = i == table.pad_row ? table.pad_position : table.first + i;
+    for (int64_t j = 0; j < half; ++j) {
+      const double frequency = frequencies != nullptr
+                                   ? static_cast<double>(frequencies[j])
+                                   : std::pow(static_cast<double>(table.base),
+                                              -2. * static_cast<double>(j) / static_cast<double>(table.width));
+      const double angle = static_cast<double>(position) * frequency;
+      row[table.interleaved ? 2 * j : j] = static_cast<float>(std::sin(angle));
+      row[table.interleaved ? 2 * j + 1 : half + j] = static_cast<float>(std::cos(angle));
+    }
+  }
+}
+
+CpuExecutor::Part CpuExecutor::part_of(int64_t first, int64_t end, int thread) const {
+  Part part;
+  part.first = first;
+  part.sequences = end - first;
+  part.row = batch_.row_starts[first];
+  part.rows = batch_.row_starts[end] - part.row;
+  part.shortest = part.shortest_states = INT64_MAX;
+  for (int64_t s = first; s < end; ++s) {
+    const int64_t n = batch_.length(s),
+                  states = batch_.has_states ? batch_.state_starts[s + 1] - batch_.state_starts[s] : 0;
+    part.shortest = std::min(part.shortest, n);
+    part.longest = std::max(part.longest, n);
+    part.shortest_states = std::min(part.shortest_states, states);
+    part.longest_states = std::max(part.longest_states, states);
+  }
+  part.thread = thread;
+  return part;
+}
+
+CpuExecutor::Source CpuExecutor::source_of(const Attention& attention) const {
+  const KeySource from = attention.key_source;
+  if (from == KeySource::memory || (from == KeySource::memory_or_own && batch_.has_states)) {
+    return {buffer(BufferId::encoder_states), program_.states_width, batch_.state_starts, batch_.state_masks};
+  }
+  return {buffer(attention.own.buffer), attention.own.ld, batch_.row_starts, batch_.masks};
+}
+
+bool CpuExecutor::applies(const Stage& stage, const Source& source, int64_t sequence) const {
+  if (stage.when == When::always) return true;
+  return (source.length(sequence) < stage.threshold) == (stage.when == When::below);
+}
+
+// How many items a stage has, when `joined` stages run at once.
+CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part, const Call& call,
+                                            int64_t joined) const {
+  const int64_t block = program_.extents.block_rows, threads = part.thread < 0 ? team_.size() : 1;
+  const auto blocks = [&](int64_t rows) -> StageSize {
+    int64_t tasks = ceil_div(rows, block);
+    if (threads > 1) tasks = round_up(tasks, threads);
+    const int64_t step = even_step(rows, tasks, block);
+    return {ceil_div(rows, step), 1, step};
+  };
+  // Enough items for every thread where there are few sequences.
+  const auto steps = [&](int64_t extent) -> StageSize {
+    const int64_t parts = std::max(ceil_div(threads, joined * part.sequences), ceil_div(extent, block));
+    const int64_t step = even_step(extent, parts, block);
+    return {part.sequences * ceil_div(extent, step), ceil_div(extent, step), step};
+  };
+  if (stage.domain == Domain::row_blocks) return blocks(part.rows);
+  if (stage.domain == Domain::scored) {
+    return blocks(stage.extent == 0 ? part.rows : part.sequences / stage.extent);
+  }
+  if (stage.domain == Domain::positions) return blocks(static_cast<int64_t>(call.request->mlm_positions));
+  if (stage.domain == Domain::sequences) return {part.sequences, 1, 1};
+
+  const Attention& attention = program_.attentions[static_cast<size_t>(stage.attention)];
+  const bool states = attention.key_source == KeySource::memory ||
+                      (attention.key_source == KeySource::memory_or_own && batch_.has_states);
+  const int64_t shortest = states ? part.shortest_states : part.shortest;
+  const int64_t longest = states ? part.longest_states : part.longest;
+  if (stage.when == When::below && shortest >= stage.threshold) return {};
+  if (stage.when == When::from && longest < stage.threshold) return {};
+  switch (stage.domain) {
+    case Domain::source_columns: {
+      const int64_t chunks = ceil_div(stage.extent, column_chunk);
+      return {part.sequences * chunks, chunks, column_chunk};
+    }
+    case Domain::source_rows: {
+      const int64_t rows = stage.when == When::below ? std::min(longest, stage.threshold - 1) : longest;
+      // Panels of full attention lie in whole blocks.
+      if (attention.full) return {part.sequences * ceil_div(rows, block), ceil_div(rows, block), block};
+      return steps(rows);
+    }
+    case Domain::compressed_rows:
+      return steps(stage.extent);
+    default:
+      return {part.sequences * stage.extent, stage.extent, 1};
+  }
+}
+
+Status CpuExecutor::run_item(const Stage& stage, const StageSize& size, const Part& part, const Call& call,
+                             int64_t index, int thread) {
+  Item item{stage, part, call, thread};
+  const int64_t within = index % size.steps;
+  item.sequence = part.first + index / size.steps;
+  switch (stage.domain) {
+    case Domain::row_blocks: {
+      const int64_t first = index * size.step;
+      item.row = part.row + first;
+      item.rows = std::min(size.step, part.rows - first);
+      break;
+    }
+    case Domain::scored: {
+      const int64_t base = stage.extent == 0 ? part.row : part.first / stage.extent;
+      const int64_t all = stage.extent == 0 ? part.rows : part.sequences / stage.extent;
+      const int64_t first = index * size.step;
+      item.row = base + first;
+      item.rows = std::min(size.step, all - first);
+      break;
+    }
+    case Domain::positions: {
+      item.row = index * size.step;
+      item.rows = std::min(size.step, static_cast<int64_t>(call.request->mlm_positions) - item.row);
+      break;
+    }
+    case Domain::sequences:
+      item.row = batch_.output_starts[item.sequence];
+      item.rows = batch_.output_starts[item.sequence + 1] - item.row;
+      break;
+    default: {
+      const Source source = source_of(program_.attentions[static_cast<size_t>(stage.attention)]);
+      if (!applies(stage, source, item.sequence)) return {};
+      const int64_t first = within * size.step;
+      const int64_t all = stage.domain == Domain::source_rows ? source.length(item.sequence) : stage.extent;
+      if (first >= all) return {};
+      if (stage.domain == Domain::source_columns) {
+        item.column = first;
+        item.columns = std::min(size.step, all - first);
+      } else if (stage.domain == Domain::key_heads) {
+        item.group = first;
+      } else {
+        item.row = first;
+        item.rows = std::min(size.step, all - first);
+      }
+    }
+  }
+  return run_ops(item);
+}
+
+// Stages that join one another are one parallel section; a barrier follows it.
+Status CpuExecutor::run_section(const Section& section, const Part& part, const Call& call) {
+  constexpr int32_t most_joined = 4;
+  for (int32_t begin = section.begin; begin < section.end;) {
+    int32_t end = begin + 1;
+    while (end < section.end && program_.stages[static_cast<size_t>(end)].joins) ++end;
+    StageSize sizes[most_joined];
+    int64_t items = 0;
+    for (int32_t i = begin; i < end; ++i) {
+      sizes[i - begin] = size_of(program_.stages[static_cast<size_t>(i)], part, call, end - begin);
+      items += sizes[i - begin].items;
+    }
+    const auto run_index = [&](int64_t index, int thread) {
+      int32_t i = begin;
+      while (index >= sizes[i - begin].items) index -= sizes[i++ - begin].items;
+      return run_item(program_.stages[static_cast<size_t>(i)], sizes[i - begin], part, call, index, thread);
+    };
+    if (part.thread >= 0) {
+      for (int64_t index = 0; index < items; ++index) LINFORMER_TRY(run_index(index, part.thread));
+    } else if (items > 0) {
+      LINFORMER_TRY(parallel(items, run_index));
+    }
+    begin = end;
+  }
+  return {};
+}
+
+Status CpuExecutor::run_encoder(const Part& part, const Request& request) {
+  Call call;
+  call.request = &request;
+  call.output = request.hidden;
+  const auto hidden = [&](int layer, const Section& section) -> Status {
+    if (request.hidden == nullptr || request.hidden_layer != layer) return {};
+    return run_section(section, part, call);
+  };
+  LINFORMER_TRY(run_section(program_.embedding, part, call));
+  LINFORMER_TRY(hidden(0, program_.embedding_hidden));
+  for (size_t i = 0; i < program_.layers.size(); ++i) {
+    LINFORMER_TRY(run_section(program_.layers[i].stages, part, call));
+    LINFORMER_TRY(hidden(static_cast<int>(i) + 1, program_.layers[i].hidden));
+  }
+  LINFORMER_TRY(run_section(program_.finish, part, call));
+  LINFORMER_TRY(hidden(-1, program_.output_hidden));
+  if (request.pooled != nullptr) {
+    call.output = request.pooled;
+    call.pooling = request.pooling;
+    LINFORMER_TRY(run_section(program_.pooled, part, call));
+  }
+  for (size_t i = 0; i < request.heads; ++i) {
+    const HeadRequest head = request.head(request.context, i);
+    if (head.logits == nullptr && head.probabilities == nullptr) continue;
+    const HeadSections& sections = program_.heads[static_cast<size_t>(head.head)];
+    // Where no logits are wanted, they become probabilities in place.
+    call.output = head.logits != nullptr ? head.logits : head.probabilities;
+    call.probabilities = head.probabilities;
+    LINFORMER_TRY(run_section(sections.stages, part, call));
+  }
+  if (request.embeddings == nullptr) return {};
+  call.output = request.embeddings;
+  return run_section(program_.sentence_embedding, part, call);
+}
+
+// Whether threads take sequences of their own through the whole program, without a barrier: faster where there are
+// enough of them that no thread waits long for the last.
+bool CpuExecutor::splits_by_sequences(const Part& whole) const {
+  const int64_t threads = team_.size();
+  // Encoder states and own rows would lay full attention's panels out differently.
+  if (threads == 1 || whole.sequences < 2 * threads || batch_.has_states) return false;
+  const int64_t largest = least_part_rows + whole.longest;
+  return whole.rows >= 2 * (threads - 1) * largest && whole.rows >= 2 * threads * least_part_rows;
+}
+
+// Each thread takes the next sequences that make up enough rows, in multiples of `multiple`, until none is left.
+Status CpuExecutor::run_parts(const Request& request, int64_t multiple) {
+  std::atomic<int64_t> next{0};
+  return on_threads([&](int thread) -> Status {
+    for (;;) {
+      int64_t first = next.load(std::memory_order_relaxed), end = 0;
+      do {
+        if (first >= batch_.sequences) return {};
+        end = first;
+        while (end < batch_.sequences && batch_.row_starts[end] - batch_.row_starts[first] < least_part_rows) {
+          end = std::min(end + multiple, batch_.sequences);
+        }
+      } while (!next.compare_exchange_weak(first, end, std::memory_order_relaxed));
+      LINFORMER_TRY(run_encoder(part_of(first, end, thread), request));
+    }
+  });
+}
+
+Status CpuExecutor::run(const Batch& batch, const Request& request) {
+  batch_ = batch;
+  const Part whole = part_of(0, batch.sequences, all_threads);
+  if (splits_by_sequences(whole)) {
+    bool pairs = false;
+    for (size_t i = 0; i < request.heads; ++i) {
+      pairs = pairs || program_.heads[static_cast<size_t>(request.head(request.context, i).head)].pairs;
+    }
+    LINFORMER_TRY(run_parts(request, pairs ? 2 : 1));
+  } else {
+    LINFORMER_TRY(run_encoder(whole, request));
+  }
+  if (request.mlm_logits != nullptr) {
+    Call call;
+    call.request = &request;
+    call.output = request.mlm_logits;
+    LINFORMER_TRY(run_section(program_.masked_lm, whole, call));
+  }
+  for (size_t i = 0; i < thread_seconds_.size(); ++i) {
+    seconds_[i % seconds_.size()] += thread_seconds_[i];
+    thread_seconds_[i] = 0;
+  }
+  return {};
+}
+
+}  // namespace linformer

@@ -1,0 +1,214 @@
+// Runs a program on the caller's thread and those that it was given. README.md says how it splits the work.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/threads.h"
+#include "cpu/declare.h"
+#include "program/batch.h"
+#include "program/program.h"
+
+namespace linformer {
+
+// Where the numbers of a call go. Null: not wanted.
+struct HeadRequest {
+  int32_t head = 0;
+  float* logits = nullptr;
+  float* probabilities = nullptr;
+};
+
+struct Request {
+  float* hidden = nullptr;
+  int hidden_layer = -1;
+  float* pooled = nullptr;
+  Pooling pooling = Pooling::first_token;
+  // At index i of [0, heads): a function, so that nothing is copied.
+  HeadRequest (*head)(const void* context, size_t index) = nullptr;
+  size_t heads = 0;
+  const void* context = nullptr;
+  float* embeddings = nullptr;
+  float* mlm_logits = nullptr;
+  RowOf (*mlm_position)(const void* context, size_t index) = nullptr;
+  size_t mlm_positions = 0;
+};
+
+class CpuExecutor {
+ public:
+  // Prepares every GEMM of the program. `weights`: the bytes of each tensor, valid while this lives.
+  static Result<std::unique_ptr<CpuExecutor>> create(Program program, BackendKind backend, const Kernels& kernels,
+                                                     std::span<const std::byte* const> weights, bool profile);
+  ~CpuExecutor();
+
+  const Program& program() const { return program_; }
+  // The arena's final layout, with the scratch that the provider's GEMMs turned out to need.
+  const ArenaLayout& layout() const { return layout_; }
+  // Starts the threads and fills the tables; nothing is allocated after it. The arena stays the caller's.
+  Status start(std::byte* arena);
+  template <class T = float>
+  T* buffer(BufferId id) const {
+    return reinterpret_cast<T*>(arena_ + layout_.offsets[static_cast<int>(id)]);
+  }
+
+  Status run(const Batch& batch, const Request& request);
+
+  // Seconds that ops took in all calls, all threads together, by index in the program; empty without `profile`.
+  std::span<const double> seconds() const { return seconds_; }
+
+ private:
+  // Sequences next to one another, and who works on them.
+  struct Part {
+    int64_t first = 0, sequences = 0;
+    int64_t row = 0, rows = 0;
+    int64_t shortest = 0, longest = 0;  // sequence
+    int64_t shortest_states = 0, longest_states = 0;
+    int thread = all_threads;
+  };
+  static constexpr int all_threads = -1;
+  // Rows that sequences of a part have together, at least: fewer would read the weights too often.
+  static constexpr int64_t least_part_rows = 128;
+
+  // Where a section's outputs go.
+  struct Call {
+    float* output = nullptr;
+    float* probabilities = nullptr;
+    Pooling pooling = Pooling::first_token;
+    const Request* request = nullptr;
+  };
+
+  // What an op works on.
+  struct Item {
+    const Stage& stage;
+    const Part& part;
+    const Call& call;
+    int thread = 0;
+    int64_t sequence = 0;
+    int64_t row = 0, rows = 0;        // of the batch (row_blocks, scored), or of the sequence
+    int64_t column = 0, columns = 0;  // source_columns
+    int64_t group = 0;                // key_heads
+  };
+
+  // The rows that a layer's keys and values are made of.
+  struct Source {
+    const float* rows = nullptr;
+    int64_t ld = 0;
+    const int32_t* starts = nullptr;
+    const uint8_t* masks = nullptr;
+    int64_t length(int64_t sequence) const { return starts[sequence + 1] - starts[sequence]; }
+    // Of full attention's storage: a multiple of the panel width, and no two sequences overlap.
+    int64_t panel_start(int64_t sequence) const {
+      return (starts[sequence] + (panel_width - 1) * sequence + panel_width - 1) / panel_width * panel_width;
+    }
+  };
+
+  struct StageSize {
+    int64_t items = 0, steps = 1, step = 0;
+  };
+
+  CpuExecutor(Program program, const Kernels& kernels, std::span<const std::byte* const> weights)
+      : program_(std::move(program)), kernels_(kernels), weights_(weights) {}
+
+  // executor.cc
+  void fill_tables();
+  Part part_of(int64_t first, int64_t end, int thread) const;
+  bool splits_by_sequences(const Part& whole) const;
+  Status run_parts(const Request& request, int64_t multiple);
+  Status run_encoder(const Part& part, const Request& request);
+  Status run_section(const Section& section, const Part& part, const Call& call);
+  StageSize size_of(const Stage& stage, const Part& part, const Call& call, int64_t joined) const;
+  Status run_item(const Stage& stage, const StageSize& size, const Part& part, const Call& call, int64_t index,
+                  int thread);
+  Status run_ops(const Item& item);
+  Status execute(const Op& op, const Item& item);
+  // task(thread) on every thread that comes in time; the first error of any, or ok.
+  template <class Task>
+  Status on_threads(Task&& task) {
+    for (int thread = 0; thread < team_.size(); ++thread) errors_[thread] = Status();
+    team_.run([&](int thread) {
+      const int token = provider_->enter_thread();
+      errors_[thread] = task(thread);
+      provider_->leave_thread(token);
+    });
+    for (int thread = 0; thread < team_.size(); ++thread) {
+      if (!errors_[thread].ok()) return errors_[thread];
+    }
+    return {};
+  }
+  // task(index, thread) for [0, count).
+  template <class Task>
+  Status parallel(int64_t count, Task&& task) {
+    TaskCounter counter(count);
+    return on_threads([&](int thread) -> Status {
+      for (int64_t index; counter.next(&index);) LINFORMER_TRY(task(index, thread));
+      return {};
+    });
+  }
+  Source source_of(const Attention& attention) const;
+  bool applies(const Stage& stage, const Source& source, int64_t sequence) const;
+
+  // Addresses.
+  const Attention& attention_of(const Item& item) const {
+    return program_.attentions[static_cast<size_t>(item.stage.attention)];
+  }
+  const std::byte* tensor(const View& view) const { return weights_[static_cast<size_t>(view.tensor)]; }
+  const float* floats(const View& view) const {
+    return view.present() ? reinterpret_cast<const float*>(tensor(view)) + view.offset : nullptr;
+  }
+  float* address(const View& view, const Item& item) const;
+  MutableMatrix matrix(const View& view, const Item& item) const {
+    const int64_t ld = view.place == Place::source ? source_of(attention_of(item)).ld : view.ld;
+    return {address(view, item), item.rows, view.cols, ld};
+  }
+  float* block_buffer(BufferId id, int thread) const {
+    return buffer(id) + thread * program_.extents.block_rows * program_.arena.value(info(id).ld);
+  }
+  void* scratch(int thread) const { return buffer<std::byte>(BufferId::scratch) + thread * scratch_stride_; }
+
+  // One function for each op, or a few alike: gemm_ops.cc, row_ops.cc, key_ops.cc, attend.cc, attend_full.cc,
+  // output_ops.cc.
+  Status gemm(const Op& op, const Item& item) const;
+  void add_row_sums(const Op& op, const Item& item) const;
+  void gather(const Op& op, const Item& item) const;
+  void add_position(const Op& op, const Item& item) const;
+  void add_type(const Op& op, const Item& item) const;
+  template <class Index>
+  void add_weight_rows(const Op& op, const Item& item, const Index* indices) const;
+  void read_vectors(const Op& op, const Item& item) const;
+  void put_prefix(const Op& op, const Item& item) const;
+  void zero(const Op& op, const Item& item) const;
+  void copy(const Op& op, const Item& item) const;
+  void add(const Op& op, const Item& item) const;
+  void norm(const Op& op, const Item& item) const;
+  void activate(const Op& op, const Item& item) const;
+  Status compress(const Op& op, const Item& item) const;
+  void pack(const Item& item) const;
+  void pack_block(const Op& op, const Item& item) const;
+  Status attend(const Op& op, const Item& item) const;
+  Status attend_compressed(const Attention& attention, const Source& source, int64_t sequence, int64_t row,
+                           MutableMatrix query, int thread) const;
+  Status attend_full(const Attention& attention, const Source& source, int64_t sequence, int64_t row,
+                     MutableMatrix query, int thread) const;
+  void select(const Op& op, const Item& item) const;
+  void pool(const Op& op, const Item& item) const;
+  void pool_sequence(Pooling pooling, const View& rows, int64_t sequence, float* pooled) const;
+  void pair(const Op& op, const Item& item) const;
+  void expand(const Op& op, const Item& item) const;
+  void probabilities(const Op& op, const Item& item) const;
+  void normalize_length(const Op& op, const Item& item) const;
+
+  Program program_;
+  const Kernels& kernels_;
+  std::span<const std::byte* const> weights_;
+  std::unique_ptr<GemmProvider> provider_;
+  GemmIds gemms_;
+  ArenaLayout layout_;
+  int64_t scratch_stride_ = 0;  // bytes
+  std::byte* arena_ = nullptr;
+  ThreadTeam team_;
+  std::unique_ptr<Status[]> errors_;  // one for each thread
+  Batch batch_;
+  std::vector<double> seconds_, thread_seconds_;
+};
+
+}  // namespace linformer

@@ -1,0 +1,104 @@
+// Keys and values on their way from Z W to what queries read: compressed head by head, or packed as panels.
+// Source: paper section 4 ("additional efficiency techniques"); Nystromformer and tatp22/linformer-pytorch.
+#include <algorithm>
+#include <limits>
+
+#include "base/checked.h"
+#include "cpu/executor.h"
+
+namespace linformer {
+namespace {
+
+// out[window, :] = the mean or maximum of the window's rows.
+void pool_windows(const HeadProjection& projection, ConstMatrix rows, float* out) {
+  const bool mean = projection.kind == ProjectionKind::mean_pool;
+  const int64_t count = projection.rows_of(rows.rows), length = std::min(projection.kernel, rows.rows);
+  for (int64_t w = 0; w < count; ++w, out += rows.cols) {
+    std::fill_n(out, rows.cols, mean ? 0.f : -std::numeric_limits<float>::infinity());
+    for (int64_t t = 0; t < length; ++t) {
+      const float* row = rows.row(w * projection.stride + t);
+      for (int64_t i = 0; mean && i < rows.cols; ++i) out[i] += row[i];
+      // A NaN stays.
+      for (int64_t i = 0; !mean && i < rows.cols; ++i) out[i] = out[i] != out[i] || out[i] > row[i] ? out[i] : row[i];
+    }
+    const float share = mean ? 1.f / static_cast<float>(length) : 1.f;
+    for (int64_t i = 0; i < rows.cols; ++i) out[i] *= share;
+  }
+}
+
+}  // namespace
+
+Status CpuExecutor::compress(const Op& op, const Item& item) const {
+  const Attention& attention = attention_of(item);
+  const KeyGroup& group = program_.group(attention, item.group);
+  const HeadProjection& projection = group.projections[op.side];
+  const GemmIds::Group& ids = gemms_.groups[static_cast<size_t>(attention.first_group + item.group)];
+  const int64_t n = source_of(attention).length(item.sequence), d_head = attention.d_head;
+  Item whole = item;
+  whole.row = 0;
+  const float* projected = address(op.a, whole) + group.column;
+  float* out = address(op.out, whole) + group.key_offset;
+  GemmArgs args;
+  args.b.n = d_head;
+  if (projection.kind == ProjectionKind::linear) {
+    args.a = {floats(projection.weight), projection.k, n, projection.weight.ld};
+    args.b = {projected, ElementType::f32, RightLayout::row_major, n, d_head, op.a.ld};
+    args.c = {out, projection.k, d_head, d_head};
+    args.epilogue.row_bias = floats(projection.row_bias);
+    args.epilogue.bias = floats(projection.bias);
+    return provider_->run(ids.compress[op.side], args, scratch(item.thread));
+  }
+  if (projection.kind != ProjectionKind::convolution) {
+    pool_windows(projection, {projected, n, d_head, op.a.ld}, out);
+    return {};
+  }
+  // C = sum over t of (row t of every window) W_t^T.
+  const int64_t rows = projection.rows_of(n);
+  for (int64_t t = 0; t < std::min(projection.kernel, n); ++t) {
+    args.a = {projected + t * op.a.ld, rows, d_head, projection.stride * op.a.ld};
+    args.b = {floats(projection.weight) + t * d_head * d_head,
+              ElementType::f32,
+              RightLayout::transposed,
+              d_head,
+              d_head,
+              d_head};
+    args.c = {out, rows, d_head, d_head};
+    args.epilogue = {};
+    args.epilogue.accumulate = t > 0;
+    if (t == 0) args.epilogue.bias = floats(projection.bias);
+    LINFORMER_TRY(
+        provider_->run(t == 0 ? ids.compress[op.side] : ids.compress_more[op.side], args, scratch(item.thread)));
+  }
+  return {};
+}
+
+void CpuExecutor::pack(const Item& item) const {
+  const Attention& attention = attention_of(item);
+  const KeyGroup& group = program_.group(attention, item.group);
+  const int64_t k = group.projections[0].rows_of(source_of(attention).length(item.sequence));
+  const int64_t place = item.sequence * program_.key_slot + group.key_offset;
+  const int64_t panels = item.sequence * program_.compressed_slot + group.panels_offset;
+  const float* values = buffer(attention.value_is_key ? BufferId::keys : BufferId::values);
+  kernels_.pack_panel({buffer(BufferId::keys) + place, k, attention.d_head, attention.key_ld}, true,
+                      buffer(BufferId::compressed_key) + panels);
+  kernels_.pack_panel({values + place, k, attention.d_head, attention.key_ld}, false,
+                      buffer(BufferId::compressed_value) + panels);
+}
+
+// Full attention: a block's K or V as panels. Head after head, K^T lies there whole, V in one block of panels for each
+// block of rows.
+void CpuExecutor::pack_block(const Op& op, const Item& item) const {
+  const Attention& attention = attention_of(item);
+  const Source source = source_of(attention);
+  const int64_t padded = round_up(attention.d_head, panel_width);
+  const int64_t all_rows = round_up(source.length(item.sequence), panel_width);
+  const float* projected = address(op.a, item);
+  float* panels = buffer(op.out.buffer) + source.panel_start(item.sequence) * program_.full_width;
+  for (int32_t g = 0; g < attention.groups; ++g) {
+    const KeyGroup& group = program_.group(attention, g);
+    kernels_.pack_panel({projected + group.column, item.rows, attention.d_head, op.a.ld}, op.side == 0,
+                        panels + (g * all_rows + item.row) * padded);
+  }
+}
+
+}  // namespace linformer

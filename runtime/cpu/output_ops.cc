@@ -1,0 +1,119 @@
+// What leaves a session: rows, pooled vectors, scores.
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/executor.h"
+
+namespace linformer {
+namespace {
+
+// Columns that are summed at once.
+constexpr int64_t pool_columns = 64;
+
+}  // namespace
+
+// Masked-LM: the rows that the caller asked for.
+void CpuExecutor::select(const Op& op, const Item& item) const {
+  const MutableMatrix out = matrix(op.out, item);
+  const Request& request = *item.call.request;
+  for (int64_t r = 0; r < out.rows; ++r) {
+    const RowOf of = request.mlm_position(request.context, static_cast<size_t>(item.row + r));
+    const int64_t row = batch_.row_starts[of.sequence] + of.position;
+    std::copy_n(buffer(op.a.buffer) + row * op.a.ld, out.cols, out.row(r));
+  }
+}
+
+// Masked rows don't count, but for the mean over N, where they do as they are.
+void CpuExecutor::pool_sequence(Pooling pooling, const View& view, int64_t sequence, float* pooled) const {
+  const float* rows = buffer(view.buffer) + batch_.row_starts[sequence] * view.ld;
+  const uint8_t* masks = batch_.masks + batch_.row_starts[sequence];
+  const int64_t n = batch_.length(sequence), width = view.cols;
+  if (pooling == Pooling::first_token) {
+    std::copy_n(rows, width, pooled);
+    return;
+  }
+  const bool all = pooling == Pooling::mean_over_max_tokens;
+  for (int64_t first = 0; first < width; first += pool_columns) {
+    const int64_t columns = std::min(pool_columns, width - first);
+    double sums[pool_columns] = {};
+    float highest[pool_columns];
+    int64_t count = 0;
+    for (int64_t r = 0; r < n; ++r) {
+      if (!all && (masks[r] & mask_row) != 0) continue;
+      const float* row = rows + r * view.ld + first;
+      for (int64_t i = 0; i < columns; ++i) {
+        sums[i] += static_cast<double>(row[i]);
+        highest[i] = count == 0 || row[i] > highest[i] ? row[i] : highest[i];
+      }
+      ++count;
+    }
+    const double divisor = static_cast<double>(all ? program_.max_pooled_rows : std::max<int64_t>(count, 1));
+    for (int64_t i = 0; i < columns; ++i) {
+      const float mean = static_cast<float>(sums[i] / divisor);
+      pooled[first + i] = pooling == Pooling::max && count > 0 ? highest[i] : mean;
+    }
+  }
+}
+
+// The sequences of the item's rows of scores: each row's own, or two.
+void CpuExecutor::pool(const Op& op, const Item& item) const {
+  const int64_t each = item.stage.extent;
+  float* to = op.out.place == Place::output ? item.call.output : buffer(op.out.buffer);
+  const Pooling pooling = op.pooling_is_asked ? item.call.pooling : op.pooling;
+  for (int64_t s = item.row * each; s < (item.row + item.rows) * each; ++s) {
+    pool_sequence(pooling, op.a, s, to + s * op.out.ld);
+  }
+}
+
+void CpuExecutor::pair(const Op& op, const Item& item) const {
+  const int64_t width = op.a.cols;
+  const MutableMatrix out = matrix(op.out, item);
+  for (int64_t r = 0; r < out.rows; ++r) {
+    const float* a = buffer(op.a.buffer) + 2 * (item.row + r) * op.a.ld;
+    const float* b = a + op.a.ld;
+    float* to = out.row(r);
+    for (int64_t i = 0; i < width; ++i) {
+      to[i] = a[i];
+      to[width + i] = b[i];
+      to[2 * width + i] = a[i] * b[i];
+      to[3 * width + i] = a[i] - b[i];
+    }
+  }
+}
+
+// A sequence's rows for the caller; what stripping left without a row is zero.
+void CpuExecutor::expand(const Op& op, const Item& item) const {
+  const int64_t kept = batch_.length(item.sequence), first = batch_.row_starts[item.sequence];
+  float* to = address(op.out, item);
+  for (int64_t r = 0; r < kept; ++r, to += op.out.ld) {
+    std::copy_n(buffer(op.a.buffer) + (first + r) * op.a.ld, op.a.cols, to);
+    if (op.b.present()) std::copy_n(buffer(op.b.buffer) + (first + r) * op.b.ld, op.b.cols, to + op.a.cols);
+  }
+  std::fill_n(to, (item.rows - kept) * op.out.ld, 0.f);
+}
+
+void CpuExecutor::probabilities(const Op& op, const Item& item) const {
+  if (item.call.probabilities == nullptr) return;
+  const float* logits = address(op.a, item);
+  const MutableMatrix out = {item.call.probabilities + item.row * op.out.ld, item.rows, op.out.cols, op.out.ld};
+  if (out.data != logits) std::copy_n(logits, out.rows * out.cols, out.data);
+  if (op.multi_label) {
+    kernels_.activate(Activation::sigmoid, out);
+  } else {
+    kernels_.softmax_rows(out, 1.f);
+  }
+}
+
+// As torch.nn.functional.normalize: never divided by less than 1e-12.
+void CpuExecutor::normalize_length(const Op& op, const Item& item) const {
+  const MutableMatrix out = matrix(op.out, item);
+  for (int64_t r = 0; r < out.rows; ++r) {
+    double squares = 0;
+    for (int64_t i = 0; i < out.cols; ++i)
+      squares += static_cast<double>(out.row(r)[i]) * static_cast<double>(out.row(r)[i]);
+    const float length = static_cast<float>(std::max(std::sqrt(squares), 1e-12));
+    for (int64_t i = 0; i < out.cols; ++i) out.row(r)[i] /= length;
+  }
+}
+
+}  // namespace linformer

@@ -1,0 +1,102 @@
+// Ops on blocks of rows: embedding, norms, copies.
+#include <algorithm>
+
+#include "cpu/executor.h"
+
+namespace linformer {
+
+void CpuExecutor::gather(const Op& op, const Item& item) const {
+  const MutableMatrix out = matrix(op.out, item);
+  const std::byte* table = tensor(op.a);
+  for (int64_t r = 0; r < out.rows; ++r) {
+    float* row = out.row(r);
+    kernels_.widen(op.a.type, table + batch_.ids[item.row + r] * op.a.ld * element_bytes(op.a.type), row, out.cols);
+    for (int64_t i = 0; op.scale != 1.f && i < out.cols; ++i) row[i] *= op.scale;
+  }
+}
+
+// out[r] += a[indices[r]], a of any type.
+template <class Index>
+void CpuExecutor::add_weight_rows(const Op& op, const Item& item, const Index* indices) const {
+  const MutableMatrix out = matrix(op.out, item);
+  const int64_t row_bytes = op.a.ld * element_bytes(op.a.type);
+  const std::byte* table =
+      op.a.place == Place::weight ? tensor(op.a) : reinterpret_cast<const std::byte*>(buffer(op.a.buffer));
+  constexpr int64_t chunk = 256;
+  float wide[chunk];
+  for (int64_t r = 0; r < out.rows; ++r) {
+    const std::byte* row = table + indices[item.row + r] * row_bytes;
+    if (op.a.type == ElementType::f32) {
+      kernels_.add(out.row(r), reinterpret_cast<const float*>(row), out.cols);
+      continue;
+    }
+    for (int64_t i = 0; i < out.cols; i += chunk) {
+      const int64_t count = std::min(chunk, out.cols - i);
+      kernels_.widen(op.a.type, row + i * element_bytes(op.a.type), wide, count);
+      kernels_.add(out.row(r) + i, wide, count);
+    }
+  }
+}
+
+void CpuExecutor::add_position(const Op& op, const Item& item) const { add_weight_rows(op, item, batch_.positions); }
+void CpuExecutor::add_type(const Op& op, const Item& item) const { add_weight_rows(op, item, batch_.types); }
+
+void CpuExecutor::read_vectors(const Op& op, const Item& item) const {
+  const MutableMatrix out = matrix(op.out, item);
+  int64_t sequence = batch_.sequence_of(item.row);
+  for (int64_t r = 0; r < out.rows; ++r) {
+    while (item.row + r >= batch_.row_starts[sequence + 1]) ++sequence;
+    const int32_t vector = batch_.ids[item.row + r];
+    if (vector < 0) {
+      std::fill_n(out.row(r), out.cols, 0.f);
+    } else {
+      std::copy_n(batch_.vectors(batch_.inputs, sequence) + vector * out.cols, out.cols, out.row(r));
+    }
+  }
+}
+
+void CpuExecutor::put_prefix(const Op& op, const Item& item) const {
+  const MutableMatrix out = matrix(op.out, item);
+  for (int64_t r = 0; r < out.rows; ++r) {
+    if (batch_.ids[item.row + r] < 0) std::copy_n(floats(op.a), out.cols, out.row(r));
+  }
+}
+
+void CpuExecutor::zero(const Op& op, const Item& item) const {
+  const MutableMatrix out = matrix(op.out, item);
+  const bool of_source = item.stage.domain == Domain::source_rows;
+  const uint8_t* masks = batch_.masks + item.row;
+  if (of_source) {
+    const Source source = source_of(attention_of(item));
+    masks = source.masks + source.starts[item.sequence] + item.row;
+  }
+  if (op.which == ZeroRows::masked && !batch_.has_masks) return;
+  for (int64_t r = 0; r < out.rows; ++r) {
+    const bool zeroed =
+        op.which == ZeroRows::all ||
+        (op.which == ZeroRows::pads ? batch_.ids[item.row + r] == program_.pad_id : (masks[r] & mask_row) != 0);
+    if (zeroed) std::fill_n(out.row(r), out.cols, 0.f);
+  }
+}
+
+void CpuExecutor::copy(const Op& op, const Item& item) const {
+  const MutableMatrix from = matrix(op.a, item), to = matrix(op.out, item);
+  for (int64_t r = 0; r < to.rows; ++r) std::copy_n(from.row(r), to.cols, to.row(r));
+}
+
+void CpuExecutor::add(const Op& op, const Item& item) const {
+  const MutableMatrix from = matrix(op.a, item), to = matrix(op.out, item);
+  for (int64_t r = 0; r < to.rows; ++r) kernels_.add(to.row(r), from.row(r), to.cols);
+}
+
+void CpuExecutor::norm(const Op& op, const Item& item) const {
+  MutableMatrix in = matrix(op.a, item), out = matrix(op.out, item);
+  in.cols = out.cols = op.b.cols;
+  kernels_.layer_norm_rows(in, {floats(op.b), floats(op.bias), op.epsilon}, out);
+}
+
+void CpuExecutor::activate(const Op& op, const Item& item) const {
+  kernels_.activate(op.activation, matrix(op.out, item));
+}
+
+}  // namespace linformer

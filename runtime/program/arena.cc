@@ -1,0 +1,127 @@
+#include "program/arena.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+namespace linformer {
+namespace {
+
+constexpr uint64_t buffer_alignment = 64;  // bytes: a cache line, and the widest vector
+constexpr uint64_t address_space = uint64_t{1} << 47;
+
+constexpr TermInfo terms[] = {
+    {"", ""},
+    {"b", "sequences in one call"},
+    {"starts", "b + 1"},
+    {"rows", "tokens in one call, all sequences together"},
+    {"states", "rows of encoder states in one call: b x m (cross attention)"},
+    {"threads", "threads of the session"},
+    {"block", "rows that a thread takes through a layer at once: 128, or all where there are fewer"},
+    {"d_row", "d_model, or the widest row between two layers"},
+    {"d_query", "D = heads x d_head, or what else a block holds there, if that is more"},
+    {"d_scores", "k of a head, or block where attention is full; a multiple of 16"},
+    {"d_softmax", "d_head as a multiple of 16, and 3 (full attention)"},
+    {"d_ffn", "the feed-forward network's inner width, or what else a block holds there, if that is more"},
+    {"d_states", "width of a row of encoder states"},
+    {"d_position", "width of a computed position"},
+    {"positions", "computed positions: n, and one for pads that are not counted"},
+    {"rotary", "n x d_head for each rotary base: sines and cosines"},
+    {"compressed",
+     "of a sequence: k d, k D, panels of K^T and V, or D for each row where E (Z W) is cheaper; the largest"},
+    {"keys", "of a sequence: k D; the heads' own k where they differ"},
+    {"panels", "rows x D where attention is full, a sequence's rows and a head's columns in multiples of 16"},
+    {"full", "rows x D where attention is full, a sequence's rows in multiples of 16"},
+    {"scratch", "bytes that the GEMM provider asks for each thread"},
+    {"d_pooled", "width of the encoder's output"},
+    {"scored", "b, or rows where a head scores each token"},
+    {"d_paired", "input of a head with a norm, or of one on pairs"},
+    {"d_inner", "inner width of a classification head"},
+    {"classes", "classes of the head that has most (heads that score each token)"},
+};
+static_assert(std::size(terms) == term_count);
+
+using enum Term;
+constexpr BufferInfo buffers[] = {
+    {"row starts", 8, {starts, none, none}},
+    {"token ids", 4, {rows, none, none}},
+    {"position rows", 4, {rows, none, none}},
+    {"token types", 1, {rows, none, none}},
+    {"masks", 1, {rows, none, none}},
+    {"encoder state starts", 4, {starts, none, none}},
+    {"encoder state masks", 1, {states, none, none}},
+    {"encoder states", 4, {states, d_states, none}, none, d_states},
+    {"position table", 4, {positions, d_position, none}, none, d_position},
+    {"rotary table", 4, {rotary, none, none}},
+    {"rows", 4, {rows, d_row, none}, none, d_row},
+    {"second rows", 4, {rows, d_row, none}, none, d_row},
+    {"normalized rows", 4, {rows, d_row, none}, none, d_row},
+    {"compressed keys", 4, {sequences, compressed, none}, panels},
+    {"compressed values", 4, {sequences, compressed, none}, panels},
+    {"keys", 4, {sequences, keys, none}, full},
+    {"values", 4, {sequences, keys, none}, full},
+    {"query and context", 4, {threads, block, d_query}, none, d_query},
+    {"scores", 4, {threads, block, d_scores}, none, d_scores},
+    {"online softmax", 4, {threads, block, d_softmax}, none, d_softmax},
+    {"feed-forward", 4, {threads, block, d_ffn}, none, d_ffn},
+    {"GEMM scratch", 1, {threads, scratch, none}},
+    {"pooled", 4, {sequences, d_pooled, none}, none, d_pooled},
+    {"head input", 4, {scored, d_paired, none}, none, d_paired},
+    {"head dense", 4, {scored, d_inner, none}, none, d_inner},
+    {"logits", 4, {scored, classes, none}, none, classes},
+};
+static_assert(std::size(buffers) == buffer_count);
+
+}  // namespace
+
+const TermInfo& info(Term term) { return terms[static_cast<int>(term)]; }
+const BufferInfo& info(BufferId buffer) { return buffers[static_cast<int>(buffer)]; }
+
+FormulaText Arena::formula(BufferId buffer) const {
+  const BufferInfo& b = info(buffer);
+  FormulaText formula{};
+  char product[48] = "";
+  size_t length = 0;
+  for (Term factor : b.factors) {
+    if (factor == none) continue;
+    const int written =
+        std::snprintf(product + length, sizeof product - length, "%s%s", length == 0 ? "" : " x ", info(factor).name);
+    if (written > 0) length = std::min(length + static_cast<size_t>(written), sizeof product - 1);
+  }
+  const bool alternative = b.other != none && value(b.other) > 0;
+  char width[8] = "";
+  if (b.element_bytes > 1) std::snprintf(width, sizeof width, "%d x ", static_cast<int>(b.element_bytes));
+  std::snprintf(formula.text, sizeof formula.text, "%s%s%s%s%s%s", width, alternative ? "max(" : "", product,
+                alternative ? ", " : "", alternative ? info(b.other).name : "", alternative ? ")" : "");
+  return formula;
+}
+
+int64_t Arena::value(Term term) const {
+  uint64_t number = 0;
+  if (!(*this)[term].get(&number) || number > INT64_MAX) return 0;
+  return static_cast<int64_t>(number);
+}
+
+bool Arena::lay_out(ArenaLayout* layout) const {
+  Count total;
+  for (const Count& term : terms) {
+    if (!term.valid()) return false;
+  }
+  for (int i = 0; i < buffer_count; ++i) {
+    const BufferInfo& b = buffers[i];
+    Count bytes;
+    if (used[i]) {
+      Count elements = 1;
+      for (Term factor : b.factors) {
+        if (factor != none) elements = elements * (*this)[factor];
+      }
+      if (b.other != none) elements = larger(elements, (*this)[b.other]);
+      bytes = (elements * Count::bytes(b.element_bytes)).rounded_up(buffer_alignment);
+    }
+    if (!total.get(&layout->offsets[i]) || !bytes.get(&layout->bytes[i])) return false;
+    total = total + bytes;
+  }
+  return total.get(&layout->total) && layout->total < address_space;
+}
+
+}  // namespace linformer

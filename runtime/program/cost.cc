@@ -1,0 +1,147 @@
+#include "program/cost.h"
+
+#include <algorithm>
+
+namespace linformer {
+namespace {
+
+double product(int64_t a, int64_t b, int64_t c = 1) {
+  return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+}
+
+// Rows of `out` that a stage makes for one sequence.
+int64_t rows_of(const Stage& stage, int64_t rows, int64_t source, int64_t positions) {
+  switch (stage.domain) {
+    case Domain::row_blocks:
+    case Domain::sequences:
+      return rows;
+    case Domain::source_rows:
+      return source;
+    case Domain::source_columns:
+    case Domain::compressed_rows:
+    case Domain::key_heads:
+      return stage.extent;
+    case Domain::scored:
+      return stage.extent == 0 ? rows : 1;
+    case Domain::positions:
+      return positions;
+  }
+  return rows;
+}
+
+class OpCost {
+ public:
+  OpCost(const Program& program, const Stage& stage, int64_t rows, int64_t source, int64_t positions)
+      : program_(program), stage_(stage), rows_(rows), source_(source), m_(rows_of(stage, rows, source, positions)) {}
+
+  Cost of(const Op& op) {
+    if (op.kind == OpKind::attend) return attend();
+    if (op.kind == OpKind::compress) return compress(op);
+    if (op.kind == OpKind::pack) return pack();
+    if (op.kind == OpKind::gemm) return gemm(op);
+    if (op.kind == OpKind::gather || op.kind == OpKind::add_position || op.kind == OpKind::add_type) {
+      // As many rows of the table as are looked up.
+      cost_.bytes += product(m_, op.a.cols, element_bytes(op.a.type));
+    } else {
+      add(op.a, op.kind == OpKind::pool ? rows_ : m_);
+      add(op.b, m_);
+    }
+    add(op.bias, 1);
+    add(op.out, m_);
+    return cost_;
+  }
+
+ private:
+  const Attention& attention() const { return program_.attentions[static_cast<size_t>(stage_.attention)]; }
+
+  void add(const View& view, int64_t rows) {
+    const double bytes = product(view.place == Place::weight ? view.rows : rows, view.cols, element_bytes(view.type));
+    (view.place == Place::weight ? cost_.weight_bytes : cost_.bytes) += bytes;
+  }
+
+  Cost gemm(const Op& op) {
+    int64_t m = m_, k = op.a.cols;
+    if (stage_.domain == Domain::source_columns) m = op.a.rows;
+    if (op.b.place == Place::source || op.b.place == Place::sequence) {
+      k = source_;
+      // Of E, the columns that the sequence has rows for.
+      cost_.weight_bytes += product(m, k, element_bytes(op.a.type));
+      cost_.bytes += product(k, op.out.cols, sizeof(float));
+    } else {
+      add(op.a, m);
+      add(op.b, m);
+    }
+    add(op.bias, 1);
+    add(op.residual, m);
+    add(op.out, m);
+    cost_.flop = 2 * product(m, op.out.cols, k);
+    return cost_;
+  }
+
+  Cost attend() {
+    const Attention& a = attention();
+    for (int64_t head = 0; head < a.heads; ++head) {
+      int64_t keys = a.full ? source_ : program_.group(a, head).projections[0].rows_of(source_);
+      if (a.window > 0) keys = std::min(keys, 2 * a.window + 1);
+      cost_.flop += 4 * product(rows_, keys, a.d_head);
+      cost_.bytes += 2 * product(keys, a.d_head, sizeof(float));
+    }
+    cost_.bytes += 2 * product(rows_, a.heads * a.d_head, sizeof(float));
+    return cost_;
+  }
+
+  Cost compress(const Op& op) {
+    const Attention& a = attention();
+    for (int32_t g = 0; g < a.groups; ++g) {
+      const HeadProjection& p = program_.group(a, g).projections[op.side];
+      const int64_t k = p.rows_of(source_);
+      if (p.kind == ProjectionKind::linear) cost_.flop += 2 * product(k, source_, a.d_head);
+      if (p.kind == ProjectionKind::convolution) {
+        cost_.flop += 2 * product(k, std::min(p.kernel, source_)) * product(a.d_head, a.d_head);
+      }
+      if (p.weight.present()) cost_.weight_bytes += product(p.k, p.weight.cols, sizeof(float));
+      cost_.bytes += product(source_ + k, a.d_head, sizeof(float));
+    }
+    return cost_;
+  }
+
+  Cost pack() {
+    const Attention& a = attention();
+    for (int32_t g = 0; g < a.groups; ++g) {
+      const int64_t k = program_.group(a, g).projections[0].rows_of(source_);
+      cost_.bytes += 4 * product(k, a.d_head, sizeof(float));
+    }
+    return cost_;
+  }
+
+  const Program& program_;
+  const Stage& stage_;
+  int64_t rows_, source_, m_;
+  Cost cost_;
+};
+
+}  // namespace
+
+int64_t source_rows(const Attention& attention, int64_t rows, int64_t states) {
+  const bool reads_states =
+      attention.key_source == KeySource::memory || (attention.key_source == KeySource::memory_or_own && states > 0);
+  return reads_states ? states : rows;
+}
+
+bool applies(const Program& program, const Stage& stage, int64_t rows, int64_t states) {
+  if (stage.when == When::always) return true;
+  const Attention& attention = program.attentions[static_cast<size_t>(stage.attention)];
+  return (source_rows(attention, rows, states) < stage.threshold) == (stage.when == When::below);
+}
+
+Cost cost_of(const Program& program, const Stage& stage, const Op& op, int64_t rows, int64_t states,
+             int64_t positions) {
+  if (!applies(program, stage, rows, states)) return {};
+  int64_t source = rows;
+  if (stage.attention >= 0) {
+    source = source_rows(program.attentions[static_cast<size_t>(stage.attention)], rows, states);
+  }
+  return OpCost(program, stage, rows, source, positions).of(op);
+}
+
+}  // namespace linformer

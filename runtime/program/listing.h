@@ -1,0 +1,26 @@
+// A program in words, a line for each op.
+#pragma once
+
+#include "linformer/description.h"
+#include "program/program.h"
+
+namespace linformer {
+
+const char* name_of(OpKind kind);
+const char* name_of(Domain domain);
+
+struct OpText {
+  char condition[24];  // "always", "n < 188", "n >= 188"
+  char operands[224];  // "query = rows[512, 768] x layers.0.q_proj.weight[768, 768] + bias"
+};
+// For one sequence of `rows` rows and `states` rows of encoder states.
+OpText describe(const Program& program, const ModelDescription& description, const Stage& stage, const Op& op,
+                int64_t rows, int64_t states);
+
+// What part of the model a stage belongs to: "embedding", "layer 3", "head 0", ...
+struct PartText {
+  char text[24];
+};
+PartText part_of(const Program& program, int32_t stage);
+
+}  // namespace linformer

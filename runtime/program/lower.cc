@@ -1,0 +1,230 @@
+#include "program/lower.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace linformer {
+namespace {
+
+// Room for `growth` times what is there, asked for before it is taken.
+template <class T>
+bool append(std::vector<T>* list) {
+  if (list->size() == list->capacity()) {
+    const size_t capacity = std::max<size_t>(16, 2 * list->capacity());
+    if (!memory_available(capacity * sizeof(T))) return false;
+    list->reserve(capacity);
+  }
+  list->emplace_back();
+  return true;
+}
+
+}  // namespace
+
+int64_t even_step(int64_t rows, int64_t parts, int64_t block) {
+  return std::min(round_up(ceil_div(rows, std::max<int64_t>(parts, 1)), panel_width), block);
+}
+
+Stage& Lowering::stage(Domain domain) {
+  if (!append(&program_.stages)) {
+    out_of_memory_ = true;
+    return spare_stage_ = {};
+  }
+  Stage& stage = program_.stages.back();
+  stage.domain = domain;
+  stage.op_begin = stage.op_end = static_cast<int32_t>(program_.ops.size());
+  return stage;
+}
+
+Op& Lowering::op(OpKind kind) {
+  if (out_of_memory_ || !append(&program_.ops)) {
+    out_of_memory_ = true;
+    return spare_op_ = {};
+  }
+  ++program_.stages.back().op_end;
+  Op& op = program_.ops.back();
+  op.kind = kind;
+  return op;
+}
+
+View Lowering::buffer_view(Place place, BufferId buffer, int64_t cols, int64_t offset) {
+  View view;
+  view.place = place;
+  view.buffer = buffer;
+  view.cols = cols;
+  view.offset = offset;
+  program_.arena.use(buffer);
+  const Term ld = info(buffer).ld;
+  if (ld != Term::none) program_.arena.widen(ld, Count(offset) + cols);
+  return view;
+}
+
+View Lowering::slot(BufferId buffer, int64_t slot_rows, int64_t cols) {
+  View view;
+  view.place = Place::sequence;
+  view.buffer = buffer;
+  view.rows = slot_rows;
+  view.cols = view.ld = cols;
+  program_.arena.use(buffer);
+  const bool is_key = buffer == BufferId::keys || buffer == BufferId::values;
+  program_.arena.widen(is_key ? Term::keys : Term::compressed, Count(slot_rows) * cols);
+  return view;
+}
+
+View Lowering::source(const LayerState& layer, int64_t cols) {
+  View view = layer.attention.own;
+  view.place = Place::source;
+  view.cols = cols;
+  return view;
+}
+
+View Lowering::weight(TensorIndex index) const {
+  View view;
+  if (index == absent) return view;
+  const TensorDescription& t = tensor(index);
+  view.place = Place::weight;
+  view.tensor = index;
+  view.type = t.type;
+  view.layout = t.layout == TensorLayout::panel16 ? RightLayout::panel16 : RightLayout::row_major;
+  view.rows = t.shape.size() > 1 ? static_cast<int64_t>(t.shape[0]) : 1;
+  view.cols = view.ld = static_cast<int64_t>(t.shape.back());
+  return view;
+}
+
+View Lowering::caller(int64_t cols) const {
+  View view;
+  view.place = Place::output;
+  view.cols = view.ld = cols;
+  return view;
+}
+
+Op& Lowering::gemm(const View& a, const Linear& linear, const View& out, Activation activation) {
+  Op& gemm = op(OpKind::gemm);
+  gemm.a = a;
+  gemm.b = weight(linear.weight);
+  // A tied output: the token embedding, [outputs, inputs] row by row.
+  if (gemm.b.layout == RightLayout::row_major) gemm.b.layout = RightLayout::transposed;
+  gemm.bias = weight(linear.bias);
+  gemm.out = out;
+  gemm.activation = activation;
+  return gemm;
+}
+
+Op& Lowering::norm(const Norm& norm, const View& a, const View& out) {
+  Op& result = op(OpKind::norm);
+  result.a = a;
+  result.b = weight(norm.scale);
+  result.bias = weight(norm.bias);
+  result.epsilon = norm.epsilon;
+  result.out = out;
+  return result;
+}
+
+Op& Lowering::unary(OpKind kind, const View& a, const View& out) {
+  Op& result = op(kind);
+  result.a = a;
+  result.out = out;
+  return result;
+}
+
+// The rows of X, or of both streams side by side, for the caller.
+void Lowering::hidden(Section* section, int64_t width, int64_t streams) {
+  const int32_t begin = stage_count();
+  stage(Domain::sequences);
+  Op& expand = op(OpKind::expand);
+  expand.a = rows(BufferId::rows, width);
+  if (streams == 2) expand.b = rows(BufferId::second_rows, width);
+  expand.out = caller(streams * width);
+  *section = this->section(begin);
+}
+
+Status Lowering::layers() {
+  const size_t count = encoder_.layers.size();
+  if (!resize(&program_.layers, count) || !resize(&program_.attentions, count)) {
+    return Status::error(Code::out_of_memory, "no memory for a program of %zu layers", count);
+  }
+  int64_t width = encoder_.d_model;
+  for (size_t i = 0; i < count; ++i) LINFORMER_TRY(layer(i, &width));
+  return {};
+}
+
+// From the last layer's rows to the encoder's output, in place.
+Status Lowering::finish() {
+  const int64_t width = program_.layers.back().width;
+  const int32_t begin = stage_count();
+  const bool has_output = encoder_.output.present();
+  program_.output_width = has_output ? outputs(encoder_.output) : width;
+  if (reversible() || encoder_.final_norm.present() || has_output || encoder_.zero_masked_rows) {
+    stage(Domain::row_blocks);
+    const View x = rows(BufferId::rows, width);
+    if (reversible()) unary(OpKind::add, rows(BufferId::second_rows, width), x);
+    if (encoder_.final_norm.present()) norm(encoder_.final_norm, x, x);
+    const View out = rows(BufferId::rows, program_.output_width);
+    if (has_output) {
+      const View made = block(BufferId::query, program_.output_width);
+      gemm(x, encoder_.output, made);
+      unary(OpKind::copy, made, out);
+    }
+    if (encoder_.zero_masked_rows) {
+      Op& zero = op(OpKind::zero);
+      zero.which = ZeroRows::masked;
+      zero.out = out;
+    }
+  }
+  program_.finish = section(begin);
+  hidden(&program_.output_hidden, program_.output_width, 1);
+  const int32_t pooled = stage_count();
+  stage(Domain::scored).extent = 1;
+  Op& pool = unary(OpKind::pool, rows(BufferId::rows, program_.output_width), caller(program_.output_width));
+  pool.pooling_is_asked = true;
+  program_.pooled = section(pooled);
+  return {};
+}
+
+Status Lowering::complete() {
+  if (out_of_memory_) return Status::error(Code::out_of_memory, "no memory for the program's ops");
+  Arena& arena = program_.arena;
+  program_.key_slot = arena.value(Term::keys);
+  program_.compressed_slot = arena.value(Term::compressed);
+  for (Op& op : program_.ops) {
+    for (View* view : {&op.a, &op.b, &op.out, &op.bias, &op.row_bias, &op.residual}) {
+      const bool shares_ld = view->place == Place::rows || view->place == Place::block || view->place == Place::scored;
+      if (shares_ld && view->ld == 0) view->ld = arena.value(info(view->buffer).ld);
+    }
+  }
+  for (Attention& attention : program_.attentions) attention.own.ld = arena.value(Term::d_row);
+  return {};
+}
+
+Result<Program> lower(const ModelDescription& description, const EncoderDescription& encoder, bool has_heads,
+                      const Extents& extents, const Target& target) {
+  LINFORMER_TRY(check_executable(description, encoder));
+  Program program;
+  program.extents = extents;
+  program.target = target;
+  program.pad_id = encoder.pad_id;
+  program.states_width = encoder.memory_width;
+  program.max_pooled_rows = encoder.max_tokens;
+  Arena& arena = program.arena;
+  arena[Term::sequences] = extents.sequences;
+  arena[Term::starts] = Count(extents.sequences) + 1;
+  arena[Term::rows] = extents.rows;
+  arena[Term::states] = Count(extents.sequences) * extents.encoder_states;
+  arena[Term::threads] = extents.threads;
+  arena[Term::block] = extents.block_rows;
+  arena[Term::scored] = extents.sequences;
+  for (BufferId buffer : {BufferId::row_starts, BufferId::ids, BufferId::positions, BufferId::masks}) arena.use(buffer);
+  if (encoder.memory_width > 0) {
+    arena[Term::d_states] = int64_t{encoder.memory_width};
+    for (BufferId buffer : {BufferId::state_starts, BufferId::state_masks, BufferId::encoder_states}) arena.use(buffer);
+  }
+  Lowering lowering(description, encoder, &program);
+  LINFORMER_TRY(lowering.embedding());
+  LINFORMER_TRY(lowering.layers());
+  LINFORMER_TRY(lowering.finish());
+  if (has_heads) LINFORMER_TRY(lowering.heads());
+  LINFORMER_TRY(lowering.complete());
+  return program;
+}
+
+}  // namespace linformer

@@ -1,0 +1,111 @@
+// From a description to a program, part by part: one function for each part of a model.
+#pragma once
+
+#include "base/memory.h"
+#include "linformer/description.h"
+#include "linformer/status.h"
+#include "program/program.h"
+
+namespace linformer {
+
+// First refusal: what the description says and no executor can do, by name.
+Status check_executable(const ModelDescription& description, const EncoderDescription& encoder);
+
+// `encoder` is one of the description's. `has_heads`: heads and masked-LM read this encoder's rows.
+// A pure function of its arguments.
+Result<Program> lower(const ModelDescription& description, const EncoderDescription& encoder, bool has_heads,
+                      const Extents& extents, const Target& target);
+
+// Appends stages and ops to a program, and notes what they need of the arena.
+class Lowering {
+ public:
+  Lowering(const ModelDescription& description, const EncoderDescription& encoder, Program* program)
+      : description_(description), encoder_(encoder), program_(*program) {}
+
+  Status embedding();
+  Status layers();
+  Status finish();
+  Status heads();
+  // Leading dimensions, when every width is known.
+  Status complete();
+
+ private:
+  struct LayerState {
+    const LayerDescription* description;
+    const LayerDescription* next;
+    Attention attention;
+    int64_t width_in, width_between, width_out;
+    int32_t index;
+    int64_t threshold = 0;  // sequences of fewer rows take E (Z W)
+    int64_t longest = 0;    // rows that keys are made of
+  };
+
+  // Stages and ops. Memory that runs out is remembered and said by complete().
+  Stage& stage(Domain domain);
+  Op& op(OpKind kind);
+  Section section(int32_t begin) const { return {begin, stage_count()}; }
+  int32_t stage_count() const { return static_cast<int32_t>(program_.stages.size()); }
+
+  const TensorDescription& tensor(TensorIndex index) const { return description_.tensors[static_cast<size_t>(index)]; }
+  int64_t inputs(const Linear& linear) const { return static_cast<int64_t>(tensor(linear.weight).shape[1]); }
+  int64_t outputs(const Linear& linear) const { return static_cast<int64_t>(tensor(linear.weight).shape[0]); }
+
+  // Views. A view of a `rows`, `block` or `scored` buffer widens it.
+  View rows(BufferId buffer, int64_t cols) { return buffer_view(Place::rows, buffer, cols, 0); }
+  View block(BufferId buffer, int64_t cols, int64_t offset = 0) {
+    return buffer_view(Place::block, buffer, cols, offset);
+  }
+  View scored(BufferId buffer, int64_t cols) { return buffer_view(Place::scored, buffer, cols, 0); }
+  View slot(BufferId buffer, int64_t slot_rows, int64_t cols);
+  View buffer_view(Place place, BufferId buffer, int64_t cols, int64_t offset);
+  View source(const LayerState& layer, int64_t cols);
+  View weight(TensorIndex index) const;  // row-major, or the right side of a product
+  View caller(int64_t cols) const;
+
+  // The common ops.
+  Op& gemm(const View& a, const Linear& linear, const View& out, Activation activation = Activation::none);
+  Op& norm(const Norm& norm, const View& a, const View& out);
+  Op& unary(OpKind kind, const View& a, const View& out);
+  void pool(Pooling pooling, const View& out);
+  void hidden(Section* section, int64_t width, int64_t streams);
+
+  // lower_embedding.cc
+  View read_vectors(const VectorInput& vectors, const View& out);
+  void add_positions(const View& out);
+  // lower_attention.cc
+  Status keys_and_values(LayerState* layer);
+  Status add_groups(LayerState* layer);
+  int64_t project_first_below(const LayerState& layer, bool shared, bool one_projection) const;
+  const Projection& projection_of(const AttentionDescription& attention, int side, size_t group) const;
+  void key_stage(const LayerState& layer, Domain domain, When when, int64_t extent, bool joins);
+  View projected_slot(const LayerState& layer, int side);
+  void compress_side(const LayerState& layer, int side);
+  void shared_side(const LayerState& layer, int side);
+  void project_rows(const LayerState& layer, int side, const View& out);
+  void compress_by_head(const LayerState& layer, int side, bool joins);
+  void full_side(const LayerState& layer, int side, bool joins);
+  void reserve_attention(const LayerState& layer);
+  // lower_layer.cc
+  Status layer(size_t index, int64_t* width);
+  void attention_output(const LayerState& layer, const View& target);
+  void feed_forward(const LayerState& layer, const View& input, const View& target);
+  // lower_heads.cc
+  void classification_head(const ClassificationHead& head, HeadSections* sections);
+  void sentence_embedding(const SentenceEmbedding& embedding);
+  void masked_lm(const MaskedLmHead& mlm);
+
+  bool reversible() const { return encoder_.residual == ResidualKind::reversible; }
+  bool pre_norm() const { return encoder_.norm_placement == NormPlacement::pre; }
+  bool adds() const { return encoder_.residual != ResidualKind::none; }
+  // The rows that a layer reads: a reversible layer reads its second stream where others read their only one.
+  BufferId stream() const { return reversible() ? BufferId::second_rows : BufferId::rows; }
+
+  const ModelDescription& description_;
+  const EncoderDescription& encoder_;
+  Program& program_;
+  bool out_of_memory_ = false;
+  Stage spare_stage_;
+  Op spare_op_;
+};
+
+}  // namespace linformer

@@ -1,0 +1,287 @@
+// Keys and values, in one of three ways: compressed by one projection for all heads, by projections of each head's
+// own, or whole. Paper section 4, equation 7, and "additional efficiency techniques".
+#include <algorithm>
+
+#include "base/checked.h"
+#include "program/lower.h"
+
+namespace linformer {
+namespace {
+
+constexpr int key_side = 0, value_side = 1;
+
+BufferId compressed_of(int side) { return side == key_side ? BufferId::compressed_key : BufferId::compressed_value; }
+BufferId keys_of(int side) { return side == key_side ? BufferId::keys : BufferId::values; }
+
+const std::vector<uint32_t>& list_of(const AttentionDescription& attention, int side) {
+  return side == key_side || attention.value_is_key ? attention.key_projections : attention.value_projections;
+}
+
+// Whether a linear's bias belongs after E, not to Z W.
+bool bias_after(const Linear& linear, const Projection& first) {
+  return linear.bias != absent && first.kind == ProjectionKind::linear && first.order == ProjectionOrder::before_linear;
+}
+
+Linear linear_of(const AttentionDescription& attention, int side) {
+  return side == key_side ? attention.key : attention.value;
+}
+
+}  // namespace
+
+const Projection& Lowering::projection_of(const AttentionDescription& attention, int side, size_t group) const {
+  const std::vector<uint32_t>& indices = list_of(attention, side);
+  return encoder_.projections[indices[indices.size() == 1 ? 0 : group]];
+}
+
+// Multiply-adds of both sides for a sequence of n rows, compressed first:
+//   (1 or 2) n k d + 2 k d D;  projected first: 2 n d D + 2 n k D.
+// Compressing first wins from n = 2 k d D / (2 d D + 2 k D - c k d) on, c = 1 when E = F, else 2. With a projection
+// for each head it would take heads n k d: such layers always project first.
+// It depends on the model alone, so a sequence takes the same path in every session.
+int64_t Lowering::project_first_below(const LayerState& layer, bool shared, bool one_projection) const {
+  const int64_t always = encoder_.max_tokens + int64_t{1};
+  if (!one_projection || layer.attention.zeroes_masked) return always;
+  const KeyGroup& group = program_.groups[static_cast<size_t>(layer.attention.first_group)];
+  const double d = static_cast<double>(inputs(layer.description->attention.key));
+  const double width = static_cast<double>(layer.attention.key_width), k = static_cast<double>(group.k);
+  const double gain = 2 * d * width + 2 * k * width - (shared ? 1 : 2) * k * d;
+  if (gain <= 0) return always;
+  const double equal = 2 * k * d * width / gain;
+  return equal >= encoder_.max_tokens ? always : static_cast<int64_t>(equal) + 1;
+}
+
+Status Lowering::add_groups(LayerState* layer) {
+  const AttentionDescription& description = layer->description->attention;
+  Attention& attention = layer->attention;
+  const bool each_head = list_of(description, key_side).size() > 1 || list_of(description, value_side).size() > 1;
+  const size_t count = each_head ? description.heads : description.kv_heads;
+  attention.first_group = static_cast<int32_t>(program_.groups.size());
+  attention.groups = static_cast<int32_t>(count);
+  if (!resize(&program_.groups, program_.groups.size() + count)) {
+    return Status::error(Code::out_of_memory, "no memory for the attention of %zu heads", count);
+  }
+  int64_t key_offset = 0, panels_offset = 0;
+  for (size_t g = 0; g < count; ++g) {
+    KeyGroup& group = program_.groups[static_cast<size_t>(attention.first_group) + g];
+    group.column = description.kv_heads == 1 ? 0 : static_cast<int64_t>(g) * attention.d_head;
+    for (int side : {key_side, value_side}) {
+      const Projection& projection = projection_of(description, side, g);
+      HeadProjection& head = group.projections[side];
+      head.kind = projection.kind;
+      head.k = projection.k;
+      head.kernel = projection.kernel;
+      head.stride = projection.stride;
+      head.weight = weight(projection.weight);
+      if (projection.kind == ProjectionKind::convolution) head.weight.layout = RightLayout::transposed;
+      (projection.kind == ProjectionKind::linear ? head.row_bias : head.bias) = weight(projection.bias);
+      // fairseq: the key bias is added to each compressed row.
+      const Linear linear = linear_of(description, side);
+      if (bias_after(linear, projection)) {
+        head.bias = weight(linear.bias);
+        head.bias.offset = group.column;
+      }
+    }
+    group.k = group.projections[key_side].k;
+    group.key_offset = attention.by_head ? key_offset : group.column;
+    group.panels_offset = panels_offset;
+    key_offset += group.k * attention.d_head;
+    panels_offset += std::max(panel_elements(attention.d_head, group.k), panel_elements(group.k, attention.d_head));
+  }
+  if (attention.full) return {};
+  if (attention.by_head) program_.arena.widen(Term::keys, key_offset);
+  if (program_.target.packs) program_.arena.widen(Term::compressed, panels_offset);
+  return {};
+}
+
+void Lowering::key_stage(const LayerState& layer, Domain domain, When when, int64_t extent, bool joins) {
+  Stage& made = stage(domain);
+  made.when = when;
+  made.threshold = when == When::always ? 0 : layer.threshold;
+  made.extent = extent;
+  made.joins = joins;
+  made.attention = layer.index;
+}
+
+// Z W of sequences that are too short for E Z to pay.
+View Lowering::projected_slot(const LayerState& layer, int side) {
+  return slot(compressed_of(side), std::min(layer.longest, layer.threshold - 1), layer.attention.key_width);
+}
+
+// Z W of a block of a sequence's rows; masked ones are zero where the dialect says so.
+void Lowering::project_rows(const LayerState& layer, int side, const View& out) {
+  const AttentionDescription& description = layer.description->attention;
+  Linear linear = linear_of(description, side);
+  if (bias_after(linear, projection_of(description, side, 0))) linear.bias = absent;
+  gemm(source(layer, inputs(linear)), linear, out);
+  if (!layer.attention.zeroes_masked) return;
+  Op& zero = op(OpKind::zero);
+  zero.which = ZeroRows::masked;
+  zero.out = out;
+}
+
+// One linear E for all heads: E Z from `threshold` rows on, Z W below it.
+void Lowering::compress_side(const LayerState& layer, int side) {
+  const AttentionDescription& description = layer.description->attention;
+  const Projection& projection = projection_of(description, side, 0);
+  const bool same = projection.weight == projection_of(description, key_side, 0).weight;
+  const bool compresses = layer.longest >= layer.threshold, projects = layer.threshold > 1;
+  const int64_t d = inputs(linear_of(description, side));
+  if (compresses && (side == key_side || !same)) {
+    key_stage(layer, Domain::source_columns, When::from, d, side == value_side);
+    Op& compress = op(OpKind::gemm);
+    compress.a = weight(projection.weight);
+    compress.b = source(layer, d);
+    compress.out = slot(compressed_of(side), projection.k, d);
+  }
+  if (projects) {
+    key_stage(layer, Domain::source_rows, When::below, 0, compresses || side == value_side);
+    project_rows(layer, side, projected_slot(layer, side));
+  }
+}
+
+// K or V: (E Z) W, or E (Z W).
+void Lowering::shared_side(const LayerState& layer, int side) {
+  const AttentionDescription& description = layer.description->attention;
+  const Projection& projection = projection_of(description, side, 0);
+  const bool same = projection.weight == projection_of(description, key_side, 0).weight;
+  const Linear linear = linear_of(description, side);
+  const int64_t k = projection.k;
+  const bool after = bias_after(linear, projection);
+  const bool compresses = layer.longest >= layer.threshold, projects = layer.threshold > 1;
+  const View e = weight(projection.weight), key = slot(keys_of(side), k, layer.attention.key_width);
+  if (compresses) {
+    key_stage(layer, Domain::compressed_rows, When::from, k, side == value_side);
+    // The dialect adds b before E: (E Z) W then misses (E 1) b^T.
+    const bool row_sums = linear.bias != absent && !after;
+    Linear plain = linear;
+    if (row_sums) plain.bias = absent;
+    Op& product = gemm(slot(compressed_of(same ? key_side : side), k, inputs(linear)), plain, key);
+    product.row_bias = weight(projection.bias);
+    if (row_sums) unary(OpKind::add_row_sums, e, key).bias = weight(linear.bias);
+  }
+  if (projects) {
+    key_stage(layer, Domain::compressed_rows, When::below, k, compresses || side == value_side);
+    Op& product = op(OpKind::gemm);
+    product.a = e;
+    product.b = projected_slot(layer, side);
+    product.row_bias = weight(projection.bias);
+    if (after) product.bias = weight(linear.bias);
+    product.out = key;
+  }
+}
+
+// K or V of each head from its columns of Z W.
+void Lowering::compress_by_head(const LayerState& layer, int side, bool joins) {
+  key_stage(layer, Domain::key_heads, When::always, layer.attention.groups, joins);
+  Op& compress = op(OpKind::compress);
+  compress.side = side;
+  compress.a = slot(compressed_of(side), layer.longest, layer.attention.key_width);
+  compress.out.place = Place::sequence;
+  compress.out.buffer = keys_of(side);
+  compress.out.cols = compress.out.ld = layer.attention.d_head;
+  program_.arena.use(keys_of(side));
+}
+
+// K and V of every block of rows, whole.
+void Lowering::full_side(const LayerState& layer, int side, bool joins) {
+  key_stage(layer, Domain::source_rows, When::always, 0, joins);
+  const int64_t width = layer.attention.key_width;
+  if (!program_.target.packs) {
+    View out;
+    out.place = Place::sequence;
+    out.buffer = keys_of(side);
+    out.cols = out.ld = width;
+    program_.arena.use(out.buffer);
+    project_rows(layer, side, out);
+    return;
+  }
+  View projected = block(BufferId::ffn, width);
+  projected.ld = width;  // rows next to one another: what every GEMM provider writes fastest
+  project_rows(layer, side, projected);
+  for (int to : {key_side, value_side}) {
+    if (to != side && !layer.attention.value_is_key) continue;
+    View panels;
+    panels.place = Place::sequence;
+    panels.layout = RightLayout::panel16;
+    panels.buffer = compressed_of(to);
+    panels.cols = width;
+    program_.arena.use(panels.buffer);
+    unary(OpKind::pack_block, projected, panels).side = to;
+  }
+}
+
+void Lowering::reserve_attention(const LayerState& layer) {
+  Program& p = program_;
+  const Attention& attention = layer.attention;
+  const int64_t padded = round_up(attention.d_head, panel_width);
+  block(BufferId::scores, 0);
+  if (!attention.full) {
+    int64_t k = 0;
+    for (int32_t g = 0; g < attention.groups; ++g) {
+      k = std::max(k, p.groups[static_cast<size_t>(attention.first_group + g)].k);
+    }
+    block(BufferId::scores, round_up(k, panel_width));
+    return;
+  }
+  block(BufferId::scores, p.extents.block_rows);
+  block(BufferId::softmax, padded + 3);
+  // Each sequence's rows begin at a multiple of the panel width.
+  const int64_t width = p.target.packs ? attention.groups * padded : attention.key_width;
+  p.full_width = std::max(p.full_width, width);
+  const Count rows = (larger(p.extents.rows, Count(p.extents.sequences) * p.extents.encoder_states) +
+                      Count(panel_width - 1) * p.extents.sequences)
+                         .rounded_up(static_cast<uint64_t>(panel_width));
+  p.arena.widen(p.target.packs ? Term::panels : Term::full, rows * p.full_width);
+}
+
+Status Lowering::keys_and_values(LayerState* layer) {
+  const AttentionDescription& description = layer->description->attention;
+  Attention& attention = layer->attention;
+  const Projection& key = projection_of(description, key_side, 0);
+  const Projection& value = projection_of(description, value_side, 0);
+  attention.full = key.kind == ProjectionKind::none;
+  const bool one_projection = list_of(description, key_side).size() == 1 &&
+                              list_of(description, value_side).size() == 1 && key.kind == ProjectionKind::linear &&
+                              value.kind == ProjectionKind::linear;
+  attention.by_head = !attention.full && !one_projection;
+  attention.value_is_key = description.value_is_key;
+  attention.causal = description.causal;
+  attention.excludes_masked = description.row_mask == RowMask::excluded;
+  attention.zeroes_masked = description.row_mask == RowMask::zeroed;
+  attention.key_source = description.key_source;
+  attention.heads = description.heads;
+  attention.d_head = description.head_dim;
+  attention.scale = description.scale;
+  attention.key_width = int64_t{description.kv_heads} * description.head_dim;
+  attention.key_ld = attention.by_head ? attention.d_head : attention.key_width;
+  LINFORMER_TRY(add_groups(layer));
+  const Extents& extents = program_.extents;
+  layer->longest = description.key_source == KeySource::own      ? extents.tokens
+                   : description.key_source == KeySource::memory ? extents.encoder_states
+                                                                 : std::max(extents.tokens, extents.encoder_states);
+  layer->threshold = project_first_below(*layer, key.weight == value.weight, one_projection);
+  reserve_attention(*layer);
+  const int sides = description.value_is_key ? 1 : 2;
+  if (attention.full) {
+    for (int side = 0; side < sides; ++side) full_side(*layer, side, side > 0);
+    return {};
+  }
+  if (one_projection) {
+    program_.project_first_below = std::max(program_.project_first_below, layer->threshold);
+    for (int side = 0; side < sides; ++side) compress_side(*layer, side);
+    for (int side = 0; side < sides; ++side) shared_side(*layer, side);
+  } else {
+    for (int side = 0; side < sides; ++side) {
+      key_stage(*layer, Domain::source_rows, When::always, 0, side > 0);
+      project_rows(*layer, side, slot(compressed_of(side), layer->longest, attention.key_width));
+    }
+    for (int side = 0; side < sides; ++side) compress_by_head(*layer, side, side > 0);
+  }
+  if (!program_.target.packs) return {};
+  key_stage(*layer, Domain::key_heads, When::always, attention.groups, false);
+  op(OpKind::pack);
+  for (BufferId panels : {BufferId::compressed_key, BufferId::compressed_value}) program_.arena.use(panels);
+  return {};
+}
+
+}  // namespace linformer

@@ -1,0 +1,92 @@
+// The rows that the first layer reads: tokens or vectors, positions, token types, and what the dialect does around
+// them. Source: fairseq's TransformerEncoder, BertEmbeddings, tatp22/linformer-pytorch, vit-pytorch.
+#include "program/lower.h"
+
+namespace linformer {
+
+// Vectors to `out`. Without a linear they are read in place.
+View Lowering::read_vectors(const VectorInput& vectors, const View& out) {
+  program_.vector_width = vectors.width;
+  const bool has_linear = vectors.linear.present();
+  const View read = has_linear ? block(BufferId::query, vectors.width) : out;
+  op(OpKind::read_vectors).out = read;
+  if (vectors.norm_in.present()) norm(vectors.norm_in, read, read);
+  if (has_linear) {
+    gemm(read, vectors.linear, out);
+    if (vectors.norm_out.present()) norm(vectors.norm_out, out, out);
+  }
+  return out;
+}
+
+void Lowering::add_positions(const View& out) {
+  const EmbeddingDescription& embedding = encoder_.embedding;
+  if (embedding.position_kind == PositionKind::learned) {
+    unary(OpKind::add_position, weight(embedding.positions), out);
+  } else if (embedding.position_kind != PositionKind::none) {
+    SinusoidalTable& table = program_.sinusoidal;
+    const int64_t tokens = program_.extents.tokens;
+    table.interleaved = embedding.position_kind == PositionKind::sinusoidal_interleaved;
+    table.base = embedding.position_base;
+    table.frequencies = embedding.positions;
+    table.first = embedding.position_offset;
+    table.width = out.cols;
+    table.rows = tokens;
+    if (embedding.positions_count_non_pad) {
+      table.pad_position = embedding.pad_position;
+      const int64_t row = table.pad_position - table.first;
+      table.pad_row = row >= 0 && row < tokens ? row : table.rows++;
+    }
+    program_.arena[Term::positions] = table.rows;
+    View view = buffer_view(Place::table, BufferId::position_table, table.width, 0);
+    view.ld = table.width;
+    unary(OpKind::add_position, view, out);
+  }
+  if (embedding.token_types != absent) {
+    program_.arena.use(BufferId::types);
+    unary(OpKind::add_type, weight(embedding.token_types), out);
+  }
+}
+
+Status Lowering::embedding() {
+  const EmbeddingDescription& embedding = encoder_.embedding;
+  const int64_t d = encoder_.d_model;
+  const int32_t begin = stage_count();
+  stage(Domain::row_blocks);
+  const bool tokens = embedding.tokens != absent, has_factor = embedding.factor.present();
+  int64_t width = embedding.vectors.width;
+  if (tokens) width = static_cast<int64_t>(tensor(embedding.tokens).shape[1]);
+  if (embedding.vectors.linear.present()) width = outputs(embedding.vectors.linear);
+
+  const View x = rows(BufferId::rows, d);
+  const View made = has_factor ? block(BufferId::ffn, width) : rows(BufferId::rows, width);
+  if (tokens) {
+    Op& gather = unary(OpKind::gather, weight(embedding.tokens), made);
+    gather.scale = embedding.scale;
+  } else {
+    read_vectors(embedding.vectors, made);
+    if (embedding.prefix != absent) unary(OpKind::put_prefix, weight(embedding.prefix), made);
+  }
+  add_positions(made);
+  if (has_factor) gemm(made, embedding.factor, x);
+  const auto transform = [&] {
+    const View transformed = block(BufferId::query, d);
+    gemm(x, embedding.transform, transformed);
+    unary(OpKind::copy, transformed, x);
+  };
+  if (embedding.transform.present() && embedding.transform_before_norm) transform();
+  if (embedding.norm.present()) norm(embedding.norm, x, x);
+  if (embedding.transform.present() && !embedding.transform_before_norm) transform();
+  if (embedding.zero_pad_rows) {
+    Op& zero = op(OpKind::zero);
+    zero.which = ZeroRows::pads;
+    zero.out = x;
+  }
+  if (reversible()) unary(OpKind::copy, x, rows(BufferId::second_rows, d));
+  const Norm& first_norm = encoder_.layers[0].attention_norm;
+  if (pre_norm() && first_norm.present()) norm(first_norm, x, rows(BufferId::normalized, d));
+  program_.embedding = section(begin);
+  hidden(&program_.embedding_hidden, d, reversible() ? 2 : 1);
+  return {};
+}
+
+}  // namespace linformer

@@ -1,0 +1,97 @@
+// What reads the encoder's rows: pooled vectors, classification heads, sentence embeddings, masked-LM logits.
+#include "program/lower.h"
+
+namespace linformer {
+namespace {
+
+// Sequences of one row of scores; 0: each packed row has its own.
+constexpr int64_t each_row = 0;
+
+}  // namespace
+
+void Lowering::pool(Pooling pooling, const View& out) {
+  unary(OpKind::pool, rows(BufferId::rows, program_.output_width), out).pooling = pooling;
+}
+
+void Lowering::classification_head(const ClassificationHead& head, HeadSections* sections) {
+  const int32_t begin = stage_count();
+  const bool token_level = head.pooling == Pooling::none;
+  sections->each_row = token_level;
+  sections->pairs = head.pairing != Pairing::none;
+  sections->classes = outputs(head.output);
+  stage(Domain::scored).extent = token_level ? each_row : sections->pairs ? 2 : 1;
+  View x = rows(BufferId::rows, program_.output_width);
+  if (!token_level) {
+    x = scored(BufferId::pooled, program_.output_width);
+    pool(head.pooling, x);
+  }
+  if (sections->pairs) {
+    const View paired = scored(BufferId::paired, 4 * program_.output_width);
+    unary(OpKind::pair, x, paired);
+    x = paired;
+  }
+  if (head.norm.present()) {
+    const View normalized = scored(BufferId::paired, x.cols);
+    norm(head.norm, x, normalized);
+    x = normalized;
+  }
+  if (head.dense.present()) {
+    const View dense = scored(BufferId::head, outputs(head.dense));
+    gemm(x, head.dense, dense, head.activation);
+    x = dense;
+  }
+  const View out = caller(sections->classes);
+  if (token_level) {
+    const View logits = scored(BufferId::logits, sections->classes);
+    program_.arena.widen(Term::scored, program_.extents.rows);
+    gemm(x, head.output, logits);
+    stage(Domain::sequences);
+    unary(OpKind::expand, logits, out);
+  } else {
+    gemm(x, head.output, out);
+  }
+  unary(OpKind::probabilities, out, out).multi_label = head.multi_label;
+  sections->stages = section(begin);
+}
+
+void Lowering::sentence_embedding(const SentenceEmbedding& embedding) {
+  const int32_t begin = stage_count();
+  const bool has_dense = embedding.dense.present();
+  program_.embedding_width = has_dense ? outputs(embedding.dense) : program_.output_width;
+  stage(Domain::scored).extent = 1;
+  const View out = caller(program_.embedding_width);
+  pool(embedding.pooling, has_dense ? scored(BufferId::pooled, program_.output_width) : out);
+  if (has_dense) gemm(scored(BufferId::pooled, program_.output_width), embedding.dense, out, embedding.activation);
+  if (embedding.normalize) unary(OpKind::normalize_length, out, out);
+  program_.sentence_embedding = section(begin);
+}
+
+void Lowering::masked_lm(const MaskedLmHead& mlm) {
+  const int32_t begin = stage_count();
+  program_.vocabulary = encoder_.vocab_size;
+  stage(Domain::positions);
+  View x = block(BufferId::query, program_.output_width);
+  unary(OpKind::select, rows(BufferId::rows, program_.output_width), x);
+  if (mlm.dense.present()) {
+    const View dense = block(BufferId::ffn, outputs(mlm.dense));
+    gemm(x, mlm.dense, dense, mlm.activation);
+    if (mlm.norm.present()) norm(mlm.norm, dense, dense);
+    x = dense;
+  }
+  gemm(x, mlm.output, caller(program_.vocabulary));
+  program_.masked_lm = section(begin);
+}
+
+Status Lowering::heads() {
+  if (!resize(&program_.heads, description_.heads.size())) {
+    return Status::error(Code::out_of_memory, "no memory for a program of %zu heads", description_.heads.size());
+  }
+  for (size_t i = 0; i < description_.heads.size(); ++i) {
+    classification_head(description_.heads[i], &program_.heads[i]);
+  }
+  if (description_.embedding.present) sentence_embedding(description_.embedding);
+  if (description_.mlm.present()) masked_lm(description_.mlm);
+  return {};
+}
+
+}  // namespace linformer

@@ -1,0 +1,104 @@
+// One encoder layer, post-norm or pre-norm, on blocks of rows that stay in the core's cache.
+#include "program/lower.h"
+
+namespace linformer {
+
+// target += the output projection of the context in the query's block, or target = it where there is no residual.
+void Lowering::attention_output(const LayerState& layer, const View& target) {
+  const LayerDescription& description = *layer.description;
+  const AttentionDescription& attention = description.attention;
+  const View context = block(BufferId::query, layer.attention.heads * layer.attention.d_head);
+  if (attention.output_activation != Activation::none) {
+    Op& activate = op(OpKind::activate);
+    activate.activation = attention.output_activation;
+    activate.out = context;
+  }
+  const View out = rows(BufferId::rows, layer.width_between);
+  const int64_t inner = attention.output_second.present() ? outputs(attention.output) : 0;
+  View residual = adds() ? out : View();
+  if (adds() && description.attention_resample.present()) {
+    residual = block(BufferId::ffn, layer.width_between, inner);
+    gemm(target, description.attention_resample, residual);
+  }
+  if (!attention.output.present()) {
+    if (!adds()) op(OpKind::zero).out = out;
+    if (residual.place == Place::block) unary(OpKind::copy, residual, out);
+    unary(OpKind::add, context, out);
+    return;
+  }
+  if (!attention.output_second.present()) {
+    gemm(context, attention.output, out).residual = residual;
+    return;
+  }
+  const View between = block(BufferId::ffn, inner);
+  gemm(context, attention.output, between);
+  gemm(between, attention.output_second, out).residual = residual;
+}
+
+// target += ffn(norm(input)) pre-norm, or target += ffn(input) post-norm. `input` is `target` but in a reversible
+// model.
+void Lowering::feed_forward(const LayerState& layer, const View& input, const View& target) {
+  const LayerDescription& description = *layer.description;
+  View in = input;
+  if (pre_norm() && description.ffn_norm.present()) {
+    in = block(BufferId::query, layer.width_between);
+    norm(description.ffn_norm, input, in);
+  }
+  const int64_t inner = outputs(description.ffn_in);
+  View hidden = block(BufferId::ffn, inner);
+  gemm(in, description.ffn_in, hidden, description.activation);
+  View out = target;
+  out.cols = layer.width_out;
+  rows(target.buffer, layer.width_out);
+  View residual = adds() ? out : View();
+  if (adds() && description.ffn_resample.present()) {
+    residual = block(BufferId::query, layer.width_out);
+    gemm(target, description.ffn_resample, residual);
+  }
+  gemm(hidden, description.ffn_out, out).residual = residual;
+}
+
+Status Lowering::layer(size_t index, int64_t* width) {
+  LayerState layer{};
+  layer.index = static_cast<int32_t>(index);
+  layer.description = &encoder_.layers[index];
+  layer.next = index + 1 < encoder_.layers.size() ? &encoder_.layers[index + 1] : nullptr;
+  const LayerDescription& description = *layer.description;
+  const AttentionDescription& attention = description.attention;
+  layer.width_in = *width;
+  layer.width_between = attention.output_second.present() ? outputs(attention.output_second)
+                        : attention.output.present()      ? outputs(attention.output)
+                                                          : int64_t{attention.heads} * attention.head_dim;
+  layer.width_out = description.ffn_in.present() ? outputs(description.ffn_out) : layer.width_between;
+  const bool normalizes = pre_norm() && description.attention_norm.present();
+  const int32_t begin = stage_count();
+  layer.attention.own = rows(normalizes ? BufferId::normalized : stream(), layer.width_in);
+  LINFORMER_TRY(keys_and_values(&layer));
+
+  stage(Domain::row_blocks).attention = layer.index;
+  const View target = rows(BufferId::rows, layer.width_in);
+  const View query = block(BufferId::query, layer.attention.heads * layer.attention.d_head);
+  gemm(layer.attention.own, attention.query, query);
+  op(OpKind::attend).out = query;
+  attention_output(layer, target);
+  const View between = rows(BufferId::rows, layer.width_between);
+  if (!pre_norm() && description.attention_norm.present()) norm(description.attention_norm, between, between);
+  if (description.ffn_in.present()) {
+    feed_forward(layer, between, rows(stream(), layer.width_between));
+    const View out = rows(BufferId::rows, layer.width_out);
+    if (!pre_norm() && description.ffn_norm.present()) norm(description.ffn_norm, out, out);
+  }
+  if (pre_norm() && layer.next != nullptr && layer.next->attention_norm.present()) {
+    norm(layer.next->attention_norm, rows(stream(), layer.width_out), rows(BufferId::normalized, layer.width_out));
+  }
+  *width = layer.width_out;
+  program_.attentions[index] = layer.attention;
+  LayerSections& sections = program_.layers[index];
+  sections.stages = section(begin);
+  sections.width = layer.width_out;
+  sections.streams = reversible() ? 2 : 1;
+  hidden(&sections.hidden, layer.width_out, sections.streams);
+  return {};
+}
+
+}  // namespace linformer

@@ -1,0 +1,110 @@
+// A model lowered: what a session runs, as lists of stages and ops over views. README.md says how to read one.
+//
+// Everything else is derived from it and nothing re-derives it: the arena, the GEMMs that a provider prepares, FLOPs
+// and bytes, the listing, and the execution. It owns no weight and has no address in it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "program/arena.h"
+#include "program/op.h"
+
+namespace linformer {
+
+// What a program is lowered for. All are positive but encoder_states, which is 0 where nothing reads any.
+struct Extents {
+  int64_t sequences = 1;       // in one call
+  int64_t tokens = 1;          // of a sequence
+  int64_t rows = 1;            // in one call
+  int64_t encoder_states = 0;  // rows of a sequence's encoder states
+  int64_t threads = 1;
+  int64_t block_rows = 16;  // that a thread takes through a layer at once
+};
+
+// What the executor that runs it wants.
+struct Target {
+  bool packs = false;  // K^T and V as panels
+};
+
+struct LayerSections {
+  Section stages;
+  Section hidden;  // its rows for the caller
+  int64_t width = 0;
+  int64_t streams = 1;
+};
+
+struct HeadSections {
+  Section stages;
+  int64_t classes = 0;
+  bool each_row = false;  // scores packed rows, not sequences
+  bool pairs = false;     // two sequences each
+};
+
+// A sine and cosine table of rotary positions.
+struct Rotary {
+  float base = 0;
+  int64_t d_head = 0;
+  int64_t offset = 0;  // in the rotary table, elements
+};
+
+// Sinusoidal positions: row i of the table is position offset + i, and one more row the pads' own where they have one.
+struct SinusoidalTable {
+  int64_t rows = 0, width = 0;
+  int64_t first = 0;     // position of row 0
+  int64_t pad_row = -1;  // where it lies, and what it is
+  int64_t pad_position = 0;
+  bool interleaved = false;
+  float base = 0;
+  int32_t frequencies = -1;  // tensor: instead of powers of the base
+};
+
+struct Program {
+  Extents extents;
+  Target target;
+  std::vector<Op> ops;
+  std::vector<Stage> stages;
+  std::vector<Attention> attentions;  // one for each layer
+  std::vector<KeyGroup> groups;
+  std::vector<Rotary> rotaries;
+  SinusoidalTable sinusoidal;
+  Section embedding;
+  Section embedding_hidden;
+  std::vector<LayerSections> layers;
+  Section finish;
+  Section output_hidden;
+  Section pooled;
+  std::vector<HeadSections> heads;
+  Section sentence_embedding;
+  Section masked_lm;
+
+  int32_t pad_id = -1;
+  int64_t vector_width = 0;                   // 0: reads tokens
+  int64_t states_width = 0;                   // of a row of encoder states
+  int64_t output_width = 0;                   // of the encoder's output
+  int64_t embedding_width = 0;                // of a sentence embedding; 0: there is none
+  int64_t vocabulary = 0;                     // of the masked-LM head's logits
+  int64_t max_pooled_rows = 0;                // mean_over_max_tokens: N
+  int64_t key_slot = 0, compressed_slot = 0;  // elements of a sequence's slot
+  int64_t full_width = 0;                     // full attention: elements that one row of K takes, all heads
+  // Sequences of fewer rows than this take E (Z W): fewer operations there. The largest of any layer.
+  int64_t project_first_below = 0;
+  Arena arena;
+
+  // Heads that see group g's keys: all of them where there is one group.
+  const KeyGroup& group(const Attention& attention, int64_t head) const {
+    return groups[static_cast<size_t>(attention.first_group + (attention.groups == 1 ? 0 : head))];
+  }
+};
+
+// Columns of E Z that one item computes.
+inline constexpr int64_t column_chunk = 128;
+// Rows that a thread takes through a layer at once: a row block with its FFN slice (128 x 3072 floats) stays near the
+// core's own cache, and each weight read from the shared cache serves 128 rows. Full attention takes keys in blocks of
+// as many.
+inline constexpr int64_t max_block_rows = 128;
+
+// Rows in steps of `block`, split evenly over `parts` where there are fewer: a multiple of the panel width.
+int64_t even_step(int64_t rows, int64_t parts, int64_t block);
+
+}  // namespace linformer

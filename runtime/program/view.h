@@ -1,0 +1,71 @@
+// Names of matrices: what an op reads and writes, before anything has an address.
+#pragma once
+
+#include <cstdint>
+
+#include "base/matrix.h"
+#include "linformer/types.h"
+
+namespace linformer {
+
+// Where the elements of a view are.
+enum class Place : uint8_t {
+  none,      // there is no such operand
+  weight,    // a tensor of the model
+  rows,      // a buffer with one row for each packed row of the batch
+  source,    // the rows that a layer's keys and values are made of: packed rows, or encoder states
+  sequence,  // a buffer with one slot for each sequence
+  block,     // a buffer of a thread's own: one row for each row of the block that it works on
+  scored,    // a buffer with one row for each row of scores
+  table,     // a buffer that is filled once for a session
+  output,    // the caller's memory
+};
+
+// The buffers of an arena, in the order in which they lie there.
+enum class BufferId : uint8_t {
+  row_starts,    // first packed row of each sequence, and first row of its outputs
+  ids,           // of each packed row: its token; or the number of its vector, -1 = the prefix
+  positions,     // of each packed row: its row of the position table
+  types,         // of each packed row: token type
+  masks,         // of each packed row: mask_row, mask_query
+  state_starts,  // as row_starts, for the encoder states
+  state_masks,   // as masks
+  encoder_states,
+  position_table,  // sinusoidal positions
+  rotary_table,    // sine and cosine of rotary positions
+  rows,            // X
+  second_rows,     // the second stream of a reversible model
+  normalized,      // norm(X), pre-norm models only
+  compressed_key,  // E Z or Z W of each sequence; later its packed K^T
+  compressed_value,
+  keys,
+  values,
+  query,    // Q of a block; the context takes its place head by head
+  scores,   // one head's scores of a block
+  softmax,  // full attention: one head's context, then row_max, row_sum and rescale of each row
+  ffn,
+  scratch,  // the GEMM provider's
+  pooled,
+  paired,  // a head's input: normalized, or made of two sequences
+  head,    // a head's dense output
+  logits,
+  count
+};
+
+// A matrix of `rows` x `cols` elements. rows = 0: as many as the stage's item has. Widths of `rows` and `block`
+// buffers, and so their leading dimensions, are known when all of a program is lowered; a source's, when it runs.
+struct View {
+  Place place = Place::none;
+  ElementType type = ElementType::f32;
+  RightLayout layout = RightLayout::row_major;
+  BufferId buffer = BufferId::count;
+  int32_t tensor = -1;
+  int64_t rows = 0, cols = 0;
+  int64_t ld = 0;
+  int64_t offset = 0;  // elements: from the row's first, or from the slot's
+  bool present() const { return place != Place::none; }
+};
+
+inline constexpr uint8_t mask_row = 1, mask_query = 2;
+
+}  // namespace linformer

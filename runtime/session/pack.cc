@@ -1,0 +1,114 @@
+// The caller's sequences, packed row after row into the arena.
+#include <cstring>
+
+#include "session/state.h"
+
+namespace linformer {
+namespace {
+
+const float* vectors_of(const void* inputs, int64_t sequence) {
+  return (*static_cast<const InputList*>(inputs))[static_cast<size_t>(sequence)].vectors.data();
+}
+
+bool is_kept(const Input& input, int32_t pad, size_t i) {
+  return (input.mask.empty() || input.mask[i] != 0) && (input.tokens.empty() || input.tokens[i] != pad);
+}
+
+}  // namespace
+
+int64_t Session::State::kept_rows(const Input& input) const {
+  int64_t kept = given_rows(input);
+  if (plan.options.padding == Padding::strip && (encoder().pad_id >= 0 || !input.mask.empty())) {
+    const size_t given = static_cast<size_t>(kept);
+    kept = 0;
+    for (size_t i = 0; i < given; ++i) kept += is_kept(input, encoder().pad_id, i);
+  }
+  return kept == 0 ? 0 : output_rows(kept);
+}
+
+Batch Session::State::pack(const InputList& inputs) const {
+  const EncoderDescription& e = encoder();
+  const EmbeddingDescription& embedding = e.embedding;
+  const SinusoidalTable& sinusoidal = program().sinusoidal;
+  const bool strip = plan.options.padding == Padding::strip;
+  const bool computed = sinusoidal.rows > 0;
+  Batch batch;
+  batch.sequences = static_cast<int64_t>(inputs.size());
+  int32_t* row_starts = executor->buffer<int32_t>(BufferId::row_starts);
+  int32_t* output_starts = row_starts + plan.options.max_batch + 1;
+  int32_t* ids = executor->buffer<int32_t>(BufferId::ids);
+  int32_t* positions = executor->buffer<int32_t>(BufferId::positions);
+  uint8_t* types = embedding.token_types != absent ? executor->buffer<uint8_t>(BufferId::types) : nullptr;
+  uint8_t* masks = executor->buffer<uint8_t>(BufferId::masks);
+  const int32_t first_position = computed ? 0 : static_cast<int32_t>(embedding.position_offset);
+  const int32_t pad_position = static_cast<int32_t>(computed ? sinusoidal.pad_row : int64_t{embedding.pad_position});
+  int64_t row = 0, output_row = 0;
+  for (int64_t s = 0; s < batch.sequences; ++s) {
+    const Input input = inputs[static_cast<size_t>(s)];
+    const int64_t end = row + kept_rows(input), given = given_rows(input);
+    row_starts[s] = static_cast<int32_t>(row);
+    output_starts[s] = static_cast<int32_t>(output_row);
+    output_row += output_rows(given);
+    int32_t position = first_position;
+    const auto add = [&](int32_t id, bool pad, uint8_t mask, uint8_t type) {
+      const bool uncounted = pad && embedding.positions_count_non_pad;
+      ids[row] = id;
+      positions[row] = uncounted ? pad_position : position++;
+      if (types != nullptr) types[row] = type;
+      masks[row] = mask;
+      batch.has_masks = batch.has_masks || mask != 0;
+      ++row;
+    };
+    if (embedding.prefix != absent) add(-1, false, 0, 0);
+    if (embedding.prefix_token >= 0) add(embedding.prefix_token, false, 0, 0);
+    for (size_t i = 0; i < static_cast<size_t>(given) && row < end; ++i) {
+      const bool kept = is_kept(input, e.pad_id, i);
+      if (strip && !kept) continue;
+      const bool query = input.query_mask.empty() || input.query_mask[i] != 0;
+      const uint8_t mask = static_cast<uint8_t>((kept ? 0 : mask_row) | (query ? 0 : mask_query));
+      const int32_t id = input.tokens.empty() ? static_cast<int32_t>(i) : input.tokens[i];
+      add(id, !input.tokens.empty() && id == e.pad_id, mask, input.types.empty() ? uint8_t{0} : input.types[i]);
+    }
+  }
+  row_starts[batch.sequences] = static_cast<int32_t>(row);
+  output_starts[batch.sequences] = static_cast<int32_t>(output_row);
+  batch.rows = row;
+  batch.row_starts = row_starts;
+  batch.output_starts = output_starts;
+  batch.ids = ids;
+  batch.positions = positions;
+  batch.types = types;
+  batch.masks = masks;
+  batch.vectors = &vectors_of;
+  batch.inputs = &inputs;
+  pack_states(inputs, &batch);
+  return batch;
+}
+
+void Session::State::pack_states(const InputList& inputs, Batch* batch) const {
+  batch->has_states = encoder().memory_width > 0 && !inputs[0].memory.empty();
+  if (!batch->has_states) return;
+  const size_t width = encoder().memory_width;
+  int32_t* starts = executor->buffer<int32_t>(BufferId::state_starts);
+  uint8_t* masks = executor->buffer<uint8_t>(BufferId::state_masks);
+  float* states = executor->buffer(BufferId::encoder_states);
+  int64_t row = 0;
+  for (int64_t s = 0; s < batch->sequences; ++s) {
+    const Input input = inputs[static_cast<size_t>(s)];
+    const size_t rows = input.memory.size() / width;
+    const bool own = input.memory_mask.empty() && input.mask.size() == rows;
+    const std::span<const uint8_t> mask = own ? input.mask : input.memory_mask;
+    starts[s] = static_cast<int32_t>(row);
+    std::memcpy(states + row * static_cast<int64_t>(width), input.memory.data(), input.memory.size_bytes());
+    for (size_t i = 0; i < rows; ++i) {
+      const bool masked = !mask.empty() && mask[i] == 0;
+      masks[row++] = masked ? mask_row : 0;
+      batch->has_masks = batch->has_masks || masked;
+    }
+  }
+  starts[batch->sequences] = static_cast<int32_t>(row);
+  batch->state_starts = starts;
+  batch->state_masks = masks;
+}
+
+}  // namespace linformer

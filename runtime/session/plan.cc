@@ -1,0 +1,115 @@
+// What a session will need, before it exists.
+#include <algorithm>
+#include <cstdio>
+
+#include "base/checked.h"
+#include "program/lower.h"
+#include "session/state.h"
+
+namespace linformer {
+namespace {
+
+// Rows are numbered by 32 bits.
+constexpr int64_t most_rows = INT32_MAX;
+
+Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
+  if (options->max_tokens == 0) options->max_tokens = encoder.max_tokens;
+  if (options->max_tokens < 1 || options->max_tokens > encoder.max_tokens) {
+    return Status::error(Code::invalid_argument, "max_tokens is %lld: this model takes 1 to %u tokens",
+                         static_cast<long long>(options->max_tokens), encoder.max_tokens);
+  }
+  if (options->max_batch < 1 || options->max_batch > SessionOptions::most_sequences) {
+    return Status::error(Code::invalid_argument, "max_batch is %lld: give 1 to %lld",
+                         static_cast<long long>(options->max_batch),
+                         static_cast<long long>(SessionOptions::most_sequences));
+  }
+  // At most 2^24 x 2^20.
+  const int64_t rows = options->max_tokens * options->max_batch;
+  if (options->max_rows == 0) options->max_rows = rows;
+  if (options->max_rows < 1) {
+    return Status::error(Code::invalid_argument, "max_rows is %lld: give at least 1, or 0 for max_tokens x max_batch",
+                         static_cast<long long>(options->max_rows));
+  }
+  options->max_rows = std::min(options->max_rows, rows);
+  if (options->max_memory == 0) options->max_memory = options->max_tokens;
+  if (options->max_memory < 1 || options->max_memory > encoder.max_tokens) {
+    return Status::error(Code::invalid_argument, "max_memory is %lld: this model takes 1 to %u rows",
+                         static_cast<long long>(options->max_memory), encoder.max_tokens);
+  }
+  if (encoder.memory_width == 0) options->max_memory = 0;
+  if (options->max_rows > most_rows || options->max_memory * options->max_batch > most_rows) {
+    return Status::error(Code::too_long,
+                         "a session takes at most %lld rows in a call: lower max_tokens or max_batch, "
+                         "or set max_rows",
+                         static_cast<long long>(most_rows));
+  }
+  if (options->threads < 1 || options->threads > ThreadTeam::max_threads) {
+    return Status::error(Code::invalid_argument, "threads is %d: give 1 to %d", options->threads,
+                         ThreadTeam::max_threads);
+  }
+  if (options->backend > BackendKind::openblas) {
+    return Status::error(Code::invalid_argument, "there is no backend number %d", static_cast<int>(options->backend));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<LoweredModel> lower_model(const ModelDescription& description, const SessionOptions& options) {
+  LoweredModel lowered;
+  Plan& plan = lowered.plan;
+  plan.options = options;
+  const bool decoder = options.part == Part::decoder;
+  if (decoder && !description.has_decoder()) {
+    return Status::error(Code::invalid_argument, "this model has no decoder: leave part at encoder");
+  }
+  lowered.encoder = decoder ? &description.decoder : &description.encoder;
+  lowered.has_heads = decoder == description.has_decoder();
+  LINFORMER_TRY(resolve(*lowered.encoder, &plan.options));
+  const SessionOptions& resolved = plan.options;
+  plan.block_rows = std::min(max_block_rows, round_up(std::max(resolved.max_rows, resolved.max_memory), panel_width));
+  const Extents extents{resolved.max_batch,  resolved.max_tokens, resolved.max_rows,
+                        resolved.max_memory, resolved.threads,    plan.block_rows};
+  Result<Program> program =
+      lower(description, *lowered.encoder, lowered.has_heads, extents, {packs_activations(resolved.backend)});
+  if (!program.ok()) return program.status();
+  lowered.program = std::move(program.value());
+  LINFORMER_TRY(plan_scratch(resolved.backend, &lowered.program));
+  ArenaLayout layout;
+  if (!lowered.program.arena.lay_out(&layout)) {
+    return Status::error(Code::too_long,
+                         "a session of %lld tokens and %lld texts needs more memory than can be addressed: lower "
+                         "max_tokens or max_batch",
+                         static_cast<long long>(resolved.max_tokens), static_cast<long long>(resolved.max_batch));
+  }
+  publish(lowered.program, layout, &plan);
+  return lowered;
+}
+
+void publish(const Program& program, const ArenaLayout& layout, Plan* plan) {
+  static_assert(buffer_count <= Plan::max_buffers && term_count <= Plan::max_terms);
+  plan->project_first_below = program.project_first_below;
+  plan->buffer_count = buffer_count;
+  for (int i = 0; i < buffer_count; ++i) {
+    const BufferId id = static_cast<BufferId>(i);
+    PlannedBuffer& buffer = plan->buffers[i];
+    buffer.name = info(id).name;
+    std::snprintf(buffer.formula, sizeof buffer.formula, "%s", program.arena.formula(id).text);
+    buffer.offset = layout.offsets[i];
+    buffer.bytes = layout.bytes[i];
+  }
+  plan->term_count = 0;
+  for (int i = 1; i < term_count; ++i) {
+    const Term term = static_cast<Term>(i);
+    plan->terms[plan->term_count++] = {info(term).name, info(term).meaning, program.arena.value(term)};
+  }
+  plan->total_bytes = layout.total;
+}
+
+Result<Plan> plan(const Model& model, const SessionOptions& options) {
+  Result<LoweredModel> lowered = lower_model(model.description(), options);
+  if (!lowered.ok()) return lowered.status();
+  return lowered->plan;
+}
+
+}  // namespace linformer
