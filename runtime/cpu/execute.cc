@@ -1,22 +1,57 @@
 // Each op of an item, in order, and where its operands lie.
+#include <algorithm>
+
 #include "cpu/clock.h"
 #include "cpu/executor.h"
+#include "program/cost.h"
 
 namespace linformer {
 
 Status CpuExecutor::run_ops(const Item& item) {
   for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) {
     const Op& op = program_.ops[static_cast<size_t>(i)];
-    if (thread_seconds_.empty()) {
+    if (profile_.empty()) {
       LINFORMER_TRY(execute(op, item));
       continue;
     }
     const double begin = seconds_now();
     LINFORMER_TRY(execute(op, item));
-    thread_seconds_[static_cast<size_t>(item.thread) * program_.ops.size() + static_cast<size_t>(i)] +=
+    thread_profiles_[static_cast<size_t>(item.thread) * program_.ops.size() + static_cast<size_t>(i)].seconds +=
         seconds_now() - begin;
   }
   return {};
+}
+
+// What a section costs for the sequences of a part.
+void CpuExecutor::count_costs(const Section& section, const Part& part, const Call& call) {
+  OpProfile* profile = thread_profiles_.data() + static_cast<size_t>(std::max(part.thread, 0)) * program_.ops.size();
+  for (int32_t s = section.begin; s < section.end; ++s) {
+    const Stage& stage = program_.stages[static_cast<size_t>(s)];
+    for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
+      const Op& op = program_.ops[static_cast<size_t>(i)];
+      OpProfile& counted = profile[i];
+      Cost cost;
+      for (int64_t q = part.first; q < part.first + part.sequences; ++q) {
+        const int64_t states = batch_.has_states ? batch_.state_starts[q + 1] - batch_.state_starts[q] : 0;
+        // All masked-LM positions are counted with the first sequence.
+        const bool first = q == part.first;
+        cost = cost_of(program_, stage, op, batch_.length(q), states,
+                       first ? static_cast<int64_t>(call.request->mlm_positions) : 0);
+        counted.flop += cost.flop;
+        counted.bytes += cost.bytes + (first ? cost.weight_bytes : 0);
+      }
+    }
+  }
+}
+
+void CpuExecutor::collect_profile() {
+  for (size_t i = 0; i < thread_profiles_.size(); ++i) {
+    OpProfile& sum = profile_[i % profile_.size()];
+    sum.seconds += thread_profiles_[i].seconds;
+    sum.flop += thread_profiles_[i].flop;
+    sum.bytes += thread_profiles_[i].bytes;
+    thread_profiles_[i] = {};
+  }
 }
 
 Status CpuExecutor::execute(const Op& op, const Item& item) {

@@ -26,7 +26,7 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(Program program, Backen
   if (!p.arena.lay_out(&made->layout_)) {
     return Status::error(Code::too_long, "the session's memory can't be addressed: lower max_tokens or max_batch");
   }
-  if (profile && (!resize(&made->seconds_, p.ops.size()) || !resize(&made->thread_seconds_, p.ops.size() * threads))) {
+  if (profile && (!resize(&made->profile_, p.ops.size()) || !resize(&made->thread_profiles_, p.ops.size() * threads))) {
     return Status::error(Code::out_of_memory, "no memory for the times of %zu ops", p.ops.size());
   }
   return made;
@@ -194,6 +194,7 @@ Status CpuExecutor::run_item(const Stage& stage, const StageSize& size, const Pa
 // Stages that join one another are one parallel section; a barrier follows it.
 Status CpuExecutor::run_section(const Section& section, const Part& part, const Call& call) {
   constexpr int32_t most_joined = 4;
+  if (!profile_.empty()) count_costs(section, part, call);
   for (int32_t begin = section.begin; begin < section.end;) {
     int32_t end = begin + 1;
     while (end < section.end && program_.stages[static_cast<size_t>(end)].joins) ++end;
@@ -299,10 +300,7 @@ Status CpuExecutor::run(const Batch& batch, const Request& request) {
     call.output = request.mlm_logits;
     LINFORMER_TRY(run_section(program_.masked_lm, whole, call));
   }
-  for (size_t i = 0; i < thread_seconds_.size(); ++i) {
-    seconds_[i % seconds_.size()] += thread_seconds_[i];
-    thread_seconds_[i] = 0;
-  }
+  collect_profile();
   return {};
 }
 

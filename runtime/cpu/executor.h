@@ -53,8 +53,11 @@ class CpuExecutor {
 
   Status run(const Batch& batch, const Request& request);
 
-  // Seconds that ops took in all calls, all threads together, by index in the program; empty without `profile`.
-  std::span<const double> seconds() const { return seconds_; }
+  // What ops did in all calls, all threads together, by index in the program; empty without `profile`.
+  struct OpProfile {
+    double seconds = 0, flop = 0, bytes = 0;
+  };
+  std::span<const OpProfile> profile() const { return profile_; }
 
  private:
   // Sequences next to one another, and who works on them.
@@ -120,6 +123,8 @@ class CpuExecutor {
   Status run_item(const Stage& stage, const StageSize& size, const Part& part, const Call& call, int64_t index,
                   int thread);
   Status run_ops(const Item& item);
+  void count_costs(const Section& section, const Part& part, const Call& call);
+  void collect_profile();
   Status execute(const Op& op, const Item& item);
   // task(thread) on every thread that comes in time; the first error of any, or ok.
   template <class Task>
@@ -208,7 +213,7 @@ class CpuExecutor {
   ThreadTeam team_;
   std::unique_ptr<Status[]> errors_;  // one for each thread
   Batch batch_;
-  std::vector<double> seconds_, thread_seconds_;
+  std::vector<OpProfile> profile_, thread_profiles_;
 };
 
 }  // namespace linformer

@@ -68,6 +68,25 @@ struct Plan {
 // final figure, which may be some kilobytes larger for each thread.
 Result<Plan> plan(const Model& model, const SessionOptions& options);
 
+// One op of a model as sessions run it, for people to read: `linformer inspect --plan`, `--profile`.
+struct ProgramLine {
+  int stage;           // ops of one stage run one after the other on each of its items
+  bool joins;          // the stage runs at once with the one before it: no barrier between them
+  char part[24];       // "embedding", "layer 3", "head 0"
+  const char* domain;  // what the stage loops over; static text
+  char condition[24];  // on each sequence: "always", "n < 188", "n >= 188"
+  const char* op;      // static text
+  char operands[224];  // "query and context[512, 768] = rows[512, 768] x q_proj.weight[768, 768] panel16 + bias"
+  double flop;         // operations of products, a multiply-add is two; norms, softmax and copies count none
+  double bytes;        // activations and weights that it reads and writes, each once
+  double seconds;      // profile: of all threads together
+};
+using ProgramVisitor = void (*)(void* context, const ProgramLine& line);
+// visit(context, line) for each op that a sequence of `tokens` tokens takes, in order; outputs are all those that the
+// model has. A pure function, as plan().
+Status list_program(const Model& model, const SessionOptions& options, int64_t tokens, ProgramVisitor visit,
+                    void* context);
+
 // A model's weights as a device and precision reads them. Immutable; shared by any number of sessions and threads.
 // On the CPU weights are read where the file's mapping has them: bytes() is 0.
 class PreparedWeights {
@@ -150,6 +169,9 @@ class Session {
   int64_t score_rows(int head, int64_t texts, int64_t rows) const;
   int64_t embedding_width() const;  // 0: the model has no sentence embedding
   const Plan& plan() const;
+  // visit(context, line) for each op that ran since the session exists, with its FLOPs, bytes and seconds in all calls
+  // together. invalid_argument without SessionOptions::profile.
+  Status profile(ProgramVisitor visit, void* context) const;
   // Bytes up to the end of the arena's highest page ever touched, for comparison with plan().total_bytes.
   uint64_t used_bytes() const;
 

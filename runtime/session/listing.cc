@@ -1,0 +1,81 @@
+// A program's ops in words, before and after it ran.
+#include "program/listing.h"
+
+#include <cstdio>
+
+#include "program/cost.h"
+#include "session/state.h"
+
+namespace linformer {
+namespace {
+
+ProgramLine line_of(const Program& program, const ModelDescription& description, int32_t stage, const Op& op,
+                    int64_t rows, int64_t states) {
+  const Stage& s = program.stages[static_cast<size_t>(stage)];
+  const OpText text = describe(program, description, s, op, rows, states);
+  ProgramLine line{};
+  line.stage = stage;
+  line.joins = s.joins;
+  line.domain = name_of(s.domain);
+  line.op = name_of(op.kind);
+  std::snprintf(line.part, sizeof line.part, "%s", part_of(program, stage).text);
+  std::snprintf(line.condition, sizeof line.condition, "%s", text.condition);
+  std::snprintf(line.operands, sizeof line.operands, "%s", text.operands);
+  return line;
+}
+
+// visit(stage, op index, op) for each op.
+template <class Visit>
+void for_each_op(const Program& program, Visit&& visit) {
+  for (size_t s = 0; s < program.stages.size(); ++s) {
+    for (int32_t i = program.stages[s].op_begin; i < program.stages[s].op_end; ++i) {
+      visit(static_cast<int32_t>(s), static_cast<size_t>(i), program.ops[static_cast<size_t>(i)]);
+    }
+  }
+}
+
+}  // namespace
+
+Status list_program(const Model& model, const SessionOptions& options, int64_t tokens, ProgramVisitor visit,
+                    void* context) {
+  Result<LoweredModel> lowered = lower_model(model.description(), options);
+  if (!lowered.ok()) return lowered.status();
+  const SessionOptions& resolved = lowered->plan.options;
+  if (tokens < 1 || tokens > resolved.max_tokens) {
+    return Status::error(Code::invalid_argument, "a sequence of %lld tokens: the session takes 1 to %lld",
+                         static_cast<long long>(tokens), static_cast<long long>(resolved.max_tokens));
+  }
+  const Program& program = lowered->program;
+  const int64_t states = resolved.max_memory;
+  for_each_op(program, [&](int32_t s, size_t, const Op& op) {
+    const Stage& stage = program.stages[static_cast<size_t>(s)];
+    if (!applies(program, stage, tokens, states)) return;
+    ProgramLine line = line_of(program, model.description(), s, op, tokens, states);
+    const Cost cost = cost_of(program, stage, op, tokens, states, 1);
+    line.flop = cost.flop;
+    line.bytes = cost.bytes + cost.weight_bytes;
+    visit(context, line);
+  });
+  return {};
+}
+
+Status Session::profile(ProgramVisitor visit, void* context) const {
+  if (!state_->plan.options.profile) {
+    return Status::error(Code::invalid_argument, "nothing was measured: create the session with profile = true");
+  }
+  const Program& program = state_->program();
+  const SessionOptions& options = state_->plan.options;
+  const std::span<const CpuExecutor::OpProfile> profile = state_->executor->profile();
+  for_each_op(program, [&](int32_t s, size_t index, const Op& op) {
+    const CpuExecutor::OpProfile& measured = profile[index];
+    if (measured.seconds == 0) return;
+    ProgramLine line = line_of(program, state_->description(), s, op, options.max_tokens, options.max_memory);
+    line.flop = measured.flop;
+    line.bytes = measured.bytes;
+    line.seconds = measured.seconds;
+    visit(context, line);
+  });
+  return {};
+}
+
+}  // namespace linformer
