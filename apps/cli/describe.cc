@@ -14,21 +14,7 @@ constexpr size_t labels_shown = 10;
 constexpr int text_width = 90;
 constexpr int long_text_width = 1000;  // where an excerpt would leave out what the model is
 
-const char* name_of(Pooling pooling) {
-  switch (pooling) {
-    case Pooling::first_token:
-      return "first token";
-    case Pooling::mean:
-      return "mean";
-    case Pooling::mean_over_max_tokens:
-      return "mean over max tokens";
-    case Pooling::max:
-      return "max";
-    case Pooling::none:
-      return "none (each token)";
-  }
-  return "?";
-}
+std::string name_of(Pooling pooling) { return pooling == Pooling::none ? "none (each token)" : words_of(pooling); }
 
 const char* name_of(TokenizerKind kind) {
   switch (kind) {

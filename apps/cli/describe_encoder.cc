@@ -2,62 +2,40 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #include "describe_projections.h"
 #include "display.h"
+#include "model/description_fields.h"
 
 namespace linformer::cli {
 namespace {
 
+// Where sines and cosines lie is said apart.
 const char* name_of(PositionKind kind) {
-  switch (kind) {
-    case PositionKind::none:
-      return "none";
-    case PositionKind::learned:
-      return "learned";
-    case PositionKind::sinusoidal_halves:
-    case PositionKind::sinusoidal_interleaved:
-      return "sinusoidal";
-  }
-  return "?";
+  return kind == PositionKind::sinusoidal_halves || kind == PositionKind::sinusoidal_interleaved ? "sinusoidal"
+                                                                                                 : enum_name(kind);
 }
 
-const char* name_of(ResidualKind kind) {
-  switch (kind) {
-    case ResidualKind::standard:
-      return "standard";
-    case ResidualKind::reversible:
-      return "reversible";
-    case ResidualKind::none:
-      return "none";
-  }
-  return "?";
-}
+// What the fields of a layer say, except which tensors it has.
+class LayerFields : public FieldVisitor {
+ public:
+  nlohmann::ordered_json json;
 
-const char* name_of(RowMask mask) {
-  switch (mask) {
-    case RowMask::none:
-      return "none";
-    case RowMask::zeroed:
-      return "zeroed";
-    case RowMask::excluded:
-      return "excluded";
+  template <class T>
+  void operator()(const Field& field, const T& in) {
+    if constexpr (std::is_same_v<T, AttentionDescription>) {
+      FieldsOf<T>::visit(*this, in);
+    } else if constexpr (std::is_enum_v<T>) {
+      json[field.name] = enum_name(in);
+    } else if constexpr (std::is_same_v<T, float>) {
+      json[field.name] = shortest(in);
+    } else if constexpr (!HasFields<T> && !std::is_same_v<T, TensorIndex>) {
+      json[field.name] = in;
+    }
   }
-  return "?";
-}
-
-const char* name_of(KeySource source) {
-  switch (source) {
-    case KeySource::own:
-      return "own";
-    case KeySource::memory:
-      return "memory";
-    case KeySource::memory_or_own:
-      return "memory_or_own";
-  }
-  return "?";
-}
+};
 
 // Values that differ between layers as "3072" or "1024 to 3072".
 template <class Value>
@@ -199,8 +177,8 @@ void add_encoder_json(const ModelDescription& description, const EncoderDescript
   json["vocab_size"] = e.vocab_size;
   json["pad_id"] = id_or_null(e.pad_id);
   json["d_model"] = e.d_model;
-  json["norm"] = e.norm_placement == NormPlacement::pre ? "pre" : "post";
-  json["residual"] = name_of(e.residual);
+  json["norm"] = enum_name(e.norm_placement);
+  json["residual"] = enum_name(e.residual);
   json["output_width"] = nullptr;
   if (e.output.present()) json["output_width"] = outputs_of(description, e.output);
   json["memory_width"] = e.memory_width;
@@ -218,20 +196,12 @@ void add_encoder_json(const ModelDescription& description, const EncoderDescript
   json["projections"] = projections_json(e);
   auto& layers = json["layers"] = nlohmann::ordered_json::array();
   for (const LayerDescription& layer : e.layers) {
-    const AttentionDescription& attention = layer.attention;
-    layers.push_back({{"width", layer_width(description, layer)},
-                      {"heads", attention.heads},
-                      {"kv_heads", attention.kv_heads},
-                      {"head_dim", attention.head_dim},
-                      {"full_attention", is_full(e, layer)},
-                      {"causal", attention.causal},
-                      {"value_is_key", attention.value_is_key},
-                      {"row_mask", name_of(attention.row_mask)},
-                      {"key_source", name_of(attention.key_source)},
-                      {"ffn", ffn_width(description, layer)},
-                      {"activation", linformer::name_of(layer.activation)},
-                      {"key_projections", attention.key_projections},
-                      {"value_projections", attention.value_projections}});
+    LayerFields fields;
+    FieldsOf<LayerDescription>::visit(fields, layer);
+    fields.json["width"] = layer_width(description, layer);
+    fields.json["full_attention"] = is_full(e, layer);
+    fields.json["ffn"] = ffn_width(description, layer);
+    layers.push_back(std::move(fields.json));
   }
 }
 

@@ -5,25 +5,15 @@
 #include <tuple>
 #include <vector>
 
+#include "display.h"
+
 namespace linformer::cli {
 namespace {
 
 constexpr size_t listed = 8;  // values in a row; more are shown as a range
 
-const char* name_of(ProjectionKind kind) {
-  switch (kind) {
-    case ProjectionKind::linear:
-      return "linear";
-    case ProjectionKind::convolution:
-      return "convolution";
-    case ProjectionKind::mean_pool:
-      return "mean pool";
-    case ProjectionKind::max_pool:
-      return "max pool";
-    case ProjectionKind::none:
-      return "none (full attention)";
-  }
-  return "?";
+std::string name_of(ProjectionKind kind) {
+  return kind == ProjectionKind::none ? "none (full attention)" : words_of(kind);
 }
 
 // One projection, wherever it is listed again.
@@ -154,10 +144,7 @@ std::string sharing_text(const EncoderDescription& encoder) {
 nlohmann::ordered_json projections_json(const EncoderDescription& encoder) {
   auto json = nlohmann::ordered_json::array();
   for (const Projection& p : encoder.projections) {
-    json.push_back({{"kind", name_of(p.kind)},
-                    {"k", p.k},
-                    {"order", p.order == ProjectionOrder::before_linear ? "before_linear" : "after_linear"},
-                    {"bias", p.bias != absent}});
+    json.push_back({{"kind", name_of(p.kind)}, {"k", p.k}, {"order", enum_name(p.order)}, {"bias", p.bias != absent}});
     if (p.kernel > 0) {
       json.back()["kernel"] = p.kernel;
       json.back()["stride"] = p.stride;

@@ -1,10 +1,13 @@
 // Text for people: excerpts that are safe to print, aligned tables, numbers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/enum_names.h"
 
 namespace linformer::cli {
 
@@ -33,6 +36,13 @@ class Table {
   std::vector<bool> numbers_;
 };
 
+// An enum's value in words: "mean over max tokens".
+template <class Enum>
+std::string words_of(Enum value) {
+  std::string text = enum_name(value);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
 // 12,345,678
 std::string grouped(uint64_t value);
 // 1.5 MiB; whole bytes below 1 KiB

@@ -103,7 +103,6 @@ uint32_t ProjectionTable::add(const std::string& role, const Tensor& matrix, con
     made.k = k;
     made.weight = weight;
     made.bias = bias_index;
-    made.bias_per_row = bias != nullptr;
   }
   ++uses_;
   return place->second;

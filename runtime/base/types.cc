@@ -1,40 +1,12 @@
 #include "linformer/types.h"
 
+#include "base/enum_names.h"
+
 namespace linformer {
 
-const char* name_of(ElementType type) {
-  switch (type) {
-    case ElementType::f32:
-      return "f32";
-    case ElementType::bf16:
-      return "bf16";
-    case ElementType::f16:
-      return "f16";
-    case ElementType::int8:
-      return "int8";
-  }
-  return "unknown";
-}
+const char* name_of(ElementType type) { return enum_name(type); }
 
-const char* name_of(Activation activation) {
-  switch (activation) {
-    case Activation::none:
-      return "none";
-    case Activation::relu:
-      return "relu";
-    case Activation::gelu:
-      return "gelu";
-    case Activation::gelu_tanh:
-      return "gelu_tanh";
-    case Activation::tanh:
-      return "tanh";
-    case Activation::leaky_relu:
-      return "leaky_relu";
-    case Activation::sigmoid:
-      return "sigmoid";
-  }
-  return "unknown";
-}
+const char* name_of(Activation activation) { return enum_name(activation); }
 
 const char* name_of(Isa isa) {
   switch (isa) {

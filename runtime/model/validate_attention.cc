@@ -40,10 +40,6 @@ Status check_linear_projection(const FieldName& field, const Projection& project
                                const TensorFields& tensors) {
   LINFORMER_TRY(check_no_window(field, projection));
   LINFORMER_TRY(tensors.floats(field / "weight", projection.weight, {projection.k, max_tokens}));
-  if (projection.bias_per_row != (projection.bias != absent)) {
-    return bad_field(field / "bias_per_row", "is %s with bias %" PRId32, projection.bias_per_row ? "true" : "false",
-                     projection.bias);
-  }
   if (projection.bias == absent) return {};
   return tensors.floats(field / "bias", projection.bias, {projection.k});
 }
@@ -55,13 +51,12 @@ Status check_convolution(const FieldName& field, const Projection& projection, u
   const TensorDescription& weight = tensors[projection.weight];
   const uint64_t channels = weight.shape.back();
   LINFORMER_TRY(tensors.floats(field / "weight", projection.weight, {projection.kernel, channels, channels}));
-  if (projection.bias_per_row) return bad_field(field / "bias_per_row", "is true for a convolution");
   if (projection.bias == absent) return {};
   return tensors.floats(field / "bias", projection.bias, {channels});
 }
 
 Status check_weightless(const FieldName& field, const Projection& projection) {
-  if (projection.weight == absent && projection.bias == absent && !projection.bias_per_row) return {};
+  if (projection.weight == absent && projection.bias == absent) return {};
   return bad_field(field, "has weight %" PRId32 " and bias %" PRId32 ", which its kind doesn't use", projection.weight,
                    projection.bias);
 }

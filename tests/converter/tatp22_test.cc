@@ -83,7 +83,6 @@ TEST_CASE("tatp22: each role gets the values of its tensors, and the facts of th
       const Projection& value = encoder.projections[layer.attention.value_projections[head]];
       CHECK(key.kind == ProjectionKind::linear);
       CHECK(key.order == ProjectionOrder::after_linear);
-      CHECK(key.bias_per_row);
       CHECK(key.k == 3);
       CHECK(same_values(model, key.weight, named(tensors, name + "E.weight")));
       CHECK(same_values(model, key.bias, named(tensors, name + "E.bias")));
@@ -157,7 +156,6 @@ TEST_CASE("tatp22: a convolution is stored by step, and its k follows from the l
   CHECK(projection.kernel == 2);
   CHECK(projection.stride == 2);
   CHECK(projection.k == 3);  // the last of the 7 positions is in no window
-  CHECK(!projection.bias_per_row);
   const HandTensor& weight = named(tensors, "linformer.seq.0.fn.heads.0.E.weight");  // [out 4, in 4, kernel 2]
   const std::vector<float> values = model.values(projection.weight);                 // [kernel, out, in]
   for (size_t step = 0; step < 2; ++step) {

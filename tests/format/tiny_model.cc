@@ -234,7 +234,6 @@ void TinyModel::use_everything() {
   encoder.projections.push_back(pool);
   Projection biased = encoder.projections[0];
   biased.bias = builder.add_floats("compress.bias", {6}, std::vector<float>(6, 0.5f));
-  biased.bias_per_row = true;
   encoder.projections.push_back(biased);
   model.mlm.activation = Activation::gelu_tanh;
   model.heads[1].activation = Activation::sigmoid;

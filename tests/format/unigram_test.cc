@@ -45,6 +45,6 @@ TEST_CASE("a unigram tokenizer is the same after writing and reading") {
     CHECK(difference(model.value()->description(), other) == "tokenizer.unigram.mark_behind");
     other = tiny.builder.description;
     other.tokenizer.unigram.steps[1].content = "e";
-    CHECK(difference(model.value()->description(), other) == "unigram.steps[1].content");
+    CHECK(difference(model.value()->description(), other) == "tokenizer.unigram.steps[1].content");
   }
 }

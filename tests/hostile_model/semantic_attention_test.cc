@@ -108,11 +108,8 @@ TEST_CASE("attention that contradicts its tensors or itself") {
          m.encoder.projections[0].k = 22;
          m.encoder.projections[0].weight = m.encoder.embedding.positions;
        }},
-      {"row bias of no bias", "bias_per_row is true",
-       [](ModelDescription& m) { m.encoder.projections[0].bias_per_row = true; }},
       {"projection bias too long", "projections[0].bias needs shape [6]",
        [](ModelDescription& m) {
-         m.encoder.projections[0].bias_per_row = true;
          m.encoder.projections[0].bias = m.encoder.layers[0].ffn_in.bias;
        }},
       {"kernel of a linear projection", "which its kind doesn't use",

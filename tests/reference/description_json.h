@@ -9,11 +9,8 @@
 
 namespace linformer_test {
 
-// Fields named as in linformer/description.h. Each tensor's place in `numbers` is said by its "offset"; its values
+// Fields named as in model/description_fields.h. Each tensor's place in `numbers` is said by its "offset"; its values
 // are those of the checkpoint's shape, whatever type and layout the file has.
 nlohmann::json description_json(const linformer::Model& model, std::vector<float>* numbers);
-
-const char* name_of(linformer::ProjectionKind kind);
-const char* name_of(linformer::Pooling pooling);
 
 }  // namespace linformer_test

@@ -336,7 +336,7 @@ def run_case(case, numbers):
                 activate("sigmoid", logits) if head["multi_label"] else softmax(logits)
             )
         embedding = case["model"]["embedding"]
-        if embedding["present"]:
+        if embedding is not None:
             pooled = np.stack([encoder.pool(embedding["pooling"], text, x) for text, x in zip(inputs, rows)])
             if embedding["dense"]["weight"] >= 0:
                 pooled = activate(embedding["activation"], model.linear(embedding["dense"], pooled))

@@ -5,6 +5,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "base/enum_names.h"
 #include "reference/description_json.h"
 
 namespace linformer_test {
@@ -246,7 +247,7 @@ std::set<std::string> features_of(const RandomCase& c) {
         const bool nonuniform = kind == ProjectionKind::linear && list->size() > 1;
         features.insert(nonuniform                     ? "linear by head, nonuniform k"
                         : kind == ProjectionKind::none ? "full attention"
-                                                       : name_of(kind));
+                                                       : enum_name(kind));
       }
     }
     if (attention.key_source != KeySource::own) features.insert("cross attention");

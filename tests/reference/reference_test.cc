@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <map>
 
-#include "reference/description_json.h"
+#include "base/enum_names.h"
 #include "reference/random_case.h"
 #include "support/engines.h"
 #include "support/npz.h"
@@ -72,7 +72,7 @@ class Comparison {
       outputs.hidden_layer = layer;
       outputs.hidden = room("hidden." + std::to_string(layer));
       outputs.pooling = static_cast<Pooling>(layer % 4);
-      outputs.pooled = room(std::string("pooled.") + linformer_test::name_of(*outputs.pooling));
+      outputs.pooled = room(std::string("pooled.") + enum_name(*outputs.pooling));
       run(outputs);
     }
     Outputs outputs;

@@ -154,7 +154,7 @@ class Maker {
   // Returns the layer's output width.
   uint32_t layer(EncoderDescription* e, uint32_t index, uint32_t width, KeySource source) {
     const std::string name = "layers." + std::to_string(index);
-    LayerDescription layer;
+    LayerDescription layer = shape_.layer;
     const bool narrows = shape_.attention_between != 0 && index % 2 == 1;
     const bool last = index + 1 == shape_.layers;
     uint32_t between = narrows ? shape_.attention_between : width;
@@ -230,7 +230,6 @@ class Maker {
                                      numbers_.uniform(uint64_t{p.k} * shape_.n, 1.7 / std::sqrt(shape_.n)));
       if (shape_.projection_bias) {
         p.bias = builder_.add_floats(prefix_ + name + ".bias", {p.k}, numbers_.uniform(p.k, 0.3));
-        p.bias_per_row = true;
       }
     } else if (is_windowed(p.kind)) {
       p.kernel = std::min(shape_.kernel, shape_.n);

@@ -55,7 +55,8 @@ struct RandomModel {
   uint32_t second_output = 0;  // width between the first and the second output projection
   linformer::Activation output_activation = linformer::Activation::none;
 
-  // Layers.
+  // Layers. Each begins as a copy of `layer`: an option without a knob of its own is set there.
+  linformer::LayerDescription layer;
   linformer::ResidualKind residual = linformer::ResidualKind::standard;
   bool norms = true;
   uint32_t between = 0;            // width between layers, where it isn't d_model

@@ -67,7 +67,6 @@ struct Projection {
   uint32_t k = 0;
   TensorIndex weight = absent;      // linear: [k, N]; convolution: [kernel, out, in]
   TensorIndex bias = absent;        // linear: [k], added to each channel of its compressed row; convolution: [out]
-  bool bias_per_row = false;        // true for a [k] bias
   uint32_t kernel = 0, stride = 0;  // convolution and pooling
 };
 

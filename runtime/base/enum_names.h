@@ -1,0 +1,50 @@
+// The names of every enum that a model file stores: for range checks, error sentences, JSON and what programs print.
+#pragma once
+
+#include <iterator>
+
+#include "linformer/description.h"
+
+namespace linformer {
+
+// In the order of the values, which start at 0 and have no gaps (tests/format checks it against the enums and the
+// schema).
+template <class Enum>
+struct EnumNames;
+
+#define LINFORMER_ENUM_NAMES(type, ...)                 \
+  template <>                                           \
+  struct EnumNames<type> {                              \
+    static constexpr const char* type_name = #type;     \
+    static constexpr const char* all[] = {__VA_ARGS__}; \
+  }
+
+LINFORMER_ENUM_NAMES(ElementType, "f32", "bf16", "f16", "int8");
+LINFORMER_ENUM_NAMES(TensorLayout, "row_major", "panel16");
+LINFORMER_ENUM_NAMES(Activation, "none", "relu", "gelu", "gelu_tanh", "tanh", "leaky_relu", "sigmoid");
+LINFORMER_ENUM_NAMES(ProjectionKind, "linear", "convolution", "mean_pool", "max_pool", "none");
+LINFORMER_ENUM_NAMES(ProjectionOrder, "before_linear", "after_linear");
+LINFORMER_ENUM_NAMES(RowMask, "none", "zeroed", "excluded");
+LINFORMER_ENUM_NAMES(KeySource, "own", "memory", "memory_or_own");
+LINFORMER_ENUM_NAMES(NormPlacement, "post", "pre");
+LINFORMER_ENUM_NAMES(ResidualKind, "standard", "reversible", "none");
+LINFORMER_ENUM_NAMES(Pairing, "none", "product_difference");
+LINFORMER_ENUM_NAMES(PositionKind, "none", "learned", "sinusoidal_halves", "sinusoidal_interleaved");
+LINFORMER_ENUM_NAMES(Pooling, "first_token", "mean", "mean_over_max_tokens", "max", "none");
+LINFORMER_ENUM_NAMES(TokenizerKind, "none", "byte_bpe", "wordpiece", "unigram");
+LINFORMER_ENUM_NAMES(NormalizerKind, "charsmap", "nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents",
+                     "strip_left", "strip_right", "nmt", "replace", "replace_spaces", "prepend");
+LINFORMER_ENUM_NAMES(PrefixMark, "never", "first", "always");
+
+#undef LINFORMER_ENUM_NAMES
+
+template <class Enum>
+inline constexpr unsigned enum_count = static_cast<unsigned>(std::size(EnumNames<Enum>::all));
+
+template <class Enum>
+constexpr const char* enum_name(Enum value) {
+  const auto index = static_cast<unsigned>(value);
+  return index < enum_count<Enum> ? EnumNames<Enum>::all[index] : "unknown";
+}
+
+}  // namespace linformer

@@ -1,0 +1,281 @@
+// The fields of every table of the metadata, once: reading, writing, comparing, JSON and FORMAT.md's list go by these.
+//
+// FieldsOf<T>::visit(visitor, object...) calls the visitor for each field in the order of schema/linformer.fbs, where
+// field i lies at entry i of the table's vtable. It takes any number of objects of one type, whose members are passed
+// side by side. A field that is absent from a file has the default of description.h, which is the schema's
+// (tests/format compares all of this with the binary schema). To add a field: a member in description.h with what it
+// means, a field in the schema, one line here.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "linformer/description.h"
+#include "model/limits.h"
+
+namespace linformer {
+
+struct Field {
+  const char* name;
+  uint32_t limit = 0;    // of a list's entries; views into the file have none
+  uint32_t version = 1;  // of the format: a file where the field is not the default is of this version at least
+
+  constexpr Field at_most(uint32_t entries) const { return {name, entries, version}; }
+  constexpr Field since(uint32_t first_version) const { return {name, limit, first_version}; }
+};
+
+// `table` is the schema's name, `label` the word for it in error sentences.
+template <class T>
+struct FieldsOf;
+
+template <class T>
+concept HasFields = requires {
+  FieldsOf<T>::label;
+};
+
+// What a visitor has besides operator()(field, member...); these do nothing.
+struct FieldVisitor {
+  // A field of older files, which newer writers leave out.
+  static void retired(const Field&) {}
+  // A field for the way back to the checkpoint (converter/writer/origin.h), which the runtime doesn't read.
+  static void origin(const Field&) {}
+};
+
+#define LINFORMER_FIELDS(type, schema_name, sentence_name)  \
+  template <>                                               \
+  struct FieldsOf<type> {                                   \
+    static constexpr const char* table = schema_name;       \
+    static constexpr const char* label = sentence_name;     \
+    template <class Visitor, class... Object>               \
+    static void visit(Visitor& visitor, Object&... object); \
+  };                                                        \
+  template <class Visitor, class... Object>                 \
+  void FieldsOf<type>::visit(Visitor& visitor, Object&... object)
+
+#define FIELD(member, ...) visitor(Field{#member} __VA_OPT__(.) __VA_ARGS__, object.member...)
+// A table that is written where `present`, an expression of `object`, holds.
+#define OPTIONAL(member, present, ...) \
+  visitor.optional(Field{#member} __VA_OPT__(.) __VA_ARGS__, {(present)...}, object.member...)
+
+LINFORMER_FIELDS(TensorDescription, "Tensor", "tensor") {
+  FIELD(name);
+  FIELD(type);
+  FIELD(layout);
+  FIELD(shape, at_most(max_rank));
+  FIELD(offset);
+  FIELD(bytes);
+  FIELD(checksum);
+  FIELD(scales);
+}
+
+LINFORMER_FIELDS(Linear, "Linear", "linear") {
+  FIELD(weight);
+  FIELD(bias);
+}
+
+LINFORMER_FIELDS(Norm, "Norm", "norm") {
+  FIELD(scale);
+  FIELD(bias);
+  FIELD(epsilon);
+}
+
+LINFORMER_FIELDS(Projection, "Projection", "projection") {
+  FIELD(kind);
+  FIELD(order);
+  FIELD(k);
+  FIELD(weight);
+  FIELD(bias);
+  visitor.retired({"bias_per_row"});  // whether there is a bias of [k]
+  FIELD(kernel);
+  FIELD(stride);
+}
+
+LINFORMER_FIELDS(AttentionDescription, "Attention", "attention") {
+  FIELD(heads);
+  FIELD(kv_heads);
+  FIELD(head_dim);
+  FIELD(scale);
+  FIELD(query);
+  FIELD(key);
+  FIELD(value);
+  FIELD(output);
+  FIELD(output_second);
+  FIELD(value_is_key);
+  FIELD(causal);
+  visitor.retired({"masks_rows"});                // row_mask zeroed
+  visitor.retired({"activation_before_output"});  // output_activation is the layer's activation
+  FIELD(key_projections, at_most(max_heads));
+  FIELD(value_projections, at_most(max_heads));
+  FIELD(key_source, since(2));
+  FIELD(row_mask, since(2));
+  FIELD(output_activation, since(2));
+}
+
+LINFORMER_FIELDS(LayerDescription, "Layer", "layer") {
+  FIELD(attention);
+  FIELD(attention_norm);
+  FIELD(attention_resample);
+  FIELD(ffn_in);
+  FIELD(ffn_out);
+  FIELD(ffn_norm);
+  FIELD(ffn_resample);
+  FIELD(activation);
+}
+
+LINFORMER_FIELDS(VectorInput, "VectorInput", "vectors") {
+  FIELD(width);
+  FIELD(norm_in);
+  FIELD(linear);
+  FIELD(norm_out);
+}
+
+LINFORMER_FIELDS(EmbeddingDescription, "Embedding", "embedding") {
+  FIELD(tokens);
+  FIELD(position_kind);
+  FIELD(positions);
+  FIELD(position_offset);
+  FIELD(position_base);
+  FIELD(positions_count_non_pad);
+  FIELD(pad_position);
+  FIELD(token_types);
+  FIELD(scale);
+  FIELD(factor);
+  FIELD(norm);
+  FIELD(transform);
+  FIELD(transform_before_norm);
+  FIELD(zero_pad_rows);
+  FIELD(vectors, since(2));
+  FIELD(prefix, since(2));
+  FIELD(prefix_token, since(2));
+}
+
+LINFORMER_FIELDS(EncoderDescription, "Encoder", "encoder") {
+  FIELD(d_model);
+  FIELD(max_tokens);
+  FIELD(vocab_size);
+  FIELD(pad_id);
+  FIELD(norm_placement);
+  FIELD(residual);
+  FIELD(embedding);
+  FIELD(projections, at_most(max_projections));
+  FIELD(layers, at_most(max_layers));
+  FIELD(final_norm);
+  FIELD(output, since(2));
+  FIELD(zero_masked_rows, since(2));
+  FIELD(memory_width, since(2));
+}
+
+LINFORMER_FIELDS(MaskedLmHead, "MaskedLmHead", "mlm") {
+  FIELD(dense);
+  FIELD(activation);
+  FIELD(norm);
+  FIELD(output);
+}
+
+// A label of a ClassificationHead.
+template <>
+struct FieldsOf<std::string> {
+  static constexpr const char* table = "Label";
+  static constexpr const char* label = "label";
+  template <class Visitor, class... Object>
+  static void visit(Visitor& visitor, Object&... object) {
+    visitor(Field{"text"}, object...);
+  }
+};
+
+LINFORMER_FIELDS(ClassificationHead, "ClassificationHead", "head") {
+  FIELD(name);
+  FIELD(pooling);
+  FIELD(dense);
+  FIELD(activation);
+  FIELD(output);
+  FIELD(multi_label);
+  FIELD(labels, at_most(max_classes));
+  FIELD(norm, since(2));
+  FIELD(pairing, since(2));
+}
+
+LINFORMER_FIELDS(SentenceEmbedding, "SentenceEmbedding", "embedding") {
+  FIELD(pooling);
+  FIELD(dense);
+  FIELD(activation);
+  FIELD(normalize);
+}
+
+LINFORMER_FIELDS(AddedToken, "AddedToken", "added token") {
+  FIELD(content);
+  FIELD(id);
+  FIELD(special);
+  FIELD(single_word);
+  FIELD(strip_left);
+  FIELD(strip_right);
+  FIELD(normalized);
+}
+
+LINFORMER_FIELDS(NormalizerStep, "NormalizerStep", "normalizer") {
+  FIELD(kind);
+  FIELD(pattern);
+  FIELD(content);
+}
+
+LINFORMER_FIELDS(UnigramDescription, "Unigram", "tokenizer.unigram") {
+  FIELD(sentencepiece);
+  FIELD(steps, at_most(max_normalizer_steps));
+  FIELD(charsmap);
+  FIELD(token_uses);
+  FIELD(exact_scores);
+  FIELD(split_white_space);
+  FIELD(mark_spaces);
+  FIELD(split_words);
+  FIELD(prefix_mark);
+  FIELD(remove_extra_spaces);
+  FIELD(mark_behind);
+  FIELD(byte_fallback);
+}
+
+LINFORMER_FIELDS(TokenizerDescription, "Tokenizer", "tokenizer") {
+  FIELD(kind);
+  FIELD(token_bytes);
+  FIELD(token_offsets);
+  FIELD(token_ids);
+  FIELD(merges);
+  FIELD(scores);
+  FIELD(added_tokens, at_most(max_added_tokens));
+  FIELD(unk);
+  FIELD(bos);
+  FIELD(eos);
+  FIELD(pad);
+  FIELD(mask);
+  FIELD(single_template, at_most(max_template_entries));
+  FIELD(pair_template, at_most(max_template_entries));
+  FIELD(pair_types, at_most(max_template_entries));
+  FIELD(add_prefix_space);
+  FIELD(trim_offsets);
+  FIELD(lowercase);
+  FIELD(strip_accents);
+  FIELD(clean_text);
+  FIELD(split_cjk);
+  FIELD(continuing_prefix);
+  FIELD(max_word_characters);
+  OPTIONAL(unigram, object.kind == TokenizerKind::unigram || !object.unigram.steps.empty(), since(2));
+}
+
+LINFORMER_FIELDS(ModelDescription, "Model", "model") {
+  FIELD(producer);
+  FIELD(dialect);
+  FIELD(tensors, at_most(max_tensors));
+  FIELD(encoder);
+  FIELD(mlm);
+  FIELD(heads, at_most(max_classification_heads));
+  FIELD(tokenizer);
+  OPTIONAL(embedding, object.embedding.present, since(2));
+  OPTIONAL(decoder, object.has_decoder(), since(2));
+  visitor.origin({"sources"});
+  visitor.origin({"settings"});
+}
+
+#undef OPTIONAL
+#undef FIELD
+#undef LINFORMER_FIELDS
+
+}  // namespace linformer
