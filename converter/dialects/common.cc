@@ -72,6 +72,12 @@ Tensor first_columns(const Tensor& matrix, uint64_t count) {
   return transposed(slice_rows(transposed(matrix), 0, count));
 }
 
+Tensor packed_part(const Tensor& packed, size_t i, uint64_t rows) {
+  Tensor part = slice_rows(packed, i * rows, rows);
+  part.name += std::string("/") + packed_roles[i];
+  return part;
+}
+
 Linear read_linear(Conversion& conversion, TensorTable& tensors, const std::string& role, const std::string& name,
                    Size out, Size in) {
   const Tensor& weight = tensors.need(name + ".weight");

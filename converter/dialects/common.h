@@ -1,6 +1,7 @@
 // Steps that several dialects share.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -46,6 +47,11 @@ float usual_scale(uint32_t head_dim);
 Tensor transposed(const Tensor& matrix);
 // The first `count` columns of a matrix.
 Tensor first_columns(const Tensor& matrix, uint64_t count);
+
+// Query, key and value where one tensor has the rows of all three, in this order.
+inline constexpr std::array packed_roles = {"query", "key", "value"};
+// The `rows` rows of part i of packed_roles, with its name.
+Tensor packed_part(const Tensor& packed, size_t i, uint64_t rows);
 
 // An encoder's linear projections: one entry for each distinct matrix (with its bias).
 class ProjectionTable {

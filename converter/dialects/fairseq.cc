@@ -1,7 +1,6 @@
 #include "converter/dialects/fairseq.h"
 
-#include <cmath>
-#include <map>
+#include <algorithm>
 #include <optional>
 
 #include "converter/dialects/common.h"
@@ -22,12 +21,14 @@ constexpr uint32_t pad = 1;  // fairseq's dictionaries begin with <s>, <pad>, </
 class Converter {
  public:
   explicit Converter(Conversion& conversion)
-      : tensors_(conversion.checkpoint, canonical_name),
+      : conversion_(conversion),
+        tensors_(conversion.checkpoint, canonical_name),
         settings_(settings_of(conversion)),
         weights_(conversion.weights),
         model_(conversion.description),
         encoder_(model_.encoder),
-        report_(conversion.report) {
+        report_(conversion.report),
+        projections_(encoder_, weights_, ProjectionOrder::before_linear) {
     for (const Tensor& tensor : conversion.checkpoint.tensors) {
       old_names_ = old_names_ || tensor.name.find(".emb_layer_norm.") != tensor.name.npos;
     }
@@ -55,25 +56,29 @@ class Converter {
   void add_attention_inputs(uint32_t index, AttentionDescription* attention);
   void add_projections(uint32_t index, AttentionDescription* attention);
   const Tensor* projection_tensor(uint32_t layer, const char* own);
-  uint32_t projection(const std::string& role, const Tensor& tensor);
-  Norm norm(const std::string& role, const std::string& name);
-  Linear linear(const std::string& role, const std::string& name, Size out, Size in);
+  Norm norm(const std::string& role, const std::string& name) {
+    return read_norm(conversion_, tensors_, role, name, d_model());
+  }
+  Linear linear(const std::string& role, const std::string& name, Size out, Size in) {
+    return read_linear(conversion_, tensors_, role, name, out, in);
+  }
   void add_final_norm();
   void add_masked_lm();
   void add_heads();
   void add_head(const std::string& name);
   void report_sharing();
 
+  Conversion& conversion_;
   TensorTable tensors_;
   const Settings settings_;
   WeightWriter& weights_;
   ModelDescription& model_;
   EncoderDescription& encoder_;
   Report& report_;
+  ProjectionTable projections_;
   bool old_names_ = false;  // emb_layer_norm: written before 2021-02-16
   uint32_t layer_count_ = 0, heads_ = 0;
   Activation activation_ = Activation::gelu;
-  std::map<TensorIndex, uint32_t> projections_;  // by weight: equal values have one index
 };
 
 void Converter::read_sizes() {
@@ -142,23 +147,13 @@ void Converter::add_embedding() {
   }
 }
 
-Norm Converter::norm(const std::string& role, const std::string& name) {
-  const Tensor& scale = tensors_.need(name + ".weight");
-  return weights_.norm(role, scale, tensors_.need(name + ".bias"), d_model());
-}
-
-Linear Converter::linear(const std::string& role, const std::string& name, Size out, Size in) {
-  const Tensor& weight = tensors_.need(name + ".weight");
-  return weights_.linear(role, weight, &tensors_.need(name + ".bias"), out, in);
-}
-
 void Converter::add_layer(uint32_t index) {
   LayerDescription& layer = encoder_.layers.emplace_back();
-  const std::string prefix = layer_prefix(index), role = "layers[" + std::to_string(index) + "].";
+  const std::string prefix = layer_prefix(index);
   AttentionDescription& attention = layer.attention;
   attention.heads = attention.kv_heads = heads_;
   attention.head_dim = encoder_.d_model / heads_;
-  attention.scale = 1.f / std::sqrt(static_cast<float>(attention.head_dim));
+  attention.scale = usual_scale(attention.head_dim);
   layer.activation = activation_;
 
   const bool packed = tensors_.find(prefix + "self_attn.in_proj_weight") != nullptr;
@@ -167,14 +162,8 @@ void Converter::add_layer(uint32_t index) {
   if (index == 0)
     report_.add_fact("ffn width", std::to_string(inner), "rows of " + tensors_.need(prefix + "fc1.weight").name);
   check_agreement(settings_, "encoder_ffn_embed_dim", inner, "channels between fc1 and fc2");
-  for (const LinearName& name : linear_names()) {
-    Linear& target = name.attention ? attention.*name.attention : layer.*name.layer;
-    if (target.present()) continue;  // from the packed tensor
-    const bool in = name.layer == &LayerDescription::ffn_in, out = name.layer == &LayerDescription::ffn_out;
-    const Size ffn{inner, "ffn width"};
-    target = linear(role + name.role, prefix + name.suffix, in ? ffn : d_model(), out ? ffn : d_model());
-  }
-  for (const NormName& name : norm_names()) layer.*name.norm = norm(role + name.role, prefix + name.suffix);
+  read_layer_parts(conversion_, tensors_, layer_parts(), prefix, index, {d_model(), d_model(), {inner, "ffn width"}},
+                   &layer);
   add_projections(index, &attention);
 }
 
@@ -190,12 +179,9 @@ void Converter::add_attention_inputs(uint32_t index, AttentionDescription* atten
          " should have ", 3 * d, " rows: query, key and value");
   }
   Linear* const targets[] = {&attention->query, &attention->key, &attention->value};
-  static constexpr const char* roles[] = {"query", "key", "value"};
-  for (uint64_t i = 0; i < 3; ++i) {
-    Tensor part = slice_rows(weight, i * d, d), part_bias = slice_rows(bias, i * d, d);
-    part.name += std::string("/") + roles[i];
-    part_bias.name += std::string("/") + roles[i];
-    *targets[i] = weights_.linear(role + roles[i], part, &part_bias, d_model(), d_model());
+  for (size_t i = 0; i < packed_roles.size(); ++i) {
+    const Tensor part = packed_part(weight, i, d), part_bias = packed_part(bias, i, d);
+    *targets[i] = weights_.linear(role + packed_roles[i], part, &part_bias, d_model(), d_model());
   }
 }
 
@@ -209,19 +195,6 @@ const Tensor* Converter::projection_tensor(uint32_t layer, const char* own) {
   return nullptr;
 }
 
-uint32_t Converter::projection(const std::string& role, const Tensor& tensor) {
-  const TensorIndex weight = weights_.floats(role, tensor, {{0, "k"}, {encoder_.max_tokens, "N"}});
-  const auto [place, added] = projections_.emplace(weight, static_cast<uint32_t>(encoder_.projections.size()));
-  if (added) {
-    Projection& made = encoder_.projections.emplace_back();
-    made.kind = ProjectionKind::linear;
-    made.order = ProjectionOrder::before_linear;
-    made.k = dimension(tensor, 0);
-    made.weight = weight;
-  }
-  return place->second;
-}
-
 void Converter::add_projections(uint32_t index, AttentionDescription* attention) {
   const std::string role = "layers[" + std::to_string(index) + "].attention.",
                     prefix = layer_prefix(index) + "self_attn.";
@@ -230,13 +203,13 @@ void Converter::add_projections(uint32_t index, AttentionDescription* attention)
   const Tensor* key = projection_tensor(index, "compress_k");
   if (key == nullptr)
     fail("the tensor ", quote(prefix + "compress_k.weight"), " is missing: the checkpoint is incomplete");
-  const uint32_t key_index = projection(role + "key_projection", *key);
+  const uint32_t key_index = projections_.add(role + "key_projection", *key);
   attention->key_projections = {key_index};
 
   const std::optional<bool> shared = shares_key_projection(settings_);
   uint32_t value_index = key_index;
   if (own_value) {
-    value_index = projection(role + "value_projection", tensors_.need(prefix + "compress_v.weight"));
+    value_index = projections_.add(role + "value_projection", tensors_.need(prefix + "compress_v.weight"));
     if (shared == true && value_index != key_index) {
       fail("shared_kv_compressed is 1, but ", quote(prefix + "compress_v.weight"),
            " is there and differs from compress_k: the settings belong to another model");
@@ -245,10 +218,7 @@ void Converter::add_projections(uint32_t index, AttentionDescription* attention)
     fail("the tensor ", quote(prefix + "compress_v.weight"), " is missing although shared_kv_compressed is 0");
   }
   attention->value_projections = {value_index};
-  const uint32_t k = encoder_.projections[key_index].k;
-  if (encoder_.projections[value_index].k != k) {
-    fail("layer ", index, " compresses keys to ", k, " positions and values to ", encoder_.projections[value_index].k);
-  }
+  check_same_k(encoder_, *attention, index);
 }
 
 void Converter::add_final_norm() {

@@ -43,24 +43,18 @@ std::span<const NamePattern> unused_names() {
   return patterns;
 }
 
-std::span<const LinearName> linear_names() {
-  static constexpr LinearName names[] = {
-      {"self_attn.q_proj", &AttentionDescription::query, nullptr, "attention.query"},
-      {"self_attn.k_proj", &AttentionDescription::key, nullptr, "attention.key"},
-      {"self_attn.v_proj", &AttentionDescription::value, nullptr, "attention.value"},
-      {"self_attn.out_proj", &AttentionDescription::output, nullptr, "attention.output"},
-      {"fc1", nullptr, &LayerDescription::ffn_in, "ffn_in"},
-      {"fc2", nullptr, &LayerDescription::ffn_out, "ffn_out"},
+std::span<const LayerPart> layer_parts() {
+  static constexpr LayerPart parts[] = {
+      {"self_attn.q_proj", &AttentionDescription::query},
+      {"self_attn.k_proj", &AttentionDescription::key},
+      {"self_attn.v_proj", &AttentionDescription::value},
+      {"self_attn.out_proj", &AttentionDescription::output},
+      {"fc1", &LayerDescription::ffn_in},
+      {"fc2", &LayerDescription::ffn_out},
+      {"self_attn_layer_norm", &LayerDescription::attention_norm},
+      {"final_layer_norm", &LayerDescription::ffn_norm},
   };
-  return names;
-}
-
-std::span<const NormName> norm_names() {
-  static constexpr NormName names[] = {
-      {"self_attn_layer_norm", &LayerDescription::attention_norm, "attention_norm"},
-      {"final_layer_norm", &LayerDescription::ffn_norm, "ffn_norm"},
-  };
-  return names;
+  return parts;
 }
 
 }  // namespace linformer::convert::fairseq

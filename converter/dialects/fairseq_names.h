@@ -4,8 +4,7 @@
 #include <span>
 #include <string>
 
-#include "converter/dialects/tensor_table.h"
-#include "linformer/description.h"
+#include "converter/dialects/layer_parts.h"
 
 namespace linformer::convert::fairseq {
 
@@ -19,19 +18,7 @@ std::string canonical_name(std::string name);
 // Tensors that fairseq stores and never uses, where no role asked for them.
 std::span<const NamePattern> unused_names();
 
-struct LinearName {
-  const char* suffix;                       // below encoder.sentence_encoder.layers.N.
-  Linear AttentionDescription::*attention;  // one of the two is set
-  Linear LayerDescription::*layer;
-  const char* role;
-};
-std::span<const LinearName> linear_names();
-
-struct NormName {
-  const char* suffix;
-  Norm LayerDescription::*norm;
-  const char* role;
-};
-std::span<const NormName> norm_names();
+// Below encoder.sentence_encoder.layers.N.
+std::span<const LayerPart> layer_parts();
 
 }  // namespace linformer::convert::fairseq

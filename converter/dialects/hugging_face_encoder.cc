@@ -69,28 +69,19 @@ LayerDescription& EncoderReader::add_layer(uint32_t index) {
   EncoderDescription& encoder = conversion_.description.encoder;
   LayerDescription& layer = encoder.layers.emplace_back();
   const std::string prefix = family_.layers + std::to_string(index) + ".";
-  const std::string role = "layers[" + std::to_string(index) + "].";
   AttentionDescription& attention = layer.attention;
   attention.heads = attention.kv_heads = heads_;
   attention.head_dim = encoder.d_model / heads_;
   attention.scale = usual_scale(attention.head_dim);
   layer.activation = activation_;
 
-  Size ffn{0, "ffn width"};
-  for (const LinearName& name : family_.linears) {
-    const bool in = name.layer == &LayerDescription::ffn_in, out = name.layer == &LayerDescription::ffn_out;
-    Linear& target = name.attention ? attention.*name.attention : layer.*name.layer;
-    target = read_linear(conversion_, tensors_, role + name.role, prefix + name.suffix, in ? ffn : d_model(),
-                         out ? ffn : d_model());
-    if (!in) continue;
-    ffn.value = conversion_.description.tensors[static_cast<size_t>(target.weight)].shape[0];
-    if (index == 0) {
-      const Tensor& weight = tensors_.need(prefix + name.suffix + ".weight");
-      conversion_.report.add_fact("ffn width", std::to_string(ffn.value), "rows of " + weight.name);
-    }
-    check_agreement(settings_, family_.settings.ffn, static_cast<int64_t>(ffn.value), "channels inside the ffn");
-  }
-  for (const NormName& name : family_.norms) layer.*name.norm = norm(role + name.role, prefix + name.suffix);
+  read_layer_parts(conversion_, tensors_, family_.parts, prefix, index, {d_model(), d_model(), {0, "ffn width"}},
+                   &layer);
+  layer.attention_norm.epsilon = layer.ffn_norm.epsilon = epsilon_;
+  const TensorDescription& inner = conversion_.description.tensors[static_cast<size_t>(layer.ffn_in.weight)];
+  const uint64_t ffn = inner.shape[0];
+  if (index == 0) conversion_.report.add_fact("ffn width", std::to_string(ffn), "rows of " + inner.name);
+  check_agreement(settings_, family_.settings.ffn, static_cast<int64_t>(ffn), "channels inside the ffn");
   return layer;
 }
 

@@ -6,32 +6,26 @@ namespace linformer::convert::hugging_face {
 
 namespace {
 
-constexpr LinearName bert_linears[] = {
-    {"attention.self.query", &AttentionDescription::query, nullptr, "attention.query"},
-    {"attention.self.key", &AttentionDescription::key, nullptr, "attention.key"},
-    {"attention.self.value", &AttentionDescription::value, nullptr, "attention.value"},
-    {"attention.output.dense", &AttentionDescription::output, nullptr, "attention.output"},
-    {"intermediate.dense", nullptr, &LayerDescription::ffn_in, "ffn_in"},
-    {"output.dense", nullptr, &LayerDescription::ffn_out, "ffn_out"},
+constexpr LayerPart bert_parts[] = {
+    {"attention.self.query", &AttentionDescription::query},
+    {"attention.self.key", &AttentionDescription::key},
+    {"attention.self.value", &AttentionDescription::value},
+    {"attention.output.dense", &AttentionDescription::output},
+    {"intermediate.dense", &LayerDescription::ffn_in},
+    {"output.dense", &LayerDescription::ffn_out},
+    {"attention.output.LayerNorm", &LayerDescription::attention_norm},
+    {"output.LayerNorm", &LayerDescription::ffn_norm},
 };
 
-constexpr NormName bert_norms[] = {
-    {"attention.output.LayerNorm", &LayerDescription::attention_norm, "attention_norm"},
-    {"output.LayerNorm", &LayerDescription::ffn_norm, "ffn_norm"},
-};
-
-constexpr LinearName distilbert_linears[] = {
-    {"attention.q_lin", &AttentionDescription::query, nullptr, "attention.query"},
-    {"attention.k_lin", &AttentionDescription::key, nullptr, "attention.key"},
-    {"attention.v_lin", &AttentionDescription::value, nullptr, "attention.value"},
-    {"attention.out_lin", &AttentionDescription::output, nullptr, "attention.output"},
-    {"ffn.lin1", nullptr, &LayerDescription::ffn_in, "ffn_in"},
-    {"ffn.lin2", nullptr, &LayerDescription::ffn_out, "ffn_out"},
-};
-
-constexpr NormName distilbert_norms[] = {
-    {"sa_layer_norm", &LayerDescription::attention_norm, "attention_norm"},
-    {"output_layer_norm", &LayerDescription::ffn_norm, "ffn_norm"},
+constexpr LayerPart distilbert_parts[] = {
+    {"attention.q_lin", &AttentionDescription::query},
+    {"attention.k_lin", &AttentionDescription::key},
+    {"attention.v_lin", &AttentionDescription::value},
+    {"attention.out_lin", &AttentionDescription::output},
+    {"ffn.lin1", &LayerDescription::ffn_in},
+    {"ffn.lin2", &LayerDescription::ffn_out},
+    {"sa_layer_norm", &LayerDescription::attention_norm},
+    {"output_layer_norm", &LayerDescription::ffn_norm},
 };
 
 constexpr SettingNames bert_settings = {"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
@@ -43,8 +37,7 @@ const Family& bert() {
   static constexpr Family family = {"BERT",
                                     "bert.",
                                     "encoder.layer.",
-                                    bert_linears,
-                                    bert_norms,
+                                    bert_parts,
                                     {"cls.predictions.transform.dense",
                                      "cls.predictions.transform.LayerNorm",
                                      "cls.predictions.decoder.weight",
@@ -61,8 +54,7 @@ const Family& roberta() {
   static constexpr Family family = {"RoBERTa",
                                     "roberta.",
                                     "encoder.layer.",
-                                    bert_linears,
-                                    bert_norms,
+                                    bert_parts,
                                     {"lm_head.dense",
                                      "lm_head.layer_norm",
                                      "lm_head.decoder.weight",
@@ -79,8 +71,7 @@ const Family& distilbert() {
   static constexpr Family family = {"DistilBERT",
                                     "distilbert.",
                                     "transformer.layer.",
-                                    distilbert_linears,
-                                    distilbert_norms,
+                                    distilbert_parts,
                                     {"vocab_transform",
                                      "vocab_layer_norm",
                                      "vocab_projector.weight",

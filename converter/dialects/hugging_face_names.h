@@ -4,23 +4,9 @@
 #include <span>
 #include <string>
 
-#include "converter/dialects/tensor_table.h"
-#include "linformer/description.h"
+#include "converter/dialects/layer_parts.h"
 
 namespace linformer::convert::hugging_face {
-
-struct LinearName {
-  const char* suffix;  // after layers.N.
-  Linear AttentionDescription::*attention;
-  Linear LayerDescription::*layer;  // exactly one of the two is set
-  const char* role;
-};
-
-struct NormName {
-  const char* suffix;
-  Norm LayerDescription::*norm;
-  const char* role;
-};
 
 struct MaskedLmNames {
   const char *dense, *norm, *output;
@@ -37,8 +23,7 @@ struct Family {
   const char* name;    // for the report
   const char* prefix;  // of the encoder's tensors in models with a head
   const char* layers;  // before the layer's number
-  std::span<const LinearName> linears;
-  std::span<const NormName> norms;
+  std::span<const LayerPart> parts;
   MaskedLmNames masked_lm;
   SettingNames settings;
   bool has_token_types;

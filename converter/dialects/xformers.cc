@@ -15,16 +15,9 @@ namespace {
 constexpr const char* key_projection = "attention.E.weight";
 constexpr const char* value_projection = "attention.F.weight";
 constexpr const char* inputs = "in_proj_container.";
-constexpr std::array roles = {"query", "key", "value"};
 constexpr std::array letters = {"q", "k", "v"};
 
 std::string same(std::string name) { return name; }
-
-Tensor part_of(const Tensor& packed, size_t part, uint64_t rows) {
-  Tensor made = slice_rows(packed, part * rows, rows);
-  made.name += std::string("/") + roles[part];
-  return made;
-}
 
 // Weights and biases of query, key and value, wherever they are.
 class InputProjections {
@@ -37,7 +30,7 @@ class InputProjections {
 
   uint64_t width() const { return width_; }
   Tensor weight(size_t part) {
-    if (packed_weight_ != nullptr) return part_of(*packed_weight_, part, width_);
+    if (packed_weight_ != nullptr) return packed_part(*packed_weight_, part, width_);
     const Tensor* own = own_or_shared(part, {"_proj.weight", "_proj_weight"});
     if (own == nullptr) return tensors_.need(inputs + std::string(letters[part]) + "_proj.weight");
     return *own;
@@ -45,7 +38,7 @@ class InputProjections {
   std::optional<Tensor> bias(size_t part) {
     if (packed_bias_ != nullptr) {
       third_of(*packed_bias_);
-      return part_of(*packed_bias_, part, width_);
+      return packed_part(*packed_bias_, part, width_);
     }
     const Tensor* own = own_or_shared(part, {"_proj.bias"});
     return own == nullptr ? std::nullopt : std::optional<Tensor>(*own);
@@ -85,7 +78,7 @@ class InputProjections {
       }
     }
     if (only != nullptr) {
-      report_.notes.push_back(only->name + " is taken for the " + roles[part] +
+      report_.notes.push_back(only->name + " is taken for the " + packed_roles[part] +
                               " too: it is the only one of its kind, so query, key and value share it.");
     }
     return only;
@@ -107,9 +100,9 @@ void add_attention(Conversion& conversion, TensorTable& tensors, const Settings&
   InputProjections projected(tensors, conversion.report);
   const Size d_model{encoder.d_model, "dim_model"}, width{projected.width(), "width of the queries"};
   Linear* const targets[] = {&attention.query, &attention.key, &attention.value};
-  for (size_t i = 0; i < roles.size(); ++i) {
+  for (size_t i = 0; i < packed_roles.size(); ++i) {
     const std::optional<Tensor> bias = projected.bias(i);
-    *targets[i] = weights.linear(role + roles[i], projected.weight(i), bias ? &*bias : nullptr, width, d_model);
+    *targets[i] = weights.linear(role + packed_roles[i], projected.weight(i), bias ? &*bias : nullptr, width, d_model);
   }
   attention.output = read_linear_maybe_bias(conversion, tensors, role + "output", "proj", d_model, width);
   attention.heads = attention.kv_heads = needed_heads(settings, "num_heads", width.value, conversion.report);
