@@ -103,6 +103,9 @@ std::string attention_text(const EncoderDescription& e) {
                [](const Layer& l) { return l.attention.kv_heads == 1 && l.attention.heads > 1; }) +
          where(e, "values are the keys", [](const Layer& l) { return l.attention.value_is_key; }) +
          where(e, "causal", [](const Layer& l) { return l.attention.causal; }) +
+         where(e, "rotary positions", [](const Layer& l) { return l.attention.rotary_base != 0; }) +
+         where(e, "within a window", [](const Layer& l) { return l.attention.window != 0; }) +
+         where(e, "bias by position", [](const Layer& l) { return l.attention.position_bias != absent; }) +
          where(e, "masked rows zeroed", [](const Layer& l) { return l.attention.row_mask == RowMask::zeroed; }) +
          where(e, "masked rows left out", [](const Layer& l) { return l.attention.row_mask == RowMask::excluded; }) +
          where(e, "keys from a memory of rows of " + std::to_string(e.memory_width),
@@ -119,7 +122,7 @@ std::string feed_forward_text(const ModelDescription& description, const Encoder
   if (activations.empty()) return "none";
   std::string text = across_layers(encoder, [&](const LayerDescription& l) { return ffn_width(description, l); });
   for (const std::string& activation : activations) text += ", " + activation;
-  return text;
+  return text + where(encoder, "gated", [](const LayerDescription& l) { return l.gated; });
 }
 
 std::string positions_text(const ModelDescription& description, const EncoderDescription& encoder) {

@@ -109,6 +109,9 @@ LINFORMER_FIELDS(AttentionDescription, "Attention", "attention") {
   FIELD(key_source, since(2));
   FIELD(row_mask, since(2));
   FIELD(output_activation, since(2));
+  FIELD(rotary_base, since(3));
+  FIELD(window, since(3));
+  FIELD(position_bias, since(3));
 }
 
 LINFORMER_FIELDS(LayerDescription, "Layer", "layer") {
@@ -120,6 +123,7 @@ LINFORMER_FIELDS(LayerDescription, "Layer", "layer") {
   FIELD(ffn_norm);
   FIELD(ffn_resample);
   FIELD(activation);
+  FIELD(gated, since(3));
 }
 
 LINFORMER_FIELDS(VectorInput, "VectorInput", "vectors") {

@@ -107,6 +107,47 @@ Status check_row_mask(const FieldName& field, const AttentionDescription& attent
   return {};
 }
 
+// Queries and keys can be turned where both have positions of their own and are not yet compressed.
+Status check_rotary(const FieldName& field, const EncoderDescription& encoder, const AttentionDescription& attention) {
+  if (attention.rotary_base == 0) return {};
+  const FieldName rotary = field / "rotary_base";
+  if (!std::isfinite(attention.rotary_base) || attention.rotary_base < 0) {
+    return bad_field(rotary, "is %g, 0 or a positive number is needed", static_cast<double>(attention.rotary_base));
+  }
+  if (attention.head_dim % 2 != 0) {
+    return bad_field(rotary, "turns pairs of channels, but head_dim is %" PRIu32, attention.head_dim);
+  }
+  if (attention.key_source != KeySource::own) {
+    return bad_field(rotary, "turns keys by their positions, but they are not of the layer's own rows");
+  }
+  if (attention.value_is_key) return bad_field(rotary, "turns keys and not values, but values are the keys");
+  for (uint32_t index : attention.key_projections) {
+    const Projection& projection = encoder.projections[index];
+    if (projection.kind == ProjectionKind::linear && projection.order == ProjectionOrder::before_linear) {
+      return bad_field(rotary, "turns keys that are compressed before they are made");
+    }
+  }
+  return {};
+}
+
+// What speaks of a distance between two rows needs scores of rows with rows.
+Status check_distances(const FieldName& field, const EncoderDescription& encoder, const AttentionDescription& attention,
+                       const TensorFields& tensors) {
+  const bool biased = attention.position_bias != absent;
+  if (attention.window == 0 && !biased) return {};
+  const FieldName first = field / (biased ? "position_bias" : "window");
+  if (attention.key_source != KeySource::own) {
+    return bad_field(first, "goes by distances between rows, but keys are not of the layer's own rows");
+  }
+  for (uint32_t index : attention.key_projections) {
+    if (encoder.projections[index].kind != ProjectionKind::none) {
+      return bad_field(first, "goes by distances between rows, but keys are compressed");
+    }
+  }
+  if (!biased) return {};
+  return tensors.floats(first, attention.position_bias, {attention.heads, 2 * uint64_t{encoder.max_tokens} - 1});
+}
+
 Status check_head_counts(const FieldName& field, const AttentionDescription& attention) {
   if (attention.heads == 0 || attention.heads > max_heads) {
     return bad_field(field / "heads", "is %" PRIu32 ", 1 to %" PRIu32 " are possible", attention.heads, max_heads);
@@ -211,6 +252,8 @@ Status validate_attention(const EncoderDescription& encoder, const TensorFields&
     LINFORMER_TRY(tensors.linear(field / "value", attention.value, source_width, key_width));
   }
   LINFORMER_TRY(check_projections_of(field, encoder, attention, tensors));
+  LINFORMER_TRY(check_rotary(field, encoder, attention));
+  LINFORMER_TRY(check_distances(field, encoder, attention, tensors));
 
   uint64_t output_width = query_width;
   for (const auto& [member, linear] :

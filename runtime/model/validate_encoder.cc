@@ -22,10 +22,15 @@ Status check_feed_forward(const EncoderDescription& encoder, const TensorFields&
     LINFORMER_TRY(TensorFields::nothing(in, layer.ffn_in, "has no weight"));
     LINFORMER_TRY(TensorFields::nothing(out, layer.ffn_out, reason));
     LINFORMER_TRY(TensorFields::nothing(norm, layer.ffn_norm, reason));
+    if (layer.gated) return bad_field(FieldName("layers[%zu].gated", index), "%s", reason);
     return TensorFields::nothing(resample, layer.ffn_resample, reason);
   }
   uint64_t inner = 0, output_width = 0;
   LINFORMER_TRY(tensors.linear(in, layer.ffn_in, *width, &inner));
+  if (layer.gated) {
+    if (inner % 2 != 0) return bad_field(in, "has %" PRIu64 " outputs, a gated layer needs an even number", inner);
+    inner /= 2;
+  }
   LINFORMER_TRY(tensors.linear(out, layer.ffn_out, inner, &output_width));
   if (layer.ffn_resample.present()) {
     LINFORMER_TRY(tensors.linear(resample, layer.ffn_resample, *width, output_width));

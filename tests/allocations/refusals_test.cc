@@ -63,7 +63,7 @@ TEST_CASE("memory that runs out is an error") {
     std::printf("skipped: the allocator can't be replaced under a sanitizer\n");
     return;
   }
-  for (const char* name : {"v1.lnfr", "v2.lnfr"}) {
+  for (const char* name : {"v1.lnfr", "v2.lnfr", "v3.lnfr"}) {
     const std::string path = std::string(LINFORMER_GOLDEN_MODELS) + "/" + name;
     const AlignedBytes file(path);
     std::printf("%s\n", name);

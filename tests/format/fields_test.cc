@@ -317,4 +317,6 @@ TEST_CASE("the version of the format follows from the fields that are used") {
   CHECK(version() == 2);
   description.encoder.projections.clear();
   CHECK(version() == 1);
+  description.encoder.layers[0].gated = true;
+  CHECK(version() == 3);
 }

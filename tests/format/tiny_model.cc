@@ -247,6 +247,24 @@ void TinyModel::use_everything() {
   builder.origin.tensors.push_back({"encoder.embed_tokens.weight", {64, 16}, {{0, 0, 64, 0, {16, 1}}}});
 }
 
+void TinyModel::use_version_3() {
+  use_everything();
+  ModelDescription& model = builder.description;
+  LayerDescription& gated = model.encoder.layers[0];
+  gated.gated = true;
+  gated.ffn_in.weight = builder.add_linear("gated.weight", 48, 16, std::vector<float>(48 * 16, 0.25f));
+  gated.ffn_in.bias = builder.add_floats("gated.bias", {48}, std::vector<float>(48, 0.5f));
+  gated.attention.rotary_base = 500;
+  Projection full;
+  full.kind = ProjectionKind::none;
+  model.decoder.projections.push_back(full);
+  AttentionDescription& attention = model.decoder.layers[0].attention;
+  attention.key_projections = {static_cast<uint32_t>(model.decoder.projections.size() - 1)};
+  attention.value_projections = attention.key_projections;
+  attention.window = 3;
+  attention.position_bias = builder.add_floats("position_bias", {2, 39}, std::vector<float>(2 * 39, 0.75f));
+}
+
 std::string golden_model(int version) {
   return std::string(LINFORMER_GOLDEN_MODELS) + "/v" + std::to_string(version) + ".lnfr";
 }

@@ -15,8 +15,11 @@ struct TinyModel {
   TinyModel(const TinyModel&) = delete;
   TinyModel& operator=(const TinyModel&) = delete;
 
-  // A value in every field that differs from its default, so that a forgotten one shows: schema/golden/v2.lnfr.
+  // A value in every field of version 2 that differs from its default, so that a forgotten one shows:
+  // schema/golden/v2.lnfr.
   void use_everything();
+  // The same, and what version 3 of the format brought: schema/golden/v3.lnfr.
+  void use_version_3();
 
   linformer::writer::ModelBuilder builder;
 

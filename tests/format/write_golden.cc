@@ -26,9 +26,10 @@ void dump(const std::vector<unsigned char>& bytes, size_t begin, size_t end) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 3 && (std::strcmp(argv[1], "1") == 0 || std::strcmp(argv[1], "2") == 0)) {
+  if (argc == 3 && std::strlen(argv[1]) == 1 && argv[1][0] >= '1' && argv[1][0] <= '3') {
     linformer_test::TinyModel model;
     if (argv[1][0] == '2') model.use_everything();
+    if (argv[1][0] == '3') model.use_version_3();
     model.builder.write(argv[2]);
     return 0;
   }
@@ -38,6 +39,6 @@ int main(int argc, char** argv) {
     dump(bytes, std::strtoul(argv[3], nullptr, 0), std::strtoul(argv[4], nullptr, 0));
     return 0;
   }
-  std::fprintf(stderr, "usage: %s 1|2 OUTPUT | --dump FILE FIRST END\n", argv[0]);
+  std::fprintf(stderr, "usage: %s 1|2|3 OUTPUT | --dump FILE FIRST END\n", argv[0]);
   return 2;
 }

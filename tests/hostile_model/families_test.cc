@@ -1,4 +1,5 @@
-// The numbers of files that use what version 2 of the format brought, one file for each way to attend and to read.
+// The numbers of files that use what versions 2 and 3 of the format brought, one file for each way to attend and to
+// read.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -38,6 +39,7 @@ Projection windows(ProjectionKind kind) {
 
 const Variant variants[] = {
     {"everything", [](TinyModel& tiny) { tiny.use_everything(); }},
+    {"everything of version 3", [](TinyModel& tiny) { tiny.use_version_3(); }},
     {"full attention, embeddings",
      [](TinyModel& tiny) {
        ModelDescription& model = tiny.builder.description;

@@ -109,9 +109,7 @@ TEST_CASE("attention that contradicts its tensors or itself") {
          m.encoder.projections[0].weight = m.encoder.embedding.positions;
        }},
       {"projection bias too long", "projections[0].bias needs shape [6]",
-       [](ModelDescription& m) {
-         m.encoder.projections[0].bias = m.encoder.layers[0].ffn_in.bias;
-       }},
+       [](ModelDescription& m) { m.encoder.projections[0].bias = m.encoder.layers[0].ffn_in.bias; }},
       {"kernel of a linear projection", "which its kind doesn't use",
        [](ModelDescription& m) { m.encoder.projections[0].kernel = 3; }},
       {"pool", "", [](ModelDescription& m) { use_in_layer_0(m, pool(4, 5, 5)); }},
@@ -171,4 +169,85 @@ TEST_CASE("attention that contradicts its tensors or itself") {
        }},
   };
   run_attacks("attention", attacks);
+}
+
+TEST_CASE("positions in attention that can't have them") {
+  const auto attention = [](ModelDescription& m) -> AttentionDescription& { return m.encoder.layers[0].attention; };
+  const auto after_linear = [](ModelDescription& m) {
+    for (Projection& projection : m.encoder.projections) projection.order = ProjectionOrder::after_linear;
+  };
+  const auto full = [](ModelDescription& m) { use_in_layer_0(m, {.kind = ProjectionKind::none}); };
+  const auto from_memory = [&](ModelDescription& m) {
+    attention(m).key_source = KeySource::memory;
+    m.encoder.memory_width = 16;
+  };
+  const Attack attacks[] = {
+      {"rotary", "",
+       [&](ModelDescription& m) {
+         after_linear(m);
+         attention(m).rotary_base = 10000;
+       }},
+      {"rotary and full attention", "",
+       [&](ModelDescription& m) {
+         full(m);
+         attention(m).rotary_base = 0.5f;
+       }},
+      {"rotary NaN", "rotary_base is", [&](ModelDescription& m) { attention(m).rotary_base = not_a_number; }},
+      {"rotary infinite", "rotary_base is inf", [&](ModelDescription& m) { attention(m).rotary_base = infinity; }},
+      {"rotary negative", "rotary_base is -1", [&](ModelDescription& m) { attention(m).rotary_base = -1; }},
+      {"rotary before the linear", "rotary_base turns keys that are compressed before they are made",
+       [&](ModelDescription& m) { attention(m).rotary_base = 10000; }},
+      {"rotary of odd heads", "rotary_base turns pairs of channels, but head_dim is 1",
+       [&](ModelDescription& m) {
+         after_linear(m);
+         attention(m).heads = attention(m).kv_heads = 16;
+         attention(m).head_dim = 1;
+         attention(m).rotary_base = 10000;
+       }},
+      {"rotary of a memory", "rotary_base turns keys by their positions, but they are not of the layer's own rows",
+       [&](ModelDescription& m) {
+         after_linear(m);
+         from_memory(m);
+         attention(m).rotary_base = 10000;
+       }},
+      {"rotary values", "rotary_base turns keys and not values, but values are the keys",
+       [&](ModelDescription& m) {
+         after_linear(m);
+         attention(m).value_is_key = true;
+         attention(m).value = {};
+         attention(m).value_projections.clear();
+         attention(m).rotary_base = 10000;
+       }},
+      {"window", "",
+       [&](ModelDescription& m) {
+         full(m);
+         attention(m).window = ~0u;
+       }},
+      {"window of compressed keys", "window goes by distances between rows, but keys are compressed",
+       [&](ModelDescription& m) { attention(m).window = 1; }},
+      {"window into a memory", "window goes by distances between rows, but keys are not of the layer's own rows",
+       [&](ModelDescription& m) {
+         full(m);
+         from_memory(m);
+         attention(m).window = 1;
+       }},
+      {"position bias of another shape", "attention.position_bias needs shape [2, 39]",
+       [&](ModelDescription& m) {
+         full(m);
+         attention(m).position_bias = m.encoder.layers[0].ffn_in.bias;
+       }},
+      {"position bias of no tensor", "attention.position_bias refers to tensor 1000",
+       [&](ModelDescription& m) {
+         full(m);
+         attention(m).position_bias = 1000;
+       }},
+      {"position bias below absent", "attention.position_bias refers to tensor -2",
+       [&](ModelDescription& m) {
+         full(m);
+         attention(m).position_bias = -2;
+       }},
+      {"position bias of compressed keys", "position_bias goes by distances between rows, but keys are compressed",
+       [&](ModelDescription& m) { attention(m).position_bias = 0; }},
+  };
+  run_attacks("positions in attention", attacks);
 }

@@ -103,6 +103,22 @@ TEST_CASE("an encoder that contradicts its tensors or itself") {
          m.encoder.layers[0].ffn_in = m.encoder.layers[0].attention.query;
          m.encoder.layers[0].ffn_out = m.encoder.layers[1].ffn_in;
        }},
+      {"gated without FFN", "layers[0].gated belongs to a layer without ffn_in",
+       [](ModelDescription& m) {
+         LayerDescription& layer = m.encoder.layers[0];
+         layer.ffn_in = layer.ffn_out = {};
+         layer.ffn_norm = {};
+         layer.gated = true;
+       }},
+      {"gated by what isn't there", "ffn_out.weight needs shape [any, 12]",
+       [](ModelDescription& m) { m.encoder.layers[0].gated = true; }},
+      {"gated by an odd width", "ffn_in has 23 outputs, a gated layer needs an even number",
+       [](ModelDescription& m) {
+         LayerDescription& layer = m.encoder.layers[0];
+         layer.gated = true;
+         tensor(m, layer.ffn_in.weight).shape[0] = 23;  // as many panels as 24
+         layer.ffn_in.bias = absent;
+       }},
       {"activation", "layer activation is 7",
        [](ModelDescription& m) { m.encoder.layers[0].activation = Activation{7}; }},
       {"norm placement", "norm_placement is 2",

@@ -108,6 +108,17 @@ class Text:
             self.memory_keep = np.array(mask or [1] * len(self.memory)) != 0
 
 
+def rotated(x, base):
+    """Row i turned by i: the channels j and j + half of it are a pair, turned by i * base^(-j / half)."""
+    if base == 0:
+        return x
+    half = x.shape[1] // 2
+    angles = np.arange(len(x))[:, None] * float(base) ** (-np.arange(half) / half)[None, :]
+    cos, sin = np.cos(angles), np.sin(angles)
+    first, second = x[:, :half], x[:, half:]
+    return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=1)
+
+
 class Encoder:
     def __init__(self, model, encoder):
         self.model = model
@@ -183,7 +194,7 @@ class Encoder:
         bias = model.tensor(projection["bias"]) if projection["bias"] >= 0 else 0.0
         return np.stack([sum(weight[t] @ row for t, row in enumerate(window)) + bias for window in windows])
 
-    def side(self, attention, linear, projections, z, keep):
+    def side(self, attention, linear, projections, z, keep, rotary_base=0):
         """The compressed keys or values of each query head."""
         model, heads, dim = self.model, attention["heads"], attention["head_dim"]
         shared = attention["kv_heads"] == 1
@@ -201,7 +212,7 @@ class Encoder:
                 if projection["bias"] >= 0:
                     short = short + model.tensor(projection["bias"])[:, None]
             else:
-                short = self.shorten(projection, whole[:, columns])
+                short = self.shorten(projection, rotated(whole[:, columns], rotary_base))
             result.append(short)
         return result
 
@@ -213,16 +224,22 @@ class Encoder:
         ):
             z, keep = text.memory, text.memory_keep
         query = model.linear(attention["query"], x) * text.query[:, None]
-        keys = self.side(attention, attention["key"], attention["key_projections"], z, keep)
+        base = attention["rotary_base"]
+        keys = self.side(attention, attention["key"], attention["key_projections"], z, keep, base)
         if attention["value_is_key"]:
             values = keys
         else:
             values = self.side(attention, attention["value"], attention["value_projections"], z, keep)
         context = []
         for head in range(attention["heads"]):
-            scores = query[:, head * dim : (head + 1) * dim] @ keys[head].T * attention["scale"]
+            scores = rotated(query[:, head * dim : (head + 1) * dim], base) @ keys[head].T * attention["scale"]
+            rows, columns = np.indices(scores.shape)
+            if attention["position_bias"] >= 0:
+                middle = self.encoder["max_tokens"] - 1
+                scores = scores + model.tensor(attention["position_bias"])[head, columns - rows + middle]
+            if attention["window"] > 0:
+                scores = np.where(np.abs(columns - rows) > attention["window"], -np.inf, scores)
             if attention["causal"]:
-                rows, columns = np.indices(scores.shape)
                 scores = np.where(columns > rows, -np.inf, scores)
             if attention["row_mask"] == "excluded":
                 scores = np.where(keep[None, :], scores, -np.inf)
@@ -231,7 +248,13 @@ class Encoder:
         return model.optional(attention["output_second"], model.optional(attention["output"], context))
 
     def feed_forward(self, layer, x):
-        return self.model.linear(layer["ffn_out"], activate(layer["activation"], self.model.linear(layer["ffn_in"], x)))
+        hidden = self.model.linear(layer["ffn_in"], x)
+        if layer["gated"]:
+            first, second = np.split(hidden, 2, axis=-1)
+            hidden = activate(layer["activation"], first) * second
+        else:
+            hidden = activate(layer["activation"], hidden)
+        return self.model.linear(layer["ffn_out"], hidden)
 
     def step(self, norm, resample, x, function):
         """x + function(x), with the norm where the model has it and what is added as the model says."""

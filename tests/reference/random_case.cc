@@ -168,6 +168,25 @@ void choose_ends(Chance& chance, RandomModel* shape) {
   shape->type = chance.of({ElementType::f32, ElementType::bf16, ElementType::f16});
 }
 
+// Whether the executor knows what version 3 of the format brought. Until then no session accepts such a model.
+constexpr bool executes_version_3 = false;
+
+// From numbers of its own, so that models that get nothing new stay as they were.
+void choose_version_3(Chance chance, RandomModel* shape) {
+  const bool own = shape->key_sources == std::vector{KeySource::own};
+  const bool linear = std::count(shape->kinds.begin(), shape->kinds.end(), ProjectionKind::linear) != 0;
+  const bool compressed_first = linear && shape->order == ProjectionOrder::before_linear;
+  shape->layer.gated = chance.one_in(4) && shape->ffn != 0;
+  AttentionDescription& attention = shape->layer.attention;
+  if (chance.one_in(2) && own && !compressed_first && !shape->value_is_key && shape->head_dim % 2 == 0) {
+    attention.rotary_base = chance.of({10000.f, 500.f});
+  }
+  if (!own || shape->kinds != std::vector{ProjectionKind::none}) return;
+  shape->position_bias = chance.one_in(2);
+  // Each query must see a row, also where others are excluded.
+  if (chance.one_in(2) && shape->row_mask != RowMask::excluded) attention.window = chance.pick(1, shape->n);
+}
+
 RandomModel choose_shape(Chance& chance, uint64_t index) {
   RandomModel shape;
   shape.seed = chance.number();
@@ -181,6 +200,7 @@ RandomModel choose_shape(Chance& chance, uint64_t index) {
   choose_attention(chance, &shape);
   choose_layers(chance, &shape);
   choose_ends(chance, &shape);
+  if (executes_version_3) choose_version_3(Chance(~index), &shape);
   return shape;
 }
 
@@ -266,6 +286,10 @@ std::set<std::string> features_of(const RandomCase& c) {
   note(!shape.output_projection, "no output projection");
   note(shape.between != 0 || shape.attention_between != 0, "widths change");
   note(shape.vector_width != 0, "vectors");
+  note(shape.layer.gated, "gated");
+  note(shape.layer.attention.rotary_base != 0, "rotary positions");
+  note(shape.layer.attention.window != 0, "window");
+  note(shape.position_bias, "position bias");
   note(c.options.part == Part::decoder, "decoder");
   note(c.options.padding == Padding::keep, "padding kept");
   return features;

@@ -165,7 +165,7 @@ class Maker {
     width = between;
     if (shape_.ffn != 0) {
       const uint32_t out = last || shape_.between == 0 ? shape_.d_model : shape_.between;
-      layer.ffn_in = linear(name + ".fc1", shape_.ffn, width);
+      layer.ffn_in = linear(name + ".fc1", layer.gated ? 2 * shape_.ffn : shape_.ffn, width);
       layer.ffn_out = linear(name + ".fc2", out, shape_.ffn);
       if (shape_.norms) layer.ffn_norm = norm(name + ".final_layer_norm", shape_.pre_norm ? width : out);
       if (out != width) layer.ffn_resample = linear(name + ".ffn_resample", out, width);
@@ -199,6 +199,11 @@ class Maker {
       if (shape_.second_output != 0) attention->output_second = linear(name + ".out_proj2", out, inner);
     }
     attention->output_activation = shape_.output_activation;
+    if (shape_.position_bias) {
+      attention->position_bias =
+          builder_.add_floats(prefix_ + name + ".position_bias", {shape_.heads, 2 * shape_.n - 1},
+                              numbers_.uniform(uint64_t{shape_.heads} * (2 * shape_.n - 1), 1));
+    }
     if (index != 0 && shape_.shared_layers) {
       attention->key_projections = e->layers[0].attention.key_projections;
       attention->value_projections = e->layers[0].attention.value_projections;

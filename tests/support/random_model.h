@@ -50,7 +50,8 @@ struct RandomModel {
   bool one_kv_head = false, value_is_key = false, causal = false;
   linformer::RowMask row_mask = linformer::RowMask::none;
   std::vector<linformer::KeySource> key_sources = {linformer::KeySource::own};  // of the decoder where there is one
-  uint32_t memory_width = 0;  // 0: as the rows that read it; without a decoder
+  uint32_t memory_width = 0;   // 0: as the rows that read it; without a decoder
+  bool position_bias = false;  // full attention only
   bool output_projection = true;
   uint32_t second_output = 0;  // width between the first and the second output projection
   linformer::Activation output_activation = linformer::Activation::none;

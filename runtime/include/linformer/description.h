@@ -84,6 +84,13 @@ struct AttentionDescription {
   // Indices into EncoderDescription::projections; one entry (all heads) or one for each head.
   std::vector<uint32_t> key_projections, value_projections;
   KeySource key_source = KeySource::own;
+  // Not 0: queries and keys of the layer's own rows are turned by their positions before keys are compressed. Channels
+  // j and j + head_dim / 2 of a head make a pair, turned by position * rotary_base^(-2 j / head_dim).
+  float rotary_base = 0;
+  uint32_t window = 0;  // full attention to own rows: row i sees rows j with |i - j| <= window; 0 = all
+  // Full attention to own rows, absent in most: row_major f32 [heads, 2 N - 1]; column j - i + N - 1 is added to the
+  // scaled score of row i and row j. Rows count from 0 in what the encoder is given, without stripped pads.
+  TensorIndex position_bias = absent;
 };
 
 enum class NormPlacement : uint8_t { post = 0, pre };
@@ -99,6 +106,8 @@ struct LayerDescription {
   Norm ffn_norm;
   Linear ffn_resample;
   Activation activation = Activation::gelu;
+  // ffn_in gives twice what ffn_out takes: the activation of its first half times its second half.
+  bool gated = false;
 };
 
 enum class PositionKind : uint8_t {
