@@ -57,7 +57,8 @@ std::string where(const EncoderDescription& encoder, const std::string& text, Pr
 }
 
 uint64_t ffn_width(const ModelDescription& description, const LayerDescription& layer) {
-  return layer.ffn_in.present() ? outputs_of(description, layer.ffn_in) : 0;
+  if (!layer.ffn_in.present()) return 0;
+  return outputs_of(description, layer.ffn_in) / (layer.gated ? 2 : 1);
 }
 
 // What a layer reads is as wide as its query's input.

@@ -236,8 +236,10 @@ Status CpuExecutor::run_encoder(const Part& part, const Request& request) {
 // enough of them that no thread waits long for the last.
 bool CpuExecutor::splits_by_sequences(const Part& whole) const {
   const int64_t threads = team_.size();
-  // Encoder states and own rows would lay full attention's panels out differently.
-  if (threads == 1 || whole.sequences < 2 * threads || batch_.has_states) return false;
+  if (threads == 1 || whole.sequences < 2 * threads) return false;
+  // What belongs to one sequence must not lie where another layer has something of the next: encoder states and own
+  // rows lay full attention's panels out differently, too.
+  if (program_.mixes_attention || batch_.has_states) return false;
   const int64_t largest = least_part_rows + whole.longest;
   return whole.rows >= 2 * (threads - 1) * largest && whole.rows >= 2 * threads * least_part_rows;
 }

@@ -192,7 +192,10 @@ Status Lowering::complete() {
       if (shares_ld && view->ld == 0) view->ld = arena.value(info(view->buffer).ld);
     }
   }
-  for (Attention& attention : program_.attentions) attention.own.ld = arena.value(Term::d_row);
+  for (Attention& attention : program_.attentions) {
+    attention.own.ld = arena.value(Term::d_row);
+    program_.mixes_attention = program_.mixes_attention || attention.full != program_.attentions[0].full;
+  }
   return {};
 }
 

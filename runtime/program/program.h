@@ -87,6 +87,9 @@ struct Program {
   int64_t max_pooled_rows = 0;                // mean_over_max_tokens: N
   int64_t key_slot = 0, compressed_slot = 0;  // elements of a sequence's slot
   int64_t full_width = 0;                     // full attention: elements that one row of K takes, all heads
+  // Full and compressed attention share buffers and divide them among sequences in different ways: what one layer has
+  // of a sequence may lie where another has something of the next.
+  bool mixes_attention = false;
   // Sequences of fewer rows than this take E (Z W): fewer operations there. The largest of any layer.
   int64_t project_first_below = 0;
   Arena arena;

@@ -1,0 +1,109 @@
+// What a program says that its ops cost, against closed formulas.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "program/cost.h"
+#include "session/state.h"
+#include "support/random_model.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::RandomModel;
+
+double flop(const Model& model, int64_t n) {
+  double sum = 0;
+  const auto add = [](void* context, const ProgramLine& line) {
+    const std::string part = line.part;
+    if (part.starts_with("head") || part == "masked-LM") return;
+    *static_cast<double*>(context) += line.flop;
+  };
+  REQUIRE(list_program(model, {}, n, add, &sum).ok());
+  return sum;
+}
+
+RandomModel shape() {
+  RandomModel model;
+  model.n = 400;
+  model.k = 32;
+  model.d_model = 96;
+  model.heads = 6;
+  model.ffn = 200;
+  model.layers = 3;
+  model.masked_lm = false;
+  return model;
+}
+
+TEST_CASE("FLOPs of a Linformer are the closed formula's") {
+  const double d = 96, k = 32, ffn = 200, layers = 3;
+  RandomModel model = shape();
+  for (const bool shared : {false, true}) {
+    model.shared_key_value = shared;
+    const auto random = linformer_test::random_model(model);
+    const Result<LoweredModel> lowered = lower_model(random->description(), {});
+    REQUIRE(lowered.ok());
+    const int64_t below = lowered->plan.project_first_below;
+    REQUIRE(below > 1);
+    for (const int64_t n : {int64_t{1}, below - 1, below, int64_t{400}}) {
+      CAPTURE(n);
+      const double rows = static_cast<double>(n);
+      const double compressed_first = (shared ? 1 : 2) * rows * k * d + 2 * k * d * d;
+      const double projected_first = 2 * rows * d * d + 2 * rows * k * d;
+      const double keys = n < below ? projected_first : compressed_first;
+      CHECK(keys <= (n < below ? compressed_first : projected_first));
+      const double rest = 2 * rows * d * d + 2 * rows * d * ffn + 2 * rows * k * d;
+      CHECK(flop(*random, n) == doctest::Approx(2 * layers * (keys + rest)));
+    }
+  }
+}
+
+TEST_CASE("FLOPs of full attention and of a gated network") {
+  RandomModel model = shape();
+  model.kinds = {ProjectionKind::none};
+  const double d = 96, ffn = 200, layers = 3, n = 400;
+  const auto random = linformer_test::random_model(model);
+  CHECK(flop(*random, 400) == doctest::Approx(2 * layers * (4 * n * d * d + 2 * n * n * d + 2 * n * d * ffn)));
+  model.layer.gated = true;
+  const auto gated = linformer_test::random_model(model);
+  CHECK(flop(*gated, 400) == doctest::Approx(2 * layers * (4 * n * d * d + 2 * n * n * d + 3 * n * d * ffn)));
+}
+
+TEST_CASE("a profile counts what ran: the FLOPs of its sequences, and seconds for each op") {
+  const RandomModel model = shape();
+  const auto random = linformer_test::random_model(model);
+  SessionOptions options;
+  options.max_batch = 12;
+  options.threads = 2;
+  options.profile = true;
+  Session session = std::move(Session::create(random, options).value());
+  double expected = 0;
+  std::vector<std::vector<int32_t>> ids;
+  for (const int64_t n : {400, 1, 30, 129, 260, 260, 260, 260, 90, 90, 90, 90}) {
+    ids.push_back(linformer_test::random_ids(static_cast<uint64_t>(n), n, model.vocabulary));
+    expected += flop(*random, n);
+  }
+  const std::vector<Tokens> sequences(ids.begin(), ids.end());
+  std::vector<float> logits(ids.size() * 3);
+  Outputs outputs;
+  outputs.logits = logits;
+  REQUIRE(session.run(sequences, outputs).ok());
+  struct Sum {
+    double flop = 0;
+    int lines = 0;
+  } sum;
+  const auto add = [](void* context, const ProgramLine& line) {
+    Sum& s = *static_cast<Sum*>(context);
+    CHECK(line.seconds > 0);
+    CHECK(line.bytes > 0);
+    if (!std::string(line.part).starts_with("head")) s.flop += line.flop;
+    ++s.lines;
+  };
+  REQUIRE(session.profile(add, &sum).ok());
+  CHECK(sum.flop == doctest::Approx(expected));
+  CHECK(sum.lines > 20);
+  Session plain = std::move(Session::create(random, {}).value());
+  CHECK(plain.profile(add, &sum).code() == Code::invalid_argument);
+}
+
+}  // namespace

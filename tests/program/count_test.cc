@@ -1,0 +1,63 @@
+#include "base/count.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "program/arena.h"
+
+using linformer::Count;
+
+namespace {
+
+// The number, or -1.
+int64_t number(Count count) {
+  uint64_t value = 0;
+  return count.get(&value) ? static_cast<int64_t>(value) : -1;
+}
+
+TEST_CASE("a count is a number until it no longer fits") {
+  const int64_t large = int64_t{1} << 62;
+  CHECK(number(Count(6) * 7 + 8) == 50);
+  CHECK(number(Count(-1)) == -1);
+  CHECK(number(Count(large) * 2) != -1);
+  CHECK(number(Count(large) * 4) == -1);
+  CHECK(number(Count::bytes(UINT64_MAX) + 1) == -1);
+  CHECK(number(Count(17).rounded_up(16)) == 32);
+  CHECK(number(Count(32).rounded_up(16)) == 32);
+  CHECK(number(Count::bytes(UINT64_MAX).rounded_up(64)) == -1);
+}
+
+TEST_CASE("what is made of an invalid count is invalid") {
+  const Count bad = Count(int64_t{1} << 62) * 4;
+  CHECK(number(bad * 0) == -1);
+  CHECK(number(bad + 0) == -1);
+  CHECK(number(Count(0) * bad) == -1);
+  CHECK(number(larger(1, bad)) == -1);
+  CHECK(number(larger(bad, 1)) == -1);
+  CHECK(number(bad.rounded_up(16)) == -1);
+  uint64_t untouched = 5;
+  CHECK(!bad.get(&untouched));
+  CHECK(untouched == 5);
+}
+
+TEST_CASE("an arena with a size that doesn't fit isn't laid out") {
+  using namespace linformer;
+  Arena arena;
+  ArenaLayout layout;
+  arena[Term::rows] = 1000;
+  arena[Term::d_row] = 7;
+  arena.use(BufferId::rows);
+  REQUIRE(arena.lay_out(&layout));
+  CHECK(layout.total == (4 * 7000 + 63) / 64 * 64);
+  CHECK(std::string(arena.formula(BufferId::rows).text) == "4 x rows x d_row");
+  arena[Term::d_row] = int64_t{1} << 40;
+  CHECK(!arena.lay_out(&layout));  // beyond the address space
+  arena[Term::d_row] = int64_t{1} << 60;
+  CHECK(!arena.lay_out(&layout));  // beyond 64 bits
+  arena[Term::d_row] = 7;
+  arena[Term::keys] = Count(int64_t{1} << 62) * 8;  // of a buffer that is not used
+  CHECK(!arena.lay_out(&layout));
+}
+
+}  // namespace

@@ -1,0 +1,158 @@
+// Threads that take whole sequences through the program, and weights that sessions share.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "base/threads.h"
+#include "linformer/session.h"
+#include "session/variants.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::RandomInput;
+using linformer_test::RandomModel;
+using linformer_test::Variant;
+
+// Everything that a call gives, for `sequences` sequences of the same lengths.
+struct Results {
+  std::vector<float> hidden, pooled, logits, probabilities, embeddings, mlm;
+  bool operator==(const Results& other) const {
+    const auto same = [](const std::vector<float>& a, const std::vector<float>& b) {
+      return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+    };
+    return same(hidden, other.hidden) && same(pooled, other.pooled) && same(logits, other.logits) &&
+           same(probabilities, other.probabilities) && same(embeddings, other.embeddings) && same(mlm, other.mlm);
+  }
+};
+
+Results run(Session& session, const std::vector<Input>& inputs, const std::vector<MaskPosition>& positions,
+            int64_t rows, uint32_t vocabulary) {
+  Results r;
+  const auto room = [](std::vector<float>* values, int64_t count) {
+    values->assign(static_cast<size_t>(count), NAN);
+    return std::span<float>(*values);
+  };
+  const int64_t sequences = static_cast<int64_t>(inputs.size()), scored = session.score_rows(0, sequences, rows);
+  Outputs outputs;
+  outputs.hidden = room(&r.hidden, rows * session.hidden_width(-1));
+  outputs.pooled = room(&r.pooled, sequences * session.hidden_width(-1));
+  outputs.logits = room(&r.logits, scored * 3);
+  outputs.probabilities = room(&r.probabilities, scored * 3);
+  outputs.embeddings = room(&r.embeddings, sequences * session.embedding_width());
+  outputs.mlm_positions = positions;
+  outputs.mlm_logits = room(&r.mlm, static_cast<int64_t>(positions.size() * vocabulary));
+  const Status status = session.run(inputs, outputs);
+  REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
+  return r;
+}
+
+TEST_CASE("many short sequences: the same bits whether threads take rows or sequences") {
+  constexpr uint32_t n = 60;
+  constexpr int64_t sequences = 120;
+  for (const Variant& variant : linformer_test::variants(n)) {
+    CAPTURE(variant.name);
+    const auto model = linformer_test::random_model(variant.shape);
+    const EncoderDescription& encoder = model->description().encoder;
+    std::vector<RandomInput> given;
+    std::vector<Input> inputs;
+    std::vector<MaskPosition> positions;
+    for (int64_t s = 0; s < sequences; ++s) {
+      const int64_t length = 1 + s * 37 % (n - 1);
+      given.push_back(linformer_test::random_input(static_cast<uint64_t>(s), encoder, length, 1 + s % n,
+                                                   variant.masks && s % 3 == 0));
+      if (model->description().mlm.present() && s % 5 == 0) positions.push_back({s, 0});
+    }
+    for (const RandomInput& input : given) inputs.push_back(input.view());
+    Results expected;
+    for (const int threads : {1, 2, 4}) {
+      SessionOptions options;
+      options.max_batch = sequences;
+      options.threads = threads;
+      options.padding = variant.masks ? Padding::keep : Padding::strip;
+      Session session = std::move(Session::create(model, options).value());
+      int64_t rows = 0;
+      for (int64_t s = 0; s < sequences; ++s) rows += session.output_rows(1 + s * 37 % (n - 1));
+      const Results results = run(session, inputs, positions, rows, variant.shape.vocabulary);
+      if (threads == 1) expected = results;
+      CHECK(expected == results);
+      CHECK(expected == run(session, inputs, positions, rows, variant.shape.vocabulary));
+    }
+  }
+}
+
+TEST_CASE("pairs of sequences stay together") {
+  RandomModel shape;
+  shape.n = 40;
+  shape.head_kinds = {{Pooling::mean, Pairing::product_difference, true, true, false}};
+  const auto model = linformer_test::random_model(shape);
+  std::vector<std::vector<int32_t>> ids;
+  for (uint64_t s = 0; s < 101 * 2; ++s) ids.push_back(linformer_test::random_ids(s, 1 + s * 7 % 40, shape.vocabulary));
+  const std::vector<Tokens> sequences(ids.begin(), ids.end());
+  std::vector<float> results[2];
+  for (const int threads : {1, 3}) {
+    SessionOptions options;
+    options.max_batch = static_cast<int64_t>(sequences.size());
+    options.threads = threads;
+    Session session = std::move(Session::create(model, options).value());
+    std::vector<float>& logits = results[threads == 1 ? 0 : 1];
+    logits.assign(101 * 3, NAN);
+    Outputs outputs;
+    outputs.logits = logits;
+    REQUIRE(session.run(sequences, outputs).ok());
+  }
+  CHECK(std::memcmp(results[0].data(), results[1].data(), results[0].size() * sizeof(float)) == 0);
+}
+
+TEST_CASE("sessions share prepared weights, at once") {
+  const auto model = linformer_test::random_model({});
+  const auto weights = PreparedWeights::create(model);
+  REQUIRE(weights.ok());
+  CHECK((*weights)->bytes() == 0);
+  CHECK((*weights)->model() == model);
+  const std::vector<int32_t> ids = linformer_test::random_ids(3, 40, 50);
+  std::vector<std::vector<float>> logits(4, std::vector<float>(3, NAN));
+  std::atomic<int> good{0};
+  std::vector<std::thread> threads;
+  for (auto& result : logits) {
+    threads.emplace_back([&] {
+      Result<Session> session = Session::create(*weights, {});
+      if (!session.ok()) return;
+      const Tokens tokens = ids;
+      Outputs outputs;
+      outputs.logits = result;
+      for (int i = 0; i < 20; ++i) good += session->run(std::span(&tokens, 1), outputs).ok();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(good == 80);
+  for (const auto& result : logits) CHECK(result == logits[0]);
+  CHECK(Session::create(std::shared_ptr<const PreparedWeights>(), {}).status().code() == Code::invalid_argument);
+  CHECK(PreparedWeights::create(nullptr).status().code() == Code::invalid_argument);
+}
+
+TEST_CASE("a team shares its tasks out, however few threads come in time") {
+  for (const int threads : {1, 2, 8}) {
+    ThreadTeam team;
+    REQUIRE(team.start(threads).ok());
+    std::atomic<int64_t> sum{0};
+    for (int64_t call = 0; call < 3000; ++call) {
+      TaskCounter counter(call % 7);
+      std::atomic<int> inside{0};
+      team.run([&](int thread) {
+        ++inside;
+        CHECK_MESSAGE((thread >= 0 && thread < threads), thread);
+        for (int64_t task; counter.next(&task);) sum += task + 1;
+      });
+      REQUIRE((inside >= 1 && inside <= threads));
+    }
+    int64_t expected = 0;
+    for (int64_t call = 0; call < 3000; ++call) expected += (call % 7) * (call % 7 + 1) / 2;
+    CHECK(sum == expected);
+  }
+}
+
+}  // namespace
