@@ -81,8 +81,9 @@ Status CpuExecutor::execute(const Op& op, const Item& item) {
     case OpKind::activate:
       return activate(op, item), Status();
     case OpKind::gate:
+      return gate(op, item), Status();
     case OpKind::rotate:
-      return Status();
+      return rotate(op, item), Status();
     case OpKind::compress:
       return compress(op, item);
     case OpKind::pack:

@@ -40,28 +40,6 @@ Status CpuExecutor::start(std::byte* arena) {
   return team_.start(static_cast<int>(program_.extents.threads));
 }
 
-// Sine and cosine of each position times each frequency, in double precision, once for a session.
-void CpuExecutor::fill_tables() {
-  const SinusoidalTable& table = program_.sinusoidal;
-  const int64_t half = table.width / 2;
-  const float* frequencies = table.frequencies < 0
-                                 ? nullptr
-                                 : reinterpret_cast<const float*>(weights_[static_cast<size_t>(table.frequencies)]);
-  float* row = buffer(BufferId::position_table);
-  for (int64_t i = 0; i < table.rows; ++i, row += table.width) {
-    const int64_t position = i == table.pad_row ? table.pad_position : table.first + i;
-    for (int64_t j = 0; j < half; ++j) {
-      const double frequency = frequencies != nullptr
-                                   ? static_cast<double>(frequencies[j])
-                                   : std::pow(static_cast<double>(table.base),
-                                              -2. * static_cast<double>(j) / static_cast<double>(table.width));
-      const double angle = static_cast<double>(position) * frequency;
-      row[table.interleaved ? 2 * j : j] = static_cast<float>(std::sin(angle));
-      row[table.interleaved ? 2 * j + 1 : half + j] = static_cast<float>(std::cos(angle));
-    }
-  }
-}
-
 CpuExecutor::Part CpuExecutor::part_of(int64_t first, int64_t end, int thread) const {
   Part part;
   part.first = first;

@@ -114,6 +114,8 @@ class CpuExecutor {
 
   // executor.cc
   void fill_tables();
+  void fill_positions();
+  void fill_rotary(const Rotary& rotary);
   Part part_of(int64_t first, int64_t end, int thread) const;
   bool splits_by_sequences(const Part& whole) const;
   Status run_parts(const Request& request, int64_t multiple);
@@ -186,6 +188,8 @@ class CpuExecutor {
   void add(const Op& op, const Item& item) const;
   void norm(const Op& op, const Item& item) const;
   void activate(const Op& op, const Item& item) const;
+  void gate(const Op& op, const Item& item) const;
+  void rotate(const Op& op, const Item& item) const;
   Status compress(const Op& op, const Item& item) const;
   void pack(const Item& item) const;
   void pack_block(const Op& op, const Item& item) const;

@@ -99,4 +99,38 @@ void CpuExecutor::activate(const Op& op, const Item& item) const {
   kernels_.activate(op.activation, matrix(op.out, item));
 }
 
+// Rows of `a` become rows of half the width, closer together in the same memory: each is read before its place is
+// written.
+void CpuExecutor::gate(const Op& op, const Item& item) const {
+  const MutableMatrix in = matrix(op.a, item), out = matrix(op.out, item);
+  for (int64_t r = 0; r < out.rows; ++r) {
+    const MutableMatrix row = in.part(r, 0, 1, out.cols);
+    kernels_.activate(op.activation, row);
+    kernels_.multiply(row.data, row.data + out.cols, out.cols);
+    std::copy_n(row.data, out.cols, out.row(r));
+  }
+}
+
+// Pairs (x1, x2), of the first and second half of each head, are turned by their position's angles:
+// (x1 cos - x2 sin, x2 cos + x1 sin). Su et al. 2021; the pairing is GPT-NeoX's and xformers'.
+void CpuExecutor::rotate(const Op& op, const Item& item) const {
+  const MutableMatrix out = matrix(op.out, item);
+  const int64_t d_head = op.b.cols, half = d_head / 2;
+  const bool packed = item.stage.domain == Domain::row_blocks;
+  int64_t sequence = packed ? batch_.sequence_of(item.row) : item.sequence;
+  for (int64_t r = 0; r < out.rows; ++r) {
+    while (packed && item.row + r >= batch_.row_starts[sequence + 1]) ++sequence;
+    const int64_t position = item.row + r - (packed ? batch_.row_starts[sequence] : 0);
+    const float* cosines = address(op.b, item) + position * op.b.ld;
+    const float* sines = cosines + half;
+    for (float* x = out.row(r); x < out.row(r) + out.cols; x += d_head) {
+      for (int64_t i = 0; i < half; ++i) {
+        const float first = x[i], second = x[half + i];
+        x[i] = first * cosines[i] - second * sines[i];
+        x[half + i] = second * cosines[i] + first * sines[i];
+      }
+    }
+  }
+}
+
 }  // namespace linformer

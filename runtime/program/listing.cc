@@ -65,9 +65,17 @@ class Describer {
                                                          : " where masked");
         return;
       case OpKind::activate:
-      case OpKind::gate:
         view(op.out);
         text_.add(" = %s", name_of(op.activation));
+        return;
+      case OpKind::gate:
+        view(op.out);
+        text_.add(" = %s(first half) x second half of ", name_of(op.activation));
+        view(op.a);
+        return;
+      case OpKind::rotate:
+        view(op.out);
+        text_.add(" turned by position");
         return;
       case OpKind::probabilities:
         text_.add("%s", op.multi_label ? "sigmoid" : "softmax");

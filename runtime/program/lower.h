@@ -84,6 +84,7 @@ class Lowering {
   void project_rows(const LayerState& layer, int side, const View& out);
   void compress_by_head(const LayerState& layer, int side, bool joins);
   void full_side(const LayerState& layer, int side, bool joins);
+  void rotate(const LayerState& layer, const View& x);
   void reserve_attention(const LayerState& layer);
   // lower_layer.cc
   Status layer(size_t index, int64_t* width);

@@ -40,7 +40,8 @@ const Projection& Lowering::projection_of(const AttentionDescription& attention,
 // It depends on the model alone, so a sequence takes the same path in every session.
 int64_t Lowering::project_first_below(const LayerState& layer, bool shared, bool one_projection) const {
   const int64_t always = encoder_.max_tokens + int64_t{1};
-  if (!one_projection || layer.attention.zeroes_masked) return always;
+  const bool rotates = layer.description->attention.rotary_base != 0;
+  if (!one_projection || rotates || layer.attention.zeroes_masked) return always;
   const KeyGroup& group = program_.groups[static_cast<size_t>(layer.attention.first_group)];
   const double d = static_cast<double>(inputs(layer.description->attention.key));
   const double width = static_cast<double>(layer.attention.key_width), k = static_cast<double>(group.k);
@@ -107,12 +108,37 @@ View Lowering::projected_slot(const LayerState& layer, int side) {
   return slot(compressed_of(side), std::min(layer.longest, layer.threshold - 1), layer.attention.key_width);
 }
 
+// Rotary positions of queries or keys, where the layer has them. The table is the same for all layers of one base.
+void Lowering::rotate(const LayerState& layer, const View& x) {
+  const float base = layer.description->attention.rotary_base;
+  if (base == 0) return;
+  const int64_t d_head = layer.attention.d_head, tokens = program_.extents.tokens;
+  std::vector<Rotary>& rotaries = program_.rotaries;
+  size_t index = 0;
+  while (index < rotaries.size() && (rotaries[index].base != base || rotaries[index].d_head != d_head)) ++index;
+  if (index == rotaries.size()) {
+    if (!resize(&rotaries, index + 1)) {
+      out_of_memory_ = true;
+      return;
+    }
+    Count& elements = program_.arena[Term::rotary];
+    rotaries[index] = {base, d_head, program_.arena.value(Term::rotary)};
+    elements = elements + Count(tokens) * d_head;
+  }
+  Op& rotate = op(OpKind::rotate);
+  rotate.b = buffer_view(Place::table, BufferId::rotary_table, d_head, rotaries[index].offset);
+  rotate.b.rows = tokens;
+  rotate.b.ld = d_head;
+  rotate.out = x;
+}
+
 // Z W of a block of a sequence's rows; masked ones are zero where the dialect says so.
 void Lowering::project_rows(const LayerState& layer, int side, const View& out) {
   const AttentionDescription& description = layer.description->attention;
   Linear linear = linear_of(description, side);
   if (bias_after(linear, projection_of(description, side, 0))) linear.bias = absent;
   gemm(source(layer, inputs(linear)), linear, out);
+  if (side == key_side) rotate(layer, out);
   if (!layer.attention.zeroes_masked) return;
   Op& zero = op(OpKind::zero);
   zero.which = ZeroRows::masked;
@@ -252,6 +278,8 @@ Status Lowering::keys_and_values(LayerState* layer) {
   attention.heads = description.heads;
   attention.d_head = description.head_dim;
   attention.scale = description.scale;
+  attention.window = description.window;
+  attention.position_bias = weight(description.position_bias);
   attention.key_width = int64_t{description.kv_heads} * description.head_dim;
   attention.key_ld = attention.by_head ? attention.d_head : attention.key_width;
   LINFORMER_TRY(add_groups(layer));

@@ -46,7 +46,13 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
   }
   const int64_t inner = outputs(description.ffn_in);
   View hidden = block(BufferId::ffn, inner);
-  gemm(in, description.ffn_in, hidden, description.activation);
+  gemm(in, description.ffn_in, hidden, description.gated ? Activation::none : description.activation);
+  if (description.gated) {
+    Op& gate = unary(OpKind::gate, hidden, block(BufferId::ffn, inner / 2));
+    gate.activation = description.activation;
+    gate.out.ld = inner / 2;  // rows next to one another: what every GEMM provider reads fastest
+    hidden = gate.out;
+  }
   View out = target;
   out.cols = layer.width_out;
   rows(target.buffer, layer.width_out);
@@ -79,6 +85,7 @@ Status Lowering::layer(size_t index, int64_t* width) {
   const View target = rows(BufferId::rows, layer.width_in);
   const View query = block(BufferId::query, layer.attention.heads * layer.attention.d_head);
   gemm(layer.attention.own, attention.query, query);
+  rotate(layer, query);
   op(OpKind::attend).out = query;
   attention_output(layer, target);
   const View between = rows(BufferId::rows, layer.width_between);

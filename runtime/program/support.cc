@@ -13,10 +13,6 @@ bool lacks_bias(const Norm& norm) { return norm.present() && norm.bias == absent
 Status check_layer(const EncoderDescription& encoder, size_t index) {
   const LayerDescription& layer = encoder.layers[index];
   if (lacks_bias(layer.attention_norm) || lacks_bias(layer.ffn_norm)) return refuse(index, "a layer norm without bias");
-  if (layer.gated) return refuse(index, "a gated feed-forward network");
-  if (layer.attention.rotary_base != 0) return refuse(index, "rotary positions");
-  if (layer.attention.window != 0) return refuse(index, "a window of attention");
-  if (layer.attention.position_bias != absent) return refuse(index, "a bias of scores by position");
   const std::vector<uint32_t>& projections = layer.attention.key_projections;
   for (uint32_t projection : projections) {
     const bool full = encoder.projections[projection].kind == ProjectionKind::none;

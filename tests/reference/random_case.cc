@@ -168,9 +168,6 @@ void choose_ends(Chance& chance, RandomModel* shape) {
   shape->type = chance.of({ElementType::f32, ElementType::bf16, ElementType::f16});
 }
 
-// Whether the executor knows what version 3 of the format brought. Until then no session accepts such a model.
-constexpr bool executes_version_3 = false;
-
 // From numbers of its own, so that models that get nothing new stay as they were.
 void choose_version_3(Chance chance, RandomModel* shape) {
   const bool own = shape->key_sources == std::vector{KeySource::own};
@@ -200,7 +197,7 @@ RandomModel choose_shape(Chance& chance, uint64_t index) {
   choose_attention(chance, &shape);
   choose_layers(chance, &shape);
   choose_ends(chance, &shape);
-  if (executes_version_3) choose_version_3(Chance(~index), &shape);
+  choose_version_3(Chance(~index), &shape);
   return shape;
 }
 
@@ -286,7 +283,7 @@ std::set<std::string> features_of(const RandomCase& c) {
   note(!shape.output_projection, "no output projection");
   note(shape.between != 0 || shape.attention_between != 0, "widths change");
   note(shape.vector_width != 0, "vectors");
-  note(shape.layer.gated, "gated");
+  note(shape.layer.gated, "gated feed-forward");
   note(shape.layer.attention.rotary_base != 0, "rotary positions");
   note(shape.layer.attention.window != 0, "window");
   note(shape.position_bias, "position bias");

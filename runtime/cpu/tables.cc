@@ -1,0 +1,50 @@
+// Tables that are made once for a session, for as many positions as it was planned for.
+#include <cmath>
+
+#include "cpu/executor.h"
+
+namespace linformer {
+
+// Sine and cosine of each position times each frequency, in double precision, once for a session.
+void CpuExecutor::fill_positions() {
+  const SinusoidalTable& table = program_.sinusoidal;
+  const int64_t half = table.width / 2;
+  const float* frequencies = table.frequencies < 0
+                                 ? nullptr
+                                 : reinterpret_cast<const float*>(weights_[static_cast<size_t>(table.frequencies)]);
+  float* row = buffer(BufferId::position_table);
+  for (int64_t i = 0; i < table.rows; ++i, row += table.width) {
+    const int64_t position = i == table.pad_row ? table.pad_position : table.first + i;
+    for (int64_t j = 0; j < half; ++j) {
+      const double frequency = frequencies != nullptr
+                                   ? static_cast<double>(frequencies[j])
+                                   : std::pow(static_cast<double>(table.base),
+                                              -2. * static_cast<double>(j) / static_cast<double>(table.width));
+      const double angle = static_cast<double>(position) * frequency;
+      row[table.interleaved ? 2 * j : j] = static_cast<float>(std::sin(angle));
+      row[table.interleaved ? 2 * j + 1 : half + j] = static_cast<float>(std::cos(angle));
+    }
+  }
+}
+
+// Row p: the cosines of p base^(-2 j / d_head), then the sines.
+void CpuExecutor::fill_rotary(const Rotary& rotary) {
+  const int64_t half = rotary.d_head / 2;
+  float* row = buffer(BufferId::rotary_table) + rotary.offset;
+  for (int64_t p = 0; p < program_.extents.tokens; ++p, row += rotary.d_head) {
+    for (int64_t j = 0; j < half; ++j) {
+      const double angle =
+          static_cast<double>(p) *
+          std::pow(static_cast<double>(rotary.base), -2. * static_cast<double>(j) / static_cast<double>(rotary.d_head));
+      row[j] = static_cast<float>(std::cos(angle));
+      row[half + j] = static_cast<float>(std::sin(angle));
+    }
+  }
+}
+
+void CpuExecutor::fill_tables() {
+  fill_positions();
+  for (const Rotary& rotary : program_.rotaries) fill_rotary(rotary);
+}
+
+}  // namespace linformer
