@@ -1,5 +1,7 @@
 #include "converter/dialects/lucidrains_layers.h"
 
+#include <algorithm>
+
 #include "converter/readers/error.h"
 
 namespace linformer::convert::lucidrains {
@@ -88,7 +90,6 @@ void read_feed_forward(Conversion& conversion, TensorTable& tensors, const Setti
                   sequence                     ? "names of the tensors: fn.net.0 and fn.net.2"
                   : settings.has("activation") ? "activation, " + settings.text("activation")->source
                                                : "names of the tensors: w1 and w2");
-  if (layer.gated) report.add_fact("feed-forward network", "gated (glu)", "rows of " + first.name);
 }
 
 }  // namespace
@@ -216,6 +217,12 @@ void add_layers(Conversion& conversion, TensorTable& tensors, const Settings& se
     attention.read(names.attention + "fn.", i, &layer.attention);
     layer.ffn_norm = read_norm(conversion, tensors, role + "ffn_norm", names.ffn + "norm", d_model);
     read_feed_forward(conversion, tensors, settings, names.ffn + "fn.", i);
+  }
+  const auto gated =
+      std::count_if(encoder.layers.begin(), encoder.layers.end(), [](const LayerDescription& l) { return l.gated; });
+  if (gated > 0) {
+    report.add_fact("gated (glu)", std::to_string(gated) + " of " + std::to_string(count) + " layers",
+                    "w1 gives twice what w2 takes");
   }
   attention.report();
 }
