@@ -1,5 +1,7 @@
 #include "converter/dialects/lucidrains_layers.h"
 
+#include <algorithm>
+
 #include "converter/readers/error.h"
 
 namespace linformer::convert::lucidrains {
@@ -36,6 +38,58 @@ uint32_t count_layers(const TensorTable& tensors, const std::string& prefix, Lay
          ") and no feed-forward network after it: the checkpoint is incomplete");
   }
   return parts / 2;
+}
+
+// What w1 and w2 are activated by; the package's layers leave it at its default.
+Activation activation_of(const Settings& settings) {
+  const std::optional<Setting<std::string>> said = settings.text("activation");
+  if (!said) return Activation::gelu;
+  for (const Activation known : {Activation::gelu, Activation::relu, Activation::leaky_relu}) {
+    if (said->value == name_of(known)) return known;
+  }
+  fail("the setting activation is ", quote(said->value), " (", said->source,
+       "); gelu, relu and leaky_relu are supported");
+}
+
+// Whether `first` gives twice the channels that `second` takes: values beside what is activated.
+bool is_gated(const Tensor& first, const Tensor& second, const Settings& settings) {
+  const uint32_t given = dimension(first, 0), taken = dimension(second, 1);
+  const bool gated = given == 2 * uint64_t{taken};
+  if (!gated && given != taken) {
+    fail("the tensor ", quote(first.name), " ", shape_text(first), " gives ", given, " channels and ",
+         quote(second.name), " ", shape_text(second), " takes ", taken, ": as many are due, or twice as many (glu)");
+  }
+  const std::optional<Setting<bool>> said = settings.flag("glu");
+  if (said && said->value != gated) {
+    fail("the setting glu is ", said->value ? "true" : "false", " (", said->source, ") but ", quote(first.name), " ",
+         shape_text(first), " gives ", gated ? "twice" : "just", " the channels that ", quote(second.name), " takes");
+  }
+  return gated;
+}
+
+// The last of encoder.layers: its feed-forward network.
+void read_feed_forward(Conversion& conversion, TensorTable& tensors, const Settings& settings, const std::string& names,
+                       uint32_t index) {
+  EncoderDescription& encoder = conversion.description.encoder;
+  LayerDescription& layer = encoder.layers.back();
+  const std::string role = "layers[" + std::to_string(index) + "].";
+  // The older network is a sequence with LeakyReLU as its part 1, which nothing gates.
+  const bool sequence = tensors.find(names + "net.0.weight") != nullptr;
+  const std::string in = names + (sequence ? "net.0" : "w1"), out = names + (sequence ? "net.2" : "w2");
+  const Tensor &first = tensors.need(in + ".weight"), &second = tensors.need(out + ".weight");
+  layer.activation = sequence ? Activation::leaky_relu : activation_of(settings);
+  layer.gated = !sequence && is_gated(first, second, settings);
+  const Size d_model{encoder.d_model, "dim"}, ffn{dimension(second, 1), "ffn width"};
+  const Size given{ffn.value * (layer.gated ? 2 : 1), layer.gated ? "twice the ffn width" : ffn.meaning};
+  layer.ffn_in = read_linear(conversion, tensors, role + "ffn_in", in, given, d_model);
+  layer.ffn_out = read_linear(conversion, tensors, role + "ffn_out", out, d_model, ffn);
+  if (index > 0) return;
+  Report& report = conversion.report;
+  report.add_fact("ffn width", std::to_string(ffn.value), "columns of " + second.name);
+  report.add_fact("activation", name_of(layer.activation),
+                  sequence                     ? "names of the tensors: fn.net.0 and fn.net.2"
+                  : settings.has("activation") ? "activation, " + settings.text("activation")->source
+                                               : "names of the tensors: w1 and w2");
 }
 
 }  // namespace
@@ -162,24 +216,13 @@ void add_layers(Conversion& conversion, TensorTable& tensors, const Settings& se
     layer.attention_norm = read_norm(conversion, tensors, role + "attention_norm", names.attention + "norm", d_model);
     attention.read(names.attention + "fn.", i, &layer.attention);
     layer.ffn_norm = read_norm(conversion, tensors, role + "ffn_norm", names.ffn + "norm", d_model);
-    // The older feed-forward network is a sequence with LeakyReLU as its part 1.
-    const bool sequence = tensors.find(names.ffn + "fn.net.0.weight") != nullptr;
-    layer.activation = sequence ? Activation::leaky_relu : Activation::gelu;
-    const std::string in = names.ffn + (sequence ? "fn.net.0" : "fn.w1"),
-                      out = names.ffn + (sequence ? "fn.net.2" : "fn.w2");
-    const Tensor& inner = tensors.need(out + ".weight");
-    const Size ffn{dimension(inner, 1), "ffn width"};
-    const Tensor& first = tensors.need(in + ".weight");
-    if (dimension(first, 0) == 2 * ffn.value) {
-      fail("the tensors ", quote(first.name), " ", shape_text(first), " and ", quote(inner.name), " ",
-           shape_text(inner), " are a gated feed-forward network (glu), which is not supported");
-    }
-    layer.ffn_in = read_linear(conversion, tensors, role + "ffn_in", in, ffn, d_model);
-    layer.ffn_out = read_linear(conversion, tensors, role + "ffn_out", out, d_model, ffn);
-    if (i > 0) continue;
-    report.add_fact("ffn width", std::to_string(ffn.value), "columns of " + inner.name);
-    report.add_fact("activation", name_of(layer.activation),
-                    sequence ? "names of the tensors: fn.net.0 and fn.net.2" : "names of the tensors: w1 and w2");
+    read_feed_forward(conversion, tensors, settings, names.ffn + "fn.", i);
+  }
+  const auto gated =
+      std::count_if(encoder.layers.begin(), encoder.layers.end(), [](const LayerDescription& l) { return l.gated; });
+  if (gated > 0) {
+    report.add_fact("gated (glu)", std::to_string(gated) + " of " + std::to_string(count) + " layers",
+                    "w1 gives twice what w2 takes");
   }
   attention.report();
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "converter/dialects/common.h"
+#include "converter/dialects/rotary.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {
@@ -14,6 +15,8 @@ namespace {
 
 constexpr const char* key_projection = "attention.E.weight";
 constexpr const char* value_projection = "attention.F.weight";
+constexpr const char* frequencies = "rotary_embeddings.inv_freq";
+constexpr NamePattern known_rest[] = {{frequencies, "rounded to half precision; its powers are computed anew"}};
 constexpr const char* inputs = "in_proj_container.";
 constexpr std::array letters = {"q", "k", "v"};
 
@@ -90,12 +93,42 @@ class InputProjections {
   uint64_t width_ = 0;  // of the queries
 };
 
+// The base of the rotary positions; 0 where there are none.
+float rotary_base_of(Conversion& conversion, TensorTable& tensors, const Settings& settings, uint32_t head_dim) {
+  const std::optional<Setting<bool>> said = settings.flag("use_rotary_embeddings");
+  const Tensor* kept = tensors.find(frequencies);
+  Report& report = conversion.report;
+  if (kept == nullptr) {
+    if (!said || !said->value) return 0;
+    report.add_fact("rotary positions", base_text(usual_rotary_base), "use_rotary_embeddings, " + said->source);
+    return usual_rotary_base;
+  }
+  if (said && !said->value) {
+    fail("the setting use_rotary_embeddings is false (", said->source, ") but the checkpoint has ", quote(kept->name));
+  }
+  if (is_rounded(*kept)) {
+    if (!said) {
+      fail("the tensor ", quote(kept->name), " ", shape_text(*kept),
+           " was rounded with the weights: give {\"use_rotary_embeddings\": true} with --config to take the powers of ",
+           "10000 that it was made from");
+    }
+    check_rounded_frequencies(*kept, conversion.weights.read(*kept), head_dim);
+    report.add_fact("rotary positions", base_text(usual_rotary_base), "use_rotary_embeddings, " + said->source);
+    return usual_rotary_base;
+  }
+  // No part of the model names it: it is in the file for the way back.
+  conversion.weights.floats("layers[0].attention.rotary_base", tensors.need(frequencies),
+                            {{head_dim / 2, "half of a head's channels"}});
+  const float base = rotary_base(*kept, conversion.weights.read(*kept), head_dim);
+  report.add_fact("rotary positions", base_text(base), "values of " + kept->name);
+  return base;
+}
+
 void add_attention(Conversion& conversion, TensorTable& tensors, const Settings& settings) {
   EncoderDescription& encoder = conversion.description.encoder;
   WeightWriter& weights = conversion.weights;
   LayerDescription& layer = encoder.layers.emplace_back();
   AttentionDescription& attention = layer.attention;
-  attention.key_source = KeySource::memory_or_own;
   const std::string role = "layers[0].attention.";
   InputProjections projected(tensors, conversion.report);
   const Size d_model{encoder.d_model, "dim_model"}, width{projected.width(), "width of the queries"};
@@ -108,6 +141,14 @@ void add_attention(Conversion& conversion, TensorTable& tensors, const Settings&
   attention.heads = attention.kv_heads = needed_heads(settings, "num_heads", width.value, conversion.report);
   attention.head_dim = static_cast<uint32_t>(width.value) / attention.heads;
   attention.scale = usual_scale(attention.head_dim);
+  attention.rotary_base = rotary_base_of(conversion, tensors, settings, attention.head_dim);
+  if (attention.rotary_base == 0) {
+    attention.key_source = KeySource::memory_or_own;
+    encoder.memory_width = encoder.d_model;
+  } else {
+    conversion.report.notes.push_back(
+        "With rotary positions the model file reads keys and values of its own rows only.");
+  }
   ProjectionTable projections(encoder, weights, ProjectionOrder::after_linear);
   attention.key_projections = {projections.add(role + "key_projection", tensors.need(key_projection))};
   attention.value_projections = {projections.add(role + "value_projection", tensors.need(value_projection))};
@@ -118,9 +159,11 @@ void add_attention(Conversion& conversion, TensorTable& tensors, const Settings&
 }  // namespace
 
 DialectFacts Xformers::facts() const {
-  return {"xformers' MultiHeadDispatch with LinformerAttention",
-          "https://github.com/facebookresearch/xformers",
-          {{R"({"num_heads": 8})", "always"}}};
+  return {
+      "xformers' MultiHeadDispatch with LinformerAttention",
+      "https://github.com/facebookresearch/xformers",
+      {{R"({"num_heads": 8})", "always"},
+       {R"({"use_rotary_embeddings": true})", "models with rotary positions in half precision or without inv_freq"}}};
 }
 
 Recognition Xformers::recognise(const Checkpoint& checkpoint) const {
@@ -140,14 +183,10 @@ void Xformers::convert(Conversion& conversion) const {
   const Settings settings = settings_beside(conversion);
   EncoderDescription& encoder = conversion.description.encoder;
   Report& report = conversion.report;
-  if (tensors.any("rotary_embeddings.**")) {
-    fail("the tensors rotary_embeddings.* turn queries and keys by their positions, which is not supported");
-  }
   const Tensor& projection = tensors.need(key_projection);
   encoder.max_tokens = dimension(projection, 1);
   encoder.d_model = dimension(tensors.need("proj.weight"), 0);
   encoder.embedding.vectors.width = encoder.d_model;
-  encoder.memory_width = encoder.d_model;
   encoder.residual = ResidualKind::none;
   add_attention(conversion, tensors, settings);
   check_agreement(settings, "dim_model", encoder.d_model, "channels");
@@ -156,7 +195,7 @@ void Xformers::convert(Conversion& conversion) const {
   report.add_fact("d_model", std::to_string(encoder.d_model), "shape of proj.weight");
   report.add_fact("longest text (N)", std::to_string(encoder.max_tokens), "columns of " + projection.name);
   report.add_fact("compressed length (k)", std::to_string(projection.shape[0]), "rows of " + projection.name);
-  tensors.account_for_rest({}, "an xformers Linformer attention", report);
+  tensors.account_for_rest(known_rest, "an xformers Linformer attention", report);
 }
 
 }  // namespace linformer::convert

@@ -21,7 +21,7 @@ constexpr const char* two_heads = R"({"heads": 2})";
 struct Tiny {
   int64_t d = 8, width = 8, keys = 8, vocabulary = 10, n = 6, k = 2, ffn = 12, layers = 2;
   std::string layout = "layers";  // or blocks, pairs
-  bool model = true, share_kv = false, output = true, sequence = false;
+  bool model = true, share_kv = false, output = true, sequence = false, glu = false;
 
   std::pair<std::string, std::string> names(int64_t layer) const {
     const std::string net = model ? "linformer.net." : "net.", i = std::to_string(layer);
@@ -62,7 +62,7 @@ struct Tiny {
       add_pair(attention + "norm", {d});
       add_attention(attention + "fn.", &made);
       add_pair(feed_forward + "norm", {d});
-      add_pair(feed_forward + (sequence ? "fn.net.0" : "fn.w1"), {ffn, d});
+      add_pair(feed_forward + (sequence ? "fn.net.0" : "fn.w1"), {glu ? 2 * ffn : ffn, d});
       add_pair(feed_forward + (sequence ? "fn.net.2" : "fn.w2"), {d, ffn});
     }
     return made;
@@ -120,6 +120,7 @@ void check_values(const Converted& model, const Tiny& tiny) {
     check_pair(layer.ffn_in.weight, layer.ffn_in.bias, feed_forward + (tiny.sequence ? "fn.net.0" : "fn.w1"));
     check_pair(layer.ffn_out.weight, layer.ffn_out.bias, feed_forward + (tiny.sequence ? "fn.net.2" : "fn.w2"));
     CHECK(layer.activation == (tiny.sequence ? Activation::leaky_relu : Activation::gelu));
+    CHECK(layer.gated == tiny.glu);
     CHECK(layer.attention.key_source == KeySource::own);
     CHECK(layer.attention.row_mask == RowMask::none);
   }
@@ -161,7 +162,7 @@ TEST_CASE("lucidrains: a language model's roles, values and facts") {
 }
 
 TEST_CASE("lucidrains: layouts, shapes and options") {
-  Tiny reversible, pairs, oldest, bare, narrow, shared, wide;
+  Tiny reversible, pairs, oldest, bare, narrow, shared, wide, gated, gated_reversible;
   reversible.layout = "blocks";
   pairs.layout = "pairs";
   pairs.sequence = true;
@@ -171,16 +172,25 @@ TEST_CASE("lucidrains: layouts, shapes and options") {
   narrow.keys = 4;  // one_kv_head
   shared.share_kv = true;
   wide.width = wide.keys = 12;  // heads x dim_head
-  const std::pair<const char*, Tiny*> cases[] = {
-      {"reversible", &reversible}, {"pairs", &pairs},   {"oldest", &oldest}, {"bare", &bare},
-      {"narrow", &narrow},         {"shared", &shared}, {"wide", &wide}};
+  gated.glu = true;
+  gated_reversible = reversible;
+  gated_reversible.glu = true;
+  const std::pair<const char*, Tiny*> cases[] = {{"reversible", &reversible},
+                                                 {"pairs", &pairs},
+                                                 {"oldest", &oldest},
+                                                 {"bare", &bare},
+                                                 {"narrow", &narrow},
+                                                 {"shared", &shared},
+                                                 {"wide", &wide},
+                                                 {"gated", &gated},
+                                                 {"gated reversible", &gated_reversible}};
   for (const auto& [what, tiny] : cases) {
     CAPTURE(what);
     const Converted model = converted(torch_zip(tiny->tensors()), tiny == &narrow ? "" : two_heads);
     check_values(model, *tiny);
     const EncoderDescription& encoder = model.description().encoder;
     const AttentionDescription& attention = encoder.layers[0].attention;
-    CHECK((encoder.residual == ResidualKind::reversible) == (tiny == &reversible));
+    CHECK((encoder.residual == ResidualKind::reversible) == (tiny->layout == "blocks"));
     CHECK(attention.heads == 2);
     CHECK(attention.kv_heads == (tiny == &narrow ? 1 : 2));
     CHECK(attention.head_dim == static_cast<uint32_t>(tiny->width) / 2);
@@ -188,6 +198,29 @@ TEST_CASE("lucidrains: layouts, shapes and options") {
     CHECK((encoder.vocab_size == 0) == (tiny == &bare));
     CHECK(model.description().mlm.present() == (tiny != &bare));
   }
+}
+
+TEST_CASE("lucidrains: gated layers beside others, and their activation") {
+  Tiny plain, gated;
+  gated.glu = true;
+  std::vector<HandTensor> mixed = plain.tensors(), other = gated.tensors();
+  for (const char* part : {".weight", ".bias"}) {
+    const std::string name = std::string("linformer.net.layers.1.1.fn.w1") + part;
+    named(mixed, name) = named(other, name);
+  }
+  const Converted model = converted(safetensors(mixed), R"({"heads": 2, "activation": "relu"})");
+  const std::vector<LayerDescription>& layers = model.description().encoder.layers;
+  CHECK(!layers[0].gated);
+  CHECK(layers[1].gated);
+  for (const LayerDescription& layer : layers) CHECK(layer.activation == Activation::relu);
+  CHECK(fact(model.report, "activation") == "relu");
+  CHECK(contains(conversion_error(safetensors(mixed), R"({"heads": 2, "glu": true})"), "layers.0.1.fn.w1.weight"));
+  CHECK(contains(conversion_error(safetensors(mixed), R"({"heads": 2, "glu": false})"), "layers.1.1.fn.w1.weight"));
+  CHECK(fact(model.report, "gated (glu)") == "1 of 2 layers");
+  Tiny old = gated;
+  old.layout = "pairs";
+  old.sequence = true;
+  CHECK(contains(conversion_error(safetensors(old.tensors()), two_heads), "fn.net.0.weight"));
 }
 
 TEST_CASE("lucidrains: an attention on its own reads vectors, and another's where they are given") {
@@ -281,13 +314,20 @@ TEST_CASE("lucidrains: refusals say what is wrong") {
        },
        two_heads,
        {"proj_k", "6 (N)"}},
-      {"glu",
+      {"w1 and w2",
        [&](Tensors& t) {
-         named(t, first + "1.fn.w1.weight") = random_tensor(first + "1.fn.w1.weight", {24, 8}, 1);
-         named(t, first + "1.fn.w1.bias") = random_tensor(first + "1.fn.w1.bias", {24}, 1);
+         named(t, first + "1.fn.w1.weight") = random_tensor(first + "1.fn.w1.weight", {20, 8}, 1);
        },
        two_heads,
-       {"w1.weight", "glu"}},
+       {"w1.weight", "[20, 8]", "gives 20 channels", "w2.weight", "takes 12", "glu"}},
+      {"bias of glu",
+       [&](Tensors& t) {
+         named(t, first + "1.fn.w1.weight") = random_tensor(first + "1.fn.w1.weight", {24, 8}, 1);
+       },
+       two_heads,
+       {"w1.bias", "[12]", "24 (twice the ffn width)"}},
+      {"no glu", none, R"({"heads": 2, "glu": true})", {"glu is true", "w1.weight", "just the channels", "w2.weight"}},
+      {"activation", none, R"({"heads": 2, "activation": "silu"})", {"activation is \"silu\"", "gelu, relu"}},
   };
   int refused = 0;
   for (const Case& c : cases) {

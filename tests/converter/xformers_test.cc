@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -42,6 +43,23 @@ HandTensor packed(std::vector<HandTensor>& tensors, const std::string& suffix, c
   }
   made.shape[0] *= 3;
   return made;
+}
+
+constexpr const char* inv_freq = "rotary_embeddings.inv_freq";
+
+// As the implementation computes them, in single precision.
+HandTensor frequencies(float base, int64_t pairs, DataType type = DataType::f32) {
+  HandTensor made{inv_freq, {pairs}, {}, type};
+  for (int64_t j = 0; j < pairs; ++j) {
+    const float power = static_cast<float>(2 * j) / static_cast<float>(2 * pairs);
+    made.values.push_back(1 / std::pow(base, power));
+  }
+  return made;
+}
+
+std::vector<HandTensor> with(std::vector<HandTensor> tensors, HandTensor other) {
+  tensors.push_back(std::move(other));
+  return tensors;
 }
 
 void check_same_values(const Converted& a, const Converted& b) {
@@ -122,6 +140,36 @@ TEST_CASE("xformers: packed and shared input projections") {
                     [](const std::string& note) { return contains(note, "k_proj.weight is taken for the query"); }));
 }
 
+TEST_CASE("xformers: rotary positions") {
+  for (const float base : {10000.f, 500.f, 1e6f, 2.5f}) {
+    CAPTURE(base);
+    const HandTensor kept = frequencies(base, 2);
+    const Converted model = converted(torch_zip(with(tiny_attention(), kept)), two_heads);
+    const EncoderDescription& encoder = model.description().encoder;
+    // Whole numbers are found exactly.
+    CHECK(std::abs(encoder.layers[0].attention.rotary_base - base) <= (base == 2.5f ? 1e-5f : 0.f));
+    CHECK(encoder.layers[0].attention.key_source == KeySource::own);
+    CHECK(encoder.memory_width == 0);
+    CHECK(contains(fact(model.report, "rotary positions"), "base "));
+    CHECK(model.report.mapped.size() == tiny_attention().size() + 1);
+    CHECK(model.report.left_out.empty());
+  }
+  const auto base_of = [](const Converted& model) {
+    return model.description().encoder.layers[0].attention.rotary_base;
+  };
+  // A head of two channels has the 0th power alone; what no tensor says a setting may.
+  CHECK(base_of(converted(torch_zip(with(tiny_attention(), frequencies(10000, 1))), R"({"num_heads": 4})")) == 10000);
+  const char* rotary = R"({"num_heads": 2, "use_rotary_embeddings": true})";
+  CHECK(base_of(converted(torch_zip(tiny_attention()), rotary)) == 10000);
+  for (const DataType type : {DataType::f16, DataType::bf16}) {
+    const std::string rounded = torch_zip(with(tiny_attention(), frequencies(10000, 2, type)));
+    check_sentence(conversion_error(rounded, two_heads), {inv_freq, "rounded", "{\"use_rotary_embeddings\": true}"});
+    const Converted model = converted(rounded, rotary);
+    CHECK(base_of(model) == 10000);
+    CHECK(lists(model.report.left_out, inv_freq));
+  }
+}
+
 TEST_CASE("xformers: refusals say what is wrong") {
   using Tensors = std::vector<HandTensor>;
   const auto refused = [](const std::function<void(Tensors&)>& change, const std::string& config,
@@ -144,8 +192,30 @@ TEST_CASE("xformers: refusals say what is wrong") {
   refused([](Tensors& t) { remove(t, container + "k_proj.weight"); }, two_heads, {"k_proj.weight", "missing"});
   refused([](Tensors& t) { remove(t, container + "q_proj.bias"); }, two_heads, {"q_proj.bias", "missing"});
   refused([](Tensors& t) { named(t, "attention.F.weight").shape = {3, 4}; }, two_heads, {"[3, 4]", "6 (N)"});
-  refused([](Tensors& t) { t.push_back(random_tensor("rotary_embeddings.inv_freq", {2}, 1)); }, two_heads,
-          {"rotary_embeddings", "not supported"});
+  const auto frequency_refused = [&](const std::vector<double>& values, std::initializer_list<const char*> parts) {
+    const auto add = [&](Tensors& t) {
+      t.push_back({inv_freq, {static_cast<int64_t>(values.size())}, values, DataType::f32});
+    };
+    refused(add, two_heads, parts);
+  };
+  frequency_refused({1, 0.5, 0.25}, {inv_freq, "[3]", "2 (half of a head's channels)"});
+  frequency_refused({0.5, 0.005}, {inv_freq, "powers", "not supported"});
+  frequency_refused({1, -0.01}, {inv_freq, "powers"});
+  frequency_refused({1, 0}, {inv_freq, "powers"});
+  refused(
+      [](Tensors& t) {
+        t.push_back({inv_freq, {4}, {1, 0.1, 0.011, 0.001}, DataType::f32});
+      },
+      R"({"num_heads": 1})", {inv_freq, "4 powers", "^(-2j/8)"});
+  refused(
+      [](Tensors& t) {
+        t.push_back({inv_freq, {2}, {1, 0.02}, DataType::f16});
+      },
+      R"({"num_heads": 2, "use_rotary_embeddings": true})", {inv_freq, "10000^(-2j/4)"});
+  refused([](Tensors& t) { t.push_back(frequencies(10000, 2)); }, R"({"num_heads": 2, "use_rotary_embeddings": false})",
+          {"use_rotary_embeddings is false", inv_freq});
+  refused([](Tensors& t) { t.push_back(random_tensor("rotary_embeddings.scale", {2}, 1)); }, two_heads,
+          {"rotary_embeddings.scale", "not part of an xformers"});
   refused([](Tensors& t) { t.push_back(random_tensor("norm.weight", {8}, 1)); }, two_heads,
           {"norm.weight", "not part of an xformers"});
   refused(

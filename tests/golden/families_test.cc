@@ -212,61 +212,81 @@ Conversion convert(const std::string& checkpoint, const std::string& config, con
   return conversion;
 }
 
-TEST_CASE("golden cases of every family") {
-  const auto golden = linformer_test::shared_path("golden");
-  if (!golden) return;
-  std::map<std::string, Worst> table;
+struct Totals {
+  int files = 0, refused = 0;
+  std::map<std::string, Worst> table;  // by family and engine
+};
+
+void check_case(const std::filesystem::path& folder, Totals* totals) {
+  const FamilyCase c = linformer_test::read_case(folder);
   const std::string model_path =
       (std::filesystem::temp_directory_path() / ("linformer_families_" + std::to_string(getpid()) + ".lnfr")).string();
-  int files = 0, refused = 0;
-  for (const char* family : {"lucidrains", "nystromformer", "tatp22", "vit_pytorch_linformer", "xformers"}) {
-    std::vector<std::filesystem::path> folders;
-    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(*golden) / family))
-      folders.push_back(entry.path());
-    std::sort(folders.begin(), folders.end());
-    for (const std::filesystem::path& folder : folders) {
-      const FamilyCase c = linformer_test::read_case(folder);
-      std::ofstream(model_path + ".json") << c.config;
-      for (const char* name :
-           {"checkpoint.pt", "checkpoint_legacy.pt", "checkpoint.safetensors", "checkpoint_fullmodule.pt"}) {
-        if (!std::filesystem::exists(folder / name)) continue;
-        CAPTURE((folder / name).string());
-        const Conversion conversion = convert((folder / name).string(), model_path + ".json", model_path);
-        CAPTURE(conversion.said);
-        if (c.name.find("no_params") != std::string::npos) {
-          // The projection is not in the file, so nobody can run it.
-          CHECK(conversion.status == 1);
-          CHECK(!conversion.said.empty());
-          CHECK(!std::filesystem::exists(model_path));
-          ++refused;
-          continue;
-        }
-        CHECK(conversion.status == 0);
-        if (conversion.status != 0) continue;
-        ++files;
-        auto model = Model::load(model_path.c_str());
-        CHECK_MESSAGE(model.ok(), std::string(model.status().message()));
-        if (!model.ok()) continue;
-        for (const Engine& engine : linformer_test::engines()) {
-          Worst& worst = table[std::string(family) + "|" + name_of(engine.backend) + " " + name_of(engine.isa)];
-          for (const std::string& run : c.runs) {
-            for (int threads : {1, 2}) Comparison(*model, c, engine, threads, &worst).run(run);
-          }
-        }
-        std::filesystem::remove(model_path);
+  std::ofstream(model_path + ".json") << c.config;
+  for (const char* name :
+       {"checkpoint.pt", "checkpoint_legacy.pt", "checkpoint.safetensors", "checkpoint_fullmodule.pt"}) {
+    if (!std::filesystem::exists(folder / name)) continue;
+    CAPTURE((folder / name).string());
+    const Conversion conversion = convert((folder / name).string(), model_path + ".json", model_path);
+    CAPTURE(conversion.said);
+    if (c.name.find("no_params") != std::string::npos) {
+      // The projection is not in the file, so nobody can run it.
+      CHECK(conversion.status == 1);
+      CHECK(!conversion.said.empty());
+      CHECK(!std::filesystem::exists(model_path));
+      ++totals->refused;
+      continue;
+    }
+    CHECK(conversion.status == 0);
+    if (conversion.status != 0) continue;
+    ++totals->files;
+    auto model = Model::load(model_path.c_str());
+    CHECK_MESSAGE(model.ok(), std::string(model.status().message()));
+    if (!model.ok()) continue;
+    for (const Engine& engine : linformer_test::engines()) {
+      Worst& worst = totals->table[c.family + "|" + name_of(engine.backend) + " " + name_of(engine.isa)];
+      for (const std::string& run : c.runs) {
+        for (int threads : {1, 2}) Comparison(*model, c, engine, threads, &worst).run(run);
       }
     }
+    std::filesystem::remove(model_path);
   }
   std::filesystem::remove(model_path + ".json");
-  CHECK(files >= 40);
-  CHECK(refused >= 4);
-  std::printf("largest absolute error against float64, %d checkpoint files; %d refused\n", files, refused);
+}
+
+// Every case of the families in `golden`.
+Totals check_cases(const std::filesystem::path& golden, std::initializer_list<const char*> families) {
+  Totals totals;
+  for (const char* family : families) {
+    std::vector<std::filesystem::path> folders;
+    for (const auto& entry : std::filesystem::directory_iterator(golden / family)) folders.push_back(entry.path());
+    std::sort(folders.begin(), folders.end());
+    for (const std::filesystem::path& folder : folders) check_case(folder, &totals);
+  }
+  std::printf("largest absolute error against float64, %d checkpoint files; %d refused\n", totals.files,
+              totals.refused);
   std::printf("%-22s %-18s %12s %12s %12s %8s\n", "family", "engine", "vocabulary", "hidden", "classes", "arrays");
-  for (const auto& [key, worst] : table) {
+  for (const auto& [key, worst] : totals.table) {
     const size_t bar = key.find('|');
     std::printf("%-22s %-18s %12.2e %12.2e %12.2e %8d\n", key.substr(0, bar).c_str(), key.substr(bar + 1).c_str(),
                 worst.vocabulary, worst.hidden, worst.classes, worst.values);
   }
+  return totals;
+}
+
+TEST_CASE("golden cases of every family") {
+  const auto golden = linformer_test::shared_path("golden");
+  if (!golden) return;
+  const Totals totals =
+      check_cases(*golden, {"lucidrains", "nystromformer", "tatp22", "vit_pytorch_linformer", "xformers"});
+  CHECK(totals.files >= 40);
+  CHECK(totals.refused >= 4);
+}
+
+// Made by tests/reference/glu_rotary.py.
+TEST_CASE("gated feed-forward networks and rotary positions") {
+  const Totals totals = check_cases(linformer_test::test_data("golden"), {"lucidrains", "xformers"});
+  CHECK(totals.files == 7);
+  CHECK(totals.refused == 0);
 }
 
 }  // namespace
