@@ -6,8 +6,8 @@
 Needs NumPy alone. Written from what lucidrains/linformer 0.2.3 and xformers 0.0.28 (MultiHeadDispatch,
 RotaryEmbedding, LinformerAttention) compute, with their names of tensors; nothing of linformer.cpp is used. Checkpoints
 come out the same each time, outputs up to NumPy's rounding of sums: CASE/checkpoint.safetensors (float32), CASE/io.npz
-(inputs and outputs, the latter computed in float64 from the file's values), CASE/meta.json (the arguments that the class
-is made with).
+(inputs and outputs, the latter computed in float64 from the file's values), CASE/meta.json (the arguments that the
+class is made with).
 """
 
 import json
@@ -261,11 +261,12 @@ def main():
                vectors(5, 8, (14, 1), (3, 2)), "a bare Linformer with glu; values are the keys; also fewer rows than k")
 
     config = dict(dim_model=16, num_heads=2, seq_len=20, k=6)
-    write_case(root / "xformers" / "rotary", MultiHeadDispatch(6, **config),
-               dict(config, use_rotary_embeddings=True), vectors(6, 16, (20, 1), (13, 2)), "rotary positions, 2 heads of 8")
+    write_case(root / "xformers" / "rotary", MultiHeadDispatch(6, **config), dict(config, use_rotary_embeddings=True),
+               vectors(6, 16, (20, 1), (13, 2)), "rotary positions, 2 heads of 8")
     config = dict(dim_model=12, num_heads=2, seq_len=20, k=6)
     model = MultiHeadDispatch(7, bias=False, packed=True, base=500.0, **config)
-    write_case(root / "xformers" / "rotary_packed", model, config, vectors(7, 12, (20, 1), (4, 2)), "3 pairs of channels in a head, base 500, one input projection")
+    write_case(root / "xformers" / "rotary_packed", model, config, vectors(7, 12, (20, 1), (4, 2)),
+               "3 pairs of channels in a head, base 500, one input projection")
 
 
 if __name__ == "__main__":
