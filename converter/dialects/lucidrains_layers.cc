@@ -44,11 +44,11 @@ uint32_t count_layers(const TensorTable& tensors, const std::string& prefix, Lay
 Activation activation_of(const Settings& settings) {
   const std::optional<Setting<std::string>> said = settings.text("activation");
   if (!said) return Activation::gelu;
-  for (const Activation known : {Activation::gelu, Activation::relu, Activation::leaky_relu}) {
+  for (const Activation known : {Activation::gelu, Activation::relu, Activation::leaky_relu, Activation::silu}) {
     if (said->value == name_of(known)) return known;
   }
   fail("the setting activation is ", quote(said->value), " (", said->source,
-       "); gelu, relu and leaky_relu are supported");
+       "); gelu, relu, leaky_relu and silu are supported");
 }
 
 // Whether `first` gives twice the channels that `second` takes: values beside what is activated.

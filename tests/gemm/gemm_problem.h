@@ -32,7 +32,7 @@ inline linformer::GemmDesc random_desc(Random& random, int64_t max_m, int64_t n,
   desc.varying_n = desc.type == ElementType::f32 && desc.layout != RightLayout::panel16 && random() % 2 == 0;
   desc.accumulate = random() % 5 == 0;
   if (!desc.accumulate) {
-    desc.activation = random() % 2 == 0 ? Activation::none : all_activations[random() % 7];
+    desc.activation = random() % 2 == 0 ? Activation::none : all_activations[random() % std::size(all_activations)];
     desc.bias = random() % 2 == 0;
     desc.row_bias = random() % 5 == 0;
     desc.residual = random() % 3 == 0;

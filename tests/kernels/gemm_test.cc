@@ -32,7 +32,7 @@ struct Problem {
         residual(random() % 3 == 0),
         residual_is_c(random() % 2 == 0),
         accumulate(random() % 4 == 0),
-        activation(all_activations[random() % 7]),
+        activation(all_activations[random() % std::size(all_activations)]),
         a((m - 1) * a_ld + k),
         bias_values(n),
         row_bias_values(m),

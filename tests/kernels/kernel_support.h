@@ -102,13 +102,15 @@ inline double activated(linformer::Activation activation, double x) {
       return x < 0 ? 0.01 * x : x;
     case linformer::Activation::sigmoid:
       return 1 / (1 + std::exp(-x));
+    case linformer::Activation::silu:
+      return x / (1 + std::exp(-x));
   }
   return x;
 }
 inline constexpr linformer::Activation all_activations[] = {
     linformer::Activation::none,      linformer::Activation::relu, linformer::Activation::gelu,
     linformer::Activation::gelu_tanh, linformer::Activation::tanh, linformer::Activation::leaky_relu,
-    linformer::Activation::sigmoid};
+    linformer::Activation::sigmoid,   linformer::Activation::silu};
 
 // Bits of bf16 or f16 nearest below in magnitude, and their value, for making weights.
 inline uint16_t truncate_to(linformer::ElementType type, float value) {

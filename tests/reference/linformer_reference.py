@@ -32,6 +32,8 @@ def activate(name, x):
         return np.where(x > 0, x, 0.01 * x)
     if name == "sigmoid":
         return 1 / (1 + np.exp(-x))
+    if name == "silu":
+        return x / (1 + np.exp(-x))
     raise ValueError(name)
 
 

@@ -174,6 +174,7 @@ void choose_version_3(Chance chance, RandomModel* shape) {
   const bool linear = std::count(shape->kinds.begin(), shape->kinds.end(), ProjectionKind::linear) != 0;
   const bool compressed_first = linear && shape->order == ProjectionOrder::before_linear;
   shape->layer.gated = chance.one_in(4) && shape->ffn != 0;
+  if (shape->layer.gated && chance.one_in(2)) shape->activation = Activation::silu;
   AttentionDescription& attention = shape->layer.attention;
   if (chance.one_in(2) && own && !compressed_first && !shape->value_is_key && shape->head_dim % 2 == 0) {
     attention.rotary_base = chance.of({10000.f, 500.f});

@@ -40,6 +40,8 @@ double activate(Activation activation, double x) {
       return x > 0 ? x : 0.01 * x;
     case Activation::sigmoid:
       return 1 / (1 + std::exp(-x));
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
   }
   return NAN;
 }

@@ -12,7 +12,16 @@ enum class ElementType : uint8_t { f32 = 0, bf16 = 1, f16 = 2, int8 = 3 /* fores
 // zero where padded. Every instruction set's kernel reads it in place, and oneDNN knows it as BA16a16b.
 enum class TensorLayout : uint8_t { row_major = 0, panel16 = 1 };
 
-enum class Activation : uint8_t { none = 0, relu, gelu, gelu_tanh, tanh, leaky_relu /* slope 0.01 */, sigmoid };
+enum class Activation : uint8_t {
+  none = 0,
+  relu,
+  gelu,
+  gelu_tanh,
+  tanh,
+  leaky_relu /* slope 0.01 */,
+  sigmoid,
+  silu /* x sigmoid(x); gated: SwiGLU */
+};
 
 enum class Isa : uint8_t { automatic = 0, scalar, avx2, avx512, neon };
 enum class BackendKind : uint8_t { native = 0, onednn, openblas };

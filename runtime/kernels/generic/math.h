@@ -102,6 +102,7 @@ LINFORMER_INLINE typename L::Batch activated(typename L::Batch x) {
   if constexpr (activation == Activation::tanh) return hyperbolic_tangent<L>(x);
   if constexpr (activation == Activation::leaky_relu) return xsimd::select(x < B(0.f), x * B(0.01f), x);
   if constexpr (activation == Activation::sigmoid) return sigmoid<L>(x);
+  if constexpr (activation == Activation::silu) return x * sigmoid<L>(x);
   return x;
 }
 
@@ -123,6 +124,8 @@ LINFORMER_INLINE void with_activation(Activation activation, Function function) 
       return function.template operator()<Activation::leaky_relu>();
     case Activation::sigmoid:
       return function.template operator()<Activation::sigmoid>();
+    case Activation::silu:
+      return function.template operator()<Activation::silu>();
   }
 }
 

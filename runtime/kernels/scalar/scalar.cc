@@ -24,6 +24,8 @@ float activated(Activation activation, float x) {
       return x < 0.f ? 0.01f * x : x;
     case Activation::sigmoid:
       return 1.f / (1.f + std::exp(-x));
+    case Activation::silu:
+      return x / (1.f + std::exp(-x));
   }
   return x;
 }
