@@ -56,6 +56,14 @@ void RunFlags::add_to(CLI::App* command) {
       ->group("Running");
 }
 
+void RunFlags::add_profile_to(CLI::App* command, bool json) {
+  command
+      ->add_flag("--profile", profile,
+                 json ? "At the end, each op's time on standard error; with --json as one JSON object in a line"
+                      : "At the end, each op's time on standard error")
+      ->group("Running");
+}
+
 SessionOptions RunFlags::session_options(const Model& model, int64_t longest) const {
   const EncoderDescription& encoder = model.description().encoder;
   const int64_t limit = max_tokens > 0 ? max_tokens : encoder.max_tokens;
@@ -76,6 +84,7 @@ SessionOptions RunFlags::session_options(const Model& model, int64_t longest) co
   options.backend = parse_backend(backend);
   options.isa = parse_isa(isa);
   options.padding = padding == "keep" ? Padding::keep : Padding::strip;
+  options.profile = profile;
   return options;
 }
 
