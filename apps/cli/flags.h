@@ -99,7 +99,5 @@ std::vector<std::string> class_labels(const Model& model, int head);
 // Values of the options above.
 BackendKind parse_backend(const std::string& name);
 Isa parse_isa(const std::string& name);
-// Processors that this process may use.
-int processors();
 
 }  // namespace linformer::cli
