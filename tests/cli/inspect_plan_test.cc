@@ -129,6 +129,20 @@ TEST_CASE("inspect --plan: layers that differ") {
   CHECK(has(pre, "layer 3 "));
 }
 
+TEST_CASE("inspect --plan: a decoder too") {
+  RandomModel shape = roberta_like();
+  shape.decoder = true;
+  shape.key_sources = {KeySource::memory};
+  const Written m(shape);
+  const std::string text = m.text({"40"});
+  CAPTURE(text);
+  CHECK(has(text, "\nThe decoder:\nA text of n = 40 tokens"));
+  CHECK(has(text, "encoder states[40, 32]"));
+  const json all = json::parse(m.inspect({"40", "--json"}).out);
+  CHECK(flop_of(all["plan"], "head 0") == 0);  // heads read the decoder
+  CHECK(flop_of(all["decoder_plan"], "head 0") > 0);
+}
+
 TEST_CASE("inspect --plan: number of tokens") {
   const CliFixture f;  // reads 12 tokens
   CHECK(has(run({"inspect", f.model(), "--plan"}).out, "A text of n = 12 tokens"));
