@@ -4,10 +4,8 @@
 #include <chrono>
 #include <fstream>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
-
-#include "bench/operations.h"
-#include "linformer/session.h"
 
 namespace linformer::bench {
 namespace {
@@ -26,6 +24,17 @@ void require(const Status& status) {
 }
 
 }  // namespace
+
+double encoder_flop(const Model& model, const SessionOptions& options, int64_t tokens) {
+  double sum = 0;
+  const auto visit = [](void* context, const ProgramLine& line) {
+    const std::string_view part = line.part;
+    const bool of_encoder = part == "embedding" || part == "finish" || part.starts_with("layer ");
+    if (of_encoder) *static_cast<double*>(context) += line.flop;
+  };
+  require(list_program(model, options, tokens, visit, &sum));
+  return sum;
+}
 
 Measurement measure(const Case& what) {
   LoadOptions load_options;
@@ -76,7 +85,7 @@ Measurement measure(const Case& what) {
   result.min_ms = times.front();
   result.median_ms = times[times.size() / 2];
   result.p90_ms = times[times.size() * 9 / 10];
-  result.gigaflop = encoder_operations((*model)->description(), what.tokens) * static_cast<double>(what.batch) / 1e9;
+  result.gigaflop = encoder_flop(**model, options, what.tokens) * static_cast<double>(what.batch) / 1e9;
   result.arena_bytes = session->plan().total_bytes;
   result.used_bytes = session->used_bytes();
   result.peak_bytes = process_bytes("VmHWM");

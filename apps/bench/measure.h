@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "linformer/types.h"
+#include "linformer/session.h"
 
 namespace linformer::bench {
 
@@ -34,6 +34,10 @@ struct Measurement {
 // Loads the model, warms up with two calls, then measures. All hidden states are asked for, so that no row can be
 // left out. Throws std::runtime_error with the runtime's sentence.
 Measurement measure(const Case& what);
+
+// Floating-point operations of one text's embedding, layers and what follows the last one, as the program that sessions
+// run has them (a multiply-add is two); heads aren't among the outputs that are measured. Throws as measure().
+double encoder_flop(const Model& model, const SessionOptions& options, int64_t tokens);
 
 // For the way between the driver and the process that measures.
 void to_json(nlohmann::json& json, const Case& what);

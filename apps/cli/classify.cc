@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "evaluator.h"
 #include "npy.h"
+#include "profile.h"
 #include "record_loop.h"
 
 namespace linformer::cli {
@@ -132,6 +133,7 @@ class Classification {
     standard_output().flush();
     if (logits_) logits_->commit();
     tally_.summarize(classifier_.pipeline().max_tokens(), flags_.json ? "" : "--on-long window reads all of a text");
+    report_profile(classifier_.pipeline().session(), flags_.json);
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
@@ -311,6 +313,7 @@ void add_classify(CLI::App* app, Run* run) {
   flags->longer.add_to(command, "mean of all");
   flags->tokens.add_to(command);
   flags->run.add_to(command);
+  flags->run.add_profile_to(command, true);
   command->footer(
       "--eval prints\n"
       "  for a head that gives one label (softmax): accuracy; precision, recall and F1 of each label; macro F1; the\n"
@@ -332,7 +335,8 @@ void add_classify(CLI::App* app, Run* run) {
       "    --truncation only_second\n"
       "  linformer classify pairs.lnfr \"A man sleeps.\" --pair-text \"Nobody is awake.\"\n"
       "  linformer classify many.lnfr --input texts.txt --head topic,tone --json\n"
-      "  linformer classify vit.lnfr --vectors patches.npy\n");
+      "  linformer classify vit.lnfr --vectors patches.npy\n"
+      "  linformer classify reviews.lnfr --input reviews.txt --profile >labels.tsv\n");
   command->callback([flags, run] {
     *run = [flags] {
       check_flags(*flags);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,11 @@ nlohmann::ordered_json tensors_json(const Model& model);
 
 std::string plan_text(const Plan& plan);
 nlohmann::ordered_json plan_json(const Plan& plan);
+
+// list_program()'s lines. Throws DataError where it fails.
+std::vector<ProgramLine> program_lines(const Model& model, const SessionOptions& options, int64_t tokens);
+// Layers that are alike are shown once.
+std::string program_text(std::span<const ProgramLine> lines, int64_t tokens);
+nlohmann::ordered_json program_json(std::span<const ProgramLine> lines, int64_t tokens);
 
 }  // namespace linformer::cli

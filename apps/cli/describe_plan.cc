@@ -58,8 +58,9 @@ nlohmann::ordered_json tensors_json(const Model& model) {
 
 std::string plan_text(const Plan& plan) {
   const SessionOptions& options = plan.options;
+  // The buffers are the same on every instruction set.
   std::string text = "A session for texts of n = " + std::to_string(options.max_tokens) + " tokens, " +
-                     linformer::name_of(options.backend) + " on " + linformer::name_of(options.isa) + ":\n";
+                     linformer::name_of(options.backend) + " backend:\n";
   Table buffers({"buffer", "bytes, rounded up to 64", ""}, {false, false, true});
   Table terms({"where", "", ""}, {false, true, false});
   for (int i = 0; i < plan.buffer_count; ++i) {

@@ -9,6 +9,7 @@
 #include "errors.h"
 #include "npy.h"
 #include "pipeline.h"
+#include "profile.h"
 #include "record_loop.h"
 
 namespace linformer::cli {
@@ -143,6 +144,7 @@ class Embed {
     if (file_) file_->commit();
     if (lines_) lines_->commit();
     tally_.summarize(pipeline_.max_tokens(), "--on-long window reads all of a text");
+    report_profile(pipeline_.session(), flags_.json);
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
@@ -246,12 +248,14 @@ void add_embed(CLI::App* app, Run* run) {
   flags->longer.add_to(command, "mean of all");
   flags->tokens.add_to(command);
   flags->run.add_to(command);
+  flags->run.add_profile_to(command, true);
   command->footer(
       "Examples:\n"
       "  linformer embed model.lnfr --input sentences.txt -o vectors.npy\n"
       "  linformer embed model.lnfr \"A fine film.\" --json\n"
       "  linformer embed model.lnfr --input docs.csv --field body --id key --json -o vectors.jsonl\n"
-      "  linformer embed encoder.lnfr --input sentences.txt --pooling mean --normalize -o vectors.npy\n");
+      "  linformer embed encoder.lnfr --input sentences.txt --pooling mean --normalize -o vectors.npy\n"
+      "  linformer embed model.lnfr --input sentences.txt -o vectors.npy --profile 2>profile.txt\n");
   command->callback([flags, run] {
     *run = [flags] {
       if (flags->input.empty()) throw UsageError("nothing to embed: give texts, --input FILE, or - for standard input");

@@ -9,6 +9,7 @@
 #include "errors.h"
 #include "masked_lm.h"
 #include "npy.h"
+#include "profile.h"
 #include "progress.h"
 
 namespace linformer::cli {
@@ -212,6 +213,8 @@ class Encode {
   void finish() {
     if (!batch_->empty()) run_batch();
     file_->commit();
+    progress_.clear();
+    report_profile(*session_, false);
   }
 
   void run_batch() {
@@ -326,6 +329,7 @@ void add_encode(CLI::App* app, Run* run) {
       ->group("Tokens");
   flags->tokens.add_to(command);
   flags->run.add_to(command);
+  flags->run.add_profile_to(command, false);
   command->footer(
       "Shapes: hidden [texts, tokens, d], mlm [texts, tokens, vocabulary], pooled and embedding [texts, d],\n"
       "logits [texts, classes], for a head that scores each token [texts, tokens, classes], for one that compares\n"
@@ -335,7 +339,8 @@ void add_encode(CLI::App* app, Run* run) {
       "  echo '[0, 31, 414, 2]' | linformer encode model.lnfr --ids - --what mlm -o logits.npy\n"
       "  linformer encode model.lnfr --input reviews.txt --what pooled -o vectors.npy\n"
       "  linformer encode model.lnfr --text \"A man sleeps.\" --pair-text \"He is awake.\" -o hidden.npy\n"
-      "  linformer encode vit.lnfr --vectors patches.npy --what logits -o logits.npy\n");
+      "  linformer encode vit.lnfr --vectors patches.npy --what logits -o logits.npy\n"
+      "  linformer encode model.lnfr --ids ids.npy -o hidden.npy --profile --threads 1\n");
   command->callback([flags, run] {
     *run = [flags] {
       const int kinds =

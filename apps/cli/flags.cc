@@ -1,14 +1,12 @@
 #include "flags.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <thread>
 
 #include "base/checked.h"
 #include "base/threads.h"
 #include "errors.h"
 #include "evaluation.h"
+#include "processors.h"
 
 namespace linformer::cli {
 namespace {
@@ -20,7 +18,7 @@ constexpr int64_t rows_in_a_batch = 4096;  // tokens: enough for full matrix pro
 }  // namespace
 
 void RunFlags::add_to(CLI::App* command) {
-  command->add_option("--threads", threads, "Threads; default: one for each processor")
+  command->add_option("--threads", threads, "Threads; default: as many as affinity and CPU quota allow")
       ->type_name("N")
       ->check(CLI::Range(1, max_threads))
       ->group("Running");
@@ -56,6 +54,14 @@ void RunFlags::add_to(CLI::App* command) {
       ->group("Running");
 }
 
+void RunFlags::add_profile_to(CLI::App* command, bool json) {
+  command
+      ->add_flag("--profile", profile,
+                 json ? "At the end, each op's time on standard error; with --json as one JSON object in a line"
+                      : "At the end, each op's time on standard error")
+      ->group("Running");
+}
+
 SessionOptions RunFlags::session_options(const Model& model, int64_t longest) const {
   const EncoderDescription& encoder = model.description().encoder;
   const int64_t limit = max_tokens > 0 ? max_tokens : encoder.max_tokens;
@@ -72,10 +78,11 @@ SessionOptions RunFlags::session_options(const Model& model, int64_t longest) co
   options.max_tokens = longest > 0 ? std::min(longest, limit) : limit;
   options.max_batch = batch;
   options.max_rows = std::min(options.max_tokens * batch, std::max(options.max_tokens, rows_in_a_batch));
-  options.threads = threads > 0 ? threads : processors();
+  options.threads = threads > 0 ? threads : std::min(processors(), max_threads);
   options.backend = parse_backend(backend);
   options.isa = parse_isa(isa);
   options.padding = padding == "keep" ? Padding::keep : Padding::strip;
+  options.profile = profile;
   return options;
 }
 
@@ -312,13 +319,6 @@ Isa parse_isa(const std::string& name) {
     if (name == name_of(isa)) return isa;
   }
   return Isa::automatic;
-}
-
-int processors() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::clamp(CPU_COUNT(&allowed), 1, max_threads);
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, max_threads);
 }
 
 }  // namespace linformer::cli

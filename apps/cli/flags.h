@@ -21,8 +21,11 @@ struct RunFlags {
   int64_t max_tokens = 0;  // 0: the model's own limit
   int64_t pad_to = 0;
   std::string backend = "native", isa = "automatic", padding = "strip";
+  bool profile = false;
 
   void add_to(CLI::App* command);
+  // For commands that call report_profile() at their end; `json`: they have --json.
+  void add_profile_to(CLI::App* command, bool json);
   // The session to create for texts of up to `longest` tokens (pads included where they are kept); 0 = the model's
   // limit. Throws UsageError when a flag does not fit the model.
   SessionOptions session_options(const Model& model, int64_t longest) const;
@@ -96,7 +99,5 @@ std::vector<std::string> class_labels(const Model& model, int head);
 // Values of the options above.
 BackendKind parse_backend(const std::string& name);
 Isa parse_isa(const std::string& name);
-// Processors that this process may use.
-int processors();
 
 }  // namespace linformer::cli

@@ -1,0 +1,90 @@
+// The CPU quota of control groups, in made-up folders.
+#include "processors.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "sentiment_model.h"
+
+using linformer::cli::processors;
+using linformer_test::Folder;
+
+namespace {
+
+// A root folder with /proc/self/cgroup and what is added.
+class Root : public Folder {
+ public:
+  explicit Root(const std::string& groups) { add("proc/self/cgroup", groups); }
+  void add(const std::string& name, const std::string& content) const {
+    std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
+    file(name, content);
+  }
+  int count() const { return processors(path("")); }
+};
+
+const int all = processors("/there/is/no/such/folder");  // the affinity's
+
+}  // namespace
+
+TEST_CASE("processors: without a control group, those of the affinity") {
+  CHECK(all >= 1);
+  CHECK(Root("").count() == all);
+  CHECK(processors() >= 1);
+  CHECK(processors() <= all);
+}
+
+TEST_CASE("processors: version 2") {
+  const Root root("0::/user/session\n");
+  CHECK(root.count() == all);
+  root.add("sys/fs/cgroup/user/session/cpu.max", "max 100000\n");
+  CHECK(root.count() == all);
+  root.add("sys/fs/cgroup/user/session/cpu.max", "100000000 100000\n");  // a thousand
+  CHECK(root.count() == std::min(all, 1000));
+  root.add("sys/fs/cgroup/user/cpu.max", "50000 100000\n");  // the group above has half of one
+  CHECK(root.count() == 1);
+  root.add("sys/fs/cgroup/user/cpu.max", "150000 100000\n");
+  CHECK(root.count() == std::min(all, 2));
+  root.add("sys/fs/cgroup/cpu.max", "1000 100000\n");  // as a container sees its own group
+  CHECK(root.count() == 1);
+}
+
+TEST_CASE("processors: a group that the container can't see") {
+  for (const char* group : {"0::/docker/0123\n", "0::/../outside\n", "0::/\n"}) {
+    const Root root(group);
+    root.add("sys/fs/cgroup/cpu.max", "80000 100000\n");
+    CHECK(root.count() == 1);
+  }
+}
+
+TEST_CASE("processors: version 1") {
+  for (const char* folder : {"cpu,cpuacct", "cpu"}) {
+    const Root root("9:memory:/a\n4:cpu,cpuacct:/a\n0::/\n");
+    const std::string group = std::string("sys/fs/cgroup/") + folder + "/a/";
+    root.add(group + "cpu.cfs_period_us", "100000\n");
+    root.add(group + "cpu.cfs_quota_us", "-1\n");
+    CHECK(root.count() == all);
+    root.add(group + "cpu.cfs_quota_us", "70000\n");
+    CHECK(root.count() == 1);
+    root.add(group + "cpu.cfs_quota_us", "110000\n");
+    CHECK(root.count() == std::min(all, 2));
+  }
+  const Root other("4:cpuset:/a\n");  // no quota lives there
+  other.add("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
+  other.add("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "1000\n");
+  CHECK(other.count() == all);
+}
+
+TEST_CASE("processors: malformed files are ignored") {
+  for (const char* content : {"", "\n", "50000", "50000 ", " 100000", "50000 0", "-50000 100000", "50000 -1",
+                              "0 100000", "5e4 100000", "half one", "50000 100000 7", "99999999999999999999 1"}) {
+    CAPTURE(content);
+    const Root root("0::/\n");
+    root.add("sys/fs/cgroup/cpu.max", content);
+    CHECK(root.count() == all);
+  }
+  for (const char* groups : {"no colon\n", "0:\n", "::\n", ":\n\n0::"}) {
+    CAPTURE(groups);
+    CHECK(Root(groups).count() == all);
+  }
+}
