@@ -43,7 +43,8 @@ class OpCost {
       // As many rows of the table as are looked up.
       cost_.bytes += product(m_, op.a.cols, element_bytes(op.a.type));
     } else {
-      add(op.a, op.kind == OpKind::pool ? rows_ : m_);
+      const bool pools = op.kind == OpKind::pool && op.pooling != Pooling::first_token;
+      add(op.a, pools ? rows_ : m_);
       add(op.b, m_);
     }
     add(op.bias, 1);

@@ -121,7 +121,7 @@ class Describer {
     }
     const long long cols = static_cast<long long>(v.cols);
     if (v.place == Place::weight) {
-      text_.add("%.60s[%lld, %lld]%s%s", tensor_name(v), rows, cols, type,
+      text_.add("%s[%lld, %lld]%s%s", tensor_name(v), rows, cols, type,
                 v.layout == RightLayout::panel16 ? " panel16" : "");
     } else if (v.place == Place::output) {
       text_.add("the caller's[%lld, %lld]", rows, cols);
@@ -143,7 +143,7 @@ class Describer {
     const bool activated = op.activation != Activation::none;
     text_.add(" = %s%s", activated ? name_of(op.activation) : "", activated ? "(" : "");
     if (op.b.place == Place::source || op.b.place == Place::sequence) {
-      text_.add("%.60s[%lld, %lld] x ", tensor_name(op.a), static_cast<long long>(op.a.rows),
+      text_.add("%s[%lld, %lld] x ", tensor_name(op.a), static_cast<long long>(op.a.rows),
                 static_cast<long long>(source_));
     } else {
       view(op.a);

@@ -11,7 +11,7 @@ const char* name_of(Domain domain);
 
 struct OpText {
   char condition[24];  // "always", "n < 188", "n >= 188"
-  char operands[224];  // "query = rows[512, 768] x layers.0.q_proj.weight[768, 768] + bias"
+  char operands[384];  // "query = rows[512, 768] x layers.0.q_proj.weight[768, 768] + bias"
 };
 // For one sequence of `rows` rows and `states` rows of encoder states.
 OpText describe(const Program& program, const ModelDescription& description, const Stage& stage, const Op& op,

@@ -214,6 +214,8 @@ TEST_CASE("lucidrains: gated layers beside others, and their activation") {
   CHECK(layers[1].gated);
   for (const LayerDescription& layer : layers) CHECK(layer.activation == Activation::relu);
   CHECK(fact(model.report, "activation") == "relu");
+  const Converted swiglu = converted(safetensors(mixed), R"({"heads": 2, "activation": "silu"})");
+  CHECK(swiglu.model->description().encoder.layers[0].activation == Activation::silu);
   CHECK(contains(conversion_error(safetensors(mixed), R"({"heads": 2, "glu": true})"), "layers.0.1.fn.w1.weight"));
   CHECK(contains(conversion_error(safetensors(mixed), R"({"heads": 2, "glu": false})"), "layers.1.1.fn.w1.weight"));
   CHECK(fact(model.report, "gated (glu)") == "1 of 2 layers");
@@ -327,7 +329,7 @@ TEST_CASE("lucidrains: refusals say what is wrong") {
        two_heads,
        {"w1.bias", "[12]", "24 (twice the ffn width)"}},
       {"no glu", none, R"({"heads": 2, "glu": true})", {"glu is true", "w1.weight", "just the channels", "w2.weight"}},
-      {"activation", none, R"({"heads": 2, "activation": "silu"})", {"activation is \"silu\"", "gelu, relu"}},
+      {"activation", none, R"({"heads": 2, "activation": "mish"})", {"activation is \"mish\"", "gelu, relu"}},
   };
   int refused = 0;
   for (const Case& c : cases) {

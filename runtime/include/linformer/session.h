@@ -76,7 +76,7 @@ struct ProgramLine {
   const char* domain;  // what the stage loops over; static text
   char condition[24];  // on each sequence: "always", "n < 188", "n >= 188"
   const char* op;      // static text
-  char operands[224];  // "query and context[512, 768] = rows[512, 768] x q_proj.weight[768, 768] panel16 + bias"
+  char operands[384];  // "query and context[512, 768] = rows[512, 768] x q_proj.weight[768, 768] panel16 + bias"
   double flop;         // operations of products, a multiply-add is two; norms, softmax and copies count none
   double bytes;        // activations and weights that it reads and writes, each once
   double seconds;      // profile: of all threads together
