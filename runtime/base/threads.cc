@@ -5,7 +5,7 @@
 namespace linformer {
 namespace {
 
-// Steps between two parallel sections are microseconds apart, so a waiter looks a short while before it sleeps.
+// What lies between two parallel sections takes microseconds, so a waiter looks a short while before it sleeps.
 // Bounded: an idle session costs nothing.
 constexpr int spins_before_sleep = 2000;
 
@@ -96,7 +96,8 @@ void ThreadTeam::run(Function function, void* context) {
   context_ = context;
   // Nobody is inside: the last call closed it and waited.
   const uint32_t number = call_.load(std::memory_order_relaxed) / one_call + 1;
-  call_.store(number * one_call | open_bit, std::memory_order_release);
+  // A full barrier, so that notify_all() sees a thread that is going to sleep.
+  call_.exchange(number * one_call | open_bit, std::memory_order_seq_cst);
   call_.notify_all();
   function(context, 0);
   uint32_t call = call_.fetch_and(~open_bit, std::memory_order_acq_rel) & ~open_bit;

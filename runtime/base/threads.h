@@ -28,7 +28,7 @@ class ThreadTeam {
 
   // Runs function(context, 0) on the calling thread and function(context, t) on each other thread t that comes before
   // the call has returned there; returns when all that came have finished. So the function must share its work out
-  // (TaskCounter), and a thread that the system keeps waiting holds nobody up. Calls do not nest.
+  // (TaskCounter), and a thread that the system hasn't yet let in holds nobody up. Calls do not nest.
   void run(Function function, void* context);
 
   // The same for a callable taking int; nothing is copied.

@@ -10,6 +10,9 @@ namespace linformer {
 namespace {
 
 constexpr float masked_score = -1e30f;
+// Of keys that a query's place keeps it from, now or in a block that is left out: they count for nothing even where
+// all others are masked, so that the blocks that were left out make no difference.
+constexpr float out_of_reach = -2e30f;
 
 // What the scores of one block of keys are changed by before the softmax.
 struct ScoreMask {
@@ -36,13 +39,13 @@ void apply(const ScoreMask& mask, MutableMatrix scores) {
   }
   for (int64_t r = 0; mask.causal && r < scores.rows; ++r) {
     const int64_t visible = std::clamp<int64_t>(mask.row + r + 1 - mask.first, 0, scores.cols);
-    std::fill_n(scores.row(r) + visible, scores.cols - visible, masked_score);
+    std::fill_n(scores.row(r) + visible, scores.cols - visible, out_of_reach);
   }
   for (int64_t r = 0; mask.window > 0 && r < scores.rows; ++r) {
     const int64_t begin = std::clamp<int64_t>(mask.row + r - mask.window - mask.first, 0, scores.cols);
     const int64_t end = std::clamp<int64_t>(mask.row + r + mask.window + 1 - mask.first, 0, scores.cols);
-    std::fill_n(scores.row(r), begin, masked_score);
-    std::fill_n(scores.row(r) + end, scores.cols - end, masked_score);
+    std::fill_n(scores.row(r), begin, out_of_reach);
+    std::fill_n(scores.row(r) + end, scores.cols - end, out_of_reach);
   }
 }
 

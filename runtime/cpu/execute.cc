@@ -30,16 +30,17 @@ void CpuExecutor::count_costs(const Section& section, const Part& part, const Ca
     for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
       const Op& op = program_.ops[static_cast<size_t>(i)];
       OpProfile& counted = profile[i];
-      Cost cost;
+      double weight_bytes = 0;  // read once for all sequences, where the stage is for any
       for (int64_t q = part.first; q < part.first + part.sequences; ++q) {
         const int64_t states = batch_.has_states ? batch_.state_starts[q + 1] - batch_.state_starts[q] : 0;
         // All masked-LM positions are counted with the first sequence.
-        const bool first = q == part.first;
-        cost = cost_of(program_, stage, op, batch_.length(q), states,
-                       first ? static_cast<int64_t>(call.request->mlm_positions) : 0);
+        const int64_t positions = q == part.first ? static_cast<int64_t>(call.request->mlm_positions) : 0;
+        const Cost cost = cost_of(program_, stage, op, batch_.length(q), states, positions);
         counted.flop += cost.flop;
-        counted.bytes += cost.bytes + (first ? cost.weight_bytes : 0);
+        counted.bytes += cost.bytes;
+        weight_bytes = std::max(weight_bytes, cost.weight_bytes);
       }
+      counted.bytes += weight_bytes;
     }
   }
 }

@@ -265,11 +265,16 @@ Status CpuExecutor::run_parts(const Request& request, int64_t multiple) {
 Status CpuExecutor::run(const Batch& batch, const Request& request) {
   batch_ = batch;
   const Part whole = part_of(0, batch.sequences, all_threads);
-  if (splits_by_sequences(whole)) {
-    bool pairs = false;
-    for (size_t i = 0; i < request.heads; ++i) {
-      pairs = pairs || program_.heads[static_cast<size_t>(request.head(request.context, i).head)].pairs;
-    }
+  // Heads of one kind number their rows of scores alike; those of several kinds would meet in the buffers.
+  bool alike = true, pairs = false;
+  for (size_t i = 0; i < request.heads; ++i) {
+    const auto sections = [&](size_t head) -> const HeadSections& {
+      return program_.heads[static_cast<size_t>(request.head(request.context, head).head)];
+    };
+    pairs = pairs || sections(i).pairs;
+    alike = alike && sections(i).pairs == sections(0).pairs && sections(i).each_row == sections(0).each_row;
+  }
+  if (alike && splits_by_sequences(whole)) {
     LINFORMER_TRY(run_parts(request, pairs ? 2 : 1));
   } else {
     LINFORMER_TRY(run_encoder(whole, request));

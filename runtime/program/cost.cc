@@ -5,28 +5,34 @@
 namespace linformer {
 namespace {
 
-double product(int64_t a, int64_t b, int64_t c = 1) {
-  return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+template <class A, class B>
+double product(A a, B b) {
+  return static_cast<double>(a) * static_cast<double>(b);
+}
+template <class A, class B, class C>
+double product(A a, B b, C c) {
+  return product(product(a, b), c);
 }
 
 // Rows of `out` that a stage makes for one sequence.
-int64_t rows_of(const Stage& stage, int64_t rows, int64_t source, int64_t positions) {
+double rows_of(const Stage& stage, int64_t rows, int64_t source, int64_t positions) {
   switch (stage.domain) {
     case Domain::row_blocks:
     case Domain::sequences:
-      return rows;
+      break;
     case Domain::source_rows:
-      return source;
+      return static_cast<double>(source);
     case Domain::source_columns:
     case Domain::compressed_rows:
     case Domain::key_heads:
-      return stage.extent;
-    case Domain::scored:
-      return stage.extent == 0 ? rows : 1;
+      return static_cast<double>(stage.extent);
+    case Domain::scored:  // a pair's row is half a sequence's each
+      if (stage.extent != 0) return 1 / static_cast<double>(stage.extent);
+      break;
     case Domain::positions:
-      return positions;
+      return static_cast<double>(positions);
   }
-  return rows;
+  return static_cast<double>(rows);
 }
 
 class OpCost {
@@ -44,7 +50,7 @@ class OpCost {
       cost_.bytes += product(m_, op.a.cols, element_bytes(op.a.type));
     } else {
       const bool pools = op.kind == OpKind::pool && op.pooling != Pooling::first_token;
-      add(op.a, pools ? rows_ : m_);
+      add(op.a, pools ? static_cast<double>(rows_) : m_);
       add(op.b, m_);
     }
     add(op.bias, 1);
@@ -55,14 +61,16 @@ class OpCost {
  private:
   const Attention& attention() const { return program_.attentions[static_cast<size_t>(stage_.attention)]; }
 
-  void add(const View& view, int64_t rows) {
-    const double bytes = product(view.place == Place::weight ? view.rows : rows, view.cols, element_bytes(view.type));
+  void add(const View& view, double rows) {
+    const double all = view.place == Place::weight ? static_cast<double>(view.rows) : rows;
+    const double bytes = product(all, view.cols, element_bytes(view.type));
     (view.place == Place::weight ? cost_.weight_bytes : cost_.bytes) += bytes;
   }
 
   Cost gemm(const Op& op) {
-    int64_t m = m_, k = op.a.cols;
-    if (stage_.domain == Domain::source_columns) m = op.a.rows;
+    double m = m_;
+    int64_t k = op.a.cols;
+    if (stage_.domain == Domain::source_columns) m = static_cast<double>(op.a.rows);
     if (op.b.place == Place::source || op.b.place == Place::sequence) {
       k = source_;
       // Of E, the columns that the sequence has rows for.
@@ -83,7 +91,9 @@ class OpCost {
     const Attention& a = attention();
     for (int64_t head = 0; head < a.heads; ++head) {
       int64_t keys = a.full ? source_ : program_.group(a, head).projections[0].rows_of(source_);
-      if (a.window > 0) keys = std::min(keys, 2 * a.window + 1);
+      // Full attention leaves out blocks that none of a block's rows sees: on average over the rows.
+      if (a.full && a.causal) keys = std::min(keys, (source_ + program_.extents.block_rows) / 2);
+      if (a.window > 0) keys = std::min(keys, 2 * a.window + program_.extents.block_rows);
       cost_.flop += 4 * product(rows_, keys, a.d_head);
       cost_.bytes += 2 * product(keys, a.d_head, sizeof(float));
     }
@@ -96,11 +106,15 @@ class OpCost {
     for (int32_t g = 0; g < a.groups; ++g) {
       const HeadProjection& p = program_.group(a, g).projections[op.side];
       const int64_t k = p.rows_of(source_);
-      if (p.kind == ProjectionKind::linear) cost_.flop += 2 * product(k, source_, a.d_head);
-      if (p.kind == ProjectionKind::convolution) {
-        cost_.flop += 2 * product(k, std::min(p.kernel, source_)) * product(a.d_head, a.d_head);
+      if (p.kind == ProjectionKind::linear) {
+        cost_.flop += 2 * product(k, source_, a.d_head);
+        cost_.weight_bytes += product(k, source_, sizeof(float));
       }
-      if (p.weight.present()) cost_.weight_bytes += product(p.k, p.weight.cols, sizeof(float));
+      if (p.kind == ProjectionKind::convolution) {
+        const double taps = product(std::min(p.kernel, source_), a.d_head, a.d_head);
+        cost_.flop += 2 * static_cast<double>(k) * taps;
+        cost_.weight_bytes += taps * sizeof(float);
+      }
       cost_.bytes += product(source_ + k, a.d_head, sizeof(float));
     }
     return cost_;
@@ -117,7 +131,8 @@ class OpCost {
 
   const Program& program_;
   const Stage& stage_;
-  int64_t rows_, source_, m_;
+  int64_t rows_, source_;
+  double m_;
   Cost cost_;
 };
 

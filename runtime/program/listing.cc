@@ -77,6 +77,14 @@ class Describer {
         view(op.out);
         text_.add(" turned by position");
         return;
+      case OpKind::add_row_sums:
+        view(op.out);
+        text_.add(" += row sums of %s x bias", tensor_name(op.a));
+        return;
+      case OpKind::normalize_length:
+        view(op.out);
+        text_.add(" divided by their length");
+        return;
       case OpKind::probabilities:
         text_.add("%s", op.multi_label ? "sigmoid" : "softmax");
         return;
@@ -100,7 +108,8 @@ class Describer {
     const char* types[] = {"", " bf16", " f16", " int8"};
     const char* type = types[static_cast<int>(v.type)];
     long long rows = static_cast<long long>(v.rows);
-    if (rows == 0) {
+    // A slot may have room for more rows than this sequence has.
+    if (rows == 0 || (v.place == Place::sequence && stage_.domain == Domain::source_rows)) {
       switch (stage_.domain) {
         case Domain::source_rows:
         case Domain::source_columns:
@@ -202,10 +211,10 @@ class Describer {
 }  // namespace
 
 const char* name_of(OpKind kind) {
-  constexpr const char* names[] = {"gather", "add_position", "add_type", "read_vectors", "put_prefix", "zero",
-                                   "copy",   "add",          "norm",     "gemm",         "row_sums",   "activate",
-                                   "gate",   "rotate",       "compress", "pack",         "pack",       "attend",
-                                   "select", "pool",         "pair",     "expand",       "scores",     "normalize"};
+  constexpr const char* names[] = {"gather", "add_position", "add_type", "read_vectors", "put_prefix",    "zero",
+                                   "copy",   "add",          "norm",     "gemm",         "row_sums",      "activate",
+                                   "gate",   "rotate",       "compress", "pack",         "pack",          "attend",
+                                   "select", "pool",         "pair",     "expand",       "probabilities", "normalize"};
   return names[static_cast<int>(kind)];
 }
 

@@ -7,7 +7,7 @@
 namespace linformer {
 namespace {
 
-// Room for `growth` times what is there, asked for before it is taken.
+// One more element. Memory is asked for before the vector doubles.
 template <class T>
 bool append(std::vector<T>* list) {
   if (list->size() == list->capacity()) {
@@ -140,11 +140,13 @@ void Lowering::hidden(Section* section, int64_t width, int64_t streams) {
 
 Status Lowering::layers() {
   const size_t count = encoder_.layers.size();
-  if (!resize(&program_.layers, count) || !resize(&program_.attentions, count)) {
+  size_t groups = 0;
+  for (const LayerDescription& layer : encoder_.layers) groups += groups_of(layer.attention);
+  if (!resize(&program_.layers, count) || !resize(&program_.attentions, count) || !resize(&program_.groups, groups)) {
     return Status::error(Code::out_of_memory, "no memory for a program of %zu layers", count);
   }
   int64_t width = encoder_.d_model;
-  for (size_t i = 0; i < count; ++i) LINFORMER_TRY(layer(i, &width));
+  for (size_t i = 0; i < count; ++i) layer(i, &width);
   return {};
 }
 

@@ -73,8 +73,9 @@ class Lowering {
   View read_vectors(const VectorInput& vectors, const View& out);
   void add_positions(const View& out);
   // lower_attention.cc
-  Status keys_and_values(LayerState* layer);
-  Status add_groups(LayerState* layer);
+  void keys_and_values(LayerState* layer);
+  size_t groups_of(const AttentionDescription& attention) const;
+  void add_groups(LayerState* layer);
   int64_t project_first_below(const LayerState& layer, bool shared, bool one_projection) const;
   const Projection& projection_of(const AttentionDescription& attention, int side, size_t group) const;
   void key_stage(const LayerState& layer, Domain domain, When when, int64_t extent, bool joins);
@@ -87,7 +88,7 @@ class Lowering {
   void rotate(const LayerState& layer, const View& x);
   void reserve_attention(const LayerState& layer);
   // lower_layer.cc
-  Status layer(size_t index, int64_t* width);
+  void layer(size_t index, int64_t* width);
   void attention_output(const LayerState& layer, const View& target);
   void feed_forward(const LayerState& layer, const View& input, const View& target);
   // lower_heads.cc
@@ -104,6 +105,7 @@ class Lowering {
   const ModelDescription& description_;
   const EncoderDescription& encoder_;
   Program& program_;
+  int32_t next_group_ = 0;
   bool out_of_memory_ = false;
   Stage spare_stage_;
   Op spare_op_;

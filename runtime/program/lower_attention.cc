@@ -51,16 +51,18 @@ int64_t Lowering::project_first_below(const LayerState& layer, bool shared, bool
   return equal >= encoder_.max_tokens ? always : static_cast<int64_t>(equal) + 1;
 }
 
-Status Lowering::add_groups(LayerState* layer) {
+size_t Lowering::groups_of(const AttentionDescription& attention) const {
+  const bool each_head = list_of(attention, key_side).size() > 1 || list_of(attention, value_side).size() > 1;
+  return each_head ? attention.heads : attention.kv_heads;
+}
+
+void Lowering::add_groups(LayerState* layer) {
   const AttentionDescription& description = layer->description->attention;
   Attention& attention = layer->attention;
-  const bool each_head = list_of(description, key_side).size() > 1 || list_of(description, value_side).size() > 1;
-  const size_t count = each_head ? description.heads : description.kv_heads;
-  attention.first_group = static_cast<int32_t>(program_.groups.size());
+  const size_t count = groups_of(description);
+  attention.first_group = next_group_;
   attention.groups = static_cast<int32_t>(count);
-  if (!resize(&program_.groups, program_.groups.size() + count)) {
-    return Status::error(Code::out_of_memory, "no memory for the attention of %zu heads", count);
-  }
+  next_group_ += attention.groups;
   int64_t key_offset = 0, panels_offset = 0;
   for (size_t g = 0; g < count; ++g) {
     KeyGroup& group = program_.groups[static_cast<size_t>(attention.first_group) + g];
@@ -88,10 +90,9 @@ Status Lowering::add_groups(LayerState* layer) {
     key_offset += group.k * attention.d_head;
     panels_offset += std::max(panel_elements(attention.d_head, group.k), panel_elements(group.k, attention.d_head));
   }
-  if (attention.full) return {};
+  if (attention.full) return;
   if (attention.by_head) program_.arena.widen(Term::keys, key_offset);
   if (program_.target.packs) program_.arena.widen(Term::compressed, panels_offset);
-  return {};
 }
 
 void Lowering::key_stage(const LayerState& layer, Domain domain, When when, int64_t extent, bool joins) {
@@ -260,7 +261,7 @@ void Lowering::reserve_attention(const LayerState& layer) {
   p.arena.widen(p.target.packs ? Term::panels : Term::full, rows * p.full_width);
 }
 
-Status Lowering::keys_and_values(LayerState* layer) {
+void Lowering::keys_and_values(LayerState* layer) {
   const AttentionDescription& description = layer->description->attention;
   Attention& attention = layer->attention;
   const Projection& key = projection_of(description, key_side, 0);
@@ -282,7 +283,7 @@ Status Lowering::keys_and_values(LayerState* layer) {
   attention.position_bias = weight(description.position_bias);
   attention.key_width = int64_t{description.kv_heads} * description.head_dim;
   attention.key_ld = attention.by_head ? attention.d_head : attention.key_width;
-  LINFORMER_TRY(add_groups(layer));
+  add_groups(layer);
   const Extents& extents = program_.extents;
   layer->longest = description.key_source == KeySource::own      ? extents.tokens
                    : description.key_source == KeySource::memory ? extents.encoder_states
@@ -292,7 +293,7 @@ Status Lowering::keys_and_values(LayerState* layer) {
   const int sides = description.value_is_key ? 1 : 2;
   if (attention.full) {
     for (int side = 0; side < sides; ++side) full_side(*layer, side, side > 0);
-    return {};
+    return;
   }
   if (one_projection) {
     program_.project_first_below = std::max(program_.project_first_below, layer->threshold);
@@ -305,11 +306,10 @@ Status Lowering::keys_and_values(LayerState* layer) {
     }
     for (int side = 0; side < sides; ++side) compress_by_head(*layer, side, side > 0);
   }
-  if (!program_.target.packs) return {};
+  if (!program_.target.packs) return;
   key_stage(*layer, Domain::key_heads, When::always, attention.groups, false);
   op(OpKind::pack);
   for (BufferId panels : {BufferId::compressed_key, BufferId::compressed_value}) program_.arena.use(panels);
-  return {};
 }
 
 }  // namespace linformer

@@ -64,7 +64,7 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
   gemm(hidden, description.ffn_out, out).residual = residual;
 }
 
-Status Lowering::layer(size_t index, int64_t* width) {
+void Lowering::layer(size_t index, int64_t* width) {
   LayerState layer{};
   layer.index = static_cast<int32_t>(index);
   layer.description = &encoder_.layers[index];
@@ -79,7 +79,7 @@ Status Lowering::layer(size_t index, int64_t* width) {
   const bool normalizes = pre_norm() && description.attention_norm.present();
   const int32_t begin = stage_count();
   layer.attention.own = rows(normalizes ? BufferId::normalized : stream(), layer.width_in);
-  LINFORMER_TRY(keys_and_values(&layer));
+  keys_and_values(&layer);
 
   stage(Domain::row_blocks).attention = layer.index;
   const View target = rows(BufferId::rows, layer.width_in);
@@ -105,7 +105,6 @@ Status Lowering::layer(size_t index, int64_t* width) {
   sections.width = layer.width_out;
   sections.streams = reversible() ? 2 : 1;
   hidden(&sections.hidden, layer.width_out, sections.streams);
-  return {};
 }
 
 }  // namespace linformer

@@ -94,7 +94,7 @@ struct Program {
   int64_t project_first_below = 0;
   Arena arena;
 
-  // Heads that see group g's keys: all of them where there is one group.
+  // The group whose keys `head` reads; they have one where all heads see the same.
   const KeyGroup& group(const Attention& attention, int64_t head) const {
     return groups[static_cast<size_t>(attention.first_group + (attention.groups == 1 ? 0 : head))];
   }

@@ -40,7 +40,8 @@ Batch Session::State::pack(const InputList& inputs) const {
   int32_t* positions = executor->buffer<int32_t>(BufferId::positions);
   uint8_t* types = embedding.token_types != absent ? executor->buffer<uint8_t>(BufferId::types) : nullptr;
   uint8_t* masks = executor->buffer<uint8_t>(BufferId::masks);
-  const int32_t first_position = computed ? 0 : static_cast<int32_t>(embedding.position_offset);
+  const bool looked_up = embedding.position_kind == PositionKind::learned;
+  const int32_t first_position = looked_up ? static_cast<int32_t>(embedding.position_offset) : 0;
   const int32_t pad_position = static_cast<int32_t>(computed ? sinusoidal.pad_row : int64_t{embedding.pad_position});
   int64_t row = 0, output_row = 0;
   for (int64_t s = 0; s < batch.sequences; ++s) {

@@ -107,6 +107,78 @@ TEST_CASE("pairs of sequences stay together") {
   CHECK(std::memcmp(results[0].data(), results[1].data(), results[0].size() * sizeof(float)) == 0);
 }
 
+// Heads of several kinds number their rows of scores differently, in the same buffers.
+TEST_CASE("heads of several kinds in one call") {
+  RandomModel shape;
+  shape.n = 40;
+  shape.layers = 1;
+  shape.d_model = 64;
+  shape.head_classes = {3, 3, 3};
+  shape.head_kinds = {{Pooling::none, Pairing::none, true, true, false},
+                      {Pooling::mean, Pairing::product_difference, true, true, false},
+                      {Pooling::first_token, Pairing::none, true, true, false}};
+  const auto model = linformer_test::random_model(shape);
+  std::vector<std::vector<int32_t>> ids;
+  int64_t rows = 0;
+  for (uint64_t s = 0; s < 400; ++s) {
+    ids.push_back(linformer_test::random_ids(s, static_cast<int64_t>(1 + s * 7 % 40), shape.vocabulary));
+    rows += static_cast<int64_t>(ids.back().size());
+  }
+  const std::vector<Tokens> sequences(ids.begin(), ids.end());
+  std::vector<std::vector<float>> expected;
+  for (const int threads : {1, 4}) {
+    SessionOptions options;
+    options.max_batch = static_cast<int64_t>(sequences.size());
+    options.threads = threads;
+    Session session = std::move(Session::create(model, options).value());
+    for (int call = 0; call < (threads == 1 ? 1 : 20); ++call) {
+      std::vector<std::vector<float>> logits;
+      std::vector<HeadScores> scores;
+      for (int head = 0; head < 3; ++head) {
+        logits.emplace_back(static_cast<size_t>(session.score_rows(head, 400, rows)) * 3, NAN);
+      }
+      for (int head = 0; head < 3; ++head) scores.push_back({head, logits[static_cast<size_t>(head)], {}});
+      Outputs outputs;
+      outputs.scores = scores;
+      REQUIRE(session.run(sequences, outputs).ok());
+      if (expected.empty()) expected = logits;
+      CHECK(expected == logits);
+    }
+  }
+}
+
+// Where all keys that a row may see are masked, the row still doesn't depend on which blocks of keys were left out.
+TEST_CASE("rows without a key have the same bits at any thread count") {
+  for (const bool causal : {false, true}) {
+    RandomModel shape;
+    shape.n = 400;
+    shape.kinds = {ProjectionKind::none};
+    shape.row_mask = RowMask::excluded;
+    shape.causal = causal;
+    shape.layer.attention.window = causal ? 0 : 16;
+    const auto model = linformer_test::random_model(shape);
+    const std::vector<int32_t> ids = linformer_test::random_ids(1, 300, shape.vocabulary);
+    std::vector<uint8_t> mask(300, 1);
+    std::fill_n(mask.begin(), 220, uint8_t{0});
+    Input input;
+    input.tokens = ids;
+    input.mask = mask;
+    std::vector<float> expected;
+    for (const int threads : {1, 2, 3, 4}) {
+      SessionOptions options;
+      options.padding = Padding::keep;
+      options.threads = threads;
+      Session session = std::move(Session::create(model, options).value());
+      std::vector<float> hidden(300 * shape.d_model, NAN);
+      Outputs outputs;
+      outputs.hidden = hidden;
+      REQUIRE(session.run(std::span<const Input>(&input, 1), outputs).ok());
+      if (expected.empty()) expected = hidden;
+      CHECK(expected == hidden);
+    }
+  }
+}
+
 TEST_CASE("sessions share prepared weights, at once") {
   const auto model = linformer_test::random_model({});
   const auto weights = PreparedWeights::create(model);
