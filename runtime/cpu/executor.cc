@@ -246,6 +246,8 @@ bool CpuExecutor::splits_by_sequences(const Part& whole) const {
 
 // Each thread takes the next sequences that make up enough rows, in multiples of `multiple`, until none is left.
 Status CpuExecutor::run_parts(const Request& request, int64_t multiple) {
+  // A few parts for each thread: the more rows a part has, the fuller its blocks are.
+  const int64_t least_rows = std::max(least_part_rows, batch_.rows / (4 * team_.size()));
   std::atomic<int64_t> next{0};
   return on_threads([&](int thread) -> Status {
     for (;;) {
@@ -253,7 +255,7 @@ Status CpuExecutor::run_parts(const Request& request, int64_t multiple) {
       do {
         if (first >= batch_.sequences) return {};
         end = first;
-        while (end < batch_.sequences && batch_.row_starts[end] - batch_.row_starts[first] < least_part_rows) {
+        while (end < batch_.sequences && batch_.row_starts[end] - batch_.row_starts[first] < least_rows) {
           end = std::min(end + multiple, batch_.sequences);
         }
       } while (!next.compare_exchange_weak(first, end, std::memory_order_relaxed));
