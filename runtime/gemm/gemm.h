@@ -19,7 +19,7 @@ struct GemmDesc {
   int64_t n = 0;           // exact, or the largest when varying_n
   int64_t k = 0;           // exact, or the largest when varying_k
   bool varying_n = false;  // scores of full attention or a nonuniform k
-  bool varying_k = false;  // E X: K is the text's length
+  bool varying_k = false;  // E Z: K is the sequence's length
   RightLayout layout = RightLayout::panel16;
   ElementType type = ElementType::f32;  // of B
   Activation activation = Activation::none;
@@ -28,7 +28,7 @@ struct GemmDesc {
 
 // Pure functions of their arguments, for plan(): nothing is opened, probed or generated, and all builds give the same.
 
-// True: activations that serve as right sides many times (K^T and V of a text) should be packed once with
+// True: activations that serve as right sides many times (K^T and V of a sequence) should be packed once with
 // Kernels::pack_panel and passed as panel16. False: pass them plain.
 bool packs_activations(BackendKind kind);
 // invalid_argument or unsupported, naming what no provider can do.

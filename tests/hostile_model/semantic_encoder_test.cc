@@ -119,8 +119,8 @@ TEST_CASE("an encoder that contradicts its tensors or itself") {
          tensor(m, layer.ffn_in.weight).shape[0] = 23;  // as many panels as 24
          layer.ffn_in.bias = absent;
        }},
-      {"activation", "layer activation is 7",
-       [](ModelDescription& m) { m.encoder.layers[0].activation = Activation{7}; }},
+      {"activation", "layer activation is 8",
+       [](ModelDescription& m) { m.encoder.layers[0].activation = Activation{8}; }},
       {"norm placement", "norm_placement is 2",
        [](ModelDescription& m) { m.encoder.norm_placement = NormPlacement{2}; }},
       {"residual", "residual is 255", [](ModelDescription& m) { m.encoder.residual = ResidualKind{255}; }},

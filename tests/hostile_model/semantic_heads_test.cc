@@ -43,7 +43,7 @@ TEST_CASE("heads that contradict their tensors or themselves") {
        [](ModelDescription& m) { m.mlm.output.weight = m.encoder.embedding.positions; }},
       {"mlm output of few rows", "mlm.output.weight needs shape [64, 16]",
        [](ModelDescription& m) { m.mlm.output.weight = m.encoder.layers[0].attention.query.weight; }},
-      {"mlm activation", "mlm activation is 7", [](ModelDescription& m) { m.mlm.activation = Activation{7}; }},
+      {"mlm activation", "mlm activation is 8", [](ModelDescription& m) { m.mlm.activation = Activation{8}; }},
   };
   run_attacks("heads", attacks);
 }
