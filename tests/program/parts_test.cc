@@ -22,6 +22,7 @@ struct Results {
   std::vector<float> hidden, pooled, logits, probabilities, embeddings, mlm;
   bool operator==(const Results& other) const {
     const auto same = [](const std::vector<float>& a, const std::vector<float>& b) {
+      if (a.empty() || b.empty()) return a.size() == b.size();
       return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
     };
     return same(hidden, other.hidden) && same(pooled, other.pooled) && same(logits, other.logits) &&
