@@ -1,7 +1,6 @@
 #include "cpu/executor.h"
 
 #include <algorithm>
-#include <cmath>
 #include <new>
 
 #include "base/checked.h"

@@ -112,10 +112,11 @@ class CpuExecutor {
   CpuExecutor(Program program, const Kernels& kernels, std::span<const std::byte* const> weights)
       : program_(std::move(program)), kernels_(kernels), weights_(weights) {}
 
-  // executor.cc
+  // tables.cc
   void fill_tables();
   void fill_positions();
   void fill_rotary(const Rotary& rotary);
+  // executor.cc
   Part part_of(int64_t first, int64_t end, int thread) const;
   bool splits_by_sequences(const Part& whole) const;
   Status run_parts(const Request& request, int64_t multiple);
@@ -124,6 +125,7 @@ class CpuExecutor {
   StageSize size_of(const Stage& stage, const Part& part, const Call& call, int64_t joined) const;
   Status run_item(const Stage& stage, const StageSize& size, const Part& part, const Call& call, int64_t index,
                   int thread);
+  // execute.cc
   Status run_ops(const Item& item);
   void count_costs(const Section& section, const Part& part, const Call& call);
   void collect_profile();

@@ -70,7 +70,7 @@ class Lowering {
   void hidden(Section* section, int64_t width, int64_t streams);
 
   // lower_embedding.cc
-  View read_vectors(const VectorInput& vectors, const View& out);
+  void read_vectors(const VectorInput& vectors, const View& out);
   void add_positions(const View& out);
   // lower_attention.cc
   void keys_and_values(LayerState* layer);

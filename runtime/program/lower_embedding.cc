@@ -5,8 +5,7 @@
 namespace linformer {
 
 // Vectors to `out`. Without a linear they are read in place.
-View Lowering::read_vectors(const VectorInput& vectors, const View& out) {
-  program_.vector_width = vectors.width;
+void Lowering::read_vectors(const VectorInput& vectors, const View& out) {
   const bool has_linear = vectors.linear.present();
   const View read = has_linear ? block(BufferId::query, vectors.width) : out;
   op(OpKind::read_vectors).out = read;
@@ -15,7 +14,6 @@ View Lowering::read_vectors(const VectorInput& vectors, const View& out) {
     gemm(read, vectors.linear, out);
     if (vectors.norm_out.present()) norm(vectors.norm_out, out, out);
   }
-  return out;
 }
 
 void Lowering::add_positions(const View& out) {

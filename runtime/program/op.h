@@ -21,7 +21,7 @@ enum class OpKind : uint8_t {
   gemm,              // out = activation(a b + row_bias + bias) + residual
   add_row_sums,      // out[j] += (sum of the first n elements of a[j]) * bias
   activate,          // out = activation(out)
-  gate,              // out = activation(first half of out) * second half
+  gate,              // out = activation(first half of a) * second half
   rotate,            // out, a block of queries or keys: rotary positions
   compress,          // a head's keys or values from its columns of Z W: linear, convolution or pooling
   pack,              // K^T and V of one head of a sequence, as panels
@@ -70,7 +70,8 @@ struct Stage {
   When when = When::always;
   bool joins = false;      // runs at once with the stage before it: neither reads what the other writes
   int64_t threshold = 0;   // of `when`
-  int64_t extent = 0;      // source_columns: columns; compressed_rows: rows; key_heads: heads
+  int64_t extent = 0;      // source_columns: columns; compressed_rows: rows; key_heads: heads; scored:
+                           // sequences that a row of scores is for, 0: a packed row
   int32_t attention = -1;  // index of the layer's attention, for domains that are about keys
   int32_t op_begin = 0, op_end = 0;
 };
@@ -113,7 +114,6 @@ struct Attention {
 
 struct Section {  // of stages
   int32_t begin = 0, end = 0;
-  bool empty() const { return begin == end; }
 };
 
 }  // namespace linformer

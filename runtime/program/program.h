@@ -48,7 +48,7 @@ struct Rotary {
   int64_t offset = 0;  // in the rotary table, elements
 };
 
-// Sinusoidal positions: row i of the table is position offset + i, and one more row the pads' own where they have one.
+// Sinusoidal positions: row i of the table is position first + i; pads may have a row of their own behind.
 struct SinusoidalTable {
   int64_t rows = 0, width = 0;
   int64_t first = 0;     // position of row 0
@@ -79,7 +79,6 @@ struct Program {
   Section masked_lm;
 
   int32_t pad_id = -1;
-  int64_t vector_width = 0;                   // 0: reads tokens
   int64_t states_width = 0;                   // of a row of encoder states
   int64_t output_width = 0;                   // of the encoder's output
   int64_t embedding_width = 0;                // of a sentence embedding; 0: there is none
