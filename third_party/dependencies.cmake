@@ -1,12 +1,17 @@
 # One interface target for each library that the project uses; README.md says which versions and why.
 # A library is looked up only when a part that needs it is built.
 find_package(Threads REQUIRED)
-find_package(xsimd REQUIRED)
-
-find_package(Flatbuffers QUIET)
-if(NOT Flatbuffers_FOUND)
-  find_package(FlatBuffers REQUIRED)  # the name since version 22
+# Headers are looked up as headers: a CMake package is installed for one architecture and refuses to be used for another.
+# Of the kernels, only those of instruction sets are written with xsimd; other targets have scalar ones.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64|arm64")
+  find_path(XSIMD_INCLUDE_DIR xsimd/xsimd.hpp REQUIRED)
+  add_library(third_party_xsimd INTERFACE)
+  target_include_directories(third_party_xsimd SYSTEM INTERFACE ${XSIMD_INCLUDE_DIR})
 endif()
+
+find_path(FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h REQUIRED)
+add_library(third_party_flatbuffers INTERFACE)
+target_include_directories(third_party_flatbuffers SYSTEM INTERFACE ${FLATBUFFERS_INCLUDE_DIR})
 find_program(LINFORMER_FLATC flatc REQUIRED)
 
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)

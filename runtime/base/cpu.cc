@@ -4,7 +4,48 @@
 #include <cstring>
 #include <initializer_list>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace linformer {
+
+#if defined(__x86_64__)
+namespace {
+
+// What the processor executes and the operating system keeps when it switches threads. Asked by CPUID and XGETBV: the
+// compilers' __builtin_cpu_supports lacks "f16c" in clang before 17, and answers 0 to everything in static musl programs.
+struct Features {
+  bool avx2 = false, fma = false, f16c = false, avx512f = false;
+};
+
+Features detect() {
+  Features features;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return features;
+  constexpr unsigned fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28, f16c = 1u << 29;
+  if ((ecx & osxsave) == 0 || (ecx & avx) == 0) return features;
+  const unsigned ecx1 = ecx;
+  unsigned state = 0, state_high = 0;  // XCR0: register state that the system saves
+  __asm__("xgetbv" : "=a"(state), "=d"(state_high) : "c"(0));
+  constexpr unsigned ymm_state = 0x6, zmm_state = 0xe6;  // with opmask and both halves of the ZMM registers
+  if ((state & ymm_state) != ymm_state) return features;
+  features.fma = (ecx1 & fma) != 0;
+  features.f16c = (ecx1 & f16c) != 0;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return features;
+  features.avx2 = (ebx & 1u << 5) != 0;
+  features.avx512f = (ebx & 1u << 16) != 0 && (state & zmm_state) == zmm_state;
+  return features;
+}
+
+// Asked once: CPUID is slow in virtual machines.
+const Features& features() {
+  static const Features found = detect();
+  return found;
+}
+
+}  // namespace
+#endif
 
 bool machine_has(Isa isa) {
   switch (isa) {
@@ -13,11 +54,11 @@ bool machine_has(Isa isa) {
       return true;
 #if defined(__x86_64__)
     case Isa::avx2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+      return features().avx2 && features().fma && features().f16c;
     case Isa::avx512:
       // What its unit is compiled for (kernels/CMakeLists.txt): AVX-512F, and AVX2, FMA and F16C beside it. It uses
       // none of BW, DQ and VL, so asking for them would only shut out machines.
-      return machine_has(Isa::avx2) && __builtin_cpu_supports("avx512f");
+      return machine_has(Isa::avx2) && features().avx512f;
     case Isa::neon:
       return false;
 #elif defined(__aarch64__)

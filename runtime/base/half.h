@@ -1,7 +1,7 @@
-// 16-bit floats as f32, one at a time; Kernels::widen does it in bulk. Exact, and NaNs keep their payload.
+// 16-bit floats as f32, one at a time; Kernels::widen does it in bulk. Exact, and NaNs keep their payload. By the
+// builtin of GCC 11 and clang 9 on: the library that Debian's Emscripten brings has no std::bit_cast.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 namespace linformer {
@@ -9,12 +9,12 @@ namespace linformer {
 inline float f16_to_f32(uint16_t half) {
   const uint32_t sign = uint32_t{half & 0x8000u} << 16;
   const uint32_t magnitude = half & 0x7fffu;
-  if (magnitude >= 0x7c00) return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
-  if (magnitude >= 0x400) return std::bit_cast<float>(sign | ((magnitude << 13) + (112u << 23)));
+  if (magnitude >= 0x7c00) return __builtin_bit_cast(float, sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+  if (magnitude >= 0x400) return __builtin_bit_cast(float, sign | ((magnitude << 13) + (112u << 23)));
   const float subnormal = static_cast<float>(magnitude) * 0x1p-24f;
   return sign != 0 ? -subnormal : subnormal;
 }
 
-inline float bf16_to_f32(uint16_t brain) { return std::bit_cast<float>(uint32_t{brain} << 16); }
+inline float bf16_to_f32(uint16_t brain) { return __builtin_bit_cast(float, uint32_t{brain} << 16); }
 
 }  // namespace linformer

@@ -94,7 +94,7 @@ Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Model> model, c
 Status Model::verify() const {
   for (size_t i = 0; i < description_.tensors.size(); ++i) {
     const TensorDescription& tensor = description_.tensors[i];
-    if (hash_bytes({tensor_segment_ + tensor.offset, tensor.bytes}) != tensor.checksum) {
+    if (hash_bytes({tensor_segment_ + tensor.offset, static_cast<size_t>(tensor.bytes)}) != tensor.checksum) {
       return Status::error(Code::corrupt_file,
                            "the checksum of tensor %zu (%.80s) differs: the file is damaged, copy or convert it again",
                            i, tensor.name.c_str());

@@ -100,7 +100,10 @@ Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, 
   publish(state->program(), state->executor->layout(), &state->plan);
 
   const uint64_t bytes = state->plan.total_bytes;
-  void* arena = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const bool addressable = bytes <= PTRDIFF_MAX;
+  void* arena = addressable ? mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                            : MAP_FAILED;
   if (arena == MAP_FAILED) {
     return Status::error(Code::out_of_memory,
                          "the system refused an arena of %llu bytes: lower max_tokens, max_batch or threads",
