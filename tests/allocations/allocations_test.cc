@@ -12,6 +12,7 @@
 #include "allocations/counting.h"
 #include "support/engines.h"
 #include "support/random_model.h"
+#include "support/skip.h"
 
 namespace linformer_test {
 namespace {
@@ -82,7 +83,7 @@ struct Calls {
 
 TEST_CASE("the counter counts") {
   if (!counting_works()) {
-    std::printf("skipped: the allocator can't be replaced under a sanitizer\n");
+    linformer_test::skip("the allocator can't be replaced under a sanitizer");
     return;
   }
   start_counting();
@@ -101,7 +102,7 @@ TEST_CASE("the counter counts") {
 
 TEST_CASE("a session allocates nothing") {
   if (!counting_works()) {
-    std::printf("skipped: the allocator can't be replaced under a sanitizer\n");
+    linformer_test::skip("the allocator can't be replaced under a sanitizer");
     return;
   }
   const std::shared_ptr<const Model> model = random_model(shape());

@@ -11,6 +11,7 @@
 #include "allocations/counting.h"
 #include "linformer/session.h"
 #include "linformer/tokenizer.h"
+#include "support/skip.h"
 
 namespace linformer_test {
 namespace {
@@ -60,7 +61,7 @@ void print(const char* what, const Attempts& attempts) {
 
 TEST_CASE("memory that runs out is an error") {
   if (!counting_works()) {
-    std::printf("skipped: the allocator can't be replaced under a sanitizer\n");
+    linformer_test::skip("the allocator can't be replaced under a sanitizer");
     return;
   }
   for (const char* name : {"v1.lnfr", "v2.lnfr", "v3.lnfr"}) {

@@ -9,6 +9,7 @@
 
 #include "allocations/counting.h"
 #include "support/engines.h"
+#include "support/skip.h"
 
 namespace linformer_test {
 namespace {
@@ -104,7 +105,7 @@ TEST_CASE("no kind of model makes a session allocate, and each uses the bytes th
       }
     }
   }
-  if (!counting_works()) std::printf("skipped: the allocator can't be replaced under a sanitizer\n");
+  if (!counting_works()) linformer_test::skip("the allocator can't be replaced under a sanitizer");
 }
 
 }  // namespace

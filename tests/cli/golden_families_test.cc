@@ -35,12 +35,11 @@ void check_close(const Array& ours, const NpyArray& theirs, double tolerance) {
 }  // namespace
 
 TEST_CASE("classify and encode --vectors reproduce vit_pytorch with a Linformer") {
-  const auto golden = shared_path("golden/vit_pytorch_linformer");
-  if (!golden) return;
+  const std::string golden = golden_in_tree() + "/vit_pytorch_linformer";
   for (const char* name : {"cls", "mean"}) {
     CAPTURE(name);
     const Folder folder;
-    const FamilyCase c = read_case(*golden + "/" + name);
+    const FamilyCase c = read_case(golden + "/" + name);
     const std::string model = converted(folder, c);
     for (const std::string& run_name : c.runs) {
       const std::vector<float> patches = read_inputs(c, run_name, "tokens", 0).vectors.at(0);
@@ -56,12 +55,11 @@ TEST_CASE("classify and encode --vectors reproduce vit_pytorch with a Linformer"
 }
 
 TEST_CASE("encode reproduces the Long Range Arena's classifiers of one text and of two") {
-  const auto golden = shared_path("golden/nystromformer");
-  if (!golden) return;
+  const std::string golden = golden_in_tree() + "/nystromformer";
   for (const char* name : {"lra_cls", "lra_dual"}) {
     CAPTURE(name);
     const Folder folder;
-    const FamilyCase c = read_case(*golden + "/" + name);
+    const FamilyCase c = read_case(golden + "/" + name);
     const std::string model = converted(folder, c);
     const bool two = c.arrays.contains("padded.tokens0");
     const FamilyInputs inputs = read_inputs(c, "padded", two ? "tokens0" : "tokens", 48);
@@ -78,10 +76,9 @@ TEST_CASE("encode reproduces the Long Range Arena's classifiers of one text and 
 }
 
 TEST_CASE("an encoder-decoder: described, its encoder's rows saved, its heads refused in one line") {
-  const auto golden = shared_path("golden/tatp22/encdec");
-  if (!golden) return;
+  const std::string golden = golden_in_tree() + "/tatp22/encdec";
   const Folder folder;
-  const std::string model = converted(folder, read_case(*golden));
+  const std::string model = converted(folder, read_case(golden));
   const Ran described = run({"inspect", model});
   CHECK(described.code == 0);
   CHECK(described.out.find("decoder attention") != std::string::npos);

@@ -9,6 +9,7 @@
 #include "sentiment_model.h"
 #include "spectrum_lapack.h"
 #include "support/random_model.h"
+#include "support/skip.h"
 
 using namespace linformer;
 using namespace linformer_test;
@@ -18,7 +19,7 @@ namespace {
 
 bool skipped() {
   if (cli::has_lapack()) return false;
-  MESSAGE("skipped: this build has no LAPACK");
+  linformer_test::skip("this build has no LAPACK");
   return true;
 }
 
@@ -139,7 +140,7 @@ size_t count(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("spectrum: attention whose singular values are known") {
+TEST_CASE("spectrum: attention whose singular values are known" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   const Folder folder;
   const std::string model = folder.path("equals.lnfr");
@@ -175,7 +176,7 @@ TEST_CASE("spectrum: attention whose singular values are known") {
   }
 }
 
-TEST_CASE("spectrum: texts are joined and cut, or kept apart") {
+TEST_CASE("spectrum: texts are joined and cut, or kept apart" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   const Folder folder;
   const std::string model = folder.path("model.lnfr");
@@ -209,7 +210,7 @@ TEST_CASE("spectrum: texts are joined and cut, or kept apart") {
         measured({folder.path("padded.lnfr"), "--ids", "-", "--tokens", "3"}, "[2,5,3]\n")["layers"]);
 }
 
-TEST_CASE("spectrum: tables, CSV and pictures") {
+TEST_CASE("spectrum: tables, CSV and pictures" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   const Folder folder;
   const std::string model = folder.path("a<b>&\"c\".lnfr"), text = folder.file("t&<t>.txt", "good film . bad plot ,\n");
@@ -250,7 +251,7 @@ TEST_CASE("spectrum: tables, CSV and pictures") {
   }
 }
 
-TEST_CASE("spectrum: pictures of many layers and heads stay whole") {
+TEST_CASE("spectrum: pictures of many layers and heads stay whole" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   const Folder folder;
   RandomModel shape = full_attention();

@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "spectrum_lapack.h"
 #include "support/random_model.h"
+#include "support/skip.h"
 
 using namespace linformer;
 using namespace linformer::cli;
@@ -71,7 +72,7 @@ Numbers values_of(Numbers matrix, int64_t n) {
 
 bool skipped() {
   if (has_lapack()) return false;
-  MESSAGE("skipped: this build has no LAPACK");
+  linformer_test::skip("this build has no LAPACK");
   return true;
 }
 
@@ -177,7 +178,7 @@ Numbers normalized(const Model& model, const Norm& norm, const Numbers& rows, si
 
 }  // namespace
 
-TEST_CASE("singular values of known matrices") {
+TEST_CASE("singular values of known matrices" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   CHECK(difference(values_of({3, 0, 0, 0, -1, 0, 0, 0, 2}, 3), {3, 2, 1}) < 1e-14);
   CHECK(difference(values_of({0, 0, 1, 1, 0, 0, 0, 1, 0}, 3), {1, 1, 1}) < 1e-14);        // a permutation
@@ -199,7 +200,7 @@ TEST_CASE("the k that keeps a share") {
   CHECK(head.share_at(2) == 0.75);
 }
 
-TEST_CASE("attention matrices are those that the runtime attends with") {
+TEST_CASE("attention matrices are those that the runtime attends with" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   for (const RandomModel& shape : shapes()) {
     CAPTURE(shape.seed);
@@ -229,7 +230,8 @@ TEST_CASE("attention matrices are those that the runtime attends with") {
   }
 }
 
-TEST_CASE("the spectrum of texts is the mean of what another method gives, on any number of threads") {
+TEST_CASE("the spectrum of texts is the mean of what another method gives, on any number of threads" *
+          doctest::test_suite("lapack")) {
   if (skipped()) return;
   for (const RandomModel& shape : {shapes()[1], shapes()[4]}) {
     CAPTURE(shape.seed);
@@ -284,7 +286,7 @@ TEST_CASE("the spectrum of texts is the mean of what another method gives, on an
   }
 }
 
-TEST_CASE("a matrix that is not finite is said and not decomposed") {
+TEST_CASE("a matrix that is not finite is said and not decomposed" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   RandomModel shape = shapes()[0];
   shape.embedding_scale = 1e25f;

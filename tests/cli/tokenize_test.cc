@@ -74,7 +74,7 @@ TEST_CASE("tokenize: a folder of tokenizer files") {
   CHECK(json_lines(from_files.out).at(0) == json_lines(run({"tokenize", f.model()}, input).out).at(0));
 }
 
-TEST_CASE("tokenize: RoBERTa's reference lines") {
+TEST_CASE("tokenize: RoBERTa's reference lines" * doctest::test_suite("shared")) {
   const auto files = shared_path("data/tokenizers/roberta-base"),
              goldens = shared_path("data/tokenizer_goldens/bpe.jsonl");
   if (!files || !goldens) return;

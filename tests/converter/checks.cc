@@ -3,25 +3,24 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 
 #include "converter/dialects/dialect.h"
 #include "support/files.h"
-#include "support/shared_data.h"
 
 namespace linformer_test {
 
-std::optional<int> check_golden_case(const std::string& folder,
-                                     const std::function<Converted(const GoldenFile&)>& convert) {
-  const std::optional<std::string> path = shared_path("golden/" + folder);
-  if (!path) return std::nullopt;
+int check_golden_case(const std::string& folder, const std::function<Converted(const GoldenFile&)>& convert) {
+  if (!std::filesystem::exists(folder)) return 0;
   CAPTURE(folder);
   GoldenFile file;
-  file.meta = nlohmann::json::parse(read_file(*path + "/meta.json"));
+  file.meta = nlohmann::json::parse(read_file(folder + "/meta.json"));
   std::optional<Converted> first;
   int files = 0;
   for (const char* name : {"checkpoint.pt", "checkpoint_legacy.pt", "checkpoint.safetensors"}) {
     file.name = name;
-    file.bytes = read_file(*path + "/" + name);
+    file.bytes = read_file(folder + "/" + name);
     if (file.bytes.empty()) continue;
     CAPTURE(file.name);
     Converted model = convert(file);

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +17,9 @@ struct GoldenFile {
   nlohmann::json meta;
 };
 
-// Calls `convert` with each file of the golden case in `folder` (below shared/golden) and checks that all become the
-// same model file. How many there were; nothing, with a line that says so, where there is no shared folder.
-std::optional<int> check_golden_case(const std::string& folder,
-                                     const std::function<Converted(const GoldenFile&)>& convert);
+// Calls `convert` with each file of the golden case in `folder` and checks that all become the same model file. How
+// many there were: 0 where there is no such case.
+int check_golden_case(const std::string& folder, const std::function<Converted(const GoldenFile&)>& convert);
 
 // That this dialect and no other takes the file for its own.
 void check_recognised_alone(const std::string& checkpoint, const std::string& dialect);

@@ -353,11 +353,13 @@ TEST_CASE("lucidrains: refusals say what is wrong") {
   std::printf("%d refusals\n", refused + 2);
 }
 
-TEST_CASE("lucidrains goldens") {
+namespace {
+
+int check_goldens(const std::string& golden) {
   int files = 0;
   for (const std::string name : {"attention", "lm", "lm_ddp_prefix", "lm_dim_head", "lm_fp16", "lm_one_kv_head",
                                  "lm_reversible", "lm_share_kv", "v0_1_0_lm"}) {
-    const std::optional<int> converted_files = check_golden_case("lucidrains/" + name, [](const GoldenFile& file) {
+    files += check_golden_case(golden + "/lucidrains/" + name, [](const GoldenFile& file) {
       const json& config = file.meta["config"];
       if (!config.value("one_kv_head", false)) CHECK(contains(conversion_error(file.bytes), "{\"heads\": "));
       Converted model = converted(file.bytes, config.dump());
@@ -378,8 +380,15 @@ TEST_CASE("lucidrains goldens") {
       CHECK(model.report.left_out.empty());
       return model;
     });
-    if (!converted_files) return;
-    files += *converted_files;
   }
   std::printf("%d lucidrains golden files converted\n", files);
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("lucidrains goldens") { CHECK(check_goldens(golden_in_tree()) == 4); }
+
+TEST_CASE("lucidrains goldens, all of them" * doctest::test_suite("shared")) {
+  if (const std::optional<std::string> golden = shared_path("golden")) CHECK(check_goldens(*golden) >= 12);
 }

@@ -36,10 +36,12 @@ void check_description(const ModelDescription& model, const std::string& name, c
 
 }  // namespace
 
-TEST_CASE("nystromformer goldens") {
+namespace {
+
+int check_goldens(const std::string& golden) {
   int files = 0;
   for (const std::string name : {"bert_seqcls", "lra_cls", "lra_dual", "lra_mean", "reorg_mean"}) {
-    const std::optional<int> converted_files = check_golden_case("nystromformer/" + name, [&](const GoldenFile& file) {
+    files += check_golden_case(golden + "/nystromformer/" + name, [&](const GoldenFile& file) {
       check_recognised_alone(file.bytes, "nystromformer");
       if (name != "bert_seqcls") CHECK(contains(conversion_error(file.bytes), "pooling_mode"));
       Converted model = converted(file.bytes, file.meta["config"].dump());
@@ -47,8 +49,15 @@ TEST_CASE("nystromformer goldens") {
       CHECK(model.report.left_out.empty());
       return model;
     });
-    if (!converted_files) return;
-    files += *converted_files;
   }
   std::printf("%d golden files of nystromformer converted\n", files);
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("nystromformer goldens") { CHECK(check_goldens(golden_in_tree()) == 4); }
+
+TEST_CASE("nystromformer goldens, all of them" * doctest::test_suite("shared")) {
+  if (const std::optional<std::string> golden = shared_path("golden")) CHECK(check_goldens(*golden) >= 7);
 }

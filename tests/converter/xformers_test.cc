@@ -229,11 +229,10 @@ TEST_CASE("xformers: refusals say what is wrong") {
 }
 
 TEST_CASE("xformers golden") {
-  const std::optional<std::string> folder = shared_path("golden/xformers/mha_linformer");
-  if (!folder) return;
-  const json meta = json::parse(read_file(*folder + "/meta.json"));
+  const std::string folder = golden_in_tree() + "/xformers/mha_linformer";
+  const json meta = json::parse(read_file(folder + "/meta.json"));
   const json& config = meta["config"];
-  const Converted model = converted(read_file(*folder + "/checkpoint.pt"), config.dump());
+  const Converted model = converted(read_file(folder + "/checkpoint.pt"), config.dump());
   const EncoderDescription& encoder = model.description().encoder;
   CHECK(model.report.dialect == "xformers");
   CHECK(encoder.d_model == config["dim_model"]);

@@ -12,6 +12,7 @@
 #include "format/tiny_model.h"
 #include "io/container.h"
 #include "linformer/model.h"
+#include "support/skip.h"
 
 using namespace linformer;
 using linformer_test::TemporaryFolder;
@@ -63,7 +64,7 @@ TEST_CASE("a file of more than 4 GiB is used in place") {
   const bool sparse = ::fstat(file, &facts) == 0 && facts.st_blocks < 4096;
   ::close(file);
   if (!written || !sparse) {
-    std::printf("skipped: no sparse file of 4 GiB here\n");
+    linformer_test::skip("no sparse file of 4 GiB here");
     return;
   }
   const auto model = Model::load(path.c_str());

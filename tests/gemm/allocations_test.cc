@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gemm/gemm_problem.h"
+#include "support/skip.h"
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define LINFORMER_COUNTS_ALLOCATIONS 1
@@ -62,7 +63,7 @@ using namespace linformer_test;
 
 TEST_CASE("allocations of run()") {
 #if !defined(LINFORMER_COUNTS_ALLOCATIONS)
-  std::printf("skipped: this build's allocator can't be replaced\n");
+  linformer_test::skip("this build's allocator can't be replaced");
 #else
   constexpr int64_t calls = 20;
   for (BackendKind kind : all_providers()) {
@@ -102,13 +103,13 @@ TEST_CASE("allocations of run()") {
 }
 
 // sgemm packs into a buffer of its own, generated code doesn't: a product that fell back to sgemm shows here.
-TEST_CASE("oneDNN multiplies 16-bit weights by generated code") {
+TEST_CASE("oneDNN multiplies 16-bit weights by generated code" * doctest::test_suite("onednn")) {
 #if !defined(LINFORMER_COUNTS_ALLOCATIONS)
-  std::printf("skipped: this build's allocator can't be replaced\n");
+  linformer_test::skip("this build's allocator can't be replaced");
 #else
   auto made = make_gemm_provider(BackendKind::onednn, *kernels_for(Isa::automatic));
   if (!made.ok() || kernels_for(Isa::avx512) == nullptr) {
-    std::printf("skipped: no oneDNN in this build, or no AVX-512 here\n");
+    linformer_test::skip("no oneDNN in this build, or no AVX-512 here");
     return;
   }
   const GemmProvider& provider = *made.value();

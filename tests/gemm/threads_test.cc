@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "gemm/gemm_problem.h"
+#include "support/skip.h"
 
 using namespace linformer;
 using namespace linformer_test;
@@ -49,14 +50,15 @@ TEST_CASE("run() from several threads at once gives the bits of one thread") {
   }
 }
 
-TEST_CASE("enter_thread changes the OpenMP count of this thread alone, and leave_thread gives it back") {
+TEST_CASE("enter_thread changes the OpenMP count of this thread alone, and leave_thread gives it back" *
+          doctest::test_suite("onednn")) {
   using Get = int (*)();
   using Set = void (*)(int);
   const auto provider = make_gemm_provider(BackendKind::onednn, *kernels_for(Isa::automatic));
   const Get get = reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
   const Set set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
   if (!provider.ok() || get == nullptr || set == nullptr) {
-    std::printf("skipped: no oneDNN with OpenMP in this build\n");
+    linformer_test::skip("no oneDNN with OpenMP in this build");
     return;
   }
   set(3);

@@ -273,20 +273,20 @@ Totals check_cases(const std::filesystem::path& golden, std::initializer_list<co
   return totals;
 }
 
-TEST_CASE("golden cases of every family") {
-  const auto golden = linformer_test::shared_path("golden");
-  if (!golden) return;
-  const Totals totals =
-      check_cases(*golden, {"lucidrains", "nystromformer", "tatp22", "vit_pytorch_linformer", "xformers"});
-  CHECK(totals.files >= 40);
-  CHECK(totals.refused >= 4);
+const auto families = {"lucidrains", "nystromformer", "tatp22", "vit_pytorch_linformer", "xformers"};
+
+TEST_CASE("a golden case of every family and feature") {
+  const Totals totals = check_cases(linformer_test::golden_in_tree(), families);
+  CHECK(totals.files == 30);
+  CHECK(totals.refused == 3);
 }
 
-// Made by tests/reference/glu_rotary.py.
-TEST_CASE("gated feed-forward networks and rotary positions") {
-  const Totals totals = check_cases(linformer_test::test_data("golden"), {"lucidrains", "xformers"});
-  CHECK(totals.files == 7);
-  CHECK(totals.refused == 0);
+TEST_CASE("all golden cases of every family" * doctest::test_suite("shared")) {
+  const auto golden = linformer_test::shared_path("golden");
+  if (!golden) return;
+  const Totals totals = check_cases(*golden, families);
+  CHECK(totals.files >= 40);
+  CHECK(totals.refused >= 4);
 }
 
 }  // namespace

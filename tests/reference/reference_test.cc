@@ -14,6 +14,7 @@
 #include "reference/random_case.h"
 #include "support/engines.h"
 #include "support/npz.h"
+#include "support/skip.h"
 
 namespace {
 
@@ -150,7 +151,7 @@ void print(const std::map<std::string, Row>& table, const std::vector<std::strin
 
 TEST_CASE("random models of every kind agree with double precision") {
   if (std::system("python3 -c 'import numpy' 2>/dev/null") != 0) {
-    std::printf("skipped: python3 with numpy is not here\n");
+    linformer_test::skip("python3 with numpy is not here");
     return;
   }
   const Folder folder;

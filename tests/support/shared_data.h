@@ -1,23 +1,27 @@
-// Where tests find reference data that is not part of the repository.
+// Where tests find reference data: in the tree, or in ../shared, which is not part of the repository.
 #pragma once
 
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>
 
+#include "support/skip.h"
+
 namespace linformer_test {
 
-// The path below the shared folder, or nothing, having printed that the case is skipped.
+// The path below the shared folder, or nothing, having said that the case is skipped.
 inline std::optional<std::string> shared_path(const std::string& relative) {
   std::string path = std::string(LINFORMER_SHARED_DIR) + "/" + relative;
   if (std::filesystem::exists(path)) return path;
-  std::printf("skipped: ../shared/%s is not here\n", relative.c_str());
+  skip("../shared/" + relative + " is not here");
   return std::nullopt;
 }
 
 inline std::string test_data(const std::string& relative) {
   return std::string(LINFORMER_TEST_DATA_DIR) + "/" + relative;
 }
+
+// The golden cases: those in the tree, one of each family and feature.
+inline std::string golden_in_tree() { return test_data("golden"); }
 
 }  // namespace linformer_test

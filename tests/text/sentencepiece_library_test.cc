@@ -60,7 +60,7 @@ TEST_CASE("our small models") {
   compare(test_data("tokenizers/sentencepiece_bytes/spiece.model"), 5000);
 }
 
-TEST_CASE("published models") {
+TEST_CASE("published models" * doctest::test_suite("shared")) {
   const auto folder = shared_path("data/tokenizers");
   if (!folder) return;
   for (const char* name : {"sentencepiece/test_model.model", "sentencepiece/test_ja_model.model",
