@@ -1,0 +1,124 @@
+#!/bin/bash
+# Builds for other compilers and other machines with warnings as errors, and runs there what can run.
+#   bash tests/targets/run.sh                       all of them
+#   bash tests/targets/run.sh clang-14 i386 ...     some
+#   JOBS=4 LINFORMER_TARGETS_COMPILE_ONLY=1 ...     only the library
+# Installs what is missing (Debian names). Ends with a table; the exit code is 1 where a target failed.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+all="clang-14 clang-19 aarch64 armhf i386 wasm32"
+jobs=${JOBS:-$(nproc)}
+work=build/targets
+mkdir -p "$work"
+
+. third_party/install.sh
+linformer_packages_clang_14=(clang-14)
+linformer_packages_clang_19=(clang-19)
+linformer_packages_aarch64=(g++-aarch64-linux-gnu qemu-user)
+linformer_packages_armhf=(g++-arm-linux-gnueabihf qemu-user)
+linformer_packages_i386=(g++-i686-linux-gnu qemu-user)
+linformer_packages_wasm32=(emscripten nodejs)
+
+# utf8proc for another machine: its source is two files, and no package of a foreign architecture is needed.
+utf8proc_archive() {  # TARGET CC AR
+  local target=$1 cc=$2 ar=$3 version=2.8.0 source
+  source=$work/utf8proc-$version
+  if [ ! -f "$source/utf8proc.c" ]; then
+    local list=$work/apt
+    mkdir -p "$list/lists/partial" "$list/archives/partial"
+    echo "deb-src http://deb.debian.org/debian bookworm main" >"$list/sources.list"
+    local apt=(apt-get -qq -o "Dir::Etc::SourceList=$PWD/$list/sources.list" -o Dir::Etc::SourceParts=-
+      -o "Dir::State::Lists=$PWD/$list/lists" -o "Dir::Cache::Archives=$PWD/$list/archives")
+    "${apt[@]}" update && (cd "$work" && "${apt[@]}" source --download-only utf8proc) || return 1
+    tar -C "$work" -xf "$work"/utf8proc_*.orig.tar.* || return 1
+  fi
+  mkdir -p "$work/$target"
+  "$cc" -O2 -DUTF8PROC_STATIC -c "$source/utf8proc.c" -o "$work/$target/utf8proc.o" &&
+    rm -f "$work/$target/libutf8proc.a" && "$ar" rcs "$work/$target/libutf8proc.a" "$work/$target/utf8proc.o"
+}
+
+tests='^(kernels|gemm|session|text|format|golden_fairseq|golden_families)$'
+programs=(linformer test_kernels test_gemm test_session test_text test_golden_fairseq test_golden_families)
+table=()
+
+# build TARGET CMAKE_ARGUMENTS...: the library; then tests, where they can run.
+build() {
+  local target=$1 log=$work/$1.log begin=$SECONDS
+  shift
+  local made=("${programs[@]}") ran="-"
+  if [ "$target" = wasm32 ]; then made=(linformer tiny); fi
+  if [ -n "${LINFORMER_TARGETS_COMPILE_ONLY-}" ]; then made=(linformer); fi
+  if ! { cmake -S . -B "$work/$target" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_DEVELOPER=ON \
+      -DLINFORMER_OPENBLAS=OFF "$@" && cmake --build "$work/$target" --target "${made[@]}" --parallel "$jobs"; } >"$log" 2>&1; then
+    grep -E "error|warning|Error" "$log" | head -n 20
+    table+=("$(printf '%-10s failed to build, see %s' "$target" "$log")")
+    failed=1
+    return
+  fi
+  if [ -n "${LINFORMER_TARGETS_COMPILE_ONLY-}" ]; then
+    ran="not run"
+  elif [ "$target" = wasm32 ]; then
+    ran=$(answers "$work/$target/tests/install/tiny.js") || failed=1
+  else
+    ctest --test-dir "$work/$target" -R "$tests" --output-on-failure --no-tests=error >"$work/$target-tests.log" 2>&1 || {
+      failed=1
+      tail -n 40 "$work/$target-tests.log"
+    }
+    ran=$(grep "tests passed" "$work/$target-tests.log")
+  fi
+  table+=("$(printf '%-10s %4d s  built without warnings; %s' "$target" $((SECONDS - begin)) "$ran")")
+}
+
+# The classes of a few ids by the sample model, here and there.
+answers() {  # PROGRAM FOR NODE
+  local host=$work/host ids="100 200 300 400 17 5 9 2"
+  { cmake -S . -B "$host" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_ONEDNN=OFF -DLINFORMER_OPENBLAS=OFF &&
+    cmake --build "$host" --target tiny linformer-convert --parallel "$jobs" &&
+    "$host/converter/linformer-convert" apps/sample/checkpoint.pt -o "$work/sample.lnfr" --force --quiet \
+      --tokenizer apps/sample --labels "$(paste -sd, apps/sample/labels.txt)"; } >"$work/host.log" 2>&1 || {
+    echo "the host's programs failed to build, see $work/host.log"
+    return 1
+  }
+  local here there
+  # shellcheck disable=SC2086
+  here=$("$host/tests/install/tiny" "$work/sample.lnfr" $ids) && there=$(node "$1" "$work/sample.lnfr" $ids) || return 1
+  # The scalar kernels add in another order than the host's: the last of six digits may differ.
+  paste <(echo "$here") <(echo "$there") | awk '{d = $1 - $2; if (d < 0) d = -d; if (d > 2e-6) bad = 1} END {exit bad}' || {
+    echo "node answered $there, this machine $here"
+    return 1
+  }
+  echo "node answers as this machine: $(echo "$there" | paste -sd ' ')"
+}
+
+cross() {  # TARGET CC AR
+  if ! utf8proc_archive "$@"; then
+    table+=("$(printf '%-10s no utf8proc' "$1")")
+    failed=1
+    return
+  fi
+  build "$1" -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/targets/$1.cmake" -DLINFORMER_ONEDNN=OFF \
+    -DUTF8PROC_LIBRARY="$PWD/$work/$1/libutf8proc.a" -DUTF8PROC_INCLUDE_DIR="$PWD/$work/utf8proc-2.8.0" \
+    -DXXHASH_INCLUDE_DIR="$PWD/$work/include" -DFLATBUFFERS_INCLUDE_DIR="$PWD/$work/include" \
+    -DXSIMD_INCLUDE_DIR="$PWD/$work/include"
+}
+
+failed=0
+linformer_install build test || exit 1
+# Of /usr/include only these: the rest is of this machine.
+mkdir -p "$work/include"
+for header in flatbuffers xxhash.h xsimd; do ln -sfn "/usr/include/$header" "$work/include/$header"; done
+for target in ${*:-$all}; do
+  echo "== $target"
+  linformer_install "${target//-/_}" || { failed=1; continue; }
+  case $target in
+    clang-*) build "$target" -DCMAKE_C_COMPILER="$target" -DCMAKE_CXX_COMPILER="${target/clang/clang++}" -DLINFORMER_ONEDNN=OFF ;;
+    aarch64) cross aarch64 aarch64-linux-gnu-gcc aarch64-linux-gnu-ar ;;
+    armhf) cross armhf arm-linux-gnueabihf-gcc arm-linux-gnueabihf-ar ;;
+    i386) cross i386 i686-linux-gnu-gcc i686-linux-gnu-ar ;;
+    wasm32) cross wasm32 emcc emar ;;
+    *) echo "run.sh: no target $target: give some of $all" >&2; exit 2 ;;
+  esac
+done
+printf '\n'
+printf '%s\n' "${table[@]}"
+exit "$failed"
