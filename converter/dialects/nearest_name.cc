@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace linformer::convert {
 
@@ -34,21 +35,22 @@ bool same_letters(std::string_view a, std::string_view b) {
 size_t changes_between(std::string_view a, std::string_view b) {
   constexpr size_t more = most_changes + 1;
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > most_changes) return more;
-  std::array<std::array<size_t, longest_name + 2>, 3> rows;
-  for (auto& row : rows) row.fill(more);
-  for (size_t j = 0; j <= most_changes; ++j) rows[0][j] = j;
+  std::array<std::array<uint8_t, longest_name + 2>, 3> rows;
+  for (auto& row : rows) row.fill(uint8_t{more});
+  for (size_t j = 0; j <= most_changes; ++j) rows[0][j] = static_cast<uint8_t>(j);
   for (size_t i = 1; i <= a.size(); ++i) {
     auto &row = rows[i % 3], &last = rows[(i + 2) % 3], &before_last = rows[(i + 1) % 3];
     const size_t first = i > most_changes ? i - most_changes : 1, end = std::min(b.size(), i + most_changes);
-    row[first - 1] = first == 1 ? i : more;
+    row[first - 1] = static_cast<uint8_t>(first == 1 ? i : more);
     for (size_t j = first; j <= end; ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      int changes = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
       const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
+      if (swapped) changes = std::min(changes, before_last[j - 2] + 1);
+      row[j] = static_cast<uint8_t>(changes);
     }
     row[end + 1] = more;
   }
-  return std::min(rows[a.size() % 3][b.size()], more);
+  return std::min<size_t>(rows[a.size() % 3][b.size()], more);
 }
 
 }  // namespace
