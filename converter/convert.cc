@@ -196,10 +196,10 @@ void build_model(const Checkpoint& checkpoint, const Settings& settings, writer:
   Conversion conversion{checkpoint, all, weights, builder->description, *report};
   try {
     dialect.convert(conversion);
+    builder->origin.settings = all.used();
   } catch (const Error& error) {
     throw Error(checkpoint.name + " (" + dialect.name() + "): " + error.what());
   }
-  builder->origin.settings = all.used();
   report->unused_settings = settings.unused();
 }
 

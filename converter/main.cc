@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string>
 
 #include "converter/convert.h"
@@ -135,6 +136,12 @@ int complain_of_usage(std::string sentence) {
   return exit_usage;
 }
 
+int complain(const char* sentence, bool json) {
+  if (json) linformer::convert::print_json_error(sentence, std::cout);
+  std::cerr << "linformer-convert: " << sentence << "\n";
+  return exit_bad_input;
+}
+
 template <class Report>
 void print_report(const Report& report, const Arguments& arguments) {
   if (arguments.json) {
@@ -187,10 +194,14 @@ int main(int argc, char** argv) {
       return exit_bad_input;
     }
     return 0;
+  } catch (const std::bad_alloc&) {
+    bar.clear();
+    return complain(
+        "there is not enough memory for this conversion, so nothing was written: free some, raise the limit (ulimit "
+        "-v), or convert on a larger machine",
+        arguments.json);
   } catch (const std::exception& error) {
     bar.clear();
-    if (arguments.json) linformer::convert::print_json_error(error.what(), std::cout);
-    std::cerr << "linformer-convert: " << error.what() << "\n";
-    return exit_bad_input;
+    return complain(error.what(), arguments.json);
   }
 }

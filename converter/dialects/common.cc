@@ -46,20 +46,22 @@ uint32_t needed_heads(const Settings& settings, const char* name, uint64_t width
 
 uint32_t count_modules(const TensorTable& tensors, const std::string& prefix, const char* what, uint32_t most) {
   uint32_t count = 0;
-  for (const std::string& name : tensors.names()) {
-    if (!name.starts_with(prefix)) continue;
+  std::vector<bool> present;
+  for (const std::string& name : tensors.names(prefix)) {
     const size_t dot = std::min(name.find('.', prefix.size()), name.size());
     const std::string number = name.substr(prefix.size(), dot - prefix.size());
     const bool plain = !number.empty() && number.size() <= 6 && number.find_first_not_of("0123456789") == number.npos &&
                        (number.size() == 1 || number[0] != '0');
     if (!plain || std::stoul(number) >= most)
       fail("the tensor ", quote(name), " does not name one of at most ", most, " ", what, "s");
-    count = std::max(count, static_cast<uint32_t>(std::stoul(number)) + 1);
+    const auto index = static_cast<uint32_t>(std::stoul(number));
+    count = std::max(count, index + 1);
+    if (present.size() < count) present.resize(count);
+    present[index] = present[index] || dot < name.size();
   }
   if (count == 0) fail("there are no tensors called ", prefix, "*: the checkpoint is incomplete");
   for (uint32_t i = 0; i < count; ++i) {
-    if (!tensors.any(prefix + std::to_string(i) + ".**"))
-      fail(what, " ", i, " of ", count, " has no tensors: the checkpoint is incomplete");
+    if (!present[i]) fail(what, " ", i, " of ", count, " has no tensors: the checkpoint is incomplete");
   }
   return count;
 }

@@ -265,8 +265,7 @@ void Converter::add_heads() {
   // The head of fairseq's default name first, so that it is the default here too.
   const std::string usual = "sentence_classification_head";
   std::vector<std::string> names;
-  for (const std::string& name : tensors_.names()) {
-    if (!name.starts_with(heads)) continue;
+  for (const std::string& name : tensors_.names(heads)) {
     const size_t end = name.find('.', heads.size());
     const std::string head = name.substr(heads.size(), end == name.npos ? name.npos : end - heads.size());
     if (names.empty() || names.back() != head) names.push_back(head);

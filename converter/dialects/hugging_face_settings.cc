@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "converter/readers/error.h"
+#include "model/limits.h"
 
 namespace linformer::convert::hugging_face {
 
@@ -16,18 +17,17 @@ bool any_tensor(const Checkpoint& checkpoint, std::string_view prefix) {
   });
 }
 
-// Texts of a list, or of one text.
-std::vector<std::string> texts_of(const Settings& settings, const char* name) {
-  std::vector<std::string> texts;
+// The first text of a list, or the only one.
+std::optional<std::string_view> first_text_of(const Settings& settings, const char* name) {
   const std::optional<Setting<Value>> found = settings.value(name);
-  if (!found) return texts;
-  if (found->value.is(ValueKind::text)) return {std::string(found->value.text())};
-  if (!found->value.is(ValueKind::list)) fail("the setting ", name, " (", found->source, ") is not a list of texts");
-  for (const Value& item : found->value.items()) {
-    if (!item.is(ValueKind::text)) fail("the setting ", name, " (", found->source, ") is not a list of texts");
-    texts.emplace_back(item.text());
-  }
-  return texts;
+  if (!found) return std::nullopt;
+  if (found->value.is(ValueKind::text)) return found->value.text();
+  const std::vector<Value>& items = found->value.items();
+  const bool texts = found->value.is(ValueKind::list) && std::all_of(items.begin(), items.end(), [](const Value& item) {
+                       return item.is(ValueKind::text);
+                     });
+  if (!texts) fail("the setting ", name, " (", found->source, ") is not a list of texts");
+  return items.empty() ? std::nullopt : std::optional(items.front().text());
 }
 
 }  // namespace
@@ -137,36 +137,37 @@ int32_t pad_of(const Settings& settings, const Family& family, uint32_t vocabula
 }
 
 std::optional<std::string> architecture_of(const Settings& settings) {
-  const std::vector<std::string> names = texts_of(settings, "architectures");
-  if (names.empty()) return std::nullopt;
-  const std::string& name = names.front();
-  const size_t place = std::min(name.find("For"), name.find("Model"));
-  return place == name.npos ? name : name.substr(place);
+  const std::optional<std::string_view> name = first_text_of(settings, "architectures");
+  if (!name) return std::nullopt;
+  const size_t place = std::min(name->find("For"), name->find("Model"));
+  return std::string(place == name->npos ? *name : name->substr(place));
 }
 
 std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, Report& report) {
-  std::vector<std::string> labels;
   const std::optional<Setting<Value>> said = settings.value("id2label");
-  if (!said) return labels;
+  if (!said) return {};
   if (!said->value.is(ValueKind::dict)) fail("the setting id2label (", said->source, ") is not an object of labels");
   if (said->value.items().size() != 2 * classes) {
     fail("the setting id2label has ", said->value.items().size() / 2, " labels (", said->source, ") but the head has ",
          classes, " classes: the settings belong to another model");
   }
   bool plain = true, fit = true;
+  std::vector<std::string> labels;
+  ViewSet distinct;
   for (uint64_t i = 0; i < classes; ++i) {
     const std::string number = std::to_string(i);
     const Value label = said->value.find(number);
     if (!label.is(ValueKind::text)) fail("the setting id2label (", said->source, ") has no label ", number);
-    labels.emplace_back(label.text());
-    plain = plain && labels.back() == "LABEL_" + number;
-    fit = fit && !labels.back().empty() && valid_utf8(labels.back());
+    plain = plain && label.text() == "LABEL_" + number;
+    // A text that is there once may be the label of each class: it is not copied for all of them.
+    fit = fit && !label.text().empty() && label.text().size() <= max_name_bytes && valid_utf8(label.text()) &&
+          distinct.insert(label.text()).second;
+    if (fit) labels.emplace_back(label.text());
   }
   if (plain) return {};
-  std::vector<std::string> sorted = labels;
-  std::sort(sorted.begin(), sorted.end());
-  if (!fit || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
-    report.notes.push_back("id2label has empty or equal labels and was not used. Give others with --labels.");
+  if (!fit) {
+    report.notes.push_back(
+        "id2label has empty, equal or very long labels and was not used. Give others with --labels.");
     return {};
   }
   std::string text;

@@ -63,6 +63,7 @@ class Converter {
   void add_layer(const std::string& prefix, uint32_t index);
   void add_projections(const std::string& prefix, const std::string& role, AttentionDescription* attention);
   const Tensor& projection_tensor(const std::string& prefix);
+  const Tensor* only_projection();
   Linear linear(const std::string& role, const std::string& name, Size out, Size in) {
     return read_linear(conversion_, tensors_, role, name, out, in);
   }
@@ -87,6 +88,7 @@ class Converter {
   const Block* block_ = nullptr;
   std::vector<std::string> layers_;  // the prefix of each; all are one where the weights are shared
   bool shared_ = false;
+  std::optional<const Tensor*> only_projection_;  // that of all layers, once it was looked for
   uint32_t heads_ = 0, embedding_dim_ = 0;
 };
 
@@ -161,18 +163,26 @@ void Converter::refuse_unsupported() {
 const Tensor& Converter::projection_tensor(const std::string& prefix) {
   const std::string name = prefix + "mha.attn.E";
   if (const Tensor* own = tensors_.use(name)) return *own;
-  const Tensor* other = nullptr;
-  size_t count = 0;
-  for (const std::string& layer : layers_) {
-    if (const Tensor* found = tensors_.find(layer + "mha.attn.E")) {
-      other = found;
-      ++count;
+  if (!only_projection_) {
+    only_projection_ = only_projection();
+    if (*only_projection_ != nullptr) {
+      report_.notes.push_back(name + " is absent: " + (*only_projection_)->name +
+                              " is taken for all layers, as safetensors keeps one name of a shared tensor.");
     }
   }
-  if (conversion_.checkpoint.format != "safetensors" || count != 1) return tensors_.need(name);
-  report_.notes.push_back(name + " is absent: " + other->name +
-                          " is taken for all layers, as safetensors keeps one name of a shared tensor.");
-  return *other;
+  return *only_projection_ != nullptr ? **only_projection_ : tensors_.need(name);
+}
+
+// Null where layers have one each, or none has.
+const Tensor* Converter::only_projection() {
+  if (conversion_.checkpoint.format != "safetensors") return nullptr;
+  const Tensor* only = nullptr;
+  for (const std::string& layer : layers_) {
+    const Tensor* found = tensors_.find(layer + "mha.attn.E");
+    if (found != nullptr && only != nullptr) return nullptr;
+    if (found != nullptr) only = found;
+  }
+  return only;
 }
 
 const Tensor& Converter::token_table() {
@@ -192,6 +202,10 @@ void Converter::read_sizes() {
   encoder_.d_model = dimension(query, 1);
   const Tensor& projection = projection_tensor(layers_[0]);
   heads_ = dimension(projection, 0);
+  if (heads_ > max_heads) {
+    fail("the tensor ", quote(projection.name), " is ", shape_text(projection), ": at most ", max_heads,
+         " heads are possible");
+  }
   encoder_.max_tokens = dimension(projection, 2);
   if (dimension(query, 0) % heads_ != 0) {
     fail("the tensor ", quote(query.name), " is ", shape_text(query), " but ", quote(projection.name), " has ", heads_,

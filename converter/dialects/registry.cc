@@ -74,6 +74,7 @@ const Dialect& recognise(const Checkpoint& checkpoint, const std::string& wanted
   Recognition best_recognition;
   std::string refusals;
   for (const Dialect* dialect : dialects()) {
+    checkpoint.budget().charge_steps(checkpoint.tensors.size());
     Recognition recognition = dialect->recognise(checkpoint);
     refusals += std::string("\n  ") + dialect->name() + ": " + recognition.reason;
     if (recognition.score > best_recognition.score) {

@@ -178,10 +178,13 @@ std::optional<SentenceTransformer> read_sentence_transformer(const std::string& 
 void add_dense_tensors(const Checkpoint& from, Checkpoint* checkpoint) {
   const uint32_t first = static_cast<uint32_t>(checkpoint->storages().size());
   for (const Storage& storage : from.storages()) checkpoint->storages().push_back(storage);
+  checkpoint->budget().admit(from.budget().admitted());
+  checkpoint->budget().admit_file(from.budget().file_bytes());
+  for (const Tensor& tensor : checkpoint->tensors) {
+    if (tensor.name.starts_with(dense_prefix)) fail(checkpoint->name, " has a tensor ", quote(tensor.name), " itself");
+  }
   for (Tensor tensor : from.tensors) {
     tensor.name = dense_prefix + tensor.name;
-    if (checkpoint->find(tensor.name) != nullptr)
-      fail(checkpoint->name, " has a tensor ", quote(tensor.name), " itself");
     tensor.storage += first;
     checkpoint->add_tensor(std::move(tensor));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "converter/dialects/nearest_name.h"
 #include "converter/readers/error.h"
@@ -56,8 +57,32 @@ std::optional<Setting<Value>> Settings::find(std::string_view name) const {
 
 namespace {
 
-nlohmann::json plain(Value value, int depth) {
+// What the values take, each counted once however often it is shared, as a pickle's are.
+uint64_t bytes_of(const std::map<std::string, Value, std::less<>>& values) {
+  uint64_t bytes = 0;
+  std::vector<Value> rest;
+  std::unordered_set<const Node*> seen;
+  for (const auto& [name, value] : values) {
+    bytes += name.size();
+    rest.push_back(value);
+  }
+  while (!rest.empty()) {
+    const Value value = unwrapped(rest.back());
+    rest.pop_back();
+    if (!value || !seen.insert(value.node()).second) continue;
+    bytes += 1 + value.text().size() + value.items().size();
+    rest.insert(rest.end(), value.items().begin(), value.items().end());
+  }
+  return bytes;
+}
+
+// The JSON text that settings become has no sharing: `budget` bounds it by the values' own bytes.
+nlohmann::json plain(Value value, int depth, Budget* budget) {
+  if (depth > max_depth) fail("it nests deeper than ", max_depth, " levels, or holds itself");
   value = unwrapped(value);
+  constexpr uint64_t node = 64;  // a value and its place among others
+  budget->charge_steps(1);
+  budget->charge_memory(node + value.text().size());
   switch (value.kind()) {
     case ValueKind::boolean:
       return *value.boolean();
@@ -70,14 +95,16 @@ nlohmann::json plain(Value value, int depth) {
     case ValueKind::list:
     case ValueKind::tuple: {
       nlohmann::json list = nlohmann::json::array();
-      for (size_t i = 0; i < value.items().size() && depth > 0; ++i) list.push_back(plain(value.items()[i], depth - 1));
+      for (const Value& item : value.items()) list.push_back(plain(item, depth + 1, budget));
       return list;
     }
     case ValueKind::dict: {
       nlohmann::json object = nlohmann::json::object();
       const std::vector<Value>& items = value.items();
-      for (size_t i = 0; i + 1 < items.size() && depth > 0; i += 2) {
-        if (items[i].is(ValueKind::text)) object[std::string(items[i].text())] = plain(items[i + 1], depth - 1);
+      for (size_t i = 0; i + 1 < items.size(); i += 2) {
+        if (!items[i].is(ValueKind::text)) continue;
+        budget->charge_memory(node + items[i].text().size());
+        object[std::string(items[i].text())] = plain(items[i + 1], depth + 1, budget);
       }
       return object;
     }
@@ -89,11 +116,17 @@ nlohmann::json plain(Value value, int depth) {
 }  // namespace
 
 std::string Settings::used() const {
+  Budget budget;
+  budget.admit(bytes_of(lookups_->used));
   nlohmann::json object = nlohmann::json::object();
   for (const auto& [name, value] : lookups_->used) {
     // What JSON can't say is left out: a null would be a setting that is absent.
-    nlohmann::json json = plain(value, 8);
-    if (!json.is_null()) object[name] = std::move(json);
+    try {
+      nlohmann::json json = plain(value, 0, &budget);
+      if (!json.is_null()) object[name] = std::move(json);
+    } catch (const Error& error) {
+      fail("the setting ", quote(name), ": ", error.what());
+    }
   }
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -41,7 +41,8 @@ class Settings {
   std::optional<Setting<std::string>> text(std::string_view name) const;
   // Lists, and objects such as id2label.
   std::optional<Setting<Value>> value(std::string_view name) const { return find(name); }
-  // Every setting that was asked for and found, as a JSON object: by this and by all its copies.
+  // Every setting that was asked for and found, as a JSON object: by this and by all its copies. Throws Error where one
+  // holds itself, or shares values until its text is out of all proportion to them.
   std::string used() const;
   // What the user gave and nothing asked for, here or in a copy: first those that look like a name that was asked for
   // and not given.

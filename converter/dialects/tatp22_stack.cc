@@ -1,23 +1,10 @@
 #include "converter/dialects/tatp22_stack.h"
 
-#include <algorithm>
-
 #include "converter/readers/error.h"
 
 namespace linformer::convert::tatp22 {
 
 namespace {
-
-// Heads and layers that are compressed alike share one entry. Linear projections have a table for that.
-uint32_t add_projection(EncoderDescription* encoder, const Projection& projection) {
-  std::vector<Projection>& all = encoder->projections;
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Projection& other) {
-    return other.kind == projection.kind && other.weight == projection.weight && other.bias == projection.bias;
-  });
-  if (found != all.end()) return static_cast<uint32_t>(found - all.begin());
-  all.push_back(projection);
-  return static_cast<uint32_t>(all.size() - 1);
-}
 
 const char* prefix_of(Part part) { return part == Part::model ? "" : part == Part::encoder ? "encoder." : "decoder."; }
 
@@ -111,10 +98,9 @@ void Stack::read_sharing() {
     keys += tensors_.any(function(module) + "heads.0.E.weight");
     values += tensors_.any(function(module) + "heads.0.F.weight");
   }
-  for (const std::string& name : tensors_.names()) {
-    const bool projection = name.starts_with(modules_) && (matches(name, modules_ + "*.fn.heads.*.*.weight") ||
-                                                           matches(name, modules_ + "*.fn.fn.heads.*.*.weight"));
-    if (!projection) continue;
+  const std::string patterns[] = {modules_ + "*.fn.heads.*.*.weight", modules_ + "*.fn.fn.heads.*.*.weight"};
+  for (const std::string& name : tensors_.names(modules_)) {
+    if (!matches(name, patterns[0]) && !matches(name, patterns[1])) continue;
     ++in_all;
     only_projection_ = name.substr(0, name.rfind('.'));
   }
@@ -235,7 +221,7 @@ void Stack::add_heads(uint32_t module, AttentionDescription* attention) {
     Projection none;
     none.kind = ProjectionKind::none;
     none.order = ProjectionOrder::after_linear;
-    attention->key_projections = attention->value_projections = {add_projection(&encoder_, none)};
+    attention->key_projections = attention->value_projections = {add_projection(none)};
     return;
   }
   for (uint32_t head = 0; head < attention->heads; ++head) {
@@ -296,7 +282,15 @@ uint32_t Stack::projection(const std::string& role, const std::string& name, uin
          encoder_.max_tokens, " (", setting_name(part_, "input_size"), "): the settings belong to another model");
   }
   made.k = (encoder_.max_tokens - made.kernel) / made.stride + 1;
-  return add_projection(&encoder_, made);
+  return add_projection(made);
+}
+
+uint32_t Stack::add_projection(const Projection& projection) {
+  const auto next = static_cast<uint32_t>(encoder_.projections.size());
+  const auto [place, added] =
+      other_projections_.emplace(std::tuple(projection.kind, projection.weight, projection.bias), next);
+  if (added) encoder_.projections.push_back(projection);
+  return place->second;
 }
 
 void Stack::add_feed_forward(uint32_t module) {

@@ -2,8 +2,10 @@
 // a LinformerEncDec.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "converter/dialects/common.h"
@@ -39,6 +41,7 @@ class Stack {
   void add_output(uint32_t module, AttentionDescription* attention, uint32_t* out);
   std::string projection_name(uint32_t module, uint32_t head, const char* side) const;
   uint32_t projection(const std::string& role, const std::string& name, uint32_t head_dim);
+  uint32_t add_projection(const Projection& projection);
   void add_feed_forward(uint32_t module);
   Linear resample(uint32_t module, const std::string& role, uint32_t in, uint32_t out);
   void report_projections() const;
@@ -61,6 +64,8 @@ class Stack {
   std::string only_projection_;  // Kept::one
   Arguments arguments_;
   ProjectionTable projections_;
+  // Those that are no matrices: heads and layers that are compressed alike share one entry.
+  std::map<std::tuple<ProjectionKind, TensorIndex, TensorIndex>, uint32_t> other_projections_;
   uint32_t width_ = 0;  // between the layers read so far
 };
 

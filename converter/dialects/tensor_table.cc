@@ -24,23 +24,34 @@ size_t wrapper_prefix(const Checkpoint& checkpoint) {
 }
 
 bool matches(std::string_view name, std::string_view pattern) {
-  const size_t star = pattern.find('*');
-  if (star == pattern.npos) return name == pattern;
-  if (name.substr(0, star) != pattern.substr(0, star)) return false;
-  name.remove_prefix(star);
-  pattern.remove_prefix(star + 1);
-  if (pattern == "*") return true;
-  const size_t part_end = std::min(name.find('.'), name.size());
-  for (size_t taken = 0; taken <= part_end; ++taken) {
-    if (matches(name.substr(taken), pattern)) return true;
+  // Only the last star met is ever tried again, with a byte more: an earlier one that took more would leave it less.
+  size_t at = 0, next = 0, star = pattern.npos, after_star = 0;
+  while (true) {
+    if (next < pattern.size() && pattern[next] == '*') {
+      if (pattern.substr(next) == "**") return true;
+      star = next++;
+      after_star = at;
+    } else if (at == name.size() && next == pattern.size()) {
+      return true;
+    } else if (at < name.size() && next < pattern.size() && name[at] == pattern[next]) {
+      ++at;
+      ++next;
+    } else {
+      const bool longer = star != pattern.npos && after_star < name.size() && name[after_star] != '.';
+      if (!longer) return false;
+      at = ++after_star;
+      next = star + 1;
+    }
   }
-  return false;
 }
 
-TensorTable::TensorTable(const Checkpoint& checkpoint, const std::function<std::string(std::string)>& rename) {
+TensorTable::TensorTable(const Checkpoint& checkpoint, const std::function<std::string(std::string)>& rename)
+    : budget_(checkpoint.budget()) {
   const size_t prefix = wrapper_prefix(checkpoint);
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string name = rename(tensor.name.substr(prefix));
+    budget_.charge_steps(1);
+    budget_.charge_memory(sizeof(std::string) + sizeof(Entry) + name.size());
     const auto [place, added] = entries_.emplace(name, Entry{&tensor});
     if (!added) {
       fail("the tensors ", quote(place->second.tensor->name), " and ", quote(tensor.name),
@@ -68,19 +79,30 @@ const Tensor& TensorTable::need(std::string_view name) {
 }
 
 bool TensorTable::any(std::string_view pattern) const {
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [&](const auto& entry) { return matches(entry.first, pattern); });
+  // Only the names that begin as the pattern does: dialects ask for every layer and head.
+  const std::string_view prefix = pattern.substr(0, pattern.find('*'));
+  for (auto entry = entries_.lower_bound(prefix); entry != entries_.end() && entry->first.starts_with(prefix);
+       ++entry) {
+    budget_.charge_steps(1);
+    if (matches(entry->first, pattern)) return true;
+  }
+  return false;
 }
 
-std::vector<std::string> TensorTable::names() const {
+std::vector<std::string> TensorTable::names(std::string_view prefix) const {
   std::vector<std::string> names;
-  for (const auto& [name, entry] : entries_) names.push_back(name);
+  for (auto entry = entries_.lower_bound(prefix); entry != entries_.end() && entry->first.starts_with(prefix);
+       ++entry) {
+    budget_.charge_steps(1);
+    names.push_back(entry->first);
+  }
   return names;
 }
 
 void TensorTable::account_for_rest(std::span<const NamePattern> patterns, const char* model, Report& report) const {
   std::vector<std::string> unknown;
   for (const auto& [name, entry] : entries_) {
+    budget_.charge_steps(1);
     if (entry.used) continue;
     auto known = patterns.begin();
     while (known != patterns.end() && !matches(name, known->pattern)) ++known;

@@ -17,6 +17,7 @@ struct NamePattern {
   const char* reason;   // why tensors of such names do not belong in the model file
 };
 
+// In time proportional to the name's bytes, whatever the name.
 bool matches(std::string_view name, std::string_view pattern);
 
 // The number of bytes at the start of every tensor's name that wrappers put there: module., model., _orig_mod.
@@ -25,7 +26,8 @@ size_t wrapper_prefix(const Checkpoint& checkpoint);
 class TensorTable {
  public:
   // Strips wrapper_prefix(), then applies `rename`.
-  // Throws Error when two tensors end up with one name. The checkpoint must outlive the table.
+  // Throws Error when two tensors end up with one name. The checkpoint must outlive the table; its budget pays for the
+  // names that are looked at.
   TensorTable(const Checkpoint& checkpoint, const std::function<std::string(std::string)>& rename);
 
   // The tensor of a canonical name, or null. use() also counts it as mapped.
@@ -34,8 +36,8 @@ class TensorTable {
   // As use(); throws Error naming it when it is absent.
   const Tensor& need(std::string_view name);
   bool any(std::string_view pattern) const;
-  // Canonical names in alphabetical order.
-  std::vector<std::string> names() const;
+  // Canonical names that begin with `prefix`, in alphabetical order.
+  std::vector<std::string> names(std::string_view prefix = {}) const;
 
   // Lists the unused tensors with the reason of the first pattern that fits; throws Error naming those that none fits.
   void account_for_rest(std::span<const NamePattern> patterns, const char* model, Report& report) const;
@@ -45,6 +47,7 @@ class TensorTable {
     const Tensor* tensor;
     bool used = false;
   };
+  Budget& budget_;
   std::map<std::string, Entry, std::less<>> entries_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 
 #include "converter/readers/error.h"
 
@@ -55,10 +56,28 @@ writer::FloatSource WeightWriter::source(const Tensor& tensor) const {
   };
 }
 
+TensorIndex WeightWriter::add(Form form, const Tensor& tensor) {
+  const auto [place, added] = views_.emplace(
+      View{form, tensor.same_as, tensor.source_offset, tensor.source_strides, tensor.shape}, TensorIndex{absent});
+  if (!added) return place->second;
+  switch (form) {
+    case Form::linear:
+      place->second = builder_.add_linear(tensor.name, tensor.shape[0], tensor.shape[1], source(tensor));
+      break;
+    case Form::table:
+      place->second = builder_.add_table(tensor.name, matrix(tensor), source(tensor));
+      break;
+    case Form::floats:
+      place->second = builder_.add_floats(tensor.name, tensor.shape, source(tensor));
+      break;
+  }
+  return place->second;
+}
+
 // `first_row`: where the tensor's rows begin in the model's, which may be made of several.
 TensorIndex WeightWriter::record(const std::string& role, const Tensor& tensor, TensorIndex index, uint64_t first_row) {
   const std::string& kept = builder_.description.tensors[static_cast<size_t>(index)].name;
-  report(role, tensor, kept == tensor.name || first_row > 0 ? "" : "same values as " + kept);
+  report(role, tensor, kept == tensor.name || first_row > 0 ? "" : "same values as " + escaped(kept));
   const auto [place, added] = sources_.emplace(tensor.source, builder_.origin.tensors.size());
   const Tensor& whole = checkpoint_.tensors.at(tensor.source);
   if (added) builder_.origin.tensors.push_back({whole.name, whole.shape, {}});
@@ -79,23 +98,23 @@ void WeightWriter::report(const std::string& role, const Tensor& tensor, const s
 Linear WeightWriter::linear(const std::string& role, const Tensor& weight, const Tensor* bias, Size out, Size in) {
   check_shape(weight, {out, in});
   Linear made;
-  made.weight = record(role + ".weight", weight,
-                       builder_.add_linear(weight.name, weight.shape[0], weight.shape[1], source(weight)));
+  made.weight = record(role + ".weight", weight, add(Form::linear, weight));
   if (bias != nullptr) made.bias = floats(role + ".bias", *bias, {{weight.shape[0], out.meaning}});
   return made;
 }
 
-writer::FloatSource WeightWriter::stacked(std::vector<writer::FloatSource> parts, std::vector<uint64_t> elements) {
-  return [parts = std::move(parts), elements = std::move(elements)](uint64_t first, std::span<float> values) {
-    for (size_t i = 0; i < parts.size() && !values.empty(); ++i) {
-      if (first >= elements[i]) {
-        first -= elements[i];
-        continue;
-      }
-      const size_t count = static_cast<size_t>(std::min<uint64_t>(values.size(), elements[i] - first));
-      parts[i](first, values.first(count));
+writer::FloatSource WeightWriter::stacked(std::vector<writer::FloatSource> parts,
+                                          const std::vector<uint64_t>& elements) {
+  std::vector<uint64_t> ends(elements.size());
+  std::partial_sum(elements.begin(), elements.end(), ends.begin());
+  return [parts = std::move(parts), ends = std::move(ends)](uint64_t first, std::span<float> values) {
+    while (!values.empty()) {
+      const auto i = static_cast<size_t>(std::upper_bound(ends.begin(), ends.end(), first) - ends.begin());
+      const uint64_t begin = i == 0 ? 0 : ends[i - 1];
+      const size_t count = static_cast<size_t>(std::min<uint64_t>(values.size(), ends[i] - first));
+      parts[i](first - begin, values.first(count));
       values = values.subspan(count);
-      first = 0;
+      first += count;
     }
   };
 }
@@ -120,8 +139,8 @@ Linear WeightWriter::stacked_linear(const std::string& role, std::span<const Ten
          ") are due");
   }
   Linear made;
-  made.weight = builder_.add_linear(weights[0].name, outputs, weights[0].shape[1],
-                                    stacked(std::move(sources), std::move(elements)));
+  made.weight =
+      builder_.add_linear(weights[0].name, outputs, weights[0].shape[1], stacked(std::move(sources), elements));
   if (!biases.empty()) {
     made.bias = builder_.add_floats(biases[0].name, {outputs}, stacked(std::move(bias_sources), rows));
   }
@@ -143,12 +162,12 @@ Norm WeightWriter::norm(const std::string& role, const Tensor& scale, const Tens
 
 TensorIndex WeightWriter::table(const std::string& role, const Tensor& tensor, Size rows, Size columns) {
   check_shape(tensor, {rows, columns});
-  return record(role, tensor, builder_.add_table(tensor.name, matrix(tensor), source(tensor)));
+  return record(role, tensor, add(Form::table, tensor));
 }
 
 TensorIndex WeightWriter::floats(const std::string& role, const Tensor& tensor, std::initializer_list<Size> shape) {
   check_shape(tensor, shape);
-  return record(role, tensor, builder_.add_floats(tensor.name, tensor.shape, source(tensor)));
+  return record(role, tensor, add(Form::floats, tensor));
 }
 
 std::optional<TensorIndex> WeightWriter::tied(const std::string& role, const Tensor& tensor, TensorIndex table) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "converter/dialects/report.h"
@@ -54,7 +55,10 @@ class WeightWriter {
  private:
   void check_shape(const Tensor& tensor, std::initializer_list<Size> shape) const;
   writer::FloatSource source(const Tensor& tensor) const;
-  static writer::FloatSource stacked(std::vector<writer::FloatSource> parts, std::vector<uint64_t> elements);
+  static writer::FloatSource stacked(std::vector<writer::FloatSource> parts, const std::vector<uint64_t>& elements);
+  // What a tensor becomes in the model file.
+  enum class Form : uint8_t { linear, table, floats };
+  TensorIndex add(Form form, const Tensor& tensor);
   TensorIndex record(const std::string& role, const Tensor& tensor, TensorIndex index, uint64_t first_row = 0);
 
   const Checkpoint& checkpoint_;
@@ -62,6 +66,9 @@ class WeightWriter {
   Report& report_;
   ReadProgress progress_;
   std::map<uint32_t, size_t> sources_;  // the checkpoint's tensor -> entry of builder_.origin
+  // What was added already: a matrix that all layers or heads share is read once, not for each of them.
+  using View = std::tuple<Form, uint32_t, uint64_t, std::vector<uint64_t>, std::vector<uint64_t>>;
+  std::map<View, TensorIndex> views_;  // by form, tensor, offset, strides and shape
 };
 
 // The size of a dimension that exists, at least 1 and within the model file's limit.

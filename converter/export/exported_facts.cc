@@ -1,6 +1,5 @@
 #include "converter/export/exported_facts.h"
 
-#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -20,12 +19,6 @@ const std::string* find(const Checkpoint& checkpoint, const std::string& key) {
     if (name == key) return &text;
   }
   return nullptr;
-}
-
-ClassificationHead* find_head(const std::string& name, ModelDescription* description) {
-  const auto found = std::find_if(description->heads.begin(), description->heads.end(),
-                                  [&](const ClassificationHead& head) { return head.name == name; });
-  return found == description->heads.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -54,10 +47,13 @@ void apply_exported_labels(const Checkpoint& checkpoint, ModelDescription* descr
   ValueStore store;
   const Value heads = parse_json(store, *text, source);
   if (!heads.is(ValueKind::dict)) fail(source, " is a ", heads.kind_name(), ", not an object of labels");
+  ViewMap<ClassificationHead*> by_name;
+  for (ClassificationHead& head : description->heads) by_name.emplace(head.name, &head);
   for (size_t i = 0; i + 1 < heads.items().size(); i += 2) {
     const std::string name(heads.items()[i].text());
-    ClassificationHead* head = find_head(name, description);
-    if (head == nullptr) fail(source, " has labels for ", quote(name), ", which is no head of the model");
+    const auto found = by_name.find(name);
+    if (found == by_name.end()) fail(source, " has labels for ", quote(name), ", which is no head of the model");
+    ClassificationHead* head = found->second;
     std::vector<std::string> labels;
     std::string shown;
     for (const Value& label : heads.items()[i + 1].items()) {

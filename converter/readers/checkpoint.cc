@@ -42,6 +42,7 @@ void read_any(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
 }
 
 void read_named(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
+  checkpoint.budget().admit_file(bytes.size());
   try {
     read_any(bytes, checkpoint);
   } catch (const Error& error) {
@@ -137,7 +138,12 @@ void Checkpoint::add_tensor(Tensor tensor) {
     fail(shown, " repeats the ", held, " elements of ", storage.name, " to ", tensor.elements,
          ": save it again after .contiguous()");
   }
+  budget().charge_memory(2 * sizeof tensor + tensor.name.size() + 5 * sizeof(uint64_t) * tensor.shape.size());
   tensor.source = static_cast<uint32_t>(tensors.size());
+  const auto [twin, first] =
+      views_.emplace(View{tensor.storage, tensor.offset, tensor.shape, tensor.strides}, tensor.source);
+  tensor.same_as = twin->second;
+  if (first) budget().charge_tensor(tensor.elements * data_type_bytes(tensor.type));
   tensor.source_offset = 0;
   tensor.source_strides.assign(tensor.shape.size(), 1);
   for (size_t i = tensor.shape.size(); i-- > 1;) {
@@ -149,6 +155,7 @@ void Checkpoint::add_tensor(Tensor tensor) {
 void Checkpoint::read_f32(const Tensor& tensor, uint64_t first, std::span<float> values) const {
   if (!range_within(first, values.size(), tensor.elements))
     fail("tensor ", quote(tensor.name), " is read past its end");
+  budget().charge_read(values.size() * data_type_bytes(tensor.type));
   const Storage& storage = storages_.at(tensor.storage);
   verified_.resize(storages_.size());
   if (!verified_[tensor.storage]) {

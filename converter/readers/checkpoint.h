@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -45,6 +47,7 @@ struct Tensor {
   // Which of the checkpoint's tensors this is, and where its elements are in that one's row-major order: for views,
   // such as the rows of one head.
   uint32_t source = 0;
+  uint32_t same_as = 0;  // the first of the checkpoint's tensors with the very elements of the source: it, or a twin
   uint64_t source_offset = 0;
   std::vector<uint64_t> source_strides;
 };
@@ -74,9 +77,12 @@ class Checkpoint {
   void read_f32(const Tensor& tensor, uint64_t first, std::span<float> values) const;
 
   ValueStore& values() { return values_; }
+  // Of this file, and of what is made of it.
+  Budget& budget() const { return values_.budget(); }
   std::vector<Storage>& storages() { return storages_; }
   const std::vector<Storage>& storages() const { return storages_; }
-  // Checks type, rank, sizes and that the last element lies inside the storage; sets `elements`; adds the tensor.
+  // Checks type, rank, sizes and that the last element lies inside the storage; sets `elements`; adds the tensor and
+  // charges for it, but for its data where an earlier one has the same elements.
   void add_tensor(Tensor tensor);
 
  private:
@@ -84,6 +90,8 @@ class Checkpoint {
   ValueStore values_;
   std::vector<Storage> storages_;
   mutable std::vector<bool> verified_;  // by storage
+  using View = std::tuple<uint32_t, uint64_t, std::vector<uint64_t>, std::vector<uint64_t>>;
+  std::map<View, uint32_t> views_;  // storage, offset, shape and strides -> the first tensor that has them
 };
 
 // Views that share the tensor's storage. All throw Error naming the tensor where its shape doesn't allow it.

@@ -1,5 +1,4 @@
 #include <nlohmann/json.hpp>
-#include <unordered_set>
 
 #include "converter/readers/error.h"
 #include "converter/readers/value.h"
@@ -77,12 +76,13 @@ class ValueBuilder : public nlohmann::json_sax<json> {
   const std::string& what_;
   Value root_;
   std::vector<Value> open_;
-  std::vector<std::unordered_set<std::string_view>> keys_;  // of the objects in open_
+  std::vector<ViewSet> keys_;  // of the objects in open_
 };
 
 }  // namespace
 
 Value parse_json(ValueStore& store, std::string_view text, const std::string& what) {
+  store.budget().admit(text.size());
   ValueBuilder builder(store, what);
   json::sax_parse(text.begin(), text.end(), &builder);
   return builder.root();

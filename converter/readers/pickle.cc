@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 
 #include "base/checked.h"
 #include "converter/readers/bytes.h"
@@ -17,6 +18,7 @@ constexpr size_t max_stack = size_t{1} << 20;
 constexpr uint64_t max_string = uint64_t{64} << 20;  // bytes; an inline array at most
 constexpr uint64_t max_long = 1024;                  // bytes of an integer
 constexpr uint64_t max_global_line = 512;            // bytes of a module's or class's name
+constexpr size_t max_globals = 4096;                 // distinct names; whole pickled models have some hundreds
 constexpr size_t max_opaque_globals = 256;           // distinct names kept for the report
 constexpr uint64_t newest_protocol = 5;
 
@@ -32,6 +34,7 @@ Value PickleMachine::run() {
     try {
       opcode = take_number<uint8_t>();
       if (opcode == op_stop) return pop();
+      store_.budget().charge_steps(1);
       execute(opcode);
     } catch (const Error& error) {
       char shown[8];
@@ -227,6 +230,7 @@ std::span<const std::byte> PickleMachine::take(uint64_t bytes) {
   if (!range_within(position_, bytes, pickle_.size())) fail("the pickle ends early: the file is truncated");
   const std::span<const std::byte> taken = pickle_.subspan(position_, bytes);
   position_ += bytes;
+  store_.budget().admit(bytes);
   return taken;
 }
 
@@ -246,7 +250,7 @@ std::string_view PickleMachine::take_line() {
   const std::string_view window(reinterpret_cast<const char*>(pickle_.data()) + position_, rest);
   const size_t end = window.find('\n');
   if (end == window.npos) fail("a global's name does not end within ", max_global_line, " bytes");
-  position_ += end + 1;
+  take(end + 1);
   return window.substr(0, end);
 }
 
@@ -280,7 +284,10 @@ std::vector<Value> PickleMachine::pop_to_mark() {
 void PickleMachine::remember(uint64_t index) {
   if (index >= max_memo) fail("memo entry ", index, " is beyond the ", max_memo, " that are kept");
   const Value value = top();
-  if (index >= memo_.size()) memo_.resize(index + 1);
+  if (index >= memo_.size()) {
+    store_.budget().charge_memory((index + 1 - memo_.size()) * sizeof(Value));
+    memo_.resize(index + 1);
+  }
   memo_[index] = value;
 }
 
@@ -323,10 +330,15 @@ void PickleMachine::append(Value container, const std::vector<Value>& items, boo
 
 void PickleMachine::push_global(std::string_view module, std::string_view name) {
   if (module.size() > max_global_line || name.size() > max_global_line) fail("a global's name is too long");
-  std::string full = std::string(module) + "." + std::string(name);
-  const auto known = globals_.find(full);
+  name_.assign(module).append(".").append(name);
+  const auto known = globals_.find(name_);
   if (known != globals_.end()) return push(known->second);
-  const Value global = store_.make_view(ValueKind::global, store_.keep(std::move(full)));
+  // Module and name may be long texts that were written once: every pair of them would be kept.
+  if (globals_.size() >= max_globals) {
+    fail("the pickle names more than ", max_globals,
+         " classes and functions: save the model's state_dict, not the model itself");
+  }
+  const Value global = store_.make_view(ValueKind::global, store_.keep(name_));
   globals_.emplace(global.text(), global);
   push(global);
 }
@@ -338,10 +350,8 @@ Value PickleMachine::reduce(Value callable, Value arguments) {
   Value made = construct_known(callable.text(), arguments);
   if (!made && hooks_.construct) made = hooks_.construct(callable.text(), arguments);
   if (made) return made;
-  const std::string name(callable.text());
-  if (opaque_globals_.size() < max_opaque_globals &&
-      std::find(opaque_globals_.begin(), opaque_globals_.end(), name) == opaque_globals_.end()) {
-    opaque_globals_.push_back(name);
+  if (opaque_globals_.size() < max_opaque_globals && called_.insert(callable.node()).second) {
+    opaque_globals_.emplace_back(callable.text());
   }
   const Value object = store_.make_view(ValueKind::object, callable.text());
   object.node()->arguments = arguments;
@@ -355,7 +365,7 @@ Value PickleMachine::construct_known(std::string_view name, Value arguments) {
   if (name == "collections.OrderedDict" || name == "collections.defaultdict" || name == "collections.Counter" ||
       name == "builtins.dict" || name == "__builtin__.dict") {
     const Value dict = store_.make(ValueKind::dict);
-    count_copies(first);
+    charge_copy(first);
     if (first.is(ValueKind::dict)) dict.node()->items = first.items();
     if (first.is(ValueKind::list)) {
       for (const Value& pair : first.items()) {
@@ -369,16 +379,17 @@ Value PickleMachine::construct_known(std::string_view name, Value arguments) {
   const bool list = name == "builtins.set" || name == "__builtin__.set" || name == "builtins.frozenset" ||
                     name == "__builtin__.frozenset" || name == "builtins.list" || name == "__builtin__.list";
   if (!tuple && !list) return Value();
-  count_copies(first);
+  charge_copy(first);
   const Value sequence = store_.make(tuple ? ValueKind::tuple : ValueKind::list);
   if (first.is(ValueKind::list) || first.is(ValueKind::tuple)) sequence.node()->items = first.items();
   return sequence;
 }
 
 // A container that is copied again and again would grow out of all proportion to the pickle.
-void PickleMachine::count_copies(Value source) {
-  copied_items_ += source.items().size();
-  if (copied_items_ > max_nodes) fail("the pickle copies more than ", max_nodes, " items between containers");
+void PickleMachine::charge_copy(Value source) {
+  constexpr uint64_t most = 2;  // a pair becomes a key and a value
+  store_.budget().charge_memory(most * sizeof(Value) * source.items().size());
+  store_.budget().charge_steps(source.items().size());
 }
 
 void PickleMachine::set_state(Value target, Value state) {

@@ -11,7 +11,7 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "converter/readers/value.h"
@@ -27,7 +27,8 @@ struct PickleHooks {
 
 class PickleMachine {
  public:
-  // Texts and bytes of the result refer to `pickle`, which must outlive `store`.
+  // Texts and bytes of the result refer to `pickle`, which must outlive `store`. The bytes that the machine has read
+  // are admitted to the store's budget.
   PickleMachine(ValueStore& store, std::span<const std::byte> pickle, PickleHooks hooks);
   // Runs to STOP and returns the value. Errors name the opcode and its offset.
   Value run();
@@ -61,7 +62,7 @@ class PickleMachine {
   void push_global(std::string_view module, std::string_view name);
   Value reduce(Value callable, Value arguments);
   Value construct_known(std::string_view name, Value arguments);
-  void count_copies(Value source);
+  void charge_copy(Value source);
   void set_state(Value target, Value state);
 
   ValueStore& store_;
@@ -71,9 +72,10 @@ class PickleMachine {
   std::vector<Value> stack_;
   std::vector<size_t> marks_;
   std::vector<Value> memo_;
-  std::unordered_map<std::string_view, Value> globals_;
+  ViewMap<Value> globals_;  // one value for each name
+  std::string name_;        // of the global at hand
   std::vector<std::string> opaque_globals_;
-  size_t copied_items_ = 0;
+  std::unordered_set<const Node*> called_;  // globals that no constructor is known for
 };
 
 }  // namespace linformer::convert

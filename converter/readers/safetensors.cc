@@ -94,6 +94,7 @@ void read_metadata(Value metadata, Checkpoint& checkpoint) {
   for (size_t i = 0; i < items.size(); i += 2) {
     if (!items[i + 1].is(ValueKind::text))
       fail("__metadata__ has a value for ", quote(items[i].text()), " that is not a text");
+    checkpoint.budget().charge_memory(items[i].text().size() + items[i + 1].text().size());
     checkpoint.metadata.emplace_back(items[i].text(), items[i + 1].text());
   }
 }
@@ -153,6 +154,7 @@ void read_safetensors(std::span<const std::byte> bytes, Checkpoint& checkpoint) 
     if (items[i].text() == "__metadata__") {
       read_metadata(items[i + 1], checkpoint);
     } else {
+      checkpoint.budget().charge_memory(sizeof(Entry) + sizeof(Storage));
       entries.push_back(read_entry(items[i].text(), items[i + 1]));
     }
   }

@@ -1,7 +1,7 @@
 #include "converter/readers/torch_objects.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "base/checked.h"
 #include "converter/readers/error.h"
@@ -54,19 +54,34 @@ bool has_tensors(Value dict) {
 }
 
 // The dict of tensors in what was saved: below the usual names of training loops, or the whole.
-Value find_state_dict(Value value, int depth, std::string* path) {
-  constexpr int deepest = 3;
-  if (!value.is(ValueKind::dict)) return Value();
-  for (const char* key : {"model", "state_dict", "model_state_dict", "model_state", "module"}) {
-    if (depth == deepest) break;
-    std::string inner_path = path->empty() ? key : *path + "." + key;
-    if (const Value found = find_state_dict(value.find(key), depth + 1, &inner_path)) {
-      *path = inner_path;
-      return found;
+class StateDictSearch {
+ public:
+  explicit StateDictSearch(Budget& budget) : budget_(budget) {}
+
+  Value find(Value value, int depth, std::string* path) {
+    constexpr int deepest = 3;
+    if (!value.is(ValueKind::dict)) return Value();
+    const auto [searched, added] = searched_.emplace(value.node(), depth);
+    if (!added && searched->second <= depth) return Value();
+    searched->second = depth;
+    budget_.charge_steps(value.items().size());
+    for (const char* key : {"model", "state_dict", "model_state_dict", "model_state", "module"}) {
+      if (depth == deepest) break;
+      std::string inner_path = path->empty() ? key : *path + "." + key;
+      if (const Value found = find(value.find(key), depth + 1, &inner_path)) {
+        *path = inner_path;
+        return found;
+      }
     }
+    return has_tensors(value) ? value : Value();
   }
-  return has_tensors(value) ? value : Value();
-}
+
+ private:
+  Budget& budget_;
+  // How deep each dict was when it was searched: one that holds itself, or is there by several names, is not searched
+  // again.
+  std::unordered_map<const Node*, int> searched_;
+};
 
 [[noreturn]] void no_state_dict(Value root) {
   if (root.is(ValueKind::object)) {
@@ -118,6 +133,7 @@ Value TorchObjects::persistent(Value id) {
   StorageRecord* known = find_storage(key);
   if (known == nullptr) {
     by_key_.emplace(key, static_cast<uint32_t>(storages_.size()));
+    checkpoint_.budget().charge_memory(sizeof(StorageRecord) + sizeof(Storage) + key.size());
     known = &storages_.emplace_back(StorageRecord{std::string(key), *type, elements, {}, std::nullopt});
   } else if (known->type != *type || known->elements != elements) {
     fail("storage ", quote(key), " is described in two ways");
@@ -132,6 +148,7 @@ Value TorchObjects::persistent(Value id) {
   }
   const Value value = checkpoint_.values().make(ValueKind::storage);
   value.node()->integer = static_cast<int64_t>(views_.size());
+  checkpoint_.budget().charge_memory(sizeof view);
   views_.push_back(view);
   return value;
 }
@@ -161,23 +178,21 @@ Value TorchObjects::rebuild_tensor(Value arguments, size_t fewest, size_t most) 
   if (given.size() < fewest || given.size() > most || !given[0].is(ValueKind::storage)) {
     fail("a tensor is rebuilt from the wrong arguments");
   }
-  if (tensors_.size() >= max_nodes) fail("there are more than ", max_nodes, " tensors");
-  Tensor tensor;
-  tensor.storage = static_cast<uint32_t>(given[0].node()->integer);
-  tensor.offset = size_of(given[1], "a tensor's offset");
-  tensor.shape = sizes_of(given[2], "a tensor's shape");
-  tensor.strides = sizes_of(given[3], "a tensor's strides");
-  if (tensor.shape.size() != tensor.strides.size())
+  const RebuiltTensor tensor{static_cast<uint32_t>(given[0].node()->integer), size_of(given[1], "a tensor's offset"),
+                             given[2], given[3]};
+  if (sizes_of(tensor.shape, "a tensor's shape").size() != sizes_of(tensor.strides, "a tensor's strides").size()) {
     fail("a tensor has as many strides as dimensions, but here it has not");
+  }
+  checkpoint_.budget().charge_memory(sizeof tensor);
   const Value value = checkpoint_.values().make(ValueKind::tensor);
   value.node()->integer = static_cast<int64_t>(tensors_.size());
-  tensors_.push_back(std::move(tensor));
+  tensors_.push_back(tensor);
   return value;
 }
 
 void TorchObjects::finish(Value root) {
   checkpoint_.root = root;
-  const Value dict = find_state_dict(root, 0, &checkpoint_.state_dict_path);
+  const Value dict = StateDictSearch(checkpoint_.budget()).find(root, 0, &checkpoint_.state_dict_path);
   if (!dict) no_state_dict(root);
   for (const StorageRecord& record : storages_) {
     checkpoint_.storages().push_back({"storage " + quote(record.key), record.type, record.bytes, record.crc32});
@@ -187,7 +202,7 @@ void TorchObjects::finish(Value root) {
 
 void TorchObjects::add_state_dict(Value dict) {
   const std::vector<Value>& items = dict.items();
-  std::unordered_set<std::string_view> names;
+  ViewSet names;
   for (size_t i = 0; i < items.size(); i += 2) {
     const Value key = items[i], value = items[i + 1];
     if (!key.is(ValueKind::text)) fail("the state dict has a key that is a ", key.kind_name(), " and no text");
@@ -201,25 +216,33 @@ void TorchObjects::add_state_dict(Value dict) {
       checkpoint_.not_tensors.push_back(quote(key.text()) + " (" + value.kind_name() + ")");
       continue;
     }
-    Tensor tensor = tensors_.at(static_cast<size_t>(value.node()->integer));
-    tensor.name = key.text();
-    const StorageView& view = views_.at(tensor.storage);
-    tensor.storage = view.storage;
-    if (view.elements != storages_[view.storage].elements) {
-      // Within a view only its own part may be reached: the check against the whole storage comes on top.
-      uint64_t last = tensor.offset;
-      for (size_t d = 0; d < tensor.shape.size(); ++d) {
-        uint64_t step = 0;
-        if (tensor.shape[d] > 0 &&
-            (!checked_mul(tensor.shape[d] - 1, tensor.strides[d], &step) || !checked_add(last, step, &last))) {
-          last = view.elements;
-        }
-      }
-      if (last >= view.elements) fail("tensor ", quote(tensor.name), " reaches outside its view of a storage");
-      tensor.offset += view.first;
-    }
-    checkpoint_.add_tensor(std::move(tensor));
+    checkpoint_.add_tensor(tensor_of(tensors_.at(static_cast<size_t>(value.node()->integer)), key.text()));
   }
+}
+
+Tensor TorchObjects::tensor_of(const RebuiltTensor& rebuilt, std::string_view name) const {
+  Tensor tensor;
+  tensor.name = name;
+  tensor.shape = sizes_of(rebuilt.shape, "a tensor's shape");
+  tensor.strides = sizes_of(rebuilt.strides, "a tensor's strides");
+  // Where they are lists, items may have been added since.
+  if (tensor.shape.size() != tensor.strides.size()) fail("tensor ", quote(name), " has another number of strides");
+  const StorageView& view = views_.at(rebuilt.view);
+  tensor.storage = view.storage;
+  tensor.offset = rebuilt.offset;
+  if (view.elements == storages_[view.storage].elements) return tensor;
+  // Within a view only its own part may be reached: the check against the whole storage comes on top.
+  uint64_t last = tensor.offset;
+  for (size_t d = 0; d < tensor.shape.size(); ++d) {
+    uint64_t step = 0;
+    if (tensor.shape[d] > 0 &&
+        (!checked_mul(tensor.shape[d] - 1, tensor.strides[d], &step) || !checked_add(last, step, &last))) {
+      last = view.elements;
+    }
+  }
+  if (last >= view.elements) fail("tensor ", quote(tensor.name), " reaches outside its view of a storage");
+  tensor.offset += view.first;
+  return tensor;
 }
 
 }  // namespace linformer::convert

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "converter/readers/checkpoint.h"
@@ -37,16 +36,23 @@ class TorchObjects {
     uint32_t storage;
     uint64_t first, elements;
   };
+  // What a tensor was rebuilt from: few of them are in the state dict, and only those become a Tensor.
+  struct RebuiltTensor {
+    uint32_t view;
+    uint64_t offset;
+    Value shape, strides;
+  };
   Value persistent(Value id);
   Value construct(std::string_view name, Value arguments);
   Value rebuild_tensor(Value arguments, size_t fewest, size_t most);
+  Tensor tensor_of(const RebuiltTensor& rebuilt, std::string_view name) const;
   void add_state_dict(Value dict);
 
   Checkpoint& checkpoint_;
   std::vector<StorageRecord> storages_;
-  std::unordered_map<std::string_view, uint32_t> by_key_;
+  ViewMap<uint32_t> by_key_;
   std::vector<StorageView> views_;
-  std::vector<Tensor> tensors_;  // without names; tensor.storage indexes views_
+  std::vector<RebuiltTensor> tensors_;
 };
 
 }  // namespace linformer::convert

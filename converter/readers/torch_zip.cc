@@ -1,6 +1,5 @@
 // torch.save since PyTorch 1.6: a zip archive with TOP/data.pkl and TOP/data/KEY for each storage.
 #include <string_view>
-#include <unordered_map>
 
 #include "base/checked.h"
 #include "converter/readers/crc32.h"
@@ -29,8 +28,8 @@ void check_crc(const ZipEntry& entry) {
 
 void read_torch_zip(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
   checkpoint.format = "PyTorch zip";
-  const std::vector<ZipEntry> entries = read_zip_directory(bytes);
-  std::unordered_map<std::string_view, const ZipEntry*> by_name;
+  const std::vector<ZipEntry> entries = read_zip_directory(bytes, checkpoint.budget());
+  ViewMap<const ZipEntry*> by_name;
   const ZipEntry* pickle = nullptr;
   for (const ZipEntry& entry : entries) {
     by_name.emplace(entry.name, &entry);

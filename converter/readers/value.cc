@@ -6,7 +6,22 @@ namespace linformer::convert {
 
 namespace {
 const std::vector<Value> no_items;
+
+// Looking through all items for every setting of every layer would be quadratic.
+Value find_indexed(Node* dict, std::string_view key) {
+  const std::vector<Value>& items = dict->items;
+  if (!dict->index || dict->index->items != items.size()) {
+    dict->index = std::make_unique<KeyIndex>();
+    dict->index->items = items.size();
+    for (size_t i = 0; i + 1 < items.size(); i += 2) {
+      if (items[i].is(ValueKind::text)) dict->index->places[items[i].text()] = i + 1;
+    }
+  }
+  const auto found = dict->index->places.find(key);
+  return found == dict->index->places.end() ? Value() : items[found->second];
 }
+
+}  // namespace
 
 ValueKind Value::kind() const { return node_ ? node_->kind : ValueKind::null; }
 
@@ -71,6 +86,8 @@ Value Value::find(std::string_view key) const {
   if (is(ValueKind::object)) dict = state();
   if (!dict.is(ValueKind::dict)) return Value();
   const std::vector<Value>& items = dict.items();
+  constexpr size_t few = 16;
+  if (items.size() > few) return find_indexed(dict.node(), key);
   for (size_t i = items.size(); i >= 2; i -= 2) {
     if (items[i - 2].is(ValueKind::text) && items[i - 2].text() == key) return items[i - 1];
   }
@@ -82,6 +99,8 @@ Value ValueStore::make(ValueKind kind) {
     fail("the checkpoint's structure has more than ", max_nodes,
          " values: keep only the model's weights and settings in it");
   }
+  budget_.charge_memory(sizeof(Node) + sizeof(Value));  // itself, and its place among another's items
+  budget_.charge_steps(1);
   Node& node = nodes_.emplace_back();
   node.kind = kind;
   return Value(&node);
@@ -101,7 +120,10 @@ Value ValueStore::make_view(ValueKind kind, std::string_view text) {
 
 Value ValueStore::make_text(std::string text) { return make_view(ValueKind::text, keep(std::move(text))); }
 
-std::string_view ValueStore::keep(std::string text) { return strings_.emplace_back(std::move(text)); }
+std::string_view ValueStore::keep(std::string text) {
+  budget_.charge_memory(sizeof(std::string) + text.size());
+  return strings_.emplace_back(std::move(text));
+}
 
 Value unwrapped(Value value) {
   for (int depth = 0; depth < 4 && value.is(ValueKind::object); ++depth) {

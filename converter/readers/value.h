@@ -2,15 +2,19 @@
 //
 // Nodes live in a ValueStore and values are handles into it, so that data which a hostile pickle shares a
 // million times costs a million handles and not copies, cycles neither leak nor hang, and nothing is destroyed
-// recursively. Whoever walks a tree limits depth and count: see for_each_entry.
+// recursively. Nodes are charged to the store's budget; whoever walks a tree limits depth and count.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "converter/readers/budget.h"
+#include "converter/readers/text_map.h"
 
 namespace linformer::convert {
 
@@ -63,6 +67,12 @@ class Value {
   Node* node_ = nullptr;
 };
 
+// Where the values of a dict's keys are among its items.
+struct KeyIndex {
+  ViewMap<size_t> places;
+  size_t items = 0;  // those that were there when the index was made
+};
+
 struct Node {
   ValueKind kind = ValueKind::null;
   int64_t integer = 0;
@@ -70,9 +80,10 @@ struct Node {
   std::string_view text;
   std::vector<Value> items;
   Value arguments, state;
+  std::unique_ptr<KeyIndex> index;  // of a dict with many keys, since the first find()
 };
 
-// Owns nodes and the strings that they refer to. Throws Error beyond max_nodes.
+// Owns nodes and the strings that they refer to. Throws Error beyond max_nodes and beyond its budget.
 class ValueStore {
  public:
   Value make(ValueKind kind);
@@ -80,8 +91,11 @@ class ValueStore {
   Value make_text(std::string text);                       // keeps the text
   Value make_view(ValueKind kind, std::string_view text);  // `text` must outlive the store
   std::string_view keep(std::string text);
+  // Of the inputs that the values came from; whoever takes one in admits its bytes.
+  Budget& budget() const { return budget_; }
 
  private:
+  mutable Budget budget_;
   std::deque<Node> nodes_;
   std::deque<std::string> strings_;
 };
@@ -90,7 +104,8 @@ class ValueStore {
 // `_content` in its state, an enumeration member made from one text.
 Value unwrapped(Value value);
 
-// Parses `text` as one JSON value. `what` names the source in errors. No duplicate keys, bounded depth.
+// Parses `text` as one JSON value and admits it to the store's budget. `what` names the source in errors. No duplicate
+// keys, bounded depth.
 Value parse_json(ValueStore& store, std::string_view text, const std::string& what);
 
 }  // namespace linformer::convert

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
-#include <unordered_set>
 
 #include "base/checked.h"
 #include "converter/readers/bytes.h"
 #include "converter/readers/error.h"
+#include "converter/readers/text_map.h"
 
 namespace linformer::convert {
 
@@ -174,11 +174,11 @@ uint64_t check_local(Bytes archive, const Directory& directory, const std::byte*
 
 }  // namespace
 
-std::vector<ZipEntry> read_zip_directory(Bytes archive) {
+std::vector<ZipEntry> read_zip_directory(Bytes archive, Budget& budget) {
   const Directory directory = find_directory(archive);
   std::vector<ZipEntry> entries;
   std::vector<std::pair<uint64_t, uint64_t>> extents;  // [local header, end of data)
-  std::unordered_set<std::string_view> names;
+  ViewSet names;
   Bytes rest = archive.subspan(directory.offset, directory.bytes);
   for (uint64_t i = 0; i < directory.entries; ++i) {
     if (rest.size() < central_size || load<uint32_t>(rest.data()) != central_signature) {
@@ -190,6 +190,9 @@ std::vector<ZipEntry> read_zip_directory(Bytes archive) {
     const uint64_t record = central_size + name_bytes + extra_bytes + comment_bytes;
     if (record > rest.size()) fail("the zip archive's directory is damaged at entry ", i);
     const std::string_view name(reinterpret_cast<const char*>(central) + central_size, name_bytes);
+    budget.admit(record);
+    budget.charge_memory(sizeof(ZipEntry) + name_bytes);
+    budget.charge_steps(1);
     const std::string shown = quote(name);
     check_name(name);
     check_method(load<uint16_t>(central + 8), load<uint16_t>(central + 10), shown);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "converter/readers/budget.h"
+
 namespace linformer::convert {
 
 struct ZipEntry {
@@ -20,6 +22,7 @@ struct ZipEntry {
 // compressed entries, names that repeat or leave the archive, entries that overlap or reach outside, and headers
 // that contradict each other (the classic and the zip64 records, the central and the local headers).
 // Source: PKWARE APPNOTE 6.3, sections 4.3 and 4.5.3.
-std::vector<ZipEntry> read_zip_directory(std::span<const std::byte> archive);
+// The headers are admitted to the budget.
+std::vector<ZipEntry> read_zip_directory(std::span<const std::byte> archive, Budget& budget);
 
 }  // namespace linformer::convert

@@ -33,15 +33,15 @@ bool bytes_of_name(const std::string& name, std::string* bytes) {
 
 }  // namespace
 
-NamedTokens read_vocabulary(const std::string& path) {
-  const nlohmann::json json = read_json_file(path);
+NamedTokens read_vocabulary(const std::string& path, Budget* budget) {
+  const nlohmann::json json = read_json_file(path, budget);
   if (!json.is_object()) fail(path, " is not a JSON object of tokens and ids");
   NamedTokens names;
   for (const auto& [name, id] : json.items()) {
     if (!id.is_number_unsigned() || id.get<uint64_t>() >= max_dimension) {
       fail(path, " gives token ", quote(name), " an id that is not a number from 0 to ", max_dimension - 1);
     }
-    names.id_of.emplace(name, static_cast<int32_t>(id.get<uint64_t>()));
+    names.add(name, static_cast<int32_t>(id.get<uint64_t>()), budget);
   }
   finish_names(path, &names);
   return names;
@@ -58,16 +58,18 @@ bool split_merge(std::string_view line, NamedMerge* merge) {
   return true;
 }
 
-std::vector<NamedMerge> read_merges(const std::string& path) {
-  const std::string text = read_text_file(path);
+std::vector<NamedMerge> read_merges(const std::string& path, Budget* budget) {
+  const std::string text = read_text_file(path, budget);
   std::vector<NamedMerge> merges;
   size_t number = 0;
-  for (std::string_view line : lines_of(text)) {
+  Lines lines(text);
+  for (std::string_view line; lines.next(&line);) {
     ++number;
     if (line.empty() || line.substr(0, 8) == "#version") continue;
     NamedMerge merge;
     if (!split_merge(line, &merge)) fail(path, " line ", number, " is not two tokens with one space between");
     if (!valid_utf8(line)) fail(path, " line ", number, " is not valid UTF-8");
+    budget->charge_memory(sizeof merge + line.size());
     merges.push_back(std::move(merge));
   }
   return merges;
@@ -77,7 +79,7 @@ void store_byte_bpe(const NamedTokens& names, const std::vector<NamedMerge>& mer
                     OwnedTokenizer* tokenizer) {
   tokenizer->description.kind = TokenizerKind::byte_bpe;
   std::vector<std::string> tokens;
-  std::unordered_map<std::string, uint32_t> token_of;
+  ViewMap<uint32_t> token_of;  // by the names that the vocabulary holds
   std::string bytes;
   for (const auto& [id, name] : names.by_id) {
     token_of.emplace(name, static_cast<uint32_t>(tokens.size()));
@@ -92,7 +94,9 @@ void store_byte_bpe(const NamedTokens& names, const std::vector<NamedMerge>& mer
   tokenizer->merges.reserve(3 * merges.size());
   for (size_t rank = 0; rank < merges.size(); ++rank) {
     const NamedMerge& merge = merges[rank];
-    for (const std::string& name : {merge.left, merge.right, merge.left + merge.right}) {
+    const std::string joined = merge.left + merge.right;
+    for (const std::string_view name :
+         {std::string_view(merge.left), std::string_view(merge.right), std::string_view(joined)}) {
       const auto token = token_of.find(name);
       if (token == token_of.end()) {
         fail(where, " joins ", quote(merge.left), " and ", quote(merge.right), " (merge ", rank, "), but token ",
@@ -119,8 +123,8 @@ bool check_bytes(OwnedTokenizer* tokenizer) {
 
 OwnedTokenizer load_byte_bpe(const std::string& vocabulary, const std::string& merges) {
   OwnedTokenizer tokenizer;
-  const NamedTokens names = read_vocabulary(vocabulary);
-  store_byte_bpe(names, read_merges(merges), merges, &tokenizer);
+  const NamedTokens names = read_vocabulary(vocabulary, &tokenizer.budget);
+  store_byte_bpe(names, read_merges(merges, &tokenizer.budget), merges, &tokenizer);
   tokenizer.notes.push_back("byte-level BPE from " + vocabulary + " and " + merges + ": " +
                             std::to_string(names.by_id.size()) + " tokens, " +
                             std::to_string(tokenizer.merges.size() / 3) + " merges");
@@ -144,7 +148,7 @@ OwnedTokenizer load_byte_bpe(const std::string& vocabulary, const std::string& m
   }
   const std::string config = (std::filesystem::path(vocabulary).parent_path() / "tokenizer_config.json").string();
   if (std::filesystem::exists(config)) {
-    const nlohmann::json json = read_json_file(config);
+    const nlohmann::json json = read_json_file(config, &tokenizer.budget);
     if (json.is_object() && json.contains("add_prefix_space") && json["add_prefix_space"].is_boolean()) {
       description.add_prefix_space = json["add_prefix_space"].get<bool>();
       tokenizer.notes.push_back(config + ": add_prefix_space is " + (description.add_prefix_space ? "true" : "false"));

@@ -15,10 +15,10 @@ struct NamedMerge {
 };
 
 // The vocabulary of a JSON object {"token": id, ...}.
-NamedTokens read_vocabulary(const std::string& path);
+NamedTokens read_vocabulary(const std::string& path, Budget* budget);
 
 // merges.txt or vocab.bpe: two tokens on a line, an optional "#version" line first.
-std::vector<NamedMerge> read_merges(const std::string& path);
+std::vector<NamedMerge> read_merges(const std::string& path, Budget* budget);
 
 // Splits "left right"; false unless there are exactly two.
 bool split_merge(std::string_view line, NamedMerge* merge);

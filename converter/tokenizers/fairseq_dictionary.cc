@@ -1,6 +1,6 @@
 // dict.txt: fairseq's own numbering of GPT-2's tokens, or of SentencePiece's pieces.
 #include <charconv>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "converter/readers/error.h"
 #include "converter/tokenizers/byte_bpe_files.h"
@@ -41,15 +41,17 @@ int64_t gpt2_id(std::string_view word) {
 // there is none.
 template <class TokenOf>
 void renumber(const std::string& path, TokenOf token_of, OwnedTokenizer* tokenizer) {
-  const std::string text = read_text_file(path);
+  const std::string text = read_text_file(path, &tokenizer->budget);
   const size_t tokens = tokenizer->token_offsets.size() - 1;
   std::vector<int32_t> ids(tokens, -1);
-  std::unordered_map<std::string_view, int32_t> seen = {{"<s>", bos}, {"<pad>", pad}, {"</s>", eos}, {"<unk>", unk}};
+  ViewMap<int32_t> seen = {{"<s>", bos}, {"<pad>", pad}, {"</s>", eos}, {"<unk>", unk}};
   int32_t next = first_line;
   size_t mapped = 0, fillers = 0, number = 0;
-  for (std::string_view line : lines_of(text)) {
+  Lines lines(text);
+  for (std::string_view line; lines.next(&line);) {
     ++number;
     bool overwrite = false;
+    tokenizer->budget.charge_steps(1);
     const std::string_view word = word_of_line(path, number, line, &overwrite);
     if (!seen.emplace(word, next).second) {
       if (!overwrite) fail(path, " line ", number, " names ", quote(word), " a second time");
@@ -102,7 +104,7 @@ void apply_fairseq_dictionary(const std::string& path, OwnedTokenizer* tokenizer
 
 void apply_piece_dictionary(const std::string& path, OwnedTokenizer* tokenizer) {
   const auto& offsets = tokenizer->token_offsets;
-  std::unordered_map<std::string_view, int64_t> token_of;
+  ViewMap<int64_t> token_of;
   for (size_t token = 0; token + 1 < offsets.size(); ++token) {
     token_of.emplace(
         std::string_view(tokenizer->token_bytes.data() + offsets[token], offsets[token + 1] - offsets[token]),

@@ -19,7 +19,16 @@ TokenizerDescription OwnedTokenizer::view() const {
   return viewed;
 }
 
-int32_t NamedTokens::find(const std::string& name) const {
+bool NamedTokens::add(std::string_view name, int32_t id, Budget* budget) {
+  // In the table, in by_id and among the tokens' bytes, each with room to grow.
+  constexpr uint64_t copies = 4;
+  budget->charge_steps(1);
+  const bool added = id_of.insert_or_assign(std::string(name), id).second;
+  if (added) budget->charge_memory(copies * (sizeof(std::string) + sizeof(int32_t) + name.size()));
+  return added;
+}
+
+int32_t NamedTokens::find(std::string_view name) const {
   const auto found = id_of.find(name);
   return found == id_of.end() ? -1 : found->second;
 }

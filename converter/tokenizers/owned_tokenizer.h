@@ -2,20 +2,22 @@
 #pragma once
 
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "converter/readers/text_map.h"
 #include "converter/tokenizers/tokenizer_files.h"
 
 namespace linformer::convert {
 
 // Names of a vocabulary as its file writes them, with their ids.
 struct NamedTokens {
-  std::unordered_map<std::string, int32_t> id_of;
+  TextMap<int32_t> id_of;
   std::vector<std::pair<int32_t, std::string>> by_id;  // ascending
 
+  // Gives `name` the id and charges for what becomes of it later too. False where it has had another.
+  bool add(std::string_view name, int32_t id, Budget* budget);
   // The id of `name`, -1 when there is none.
-  int32_t find(const std::string& name) const;
+  int32_t find(std::string_view name) const;
 };
 
 // Checks that ids are unique and below max_dimension, and sorts. `file` is for the sentence.

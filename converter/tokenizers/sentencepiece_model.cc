@@ -166,7 +166,7 @@ void store_types(const std::string& file, const Model& model, OwnedTokenizer* to
     const PieceType type = model.types[i];
     const auto id = static_cast<int32_t>(i);
     const std::string& name = model.pieces[i].name;
-    if (!names.id_of.emplace(name, id).second) fail(file, " has the piece ", quote(name), " twice");
+    if (!names.add(name, id, &tokenizer->budget)) fail(file, " has the piece ", quote(name), " twice");
     if (type == PieceType::unknown) {
       if (description.unk >= 0) fail(file, " has two unknown pieces, ", description.unk, " and ", i);
       description.unk = id;
@@ -190,9 +190,9 @@ void store_types(const std::string& file, const Model& model, OwnedTokenizer* to
 }  // namespace
 
 OwnedTokenizer load_sentencepiece_model(const std::string& path) {
-  const std::string bytes = read_text_file(path);
-  const Model model = read_model(path, bytes);
   OwnedTokenizer tokenizer;
+  const std::string bytes = read_text_file(path, &tokenizer.budget);
+  const Model model = read_model(path, bytes);
   TokenizerDescription& description = tokenizer.description;
   description.kind = TokenizerKind::unigram;
   store_pieces(model.pieces, &tokenizer);

@@ -1,15 +1,18 @@
 #include "converter/tokenizers/text_files.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "converter/readers/error.h"
+#include "converter/readers/value.h"
 
 namespace linformer::convert {
 
-std::string read_text_file(const std::string& path) {
+std::string read_text_file(const std::string& path, Budget* budget) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) fail(path, " is not a file that can be read");
   errno = 0;
@@ -19,34 +22,106 @@ std::string read_text_file(const std::string& path) {
   if (size > max_tokenizer_file_bytes) {
     fail(path, " has ", size, " bytes; a tokenizer file has at most ", max_tokenizer_file_bytes);
   }
+  budget->admit(size);
+  budget->charge_memory(size);
   std::string text(size, '\0');
   file.read(text.data(), static_cast<std::streamsize>(size));
   if (file.gcount() != static_cast<std::streamsize>(size)) fail(path, " cannot be read to its end");
   return text;
 }
 
-std::vector<std::string_view> lines_of(const std::string& text) {
-  std::vector<std::string_view> lines;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = text.find('\n', at);
-    if (end == std::string::npos) end = text.size();
-    std::string_view line = std::string_view(text).substr(at, end - at);
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    lines.push_back(line);
-    at = end + 1;
-  }
-  return lines;
+bool Lines::next(std::string_view* line) {
+  if (rest_.empty()) return false;
+  const size_t end = std::min(rest_.find('\n'), rest_.size());
+  *line = rest_.substr(0, end);
+  if (!line->empty() && line->back() == '\r') line->remove_suffix(1);
+  rest_.remove_prefix(std::min(end + 1, rest_.size()));
+  return true;
 }
 
-nlohmann::json read_json_file(const std::string& path) {
-  const std::string text = read_text_file(path);
-  try {
-    return nlohmann::json::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {
-    fail(path, " is not valid JSON at byte ", error.byte);
-  } catch (const nlohmann::json::out_of_range&) {
-    fail(path, " has a number that is too large");
+namespace {
+
+using nlohmann::json;
+
+// Makes the tree that nlohmann's parser would make, but no deeper and no larger than the budget allows.
+class TreeBuilder : public nlohmann::json_sax<json> {
+ public:
+  TreeBuilder(const std::string& path, Budget* budget) : path_(path), budget_(*budget) {}
+  json take() { return std::move(root_); }
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool truth) override { return add(truth); }
+  bool number_integer(number_integer_t number) override { return add(number); }
+  bool number_unsigned(number_unsigned_t number) override { return add(number); }
+  bool number_float(number_float_t number, const string_t&) override { return add(number); }
+  bool string(string_t& text) override {
+    charge_text(text);
+    return add(std::move(text));
   }
+  bool binary(binary_t&) override { fail(path_, " holds binary data"); }
+  bool start_object(std::size_t) override { return open(json::object()); }
+  bool start_array(std::size_t) override { return open(json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    constexpr uint64_t node = 64;  // a member's place in the tree of its object
+    budget_.charge_memory(node);
+    charge_text(name);
+    member_ = &open_.back()->get_ref<json::object_t&>()[std::move(name)];
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string&, const json::exception& error) override {
+    constexpr int number_too_large = 406;
+    if (error.id == number_too_large) fail(path_, " has a number that is too large");
+    fail(path_, " is not valid JSON at byte ", position);
+  }
+
+ private:
+  void charge_text(const std::string& text) { budget_.charge_memory(sizeof(std::string) + text.size()); }
+  json* place(json value) {
+    budget_.charge_memory(sizeof(json));
+    budget_.charge_steps(1);
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    if (!open_.back()->is_array()) {
+      *member_ = std::move(value);
+      return member_;
+    }
+    auto& items = open_.back()->get_ref<json::array_t&>();
+    items.push_back(std::move(value));
+    return &items.back();
+  }
+  bool add(json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(json value) {
+    if (open_.size() >= static_cast<size_t>(max_depth)) fail(path_, " nests deeper than ", max_depth, " levels");
+    budget_.charge_memory(sizeof(json::object_t));
+    open_.push_back(place(std::move(value)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  const std::string& path_;
+  Budget& budget_;
+  json root_;
+  std::vector<json*> open_;  // no container changes while one inside of it is open
+  json* member_ = nullptr;   // of the innermost object, for its next value
+};
+
+}  // namespace
+
+json read_json_file(const std::string& path, Budget* budget) {
+  const std::string text = read_text_file(path, budget);
+  TreeBuilder builder(path, budget);
+  json::sax_parse(text.begin(), text.end(), &builder);
+  return builder.take();
 }
 
 }  // namespace linformer::convert

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "converter/readers/budget.h"
 #include "linformer/description.h"
 
 namespace linformer::convert {
@@ -20,6 +21,7 @@ struct OwnedTokenizer {
   std::vector<float> scores;
   std::vector<double> exact_scores;
   std::vector<uint8_t> charsmap, token_uses;
+  Budget budget;                   // of the files that were read
   std::vector<std::string> notes;  // sentences for the report: which files were used and why, what was inferred
 
   // A description whose views live as long as this object stays where it is and unchanged.

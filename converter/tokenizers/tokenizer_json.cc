@@ -75,17 +75,17 @@ void refuse_text(const JsonPart& part) {
   if (!part.null() && !part.text().empty()) part.fail_here("(", quote(part.text()), ") is not supported");
 }
 
-NamedTokens read_names(const std::string& file, const JsonPart& vocabulary) {
+NamedTokens read_names(const std::string& file, const JsonPart& vocabulary, Budget* budget) {
   vocabulary.need_object();
   NamedTokens names;
   for (const auto& [name, id] : vocabulary.json().items()) {
-    names.id_of.emplace(name, JsonPart(file, vocabulary.place() + "." + quote(name), id).id());
+    names.add(name, JsonPart(file, vocabulary.place() + "." + quote(name), id).id(), budget);
   }
   finish_names(file, &names);
   return names;
 }
 
-std::vector<NamedMerge> read_merges(const JsonPart& part) {
+std::vector<NamedMerge> read_merges(const JsonPart& part, Budget* budget) {
   part.need_array();
   std::vector<NamedMerge> merges;
   merges.reserve(part.size());
@@ -98,6 +98,7 @@ std::vector<NamedMerge> read_merges(const JsonPart& part) {
     } else if (!json.is_string() || !split_merge(json.get_ref<const std::string&>(), &merge)) {
       part.at(i).fail_here("must be two tokens, as an array or with one space between");
     }
+    budget->charge_memory(sizeof merge + merge.left.size() + merge.right.size());
     merges.push_back(std::move(merge));
   }
   return merges;
@@ -121,8 +122,8 @@ void read_bpe(const std::string& file, const JsonPart& root, OwnedTokenizer* tok
     dropout.fail_here("is not supported: take it out to encode the same way each time");
   }
 
-  const NamedTokens names = read_names(file, model.at("vocab"));
-  store_byte_bpe(names, read_merges(model.at("merges")), file + ": model.merges", tokenizer);
+  const NamedTokens names = read_names(file, model.at("vocab"), &tokenizer->budget);
+  store_byte_bpe(names, read_merges(model.at("merges"), &tokenizer->budget), file + ": model.merges", tokenizer);
   TokenizerDescription& description = tokenizer->description;
   description.add_prefix_space = pre_tokenizer.at("add_prefix_space").boolean(true);
   description.pad = names.find("<pad>");
@@ -151,7 +152,7 @@ void read_wordpiece(const std::string& file, const JsonPart& root, OwnedTokenize
   if (pre_tokenizer.null() || pre_tokenizer.type() != "BertPreTokenizer") {
     pre_tokenizer.fail_here("(", (pre_tokenizer.null() ? "none" : pre_tokenizer.type()), ") ", what_is_supported);
   }
-  const NamedTokens names = read_names(file, model.at("vocab"));
+  const NamedTokens names = read_names(file, model.at("vocab"), &tokenizer->budget);
   store_wordpiece(names, tokenizer);
   TokenizerDescription& description = tokenizer->description;
   if (!normalizer.null()) {
@@ -189,6 +190,7 @@ void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTo
     if (same != vocabulary.json().end() && *same != token.id) {
       part.fail_here("gives ", quote(token.content), " another id than model.vocab does");
     }
+    tokenizer->budget.charge_memory(sizeof token + token.content.size());
     tokenizer->description.added_tokens.push_back(std::move(token));
   }
 }
@@ -196,10 +198,10 @@ void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTo
 }  // namespace
 
 OwnedTokenizer load_tokenizer_json(const std::string& path) {
-  const nlohmann::json json = read_json_file(path);
+  OwnedTokenizer tokenizer;
+  const nlohmann::json json = read_json_file(path, &tokenizer.budget);
   const JsonPart root(path, "", json);
   root.need_object();
-  OwnedTokenizer tokenizer;
   const std::string type = model_type(root.at("model"));
   if (type == "BPE") {
     read_bpe(path, root, &tokenizer);

@@ -1,6 +1,7 @@
 // The post-processors of tokenizer.json.
 #include "converter/readers/error.h"
 #include "converter/tokenizers/tokenizer_json.h"
+#include "model/limits.h"
 
 namespace linformer::convert {
 namespace {
@@ -16,6 +17,12 @@ int32_t id_of_pair(const JsonPart& part) {
 void read_template(const JsonPart& list, const JsonPart& special_tokens, std::vector<int32_t>* items,
                    std::vector<uint8_t>* types) {
   list.need_array();
+  // A special token may stand for many ids and be named many times.
+  const auto add = [&](int32_t item, int32_t type) {
+    if (items->size() >= max_template_entries) list.fail_here("gives more than ", max_template_entries, " tokens");
+    items->push_back(item);
+    types->push_back(static_cast<uint8_t>(type));
+  };
   for (size_t i = 0; i < list.size(); ++i) {
     const JsonPart item = list.at(i);
     const JsonPart special = item.at("SpecialToken");
@@ -27,17 +34,13 @@ void read_template(const JsonPart& list, const JsonPart& special_tokens, std::ve
     const std::string name = part.at("id").text();
     if (special.null()) {
       if (name != "A" && name != "B") part.at("id").fail_here("must be A or B");
-      items->push_back(name == "A" ? template_first : template_second);
-      types->push_back(static_cast<uint8_t>(type));
+      add(name == "A" ? template_first : template_second, type);
       continue;
     }
     const JsonPart ids = special_tokens.at(name.c_str()).at("ids");
     if (ids.null()) part.at("id").fail_here("(", quote(name), ") is not among special_tokens");
     ids.need_array();
-    for (size_t k = 0; k < ids.size(); ++k) {
-      items->push_back(ids.at(k).id());
-      types->push_back(static_cast<uint8_t>(type));
-    }
+    for (size_t k = 0; k < ids.size(); ++k) add(ids.at(k).id(), type);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "converter/readers/error.h"
+#include "converter/readers/text_map.h"
 #include "converter/tokenizers/unigram_files.h"
 #include "text/normalizer_steps.h"
 #include "text/sentencepiece_normalizer.h"
@@ -188,7 +189,7 @@ double as_reference_reads(double score) {
   return std::signbit(score) ? -value : value;
 }
 
-std::vector<ScoredPiece> read_pieces(const JsonPart& vocabulary) {
+std::vector<ScoredPiece> read_pieces(const JsonPart& vocabulary, Budget* budget) {
   vocabulary.need_array();
   if (vocabulary.size() == 0 || vocabulary.size() >= max_dimension) {
     vocabulary.fail_here("has ", vocabulary.size(), " tokens; 1 to ", max_dimension - 1, " are possible");
@@ -202,6 +203,7 @@ std::vector<ScoredPiece> read_pieces(const JsonPart& vocabulary) {
     }
     const double score = json[1].get<double>();
     if (!std::isfinite(score) || std::fabs(score) > 1e30) vocabulary.at(i).fail_here("has a score beyond all bounds");
+    budget->charge_memory(2 * sizeof(ScoredPiece) + json[0].get_ref<const std::string&>().size());
     pieces.push_back({json[0].get<std::string>(), as_reference_reads(score)});
   }
   return pieces;
@@ -230,9 +232,9 @@ void read_unigram(const std::string& file, const JsonPart& root, OwnedTokenizer*
   read_pre_tokenizer(root.at("pre_tokenizer"), 0, &description.unigram);
   description.unigram.byte_fallback = model.at("byte_fallback").boolean(false);
 
-  const auto pieces = read_pieces(model.at("vocab"));
+  const auto pieces = read_pieces(model.at("vocab"), &tokenizer->budget);
   store_pieces(pieces, tokenizer);
-  std::unordered_map<std::string, int32_t> ids;
+  ViewMap<int32_t> ids;
   for (size_t i = 0; i < pieces.size(); ++i) ids[pieces[i].name] = static_cast<int32_t>(i);
   if (const JsonPart unk = model.at("unk_id"); !unk.null()) {
     description.unk = unk.id();

@@ -9,7 +9,7 @@
 namespace linformer::convert {
 namespace {
 
-bool has_capital(const std::string& token) {
+bool has_capital(std::string_view token) {
   if (token.size() > 2 && token.front() == '[' && token.back() == ']') return false;  // [CLS], [unused1]
   for (size_t at = 0; at < token.size();) {
     const uint32_t code_point = next_code_point(token.data(), &at);
@@ -30,12 +30,12 @@ struct Config {
   std::optional<bool> lowercase, strip_accents, split_cjk;
 };
 
-Config read_config(const std::string& vocabulary) {
+Config read_config(const std::string& vocabulary, Budget* budget) {
   Config config;
   const auto path = std::filesystem::path(vocabulary).parent_path() / "tokenizer_config.json";
   if (!std::filesystem::exists(path)) return config;
   config.path = path.string();
-  const nlohmann::json json = read_json_file(config.path);
+  const nlohmann::json json = read_json_file(config.path, budget);
   if (!json.is_object()) fail(config.path, " is not a JSON object");
   config.lowercase = boolean(json, "do_lower_case");
   config.strip_accents = boolean(json, "strip_accents");
@@ -59,22 +59,21 @@ void store_wordpiece(const NamedTokens& names, OwnedTokenizer* tokenizer) {
 }
 
 OwnedTokenizer load_wordpiece(const std::string& vocabulary, std::optional<bool> lowercase) {
-  const std::string text = read_text_file(vocabulary);
+  OwnedTokenizer tokenizer;
+  const std::string text = read_text_file(vocabulary, &tokenizer.budget);
   NamedTokens names;
   int32_t id = 0;
   size_t repeated = 0;
   bool capitals = false;
-  for (std::string_view line : lines_of(text)) {
+  Lines lines(text);
+  for (std::string_view line; lines.next(&line);) {
     if (id >= static_cast<int32_t>(max_dimension)) fail(vocabulary, " has more than ", max_dimension, " lines");
     if (!valid_utf8(line)) fail(vocabulary, " line ", id + 1, " is not valid UTF-8");
-    const std::string token(line);
-    repeated += names.id_of.count(token);
-    capitals = capitals || has_capital(token);
-    names.id_of[token] = id++;  // of a token listed twice the last line counts
+    capitals = capitals || has_capital(line);
+    repeated += !names.add(line, id++, &tokenizer.budget);  // of a token listed twice the last line counts
   }
   finish_names(vocabulary, &names);
 
-  OwnedTokenizer tokenizer;
   store_wordpiece(names, &tokenizer);
   TokenizerDescription& description = tokenizer.description;
   tokenizer.notes.push_back("WordPiece from " + vocabulary + ": " + std::to_string(names.by_id.size()) + " tokens");
@@ -92,7 +91,7 @@ OwnedTokenizer load_wordpiece(const std::string& vocabulary, std::optional<bool>
       description.added_tokens.push_back(special_token(special, names.find(special), false));
     }
   }
-  const Config config = read_config(vocabulary);
+  const Config config = read_config(vocabulary, &tokenizer.budget);
   std::string reason;
   if (lowercase) {
     description.lowercase = *lowercase;

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "base/checked.h"
+#include "converter/seed.h"
 #include "converter/writer/atomic_file.h"
 #include "converter/writer/metadata.h"
 #include "io/container.h"
@@ -19,15 +20,15 @@
 namespace linformer::writer {
 namespace {
 
-// XXH3-64 of bytes that come in pieces: equal to hash_bytes() of the whole.
+// XXH3-64 of bytes that come in pieces: with seed 0 equal to hash_bytes() of the whole.
 class StreamHash {
  public:
-  StreamHash() { XXH3_64bits_reset(&state_); }
+  explicit StreamHash(uint64_t seed = 0) { XXH3_64bits_reset_withSeed(&state_, seed); }
   void update(std::span<const std::byte> bytes) { XXH3_64bits_update(&state_, bytes.data(), bytes.size()); }
   uint64_t value() const { return XXH3_64bits_digest(&state_); }
 
  private:
-  XXH3_state_t state_;
+  XXH3_state_t state_{};  // its seed is compared with the one that is set
 };
 
 uint64_t count_of(const std::vector<uint64_t>& shape) {
@@ -117,11 +118,15 @@ TensorIndex ModelBuilder::add(TensorDescription tensor, const FloatSource& sourc
     throw WriteError(tensor.name + " has " + std::to_string(tensor.shape.size()) + " dimensions: 1 to " +
                      std::to_string(max_rank) + " are possible");
   }
-  StreamHash hash;
-  encode(tensor, source, [&](std::span<const std::byte> bytes) { hash.update(bytes); });
+  // Anybody can make tensors whose checksums are equal and whose values aren't: with a seed nobody can.
+  StreamHash hash, seeded(convert::process_seed());
+  encode(tensor, source, [&](std::span<const std::byte> bytes) {
+    hash.update(bytes);
+    seeded.update(bytes);
+  });
   tensor.bytes = encoded_bytes(tensor);
   tensor.checksum = hash.value();
-  const auto [first, last] = by_checksum_.equal_range(tensor.checksum);
+  const auto [first, last] = by_hash_.equal_range(seeded.value());
   for (auto candidate = first; candidate != last; ++candidate) {
     const TensorIndex index = candidate->second;
     const TensorDescription& other = description.tensors[static_cast<size_t>(index)];
@@ -131,7 +136,7 @@ TensorIndex ModelBuilder::add(TensorDescription tensor, const FloatSource& sourc
     }
   }
   const TensorIndex index = static_cast<TensorIndex>(description.tensors.size());
-  by_checksum_.emplace(tensor.checksum, index);
+  by_hash_.emplace(seeded.value(), index);
   description.tensors.push_back(std::move(tensor));
   sources_.push_back(source);
   return index;

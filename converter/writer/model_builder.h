@@ -85,7 +85,7 @@ class ModelBuilder {
 
   ElementType weight_type_;
   std::vector<FloatSource> sources_;
-  std::multimap<uint64_t, TensorIndex> by_checksum_;
+  std::multimap<uint64_t, TensorIndex> by_hash_;  // with the seed of the process
 };
 
 }  // namespace linformer::writer

@@ -12,6 +12,7 @@ namespace linformer::writer {
 namespace {
 
 constexpr uint64_t panel_width = 16;
+constexpr uint64_t max_panel_rows = uint64_t{1} << 16;  // of a panel at a time; a multiple of its width
 constexpr uint64_t piece_elements = uint64_t{1} << 18;  // 1 MiB of float32 at a time
 
 uint64_t elements_of(const TensorDescription& tensor) {
@@ -49,18 +50,31 @@ void encode_panels(const TensorDescription& tensor, const FloatSource& source, c
   const uint64_t out = tensor.shape[0], in = tensor.shape[1];
   elements_of(tensor);
   const uint64_t rows = static_cast<uint64_t>(round_up(static_cast<int64_t>(in), panel_width));
-  std::vector<float> weights(panel_width * in);
-  std::vector<float> panel(rows * panel_width);
-  std::vector<std::byte> bytes(panel.size() * static_cast<uint64_t>(element_bytes(tensor.type)));
+  // A part of the inputs at a time: a panel of one output that has 2^24 of them would take 16 times as much.
+  const uint64_t part = std::min(rows, max_panel_rows);
+  const uint64_t width = static_cast<uint64_t>(element_bytes(tensor.type));
+  std::vector<float> weights(panel_width * std::min(part, in));
+  std::vector<float> panel(part * panel_width);
+  std::vector<std::byte> bytes(panel.size() * width);
   for (uint64_t first = 0; first < out; first += panel_width) {
     const uint64_t columns = std::min(panel_width, out - first);
-    source(first * in, std::span(weights).first(columns * in));
-    std::fill(panel.begin(), panel.end(), 0.f);
-    for (uint64_t column = 0; column < columns; ++column) {
-      for (uint64_t row = 0; row < in; ++row) panel[row * panel_width + column] = weights[column * in + row];
+    for (uint64_t begin = 0; begin < rows; begin += part) {
+      const uint64_t end = std::min(begin + part, rows), filled = std::min(end, in) - begin;
+      if (filled == in) {
+        source(first * in, std::span(weights).first(columns * in));
+      } else {
+        for (uint64_t column = 0; column < columns; ++column) {
+          source((first + column) * in + begin, std::span(weights).subspan(column * filled, filled));
+        }
+      }
+      std::fill(panel.begin(), panel.end(), 0.f);
+      for (uint64_t column = 0; column < columns; ++column) {
+        for (uint64_t row = 0; row < filled; ++row) panel[row * panel_width + column] = weights[column * filled + row];
+      }
+      const std::span<const float> values = std::span(panel).first((end - begin) * panel_width);
+      check_overflow(tensor, narrow(values, tensor.type, bytes.data()), values);
+      sink(std::span(bytes).first(values.size() * width));
     }
-    check_overflow(tensor, narrow(panel, tensor.type, bytes.data()), panel);
-    sink(bytes);
   }
 }
 

@@ -13,8 +13,9 @@
 namespace linformer::writer {
 
 // Fills `out` with the logical elements [first, first + out.size()) of the tensor in row-major order, widened to
-// float32. Called at least twice for each tensor, with ascending ranges, and must give the same values each time.
-// So a tensor of a mapped checkpoint is never in memory as a whole.
+// float32. Called at least twice for each tensor and must give the same values each time. Ranges ascend, but for rows
+// of more than 2^16 elements, of which a panel's are read by turns. So a tensor of a mapped checkpoint is never in
+// memory as a whole.
 using FloatSource = std::function<void(uint64_t first, std::span<float> out)>;
 // A source with its own copy of the values.
 FloatSource copy_of(std::span<const float> values);

@@ -30,16 +30,22 @@ struct Run {
 class Workplace {
  public:
   std::string path(const std::string& name) const { return folder_.path(name); }
-  Run run(const std::string& arguments) const {
-    const std::string command = std::string(LINFORMER_CONVERT) + " " + arguments + " >" + streams_.path("out") + " 2>" +
-                                streams_.path("err") + " </dev/null";
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(streams_.path("out")),
-            read_file(streams_.path("err"))};
+  Run run(const std::string& arguments) const { return run_command(LINFORMER_CONVERT, arguments); }
+  // The same with at most so many KiB of address space.
+  Run run_limited(int kilobytes, const std::string& arguments) const {
+    return run_command("ulimit -v " + std::to_string(kilobytes) + "; " + LINFORMER_CONVERT, arguments);
   }
   int64_t entries() const { return folder_.entries(); }
 
  private:
+  Run run_command(const std::string& program, const std::string& arguments) const {
+    const std::string command =
+        program + " " + arguments + " >" + streams_.path("out") + " 2>" + streams_.path("err") + " </dev/null";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(streams_.path("out")),
+            read_file(streams_.path("err"))};
+  }
+
   TemporaryFolder folder_, streams_;
 };
 

@@ -1,0 +1,27 @@
+// linformer-convert as a program where memory runs out.
+#include <algorithm>
+
+#include "converter/workplace.h"
+
+using namespace linformer_test;
+
+// The sanitizers map more than any limit allows.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("too little memory is said in one sentence, and nothing is left behind") {
+  Workplace place;
+  write_file(place.path("c.pt"), with_head(2));
+  write_file(place.path("vocab.txt"), "");
+  std::filesystem::resize_file(place.path("vocab.txt"), 100 << 20);
+  const std::string arguments =
+      place.path("c.pt") + " --tokenizer " + place.path("vocab.txt") + " -o " + place.path("x.lnfr");
+  for (const char* option : {"", " --json"}) {
+    const Run run = place.run_limited(80 << 10, arguments + option);
+    CAPTURE(run.err);
+    CHECK(run.status == 1);
+    CHECK(run.err.starts_with("linformer-convert: there is not enough memory"));
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+    CHECK(contains(run.out, "not enough memory") == (*option != '\0'));
+    CHECK(place.entries() == 2);
+  }
+}
+#endif
