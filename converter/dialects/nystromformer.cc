@@ -169,7 +169,7 @@ const Tensor& Converter::projection_tensor(const std::string& prefix) {
       ++count;
     }
   }
-  if (conversion_.checkpoint.format != "safetensors" || count != 1) return tensors_.need(name);
+  if (!conversion_.checkpoint.format.starts_with("safetensors") || count != 1) return tensors_.need(name);
   report_.notes.push_back(name + " is absent: " + other->name +
                           " is taken for all layers, as safetensors keeps one name of a shared tensor.");
   return *other;
@@ -177,7 +177,7 @@ const Tensor& Converter::projection_tensor(const std::string& prefix) {
 
 const Tensor& Converter::token_table() {
   if (const Tensor* tokens = tensors_.use("embeddings.word_embeddings.weight")) return *tokens;
-  const Tensor* tied = conversion_.checkpoint.format == "safetensors" ? tensors_.use("mlm.mlm_class.weight") : nullptr;
+  const Tensor* tied = conversion_.checkpoint.format.starts_with("safetensors") ? tensors_.use("mlm.mlm_class.weight") : nullptr;
   if (tied == nullptr) return tensors_.need("embeddings.word_embeddings.weight");
   report_.notes.push_back("embeddings.word_embeddings.weight is absent: " + tied->name +
                           " is taken for both, as safetensors keeps one name of a tied pair.");
