@@ -187,7 +187,7 @@ void print_summary(const Report& report, std::ostream& out) {
   append(&lines, fact_lines(report.facts));
   std::string tensors = "  " + std::to_string(report.mapped.size()) + " tensors mapped";
   if (!report.left_out.empty()) tensors += ", " + std::to_string(report.left_out.size()) + " left out";
-  lines.push_back(tensors + " (--verbose lists them, with where each value came from)");
+  lines.push_back(tensors + " (--verbose lists them)");
   append(&lines, unused_lines(report.unused_settings));
   print(std::move(lines), report.notes, output_line(report.output, report.output_bytes), out);
 }

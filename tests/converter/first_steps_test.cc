@@ -76,7 +76,8 @@ TEST_CASE("a misspelt setting is named before whatever fails") {
     const Run run = place.run(place.path(checkpoint) + " --config " + place.path("cfg.json") + more + " -o " +
                               place.path("x.lnfr"));
     CHECK(run.status == 1);
-    CHECK(is_one_line(run.err));
+    const std::string sentence = run.err.substr(0, run.err.find(". Looked for:"));  // a line for each dialect follows
+    CHECK(std::count(sentence.begin(), sentence.end(), '\n') <= 1);
     return run.err;
   };
   const auto begins = [](const std::string& text, const std::string& part) {
@@ -104,7 +105,7 @@ TEST_CASE("a misspelt setting is named before whatever fails") {
       error({{"Activation-Fn", "relu"}, {"encoder_atention_heads", 2}, {"learning_rate", 1}, {"n_heads", 2}}, "c.pt");
   check_sentence(several, {"\"Activation-Fn\"", "\"encoder_atention_heads\"", "activation_fn?"});
   CHECK(!contains(several, "learning_rate"));
-  CHECK(!contains(several, "n_heads"));
+  CHECK(!contains(several, "\"n_heads\""));
   CHECK(!contains(error({{"learning_rate", 1}, {"n_heads", 2}}, "c.pt"), "unknown setting"));
 
   // A file that was found beside the checkpoint.
@@ -206,13 +207,14 @@ TEST_CASE("the report has at most fifteen lines of eighty columns, --verbose has
   std::filesystem::create_directories(place.path(folder));
   const std::string checkpoint = place.path(folder + "/c.pt"), output = place.path(folder + "/model.lnfr");
   write_file(checkpoint, with_head(2));
-  json config = {{"encoder_attention_heads", 2}, {"activation_fnn", "relu"}};
+  json config = {{"encoder_attention_heads", 2}, {"activation_fnn", "relu"}, {"esc\x1b[1m", 1}};
   for (int i = 0; i < 40; ++i) config["unknown_setting_" + std::to_string(i) + std::string(20, 'x')] = i;
   write_file(place.path("cfg.json"), config.dump());
   const std::string flags = " --tokenizer " + place.path("vocabulary") + " --labels 'negativ,\u00fcberw\u00e4ltigend'";
   const Run run = place.run(checkpoint + flags + " --config " + place.path("cfg.json") + " -o " + output);
   REQUIRE(run.status == 0);
   check_fits(run.out);
+  CHECK(!contains(run.out, "\x1b"));
   for (const char* part : {"PyTorch zip, dialect fairseq", "/c.pt", "tensors mapped", "d_model 8",
                            "activation_fnn (did you mean", "--verbose", "model.lnfr: "}) {
     CAPTURE(std::string(part));
@@ -235,14 +237,13 @@ TEST_CASE("the report has at most fifteen lines of eighty columns, --verbose has
   json bert = TinyHuggingFace().config();
   bert["architectures"] = {"BertForSequenceClassification"};
   add_pair(tensors, "bert.pooler.dense", 8, 8);
-  for (int i = 0; i < 40; ++i) bert["id2label"][std::to_string(i)] = "\u6587\u5b57" + std::to_string(i) + "\x1b[1m";
+  for (int i = 0; i < 40; ++i) bert["id2label"][std::to_string(i)] = "\u6587\u5b57" + std::to_string(i);
   write_file(place.path("bert.safetensors"), safetensors(tensors));
   write_file(place.path("bert.json"), bert.dump());
   const Run wide = place.run(place.path("bert.safetensors") + " --config " + place.path("bert.json") + " -o " + output);
   CAPTURE(wide.err);
   REQUIRE(wide.status == 0);
   check_fits(wide.out);
-  CHECK(!contains(wide.out, "\x1b"));
 }
 
 TEST_CASE("-o - is standard output, the report then goes to standard error") {

@@ -129,7 +129,7 @@ TEST_CASE("indexes that lead astray are refused, with the name of what is wrong"
     // The index names itself, and another index.
     with(
         [&](Sharded& s) {
-          s.map_[first] = s.index();
+          s.map_ = {{first, s.index()}};
           s.write_index();
         },
         {"neither a PyTorch checkpoint"});

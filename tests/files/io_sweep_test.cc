@@ -59,7 +59,9 @@ class Sweep {
     folder_.file("output", old_content);
     entries_ = folder_.entries();
     std::sort(entries_.begin(), entries_.end());
-    REQUIRE(run(0, "fail").code == 0);
+    const Ran ran = run(0, "fail");
+    CAPTURE(ran.err);
+    REQUIRE(ran.code == 0);
     new_content_ = read_file(output_);
     points_ = points_of(read_file(log()));
     CHECK(new_content_ != old_content);

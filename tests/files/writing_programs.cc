@@ -54,7 +54,10 @@ std::vector<WritingProgram> writing_programs(const Folder& folder) {
       {"masks", LINFORMER_PROGRAM, linformer({"perplexity", model, texts}, "--dump-masks"), model}};
   if (linformer::cli::has_lapack()) {
     RandomModel shape;
+    shape.n = shape.d_model = 16;
+    shape.heads = 2;
     shape.kinds = {linformer::ProjectionKind::none};
+    shape.pad = shape.fairseq_positions = false;
     shape.head_classes = {};
     shape.masked_lm = false;
     const std::string full = folder.path("full.lnfr");
