@@ -1,5 +1,5 @@
 #!/bin/bash
-# From a PyTorch checkpoint to answers, on a bare Debian 12: installs what is missing, builds the two programs,
+# From a PyTorch checkpoint to answers, on a bare Debian 12: installs what is missing, builds library and programs,
 # converts the sample model, looks at it and classifies a few film reviews.
 #   bash apps/quickstart.sh
 set -euo pipefail
@@ -31,7 +31,8 @@ compile() {
 }
 : >"$build.log"
 compile cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_BUILD_TESTS=OFF
-compile cmake --build "$build" --target linformer_cli linformer-convert --parallel "$(nproc)"
+# Everything that `cmake --install` installs.
+compile cmake --build "$build" --target linformer linformer_cli linformer-convert --parallel "$(nproc)"
 
 step "3. Convert the checkpoint that PyTorch saved to one model file"
 labels=$(paste -sd, apps/sample/labels.txt)
@@ -46,3 +47,7 @@ show "$build/apps/cli/linformer" classify "$build/sample.lnfr" --input apps/samp
 
 printf '\nDone in %d s. Your own text:\n$ %s classify %s "What a film!"\n' "$((SECONDS - begin))" \
   "$build/apps/cli/linformer" "$build/sample.lnfr"
+as_root=sudo
+if [ "$(id -u)" -eq 0 ]; then as_root=; fi
+printf '\nTo have linformer and linformer-convert on the PATH (below /usr/local):\n$ %scmake --install %s\n' \
+  "${as_root:+$as_root }" "$build"

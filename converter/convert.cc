@@ -15,6 +15,7 @@
 #include "converter/readers/exported_keys.h"
 #include "converter/settings_file.h"
 #include "converter/tokenizers/tokenizer_files.h"
+#include "files/output_target.h"
 #include "io/container.h"
 
 namespace linformer::convert {
@@ -43,9 +44,10 @@ bool has_tokenizer(const fs::path& folder) {
 
 // The checkpoint of a folder, by the names that training programs and hubs use.
 std::string checkpoint_in(const fs::path& folder, Report* report) {
-  static constexpr const char* names[] = {"checkpoint_best.pt", "checkpoint.pt",     "checkpoint_last.pt",
-                                          "model.pt",           "model.safetensors", "checkpoint.safetensors",
-                                          "pytorch_model.bin"};
+  static constexpr const char* names[] = {
+      "checkpoint_best.pt",          "checkpoint.pt",          "checkpoint_last.pt",           "model.pt",
+      "model.safetensors",           "checkpoint.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+      "pytorch_model.bin.index.json"};
   std::string chosen, list;
   for (const char* name : names) {
     list += (list.empty() ? "" : ", ") + std::string(name);
@@ -54,12 +56,6 @@ std::string checkpoint_in(const fs::path& folder, Report* report) {
       chosen = (folder / name).string();
     } else {
       report->notes.push_back((folder / name).string() + " is there too and was not used.");
-    }
-  }
-  for (const char* index : {"model.safetensors.index.json", "pytorch_model.bin.index.json"}) {
-    if (chosen.empty() && is_file(folder / index)) {
-      fail(folder.string(), " holds a checkpoint in several files (", index,
-           "), which is not supported: save it in one, with a larger max_shard_size of save_pretrained");
     }
   }
   if (chosen.empty()) fail(folder.string(), " holds no checkpoint of a usual name (", list, "): give the file itself");
@@ -96,14 +92,20 @@ Inputs find_inputs(const ConvertOptions& options, ValueStore* store, Report* rep
   return inputs;
 }
 
-void check_output(const ConvertOptions& options, const Inputs& inputs) {
+void refuse_inputs(const std::vector<std::string>& inputs, const std::string& output) {
   std::error_code error;
-  if (!fs::exists(options.output, error)) return;
-  for (const std::string& input : {inputs.checkpoint, inputs.config, inputs.tokenizer}) {
-    if (!input.empty() && fs::equivalent(input, options.output, error)) {
-      fail("the output ", options.output, " is the input ", input, ": give another name with -o");
+  for (const std::string& input : inputs) {
+    if (!input.empty() && fs::equivalent(input, output, error)) {
+      fail("the output ", output, " is the input ", input, ": give another name with -o");
     }
   }
+}
+
+void check_output(const ConvertOptions& options, const Inputs& inputs) {
+  std::error_code error;
+  if (files::output_target(options.output).kind != files::OutputTarget::Kind::file) return;
+  if (!fs::exists(options.output, error)) return;
+  refuse_inputs({inputs.checkpoint, inputs.config, inputs.tokenizer}, options.output);
   if (options.replace_any || !is_file(options.output)) return;
   std::array<char, sizeof(container_magic)> start{};
   std::ifstream(options.output, std::ios::binary).read(start.data(), start.size());
@@ -125,7 +127,7 @@ Settings read_config(const std::string& path, bool given, ValueStore* store) {
   if (given) {
     settings.add_given(root, path, groups);
   } else {
-    settings.add_source(root, path);
+    settings.add_found(root, path);
     for (const std::string& group : groups) settings.add_source(root.find(group), path + ", " + group);
   }
   return settings;
@@ -179,9 +181,9 @@ const char* producer() { return "linformer-convert " LINFORMER_VERSION; }
 
 }  // namespace
 
-void build_model(const Checkpoint& checkpoint, const Settings& settings, writer::ModelBuilder* builder, Report* report,
+void build_model(Checkpoint& checkpoint, const Settings& settings, writer::ModelBuilder* builder, Report* report,
                  const std::function<void(double done)>& read, const std::string& wanted) {
-  const Dialect& dialect = recognise(checkpoint, wanted, *report);
+  const Dialect& dialect = recognise(checkpoint, wanted, settings, *report);
   Settings all = settings;
   all.add_kept(checkpoint.root.find(exported_settings_key), "the exported file");
   uint64_t total = 0, taken = 0;
@@ -203,57 +205,71 @@ void build_model(const Checkpoint& checkpoint, const Settings& settings, writer:
   report->unused_settings = settings.unused();
 }
 
-Report convert_checkpoint(const ConvertOptions& options) {
-  Report report;
-  ValueStore values;
-  const Inputs inputs = find_inputs(options, &values, &report);
-  check_output(options, inputs);
+namespace {
+
+// Everything that comes after the settings are read.
+void convert_with(const ConvertOptions& options, const Inputs& inputs, const Settings& settings, Report* report) {
   std::optional<OwnedTokenizer> tokenizer;
   if (!inputs.tokenizer.empty()) tokenizer = load_tokenizer(inputs.tokenizer);
-  Settings settings = read_config(inputs.config, !options.config.empty(), &values);
-  if (inputs.sentence) settings.add_source(inputs.sentence->settings, "modules.json");
-
   Checkpoint checkpoint = Checkpoint::open(inputs.checkpoint);
+  refuse_inputs(checkpoint.files, options.output);
   std::optional<Checkpoint> dense;
   if (inputs.sentence && !inputs.sentence->dense.empty()) {
     dense = Checkpoint::open(inputs.sentence->dense);
     add_dense_tensors(*dense, &checkpoint);
   }
-  note_checkpoint(checkpoint, &report);
+  note_checkpoint(checkpoint, report);
   writer::ModelBuilder builder(options.weight_type);
   ModelDescription& description = builder.description;
   build_model(
-      checkpoint, settings, &builder, &report,
+      checkpoint, settings, &builder, report,
       [&](double done) {
         if (options.progress) options.progress("reading", done);
       },
       options.dialect);
 
-  apply_exported_labels(checkpoint, &description, &report);
+  apply_exported_labels(checkpoint, &description, report);
 
   if (!options.labels.empty()) {
-    apply_labels(options.labels, &description, &report);
+    apply_labels(options.labels, &description, report);
   } else if (!inputs.labels_folder.empty()) {
-    apply_labels_file(inputs.labels_folder, &description, &report);
+    apply_labels_file(inputs.labels_folder, &description, report);
   }
   std::optional<ExportedTokenizer> kept;
   if (tokenizer) {
-    add_tokenizer(tokenizer->view(), tokenizer->notes, &description, &report);
+    add_tokenizer(tokenizer->view(), tokenizer->notes, &description, report);
   } else if ((kept = exported_tokenizer(checkpoint, description))) {
     add_tokenizer(kept->description, {"The tokenizer is the one that the file has in its metadata."}, &description,
-                  &report);
+                  report);
   } else if (description.encoder.embedding.tokens == absent) {
-    report.notes.push_back("The model takes vectors, so it has no tokenizer.");
+    report->notes.push_back("The model takes vectors, so it has no tokenizer.");
   } else {
-    report.notes.push_back("There is no tokenizer: the model takes token ids only. Give one with --tokenizer.");
+    report->notes.push_back("There is no tokenizer: the model takes token ids only. Give one with --tokenizer.");
   }
-  report.add_fact("weight type", name_of(options.weight_type), "--dtype (norms, biases and projections stay f32)");
-  builder.write(options.output, [&](uint64_t done, uint64_t bytes) {
+  report->add_fact("weight type", name_of(options.weight_type), "--dtype (norms, biases and projections stay f32)");
+  report->output_bytes = builder.write(options.output, [&](uint64_t done, uint64_t bytes) {
     if (options.progress) options.progress("writing", static_cast<double>(done) / static_cast<double>(bytes));
   });
-  report.output = options.output;
-  std::error_code error;
-  report.output_bytes = fs::file_size(options.output, error);
+  report->output = options.output;
+}
+
+}  // namespace
+
+Report convert_checkpoint(const ConvertOptions& options) {
+  Report report;
+  ValueStore values;
+  const Inputs inputs = find_inputs(options, &values, &report);
+  check_output(options, inputs);
+  Settings settings = read_config(inputs.config, !options.config.empty(), &values);
+  if (inputs.sentence) settings.add_source(inputs.sentence->settings, "modules.json");
+  try {
+    convert_with(options, inputs, settings, &report);
+  } catch (const Error& error) {
+    // Whatever failed, a misspelt setting is the likelier reason, or the next one.
+    const std::string misspelling = settings.misspelling();
+    if (misspelling.empty()) throw;
+    throw Error(misspelling + ". Then: " + error.what());
+  }
   return report;
 }
 

@@ -16,7 +16,7 @@ namespace linformer::convert {
 
 struct ConvertOptions {
   std::string checkpoint;           // a file, or a folder with a checkpoint of a usual name
-  std::string output;               // the .lnfr file
+  std::string output;               // the .lnfr file; "-" is standard output
   std::string tokenizer;            // a file or folder; empty: that of the checkpoint's folder, if it was a folder
   std::vector<std::string> labels;  // "a,b" or "HEAD=a,b"; empty: labels.txt beside the tokenizer, if it fits
   std::string config;               // a JSON file with settings; empty: config.json of the checkpoint's folder
@@ -30,10 +30,10 @@ struct ConvertOptions {
 // Recognises the dialect and fills the builder with encoder and heads; labels and tokenizer are left to the caller.
 // `read` is told the share of the tensors done, 0 to 1; it may be empty. The checkpoint must outlive the builder.
 // `dialect`: the only one to try; empty: the one that fits.
-void build_model(const Checkpoint& checkpoint, const Settings& settings, writer::ModelBuilder* builder, Report* report,
+void build_model(Checkpoint& checkpoint, const Settings& settings, writer::ModelBuilder* builder, Report* report,
                  const std::function<void(double done)>& read, const std::string& dialect = "");
 
-// Throws Error or writer::WriteError; the output is then as it was before.
+// Throws Error, writer::WriteError or files::WriteError; the output is then as it was before.
 Report convert_checkpoint(const ConvertOptions& options);
 
 }  // namespace linformer::convert

@@ -1,4 +1,5 @@
 // linformer-convert: from a trained checkpoint to a model file, and back.
+#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -13,7 +14,9 @@
 #include "converter/dialects/dialect.h"
 #include "converter/export/export_model.h"
 #include "converter/print_report.h"
+#include "converter/print_summary.h"
 #include "converter/readers/error.h"
+#include "files/output_target.h"
 
 namespace {
 
@@ -26,7 +29,9 @@ constexpr const char* examples = R"(Examples:
   linformer-convert checkpoint_best.pt -o sentiment.lnfr --tokenizer vocabulary/ --labels negative,positive
   linformer-convert my-model/ -o my-model.lnfr          a folder with checkpoint, vocabulary and labels.txt
   linformer-convert model.safetensors -o model.lnfr --config settings.json --dtype bf16
+  linformer-convert model.safetensors.index.json -o model.lnfr     a checkpoint in several files
   linformer-convert checkpoint.pt -o model.lnfr --json  the report for a program
+  linformer-convert checkpoint.pt -o - | ssh host 'cat >model.lnfr'    to standard output, the report to stderr
   linformer-convert --from-lnfr model.lnfr -o model.safetensors   back, with the checkpoint's names
   linformer-convert --list-dialects                     what is supported, and the settings that it needs
 
@@ -69,13 +74,13 @@ class UsageError : public CLI::ParseError {
 struct Arguments {
   ConvertOptions convert;
   std::string from_lnfr, dtype;
-  bool list_dialects = false, json = false, quiet = false;
+  bool list_dialects = false, json = false, quiet = false, verbose = false;
 };
 
 void declare(CLI::App& app, Arguments* arguments) {
   ConvertOptions& options = arguments->convert;
-  app.add_option("CHECKPOINT", options.checkpoint, "checkpoint file, or a folder with one");
-  app.add_option("-o,--output", options.output, "file to write");
+  app.add_option("CHECKPOINT", options.checkpoint, "checkpoint file, index of several, or a folder with one");
+  app.add_option("-o,--output", options.output, "file to write; - is standard output");
   app.add_option("--tokenizer", options.tokenizer,
                  "folder or file of the vocabulary: tokenizer.json, vocab.json + merges.txt (+ dict.txt), vocab.txt, "
                  "SentencePiece .model");
@@ -93,8 +98,11 @@ void declare(CLI::App& app, Arguments* arguments) {
                  "the way back: write this model file as safetensors with the checkpoint's names");
   app.add_flag("--list-dialects", arguments->list_dialects,
                "print the supported implementations and the settings they need");
-  app.add_flag("--json", arguments->json, "print the report as JSON");
-  app.add_flag("--quiet", arguments->quiet, "print neither report nor progress");
+  CLI::Option* json = app.add_flag("--json", arguments->json, "print the report as JSON, with all that --verbose has");
+  CLI::Option* quiet = app.add_flag("--quiet", arguments->quiet, "print neither report nor progress");
+  app.add_flag("--verbose", arguments->verbose, "print where each setting and tensor came from, and each note")
+      ->excludes(json)
+      ->excludes(quiet);
   app.add_flag("--force", options.replace_any, "replace an existing output even if it is of another kind");
 }
 
@@ -118,6 +126,9 @@ void check(const CLI::App& app, Arguments* arguments) {
     throw UsageError(std::string("there is no output: give the file to write, such as -o model.") +
                      (back ? "safetensors" : "lnfr"));
   }
+  if (linformer::files::is_terminal(arguments->convert.output)) {
+    throw UsageError("standard output is a terminal, which can't show a model: give -o FILE, or a pipe");
+  }
   for (const char* option : {"CHECKPOINT", "--tokenizer", "--labels", "--config", "--dialect", "--dtype"}) {
     if (back && app.count(option) > 0) throw CLI::ExcludesError("--from-lnfr", option);
   }
@@ -136,18 +147,26 @@ int complain_of_usage(std::string sentence) {
   return exit_usage;
 }
 
-int complain(const char* sentence, bool json) {
-  if (json) linformer::convert::print_json_error(sentence, std::cout);
+// Where the report goes: not among the bytes of the file.
+std::ostream& report_stream(const Arguments& arguments) {
+  return linformer::files::is_standard_output(arguments.convert.output) ? std::cerr : std::cout;
+}
+
+int complain(const char* sentence, const Arguments& arguments) {
+  if (arguments.json) linformer::convert::print_json_error(sentence, report_stream(arguments));
   std::cerr << "linformer-convert: " << sentence << "\n";
   return exit_bad_input;
 }
 
 template <class Report>
 void print_report(const Report& report, const Arguments& arguments) {
+  std::ostream& out = report_stream(arguments);
   if (arguments.json) {
-    print_json(report, std::cout);
+    print_json(report, out);
+  } else if (arguments.verbose) {
+    print_table(report, out);
   } else if (!arguments.quiet) {
-    print_table(report, std::cout);
+    print_summary(report, out);
   }
 }
 
@@ -185,6 +204,7 @@ int main(int argc, char** argv) {
     return asked ? app.exit(error) : complain_of_usage(error.what());
   }
 
+  ::signal(SIGXFSZ, SIG_IGN);  // a limit of the file's size is then an error of write()
   ProgressBar bar(!arguments.quiet);
   try {
     run(arguments, &bar);
@@ -199,9 +219,9 @@ int main(int argc, char** argv) {
     return complain(
         "there is not enough memory for this conversion, so nothing was written: free some, raise the limit (ulimit "
         "-v), or convert on a larger machine",
-        arguments.json);
+        arguments);
   } catch (const std::exception& error) {
     bar.clear();
-    return complain(error.what(), arguments.json);
+    return complain(error.what(), arguments);
   }
 }

@@ -1,11 +1,10 @@
 #include "converter/print_report.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "converter/dialects/dialect.h"
+#include "converter/print_summary.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {
@@ -59,16 +58,6 @@ void print_unused(const std::vector<UnusedSetting>& settings, std::ostream& out)
     if (count > shown) out << " and " << count - shown << " more";
     out << "\n";
   }
-}
-
-std::string readable_bytes(uint64_t bytes) {
-  std::array<char, 64> text{};
-  if (bytes < 1024 * 1024) {
-    std::snprintf(text.data(), text.size(), "%.1f KiB", double(bytes) / 1024);
-  } else {
-    std::snprintf(text.data(), text.size(), "%.1f MiB", double(bytes) / (1024 * 1024));
-  }
-  return text.data();
 }
 
 void print(const ordered_json& json, std::ostream& out) {

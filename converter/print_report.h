@@ -1,4 +1,4 @@
-// A report for people (aligned columns) and for programs (JSON).
+// A report with all its tables, and for programs (JSON). print_summary.h has the short one.
 #pragma once
 
 #include <ostream>

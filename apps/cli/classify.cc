@@ -9,7 +9,9 @@
 #include "display.h"
 #include "errors.h"
 #include "evaluator.h"
+#include "files/atomic_file.h"
 #include "npy.h"
+#include "output.h"
 #include "profile.h"
 #include "record_loop.h"
 
@@ -32,14 +34,14 @@ struct ClassifyFlags {
 class LogitsFile {
  public:
   LogitsFile(const std::string& path, size_t classes) : file_(path), classes_(classes) {
-    if (!file_.seekable()) throw UsageError("--logits " + path + " is not a file that can be rewritten; name a file");
+    if (!file_.is_file()) throw UsageError("--logits " + path + " is not a file that can be rewritten; name a file");
     write_header();
   }
   void add(const Answer& answer) {
     // A record without an answer keeps its row, so that row i belongs to record i.
     std::vector<float> row(classes_, std::numeric_limits<float>::quiet_NaN());
     if (answer.error.empty()) row = answer.heads[0].logits;
-    file_.write(row.data(), row.size() * sizeof(float));
+    file_.append(std::as_bytes(std::span(row)));
     ++rows_;
   }
   void commit() {
@@ -52,12 +54,9 @@ class LogitsFile {
     const int64_t shape[] = {rows_, static_cast<int64_t>(classes_)};
     return npy_float_header(shape);
   }
-  void write_header() {
-    const std::string bytes = header();
-    file_.write(bytes.data(), bytes.size());
-  }
+  void write_header() { file_.append(header()); }
 
-  AtomicFile file_;
+  files::AtomicFile file_;
   size_t classes_;
   int64_t rows_ = 0;
 };

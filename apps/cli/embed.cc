@@ -7,7 +7,9 @@
 #include "commands.h"
 #include "display.h"
 #include "errors.h"
+#include "files/atomic_file.h"
 #include "npy.h"
+#include "output.h"
 #include "pipeline.h"
 #include "profile.h"
 #include "record_loop.h"
@@ -73,19 +75,19 @@ void divide_by_length(std::span<float> values) {
 class VectorFile {
  public:
   VectorFile(const std::string& path, int64_t width) : file_(path), width_(width) {
-    if (file_.seekable()) write_header();
+    if (file_.is_file()) write_header();
   }
   void add(std::span<const float> row) {
     ++rows_;
-    if (file_.seekable()) return file_.write(row.data(), row.size_bytes());
+    if (file_.is_file()) return file_.append(std::as_bytes(row));
     kept_.insert(kept_.end(), row.begin(), row.end());
   }
   void commit() {
-    if (file_.seekable()) {
+    if (file_.is_file()) {
       file_.rewrite_start(header());
     } else {
       write_header();
-      file_.write(kept_.data(), kept_.size() * sizeof(float));
+      file_.append(std::as_bytes(std::span(kept_)));
     }
     file_.commit();
   }
@@ -95,12 +97,9 @@ class VectorFile {
     const int64_t shape[] = {rows_, width_};
     return npy_float_header(shape);
   }
-  void write_header() {
-    const std::string bytes = header();
-    file_.write(bytes.data(), bytes.size());
-  }
+  void write_header() { file_.append(header()); }
 
-  AtomicFile file_;
+  files::AtomicFile file_;
   int64_t width_, rows_ = 0;
   std::vector<float> kept_;
 };
@@ -206,7 +205,7 @@ class Embed {
       if (vector.windows > 1) line["windows"] = vector.windows;
     }
     const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-    if (lines_) return lines_->write(text.data(), text.size());
+    if (lines_) return lines_->append(text);
     standard_output().write(text);
   }
 
@@ -218,7 +217,7 @@ class Embed {
   int64_t width_;
   Progress progress_;
   std::optional<VectorFile> file_;
-  std::optional<AtomicFile> lines_;
+  std::optional<files::AtomicFile> lines_;
   std::vector<float> values_;
   Tally tally_;
 };
@@ -263,7 +262,10 @@ void add_embed(CLI::App* app, Run* run) {
       if (flags->normalize && flags->no_normalize) {
         throw UsageError("--normalize and --no-normalize exclude each other");
       }
-      if (flags->json && flags->output == "-") flags->output.clear();
+      if (flags->json && files::is_standard_output(flags->output)) flags->output.clear();
+      if (!flags->json && files::is_terminal(flags->output)) {
+        throw UsageError("standard output is a terminal, which can't show an array: give -o FILE.npy, or --json");
+      }
       warn_of_file_names(flags->input, "embedded");
       return Embed(*flags)();
     };

@@ -7,6 +7,7 @@
 #include "display.h"
 #include "encode_inputs.h"
 #include "errors.h"
+#include "files/atomic_file.h"
 #include "masked_lm.h"
 #include "npy.h"
 #include "profile.h"
@@ -194,7 +195,7 @@ class Encode {
     const int64_t items = wanted_.two ? texts / 2 : texts;
     const int64_t flat[] = {items, width_}, deep[] = {items, longest_, width_};
     const std::string header = wanted_.per_token ? npy_float_header(deep) : npy_float_header(flat);
-    file_->write(header.data(), header.size());
+    file_->append(header);
   }
 
   int64_t output_width() const {
@@ -249,11 +250,11 @@ class Encode {
     if (wanted_.what == What::logits) outputs.logits = values_;
     outputs.hidden_layer = wanted_.hidden_layer;
     check(session_->run(inputs, outputs));
-    if (!wanted_.per_token) return file_->write(values_.data(), values_.size() * sizeof(float));
+    if (!wanted_.per_token) return file_->append(std::as_bytes(std::span(values_)));
     const float* source = values_.data();
     for (const Input& input : inputs) {
       const int64_t length = rows_of(input);
-      file_->write(source, static_cast<size_t>(length * width_) * sizeof(float));
+      file_->append(std::as_bytes(std::span(source, static_cast<size_t>(length * width_))));
       write_zeros(longest_ - length);
       source += length * width_;
     }
@@ -268,16 +269,13 @@ class Encode {
       for (int64_t p = 0; p < kept; ++p) positions.push_back({static_cast<int64_t>(t), p});
     }
     MaskedLm(width_).run(&*session_, inputs, positions, [&](size_t i, std::span<const float> logits) {
-      file_->write(logits.data(), logits.size_bytes());
+      file_->append(std::as_bytes(logits));
       const bool last = i + 1 == positions.size() || positions[i + 1].text != positions[i].text;
       if (last) write_zeros(longest_ - positions[i].position - 1);
     });
   }
 
-  void write_zeros(int64_t rows) {
-    zeros_.resize(static_cast<size_t>(width_));
-    for (int64_t i = 0; i < rows; ++i) file_->write(zeros_.data(), zeros_.size() * sizeof(float));
-  }
+  void write_zeros(int64_t rows) { file_->append_zeros(static_cast<uint64_t>(rows * width_) * sizeof(float)); }
 
   const EncodeFlags& flags_;
   std::shared_ptr<const Model> model_;
@@ -289,8 +287,8 @@ class Encode {
   Progress progress_{true};
   std::optional<Session> session_;
   std::optional<Batch> batch_;
-  std::optional<AtomicFile> file_;
-  std::vector<float> values_, zeros_;
+  std::optional<files::AtomicFile> file_;
+  std::vector<float> values_;
 };
 
 }  // namespace
@@ -346,6 +344,9 @@ void add_encode(CLI::App* app, Run* run) {
       const int kinds =
           (flags->input.empty() ? 0 : 1) + (flags->ids.empty() ? 0 : 1) + (flags->vectors.empty() ? 0 : 1);
       if (kinds != 1) throw UsageError("give either --ids FILE, --vectors FILE or texts (--text TEXT, --input FILE)");
+      if (files::is_terminal(flags->output)) {
+        throw UsageError("standard output is a terminal, which can't show an array: give -o FILE.npy, or a pipe");
+      }
       return Encode(*flags)();
     };
   });

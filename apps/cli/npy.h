@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "byte_source.h"
-#include "output.h"
 
 namespace linformer::cli {
 

@@ -7,6 +7,7 @@
 #include "display.h"
 #include "encode_inputs.h"
 #include "errors.h"
+#include "files/atomic_file.h"
 #include "output.h"
 #include "perplexity.h"
 #include "record_loop.h"
@@ -165,7 +166,7 @@ class PerplexityCommand {
     line["positions"] = std::vector<int64_t>(positions.begin(), positions.end());
     line["types"] = types_;
     const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-    dump_->write(text.data(), text.size());
+    dump_->append(text);
   }
 
   static nlohmann::ordered_json json_of(const Foretold& sum) {
@@ -211,7 +212,7 @@ class PerplexityCommand {
   MaskRule rule_;
   Perplexity sums_;
   Progress progress_;
-  std::optional<AtomicFile> dump_;
+  std::optional<files::AtomicFile> dump_;
   Tally tally_;
   nlohmann::json id_;
   int64_t longest_ = 0;
@@ -278,6 +279,9 @@ void add_perplexity(CLI::App* app, Run* run) {
       if (flags->input.empty() == flags->ids.empty()) throw UsageError("give either a FILE of texts or --ids FILE");
       if (!flags->dump.empty() && flags->mode == "pseudo")
         throw UsageError("--dump-masks goes with --mode mlm or both");
+      if (files::is_standard_output(flags->dump)) {
+        throw UsageError("--dump-masks " + flags->dump + ": standard output has the result; name a file");
+      }
       return PerplexityCommand(*flags)();
     };
   });

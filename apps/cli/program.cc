@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "display.h"
 #include "errors.h"
+#include "files/write_error.h"
 #include "help_formatter.h"
 #include "output.h"
 
@@ -89,6 +90,8 @@ int parse_and_run(int argument_count, char** arguments) {
 int run_program(int argument_count, char** arguments) {
   // A closed pipe is then an error of write(), and temporary files are cleaned up.
   ::signal(SIGPIPE, SIG_IGN);
+  // As a full disk does, a limit of a file's size then says so.
+  ::signal(SIGXFSZ, SIG_IGN);
   fill_standard_descriptors();
   try {
     return parse_and_run(argument_count, arguments);
@@ -100,6 +103,8 @@ int run_program(int argument_count, char** arguments) {
     } catch (...) {
     }
     return complain(error.code(), error.what());
+  } catch (const files::WriteError& error) {
+    return error.code() == EPIPE ? exit_ok : complain(exit_data, error.what());
   } catch (const std::bad_alloc&) {
     return complain(exit_data, "out of memory; lower --batch, --threads, --max-tokens or --max-line-bytes");
   } catch (const std::exception& error) {

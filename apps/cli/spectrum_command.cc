@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "display.h"
 #include "errors.h"
+#include "files/atomic_file.h"
 #include "flags.h"
 #include "output.h"
 #include "spectrum_lapack.h"
@@ -75,7 +76,7 @@ std::string text_name(const SpectrumFlags& flags) {
 
 void check_flags(const SpectrumFlags& flags) {
   if (flags.input.inputs.empty() == flags.chunks.ids.empty()) throw UsageError("give either FILE or --ids FILE");
-  const auto to_output = [](const std::string& path) { return path == "-" ? 1 : 0; };
+  const auto to_output = [](const std::string& path) { return files::is_standard_output(path) ? 1 : 0; };
   if (to_output(flags.csv) + to_output(flags.svg) + to_output(flags.html) + (flags.json ? 1 : 0) > 1) {
     throw UsageError("only one of --json, --csv, --svg and --html can go to standard output");
   }
@@ -90,8 +91,8 @@ void check_flags(const SpectrumFlags& flags) {
 
 void write_file(const std::string& path, const std::string& content) {
   if (path.empty()) return;
-  AtomicFile file(path);
-  file.write(content.data(), content.size());
+  files::AtomicFile file(path);
+  file.append(content);
   file.commit();
 }
 
@@ -102,7 +103,8 @@ void write_report(const SpectrumReport& report, const SpectrumFlags& flags) {
   if (flags.json) {
     standard_output().write(spectrum_json(report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
                             "\n");
-  } else if (flags.csv != "-" && flags.svg != "-" && flags.html != "-") {
+  } else if (!files::is_standard_output(flags.csv) && !files::is_standard_output(flags.svg) &&
+             !files::is_standard_output(flags.html)) {
     standard_output().write(spectrum_text(report));
   }
 }

@@ -10,6 +10,19 @@ namespace linformer::convert::hugging_face {
 
 namespace {
 
+struct ModelType {
+  std::string_view name;
+  const Family& (*family)();
+};
+constexpr ModelType model_types[] = {
+    {"bert", bert}, {"roberta", roberta}, {"xlm-roberta", roberta}, {"camembert", roberta}, {"distilbert", distilbert}};
+
+const ModelType* find_model_type(std::string_view name) {
+  const auto* found = std::find_if(std::begin(model_types), std::end(model_types),
+                                   [name](const ModelType& type) { return type.name == name; });
+  return found == std::end(model_types) ? nullptr : found;
+}
+
 bool any_tensor(const Checkpoint& checkpoint, std::string_view prefix) {
   const size_t wrapper = wrapper_prefix(checkpoint);
   return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const Tensor& tensor) {
@@ -32,20 +45,21 @@ std::optional<std::string_view> first_text_of(const Settings& settings, const ch
 
 }  // namespace
 
+bool is_model_type(std::string_view type) { return find_model_type(type) != nullptr; }
+
+std::string unsupported_model_type(const Setting<std::string>& said) {
+  std::string names;
+  for (const ModelType& type : model_types) names += (names.empty() ? "" : ", ") + std::string(type.name);
+  return "the model_type " + quote(said.value) + " (" + said.source + ") is not supported; supported are " + names +
+         ", and the Linformers that linformer-convert --list-dialects names";
+}
+
 const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, Report& report) {
-  static constexpr std::pair<std::string_view, const Family& (*)()> types[] = {{"bert", bert},
-                                                                               {"roberta", roberta},
-                                                                               {"xlm-roberta", roberta},
-                                                                               {"camembert", roberta},
-                                                                               {"distilbert", distilbert}};
   if (const std::optional<Setting<std::string>> said = settings.text("model_type")) {
-    for (const auto& [type, family] : types) {
-      if (said->value != type) continue;
-      report.add_fact("model type", said->value, "model_type, " + said->source);
-      return family();
-    }
-    fail("the setting model_type is ", quote(said->value), " (", said->source,
-         "); bert, roberta, xlm-roberta, camembert and distilbert are supported");
+    const ModelType* type = find_model_type(said->value);
+    if (type == nullptr) fail(unsupported_model_type(*said));
+    report.add_fact("model type", said->value, "model_type, " + said->source);
+    return type->family();
   }
   for (const Family* family : {&bert(), &roberta(), &distilbert()}) {
     const bool prefixed = any_tensor(checkpoint, family->prefix);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "converter/dialects/hugging_face_names.h"
@@ -12,7 +13,12 @@
 
 namespace linformer::convert::hugging_face {
 
-// All functions throw Error that names the setting and what to write instead.
+// Whether a model of this model_type in config.json can be converted.
+bool is_model_type(std::string_view type);
+// The sentence about one that can't, with those that can.
+std::string unsupported_model_type(const Setting<std::string>& said);
+
+// All functions below throw Error that names the setting and what to write instead.
 
 // By model_type; where that is missing by the names of the checkpoint's tensors, if they tell.
 const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, Report& report);

@@ -175,7 +175,7 @@ const Tensor& Converter::projection_tensor(const std::string& prefix) {
 
 // Null where layers have one each, or none has.
 const Tensor* Converter::only_projection() {
-  if (conversion_.checkpoint.format != "safetensors") return nullptr;
+  if (!conversion_.checkpoint.format.starts_with("safetensors")) return nullptr;
   const Tensor* only = nullptr;
   for (const std::string& layer : layers_) {
     const Tensor* found = tensors_.find(layer + "mha.attn.E");
@@ -187,7 +187,7 @@ const Tensor* Converter::only_projection() {
 
 const Tensor& Converter::token_table() {
   if (const Tensor* tokens = tensors_.use("embeddings.word_embeddings.weight")) return *tokens;
-  const Tensor* tied = conversion_.checkpoint.format == "safetensors" ? tensors_.use("mlm.mlm_class.weight") : nullptr;
+  const Tensor* tied = conversion_.checkpoint.format.starts_with("safetensors") ? tensors_.use("mlm.mlm_class.weight") : nullptr;
   if (tied == nullptr) return tensors_.need("embeddings.word_embeddings.weight");
   report_.notes.push_back("embeddings.word_embeddings.weight is absent: " + tied->name +
                           " is taken for both, as safetensors keeps one name of a tied pair.");

@@ -1,6 +1,7 @@
 #include "converter/dialects/fairseq.h"
 #include "converter/dialects/fairseq_hf.h"
 #include "converter/dialects/hugging_face.h"
+#include "converter/dialects/hugging_face_settings.h"
 #include "converter/dialects/lucidrains.h"
 #include "converter/dialects/nystromformer.h"
 #include "converter/dialects/pytext.h"
@@ -43,53 +44,84 @@ std::string unknown_dialect(std::string_view name) {
 
 namespace {
 
-const Dialect& chosen(const Dialect& dialect, const std::string& reason, Report& report) {
+const Dialect& chosen(const Dialect& dialect, const Checkpoint& checkpoint, const std::string& reason, Report& report) {
   report.dialect = dialect.name();
   report.recognised_by = reason;
+  if (const size_t prefix = wrapper_prefix(checkpoint)) {
+    report.add_fact("prefix", escaped(checkpoint.tensors[0].name.substr(0, prefix)), "all names begin with it");
+  }
   return dialect;
 }
 
-const Dialect& recognise_as(const Checkpoint& checkpoint, const std::string& wanted, Report& report) {
+// Sets checkpoint.wrapper to the shortest one with which the dialect fits; 0 where none does.
+Recognition recognise_as(const Dialect& dialect, Checkpoint& checkpoint) {
+  for (const size_t wrapper : possible_wrappers(checkpoint)) {
+    checkpoint.wrapper = wrapper;
+    Recognition recognition = dialect.recognise(checkpoint);
+    if (recognition.score > 0) return recognition;
+  }
+  checkpoint.wrapper = 0;
+  return dialect.recognise(checkpoint);
+}
+
+const Dialect& recognise_wanted(Checkpoint& checkpoint, const std::string& wanted, Report& report) {
   const Dialect* dialect = find_dialect(wanted);
   if (dialect == nullptr) fail(unknown_dialect(wanted));
-  const Recognition recognition = dialect->recognise(checkpoint);
+  const Recognition recognition = recognise_as(*dialect, checkpoint);
   if (recognition.score == 0) {
     fail(checkpoint.name, ": the tensors are not those of the dialect ", dialect->name(), ". Looked for ",
          recognition.reason);
   }
-  return chosen(*dialect, recognition.reason + ", and --dialect", report);
+  return chosen(*dialect, checkpoint, recognition.reason + ", and --dialect", report);
+}
+
+// Names of tensors say little to who wanted to convert a model of another kind.
+void refuse_model_type(const Checkpoint& checkpoint, const Settings& settings) {
+  const std::optional<Setting<std::string>> said = settings.text("model_type");
+  if (!said || hugging_face::is_model_type(said->value)) return;
+  fail(checkpoint.name, ": ", hugging_face::unsupported_model_type(*said));
+}
+
+[[noreturn]] void refuse(const Checkpoint& checkpoint) {
+  std::vector<std::string> names;
+  for (const Tensor& tensor : checkpoint.tensors) names.push_back(tensor.name);
+  std::string refusals;
+  for (const Dialect* dialect : dialects()) {
+    refusals += std::string("\n  ") + dialect->name() + ": " + dialect->recognise(checkpoint).reason;
+  }
+  fail(checkpoint.name,
+       ": no supported implementation has tensors of these names: ", names.empty() ? "(none)" : list_names(names, 6),
+       ". Looked for:", refusals);
 }
 
 }  // namespace
 
-const Dialect& recognise(const Checkpoint& checkpoint, const std::string& wanted, Report& report) {
-  if (!wanted.empty()) return recognise_as(checkpoint, wanted, report);
+const Dialect& recognise(Checkpoint& checkpoint, const std::string& wanted, const Settings& settings, Report& report) {
+  if (!wanted.empty()) return recognise_wanted(checkpoint, wanted, report);
   for (const auto& [key, text] : checkpoint.metadata) {
     const Dialect* dialect = key == exported_dialect_key ? find_dialect(text) : nullptr;
     if (dialect == nullptr) continue;
-    const Recognition recognition = dialect->recognise(checkpoint);
-    if (recognition.score > 0) return chosen(*dialect, recognition.reason + ", and its own metadata", report);
+    const Recognition recognition = recognise_as(*dialect, checkpoint);
+    if (recognition.score > 0) {
+      return chosen(*dialect, checkpoint, recognition.reason + ", and its own metadata", report);
+    }
   }
-  const Dialect* best = nullptr;
-  Recognition best_recognition;
-  std::string refusals;
-  for (const Dialect* dialect : dialects()) {
-    checkpoint.budget().charge_steps(checkpoint.tensors.size());
-    Recognition recognition = dialect->recognise(checkpoint);
-    refusals += std::string("\n  ") + dialect->name() + ": " + recognition.reason;
-    if (recognition.score > best_recognition.score) {
+  for (const size_t wrapper : possible_wrappers(checkpoint)) {
+    checkpoint.wrapper = wrapper;
+    const Dialect* best = nullptr;
+    Recognition best_recognition;
+    for (const Dialect* dialect : dialects()) {
+      checkpoint.budget().charge_steps(checkpoint.tensors.size());
+      Recognition recognition = dialect->recognise(checkpoint);
+      if (recognition.score <= best_recognition.score) continue;
       best = dialect;
       best_recognition = std::move(recognition);
     }
+    if (best != nullptr) return chosen(*best, checkpoint, best_recognition.reason, report);
   }
-  if (best == nullptr) {
-    std::vector<std::string> names;
-    for (const Tensor& tensor : checkpoint.tensors) names.push_back(tensor.name);
-    fail(checkpoint.name,
-         ": no supported implementation has tensors of these names: ", names.empty() ? "(none)" : list_names(names, 6),
-         ". Looked for:", refusals);
-  }
-  return chosen(*best, best_recognition.reason, report);
+  checkpoint.wrapper = 0;
+  refuse_model_type(checkpoint, settings);
+  refuse(checkpoint);
 }
 
 }  // namespace linformer::convert

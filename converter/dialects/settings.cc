@@ -5,12 +5,16 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "converter/dialects/known_settings.h"
 #include "converter/dialects/nearest_name.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {
 
 namespace {
+
+// Of so many names a misspelling is looked for; a configuration has a hundred.
+constexpr size_t most_compared = 1000;
 
 bool holds_settings(Value values) { return values.is(ValueKind::dict) || values.is(ValueKind::object); }
 
@@ -21,16 +25,18 @@ void Settings::add(Source source) {
   if (holds_settings(source.values)) sources_.push_back(std::move(source));
 }
 
-void Settings::add_source(Value values, std::string name) { add({values, std::move(name), false, {}}); }
+void Settings::add_source(Value values, std::string name) { add({values, std::move(name), Origin::checkpoint, {}}); }
+
+void Settings::add_found(Value values, std::string name) { add({values, std::move(name), Origin::found, {}}); }
 
 void Settings::add_given(Value values, const std::string& name, const std::vector<std::string>& groups) {
-  Source top{values, name, true, {}};
+  Source top{values, name, Origin::given, {}};
   std::vector<Source> below;
   for (const std::string& group : groups) {
     const Value inner = unwrapped(values).find(group);
     if (!holds_settings(unwrapped(inner))) continue;
     top.groups.push_back(group);
-    below.push_back({inner, name + ", " + group, true, {}});
+    below.push_back({inner, name + ", " + group, Origin::given, {}});
   }
   add(std::move(top));
   for (Source& source : below) add(std::move(source));
@@ -131,24 +137,59 @@ std::string Settings::used() const {
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::vector<UnusedSetting> Settings::unused() const {
-  // The names that the user gave, and those among the others that were asked for.
-  std::vector<UnusedSetting> unused;
-  std::set<std::string, std::less<>> not_given = lookups_->asked;
+// Those of `names` that no file of settings has.
+std::set<std::string, std::less<>> Settings::not_given(std::set<std::string, std::less<>> names) const {
   for (const Source& source : sources_) {
-    if (!source.given) continue;
+    if (source.origin == Origin::checkpoint) continue;
+    const std::vector<Value>& items = source.values.items();
+    for (size_t i = 0; i + 1 < items.size(); i += 2) names.erase(std::string(items[i].text()));
+  }
+  return names;
+}
+
+// take(name, source) for each setting of such a source, or one nearer to the user, that nothing asked for.
+template <class Take>
+void Settings::for_each_unasked(Origin least, const Take& take) const {
+  for (const Source& source : sources_) {
+    if (source.origin < least) continue;
     const std::vector<Value>& items = source.values.items();
     for (size_t i = 0; i + 1 < items.size(); i += 2) {
       const std::string name(items[i].text());
-      not_given.erase(name);
       const bool group = std::find(source.groups.begin(), source.groups.end(), name) != source.groups.end();
-      if (!group && !lookups_->asked.contains(name)) unused.push_back({name, source.name, ""});
+      if (!group && !lookups_->asked.contains(name)) take(name, source);
     }
   }
-  for (UnusedSetting& setting : unused) setting.did_you_mean = nearest_name(setting.name, not_given);
+}
+
+std::vector<UnusedSetting> Settings::unused() const {
+  std::vector<UnusedSetting> unused;
+  const std::set<std::string, std::less<>> possible = not_given(lookups_->asked);
+  for_each_unasked(Origin::given, [&](const std::string& name, const Source& source) {
+    const bool compare = unused.size() < most_compared;
+    unused.push_back({name, source.name, compare ? nearest_name(name, possible) : ""});
+  });
   std::stable_partition(unused.begin(), unused.end(),
                         [](const UnusedSetting& setting) { return !setting.did_you_mean.empty(); });
   return unused;
+}
+
+std::string Settings::misspelling() const {
+  constexpr size_t most = 3;
+  const std::set<std::string, std::less<>> asked = not_given(lookups_->asked), known = not_given(known_settings());
+  std::string sentence;
+  size_t count = 0, compared = 0;
+  for_each_unasked(Origin::found, [&](const std::string& name, const Source& source) {
+    if (++compared > most_compared) return;
+    std::string meant = nearest_name(name, asked);
+    // A config.json that was found may be another implementation's, whose names only resemble ours.
+    const bool any = source.origin == Origin::given && !known_settings().contains(name);
+    if (meant.empty() && any) meant = nearest_name(name, known);
+    if (meant.empty() || ++count > most) return;
+    sentence += (count == 1 ? "" : ", ") + quote(name) + " in " + source.name + " (did you mean " + meant + "?)";
+  });
+  if (count == 0) return {};
+  if (count > most) sentence += " and " + std::to_string(count - most) + " more";
+  return (count == 1 ? "unknown setting " : "unknown settings ") + sentence;
 }
 
 std::optional<Setting<int64_t>> Settings::integer(std::string_view name) const {

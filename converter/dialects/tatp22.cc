@@ -32,15 +32,28 @@ DialectFacts Tatp22::facts() const {
 
 Recognition Tatp22::recognise(const Checkpoint& checkpoint) const {
   const size_t prefix = wrapper_prefix(checkpoint);
+  bool found = false, halves[2] = {false, false}, whole = false;
   for (const Tensor& tensor : checkpoint.tensors) {
-    const size_t place = tensor.name.find("seq.", prefix);
-    if (place == tensor.name.npos) continue;
-    const std::string name = tensor.name.substr(place);
-    if (matches(name, "seq.*.fn.to_q.*.weight") || matches(name, "seq.*.fn.fn.to_q.*.weight")) {
-      return {100, "the tensors seq.*.fn.to_q.*.weight"};
-    }
+    const std::string canonical = canonical_name(tensor.name.substr(prefix));
+    std::string_view name = canonical;
+    const auto strip = [&name](std::string_view part) {
+      const bool there = name.starts_with(part);
+      if (there) name.remove_prefix(part.size());
+      return there;
+    };
+    const bool encoder = strip("encoder."), decoder = !encoder && strip("decoder.");
+    halves[0] = halves[0] || encoder;
+    halves[1] = halves[1] || decoder;
+    whole = whole || (!encoder && !decoder);
+    strip("linformer.");
+    strip("fn.");
+    found = found || matches(name, "seq.*.fn.to_q.*.weight") || matches(name, "seq.*.fn.fn.to_q.*.weight");
   }
-  return {0, "seq.*.fn.to_q.*.weight (not there)"};
+  if (!found) return {0, "seq.*.fn.to_q.*.weight (not there)"};
+  // One half alone: a model of which all names begin so.
+  if (!whole && halves[0] != halves[1])
+    return {0, "seq.*.fn.to_q.*.weight (there, in one of encoder and decoder only)"};
+  return {100, "the tensors seq.*.fn.to_q.*.weight"};
 }
 
 void Tatp22::convert(Conversion& conversion) const {

@@ -91,7 +91,7 @@ void Stack::check_projections_saved() const {
 // safetensors keeps one name of tensors that are shared, the first in alphabetical order. What is left then tells how
 // they were shared.
 void Stack::read_sharing() {
-  if (conversion_.checkpoint.format != "safetensors") return;
+  if (!conversion_.checkpoint.format.starts_with("safetensors")) return;
   size_t in_all = 0, keys = 0, values = 0, heads = 0;
   for (const uint32_t module : attentions_) {
     heads += count_modules(tensors_, function(module) + "to_q.");

@@ -8,7 +8,7 @@ namespace linformer::convert {
 
 size_t wrapper_prefix(const Checkpoint& checkpoint) {
   const std::vector<Tensor>& tensors = checkpoint.tensors;
-  size_t stripped = 0;
+  size_t stripped = checkpoint.wrapper;
   for (bool again = !tensors.empty(); again;) {
     again = false;
     for (const std::string_view prefix : {"module.", "model.", "_orig_mod."}) {
@@ -21,6 +21,21 @@ size_t wrapper_prefix(const Checkpoint& checkpoint) {
     }
   }
   return stripped;
+}
+
+std::vector<size_t> possible_wrappers(const Checkpoint& checkpoint) {
+  constexpr size_t most = 8;  // each is tried with every dialect
+  std::vector<size_t> lengths = {0};
+  if (checkpoint.tensors.empty()) return lengths;
+  std::string_view common = checkpoint.tensors[0].name;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const auto [end, other] = std::mismatch(common.begin(), common.end(), tensor.name.begin(), tensor.name.end());
+    common = common.substr(0, static_cast<size_t>(end - common.begin()));
+  }
+  for (size_t dot = common.find('.'); dot != common.npos && lengths.size() < most; dot = common.find('.', dot + 1)) {
+    lengths.push_back(dot + 1);
+  }
+  return lengths;
 }
 
 bool matches(std::string_view name, std::string_view pattern) {

@@ -20,8 +20,13 @@ struct NamePattern {
 // In time proportional to the name's bytes, whatever the name.
 bool matches(std::string_view name, std::string_view pattern);
 
-// The number of bytes at the start of every tensor's name that wrappers put there: module., model., _orig_mod.
+// The number of bytes at the start of every tensor's name that wrappers put there: checkpoint.wrapper, and after it
+// module., model., _orig_mod.
 size_t wrapper_prefix(const Checkpoint& checkpoint);
+
+// What checkpoint.wrapper may be: 0, and the lengths of the first few prefixes that end in a dot and that all names
+// have ("student.", "student.encoder."), shortest first.
+std::vector<size_t> possible_wrappers(const Checkpoint& checkpoint);
 
 class TensorTable {
  public:

@@ -9,7 +9,7 @@
 #include "converter/export/safetensors_header.h"
 #include "converter/export/source_tensors.h"
 #include "converter/readers/error.h"
-#include "converter/writer/atomic_file.h"
+#include "files/atomic_file.h"
 #include "io/container.h"
 #include "io/mapped_file.h"
 #include "model/flatbuffers_compat.h"
@@ -66,6 +66,7 @@ bool is_wider(const SourceTensor& a, const SourceTensor& b) { return element_byt
 
 void check_output(const ExportOptions& options) {
   std::error_code error;
+  if (files::output_target(options.output).kind != files::OutputTarget::Kind::file) return;
   if (!fs::exists(options.output, error)) return;
   if (fs::equivalent(options.model, options.output, error)) {
     fail("the output ", options.output, " is the input: give another name with -o");
@@ -123,7 +124,7 @@ ExportReport export_checkpoint(const ExportOptions& options) {
   check_output(options);
   Result<MappedFile> file = MappedFile::open(options.model.c_str());
   if (!file.ok()) fail(file.status().message());
-  writer::AtomicFile output(options.output);
+  files::AtomicFile output(options.output);
   ExportReport report;
   try {
     report = export_model(

@@ -42,7 +42,7 @@ struct ExportReport {
 ExportReport export_model(std::span<const std::byte> file, const std::function<void(std::span<const std::byte>)>& sink,
                           const std::function<void(double done)>& progress = {});
 
-// Throws Error or writer::WriteError; the output is then as it was before.
+// Throws Error, writer::WriteError or files::WriteError; the output is then as it was before.
 ExportReport export_checkpoint(const ExportOptions& options);
 
 }  // namespace linformer::convert

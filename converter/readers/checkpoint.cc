@@ -8,6 +8,7 @@
 #include "converter/readers/bytes.h"
 #include "converter/readers/crc32.h"
 #include "converter/readers/error.h"
+#include "converter/readers/shards.h"
 
 namespace linformer::convert {
 
@@ -81,6 +82,10 @@ std::string shape_text(const Tensor& tensor) {
 }
 
 Checkpoint Checkpoint::open(const std::string& path) {
+  return is_shard_index(path) ? open_shards(path) : open_single(path);
+}
+
+Checkpoint Checkpoint::open_single(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) fail(path, " does not exist");
@@ -91,6 +96,7 @@ Checkpoint Checkpoint::open(const std::string& path) {
   Checkpoint checkpoint;
   checkpoint.file_ = std::move(file.value());
   checkpoint.name = path;
+  checkpoint.files = {path};
   read_named(checkpoint.file_.bytes(), checkpoint);
   return checkpoint;
 }
@@ -150,6 +156,28 @@ void Checkpoint::add_tensor(Tensor tensor) {
     tensor.source_strides[i - 1] = tensor.source_strides[i] * tensor.shape[i];
   }
   tensors.push_back(std::move(tensor));
+}
+
+void Checkpoint::add_shard(Checkpoint shard) {
+  budget().admit(shard.budget().admitted());
+  budget().admit_file(shard.budget().file_bytes());
+  const uint32_t first = static_cast<uint32_t>(storages_.size());
+  for (Storage storage : shard.storages_) {
+    storage.name = shard.name + ": " + storage.name;
+    storages_.push_back(std::move(storage));
+  }
+  for (Tensor tensor : shard.tensors) {
+    tensor.storage += first;
+    add_tensor(std::move(tensor));
+  }
+  not_tensors.insert(not_tensors.end(), shard.not_tensors.begin(), shard.not_tensors.end());
+  for (const std::string& global : shard.opaque_globals) {
+    if (std::find(opaque_globals.begin(), opaque_globals.end(), global) == opaque_globals.end()) {
+      opaque_globals.push_back(global);
+    }
+  }
+  files.insert(files.end(), shard.files.begin(), shard.files.end());
+  shards_.push_back(std::move(shard));
 }
 
 void Checkpoint::read_f32(const Tensor& tensor, uint64_t first, std::span<float> values) const {

@@ -57,19 +57,26 @@ std::string shape_text(const Tensor& tensor);  // "[2, 3] f16"
 // Not thread-safe: reading verifies storages as it meets them.
 class Checkpoint {
  public:
-  // Recognises the format by content. Throws Error naming what is wrong.
+  // Recognises the format by content; a file may be the index of several (shards.h). Throws Error naming what is wrong.
   static Checkpoint open(const std::string& path);
+  // The same for a file that holds tensors itself.
+  static Checkpoint open_single(const std::string& path);
   // `memory` must stay unchanged and outlive the checkpoint; `name` is for messages.
   static Checkpoint open(std::span<const std::byte> memory, const std::string& name);
 
   std::string name;
-  std::string format;           // "safetensors", "PyTorch zip" or "PyTorch legacy"
-  std::vector<Tensor> tensors;  // of the state dict, in file order, names unique, ranges inside their storages
+  std::string format;              // "safetensors", "PyTorch zip" or "PyTorch legacy", and "in 3 files" where it is so
+  std::vector<std::string> files;  // paths; empty where it was opened in memory
+  std::vector<Tensor> tensors;     // of the state dict, in file order, names unique, ranges inside their storages
   std::vector<std::pair<std::string, std::string>> metadata;  // safetensors __metadata__
   Value root;  // the whole pickled object: settings beside the state dict. Of safetensors: see exported_keys.h
   std::string state_dict_path;              // where in root the tensors were found, e.g. "model"; empty = root itself
   std::vector<std::string> not_tensors;     // entries of the state dict that hold something else
   std::vector<std::string> opaque_globals;  // names that the pickle imports and that mean nothing here; never called
+
+  // Bytes at the start of every tensor's name that belong to the code around the model, such as "student.encoder.".
+  // See wrapper_prefix().
+  size_t wrapper = 0;
 
   const Tensor* find(std::string_view tensor_name) const;
   // Elements [first, first + values.size()) in logical (row-major) order as f32, f64 rounded to nearest (beyond the
@@ -84,6 +91,8 @@ class Checkpoint {
   // Checks type, rank, sizes and that the last element lies inside the storage; sets `elements`; adds the tensor and
   // charges for it, but for its data where an earlier one has the same elements.
   void add_tensor(Tensor tensor);
+  // Adds another file's storages and tensors, and keeps it open.
+  void add_shard(Checkpoint shard);
 
  private:
   MappedFile file_;
@@ -92,6 +101,7 @@ class Checkpoint {
   mutable std::vector<bool> verified_;  // by storage
   using View = std::tuple<uint32_t, uint64_t, std::vector<uint64_t>, std::vector<uint64_t>>;
   std::map<View, uint32_t> views_;  // storage, offset, shape and strides -> the first tensor that has them
+  std::vector<Checkpoint> shards_;      // whose mappings the storages lie in
 };
 
 // Views that share the tensor's storage. All throw Error naming the tensor where its shape doesn't allow it.

@@ -24,11 +24,20 @@ void check_crc(const ZipEntry& entry) {
   }
 }
 
+// What torch.jit.save writes: a program, with its code compressed beside the tensors.
+[[noreturn]] void refuse_torch_script(const std::string& path) {
+  fail("this is a TorchScript archive, which is a program: save the state_dict and convert that, with python3 -c ",
+       "'import torch; torch.save(torch.jit.load(", quote(path),
+       ", map_location=\"cpu\").state_dict(), \"weights.pt\")'");
+}
+
 }  // namespace
 
 void read_torch_zip(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
   checkpoint.format = "PyTorch zip";
-  const std::vector<ZipEntry> entries = read_zip_directory(bytes, checkpoint.budget());
+  const std::vector<ZipEntry> entries = read_zip_directory(bytes, checkpoint.budget(), [&](std::string_view compressed) {
+    if (compressed.find("/code/") != compressed.npos) refuse_torch_script(checkpoint.name);
+  });
   ViewMap<const ZipEntry*> by_name;
   const ZipEntry* pickle = nullptr;
   for (const ZipEntry& entry : entries) {
@@ -44,9 +53,7 @@ void read_torch_zip(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
     const auto found = by_name.find(name);
     return found == by_name.end() ? nullptr : found->second;
   };
-  if (named(top + "constants.pkl") != nullptr) {
-    fail("this is a TorchScript archive: in Python, save its weights as torch.save(model.state_dict(), PATH)");
-  }
+  if (named(top + "constants.pkl") != nullptr) refuse_torch_script(checkpoint.name);
   if (const ZipEntry* order = named(top + "byteorder")) {
     check_crc(*order);
     if (as_text(*order) != "little")

@@ -174,7 +174,8 @@ uint64_t check_local(Bytes archive, const Directory& directory, const std::byte*
 
 }  // namespace
 
-std::vector<ZipEntry> read_zip_directory(Bytes archive, Budget& budget) {
+std::vector<ZipEntry> read_zip_directory(Bytes archive, Budget& budget,
+                                         const std::function<void(std::string_view name)>& on_compressed) {
   const Directory directory = find_directory(archive);
   std::vector<ZipEntry> entries;
   std::vector<std::pair<uint64_t, uint64_t>> extents;  // [local header, end of data)
@@ -195,6 +196,7 @@ std::vector<ZipEntry> read_zip_directory(Bytes archive, Budget& budget) {
     budget.charge_steps(1);
     const std::string shown = quote(name);
     check_name(name);
+    if (on_compressed && load<uint16_t>(central + 10) != 0) on_compressed(name);
     check_method(load<uint16_t>(central + 8), load<uint16_t>(central + 10), shown);
     if (load<uint16_t>(central + 34) != 0) fail("the zip entry ", shown, " is on another volume");
     if (!names.insert(name).second) fail("the zip archive has two entries named ", shown);

@@ -12,8 +12,8 @@
 
 #include "base/checked.h"
 #include "converter/seed.h"
-#include "converter/writer/atomic_file.h"
 #include "converter/writer/metadata.h"
+#include "files/atomic_file.h"
 #include "io/container.h"
 #include "model/validate.h"
 
@@ -185,13 +185,13 @@ AlignedBytes ModelBuilder::serialize() {
   return file;
 }
 
-void ModelBuilder::write(const std::string& path, const Progress& progress) {
+uint64_t ModelBuilder::write(const std::string& path, const Progress& progress) {
   uint64_t tensor_bytes = 0;
   const std::vector<std::byte> metadata = finish_metadata(&tensor_bytes);
   const Result<Header> header = make_header(metadata, tensor_bytes, format_version(description));
   throw_if(header.status());
   const uint64_t total = header.value().tensor_offset + tensor_bytes;
-  AtomicFile file(path);
+  files::AtomicFile file(path);
   file.append(std::as_bytes(std::span(&header.value(), 1)));
   file.append(metadata);
   file.append_zeros(header.value().tensor_offset - file.size());
@@ -209,6 +209,7 @@ void ModelBuilder::write(const std::string& path, const Progress& progress) {
     }
   }
   file.commit();
+  return file.size();
 }
 
 }  // namespace linformer::writer

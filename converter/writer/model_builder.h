@@ -5,7 +5,7 @@
 //   builder.description.heads[0].output.weight = builder.add_linear("out_proj.weight", classes, d, source);
 //   builder.write("model.lnfr");
 //
-// Not thread-safe. All errors are WriteError.
+// Not thread-safe. All errors but those of the file itself are WriteError.
 #pragma once
 
 #include <cstddef>
@@ -75,9 +75,9 @@ class ModelBuilder {
 
   // The whole file in memory, validated as Model::load does.
   AlignedBytes serialize();
-  // Streams the file to a temporary name beside `path`, syncs and renames it; nothing is left after an error.
-  // The description is validated before anything is written.
-  void write(const std::string& path, const Progress& progress = {});
+  // Streams the file to `path` (files/atomic_file.h; "-" is standard output) and returns its bytes. The description is
+  // validated before anything is written; the output can also fail with files::WriteError.
+  uint64_t write(const std::string& path, const Progress& progress = {});
 
  private:
   TensorIndex add(TensorDescription tensor, const FloatSource& source);

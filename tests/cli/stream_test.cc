@@ -132,7 +132,7 @@ TEST_CASE("output that can't be written is code 1") {
     const Ran ran = run_into("/dev/full", arguments);
     CHECK(ran.code == 1);
     CHECK(lines_of(ran.err).size() == 1);
-    CHECK(ran.err.find("standard output: can't be written") != std::string::npos);
+    CHECK(ran.err.find("cannot write standard output: ") != std::string::npos);
   }
   CHECK(run({"encode", f.model(), "--ids", ids, "-o", "/dev/full"}).code == 1);
   CHECK(run({"encode", f.model(), "--ids", ids, "-o", "/dev/null"}).code == 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "converter/dialects/known_settings.h"
 #include "converter/readers/error.h"
 #include "converter/writer/tensor_data.h"
 
@@ -18,10 +19,13 @@ Converted converted(const std::string& checkpoint, const std::string& config) {
   ValueStore store;
   Settings settings;
   if (!config.empty()) settings.add_given(parse_json(store, config, "config"), "config");
-  const Checkpoint opened = Checkpoint::open(as_bytes(checkpoint), "memory");
+  Checkpoint opened = Checkpoint::open(as_bytes(checkpoint), "memory");
   Converted made;
   linformer::writer::ModelBuilder builder;
   build_model(opened, settings, &builder, &made.report, {});
+  for (const std::string& name : settings.asked()) {
+    if (!known_settings().contains(name)) throw std::logic_error("known_settings.cc lacks " + name);
+  }
   made.settings = builder.origin.settings;
   made.file = builder.serialize();
   auto loaded = linformer::Model::load(made.file);

@@ -26,7 +26,8 @@ TEST_CASE("--from-lnfr: a model with tokenizer and labels comes back, and conver
     CAPTURE(type);
     const std::string dtype = " --quiet --dtype " + type;
     REQUIRE(place.run(place.path("c.pt") + flags + dtype + " -o " + place.path("a.lnfr")).status == 0);
-    const Run back = place.run("--from-lnfr " + place.path("a.lnfr") + " --force -o " + place.path("b.safetensors"));
+    const Run back =
+        place.run("--from-lnfr " + place.path("a.lnfr") + " --verbose --force -o " + place.path("b.safetensors"));
     CHECK(back.err == "");
     REQUIRE(back.status == 0);
     for (const char* part : {"dialect fairseq", "Kept", "linformer.tokenizer", "encoder.layers.1.fc2.weight"}) {
@@ -66,7 +67,7 @@ TEST_CASE("--from-lnfr: a folder of sentence-transformers comes back as one file
   CHECK(first.err == "");
   REQUIRE(first.status == 0);
   REQUIRE(place.run("--from-lnfr " + place.path("a.lnfr") + " -o " + place.path("b.safetensors")).status == 0);
-  const Run second = place.run(place.path("b.safetensors") + " -o " + place.path("c.lnfr"));
+  const Run second = place.run(place.path("b.safetensors") + " --verbose -o " + place.path("c.lnfr"));
   CHECK(second.err == "");
   CHECK(contains(second.out, "sentence_dense.linear.weight"));
   json settings = tiny.config();

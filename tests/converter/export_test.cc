@@ -38,7 +38,7 @@ Made make(const std::string& checkpoint, const std::string& config, ElementType 
   convert::ValueStore store;
   convert::Settings settings;
   if (!config.empty()) settings.add_source(parse_json(store, config, "config"), "config");
-  const Checkpoint opened = Checkpoint::open(as_bytes(checkpoint), "memory");
+  Checkpoint opened = Checkpoint::open(as_bytes(checkpoint), "memory");
   Made made;
   writer::ModelBuilder builder(type);
   build_model(opened, settings, &builder, &made.report, {});

@@ -221,15 +221,3 @@ TEST_CASE("modules that are not supported are refused by name") {
     check_sentence(error, c.parts);
   }
 }
-
-TEST_CASE("a checkpoint in several files is refused with what to do") {
-  for (const char* index : {"model.safetensors.index.json", "pytorch_model.bin.index.json"}) {
-    SentenceFolder folder;
-    folder.modules.clear();
-    folder.remove("model.safetensors");
-    folder.write(index, "{}");
-    const std::string error = folder.error();
-    CHECK(contains(error, index));
-    CHECK(contains(error, "max_shard_size"));
-  }
-}

@@ -89,7 +89,7 @@ TEST_CASE("labels.txt of the checkpoint's folder is used where it fits one head"
   CHECK(place.run(place.path("model/checkpoint.pt") + out).status == 0);  // a file is taken alone
   CHECK(labels_of(place.path("x.lnfr")).empty());
   write_file(place.path("model/labels.txt"), "one\ntwo\nthree\n");
-  const Run unfit = place.run(place.path("model") + out);
+  const Run unfit = place.run(place.path("model") + " --verbose" + out);
   CHECK(unfit.status == 0);
   CHECK(contains(unfit.out, "was not used"));
   CHECK(labels_of(place.path("x.lnfr")).empty());

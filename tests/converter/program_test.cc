@@ -22,7 +22,7 @@ TEST_CASE("exit codes: 0 for help and success, 1 for bad input, 2 for a bad comm
   CHECK(place.run(place.path("c.pt") + " -o x.lnfr --dtype f64").status == 2);
   CHECK(place.run(place.path("c.pt") + " -o x.lnfr --unknown").status == 2);
   CHECK(place.run(place.path("absent.pt") + " -o " + place.path("x.lnfr")).status == 1);
-  const Run good = place.run(place.path("c.pt") + " -o " + place.path("good.lnfr"));
+  const Run good = place.run(place.path("c.pt") + " --verbose -o " + place.path("good.lnfr"));
   CHECK(good.status == 0);
   CHECK(good.err.empty());  // no progress bar into a file
   for (const char* part :
@@ -146,7 +146,7 @@ TEST_CASE("a folder brings its tokenizer and settings; the vocabulary must fit t
   write_file(place.path("model/model.safetensors"), safetensors(tiny.tensors()));
   CHECK(contains(place.run(place.path("model") + out).err, "encoder_attention_heads"));
   write_file(place.path("model/config.json"), R"({"encoder_attention_heads": 2, "activation_fn": "relu"})");
-  const Run run = place.run(place.path("model") + out);
+  const Run run = place.run(place.path("model") + " --verbose" + out);
   CHECK(run.err == "");
   CHECK(run.status == 0);
   CHECK(contains(run.out, "3 rows of the embedding have no token"));
@@ -186,7 +186,7 @@ TEST_CASE("--list-dialects and --dialect") {
   }
   write_file(place.path("c.pt"), with_head(2));
   const std::string convert = place.path("c.pt") + " -o " + place.path("x.lnfr") + " --dialect ";
-  CHECK(contains(place.run(convert + "fairseq").out, "and --dialect"));
+  CHECK(contains(place.run(convert + "fairseq --verbose").out, "and --dialect"));
   const Run unknown = place.run(convert + "fairsec");
   CHECK(unknown.status == 2);
   CHECK(contains(unknown.err, "fairseq, fairseq-hf, lucidrains, pytext"));
@@ -204,7 +204,7 @@ TEST_CASE("a model that takes vectors has no tokenizer and is refused one") {
   write_file(place.path("config.json"), R"({"activation": "gelu"})");
   const std::string convert =
       place.path("c.pt") + " --config " + place.path("config.json") + " -o " + place.path("x.lnfr");
-  const Run plain = place.run(convert);
+  const Run plain = place.run(convert + " --verbose");
   CHECK(plain.err == "");
   CHECK(contains(plain.out, "takes vectors, so it has no tokenizer"));
   CHECK(!contains(plain.out, "token ids only"));

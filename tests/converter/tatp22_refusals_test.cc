@@ -124,11 +124,13 @@ TEST_CASE("tatp22: what can't be known or does not fit together is refused with 
        },
        [&](Tensors& t) { remove(t, stack + "1.resample.weight"); },
        {"seq.1.resample.weight", "missing"}},
-      {"encoder without its decoder",
+      {"encoder with a part of its decoder",
        gelu,
        same,
        [](Tensors& t) {
          for (HandTensor& tensor : t) tensor.name = "encoder." + tensor.name;
+         t.push_back(t[0]);
+         t.back().name.replace(0, 2, "de");
        },
        {"decoder.seq.", "incomplete"}},
   };

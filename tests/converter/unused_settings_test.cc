@@ -114,7 +114,7 @@ TEST_CASE("the report names unused settings in a line of at most 12, as JSON all
   write_file(place.path("cfg.json"), config.dump());
   const std::string convert =
       place.path("c.pt") + " --config " + place.path("cfg.json") + " -o " + place.path("x.lnfr");
-  const Run table = place.run(convert);
+  const Run table = place.run(convert + " --verbose");
   REQUIRE(table.status == 0);
   const size_t title = table.out.find("Settings that nothing used\n");
   REQUIRE(title != std::string::npos);
@@ -133,6 +133,7 @@ TEST_CASE("the report names unused settings in a line of at most 12, as JSON all
 
   write_file(place.path("cfg.json"), R"({"encoder_attention_heads": 2})");
   CHECK(!contains(place.run(convert).out, "nothing used"));
+  CHECK(!contains(place.run(convert + " --verbose").out, "nothing used"));
   // The model file is the same with and without settings that mean nothing.
   const std::string plain = read_file(place.path("x.lnfr"));
   write_file(place.path("cfg.json"), R"({"encoder_attention_heads": 2, "foo": {"bar": [1]}})");

@@ -64,7 +64,7 @@ std::string Attempts::attempt(const std::string& file, bool convert, const std::
   std::string sentence;
   try {
     const ExactCopy copy(file);
-    const Checkpoint checkpoint = Checkpoint::open(copy.span(), "memory");
+    Checkpoint checkpoint = Checkpoint::open(copy.span(), "memory");
     contents_ = contents_of(checkpoint);
     if (convert) {
       Report report;

@@ -1,7 +1,6 @@
-#include "converter/writer/atomic_file.h"
+#include "files/atomic_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,46 +8,63 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
-#include "converter/writer/write_error.h"
-
-namespace linformer::writer {
+namespace linformer::files {
 namespace {
 
 constexpr size_t buffer_size = size_t{1} << 20;
 constexpr int name_attempts = 100;
 
+// The beginning of a name, so that one of the longest length still has a temporary one; no character is cut.
+std::string beginning(const std::string& name) {
+  constexpr size_t longest = 64;
+  if (name.size() <= longest) return name;
+  size_t end = longest;
+  while (end > longest - 4 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
+  return name.substr(0, end);
+}
+
 }  // namespace
 
 void AtomicFile::fail(const char* what, int error) const {
-  throw WriteError(std::string("cannot ") + what + " " + path_ + ": " + std::generic_category().message(error));
+  throw WriteError(std::string("cannot ") + what + " " + path_ + ": " + std::generic_category().message(error), error);
 }
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
-  const std::filesystem::path target(path_);
-  const std::string name = target.filename().string();
-  if (name.empty() || name == "." || name == "..") throw WriteError("cannot write " + path_ + ": give a file's path");
-  // Replacing a device or a folder by a file is never what was meant.
-  struct stat facts {};
-  if (::lstat(path_.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISLNK(facts.st_mode)) {
-    throw WriteError("cannot write " + path_ + ": it exists and is not a regular file");
+AtomicFile::AtomicFile(const std::string& path)
+    : path_(path == "-" ? "standard output" : path), target_(output_target(path)) {
+  if (is_file()) {
+    open_temporary();
+    return;
   }
+  descriptor_ = target_.kind == OutputTarget::Kind::descriptor
+                    ? ::fcntl(target_.descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+                    : ::open(target_.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (descriptor_ < 0) fail("write", errno);
+}
+
+void AtomicFile::open_temporary() {
+  const std::filesystem::path target(target_.path);
   folder_ = target.parent_path().string();
   if (folder_.empty()) folder_.push_back('.');
+  removal_ = std::make_unique<TemporaryName>();
+  buffer_.reserve(buffer_size);
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
-    // Short, so that a name of the longest length still has a temporary one.
-    std::string unique = name.substr(0, 64);
+    std::string unique = beginning(target.filename().string());
     unique.append(".").append(std::to_string(::getpid())).append(".").append(std::to_string(attempt)).append(".tmp");
     temporary_ = folder_;
     temporary_.append("/.").append(unique);
+    removal_->set(temporary_);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0 && errno != EINTR && (errno != EEXIST || attempt == name_attempts)) {
-      const int error = errno;
+    if (descriptor_ >= 0) break;
+    const int error = errno;
+    removal_->clear();
+    if (error != EINTR && (error != EEXIST || attempt == name_attempts)) {
       temporary_.clear();
+      if (error == ENOENT) throw WriteError("cannot write " + path_ + ": there is no folder " + folder_, error);
       fail("write", error);
     }
   }
-  buffer_.reserve(buffer_size);
 }
 
 AtomicFile::~AtomicFile() {
@@ -62,7 +78,7 @@ void AtomicFile::append(std::span<const std::byte> bytes) {
     const size_t count = std::min(bytes.size(), buffer_size - buffer_.size());
     buffer_.insert(buffer_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count));
     bytes = bytes.subspan(count);
-    if (buffer_.size() == buffer_size) flush();
+    if (buffer_.size() == buffer_size || !is_file()) flush();
   }
 }
 
@@ -85,14 +101,26 @@ void AtomicFile::flush() {
   buffer_.clear();
 }
 
+void AtomicFile::rewrite_start(std::string_view bytes) {
+  flush();
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t written = ::pwrite(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (written < 0 && errno != EINTR) fail("write", errno);
+    if (written > 0) done += static_cast<size_t>(written);
+  }
+}
+
 void AtomicFile::commit() {
   flush();
-  if (::fsync(descriptor_) != 0) fail("sync", errno);
-  const int closed = ::close(descriptor_);
-  descriptor_ = -1;
+  while (is_file() && ::fsync(descriptor_) != 0) {
+    if (errno != EINTR) fail("sync", errno);
+  }
+  const int closed = ::close(std::exchange(descriptor_, -1));
   if (closed != 0 && errno != EINTR) fail("close", errno);
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename the finished file to", errno);
+  if (!is_file()) return;
+  if (std::rename(temporary_.c_str(), target_.path.c_str()) != 0) fail("rename the finished file to", errno);
   temporary_.clear();
+  removal_->clear();
   const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;  // a folder that may be written but not read: the rename stands, only its sync is lost
   // Some file systems can't sync folders; the file itself is safe by now.
@@ -102,4 +130,4 @@ void AtomicFile::commit() {
   if (failed) fail("sync the folder of", error);
 }
 
-}  // namespace linformer::writer
+}  // namespace linformer::files

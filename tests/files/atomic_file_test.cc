@@ -1,4 +1,4 @@
-#include "converter/writer/atomic_file.h"
+#include "files/atomic_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
@@ -8,12 +8,13 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <vector>
 
-#include "converter/writer/write_error.h"
 #include "format/temporary_folder.h"
 #include "support/files.h"
 
-using namespace linformer::writer;
+using namespace linformer::files;
 using linformer_test::read_file;
 using linformer_test::TemporaryFolder;
 
@@ -93,31 +94,74 @@ TEST_CASE("a write that the system refuses is an error that leaves nothing") {
   CHECK(folder.entries() == 0);
 }
 
-TEST_CASE("paths that no file can be written to are named") {
+TEST_CASE("paths that no file can be written to are named, before anything is written") {
   const TemporaryFolder folder;
-  for (const std::string& path : {folder.path("missing/file"), folder.path(""), folder.path(".."),
-                                  std::string("/dev/null"), std::string(""), folder.path(std::string(300, 'x'))}) {
-    CAPTURE(path);
-    const auto write = [&] {
-      AtomicFile file(path);
-      file.commit();
-    };
-    CHECK_THROWS_AS(write(), WriteError);
-  }
-  CHECK(folder.entries() == 0);
   ::mkdir(folder.path("folder").c_str(), 0777);
-  CHECK_THROWS_AS(AtomicFile(folder.path("folder")), WriteError);
+  write_file(folder.path("file"), "old");
+  REQUIRE(::symlink("loop", folder.path("loop").c_str()) == 0);
+  REQUIRE(::symlink("missing/file", folder.path("dangling").c_str()) == 0);
+  for (const std::string& path : {folder.path("missing/file"), folder.path(""), folder.path(".."), std::string(""),
+                                  folder.path("folder"), folder.path("file/"), folder.path("file/file"),
+                                  folder.path("loop"), folder.path("dangling"), folder.path(std::string(256, 'x'))}) {
+    CAPTURE(path);
+    CHECK_THROWS_AS(AtomicFile{path}, WriteError);
+    try {
+      AtomicFile file(path);
+    } catch (const WriteError& error) {
+      CHECK(std::string(error.what()).starts_with("cannot write " + path + ": "));
+    }
+  }
+  CHECK(folder.entries() == 4);
 }
 
-TEST_CASE("a symbolic link is replaced, what it points to is left alone") {
+TEST_CASE("a symbolic link stays, the file that it points to is replaced") {
   const TemporaryFolder folder;
-  write_file(folder.path("target"), "target");
-  REQUIRE(::symlink(folder.path("target").c_str(), folder.path("link").c_str()) == 0);
+  ::mkdir(folder.path("there").c_str(), 0777);
+  write_file(folder.path("there/target"), "old");
+  REQUIRE(::symlink("there/target", folder.path("link").c_str()) == 0);
   AtomicFile file(folder.path("link"));
-  file.append(bytes_of("new"));
+  file.append(std::string_view("new"));
+  CHECK(read_file(folder.path("there/target")) == "old");
   file.commit();
-  CHECK(read_file(folder.path("target")) == "target");
-  CHECK(read_file(folder.path("link")) == "new");
+  CHECK(read_file(folder.path("there/target")) == "new");
+  struct stat facts {};
+  REQUIRE(::lstat(folder.path("link").c_str(), &facts) == 0);
+  CHECK(S_ISLNK(facts.st_mode));
+  CHECK(folder.entries() == 2);
+}
+
+TEST_CASE("a device is written to and stays one") {
+  AtomicFile file("/dev/null");
+  CHECK(!file.is_file());
+  file.append(std::string_view("gone"));
+  file.append_zeros(3000000);
+  file.commit();
+  CHECK(file.size() == 3000004);
+  struct stat facts {};
+  REQUIRE(::stat("/dev/null", &facts) == 0);
+  CHECK(S_ISCHR(facts.st_mode));
+  CHECK_THROWS_AS(AtomicFile("/dev/full").append(std::string_view("x")), WriteError);
+}
+
+TEST_CASE("the start can be written again") {
+  const TemporaryFolder folder;
+  AtomicFile file(folder.path("file"));
+  file.append(std::string_view("....."));
+  file.append_zeros(2000000);
+  file.append(std::string_view("end"));
+  file.rewrite_start("begin");
+  file.commit();
+  CHECK(read_file(folder.path("file")) == "begin" + std::string(2000000, '\0') + "end");
+}
+
+TEST_CASE("eight files at a time are removed by signals, a ninth is an error") {
+  const TemporaryFolder folder;
+  std::vector<std::unique_ptr<AtomicFile>> files;
+  for (int i = 0; i < 8; ++i) files.push_back(std::make_unique<AtomicFile>(folder.path(std::to_string(i))));
+  CHECK_THROWS_AS(AtomicFile(folder.path("ninth")), WriteError);
+  files.pop_back();
+  CHECK_NOTHROW(AtomicFile(folder.path("ninth")));
+  CHECK(folder.entries() == 7);
 }
 
 TEST_CASE("two writers of one path don't meet; the last commit wins") {

@@ -1,0 +1,52 @@
+#include "converter/dialects/known_settings.h"
+
+namespace linformer::convert {
+
+namespace {
+
+constexpr const char* names[] = {
+    // fairseq and its port
+    "activation_fn", "adaptive_input", "compressed", "encoder_attention_heads", "encoder_embed_dim",
+    "encoder_ffn_embed_dim", "encoder_layers", "encoder_layers_to_keep", "encoder_learned_pos",
+    "encoder_normalize_before", "layernorm_embedding", "max_positions", "no_scale_embedding",
+    "no_token_positional_embeddings", "pooler_activation_fn", "shared_kv_compressed", "shared_layer_kv_compressed",
+    // Hugging Face, sentence-transformers
+    "activation", "add_cross_attention", "architectures", "dim", "hidden_act", "hidden_dim", "hidden_size", "id2label",
+    "intermediate_size", "is_decoder", "layer_norm_eps", "max_position_embeddings", "max_seq_length", "model_type",
+    "n_heads", "n_layers", "num_attention_heads", "num_hidden_layers", "pad_token_id", "position_embedding_type",
+    "problem_type", "quantization_config", "sentence_dense_activation", "sentence_normalize", "sentence_pooling",
+    "tie_word_embeddings", "type_vocab_size", "vocab_size",
+    // lucidrains, vit-pytorch, xformers
+    "depth", "dim_head", "dim_model", "glu", "heads", "k", "num_classes", "num_heads", "num_tokens", "pad_id", "pool",
+    "seq_len", "use_rotary_embeddings",
+    // PyText
+    "embedding_dim", "linformer_quantize", "max_seq_len", "normalize_output_rep", "num_encoder_layers", "pooling",
+    "scaling",
+    // mlpen/Nystromformer
+    "attn_type", "head_dim", "linformer_k", "n_sparse", "num_head", "num_layers", "pooling_mode", "transformer_dim",
+    "transformer_hidden_dim"};
+
+// linformer-pytorch: of LinformerEncDec with enc_ and dec_ before them.
+constexpr const char* names_of_halves[] = {"causal",         "channels",
+                                           "convolution",    "decoder_mode",
+                                           "depth",          "dim_d",
+                                           "dim_ff",         "dim_k",
+                                           "emb_dim",        "ff_intermediate",
+                                           "full_attention", "include_ff",
+                                           "input_size",     "k_reduce_by_layer",
+                                           "method",         "nhead",
+                                           "num_tokens",     "parameter_sharing",
+                                           "return_emb",     "w_o_intermediate_dim"};
+
+}  // namespace
+
+const std::set<std::string, std::less<>>& known_settings() {
+  static const std::set<std::string, std::less<>> known = [] {
+    std::set<std::string, std::less<>> all(std::begin(names), std::end(names));
+    for (const std::string name : names_of_halves) all.insert({name, "enc_" + name, "dec_" + name});
+    return all;
+  }();
+  return known;
+}
+
+}  // namespace linformer::convert

@@ -1,0 +1,202 @@
+#include "converter/print_summary.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+namespace linformer::convert {
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+constexpr size_t most_lines = 15, most_columns = 80, most_fact_lines = 5, most_unused_lines = 2;
+
+// One character at the start of `text`, of `bytes` bytes and `columns` columns; '?' stands for what can't be shown.
+struct Character {
+  std::string_view bytes;
+  size_t columns;
+};
+
+Character take_character(std::string_view* text) {
+  utf8proc_int32_t code = -1;
+  const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text->data());
+  const utf8proc_ssize_t length = utf8proc_iterate(bytes, static_cast<utf8proc_ssize_t>(text->size()), &code);
+  Character character{text->substr(0, length > 0 ? static_cast<size_t>(length) : 1), 1};
+  text->remove_prefix(character.bytes.size());
+  if (length <= 0 || code < 0x20 || (code >= 0x7f && code < 0xa0)) return {"?", 1};
+  character.columns = static_cast<size_t>(std::max(0, utf8proc_charwidth(code)));
+  return character;
+}
+
+size_t columns_of(std::string_view text) {
+  size_t columns = 0;
+  while (!text.empty()) columns += take_character(&text).columns;
+  return columns;
+}
+
+std::string shown(std::string_view text) {
+  std::string clean;
+  while (!text.empty()) clean += take_character(&text).bytes;
+  return clean;
+}
+
+// The beginning of a text in at most so many columns.
+std::string beginning(std::string_view text, size_t columns) {
+  if (columns_of(text) <= columns) return shown(text);
+  std::string kept;
+  size_t used = 3;  // the dots
+  while (!text.empty()) {
+    const Character character = take_character(&text);
+    if (used + character.columns > columns) break;
+    kept += character.bytes;
+    used += character.columns;
+  }
+  return kept + "...";
+}
+
+// The end of a path, which says more than its beginning.
+std::string ending(std::string_view path, size_t columns) {
+  size_t all = columns_of(path);
+  if (all <= columns) return shown(path);
+  while (!path.empty() && all + 3 > columns) all -= take_character(&path).columns;
+  return "..." + shown(path);
+}
+
+// Words in lines, the later ones indented by `indent`.
+Lines wrapped(std::string_view text, size_t indent) {
+  const std::string margin(indent, ' ');
+  Lines lines = {""};
+  size_t used = 0;
+  const auto new_line = [&] {
+    lines.push_back(margin);
+    used = indent;
+  };
+  bool first = true;
+  while (!text.empty()) {
+    const size_t space = std::min(text.find(' ', first ? text.find_first_not_of(' ') : 0), text.size());
+    std::string_view word = text.substr(0, space);
+    text.remove_prefix(std::min(space + 1, text.size()));
+    if (!first && used + 1 + columns_of(word) > most_columns) {
+      new_line();
+    } else if (!first) {
+      lines.back() += ' ';
+      ++used;
+    }
+    first = false;
+    while (!word.empty()) {
+      std::string_view rest = word;
+      const Character character = take_character(&rest);
+      if (used + character.columns > most_columns) new_line();
+      lines.back() += character.bytes;
+      used += character.columns;
+      word = rest;
+    }
+  }
+  return lines;
+}
+
+// At most `most` of the lines; what is left out shows.
+void shorten(Lines* lines, size_t most) {
+  if (lines->size() <= most) return;
+  lines->resize(most);
+  lines->back() = beginning(lines->back(), most_columns - 3);
+  if (!lines->back().ends_with("...")) lines->back() += "...";
+}
+
+std::string headline(const std::string& path, const std::string& rest) {
+  const size_t taken = std::min(columns_of(rest), most_columns - 20);
+  return ending(path, most_columns - taken) + beginning(rest, most_columns - 20);
+}
+
+Lines fact_lines(const std::vector<Report::Fact>& facts) {
+  constexpr size_t longest_value = 60;
+  std::string text = "  ";
+  for (const Report::Fact& fact : facts) {
+    text += (text.size() > 2 ? "; " : "") + beginning(fact.name, 40) + " " + beginning(fact.value, longest_value);
+  }
+  if (facts.empty()) return {};
+  Lines lines = wrapped(text, 2);
+  shorten(&lines, most_fact_lines);
+  return lines;
+}
+
+// Settings of --config that nothing used, likely misspellings first.
+Lines unused_lines(const std::vector<UnusedSetting>& settings) {
+  if (settings.empty()) return {};
+  constexpr size_t most_names = 5;
+  std::string text = settings.size() == 1 ? "  nothing used the setting" : "  nothing used the settings";
+  for (size_t i = 0; i < std::min(settings.size(), most_names); ++i) {
+    text += (i == 0 ? " " : ", ") + beginning(settings[i].name, 30);
+    if (!settings[i].did_you_mean.empty()) text += " (did you mean " + settings[i].did_you_mean + "?)";
+  }
+  if (settings.size() > most_names) text += " and " + std::to_string(settings.size() - most_names) + " more";
+  Lines lines = wrapped(text, 4);
+  shorten(&lines, most_unused_lines);
+  return lines;
+}
+
+// Whole notes as far as they fit; how many others there are.
+Lines note_lines(const std::vector<std::string>& notes, size_t room) {
+  Lines lines;
+  for (size_t i = 0; i < notes.size(); ++i) {
+    Lines note = wrapped("  note: " + notes[i], 4);
+    const size_t left = notes.size() - i - 1;
+    const size_t space = room - lines.size() - (left > 0 ? 1 : 0);
+    if (note.size() <= space) {
+      lines.insert(lines.end(), note.begin(), note.end());
+      continue;
+    }
+    lines.push_back("  " + std::to_string(left + 1) + (left > 0 ? " more notes" : " more note") + ": see --verbose");
+    break;
+  }
+  return lines;
+}
+
+void print(Lines lines, const std::vector<std::string>& notes, const std::string& last, std::ostream& out) {
+  const Lines noted = note_lines(notes, most_lines - lines.size() - 1);
+  lines.insert(lines.end(), noted.begin(), noted.end());
+  lines.push_back(last);
+  for (const std::string& line : lines) out << line << "\n";
+}
+
+std::string output_line(const std::string& path, uint64_t bytes) {
+  return headline(path == "-" ? "standard output" : path, ": " + readable_bytes(bytes));
+}
+
+void append(Lines* lines, Lines more) { lines->insert(lines->end(), more.begin(), more.end()); }
+
+}  // namespace
+
+std::string readable_bytes(uint64_t bytes) {
+  std::array<char, 64> text{};
+  if (bytes < 1024 * 1024) {
+    std::snprintf(text.data(), text.size(), "%.1f KiB", double(bytes) / 1024);
+  } else {
+    std::snprintf(text.data(), text.size(), "%.1f MiB", double(bytes) / (1024 * 1024));
+  }
+  return text.data();
+}
+
+void print_summary(const Report& report, std::ostream& out) {
+  Lines lines = {headline(report.checkpoint, ": " + report.format + ", dialect " + report.dialect)};
+  append(&lines, fact_lines(report.facts));
+  std::string tensors = "  " + std::to_string(report.mapped.size()) + " tensors mapped";
+  if (!report.left_out.empty()) tensors += ", " + std::to_string(report.left_out.size()) + " left out";
+  lines.push_back(tensors + " (--verbose lists them)");
+  append(&lines, unused_lines(report.unused_settings));
+  print(std::move(lines), report.notes, output_line(report.output, report.output_bytes), out);
+}
+
+void print_summary(const ExportReport& report, std::ostream& out) {
+  Lines lines = {headline(report.model, ": model file, dialect " + report.dialect)};
+  append(&lines, fact_lines(report.facts));
+  lines.push_back("  " + std::to_string(report.rows.size()) + " tensors (--verbose lists them)");
+  print(std::move(lines), report.notes, output_line(report.output, report.output_bytes), out);
+}
+
+}  // namespace linformer::convert

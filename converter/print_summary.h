@@ -1,0 +1,19 @@
+// A report on one screen: at most fifteen lines of at most eighty columns. print_report.h has the whole.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+
+#include "converter/dialects/report.h"
+#include "converter/export/export_model.h"
+
+namespace linformer::convert {
+
+void print_summary(const Report& report, std::ostream& out);
+void print_summary(const ExportReport& report, std::ostream& out);
+
+// "3.4 MiB"
+std::string readable_bytes(uint64_t bytes);
+
+}  // namespace linformer::convert

@@ -1,0 +1,130 @@
+#include "converter/readers/shards.h"
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <unordered_map>
+
+#include "converter/readers/error.h"
+
+namespace linformer::convert {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uintmax_t max_index_bytes = 16u << 20;
+constexpr size_t max_shards = 1024;  // the largest public models have about 200
+
+struct Index {
+  std::vector<std::string> shards;                        // file names, in the order of their first tensors
+  std::unordered_map<std::string_view, size_t> shard_of;  // tensor -> index into shards
+};
+
+// A plain name: what lies in another folder is not part of this checkpoint. A link in the folder may lead anywhere, as
+// in the caches of model hubs.
+void check_shard_name(std::string_view name) {
+  if (name.empty() || name == "." || name == ".." || name.size() > 255 || name.find('\0') != name.npos) {
+    fail("the index names the file ", quote(name), ", which is no file's name");
+  }
+  if (name.find('/') != name.npos) fail("the index names the file ", quote(name), ", outside of its folder");
+}
+
+Index read_index(const std::string& path, ValueStore& store) {
+  std::error_code error;
+  if (fs::file_size(path, error) > max_index_bytes) fail("the index has more than ", max_index_bytes, " bytes");
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const Value map = parse_json(store, text, "the index").find("weight_map");
+  if (!map.is(ValueKind::dict)) {
+    fail("this JSON file has no weight_map, so it is no index of shards: give the checkpoint, or its folder");
+  }
+  Index index;
+  std::unordered_map<std::string_view, size_t> numbers;
+  const std::vector<Value>& items = map.items();
+  for (size_t i = 0; i + 1 < items.size(); i += 2) {
+    const std::string_view shard = items[i + 1].text();
+    if (!items[i + 1].is(ValueKind::text)) {
+      fail("the index has a ", items[i + 1].kind_name(), " for the tensor ", quote(items[i].text()), ", not a file");
+    }
+    const auto [place, added] = numbers.emplace(shard, index.shards.size());
+    if (added) {
+      check_shard_name(shard);
+      if (index.shards.size() == max_shards) fail("the index names more than ", max_shards, " files");
+      index.shards.emplace_back(shard);
+    }
+    index.shard_of.emplace(items[i].text(), place->second);
+  }
+  if (index.shards.empty()) fail("the index names no tensors");
+  return index;
+}
+
+void check_tensors(const Checkpoint& shard, size_t number, const Index& index) {
+  for (const Tensor& tensor : shard.tensors) {
+    const auto found = index.shard_of.find(tensor.name);
+    const std::string shown = "the tensor " + quote(tensor.name);
+    if (found == index.shard_of.end()) {
+      // Of an alias the index may know the name that has the values alone.
+      if (tensor.alias_of.empty()) fail(shown, " lies in ", quote(index.shards[number]), " and not in the index");
+    } else if (found->second != number) {
+      fail(shown, " lies in ", quote(index.shards[number]), ", where the index puts it into ",
+           quote(index.shards[found->second]), ": the files belong to different checkpoints");
+    }
+  }
+}
+
+Checkpoint read_shards(const std::string& path) {
+  Checkpoint checkpoint;
+  checkpoint.name = path;
+  checkpoint.files = {path};
+  const Index index = read_index(path, checkpoint.values());
+  const fs::path folder = fs::path(path).parent_path();
+  for (size_t i = 0; i < index.shards.size(); ++i) {
+    const fs::path file = folder / index.shards[i];
+    std::error_code error;
+    if (!fs::exists(file, error)) {
+      fail("the index names the file ", quote(index.shards[i]), ", which is not beside it: download or copy it too");
+    }
+    Checkpoint shard = Checkpoint::open_single(file.string());
+    check_tensors(shard, i, index);
+    if (i == 0) checkpoint.format = shard.format + " in " + std::to_string(index.shards.size()) + " files";
+    if (i == 0) checkpoint.state_dict_path = shard.state_dict_path;
+    checkpoint.add_shard(std::move(shard));
+  }
+  std::unordered_map<std::string_view, bool> there;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!there.emplace(tensor.name, true).second) fail("the tensor ", quote(tensor.name), " lies in two files");
+  }
+  for (const auto& [tensor, number] : index.shard_of) {
+    if (there.contains(tensor)) continue;
+    fail("the index puts the tensor ", quote(tensor), " into ", quote(index.shards[number]), ", where it is not");
+  }
+  return checkpoint;
+}
+
+}  // namespace
+
+bool is_shard_index(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;  // opening a FIFO would wait for ever
+  std::array<char, 9> start{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(start.data(), start.size());
+  const size_t first = std::string_view(start.data(), static_cast<size_t>(file.gcount())).find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || start[first] != '{') return false;
+  uint64_t header = 0;  // of a safetensors file, where it happens to look like text
+  std::memcpy(&header, start.data(), sizeof header);
+  return start[8] != '{' || header > fs::file_size(path, error);
+}
+
+Checkpoint open_shards(const std::string& path) {
+  try {
+    return read_shards(path);
+  } catch (const Error& error) {
+    const std::string sentence = error.what();
+    throw Error(sentence.starts_with(path) ? sentence : path + ": " + sentence);
+  }
+}
+
+}  // namespace linformer::convert

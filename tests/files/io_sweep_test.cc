@@ -1,0 +1,187 @@
+// Each write, sync, rename, close and mapping of the programs goes wrong in turn: the old file or the new one, an
+// error that says which file, no temporary file. So it is where a signal comes at each of them.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "files/writing_programs.h"
+#include "support/files.h"
+
+using namespace linformer_test;
+
+namespace {
+
+// What the preloaded library is told. Programs that this one starts inherit it.
+class Faults {
+ public:
+  Faults(const std::string& folder, const std::string& log, size_t at, const std::string& action) {
+    set("IO_FOLDER", folder);
+    set("IO_LOG", log);
+    set("IO_AT", std::to_string(at));
+    set("IO_ACTION", action);
+    set("ASAN_OPTIONS", "verify_asan_link_order=0");
+    set("LD_PRELOAD", LINFORMER_IO_FAULTS);
+  }
+  ~Faults() {
+    for (const char* name : {"IO_FOLDER", "IO_LOG", "IO_AT", "IO_ACTION", "ASAN_OPTIONS", "LD_PRELOAD"})
+      ::unsetenv(name);
+  }
+
+ private:
+  static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
+};
+
+const std::string old_content = "what was there before";
+
+struct Point {
+  std::string kind, path;
+  bool of_temporary() const { return path.ends_with(".tmp"); }
+};
+
+std::vector<Point> points_of(const std::string& log) {
+  std::vector<Point> points;
+  for (const std::string& line : lines_of(log)) {
+    const size_t space = line.find(' ');
+    points.push_back({line.substr(0, space), line.substr(space + 1)});
+  }
+  return points;
+}
+
+// A program in its folder: what it writes when nothing goes wrong, and the calls that it makes.
+class Sweep {
+ public:
+  Sweep(const Folder& folder, const WritingProgram& program, std::map<std::string, int>* tally)
+      : folder_(folder), program_(program), tally_(*tally), output_(folder.path("output")) {
+    folder_.file("output", old_content);
+    entries_ = folder_.entries();
+    std::sort(entries_.begin(), entries_.end());
+    const Ran ran = run(0, "fail");
+    CAPTURE(ran.err);
+    REQUIRE(ran.code == 0);
+    new_content_ = read_file(output_);
+    points_ = points_of(read_file(log()));
+    CHECK(new_content_ != old_content);
+  }
+
+  size_t points() const { return points_.size(); }
+
+  void fail(size_t at) {
+    const Point& point = points_[at - 1];
+    const Ran ran = run(at, "fail");
+    CAPTURE(ran.err);
+    // The file stands under its name; only the folder's entry may be lost with the machine's power.
+    const bool late = point.kind == "fsync" && !point.of_temporary();
+    const bool harmless = point.kind == "close" && !point.of_temporary();
+    CHECK(ran.code == (harmless ? 0 : 1));
+    CHECK(read_file(output_) == (harmless || late ? new_content_ : old_content));
+    if (!harmless) {
+      CHECK(lines_of(ran.err).size() == 1);
+      CHECK(ran.err.starts_with("linformer"));
+      CHECK(ran.err.find(point.kind == "mmap" ? program_.input : output_) != std::string::npos);
+    }
+    count(harmless ? "fails, nothing lost" : late ? "error, new file" : "error, old file");
+  }
+
+  void signal(size_t at, int number) {
+    const Ran ran = run(at, std::to_string(number));
+    CHECK(ran.code == 128 + number);
+    const std::string content = read_file(output_);
+    CHECK((content == old_content || content == new_content_));
+    count(content == old_content ? "signal, old file" : "signal, new file");
+  }
+
+  // Calls that the caller has to repeat, or to go on with.
+  void hinder(size_t at, const std::string& how) {
+    const Ran ran = run(at, how);
+    CAPTURE(ran.err);
+    CHECK(ran.code == 0);
+    CHECK(read_file(output_) == new_content_);
+    count(how + ", new file");
+  }
+
+  const Point& point(size_t at) const { return points_[at - 1]; }
+
+ private:
+  std::string log() const { return logs_.path("log"); }
+
+  Ran run(size_t at, const std::string& action) {
+    folder_.file("output", old_content);
+    std::remove(log().c_str());
+    Ran ran;
+    {
+      const Faults faults(folder_.path(""), log(), at, action);
+      ran = program_.run(output_);
+    }
+    std::vector<std::string> entries = folder_.entries();
+    std::sort(entries.begin(), entries.end());
+    CHECK(entries == entries_);  // no temporary file
+    return ran;
+  }
+
+  void count(const std::string& outcome) { ++tally_[outcome]; }
+
+  const Folder& folder_;
+  const Folder logs_;
+  const WritingProgram& program_;
+  std::map<std::string, int>& tally_;
+  const std::string output_;
+  std::string new_content_;
+  std::vector<Point> points_;
+  std::vector<std::string> entries_;
+};
+
+}  // namespace
+
+TEST_CASE("each call that writes fails, is cut short, interrupted or hit by a signal in turn") {
+  // Programs inherit what this one ignores, as under nohup.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_DFL);
+  const Folder folder;
+  size_t points = 0;
+  std::map<std::string, int> tally, kinds;
+  for (const WritingProgram& program : writing_programs(folder)) {
+    CAPTURE(program.name);
+    Sweep sweep(folder, program, &tally);
+    points += sweep.points();
+    for (size_t at = 1; at <= sweep.points(); ++at) {
+      const Point& point = sweep.point(at);
+      CAPTURE(point.kind);
+      CAPTURE(point.path);
+      ++kinds[point.kind];
+      sweep.fail(at);
+      for (const int number : {SIGINT, SIGTERM, SIGHUP}) sweep.signal(at, number);
+      const bool writes = point.kind == "write" || point.kind == "pwrite";
+      if (writes) sweep.hinder(at, "short");
+      if (writes || (point.kind == "fsync" && point.of_temporary()) || point.kind == "close") {
+        sweep.hinder(at, "interrupt");
+      }
+    }
+  }
+  for (const char* kind : {"write", "pwrite", "fsync", "rename", "close", "mmap"}) CHECK(kinds[kind] >= 2);
+  CHECK(kinds["write"] > kinds["rename"]);  // files of more than one write
+  std::printf("%zu points:", points);
+  for (const auto& [kind, number] : kinds) std::printf(" %s %d", kind.c_str(), number);
+  std::printf("\n");
+  for (const auto& [outcome, number] : tally) std::printf("  %4d runs: %s\n", number, outcome.c_str());
+}
+
+TEST_CASE("a file that may not grow is an error, not the end by SIGXFSZ") {
+  const Folder folder;
+  for (const WritingProgram& program : writing_programs(folder)) {
+    if (program.name == "spectrum" || program.name == "logits") continue;  // smaller than the limit
+    CAPTURE(program.name);
+    folder.file("output", old_content);
+    const size_t entries = folder.entries().size();
+    std::vector<std::string> words = program.arguments(folder.path("output"));
+    words.insert(words.begin(), {"-c", "ulimit -f 4; exec \"$0\" \"$@\"", program.program});
+    const Ran ran = run_program("/bin/sh", words);
+    CAPTURE(ran.err);
+    CHECK(ran.code == 1);
+    CHECK(ran.err.find("output: File too large") != std::string::npos);
+    CHECK(read_file(folder.path("output")) == old_content);
+    CHECK(folder.entries().size() == entries);
+  }
+}
