@@ -38,6 +38,7 @@ size_t changes_between(std::string_view a, std::string_view b) {
   std::array<std::array<uint8_t, longest_name + 2>, 3> rows;
   for (auto& row : rows) row.fill(uint8_t{more});
   for (size_t j = 0; j <= most_changes; ++j) rows[0][j] = static_cast<uint8_t>(j);
+  size_t least_before = 0;
   for (size_t i = 1; i <= a.size(); ++i) {
     auto &row = rows[i % 3], &last = rows[(i + 2) % 3], &before_last = rows[(i + 1) % 3];
     const size_t first = i > most_changes ? i - most_changes : 1, end = std::min(b.size(), i + most_changes);
@@ -49,6 +50,10 @@ size_t changes_between(std::string_view a, std::string_view b) {
       row[j] = static_cast<uint8_t>(changes);
     }
     row[end + 1] = more;
+    const size_t least = *std::min_element(row.begin() + static_cast<std::ptrdiff_t>(first) - 1,
+                                           row.begin() + static_cast<std::ptrdiff_t>(end) + 1);
+    if (least > most_changes && least_before > most_changes) return more;
+    least_before = least;
   }
   return std::min<size_t>(rows[a.size() % 3][b.size()], more);
 }
