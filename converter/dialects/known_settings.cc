@@ -27,16 +27,27 @@ constexpr const char* names[] = {
     "transformer_hidden_dim"};
 
 // linformer-pytorch: of LinformerEncDec with enc_ and dec_ before them.
-constexpr const char* names_of_halves[] = {"causal",         "channels",
-                                           "convolution",    "decoder_mode",
-                                           "depth",          "dim_d",
-                                           "dim_ff",         "dim_k",
-                                           "emb_dim",        "ff_intermediate",
-                                           "full_attention", "include_ff",
-                                           "input_size",     "k_reduce_by_layer",
-                                           "method",         "nhead",
-                                           "num_tokens",     "parameter_sharing",
-                                           "return_emb",     "w_o_intermediate_dim"};
+constexpr const char* names_of_halves[] = {"activation",
+                                           "causal",
+                                           "channels",
+                                           "convolution",
+                                           "decoder_mode",
+                                           "depth",
+                                           "dim_d",
+                                           "dim_ff",
+                                           "dim_k",
+                                           "emb_dim",
+                                           "ff_intermediate",
+                                           "full_attention",
+                                           "include_ff",
+                                           "input_size",
+                                           "k_reduce_by_layer",
+                                           "method",
+                                           "nhead",
+                                           "num_tokens",
+                                           "parameter_sharing",
+                                           "return_emb",
+                                           "w_o_intermediate_dim"};
 
 }  // namespace
 
