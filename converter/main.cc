@@ -8,6 +8,7 @@
 #include <iostream>
 #include <string>
 
+#include "base/cpu.h"
 #include "converter/convert.h"
 #include "converter/dialects/dialect.h"
 #include "converter/export/export_model.h"
@@ -178,6 +179,10 @@ int main(int argc, char** argv) {
     return asked ? app.exit(error) : complain_of_usage(error.what());
   }
 
+  // Nothing is computed here; it is the programs' common rule.
+  if (const linformer::Status isa = linformer::isa_from_environment().status(); !isa.ok()) {
+    return complain_of_usage(isa.message());
+  }
   ProgressBar bar(!arguments.quiet);
   try {
     run(arguments, &bar);
