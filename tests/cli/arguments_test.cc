@@ -145,3 +145,34 @@ TEST_CASE("an unknown LINFORMER_ISA is a usage error of every program, whatever 
   }
   CHECK(run_program("/usr/bin/env", {"LINFORMER_ISA=AVX9000", LINFORMER_PROGRAM, "--help"}).code == 0);
 }
+
+TEST_CASE("--delimiter names what stands between fields, and makes a table of what has no format") {
+  const CliFixture f;
+  const std::string table = "k;text\n1;\"good; film\"\n2;bad\n";
+  const std::vector<std::string> labels = {"1\tpos", "2\tneg"};
+  const std::string text_file = f.file("t.txt", table), csv_file = f.file("t.csv", table);
+  for (const std::string& path : {text_file, csv_file, std::string("-")}) {
+    const Ran ran = run({"classify", f.model(), "-i", path, "--delimiter", ";", "--id", "k"}, table);
+    CAPTURE(ran.err);
+    CHECK(ran.code == 0);
+    CHECK(ran.err == "");
+    const auto lines = lines_of(ran.out);
+    REQUIRE(lines.size() == 2);
+    for (const size_t i : {0u, 1u}) CHECK(lines[i].starts_with(labels[i]));
+  }
+  const Ran tabs = run({"tokenize", f.model(), "--delimiter", "\\t"}, "text\tx\ngood\t1\n");
+  CHECK(json_lines(tabs.out).at(0)["ids"] == json::parse("[2,5,3]"));
+  const Ran wrong = run({"classify", f.model(), "-i", csv_file});
+  CHECK(wrong.code == 1);
+  CHECK(has(wrong.err, "if ';' stands between the fields, add --delimiter"));
+  for (const char* bad : {"", ";;", "\"", "\n", "\xC2\xA6", "tab"}) {
+    const Ran ran = run({"classify", f.model(), "-i", csv_file, "--delimiter", bad});
+    CHECK(ran.code == 2);
+    CHECK(has(ran.err, "--delimiter"));
+  }
+  for (const char* format : {"text", "jsonl"}) {
+    CHECK(run({"classify", f.model(), "-i", csv_file, "--delimiter", ";", "--format", format}).code == 2);
+  }
+  CHECK(run({"classify", f.model(), "good", "--delimiter", ";"}).code == 2);
+  CHECK(run({"classify", f.model(), "-i", f.file("a.jsonl", ""), "--delimiter", ";"}).code == 2);
+}
