@@ -10,6 +10,7 @@
 #include <new>
 #include <string>
 
+#include "base/cpu.h"
 #include "converter/convert.h"
 #include "converter/dialects/dialect.h"
 #include "converter/export/export_model.h"
@@ -205,6 +206,10 @@ int main(int argc, char** argv) {
   }
 
   ::signal(SIGXFSZ, SIG_IGN);  // a limit of the file's size is then an error of write()
+  // Nothing is computed here; it is the programs' common rule.
+  if (const linformer::Status isa = linformer::isa_from_environment().status(); !isa.ok()) {
+    return complain_of_usage(isa.message());
+  }
   ProgressBar bar(!arguments.quiet);
   try {
     run(arguments, &bar);

@@ -12,6 +12,7 @@ linformer_packages_build=(
   libdnnl-dev libopenblas-openmp-dev                    # optional backends
   libutf8proc-dev                                       # tokenizers
   libcli11-dev nlohmann-json3-dev                       # converter and programs
+  zlib1g-dev                                            # gzipped texts
 )
 linformer_packages_test=(
   doctest-dev pkg-config

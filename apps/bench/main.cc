@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/cpu.h"
 #include "bench/child.h"
 #include "bench/fma_limit.h"
 #include "bench/made_model.h"
@@ -217,6 +218,7 @@ int main(int count, char** arguments) {
   if (options.model.empty() == options.random.empty()) {
     return complain(2, "give either a model file or --random base; see 'linformer-bench --help'");
   }
+  if (const Status isa = isa_from_environment().status(); !isa.ok()) return complain(2, isa.message());
   try {
     return run(options);
   } catch (const std::exception& error) {

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "errors.h"
+#include "file_kind.h"
 
 namespace linformer::cli {
 
@@ -28,47 +28,92 @@ ByteSource::~ByteSource() {
   if (fd_ > STDERR_FILENO) ::close(fd_);
 }
 
-bool ByteSource::read_more() {
+void ByteSource::expect_text(bool or_npy) { expect_ = or_npy ? Expect::text_or_npy : Expect::text; }
+
+size_t ByteSource::read_file(char* destination, size_t count) {
   if (wait_hook_) {
     pollfd readable{fd_, POLLIN, 0};
     if (::poll(&readable, 1, 0) == 0) wait_hook_();
   }
-  ssize_t count;
+  ssize_t got;
   do {
-    count = ::read(fd_, buffer_.get() + end_, buffer_bytes - end_);
-  } while (count < 0 && errno == EINTR);
-  if (count < 0) throw DataError(name_ + ": can't be read: " + std::strerror(errno));
-  end_ += static_cast<size_t>(count);
-  total_ += static_cast<size_t>(count);
+    got = ::read(fd_, destination, count);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) throw DataError(name_ + ": can't be read: " + std::strerror(errno));
+  file_position_ += static_cast<size_t>(got);
+  return static_cast<size_t>(got);
+}
+
+bool ByteSource::read_more() {
+  char* free = buffer_.get() + end_;
+  const size_t count = gunzip_ ? gunzip_->read(free, buffer_bytes - end_) : read_file(free, buffer_bytes - end_);
+  end_ += count;
+  content_end_ += count;
   return count > 0;
 }
 
-// Bytes that are surely no text would be answered all the same, and wrongly.
-void ByteSource::refuse_other_encodings(std::string_view start) const {
-  if (start.starts_with("\x1F\x8B"))
-    throw DataError(name_ + " is gzip-compressed; pipe it in: zcat FILE | linformer ... -");
-  if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) {
-    throw DataError(name_ + " is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8");
+// Reads until the start says what the bytes are. A text that ends a line is complete, and its writer may be waiting.
+void ByteSource::await_start() {
+  constexpr size_t enough = 64;
+  const auto known = [&] {
+    return buffered().starts_with(gzip_magic) || buffered().find('\n') != std::string_view::npos;
+  };
+  while (end_ < enough && !known() && read_more()) {
   }
 }
 
+void ByteSource::open_gzip() {
+  gunzip_ = std::make_unique<Gunzip>(name_, buffered(),
+                                     [this](char* destination, size_t count) { return read_file(destination, count); });
+  content_end_ = end_ = 0;
+  await_start();
+}
+
+// What is read first of a text; false where nothing follows its mark.
+bool ByteSource::start_text() {
+  if (expect_ == Expect::text_or_npy && !buffered().empty() && buffered()[0] == npy_magic[0]) {
+    expect_ = Expect::anything;
+    return true;
+  }
+  if (buffered().starts_with(zip_magic)) {  // its entries' names say what it is
+    while (end_ < buffer_bytes && read_more()) {
+    }
+  }
+  if (const std::string kind = file_kind(buffered()); !kind.empty()) throw DataError(name_ + " is " + kind);
+  refuse_nul();
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (!buffered().starts_with(mark)) return true;
+  position_ = mark.size();
+  return position_ < end_ || fill();
+}
+
+void ByteSource::refuse_nul() const {
+  const uint64_t start = content_end_ - end_;
+  if (start >= text_proof_bytes) return;
+  const std::string_view proof = buffered().substr(0, static_cast<size_t>(text_proof_bytes - start));
+  const size_t at = proof.find('\0');
+  if (at != std::string_view::npos) throw DataError(name_ + " is " + binary_kind(proof, start + at));
+}
+
 bool ByteSource::fill() {
-  const bool first = total_ == 0;
+  const bool first = content_end_ == 0;
   position_ = end_ = 0;
   if (at_end_ || !read_more()) {
     at_end_ = true;
     return false;
   }
-  if (!first || !std::exchange(expects_text_, false)) return true;
-  constexpr std::string_view mark = "\xEF\xBB\xBF";
-  // The mark may arrive byte by byte; anything else is not waited for.
-  const auto buffered = [&] { return std::string_view(buffer_.get(), end_); };
-  while (buffered().size() < mark.size() && mark.starts_with(buffered()) && read_more()) {
+  if (first) {
+    await_start();
+    if (buffered().starts_with(gzip_magic)) open_gzip();
+    if (end_ == 0) {
+      at_end_ = true;
+      return false;
+    }
+    if (expect_ != Expect::anything) return start_text();
+  } else if (expect_ != Expect::anything) {
+    refuse_nul();
   }
-  refuse_other_encodings(buffered());
-  if (!buffered().starts_with(mark)) return true;
-  position_ = mark.size();
-  return position_ < end_ || fill();
+  return true;
 }
 
 LineResult ByteSource::read_line(std::string* line, size_t max_bytes) {

@@ -1,4 +1,4 @@
-// Bytes of a file or of standard input, read through one fixed buffer.
+// Bytes of a file or of standard input, read through one fixed buffer. gzip is inflated on the way, whatever the name.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "gunzip.h"
 
 namespace linformer::cli {
 
@@ -28,32 +30,46 @@ class ByteSource {
   // The next byte, or -1 at the end. Throws DataError when the system refuses.
   int get() { return position_ < end_ || fill() ? static_cast<unsigned char>(buffer_[position_++]) : -1; }
   int peek() { return position_ < end_ || fill() ? static_cast<unsigned char>(buffer_[position_]) : -1; }
-  // The bytes are UTF-8 text: leaves out a byte order mark at the start, and throws DataError at the first read of gzip
-  // or UTF-16. Call before anything is read.
-  void expect_text() { expects_text_ = true; }
+  // The bytes are UTF-8 text: a byte order mark at the start is left out. Reading throws DataError, which says what the
+  // bytes are and what to do, where file_kind() knows their start, or a NUL is among the first text_proof_bytes. Call
+  // before anything is read. `or_npy`: may be a NumPy array instead, which is read as it is.
+  void expect_text(bool or_npy = false);
+  static constexpr size_t text_proof_bytes = 1 << 16;
 
   // The next line without its newline. Beyond `max_bytes` the rest of the line is skipped unstored.
   LineResult read_line(std::string* line, size_t max_bytes);
   // Up to `count` bytes; fewer only at the end.
   size_t read(char* destination, size_t count);
 
-  uint64_t bytes_read() const { return total_ - (end_ - position_); }
-  // The size of a regular file; 0 for anything else.
+  // How far reading is, of file_bytes().
+  uint64_t bytes_read() const { return gunzip_ ? file_position_ : file_position_ - (end_ - position_); }
+  // The size of a regular file, compressed where it is; 0 for anything else.
   uint64_t file_bytes() const { return file_bytes_; }
+  // The number of bytes that can be read in all, where that is known before: 0 for a pipe and compressed data. To be
+  // asked after the first read.
+  uint64_t content_bytes() const { return gunzip_ ? 0 : file_bytes_; }
 
  private:
+  enum class Expect : uint8_t { anything, text, text_or_npy };
   static constexpr size_t buffer_bytes = 1 << 16;
   bool fill();
   bool read_more();
-  void refuse_other_encodings(std::string_view start) const;
+  size_t read_file(char* destination, size_t count);
+  void await_start();
+  void open_gzip();
+  bool start_text();
+  void refuse_nul() const;
+  std::string_view buffered() const { return {buffer_.get(), end_}; }
 
   int fd_ = -1;
   std::string name_;
-  uint64_t file_bytes_ = 0;
-  uint64_t total_ = 0;
+  uint64_t file_bytes_ = 0, file_position_ = 0;
+  uint64_t content_end_ = 0;  // offset of the buffer's end in the content
   size_t position_ = 0, end_ = 0;
-  bool at_end_ = false, expects_text_ = false;
+  bool at_end_ = false;
+  Expect expect_ = Expect::anything;
   std::unique_ptr<char[]> buffer_;
+  std::unique_ptr<Gunzip> gunzip_;
   std::function<void()> wait_hook_;
 };
 

@@ -161,6 +161,11 @@ class Encode {
       const int64_t kept = kept_tokens(rows_[i], given);
       const std::string place = "text " + std::to_string(i + 1);
       if (kept == 0) throw DataError(place + " has no tokens; leave it out");
+      // A pad costs two bytes of input and gets a whole row of output.
+      if (wanted_.per_token && encoder_rows(*model_, given) > encoder.max_tokens) {
+        throw DataError(place + " has " + std::to_string(given) + " tokens with its pads, and rows are written for " +
+                        std::to_string(encoder.max_tokens) + " at most, which the model takes; remove pads");
+      }
       if (encoder_rows(*model_, kept) > limit) {
         const std::string more =
             limit < encoder.max_tokens ? " or raise --max-tokens up to " + std::to_string(encoder.max_tokens) : "";

@@ -28,6 +28,7 @@ void add_row(const std::vector<int64_t>& row, std::span<const uint8_t> types, co
 
 TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_bytes) {
   ByteSource source(path);
+  source.expect_text(true);
   TokenRows rows;
   std::vector<int64_t> row;
   if (source.peek() == npy_first_byte) {

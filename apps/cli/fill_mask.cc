@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdio>
 
 #include "commands.h"
 #include "display.h"
@@ -37,10 +38,11 @@ class FillMask {
         scores_(model_->description().encoder.vocab_size),
         progress_(!::isatty(STDOUT_FILENO)) {
     const bool table = flags.table || (!flags.json && ::isatty(STDOUT_FILENO));
-    writer_ = make_filled_writer(flags.json ? FilledStyle::json
-                                 : table    ? FilledStyle::table
-                                            : FilledStyle::tsv,
-                                 flags.input.id.empty(), terminal_width(STDOUT_FILENO, 100), &standard_output());
+    writer_ =
+        make_filled_writer(flags.json ? FilledStyle::json
+                           : table    ? FilledStyle::table
+                                      : FilledStyle::tsv,
+                           flags.input.id.empty(), terminal_width(STDOUT_FILENO, 100), &names_, &standard_output());
   }
 
   int operator()() {
@@ -61,6 +63,12 @@ class FillMask {
     progress_.clear();
     standard_output().flush();
     tally_.summarize(pipeline_.max_tokens(), flags_.json ? "" : "what was cut off is not read");
+    if (many_masks_ > 0) {
+      std::fprintf(
+          stderr,
+          "linformer: %s of %s texts have more than %zu masks; each is shown once, with the best of every mask\n",
+          grouped(many_masks_).c_str(), grouped(tally_.records).c_str(), max_masks_with_texts);
+    }
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
@@ -118,20 +126,19 @@ class FillMask {
       }
       for (const int32_t id : largest(logits, static_cast<size_t>(flags_.top))) {
         const float logit = logits[static_cast<size_t>(id)];
-        text.masks[next].candidates.push_back(
-            {id, names_.name(id), static_cast<float>(std::exp(static_cast<double>(logit) - sum)), {}});
+        text.masks[next].candidates.push_back({id, static_cast<float>(std::exp(static_cast<double>(logit) - sum))});
       }
     });
   }
 
   void take(FilledText& text) {
     if (text.error.empty()) {
-      names_.fill(&text);
       tally_.cut += text.truncated() ? 1 : 0;
+      many_masks_ += text.with_texts() ? 0 : 1;
     } else {
       ++tally_.errors;
     }
-    writer_->write(text);
+    writer_->write(&text);
   }
 
   const FillFlags& flags_;
@@ -143,6 +150,7 @@ class FillMask {
   Progress progress_;
   std::unique_ptr<FilledWriter> writer_;
   Tally tally_;
+  uint64_t many_masks_ = 0;  // texts
 };
 
 }  // namespace
@@ -170,7 +178,8 @@ void add_fill_mask(CLI::App* app, Run* run) {
   flags->run.add_to(command);
   command->footer(
       "Scores are probabilities: the softmax over the whole vocabulary. Several masks in one text are guessed in one\n"
-      "run of the model, each as if the others stayed masked.\n\n"
+      "run of the model, each as if the others stayed masked. A text with more than 16 masks is shown once, with the\n"
+      "best of every mask, instead of once for each candidate.\n\n"
       "Examples:\n"
       "  linformer fill-mask model.lnfr \"The capital of France is <mask>.\"\n"
       "  linformer fill-mask model.lnfr --input texts.jsonl --field sentence --top 1 --json\n"

@@ -10,79 +10,97 @@ namespace {
 
 class JsonFilled : public FilledWriter {
  public:
-  explicit JsonFilled(Output* output) : output_(output) {}
+  JsonFilled(MaskNames* names, Output* output) : names_(names), output_(output) {}
 
-  void write(const FilledText& text) override {
-    nlohmann::ordered_json line = {{"id", text.id}};
-    if (!text.error.empty()) {
-      line["error"] = text.error;
-    } else {
-      line["filled"] = text.masks[0].candidates[0].text;
-      auto& masks = line["masks"] = nlohmann::ordered_json::array();
-      for (const FilledMask& mask : text.masks) {
-        auto tokens = nlohmann::ordered_json::array();
-        for (const Candidate& candidate : mask.candidates) {
-          tokens.push_back({{"id", candidate.id},
-                            {"token", candidate.token},
-                            {"probability", shortest(candidate.probability)},
-                            {"text", candidate.text}});
-        }
-        masks.push_back({{"position", mask.position}, {"tokens", std::move(tokens)}});
+  void write(FilledText* text) override {
+    const std::string id = "{\"id\":" + dumped(text->id);
+    if (!text->error.empty()) return output_->write(id + ",\"error\":" + dumped(text->error) + "}\n");
+    output_->write(id + ",\"filled\":" + dumped(names_->fill(text)) + ",\"masks\":[");
+    const char* before_mask = "";
+    for (const FilledMask& mask : text->masks) {
+      output_->write(before_mask);
+      output_->write("{\"position\":" + std::to_string(mask.position) + ",\"tokens\":[");
+      before_mask = ",";
+      const char* before = "";
+      for (const Candidate& candidate : mask.candidates) {
+        output_->write(before);
+        output_->write(dumped(token(candidate, mask, text)));
+        before = ",";
       }
-      line["tokens"] = text.tokens;
-      line["truncated"] = text.truncated();
-      if (text.truncated()) line["total_tokens"] = text.total_tokens;
+      output_->write("]}");
     }
-    output_->write(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    nlohmann::ordered_json end = {{"tokens", text->tokens}, {"truncated", text->truncated()}};
+    if (text->truncated()) end["total_tokens"] = text->total_tokens;
+    output_->write("]," + dumped(end).substr(1) + "\n");
   }
 
  private:
+  nlohmann::ordered_json token(const Candidate& candidate, const FilledMask& mask, FilledText* text) {
+    nlohmann::ordered_json token = {
+        {"id", candidate.id}, {"token", names_->name(candidate.id)}, {"probability", shortest(candidate.probability)}};
+    if (text->with_texts()) token["text"] = names_->with(candidate, mask, text);
+    return token;
+  }
+  static std::string dumped(const nlohmann::ordered_json& value) {
+    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+
+  MaskNames* names_;
   Output* output_;
 };
+
+// Shows each candidate of each mask with its text, or, of a text with many masks, the filled text beside the first.
+template <class Show>
+void for_each_candidate(MaskNames* names, FilledText* text, Show show) {
+  std::string shown = names->fill(text);
+  for (size_t m = 0; m < text->masks.size(); ++m) {
+    const FilledMask& mask = text->masks[m];
+    for (size_t i = 0; i < mask.candidates.size(); ++i) {
+      if (text->with_texts()) shown = names->with(mask.candidates[i], mask, text);
+      show(m, i, mask.candidates[i], shown);
+      shown.clear();
+    }
+  }
+}
 
 // A line for each candidate: id, number of the mask, rank, token, probability, text.
 class TsvFilled : public FilledWriter {
  public:
-  explicit TsvFilled(Output* output) : output_(output) {}
+  TsvFilled(MaskNames* names, Output* output) : names_(names), output_(output) {}
 
-  void write(const FilledText& text) override {
-    const std::string id = excerpt(text.id_text(), uncut);
-    if (!text.error.empty()) {
-      output_->write(id + "\t-\t-\tERROR\t\t" + excerpt(text.error, uncut) + "\n");
+  void write(FilledText* text) override {
+    constexpr int repeated_columns = 256;  // of an id that stands before each of many masks
+    const std::string id = excerpt(text->id_text(), text->with_texts() ? uncut : repeated_columns);
+    if (!text->error.empty()) {
+      output_->write(id + "\t-\t-\tERROR\t\t" + excerpt(text->error, uncut) + "\n");
       return;
     }
-    for (size_t m = 0; m < text.masks.size(); ++m) {
-      for (size_t i = 0; i < text.masks[m].candidates.size(); ++i) {
-        const Candidate& candidate = text.masks[m].candidates[i];
-        output_->write(id + "\t" + std::to_string(m + 1) + "\t" + std::to_string(i + 1) + "\t" +
-                       excerpt(candidate.token, uncut) + "\t" + fixed(candidate.probability, 6) + "\t" +
-                       excerpt(candidate.text, uncut) + "\n");
-      }
-    }
+    for_each_candidate(names_, text, [&](size_t m, size_t i, const Candidate& candidate, const std::string& shown) {
+      output_->write(id + "\t" + std::to_string(m + 1) + "\t" + std::to_string(i + 1) + "\t" +
+                     excerpt(names_->name(candidate.id), uncut) + "\t" + fixed(candidate.probability, 6) + "\t" +
+                     excerpt(shown, uncut) + "\n");
+    });
   }
 
  private:
+  MaskNames* names_;
   Output* output_;
 };
 
 class TableFilled : public FilledWriter {
  public:
-  TableFilled(bool numbered, int width, Output* output)
-      : id_width_(numbered ? 6 : 16), width_(width), output_(output) {}
+  TableFilled(bool numbered, int width, MaskNames* names, Output* output)
+      : id_width_(numbered ? 6 : 16), width_(width), names_(names), output_(output) {}
 
-  void write(const FilledText& text) override {
+  void write(FilledText* text) override {
     if (!header_written_) write_row("id", "mask", "token", "probability", "text");
     header_written_ = true;
-    std::string id = excerpt(text.id_text(), id_width_);
-    if (!text.error.empty()) return write_row(id, "-", "ERROR", "", text.error);
-    for (size_t m = 0; m < text.masks.size(); ++m) {
-      std::string mask = std::to_string(m + 1);
-      for (const Candidate& candidate : text.masks[m].candidates) {
-        write_row(id, mask, candidate.token, fixed(candidate.probability, 4), candidate.text);
-        id.clear();
-        mask.clear();
-      }
-    }
+    const std::string id = excerpt(text->id_text(), id_width_);
+    if (!text->error.empty()) return write_row(id, "-", "ERROR", "", text->error);
+    for_each_candidate(names_, text, [&](size_t m, size_t i, const Candidate& candidate, const std::string& shown) {
+      write_row(m == 0 && i == 0 ? id : "", i == 0 ? std::to_string(m + 1) : "", names_->name(candidate.id),
+                fixed(candidate.probability, 4), shown);
+    });
   }
 
  private:
@@ -98,14 +116,18 @@ class TableFilled : public FilledWriter {
   }
 
   int id_width_, width_;
+  MaskNames* names_;
   Output* output_;
   bool header_written_ = false;
 };
 
-void replace_all(std::string* text, const std::string& from, const std::string& to) {
-  for (size_t at = 0; (at = text->find(from, at)) != std::string::npos; at += to.size()) {
-    text->replace(at, from.size(), to);
+std::string with_replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string result;
+  size_t start = 0;
+  for (size_t at; (at = text.find(from, start)) != std::string_view::npos; start = at + from.size()) {
+    result.append(text, start, at - start).append(to);
   }
+  return result.append(text, start);
 }
 
 }  // namespace
@@ -122,7 +144,7 @@ MaskNames::MaskNames(const TokenizerDescription& description, const Tokenizer& t
 }
 
 std::string MaskNames::with_own_mask(std::string text) const {
-  for (const std::string& other : others_) replace_all(&text, other, mask_);
+  for (const std::string& other : others_) text = with_replaced(text, other, mask_);
   return text;
 }
 
@@ -135,23 +157,26 @@ std::optional<std::string> MaskNames::decode(std::span<const int32_t> ids, bool 
 
 std::string MaskNames::name(int32_t id) { return decode({&id, 1}, false).value_or("#" + std::to_string(id)); }
 
-void MaskNames::fill(FilledText* text) {
-  std::vector<int32_t> ids = text->ids;
-  const auto at = [&](const FilledMask& mask) -> int32_t& { return ids[static_cast<size_t>(mask.position)]; };
-  for (const FilledMask& mask : text->masks) at(mask) = mask.candidates[0].id;
-  for (FilledMask& mask : text->masks) {
-    for (Candidate& candidate : mask.candidates) {
-      at(mask) = candidate.id;
-      candidate.text = decode(ids, true).value_or("");
-    }
-    at(mask) = mask.candidates[0].id;
+std::string MaskNames::fill(FilledText* text) {
+  for (const FilledMask& mask : text->masks) {
+    text->ids[static_cast<size_t>(mask.position)] = mask.candidates[0].id;
   }
+  return decode(text->ids, true).value_or("");
 }
 
-std::unique_ptr<FilledWriter> make_filled_writer(FilledStyle style, bool numbered, int width, Output* output) {
-  if (style == FilledStyle::json) return std::make_unique<JsonFilled>(output);
-  if (style == FilledStyle::tsv) return std::make_unique<TsvFilled>(output);
-  return std::make_unique<TableFilled>(numbered, width, output);
+std::string MaskNames::with(const Candidate& candidate, const FilledMask& mask, FilledText* text) {
+  int32_t& id = text->ids[static_cast<size_t>(mask.position)];
+  id = candidate.id;
+  std::string result = decode(text->ids, true).value_or("");
+  id = mask.candidates[0].id;
+  return result;
+}
+
+std::unique_ptr<FilledWriter> make_filled_writer(FilledStyle style, bool numbered, int width, MaskNames* names,
+                                                 Output* output) {
+  if (style == FilledStyle::json) return std::make_unique<JsonFilled>(names, output);
+  if (style == FilledStyle::tsv) return std::make_unique<TsvFilled>(names, output);
+  return std::make_unique<TableFilled>(numbered, width, names, output);
 }
 
 }  // namespace linformer::cli

@@ -15,9 +15,7 @@ namespace linformer::cli {
 
 struct Candidate {
   int32_t id = -1;
-  std::string token;
   float probability = 0;
-  std::string text;  // the whole text with it, the other masks filled with their best
 };
 
 struct FilledMask {
@@ -25,9 +23,14 @@ struct FilledMask {
   std::vector<Candidate> candidates;
 };
 
+// A text with more masks is shown once, with the best of each: a text for each candidate of each mask would grow with
+// the square of the text.
+inline constexpr size_t max_masks_with_texts = 16;
+
 struct FilledText : Job {
   std::vector<int32_t> ids;
   std::vector<FilledMask> masks;
+  bool with_texts() const { return masks.size() <= max_masks_with_texts; }
 };
 
 // A tokenizer's words for its mask and for any id.
@@ -42,8 +45,10 @@ class MaskNames {
   std::string with_own_mask(std::string text) const;
   // The token as text; its number where the vocabulary lacks the id.
   std::string name(int32_t id);
-  // Sets Candidate::text.
-  void fill(FilledText* text);
+  // Puts its best into each mask of `text`; returns the text.
+  std::string fill(FilledText* text);
+  // The same text with `candidate` in the place of `mask`.
+  std::string with(const Candidate& candidate, const FilledMask& mask, FilledText* text);
 
  private:
   std::optional<std::string> decode(std::span<const int32_t> ids, bool skip_special);
@@ -54,15 +59,17 @@ class MaskNames {
   TextBuffer buffer_;
 };
 
+// Names and texts are made as they are written: of many masks or candidates they take far more memory than ids.
 class FilledWriter {
  public:
   virtual ~FilledWriter() = default;
-  virtual void write(const FilledText& text) = 0;
+  virtual void write(FilledText* text) = 0;
 };
 
 enum class FilledStyle { json, tsv, table };
 
-// `numbered`: ids are the records' numbers. `width`: columns of the terminal.
-std::unique_ptr<FilledWriter> make_filled_writer(FilledStyle style, bool numbered, int width, Output* output);
+// `numbered`: ids are the records' numbers. `width`: columns of the terminal. `names` and `output` must outlive it.
+std::unique_ptr<FilledWriter> make_filled_writer(FilledStyle style, bool numbered, int width, MaskNames* names,
+                                                 Output* output);
 
 }  // namespace linformer::cli

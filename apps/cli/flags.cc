@@ -15,6 +15,12 @@ constexpr int max_threads = ThreadTeam::max_threads;
 constexpr int64_t max_batch = 1 << 16;     // texts in one call; more only costs memory
 constexpr int64_t rows_in_a_batch = 4096;  // tokens: enough for full matrix products on any machine
 
+std::string delimiter_error(const std::string& value) {
+  if (value == "\\t") return {};
+  if (value.size() == 1 && value[0] > '\0' && value[0] != '"' && value[0] != '\r' && value[0] != '\n') return {};
+  return "give one ASCII character, such as ';', or \\t for a tab";
+}
+
 }  // namespace
 
 void RunFlags::add_to(CLI::App* command) {
@@ -99,7 +105,8 @@ void InputFlags::add_to(CLI::App* command, bool argument_texts) {
       ->group("Input");
   command
       ->add_option("--format", format,
-                   "text (a text a line), jsonl, csv or tsv; default: by the file's ending, or text")
+                   "text (a text a line), jsonl (or one JSON array), csv or tsv; default: by the file's ending, also "
+                   "before .gz, or text")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"auto", "text", "jsonl", "csv", "tsv"}))
       ->group("Input");
@@ -121,6 +128,12 @@ void InputFlags::add_to(CLI::App* command, bool argument_texts) {
       ->group("Input");
   command->add_flag("--no-header", no_header, "CSV and TSV: the fields are called 1, 2, ... and the first line is data")
       ->group("Input");
+  command
+      ->add_option("--delimiter", delimiter,
+                   "CSV and TSV: the character between fields, \\t for a tab; where no format is said, it means csv")
+      ->type_name("C")
+      ->check([](const std::string& value) { return delimiter_error(value); })
+      ->group("Input");
   command->add_option("--max-line-bytes", max_line_bytes, "Longer records are errors")
       ->type_name("N")
       ->check(CLI::Range(uint64_t{1}, uint64_t{max_text_bytes}))
@@ -132,7 +145,14 @@ Format InputFlags::format_of(const std::string& path) const {
   if (format == "jsonl") return Format::jsonl;
   if (format == "csv") return Format::csv;
   if (format == "tsv") return Format::tsv;
-  return format == "text" || path == "-" ? Format::text : format_of_path(path);
+  if (format == "text") return Format::text;
+  const Format named = path == "-" ? Format::text : format_of_path(path);
+  return named == Format::text && !delimiter.empty() ? Format::csv : named;
+}
+
+RecordLimits InputFlags::limits() const {
+  const char between = delimiter.empty() ? '\0' : delimiter == "\\t" ? '\t' : delimiter[0];
+  return {.max_bytes = max_line_bytes, .header = !no_header, .delimiter = between};
 }
 
 RecordFields InputFlags::fields(const std::string& label) const {
@@ -147,9 +167,13 @@ RecordFields InputFlags::fields(const std::string& label) const {
     throw UsageError(
         "--pair-text goes with texts on the command line, one for each; for files name a field with --pair");
   }
-  const bool other_field = field != "text";
-  if (!fields.pair && !fields.id && !fields.label && !other_field) return fields;
-  const char* flag = fields.pair ? "--pair" : fields.id ? "--id" : fields.label ? "--eval" : "--field";
+  const char* flag = fields.pair         ? "--pair"
+                     : fields.id         ? "--id"
+                     : fields.label      ? "--eval"
+                     : field != "text"   ? "--field"
+                     : delimiter.empty() ? nullptr
+                                         : "--delimiter";
+  if (flag == nullptr) return fields;
   if (!std::all_of(texts.begin(), texts.end(), is_dash)) {
     throw UsageError(std::string(flag) + " needs records with fields: use --input FILE");
   }
@@ -160,6 +184,10 @@ RecordFields InputFlags::fields(const std::string& label) const {
       throw UsageError(std::string(flag) + " needs records with fields, and " +
                        (path == "-" ? "standard input" : path) +
                        " is read as text lines; add --format jsonl, csv or tsv");
+    }
+    if (!delimiter.empty() && format_of(path) == Format::jsonl) {
+      throw UsageError("--delimiter goes with CSV and TSV, and " + (path == "-" ? "standard input" : path) +
+                       " is read as JSON lines; leave it out, or add --format csv");
     }
   }
   return fields;

@@ -40,7 +40,7 @@ struct InputFlags {
   std::vector<std::string> inputs;      // files, "-" = standard input
   bool dash = false;
   std::string format = "auto";
-  std::string field = "text", pair, id;
+  std::string field = "text", pair, id, delimiter;
   uint64_t max_line_bytes = uint64_t{64} << 20;
   bool no_header = false;
 
@@ -48,7 +48,9 @@ struct InputFlags {
   void add_to(CLI::App* command, bool argument_texts = true);
   bool empty() const { return texts.empty() && inputs.empty(); }
   Format format_of(const std::string& path) const;
-  RecordLimits limits() const { return {.max_bytes = max_line_bytes, .header = !no_header}; }
+  // Whether `path` is read as text lines because nobody said how.
+  bool guessed_text(const std::string& path) const { return format == "auto" && format_of(path) == Format::text; }
+  RecordLimits limits() const;
   // The fields to read. Throws UsageError where one is named although a format has none.
   RecordFields fields(const std::string& label) const;
 };

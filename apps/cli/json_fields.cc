@@ -11,6 +11,7 @@ using nlohmann::json;
 class Events : public nlohmann::json_sax<json> {
  public:
   const std::string& error() const { return error_; }
+  bool ends_early() const { return ends_early_; }
 
   bool null() override { return scalar(json(nullptr)); }
   bool boolean(bool value) override { return scalar(json(value)); }
@@ -26,9 +27,10 @@ class Events : public nlohmann::json_sax<json> {
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& exception) override {
     // The library's sentence quotes the input; ours stays one line however hostile that is.
     const std::string reason = exception.what();
-    return fail(reason.find("ill-formed UTF-8") != std::string::npos
-                    ? "not JSON: invalid UTF-8 at byte " + std::to_string(position)
-                    : "not JSON: syntax error at byte " + std::to_string(position));
+    const auto says = [&](const char* part) { return reason.find(part) != std::string::npos; };
+    ends_early_ = says("unexpected end of input");
+    return fail((says("ill-formed UTF-8") ? "not JSON: invalid UTF-8 at byte " : "not JSON: syntax error at byte ") +
+                std::to_string(position));
   }
 
  protected:
@@ -52,6 +54,7 @@ class Events : public nlohmann::json_sax<json> {
   }
 
   int depth_ = 0;
+  bool ends_early_ = false;
   std::string error_;
 };
 
@@ -137,7 +140,15 @@ std::string parse(std::string_view line, Events* events) {
 
 std::string read_json_fields(std::string_view line, std::vector<JsonField>* fields) {
   FieldEvents events(fields);
-  return parse(line, &events);
+  std::string error = parse(line, &events);
+  if (error.empty()) return error;
+  const size_t start = line.find_first_not_of(" \t\r");
+  if (start != std::string_view::npos && line[start] != '{') {
+    error += "; a record is an object; for lines of plain text add --format text";
+  } else if (events.ends_early()) {
+    error += ", where the line ends; a record is one line: jq -c . FILE";
+  }
+  return error;
 }
 
 std::string read_json_integers(std::string_view line, std::vector<int64_t>* values) {

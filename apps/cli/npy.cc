@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "errors.h"
+#include "file_kind.h"
 
 namespace linformer::cli {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "npy elements are copied as they are");
 
 constexpr size_t max_header_bytes = 1 << 16;
-constexpr std::string_view magic = "\x93NUMPY";
 
 // The Python literal {'descr': '<i8', 'fortran_order': False, 'shape': (2, 3), } and nothing more general.
 class HeaderParser {
@@ -109,7 +109,7 @@ DataError damaged(const ByteSource& source, const std::string& what, const char*
 NpyHeader read_header(ByteSource* source, char kind, const char* wanted) {
   const auto bad = [&](const std::string& what) { return damaged(*source, what, wanted); };
   char start[8] = {};
-  if (source->read(start, 8) != 8 || std::string_view(start, 6) != magic) throw bad("not an npy file");
+  if (source->read(start, 8) != 8 || std::string_view(start, 6) != npy_magic) throw bad("not an npy file");
   const int version = start[6];
   if (version < 1 || version > 3) throw bad("unknown npy version " + std::to_string(version));
   unsigned char length_bytes[4] = {};
@@ -136,7 +136,7 @@ NpyHeader read_header(ByteSource* source, char kind, const char* wanted) {
   for (const int64_t extent : header.shape)
     valid = valid && checked_mul(elements, static_cast<uint64_t>(extent), &elements);
   valid = valid && checked_add(elements, uint64_t{8} + length_size + length, &elements);
-  if (!valid || (source->file_bytes() != 0 && elements != source->file_bytes())) {
+  if (!valid || (source->content_bytes() != 0 && elements != source->content_bytes())) {
     throw bad("shape " + shape_text(header.shape) + " does not fit the file's size");
   }
   return header;
@@ -228,7 +228,7 @@ std::string npy_float_header(std::span<const int64_t> shape) {
   constexpr size_t total = 128, prefix = 10;
   text.resize(total - prefix - 1, ' ');
   text += '\n';
-  std::string header(magic);
+  std::string header(npy_magic);
   header += '\x01';
   header += '\0';
   header += static_cast<char>(text.size() & 0xff);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <new>
 
+#include "base/cpu.h"
 #include "commands.h"
 #include "display.h"
 #include "errors.h"
@@ -80,6 +81,8 @@ int parse_and_run(int argument_count, char** arguments) {
     const std::string help = "linformer " + (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help";
     return complain(exit_usage, std::string(error.what()) + "; see '" + help + "'");
   }
+  // Also for what computes nothing or was given --isa: whoever set it believes that it counts.
+  if (const Status isa = isa_from_environment().status(); !isa.ok()) return complain(exit_usage, isa.message());
   const int code = run();
   standard_output().flush();
   return code;

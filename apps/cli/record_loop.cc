@@ -5,9 +5,11 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "display.h"
 #include "errors.h"
+#include "input_notes.h"
 #include "output.h"
 
 namespace linformer::cli {
@@ -22,6 +24,7 @@ void RecordLoop::run(const InputFlags& input, const RecordFields& fields) {
   for (const std::string& path : input.inputs) {
     if (path != "-" && ::access(path.c_str(), R_OK) != 0) ByteSource missing(path);
   }
+  InvalidText arguments("the command line", progress);
   for (size_t i = 0; i < input.texts.size() && !done(); ++i) {
     if (input.dash && input.texts[i] == "-") {
       read(input, fields, "-");
@@ -31,6 +34,7 @@ void RecordLoop::run(const InputFlags& input, const RecordFields& fields) {
     Record record;
     record.text = input.texts[i];
     if (!input.pair_texts.empty()) record.pair = input.pair_texts[i];
+    arguments.see(record);
     visit(record);
     standard_output().flush();
   }
@@ -58,12 +62,25 @@ void RecordLoop::read(const InputFlags& input, const RecordFields& fields, const
   source->on_wait(flush);
   const auto reader =
       reading([&] { return open_records(source.get(), input.format_of(path), fields, input.limits()); });
+  // One hint is enough for files that are all alike.
+  std::optional<FormatHint> format;
+  if (input.guessed_text(path) && !hinted_) format.emplace(input.field);
+  InvalidText invalid(source->name(), progress);
   for (Record record; !done() && reading([&] { return reader->next(&record); });) {
     ++visited_;
+    invalid.see(record);
+    if (format && record.error.empty()) hint(source->name(), format->see(record.text));
     visit(record);
     standard_output().flush();  // holds answers only when a batch was done
     if (progress) progress->update(visited_, source->bytes_read(), source->file_bytes());
   }
+}
+
+void RecordLoop::hint(const std::string& name, const std::string& sentence) {
+  if (sentence.empty()) return;
+  hinted_ = true;
+  if (progress) progress->clear();
+  std::fprintf(stderr, "linformer: %s: %s\n", excerpt(name, 200).c_str(), sentence.c_str());
 }
 
 nlohmann::json take_id(Record* record, uint64_t number, const InputFlags& input) {

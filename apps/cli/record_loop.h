@@ -18,15 +18,19 @@ struct RecordLoop {
   std::function<void(Record& record)> visit;
   std::function<void()> on_wait;  // before a read that would have to wait
   Progress* progress = nullptr;
-  uint64_t limit = 0;  // records at most; 0: all
+  uint64_t limit = 0;          // records at most; 0: all
+  std::function<bool()> full;  // no more records are wanted
 
   // Visits every record: the texts of the command line, then the files'. What was visited is written out as it comes.
+  // Says on standard error what an input seems to be instead of text lines, and how much of it is invalid UTF-8.
   void run(const InputFlags& input, const RecordFields& fields);
 
  private:
-  bool done() const { return limit > 0 && visited_ >= limit; }
+  bool done() const { return (limit > 0 && visited_ >= limit) || (full && full()); }
+  void hint(const std::string& name, const std::string& sentence);
   void read(const InputFlags& input, const RecordFields& fields, const std::string& path);
   uint64_t visited_ = 0;
+  bool hinted_ = false;
 };
 
 // What names the record in its answer: its id; its number, from 1, where no id was asked for; "record NUMBER" where the

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "errors.h"
+#include "json_array.h"
 #include "json_fields.h"
 #include "table_rows.h"
 
@@ -15,6 +16,8 @@ std::string place(const ByteSource& source, uint64_t line) { return source.name(
 std::string too_long(const RecordLimits& limits) {
   return "the record is longer than " + std::to_string(limits.max_bytes) + " bytes; raise --max-line-bytes";
 }
+
+std::string nul_at(size_t at) { return "a NUL at byte " + std::to_string(at + 1) + ": no text has one; remove it"; }
 
 void strip_carriage_return(std::string* line) {
   if (!line->empty() && line->back() == '\r') line->pop_back();
@@ -34,6 +37,10 @@ class TextRecords : public RecordReader {
       record->error = place(*source_, line_) + ": " + too_long(limits_);
     }
     strip_carriage_return(&record->text);
+    record->line = line_;
+    if (const size_t nul = record->text.find('\0'); nul != std::string::npos) {
+      record->error = place(*source_, line_) + ": " + nul_at(nul);
+    }
     return true;
   }
 
@@ -50,6 +57,29 @@ class JsonRecords : public RecordReader {
 
   bool next(Record* record) override {
     *record = {};
+    if (!begun_) begin();
+    std::string error;
+    if (!(array_ ? array_->next(&line_, &error) : next_line(&error))) return false;
+    if (error.empty()) error = read(record);
+    record->line = array_ ? array_->line() : line_number_;
+    if (error.empty()) return true;
+    const std::string element = array_ ? ": element " + std::to_string(array_->number()) : "";
+    record->error = place(*source_, record->line) + element + ": " + error;
+    return true;
+  }
+
+ private:
+  // What isn't blank first tells an array from lines.
+  void begin() {
+    begun_ = true;
+    for (int c; (c = source_->peek()) == ' ' || c == '\t' || c == '\r' || c == '\n'; source_->get()) {
+      line_number_ += c == '\n' ? 1 : 0;
+    }
+    if (source_->peek() == '[') array_.emplace(source_, limits_.max_bytes, line_number_ + 1);
+  }
+
+  // The next line that isn't blank.
+  bool next_line(std::string* error) {
     LineResult result;
     do {
       result = source_->read_line(&line_, limits_.max_bytes);
@@ -57,12 +87,10 @@ class JsonRecords : public RecordReader {
       ++line_number_;
     } while (result == LineResult::line &&
              std::all_of(line_.begin(), line_.end(), [](char c) { return c == ' ' || c == '\t' || c == '\r'; }));
-    std::string error = result == LineResult::too_long ? too_long(limits_) : read(record);
-    if (!error.empty()) record->error = place(*source_, line_number_) + ": " + error;
+    if (result == LineResult::too_long) *error = too_long(limits_);
     return true;
   }
 
- private:
   // Fills the record; returns what is wrong with it.
   std::string read(Record* record) {
     std::vector<JsonField> wanted(1);
@@ -133,6 +161,8 @@ class JsonRecords : public RecordReader {
   ByteSource* source_;
   RecordFields fields_;
   RecordLimits limits_;
+  bool begun_ = false;
+  std::optional<JsonArray> array_;
   std::string line_;
   uint64_t line_number_ = 0;
 };
@@ -140,7 +170,14 @@ class JsonRecords : public RecordReader {
 class TableRecords : public RecordReader {
  public:
   TableRecords(ByteSource* source, bool quoted, const RecordFields& fields, const RecordLimits& limits)
-      : source_(source), rows_(source, quoted, limits.max_bytes), fields_(fields), limits_(limits) {}
+      : source_(source),
+        rows_(source, quoted,
+              limits.delimiter != '\0' ? limits.delimiter
+              : quoted                 ? ','
+                                       : '\t',
+              limits.max_bytes),
+        fields_(fields),
+        limits_(limits) {}
 
   bool next(Record* record) override {
     *record = {};
@@ -151,6 +188,7 @@ class TableRecords : public RecordReader {
       read_header();
       if (limits_.header && !rows_.next(&row_, &error)) return false;
     }
+    record->line = rows_.line();
     if (error.empty()) error = read(record);
     if (!error.empty()) record->error = place(*source_, rows_.line()) + ": " + error;
     return true;
@@ -168,8 +206,8 @@ class TableRecords : public RecordReader {
         if (optional) return std::nullopt;
         std::string known;
         for (size_t i = 0; i < std::min<size_t>(columns_.size(), 8); ++i) known += (i ? ", " : "") + columns_[i];
-        throw DataError(place(*source_, rows_.line()) + ": no field '" + name + "' (fields: " + known +
-                        "); name one with --field, --pair, --id or --eval");
+        throw DataError(place(*source_, rows_.line()) + ": no field '" + name + "' (fields: " + known + "); " +
+                        other_delimiter() + "name one with --field, --pair, --id or --eval");
       }
       if (std::find(found + 1, columns_.end(), name) != columns_.end()) {
         throw DataError(place(*source_, rows_.line()) + ": the first line names field '" + name + "' twice");
@@ -182,6 +220,17 @@ class TableRecords : public RecordReader {
     if (fields_.label) label_ = column(*fields_.label, false);
   }
 
+  // A header of one column that has another delimiter in it.
+  std::string other_delimiter() const {
+    if (columns_.size() != 1) return {};
+    for (const char c : {'\t', ';', '|', ','}) {
+      if (columns_[0].find(c) == std::string::npos) continue;
+      return std::string("if '") + (c == '\t' ? "\\t" : std::string(1, c)) +
+             "' stands between the fields, add --delimiter; otherwise ";
+    }
+    return {};
+  }
+
   std::string read(Record* record) {
     if (row_.size() != columns_.size()) {
       return std::to_string(row_.size()) + (row_.size() == 1 ? " field, " : " fields, ") + "the first row has " +
@@ -192,6 +241,9 @@ class TableRecords : public RecordReader {
     if (pair_) record->pair = row_[*pair_];
     if (label_) record->label = row_[*label_];
     record->text = row_[text_];
+    for (const std::string& field : row_) {
+      if (const size_t nul = field.find('\0'); nul != std::string::npos) return nul_at(nul);
+    }
     return {};
   }
 
@@ -207,9 +259,11 @@ class TableRecords : public RecordReader {
 }  // namespace
 
 Format format_of_path(const std::string& path) {
-  const size_t dot = path.rfind('.');
-  std::string ending = dot == std::string::npos ? "" : path.substr(dot + 1);
-  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string name = path;
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (name.ends_with(".gz")) name.resize(name.size() - 3);
+  const size_t dot = name.rfind('.');
+  const std::string ending = dot == std::string::npos ? "" : name.substr(dot + 1);
   if (ending == "jsonl" || ending == "ndjson" || ending == "json") return Format::jsonl;
   if (ending == "csv") return Format::csv;
   if (ending == "tsv") return Format::tsv;

@@ -15,7 +15,7 @@ namespace linformer::cli {
 
 enum class Format { automatic = 0, text, jsonl, csv, tsv };
 
-// The format that a file's ending names; text when it names none.
+// The format that a file's ending names, of "texts.csv.gz" too; text when it names none.
 Format format_of_path(const std::string& path);
 
 struct RecordFields {
@@ -28,6 +28,7 @@ struct RecordFields {
 struct RecordLimits {
   size_t max_bytes = size_t{64} << 20;  // of one record; longer ones become error records
   bool header = true;                   // csv, tsv: the first line names the fields; otherwise they are 1, 2, ...
+  char delimiter = '\0';                // csv, tsv: what stands between fields; 0: the comma or the tab
 };
 
 struct Record {
@@ -36,6 +37,7 @@ struct Record {
   std::optional<std::vector<std::string>> labels = {};  // instead of `label` where that is an array
   nlohmann::json id;                                    // a string or a number; null when not read
   std::string error;                                    // not empty: the record is bad; says where and why
+  uint64_t line = 0;                                    // of the input, where it begins; 0: it has none
 };
 
 // Deeper JSON than this is refused: no record needs it, and it would only eat memory.
@@ -51,7 +53,8 @@ class RecordReader {
 
 // `source` must outlive the reader. A record's line is one of the input's lines, from 1; a missing newline at the end,
 // CRLF and a byte order mark make no difference. text: every line is a record, blank ones too. Other formats skip
-// blank lines. TSV has no quoting; CSV is RFC 4180.
+// blank lines. JSON is an object a line, or one array of objects. TSV has no quoting; CSV is RFC 4180. A NUL makes a
+// record bad.
 std::unique_ptr<RecordReader> open_records(ByteSource* source, Format format, const RecordFields& fields,
                                            const RecordLimits& limits);
 

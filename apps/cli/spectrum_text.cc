@@ -4,6 +4,7 @@
 
 #include "encode_inputs.h"
 #include "errors.h"
+#include "record_loop.h"
 
 namespace linformer::cli {
 namespace {
@@ -98,18 +99,16 @@ Chunks read_chunks(const InputFlags& input, const ChunkOptions& given, const Mod
   encode.add_special_tokens = false;
   encode.match_special_tokens = !options.literal_special;
   Encoding encoding;
-  std::string name;
-  for (size_t i = 0; i < input.inputs.size() && !chunker.full(); ++i) {
-    ByteSource source(input.inputs[i]);
-    name = source.name();
-    const auto reader = open_records(&source, input.format_of(input.inputs[i]), input.fields(""), input.limits());
-    for (Record record; !chunker.full() && reader->next(&record);) {
-      if (!record.error.empty()) throw DataError(record.error);
-      const Status status = tokenizer.encode(record.text, encode, &encoding);
-      if (!status.ok()) throw DataError(name + ": " + status.message());
-      chunker.add(encoding.ids());
-    }
-  }
+  const std::string name = input.inputs.empty() || input.inputs.back() == "-" ? "standard input" : input.inputs.back();
+  RecordLoop loop;
+  loop.visit = [&](Record& record) {
+    if (!record.error.empty()) throw DataError(record.error);
+    const Status status = tokenizer.encode(record.text, encode, &encoding);
+    if (!status.ok()) throw DataError(name + ": " + status.message());
+    chunker.add(encoding.ids());
+  };
+  loop.full = [&] { return chunker.full(); };
+  loop.run(input, input.fields(""));
   return chunker.take(name);
 }
 

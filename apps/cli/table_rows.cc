@@ -34,8 +34,8 @@ bool TableRows::next_tsv(std::vector<std::string>* fields, std::string* error) {
     return true;
   }
   size_t start = 0;
-  for (size_t tab; error->empty() && (tab = buffer_.find('\t', start)) != std::string::npos; start = tab + 1) {
-    add_field(buffer_.substr(start, tab - start), fields, error);
+  for (size_t end; error->empty() && (end = buffer_.find(delimiter_, start)) != std::string::npos; start = end + 1) {
+    add_field(buffer_.substr(start, end - start), fields, error);
   }
   add_field(buffer_.substr(start), fields, error);
   return true;
@@ -90,7 +90,7 @@ void TableRows::step(char c, std::vector<std::string>* fields, std::string* erro
     case State::plain:
       if (c == '"' && state_ == State::field_start) {
         state_ = State::quoted;
-      } else if (c == ',') {
+      } else if (c == delimiter_) {
         end_field(fields, error);
       } else {
         store(c);
@@ -108,7 +108,7 @@ void TableRows::step(char c, std::vector<std::string>* fields, std::string* erro
       if (c == '"') {
         store(c);
         state_ = State::quoted;
-      } else if (c == ',') {
+      } else if (c == delimiter_) {
         end_field(fields, error);
       } else if (c != '\r') {
         *error = "text after a closing quote";

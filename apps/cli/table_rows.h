@@ -1,4 +1,4 @@
-// Rows of CSV (RFC 4180) and TSV (no quoting).
+// Rows of CSV (RFC 4180) and TSV (no quoting), with any character between their fields.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ inline constexpr size_t max_fields = 1 << 14;
 
 class TableRows {
  public:
-  TableRows(ByteSource* source, bool quoted, size_t max_bytes)
-      : source_(source), quoted_(quoted), max_bytes_(max_bytes) {}
+  TableRows(ByteSource* source, bool quoted, char delimiter, size_t max_bytes)
+      : source_(source), quoted_(quoted), delimiter_(delimiter), max_bytes_(max_bytes) {}
 
   // The next row that isn't blank; false at the end. A row that breaks the rules sets `error`: reading goes on after
   // its end, which for an unclosed quote is the end of the input.
@@ -33,6 +33,7 @@ class TableRows {
 
   ByteSource* source_;
   bool quoted_;
+  char delimiter_;
   size_t max_bytes_;
   uint64_t line_ = 0;        // of the last row's beginning
   uint64_t lines_read_ = 0;  // newlines passed

@@ -134,7 +134,8 @@ void add_tokenize(CLI::App* app, Run* run) {
       }
       InputFlags& input = flags->input;
       if (input.texts.empty() && input.inputs.empty()) input.inputs = {"-"};
-      if (input.format == "auto" && input.inputs == std::vector<std::string>{"-"}) input.format = "jsonl";
+      const bool reads_input = input.inputs == std::vector<std::string>{"-"};
+      if (input.format == "auto" && input.delimiter.empty() && reads_input) input.format = "jsonl";
       return Tokenize(*flags)();
     };
   });

@@ -232,22 +232,21 @@ Status CpuExecutor::run_encoder(const Part& part, const Request& request) {
 }
 
 // Whether threads take sequences of their own through the whole program, without a barrier: faster where there are
-// enough of them that no thread waits long for the last. One thread gains, too: its rows stay in its cache from stage
-// to stage. oneDNN and OpenBLAS lose where weights don't fit the shared cache: they live on what another thread, which
-// is at the same stage, has just read.
+// enough of them that no thread waits long for the last. One thread gains, too: its rows stay in its cache from stage to
+// stage. oneDNN and OpenBLAS lose where weights don't fit the shared cache: they live on what another thread, which is
+// at the same stage, has just read.
 bool CpuExecutor::splits_by_sequences(const Part& whole) const {
   const int64_t threads = team_.size();
   if (whole.sequences < 2 * threads || provider_->kind() != BackendKind::native) return false;
   // What belongs to one sequence must not lie where another layer has something of the next: encoder states and own
   // rows lay full attention's panels out differently, too.
   if (program_.mixes_attention || batch_.has_states) return false;
-  const int64_t largest = least_part_rows + whole.longest;
+  const int64_t largest = std::max(full_part_rows, least_part_rows + whole.longest);
   return whole.rows >= 2 * (threads - 1) * largest && whole.rows >= 2 * threads * least_part_rows;
 }
 
-// Each thread takes the next sequences, in multiples of `multiple`, until none is left: as many as fill two blocks of
-// rows, so that blocks are full and a part's rows stay in the core's own cache; fewer towards the end, so that all
-// threads end together.
+// Each thread takes the next sequences, in multiples of `multiple`, until none is left: as many as fill a few blocks of
+// rows, so that the last block has few rows too little and a part's rows stay in the core's own cache.
 Status CpuExecutor::run_parts(const Request& request, int64_t multiple) {
   const auto rows = [&](int64_t first, int64_t end) { return batch_.row_starts[end] - batch_.row_starts[first]; };
   std::atomic<int64_t> next{0};
@@ -257,11 +256,9 @@ Status CpuExecutor::run_parts(const Request& request, int64_t multiple) {
       do {
         if (first >= batch_.sequences) return {};
         end = first;
-        const int64_t share = rows(first, batch_.sequences) / team_.size();
-        const int64_t wanted = std::clamp(share, least_part_rows, full_part_rows);
         while (end < batch_.sequences) {
           const int64_t longer = std::min(end + multiple, batch_.sequences);
-          if (rows(first, end) >= least_part_rows && rows(first, longer) > wanted) break;
+          if (rows(first, end) >= least_part_rows && rows(first, longer) > full_part_rows) break;
           end = longer;
         }
       } while (!next.compare_exchange_weak(first, end, std::memory_order_relaxed));

@@ -108,3 +108,71 @@ TEST_CASE("options without their sense are usage errors") {
     CHECK(has(ran.err, flags[0]));
   }
 }
+
+TEST_CASE("an unknown LINFORMER_ISA is a usage error of every program, whatever it does") {
+  const CliFixture f;
+  const std::string out = f.path("out");
+  std::vector<std::vector<std::string>> commands = {
+      {LINFORMER_PROGRAM, "classify", f.model(), "good"},
+      {LINFORMER_PROGRAM, "classify", f.model(), "good", "--isa", "scalar"},
+      {LINFORMER_PROGRAM, "embed", f.model(), "good", "--pooling", "mean", "-o", out},
+      {LINFORMER_PROGRAM, "encode", f.model(), "--text", "good", "-o", out},
+      {LINFORMER_PROGRAM, "tokenize", f.model(), "--text", "good"},
+      {LINFORMER_PROGRAM, "fill-mask", f.model(), "good [MASK]"},
+      {LINFORMER_PROGRAM, "perplexity", f.model(), f.file("t", "good\n")},
+      {LINFORMER_PROGRAM, "inspect", f.model()},
+      {LINFORMER_PROGRAM, "spectrum", f.model(), f.path("t")},
+#ifdef LINFORMER_CONVERT
+      {LINFORMER_CONVERT, "--from-lnfr", f.model(), "-o", out},
+#endif
+#ifdef LINFORMER_BENCH
+      {LINFORMER_BENCH, "--random", "small", "--n", "8", "--seconds", "0"},
+#endif
+  };
+  for (std::vector<std::string>& command : commands) {
+    CAPTURE(json(command).dump());
+    command.insert(command.begin(), "LINFORMER_ISA=AVX9000");
+    const Ran ran = run_program("/usr/bin/env", command);
+    CAPTURE(ran.err);
+    CHECK(ran.code == 2);
+    CHECK(ran.out == "");
+    CHECK(lines_of(ran.err).size() == 1);
+    CHECK(has(ran.err, "LINFORMER_ISA in the environment is 'AVX9000': set it to scalar, avx2, avx512 or neon"));
+    CHECK_FALSE(std::ifstream(out).good());
+  }
+  for (const char* value : {"LINFORMER_ISA=", "LINFORMER_ISA=scalar"}) {
+    CHECK(run_program("/usr/bin/env", {value, LINFORMER_PROGRAM, "classify", f.model(), "good"}).code == 0);
+  }
+  CHECK(run_program("/usr/bin/env", {"LINFORMER_ISA=AVX9000", LINFORMER_PROGRAM, "--help"}).code == 0);
+}
+
+TEST_CASE("--delimiter names what stands between fields, and makes a table of what has no format") {
+  const CliFixture f;
+  const std::string table = "k;text\n1;\"good; film\"\n2;bad\n";
+  const std::vector<std::string> labels = {"1\tpos", "2\tneg"};
+  const std::string text_file = f.file("t.txt", table), csv_file = f.file("t.csv", table);
+  for (const std::string& path : {text_file, csv_file, std::string("-")}) {
+    const Ran ran = run({"classify", f.model(), "-i", path, "--delimiter", ";", "--id", "k"}, table);
+    CAPTURE(ran.err);
+    CHECK(ran.code == 0);
+    CHECK(ran.err == "");
+    const auto lines = lines_of(ran.out);
+    REQUIRE(lines.size() == 2);
+    for (const size_t i : {0u, 1u}) CHECK(lines[i].starts_with(labels[i]));
+  }
+  const Ran tabs = run({"tokenize", f.model(), "--delimiter", "\\t"}, "text\tx\ngood\t1\n");
+  CHECK(json_lines(tabs.out).at(0)["ids"] == json::parse("[2,5,3]"));
+  const Ran wrong = run({"classify", f.model(), "-i", csv_file});
+  CHECK(wrong.code == 1);
+  CHECK(has(wrong.err, "if ';' stands between the fields, add --delimiter"));
+  for (const char* bad : {"", ";;", "\"", "\n", "\xC2\xA6", "tab"}) {
+    const Ran ran = run({"classify", f.model(), "-i", csv_file, "--delimiter", bad});
+    CHECK(ran.code == 2);
+    CHECK(has(ran.err, "--delimiter"));
+  }
+  for (const char* format : {"text", "jsonl"}) {
+    CHECK(run({"classify", f.model(), "-i", csv_file, "--delimiter", ";", "--format", format}).code == 2);
+  }
+  CHECK(run({"classify", f.model(), "good", "--delimiter", ";"}).code == 2);
+  CHECK(run({"classify", f.model(), "-i", f.file("a.jsonl", ""), "--delimiter", ";"}).code == 2);
+}

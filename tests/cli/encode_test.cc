@@ -150,6 +150,21 @@ TEST_CASE("encode: wrong input gives one line, code 1, and no file") {
   CHECK(f.entries().size() == 2);
   const Ran place = run({"encode", f.model(), "--ids", f.file("ids", "[2]\n[2,13]\n"), "-o", f.path("out.npy")});
   CHECK(place.err.find("ids:2, token 1: id 13 is outside the vocabulary of 13") != std::string::npos);
+  // A pad is two bytes of input and would be a row of output: the model's length bounds them too.
+  const std::string pads = "[" + std::string("5") + [] {
+    std::string text;
+    for (int i = 0; i < 500000; ++i) text += ",0";
+    return text;
+  }() + "]\n";
+  for (const char* what : {"hidden", "mlm", "hidden:0"}) {
+    const Ran ran = run({"encode", f.model(), "--ids", f.file("ids", pads), "--what", what, "-o", f.path("out.npy")});
+    CHECK(ran.code == 1);
+    CHECK(ran.err.find("text 1 has 500001 tokens with its pads, and rows are written for 12 at most") !=
+          std::string::npos);
+  }
+  CHECK(f.entries().size() == 2);
+  CHECK(encode(f, f.file("ids", pads), "pooled").shape == Shape{1, 16});
+  CHECK(encode(f, f.file("ids", "[2,5,3,0,0,0,0,0,0,0,0,0]"), "hidden").shape == Shape{1, 12, 16});
   // --padding keep counts pads as tokens.
   CHECK(run({"encode", f.model(), "--ids", f.file("ids", id_array({std::vector<int64_t>(13, 0)})), "-o",
              f.path("out.npy"), "--padding", "keep"})

@@ -1,8 +1,11 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "arrays.h"
+#include "filled_masks.h"
 #include "process.h"
 #include "sentiment_model.h"
 
@@ -125,4 +128,65 @@ TEST_CASE("fill-mask: texts too long, and models that can't") {
   CHECK(run({"fill-mask", f.model(), "[MASK]", "--top", "0"}).code == 2);
   CHECK(run({"fill-mask", f.model(), "[MASK]", "--json", "--table"}).code == 2);
   CHECK(run({"fill-mask", "--help"}).out.find("Examples:") != std::string::npos);
+}
+
+TEST_CASE("fill-mask: output and memory grow with the masks, not with their square") {
+  const CliFixture f({.max_tokens = 8200});
+  const auto fill = [&](int masks, const std::vector<std::string>& more) {
+    std::string text = "good ";
+    for (int i = 0; i < masks; ++i) text += "[MASK]";
+    std::vector<std::string> arguments = {"fill-mask", f.model(), "-"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments, text + "\n");
+  };
+  // At 16 masks each candidate has its text, above only the text as a whole is shown.
+  const json few = json_lines(fill(16, {"--json"}).out).at(0);
+  CHECK(few["masks"].size() == 16);
+  CHECK(few["masks"][15]["tokens"][4].contains("text"));
+  CHECK(few["filled"] == few["masks"][3]["tokens"][0]["text"]);
+  const Ran seventeen = fill(17, {"--json"});
+  CHECK(seventeen.code == 0);
+  CHECK(seventeen.err ==
+        "linformer: 1 of 1 texts have more than 16 masks; each is shown once, with the best of every mask\n");
+  const json many = json_lines(seventeen.out).at(0);
+  CHECK(many["masks"].size() == 17);
+  CHECK(many["masks"][16]["tokens"].size() == 5);
+  for (const json& mask : many["masks"]) CHECK_FALSE(mask["tokens"][0].contains("text"));
+  CHECK(many["filled"].get<std::string>().starts_with("good"));
+  const auto tsv = lines_of(fill(17, {}).out);
+  REQUIRE(tsv.size() == 17 * 5);
+  CHECK(tsv[0].ends_with("\t" + many["filled"].get<std::string>()));
+  for (size_t i = 1; i < tsv.size(); ++i) CHECK(tsv[i].ends_with("\t"));
+
+  const Ran half = fill(4096, {"--json"}), whole = fill(8192, {"--json"});
+  CHECK(json_lines(whole.out).at(0)["masks"].size() == 8192);
+  CHECK(whole.out.size() < 21 * half.out.size() / 10);
+  CHECK(whole.out.size() < 100 * 8192 * std::string("[MASK]").size());
+  CHECK(fill(4096, {}).out.size() < 100 * 4096 * 6);
+}
+
+TEST_CASE("fill-mask: spellings of the mask are replaced in time that grows with the text") {
+  const CliFixture f;
+  const auto model = linformer::Model::load(f.model().c_str());
+  REQUIRE(model.ok());
+  linformer::TokenizerDescription description = (*model)->description().tokenizer;
+  const auto tokenizer = linformer::Tokenizer::create(description);
+  REQUIRE(tokenizer.ok());
+  const auto own = std::find_if(description.added_tokens.begin(), description.added_tokens.end(),
+                                [&](const auto& token) { return token.id == description.mask; });
+  REQUIRE(own != description.added_tokens.end());
+  for (const std::string& mask : {std::string("<m>"), std::string("<the mask>")}) {
+    own->content = mask;
+    const linformer::cli::MaskNames names(description, *tokenizer);
+    CHECK(names.with_own_mask("a <mask>[MASK]<mask> b<mask") == "a " + mask + mask + mask + " b<mask");
+    CHECK(names.with_own_mask("") == "");
+    std::string text, expected;
+    for (int i = 0; i < 500000; ++i) {
+      text += "<mask> ";
+      expected += mask + " ";
+    }
+    const auto start = std::chrono::steady_clock::now();
+    CHECK(names.with_own_mask(text) == expected);
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));  // quadratic: more than a minute
+  }
 }

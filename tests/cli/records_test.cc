@@ -45,8 +45,6 @@ TEST_CASE("text: each line is a record, blank ones too, and its end makes no dif
                        Format::text)) == Texts{"a",
                                                "\xEF\xBB\xBF"
                                                "b"});
-  const std::string with_nul("a\0b\n", 4);
-  CHECK(texts(read_all(with_nul, Format::text)) == Texts{std::string("a\0b", 3)});
 }
 
 TEST_CASE("a line over the bound is an error record and the next one is read") {
@@ -86,7 +84,6 @@ TEST_CASE("jsonl: fields by name") {
 TEST_CASE("jsonl: every way for a line to be bad gives an error that names it") {
   const std::string bad[] = {
       "{",
-      "[]",
       "\"text\"",
       "{\"text\": 5}",
       "{\"text\": [\"a\"]}",
@@ -95,7 +92,6 @@ TEST_CASE("jsonl: every way for a line to be bad gives an error that names it") 
       "{\"text\": \"a\"} x",
       "{\"text\": \"\xFF\"}",
       "{\"text\": \"\\ud800\"}",
-      std::string("{\"text\": \"a\0\"}", 13),
       "{\"text\": " + std::string(100000, '[') + "}",
       "{\"a\": " + std::string(65, '[') + std::string(65, ']') + ", \"text\": \"a\"}",
   };
@@ -109,6 +105,8 @@ TEST_CASE("jsonl: every way for a line to be bad gives an error that names it") 
     CHECK(records[1].error == "");
     CHECK(records[1].text == "good");
   }
+  // A first line of this kind is an array of records.
+  CHECK(texts(read_all("{\"text\": \"a\"}\n[]\n[{\"text\": \"b\"}]\n", Format::jsonl)) == Texts{"a", "ERROR", "ERROR"});
   // As deep as is allowed.
   CHECK(texts(read_all("{\"a\": " + std::string(63, '[') + std::string(63, ']') + ", \"text\": \"a\"}\n",
                        Format::jsonl)) == Texts{"a"});
@@ -159,25 +157,28 @@ TEST_CASE("csv and tsv: fields by the header's names or by number") {
   }
 }
 
+TEST_CASE("csv and tsv: any character between fields") {
+  RecordFields fields;
+  fields.id = "k";
+  CHECK(texts(read_all("k;text\n1;\"a; \"\"b\"\"\"\n2;c, d\n", Format::csv, fields, {.delimiter = ';'})) ==
+        Texts{"a; \"b\"", "c, d"});
+  CHECK(texts(read_all("k\ttext\n1\t\"a\tb\"\n", Format::csv, fields, {.delimiter = '\t'})) == Texts{"a\tb"});
+  CHECK(texts(read_all("k|text\n1|\"a\"\n", Format::tsv, fields, {.delimiter = '|'})) == Texts{"\"a\""});
+  CHECK_THROWS_WITH_AS(read_all("k;text\n1;a\n", Format::csv, fields), doctest::Contains("if ';' stands between"),
+                       DataError);
+  CHECK_THROWS_WITH_AS(read_all("k\ttext\n1\ta\n", Format::csv, fields), doctest::Contains("if '\\t' stands"),
+                       DataError);
+}
+
 TEST_CASE("the format follows the file's ending") {
   CHECK(format_of_path("a.jsonl") == Format::jsonl);
   CHECK(format_of_path("a.csv") == Format::csv);
   CHECK(format_of_path("dir.csv/a.TSV") == Format::tsv);
   CHECK(format_of_path("a.txt") == Format::text);
   CHECK(format_of_path("a") == Format::text);
-}
-
-TEST_CASE("gzip and UTF-16 are refused, not read as text") {
-  for (const char* start : {"\x1F\x8B\x08rest\n",
-                            "\xFF\xFE"
-                            "a",
-                            "\xFE\xFF"
-                            "a"}) {
-    for (const Format format : {Format::text, Format::jsonl, Format::csv, Format::tsv}) {
-      CHECK_THROWS_AS(read_all(start, format), DataError);
-    }
-  }
-  CHECK(texts(read_all("\xFFx\n", Format::text)) == Texts{"\xFFx"});
+  CHECK(format_of_path("a.json.gz") == Format::jsonl);
+  CHECK(format_of_path("dir.csv/a.Tsv.GZ") == Format::tsv);
+  CHECK(format_of_path("a.gz") == Format::text);
 }
 
 TEST_CASE("inputs that can't be read") {

@@ -18,7 +18,7 @@ std::vector<Row> rows_of(const std::string& content, bool quoted = true, size_t 
                          std::vector<uint64_t>* lines = nullptr) {
   const Folder folder;
   ByteSource source(folder.file("input", content));
-  TableRows rows(&source, quoted, max_bytes);
+  TableRows rows(&source, quoted, quoted ? ',' : '\t', max_bytes);
   std::vector<Row> found;
   Row fields;
   std::string error;
