@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "converter/dialects/dialect.h"
+#include "converter/dialects/head_kind.h"
 #include "converter/dialects/sentence_transformers.h"
 #include "converter/export/exported_facts.h"
 #include "converter/labels.h"
@@ -28,6 +29,7 @@ struct Inputs {
   std::string checkpoint, tokenizer, config;
   std::string labels_folder;  // empty: nowhere
   std::optional<SentenceTransformer> sentence;
+  Value cross_encoder;  // settings
 };
 
 bool is_file(const fs::path& path) {
@@ -64,9 +66,10 @@ std::string checkpoint_in(const fs::path& folder, Report* report) {
 
 Inputs find_inputs(const ConvertOptions& options, ValueStore* store, Report* report) {
   std::error_code error;
-  Inputs inputs{options.checkpoint, options.tokenizer, options.config, "", std::nullopt};
+  Inputs inputs{options.checkpoint, options.tokenizer, options.config, "", std::nullopt, {}};
   if (fs::is_directory(options.checkpoint, error)) {
     fs::path folder = options.checkpoint;
+    inputs.cross_encoder = read_cross_encoder(folder.string(), *store);
     inputs.sentence = read_sentence_transformer(folder.string(), *store);
     if (inputs.sentence) {
       folder = inputs.sentence->transformer;
@@ -118,18 +121,30 @@ void check_output(const ConvertOptions& options, const Inputs& inputs) {
 
 // Settings at the top of the file, or below the names that checkpoints and their descriptions use.
 // A file that was found beside the checkpoint is not the user's word for this conversion.
-Settings read_config(const std::string& path, bool given, ValueStore* store) {
-  Settings settings;
-  if (path.empty()) return settings;
+void read_config(const std::string& path, bool given, ValueStore* store, Settings* settings) {
+  if (path.empty()) return;
   const Value root = read_json_file(path, *store);
   if (!root.is(ValueKind::dict)) fail(path, " holds a ", root.kind_name(), ", not a JSON object of settings");
   const std::vector<std::string> groups = {"model", "args", "config"};
   if (given) {
-    settings.add_given(root, path, groups);
+    settings->add_given(root, path, groups);
   } else {
-    settings.add_found(root, path);
-    for (const std::string& group : groups) settings.add_source(root.find(group), path + ", " + group);
+    settings->add_found(root, path);
+    for (const std::string& group : groups) settings->add_source(root.find(group), path + ", " + group);
   }
+}
+
+// What the user said comes first, then the files beside the checkpoint.
+Settings read_settings(const ConvertOptions& options, const Inputs& inputs, ValueStore* store) {
+  Settings settings;
+  if (!options.head_kinds.empty()) {
+    settings.add_given(head_kind_setting(options.head_kinds, *store), head_kind_option);
+  }
+  const bool given = !options.config.empty();
+  if (given) read_config(inputs.config, true, store, &settings);
+  settings.add_source(inputs.cross_encoder, "config_sentence_transformers.json");
+  if (!given) read_config(inputs.config, false, store, &settings);
+  if (inputs.sentence) settings.add_source(inputs.sentence->settings, "modules.json");
   return settings;
 }
 
@@ -198,6 +213,7 @@ void build_model(Checkpoint& checkpoint, const Settings& settings, writer::Model
   Conversion conversion{checkpoint, all, weights, builder->description, *report};
   try {
     dialect.convert(conversion);
+    check_kind_names(all, builder->description);
     builder->origin.settings = all.used();
   } catch (const Error& error) {
     throw Error(checkpoint.name + " (" + dialect.name() + "): " + error.what());
@@ -260,8 +276,7 @@ Report convert_checkpoint(const ConvertOptions& options) {
   ValueStore values;
   const Inputs inputs = find_inputs(options, &values, &report);
   check_output(options, inputs);
-  Settings settings = read_config(inputs.config, !options.config.empty(), &values);
-  if (inputs.sentence) settings.add_source(inputs.sentence->settings, "modules.json");
+  Settings settings = read_settings(options, inputs, &values);
   try {
     convert_with(options, inputs, settings, &report);
   } catch (const Error& error) {

@@ -53,7 +53,7 @@ std::string heads_text(const ModelDescription& description) {
   std::string text;
   for (const ClassificationHead& head : description.heads) {
     text += (text.empty() ? "" : ", ") + quote(head.name) + " with " + std::to_string(classes_of(description, head)) +
-            " classes";
+            (classes_of(description, head) == 1 ? " class" : " classes");
   }
   return text.empty() ? "none" : text;
 }

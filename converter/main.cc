@@ -89,6 +89,13 @@ void declare(CLI::App& app, Arguments* arguments) {
                  "names of the classes in order: a,b or HEAD=a,b (may be repeated; labels that hold an = need HEAD)")
       ->allow_extra_args(false);
   app.add_option(
+         "--head-kind", options.head_kinds,
+         "what a head's outputs are, where the settings don't say it: single_label (softmax), multi_label "
+         "(sigmoid), score (sigmoid of one output; score:identity, as it is) or regression (values as they are); "
+         "KIND or HEAD=KIND (may be repeated)")
+      ->type_name("KIND")
+      ->allow_extra_args(false);
+  app.add_option(
       "--config", options.config,
       "JSON file of settings; they come before the checkpoint's own. The report names those that nothing used");
   app.add_option("--dialect", options.dialect,
@@ -130,7 +137,8 @@ void check(const CLI::App& app, Arguments* arguments) {
   if (linformer::files::is_terminal(arguments->convert.output)) {
     throw UsageError("standard output is a terminal, which can't show a model: give -o FILE, or a pipe");
   }
-  for (const char* option : {"CHECKPOINT", "--tokenizer", "--labels", "--config", "--dialect", "--dtype"}) {
+  for (const char* option :
+       {"CHECKPOINT", "--tokenizer", "--labels", "--head-kind", "--config", "--dialect", "--dtype"}) {
     if (back && app.count(option) > 0) throw CLI::ExcludesError("--from-lnfr", option);
   }
   if (app.count("--dtype") > 0) arguments->convert.weight_type = weight_type(arguments->dtype);

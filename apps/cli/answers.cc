@@ -1,6 +1,7 @@
 #include "answers.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "display.h"
@@ -9,6 +10,23 @@ namespace linformer::cli {
 namespace {
 
 constexpr int max_label_width = 24, tokens_width = 13, probability_width = 11;
+
+// The labels that a head of so many classes shows at most.
+size_t most_labels(size_t classes, HeadKind kind, const AnswerOptions& options) {
+  const bool several = kind == HeadKind::multi_label;
+  const size_t wanted = static_cast<size_t>(options.top_k > 0 ? options.top_k : options.one_label);
+  return several && options.top_k == 0 ? classes : std::min(classes, wanted);
+}
+
+// The outputs that are written of a head: its best labels, or all of its numbers.
+std::vector<size_t> shown_outputs(const Answer& answer, const HeadLabels& labels, size_t head,
+                                  const AnswerOptions& options) {
+  const std::vector<float>& probabilities = answer.heads[head].probabilities;
+  if (!gives_numbers(labels.kind)) return best_classes(probabilities, labels.kind, options);
+  std::vector<size_t> all(probabilities.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return all;
+}
 
 class JsonAnswers : public AnswerWriter {
  public:
@@ -31,6 +49,7 @@ class JsonAnswers : public AnswerWriter {
         }
       }
       if (answer.truth) line["truth"] = heads_[0].labels[*answer.truth];
+      if (answer.numbers) add_true_numbers(*answer.numbers, &line);
       if (answer.truths) {
         line["truth"] = names(*answer.truths);
         line["predicted"] = names(answer.predicted);
@@ -50,10 +69,29 @@ class JsonAnswers : public AnswerWriter {
     return names;
   }
 
+  void add_true_numbers(const std::vector<double>& numbers, nlohmann::ordered_json* line) const {
+    if (heads_[0].kind == HeadKind::score) {
+      (*line)["truth"] = numbers[0];
+    } else {
+      (*line)["truth"] = numbers;
+    }
+  }
+
   void add_scores(const Answer& answer, size_t head, nlohmann::ordered_json* object) const {
     const std::vector<std::string>& labels = heads_[head].labels;
     const std::vector<float>& probabilities = answer.heads[head].probabilities;
-    const std::vector<size_t> best = best_classes(probabilities, options_);
+    if (heads_[head].kind == HeadKind::score) {
+      (*object)["score"] = shortest(probabilities[0]);
+      return;
+    }
+    if (heads_[head].kind == HeadKind::regression) {
+      auto& values = (*object)["values"] = nlohmann::ordered_json::array();
+      for (size_t i = 0; i < labels.size(); ++i) {
+        values.push_back({{"label", labels[i]}, {"value", shortest(probabilities[i])}});
+      }
+      return;
+    }
+    const std::vector<size_t> best = best_classes(probabilities, heads_[head].kind, options_);
     (*object)["label"] = best.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(labels[best[0]]);
     (*object)["probability"] =
         best.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(shortest(probabilities[best[0]]));
@@ -88,27 +126,37 @@ class TsvAnswers : public AnswerWriter {
     }
     for (size_t h = 0; h < heads_.size(); ++h) {
       const std::string head = several ? "\t" + excerpt(heads_[h].name, uncut) : "";
-      output_->write(id + head + scores(answer, h) + "\t" + note + "\n");
+      const auto write_line = [&](const std::string& cells) { output_->write(id + head + cells + "\t" + note + "\n"); };
+      if (heads_[h].kind == HeadKind::single_label) {
+        write_line(best_in_columns(answer, h));
+      } else {
+        write_each(answer, h, write_line);
+      }
     }
   }
 
  private:
-  std::string scores(const Answer& answer, size_t head) const {
-    const std::vector<std::string>& labels = heads_[head].labels;
+  std::string cells(const Answer& answer, size_t head, size_t output) const {
+    std::string line = "\t";
+    line += excerpt(heads_[head].labels[output], uncut);
+    line += '\t';
+    return line += fixed(answer.heads[head].probabilities[output], 6);
+  }
+
+  std::string best_in_columns(const Answer& answer, size_t head) const {
     const std::vector<float>& probabilities = answer.heads[head].probabilities;
-    const std::vector<size_t> best = best_classes(probabilities, options_);
-    std::string cells;
-    const int64_t columns = std::min<int64_t>(options_.top_k, static_cast<int64_t>(labels.size()));
-    for (int64_t i = 0; i < columns; ++i) {
-      if (i < static_cast<int64_t>(best.size())) {
-        const size_t label = best[static_cast<size_t>(i)];
-        cells.append("\t").append(excerpt(labels[label], uncut));
-        cells.append("\t").append(fixed(probabilities[label], 6));
-      } else {
-        cells += "\t-\t-";
-      }
-    }
-    return cells;
+    const std::vector<size_t> best = best_classes(probabilities, heads_[head].kind, options_);
+    const size_t columns = most_labels(probabilities.size(), heads_[head].kind, options_);
+    std::string line;
+    for (size_t i = 0; i < columns; ++i) line += i < best.size() ? cells(answer, head, best[i]) : "\t-\t-";
+    return line;
+  }
+
+  // A line for each: how many there are differs from text to text.
+  void write_each(const Answer& answer, size_t head, const std::function<void(const std::string&)>& write_line) const {
+    const std::vector<size_t> shown = shown_outputs(answer, heads_[head], head, options_);
+    for (const size_t output : shown) write_line(cells(answer, head, output));
+    if (shown.empty()) write_line("\t-\t-");
   }
 
   AnswerOptions options_;
@@ -126,10 +174,11 @@ class TableAnswers : public AnswerWriter {
       }
       head_width_ = std::max(head_width_, display_width(excerpt(head.name, max_label_width)));
     }
+    number_column_ = column_name();
   }
 
   void write(const Answer& answer) override {
-    if (!header_written_) write_row("id", "head", "label", "probability", "tokens", "text");
+    if (!header_written_) write_row("id", "head", "label", number_column_, "tokens", "text");
     header_written_ = true;
     const std::string id = excerpt(answer.id_text(), options_.numbered ? number_width : id_width);
     if (!answer.error.empty()) {
@@ -141,7 +190,7 @@ class TableAnswers : public AnswerWriter {
     if (answer.windows > 1) tokens += " in " + std::to_string(answer.windows);
     for (size_t h = 0; h < heads_.size(); ++h) {
       const std::vector<float>& probabilities = answer.heads[h].probabilities;
-      const std::vector<size_t> best = best_classes(probabilities, options_);
+      const std::vector<size_t> best = shown_outputs(answer, heads_[h], h, options_);
       for (size_t i = 0; i < std::max<size_t>(best.size(), 1); ++i) {
         const bool first = i == 0, very_first = first && h == 0;
         write_row(very_first ? id : "", first ? heads_[h].name : "", best.empty() ? "-" : heads_[h].labels[best[i]],
@@ -153,6 +202,16 @@ class TableAnswers : public AnswerWriter {
 
  private:
   static constexpr int number_width = 6, id_width = 16;
+
+  const char* column_name() const {
+    const HeadKind first = heads_[0].kind;
+    bool same = true, labels = true;
+    for (const HeadLabels& head : heads_) {
+      same = same && head.kind == first;
+      labels = labels && !gives_numbers(head.kind);
+    }
+    return labels ? "probability" : same && first == HeadKind::score ? "score" : "value";
+  }
 
   void write_row(const std::string& id, const std::string& head, const std::string& label,
                  const std::string& probability, const std::string& tokens, const std::string& text) {
@@ -171,20 +230,22 @@ class TableAnswers : public AnswerWriter {
   int width_;
   int label_width_ = 5;  // of the word ERROR
   int head_width_ = 4;   // of the word head
+  const char* number_column_ = nullptr;
   bool header_written_ = false;
 };
 
 }  // namespace
 
-std::vector<size_t> best_classes(const std::vector<float>& probabilities, const AnswerOptions& options) {
+std::vector<size_t> best_classes(const std::vector<float>& probabilities, HeadKind kind, const AnswerOptions& options) {
   std::vector<size_t> order(probabilities.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  const size_t count = std::min(order.size(), static_cast<size_t>(options.top_k));
+  const size_t count = most_labels(probabilities.size(), kind, options);
+  const double threshold = options.threshold.value_or(kind == HeadKind::multi_label ? several_threshold : 0);
   std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end(), [&](size_t a, size_t b) {
     return probabilities[a] != probabilities[b] ? probabilities[a] > probabilities[b] : a < b;
   });
   order.resize(count);
-  while (!order.empty() && static_cast<double>(probabilities[order.back()]) < options.threshold) order.pop_back();
+  while (!order.empty() && static_cast<double>(probabilities[order.back()]) < threshold) order.pop_back();
   return order;
 }
 

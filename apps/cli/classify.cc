@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -81,6 +82,11 @@ std::vector<int> chosen_heads(const Model& model, const ClassifyFlags& flags) {
                        "' don't read the same: one compares two texts; run them one after the other");
     }
   }
+  if ((flags.top_k > 0 || flags.threshold) &&
+      std::all_of(heads.begin(), heads.end(), [&](int i) { return gives_numbers(head_of(model, i).kind); })) {
+    throw UsageError(std::string(flags.top_k > 0 ? "--top-k" : "--threshold") + " chooses among labels, and head '" +
+                     first.name + "' gives numbers; leave it out");
+  }
   if (heads.size() > 1 && !flags.eval.empty())
     throw UsageError("--eval compares one head's labels; name it with --head");
   if (heads.size() > 1 && !flags.logits.empty()) throw UsageError("--logits saves one head's; name it with --head");
@@ -99,14 +105,16 @@ class Classification {
         progress_(!::isatty(STDOUT_FILENO) || (!flags.eval.empty() && !flags.records)) {
     if (!flags.eval.empty()) {
       evaluator_.emplace(labels_[0].labels, evaluator_options());
-      if (head_of(*model_, heads_[0]).multi_label) fields_.max_labels = labels_[0].labels.size();
+      if (takes_lists()) fields_.max_labels = labels_[0].labels.size();
+      fields_.numbers = gives_numbers(labels_[0].kind);
     }
     if (!flags.logits.empty()) logits_.emplace(flags.logits, labels_[0].labels.size());
     const bool table = flags.table || (!flags.json && ::isatty(STDOUT_FILENO));
     if (flags.eval.empty() || flags.records) {
       AnswerOptions options;
-      options.top_k = flags.top_k > 0 ? flags.top_k : flags.json ? 5 : 1;
-      options.threshold = flags.threshold.value_or(0);
+      options.top_k = flags.top_k;
+      options.one_label = flags.json ? 5 : 1;
+      options.threshold = flags.threshold;
       options.numbered = flags.input.id.empty();
       writer_ = make_answer_writer(flags.json ? AnswerStyle::json
                                    : table    ? AnswerStyle::table
@@ -139,8 +147,17 @@ class Classification {
  private:
   std::vector<HeadLabels> labels_of_heads() const {
     std::vector<HeadLabels> labels;
-    for (const int head : heads_) labels.push_back({head_of(*model_, head).name, class_labels(*model_, head)});
+    for (const int head : heads_) {
+      const ClassificationHead& chosen = head_of(*model_, head);
+      labels.push_back({chosen.name, chosen.kind, output_names(*model_, head)});
+    }
     return labels;
+  }
+
+  // Whether a record may have several true labels or numbers.
+  bool takes_lists() const {
+    const HeadLabels& head = labels_[0];
+    return head.kind == HeadKind::multi_label || (gives_numbers(head.kind) && head.labels.size() > 1);
   }
 
   std::optional<Tokenizer> tokenizer() const {
@@ -151,9 +168,10 @@ class Classification {
 
   EvaluatorOptions evaluator_options() const {
     EvaluatorOptions options;
-    options.multi_label = head_of(*model_, heads_[0]).multi_label;
-    if (flags_.label_separator && !options.multi_label) {
-      throw UsageError("--label-separator: this head gives one label to a text; leave it out");
+    options.kind = labels_[0].kind;
+    if (flags_.label_separator && !takes_lists()) {
+      throw UsageError(std::string("--label-separator: this head gives one ") +
+                       (gives_numbers(options.kind) ? "number" : "label") + " to a text; leave it out");
     }
     options.threshold = flags_.threshold.value_or(options.threshold);
     options.separator = flags_.label_separator.value_or(options.separator);
@@ -267,7 +285,7 @@ void check_flags(const ClassifyFlags& flags) {
 }  // namespace
 
 void add_classify(CLI::App* app, Run* run) {
-  CLI::App* command = app->add_subcommand("classify", "Label texts");
+  CLI::App* command = app->add_subcommand("classify", "Label or score texts");
   auto flags = std::make_shared<ClassifyFlags>();
   flags->input.dash = true;
   command->add_option("MODEL", flags->model, "Model file (.lnfr)")->type_name("")->required();
@@ -284,29 +302,35 @@ void add_classify(CLI::App* app, Run* run) {
       ->type_name("NAME")
       ->group("Answers");
   command->add_flag("--all-heads", flags->all_heads, "Every head, in one run of the model")->group("Answers");
-  command->add_option("--top-k", flags->top_k, "Labels shown for a text, best first; default: 1, with --json 5")
+  command
+      ->add_option("--top-k", flags->top_k,
+                   "Labels shown for a text, best first; default: 1, with --json 5; all of a head that gives several")
       ->type_name("K")
       ->check(CLI::Range(int64_t{1}, int64_t{max_classes}))
       ->group("Answers");
   command
-      ->add_option("--threshold", flags->threshold,
-                   "Labels below this probability are not shown; --eval of several labels predicts the others")
+      ->add_option(
+          "--threshold", flags->threshold,
+          "Labels below this probability are not shown, nor predicted with --eval; default: 0, for a head that "
+          "gives several 0.5")
       ->type_name("P")
       ->check(CLI::Range(0.0, 1.0))
       ->group("Answers");
   command->add_flag("--json", flags->json, "One JSON object a line")->group("Answers");
   command->add_flag("--table", flags->table, "An aligned table, as on a terminal")->group("Answers");
   command->add_flag("--fail-fast", flags->fail_fast, "Stop at the first bad record")->group("Answers");
-  command->add_option("--eval", flags->eval, "Field with the true label or labels: print how well the answers agree")
+  command
+      ->add_option("--eval", flags->eval,
+                   "Field with the true label, labels or numbers: print how well the answers agree")
       ->type_name("FIELD")
       ->group("Answers");
   command
       ->add_option("--label-separator", flags->label_separator,
-                   "With --eval: what stands between several labels in a string; default: a comma")
+                   "With --eval: what stands between several labels or numbers in a string; default: a comma")
       ->type_name("TEXT")
       ->group("Answers");
   command->add_flag("--records", flags->records, "With --eval: the answers too")->group("Answers");
-  command->add_option("--logits", flags->logits, "Save logits as a float32 array [records, classes] (.npy)")
+  command->add_option("--logits", flags->logits, "Save the outputs as they are: float32 [records, outputs] (.npy)")
       ->type_name("FILE")
       ->group("Answers");
   flags->longer.add_to(command, "mean of all");
@@ -314,6 +338,10 @@ void add_classify(CLI::App* app, Run* run) {
   flags->run.add_to(command);
   flags->run.add_profile_to(command, true);
   command->footer(
+      "Answers by the head's kind ('linformer inspect' shows it): single_label, the best label and its probability\n"
+      "(softmax); multi_label, each label at --threshold or above, in a line of its own (sigmoid); score, a number "
+      "(the\n"
+      "sigmoid of the head's output, or the output as it is); regression, each output as it is.\n\n"
       "--eval prints\n"
       "  for a head that gives one label (softmax): accuracy; precision, recall and F1 of each label; macro F1; the\n"
       "    confusion matrix.\n"
@@ -322,7 +350,10 @@ void add_classify(CLI::App* app, Run* run) {
       "    predictions that are right), recall (share of its records that are found), F1 (their harmonic mean) and\n"
       "    support (its records); then the averages micro (all decisions together), macro (mean over labels),\n"
       "    weighted (the same by support) and samples (mean over records); accuracy: records with exactly the true\n"
-      "    labels; Hamming loss: wrong decisions among records x labels. The numbers are scikit-learn's.\n\n"
+      "    labels; Hamming loss: wrong decisions among records x labels. The numbers are scikit-learn's.\n"
+      "  for a head that gives a score or values, whose true numbers the field has: mean squared and mean absolute\n"
+      "    error, Pearson's and Spearman's correlation.\n"
+      "A true label is a label's name, in any case, LABEL_i or the index i.\n\n"
       "Examples:\n"
       "  linformer classify reviews.lnfr \"A fine film.\" \"A waste of time.\"\n"
       "  linformer classify reviews.lnfr --input reviews.csv --field review --id key --json\n"
@@ -334,6 +365,8 @@ void add_classify(CLI::App* app, Run* run) {
       "    --truncation only_second\n"
       "  linformer classify pairs.lnfr \"A man sleeps.\" --pair-text \"Nobody is awake.\"\n"
       "  linformer classify many.lnfr --input texts.txt --head topic,tone --json\n"
+      "  linformer classify reranker.lnfr --input candidates.jsonl --field query --pair passage --json\n"
+      "  linformer classify similarity.lnfr --input sts.tsv --field a --pair b --eval score\n"
       "  linformer classify vit.lnfr --vectors patches.npy\n"
       "  linformer classify reviews.lnfr --input reviews.txt --profile >labels.tsv\n");
   command->callback([flags, run] {

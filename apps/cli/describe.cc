@@ -6,11 +6,11 @@
 #include "describe_encoder.h"
 #include "display.h"
 #include "flags.h"
+#include "label_names.h"
 
 namespace linformer::cli {
 namespace {
 
-constexpr size_t labels_shown = 10;
 constexpr int text_width = 90;
 constexpr int long_text_width = 1000;  // where an excerpt would leave out what the model is
 
@@ -34,13 +34,6 @@ uint64_t elements(const TensorDescription& tensor) {
   uint64_t product = 1;
   for (const uint64_t extent : tensor.shape) product *= extent;  // validated when the model was loaded
   return product;
-}
-
-std::string labels_text(const std::vector<std::string>& labels) {
-  std::string text;
-  for (size_t i = 0; i < std::min(labels.size(), labels_shown); ++i) text += (i ? ", " : "") + labels[i];
-  if (labels.size() > labels_shown) text += ", ... (" + std::to_string(labels.size()) + ")";
-  return text;
 }
 
 std::string weights_text(const ModelDescription& description) {
@@ -75,14 +68,32 @@ std::string masked_lm_text(const ModelDescription& d) {
          (d.mlm.dense.present() ? "" : ", straight from the rows") + (d.has_decoder() ? ", on the decoder" : "");
 }
 
+// "3 classes (bad, so-so, good), one of them a text"
+std::string outputs_text(const ClassificationHead& head, const std::vector<std::string>& labels) {
+  const std::string names = head.labels.empty() ? "not named" : list_of_labels(labels);
+  const std::string count = std::to_string(labels.size());
+  switch (head.kind) {
+    case HeadKind::single_label:
+      return count + " classes (" + names + "), one of them (softmax)";
+    case HeadKind::multi_label:
+      return count + (labels.size() == 1 ? " class (" : " classes (") + names + "), any of them (sigmoid of each)";
+    case HeadKind::score:
+      return "a score (" + names + "), " +
+             (head.score_activation == Activation::none ? std::string("the output as it is")
+                                                        : std::string(linformer::name_of(head.score_activation)));
+    case HeadKind::regression:
+      return count + (labels.size() == 1 ? " value (" : " values (") + names + "), as they are";
+  }
+  return count;
+}
+
 std::string head_text(const ModelDescription& d, const ClassificationHead& head,
                       const std::vector<std::string>& labels) {
-  return excerpt(head.name, 40) + ": " + std::to_string(labels.size()) + " classes (" +
-         (head.labels.empty() ? "not named" : labels_text(labels)) + "), pooling " + name_of(head.pooling) +
+  return excerpt(head.name, 40) + ": " + outputs_text(head, labels) + ", pooling " + name_of(head.pooling) +
          (head.pairing == Pairing::product_difference ? ", compares two texts" : "") +
          (head.norm.present() ? ", norm" : "") +
          (head.dense.present() ? ", linear and " + std::string(linformer::name_of(head.activation)) : "") +
-         (head.multi_label ? ", several labels a text" : "") + (d.has_decoder() ? ", on the decoder" : "");
+         (d.has_decoder() ? ", on the decoder" : "");
 }
 
 std::string embedding_text(const ModelDescription& d) {
@@ -144,8 +155,10 @@ nlohmann::ordered_json describe_json(const Model& model, const std::string& path
     heads.push_back({{"name", d.heads[i].name},
                      {"pooling", name_of(d.heads[i].pooling)},
                      {"compares_two_texts", d.heads[i].pairing != Pairing::none},
-                     {"multi_label", d.heads[i].multi_label},
+                     {"kind", enum_name(d.heads[i].kind)},
+                     {"score_activation", nullptr},
                      {"labels", class_labels(model, static_cast<int>(i))}});
+    if (d.heads[i].kind == HeadKind::score) heads.back()["score_activation"] = enum_name(d.heads[i].score_activation);
   }
   json["embedding"] = nullptr;
   if (d.embedding.present) {

@@ -156,6 +156,7 @@ class Encode {
       }
     }
     if (wanted_.two && rows_.size() % 2 != 0) throw odd_number();
+    const int64_t most = limit - encoder_rows(*model_, 0);
     for (size_t i = 0; i < rows_.size(); ++i) {
       const int64_t given = std::max<int64_t>(static_cast<int64_t>(rows_[i].size()), flags_.run.pad_to);
       const int64_t kept = kept_tokens(rows_[i], given);
@@ -166,10 +167,10 @@ class Encode {
         throw DataError(place + " has " + std::to_string(given) + " tokens with its pads, and rows are written for " +
                         std::to_string(encoder.max_tokens) + " at most, which the model takes; remove pads");
       }
-      if (encoder_rows(*model_, kept) > limit) {
+      if (kept > most) {
         const std::string more =
             limit < encoder.max_tokens ? " or raise --max-tokens up to " + std::to_string(encoder.max_tokens) : "";
-        throw DataError(place + " has " + std::to_string(kept) + " tokens and at most " + std::to_string(limit) +
+        throw DataError(place + " has " + std::to_string(kept) + " tokens and at most " + std::to_string(most) +
                         " are read; cut it" + more);
       }
       longest_ = std::max(longest_, encoder_rows(*model_, given));

@@ -277,18 +277,17 @@ Tokenizer load_tokenizer(const Model& model, const std::string& path) {
 }
 
 int64_t encoder_rows(const Model& model, int64_t tokens) {
-  const EncoderDescription& encoder = model.description().encoder;
-  if (encoder.embedding.prefix != absent) return tokens + 1;
-  // A prefix token pushes out the last of as many tokens as the model takes.
-  return encoder.embedding.prefix_token < 0
-             ? tokens
-             : std::max<int64_t>(tokens, std::min<int64_t>(tokens + 1, encoder.max_tokens));
+  const EmbeddingDescription& embedding = model.description().encoder.embedding;
+  return embedding.prefix != absent || embedding.prefix_token >= 0 ? tokens + 1 : tokens;
 }
 
 int find_head(const Model& model, const std::string& name) {
   const std::vector<ClassificationHead>& heads = model.description().heads;
   if (heads.empty()) {
-    throw DataError("this model has no classification head; use 'linformer encode' for its other outputs");
+    throw DataError(model.description().mlm.present()
+                        ? "this model has no classification head; 'linformer encode --what mlm' saves the logits of "
+                          "its masked-LM head, and 'linformer fill-mask' shows them"
+                        : "this model has no classification head; 'linformer encode --what hidden' saves its rows");
   }
   if (model.description().has_decoder()) {
     throw DataError("this model's classification heads read its decoder, which only the library runs");
@@ -335,6 +334,15 @@ std::vector<std::string> class_labels(const Model& model, int head) {
   std::vector<std::string> labels;
   for (uint64_t i = 0; i < weight.shape[0]; ++i) labels.push_back(std::to_string(i));
   return labels;
+}
+
+std::vector<std::string> output_names(const Model& model, int head) {
+  const ClassificationHead& chosen = head_of(model, head);
+  std::vector<std::string> names = class_labels(model, head);
+  if (!chosen.labels.empty() || names.size() != 1) return names;
+  if (chosen.kind == HeadKind::score) names = {"score"};
+  if (chosen.kind == HeadKind::regression) names = {"value"};
+  return names;
 }
 
 BackendKind parse_backend(const std::string& name) {

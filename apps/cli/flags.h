@@ -97,6 +97,8 @@ std::vector<int> find_heads(const Model& model, const std::string& names);
 const ClassificationHead& head_of(const Model& model, int head);
 // Names of a head's classes; indices where the model has no names.
 std::vector<std::string> class_labels(const Model& model, int head);
+// The same, but `score` or `value` for a head that gives one number without a name.
+std::vector<std::string> output_names(const Model& model, int head);
 
 // Values of the options above.
 BackendKind parse_backend(const std::string& name);

@@ -134,11 +134,15 @@ class JsonRecords : public RecordReader {
     if (!fields_.label) return {};
     const nlohmann::json& found = wanted[label].value;
     if (found.is_array()) return read_labels(found, &record->labels.emplace());
-    if (found.is_number_integer() || found.is_boolean()) {
+    if (is_label_number(found)) {
       record->label = found.dump();
       return {};
     }
     return string_of(label, &record->label.emplace());
+  }
+
+  bool is_label_number(const nlohmann::json& value) const {
+    return value.is_number_integer() || value.is_boolean() || (fields_.numbers && value.is_number());
   }
 
   std::string read_labels(const nlohmann::json& entries, std::vector<std::string>* labels) const {
@@ -149,10 +153,10 @@ class JsonRecords : public RecordReader {
     for (const nlohmann::json& entry : entries) {
       if (entry.is_string()) {
         labels->push_back(entry.get_ref<const std::string&>());
-      } else if (entry.is_number_integer() || entry.is_boolean()) {
+      } else if (is_label_number(entry)) {
         labels->push_back(entry.dump());
       } else {
-        return field + " has an entry that is neither a string nor an integer";
+        return field + " has an entry that is neither a string nor " + (fields_.numbers ? "a number" : "an integer");
       }
     }
     return {};

@@ -6,6 +6,7 @@
 #include "converter/dialects/common.h"
 #include "converter/dialects/fairseq_names.h"
 #include "converter/dialects/fairseq_settings.h"
+#include "converter/dialects/head_kind.h"
 #include "converter/dialects/tensor_table.h"
 #include "converter/readers/error.h"
 
@@ -292,9 +293,10 @@ void Converter::add_head(const std::string& name) {
   } else {
     head.output = linear(role + "output", prefix + "out_proj", {0, "classes"}, inner);
   }
-  const uint64_t classes = model_.tensors[static_cast<size_t>(head.output.weight)].shape[0];
-  report_.add_fact("head " + name, std::to_string(classes) + (classes == 1 ? " value" : " classes"),
+  const uint64_t outputs = outputs_of(conversion_, head);
+  report_.add_fact("head " + name, std::to_string(outputs) + (outputs == 1 ? " output" : " outputs"),
                    "shape of " + output + "weight");
+  set_kind(conversion_, settings_, kind_of(settings_, outputs), &head);
 }
 
 void Converter::report_sharing() {

@@ -43,6 +43,15 @@ std::optional<bool> shares_key_projection(const Settings& settings) {
   return shared->value == 1;
 }
 
+KindRule kind_of(const Settings& settings, uint64_t outputs) {
+  // Its criteria with one output: sentence_prediction with regression_target, which is most often kept with the task
+  // and not with the model, and sentence_ranking, which compares several texts' outputs.
+  const std::optional<Setting<bool>> target = settings.flag("regression_target");
+  if (target && target->value) return {HeadKind::regression, Activation::none, "regression_target, " + target->source};
+  if (outputs == 1) return {HeadKind::regression, Activation::none, "one output: fairseq reads it as it is"};
+  return usual_kind(outputs);
+}
+
 void refuse_unsupported(const Settings& settings) {
   const auto refuse = [&settings](const char* name, bool unsupported, const char* reason) {
     const std::optional<Setting<bool>> said = settings.flag(name);

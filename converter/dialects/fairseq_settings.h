@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "converter/dialects/dialect.h"
+#include "converter/dialects/head_kind.h"
 
 namespace linformer::convert::fairseq {
 
@@ -16,6 +17,9 @@ Activation activation_of(const Settings& settings, const char* name, Activation 
 
 // shared_kv_compressed: whether values use the keys' projection; nothing when it is not said.
 std::optional<bool> shares_key_projection(const Settings& settings);
+
+// What fairseq makes of a classification head's outputs.
+KindRule kind_of(const Settings& settings, uint64_t outputs);
 
 // Refuses settings under which fairseq computes something that this dialect does not describe.
 void refuse_unsupported(const Settings& settings);

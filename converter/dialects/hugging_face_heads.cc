@@ -1,6 +1,7 @@
 #include "converter/dialects/hugging_face_heads.h"
 
 #include "converter/dialects/common.h"
+#include "converter/dialects/head_kind.h"
 #include "converter/dialects/hugging_face_settings.h"
 #include "converter/dialects/sentence_transformers.h"
 #include "converter/readers/error.h"
@@ -36,7 +37,7 @@ TensorIndex vocabulary_bias(const HeadInputs& inputs, Size vocabulary) {
   return made;
 }
 
-// name [classes, d] and its bias, after the pooled row or on every row.
+// name [classes, d] and its bias, after the pooled row or on every row. Its kind is left to the caller.
 ClassificationHead& add_head(const HeadInputs& inputs, const char* name, const std::string& output, Pooling pooling,
                              const char* dense, Activation activation) {
   ClassificationHead& head = inputs.conversion.description.heads.emplace_back();
@@ -48,18 +49,18 @@ ClassificationHead& add_head(const HeadInputs& inputs, const char* name, const s
     head.activation = activation;
   }
   head.output = linear(inputs, role + "output", output, {0, "classes"}, d_model(inputs));
-  const uint64_t classes = inputs.tensors.need(output + ".weight").shape[0];
+  const uint64_t outputs = outputs_of(inputs.conversion, head);
   inputs.conversion.report.add_fact(std::string("head ") + name,
-                                    std::to_string(classes) + (classes == 1 ? " value" : " classes") +
+                                    std::to_string(outputs) + (outputs == 1 ? " output" : " outputs") +
                                         (pooling == Pooling::none ? " for each token" : ""),
                                     "shape of " + output + ".weight");
   return head;
 }
 
-void add_labels(const HeadInputs& inputs, ClassificationHead* head, const std::string& output) {
-  const uint64_t classes = inputs.tensors.need(output + ".weight").shape[0];
-  head->labels = labels_of(inputs.settings, classes, inputs.conversion.report);
-  head->multi_label = is_multi_label(inputs.settings, inputs.conversion.report);
+void add_labels(const HeadInputs& inputs, ClassificationHead* head) {
+  const uint64_t outputs = outputs_of(inputs.conversion, *head);
+  head->labels = labels_of(inputs.settings, outputs, inputs.conversion.report);
+  set_kind(inputs.conversion, inputs.settings, kind_of(inputs.settings, outputs), head);
 }
 
 // Whether `classifier` reads every row instead of the pooled one: files of both kinds may have a pooler.
@@ -81,18 +82,14 @@ bool is_token_classifier(const HeadInputs& inputs) {
 void add_classifier(const HeadInputs& inputs) {
   const char* name = "classifier";
   if (inputs.tensors.any("classifier.out_proj.*")) {
-    add_labels(
-        inputs,
-        &add_head(inputs, name, "classifier.out_proj", Pooling::first_token, "classifier.dense", Activation::tanh),
-        "classifier.out_proj");
+    add_labels(inputs, &add_head(inputs, name, "classifier.out_proj", Pooling::first_token, "classifier.dense",
+                                 Activation::tanh));
   } else if (inputs.tensors.any("pre_classifier.*")) {
-    add_labels(inputs, &add_head(inputs, name, name, Pooling::first_token, "pre_classifier", Activation::relu), name);
+    add_labels(inputs, &add_head(inputs, name, name, Pooling::first_token, "pre_classifier", Activation::relu));
   } else if (inputs.tensors.any("classifier.*")) {
     const bool each = is_token_classifier(inputs);
-    add_labels(inputs,
-               &add_head(inputs, name, name, each ? Pooling::none : Pooling::first_token, each ? nullptr : pooler,
-                         Activation::tanh),
-               name);
+    add_labels(inputs, &add_head(inputs, name, name, each ? Pooling::none : Pooling::first_token,
+                                 each ? nullptr : pooler, Activation::tanh));
   }
 }
 
@@ -162,10 +159,13 @@ void add_heads(const HeadInputs& inputs) {
   add_classifier(inputs);
   if (inputs.tensors.any("qa_outputs.*")) {
     ClassificationHead& head = add_head(inputs, "qa_outputs", "qa_outputs", Pooling::none, nullptr, Activation::none);
-    if (inputs.tensors.need("qa_outputs.weight").shape[0] == 2) head.labels = {"start", "end"};
+    if (outputs_of(inputs.conversion, head) == 2) head.labels = {"start", "end"};
+    set_kind(inputs.conversion, inputs.settings, compared_kind("the other tokens"), &head);
   }
   if (inputs.tensors.any("cls.seq_relationship.*")) {
-    add_head(inputs, "next_sentence", "cls.seq_relationship", Pooling::first_token, pooler, Activation::tanh);
+    ClassificationHead& head =
+        add_head(inputs, "next_sentence", "cls.seq_relationship", Pooling::first_token, pooler, Activation::tanh);
+    set_kind(inputs.conversion, inputs.settings, usual_kind(outputs_of(inputs.conversion, head)), &head);
   }
   add_embedding(inputs);
 }

@@ -190,11 +190,61 @@ std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, R
   return labels;
 }
 
-bool is_multi_label(const Settings& settings, Report& report) {
+namespace {
+
+// What CrossEncoder puts behind the outputs: sentence_transformers.activation_fn, or its name before version 4.
+std::optional<Setting<std::string>> cross_encoder_activation(const Settings& settings) {
+  constexpr const char *group = "sentence_transformers", *name = "activation_fn",
+                       *old_name = "sbert_ce_default_activation_function";
+  const std::optional<Setting<Value>> said = settings.value(group);
+  const Value activation = said ? said->value.find(name) : Value();
+  if (activation.is(ValueKind::text)) {
+    return Setting<std::string>{std::string(activation.text()), std::string(group) + "." + name + ", " + said->source};
+  }
+  if (!activation.is(ValueKind::null)) fail("the setting ", group, ".", name, " (", said->source, ") is no text");
+  const std::optional<Setting<std::string>> old = settings.text(old_name);
+  if (!old) return std::nullopt;
+  return Setting<std::string>{old->value, std::string(old_name) + ", " + old->source};
+}
+
+// problem_type, where it says something.
+std::optional<KindRule> problem_kind(const Settings& settings, uint64_t outputs) {
   const std::optional<Setting<std::string>> said = settings.text("problem_type");
-  if (!said) return false;
-  report.add_fact("problem_type", said->value, said->source);
-  return said->value == "multi_label_classification";
+  if (!said) return std::nullopt;
+  KindRule rule{HeadKind::regression, Activation::none, "problem_type " + said->value + ", " + said->source};
+  if (said->value == "regression") return rule;
+  rule.kind = HeadKind::multi_label;
+  if (said->value == "multi_label_classification") return rule;
+  if (said->value != "single_label_classification") {
+    fail("the setting problem_type is ", quote(said->value), " (", said->source,
+         "); regression, single_label_classification and multi_label_classification are possible");
+  }
+  // The pipeline takes the sigmoid of one output, whatever this says.
+  rule.kind = outputs == 1 ? HeadKind::score : HeadKind::single_label;
+  if (outputs == 1) rule.activation = Activation::sigmoid;
+  return rule;
+}
+
+}  // namespace
+
+KindRule kind_of(const Settings& settings, uint64_t outputs) {
+  const std::optional<KindRule> problem = problem_kind(settings, outputs);
+  const std::optional<Setting<std::string>> said = cross_encoder_activation(settings);
+  if (said && outputs == 1) {
+    const Activation activation = activation_named(said->value, "the setting " + said->source);
+    const auto both_say = [&](HeadKind kind, Activation of_kind) {
+      return problem && problem->kind == kind && activation == of_kind;
+    };
+    const bool agree =
+        both_say(HeadKind::regression, Activation::none) || both_say(HeadKind::multi_label, Activation::sigmoid);
+    return agree ? *problem : KindRule{HeadKind::score, activation, said->source};
+  }
+  if (problem) return *problem;
+  // Of several outputs CrossEncoder gives the logits unless it is told otherwise, which says nothing of labels.
+  if (said && said->value.ends_with("Sigmoid")) return {HeadKind::multi_label, Activation::none, said->source};
+  // Each choice of a question is a text of its own.
+  if (outputs == 1 && architecture_of(settings) == "ForMultipleChoice") return compared_kind("the other choices");
+  return usual_kind(outputs);
 }
 
 }  // namespace linformer::convert::hugging_face

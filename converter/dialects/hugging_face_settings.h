@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "converter/dialects/head_kind.h"
 #include "converter/dialects/hugging_face_names.h"
 #include "converter/dialects/report.h"
 #include "converter/dialects/settings.h"
@@ -31,6 +32,7 @@ int32_t pad_of(const Settings& settings, const Family& family, uint32_t vocabula
 std::optional<std::string> architecture_of(const Settings& settings);
 // From id2label; empty where that is missing or says LABEL_0, LABEL_1, ...
 std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, Report& report);
-bool is_multi_label(const Settings& settings, Report& report);
+// What the pipeline of transformers, or CrossEncoder of sentence-transformers, makes of a classifier's outputs.
+KindRule kind_of(const Settings& settings, uint64_t outputs);
 
 }  // namespace linformer::convert::hugging_face

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "converter/dialects/common.h"
+#include "converter/dialects/head_kind.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert::nystromformer {
@@ -44,11 +45,15 @@ void add_masked_lm(const HeadInputs& inputs) {
 ClassificationHead& new_head(const HeadInputs& inputs, const char* name, const Tensor& output) {
   ClassificationHead& head = inputs.conversion.description.heads.emplace_back();
   head.name = name;
-  const uint32_t classes = dimension(output, 0);
+  const uint32_t outputs = dimension(output, 0);
   inputs.conversion.report.add_fact(std::string("head ") + name,
-                                    std::to_string(classes) + (classes == 1 ? " value" : " classes"),
+                                    std::to_string(outputs) + (outputs == 1 ? " output" : " outputs"),
                                     "shape of " + output.name);
   return head;
+}
+
+void set_usual_kind(const HeadInputs& inputs, ClassificationHead* head) {
+  set_kind(inputs.conversion, inputs.settings, usual_kind(outputs_of(inputs.conversion, *head)), head);
 }
 
 void add_arena_head(const HeadInputs& inputs) {
@@ -85,6 +90,7 @@ void add_arena_head(const HeadInputs& inputs) {
                       {uint64_t{pairs ? 4u : 1u} * encoder.d_model, pairs ? "4 x transformer_dim" : "transformer_dim"});
   head.activation = Activation::relu;
   head.output = linear(inputs, "heads[" + head.name + "].output", name + "2", {0, "num_classes"}, inner);
+  set_usual_kind(inputs, &head);
 }
 
 void add_classifier(const HeadInputs& inputs) {
@@ -97,6 +103,7 @@ void add_classifier(const HeadInputs& inputs) {
   head.activation = Activation::tanh;
   head.output = linear(inputs, "heads[classification].output", "sen_classifer.classifer", {0, "num_classes"},
                        {dimension(tensors.need("sen_classifer.dense.weight"), 0), "transformer_dim"});
+  set_usual_kind(inputs, &head);
 }
 
 // For each token whether the answer starts there and whether it ends there; WikiHop's: whether it is the answer.
@@ -108,6 +115,7 @@ void add_question_answering(const HeadInputs& inputs) {
   head.activation = Activation::none;
   head.output = linear(inputs, "heads[question_answering].output", "qahead", {0, "2 or 1"}, d_model(inputs));
   if (weight.shape[0] == 2) head.labels = {"start", "end"};
+  set_kind(inputs.conversion, inputs.settings, compared_kind("the other tokens"), &head);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "converter/dialects/common.h"
+#include "converter/dialects/head_kind.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {
@@ -60,6 +61,7 @@ class Converter {
   uint32_t add_projection(const std::string& prefix, const std::string& role);
   bool adds_bias(const Tensor& bias);
   void add_head();
+  KindRule kind_of(uint64_t outputs) const;
 
   Conversion& conversion_;
   TensorTable tensors_;
@@ -167,6 +169,16 @@ bool Converter::adds_bias(const Tensor& bias) {
                   R"({"linformer_quantize": false} for the usual model)");
 }
 
+// RegressionOutputLayer is PyText's only one for one output.
+KindRule Converter::kind_of(uint64_t outputs) const {
+  if (outputs != 1) return usual_kind(outputs);
+  const std::optional<Setting<bool>> squash = settings_.flag("squash_to_unit_range");
+  if (squash && squash->value) {
+    return {HeadKind::score, Activation::sigmoid, "squash_to_unit_range, " + squash->source};
+  }
+  return {HeadKind::regression, Activation::none, "one output: PyText reads it as it is, unless squash_to_unit_range"};
+}
+
 // encoder.projection and decoder.mlp: at most one hidden Linear between the pooled row and the classes.
 void Converter::add_head() {
   const std::string mlp = "decoder.mlp.", projection = "encoder.projection";
@@ -203,8 +215,10 @@ void Converter::add_head() {
   const std::string output = mlp + (hidden ? "2" : "0");
   head.output = linear("heads[decoder].output", output, {0, "classes"}, width);
   report_.add_fact("pooling", pooling->value, "pooling, " + pooling->source);
-  report_.add_fact("head decoder", std::to_string(tensors_.need(output + ".weight").shape[0]) + " classes",
+  const uint64_t outputs = outputs_of(conversion_, head);
+  report_.add_fact("head decoder", std::to_string(outputs) + (outputs == 1 ? " output" : " outputs"),
                    "shape of " + output + ".weight");
+  set_kind(conversion_, settings_, kind_of(outputs), &head);
 }
 
 }  // namespace

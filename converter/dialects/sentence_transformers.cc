@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "converter/dialects/head_kind.h"
 #include "converter/readers/error.h"
 #include "converter/settings_file.h"
 
@@ -34,7 +35,10 @@ bool is_true(Value value) { return value.boolean().value_or(false); }
 // Reads the modules one by one, in the order in which a text passes through them.
 class Modules {
  public:
-  Modules(const fs::path& folder, ValueStore& store) : folder_(folder), store_(store) {
+  Modules(const fs::path& folder, ValueStore& store)
+      : folder_(folder),
+        store_(store),
+        cross_encoder_(!read_cross_encoder(folder.string(), store).is(ValueKind::null)) {
     made_.settings = store.make(ValueKind::dict);
   }
 
@@ -43,6 +47,8 @@ class Modules {
     const Value modules = read_json_file(path, store_);
     if (!modules.is(ValueKind::list)) fail(path, " holds a ", modules.kind_name(), ", not a list of modules");
     for (const Value& module : modules.items()) add(module);
+    if (made_.transformer.empty()) fail(path, " names no Transformer module");
+    if (cross_encoder_) return std::move(made_);
     if (!has_pooling_) fail(path, " names no Pooling module after a Transformer: nothing says how a text is embedded");
     set(made_.settings, store_, "sentence_normalize", flag(normalizes_));
     return std::move(made_);
@@ -61,6 +67,7 @@ class Modules {
     }
     if (type == "Transformer") return add_transformer(folder_ / place);
     if (type == "Dropout") return;  // acts in training only
+    if (cross_encoder_) refuse(type, name, "a CrossEncoder of one Transformer is supported");
     if (!has_pooling_ && type == "Pooling") return add_pooling(folder_ / place);
     if (has_pooling_ && type == "Normalize") return void(normalizes_ = true);
     if (has_pooling_ && !normalizes_ && made_.dense.empty() && type == "Dense") return add_dense(folder_ / place);
@@ -147,6 +154,7 @@ class Modules {
   const fs::path folder_;
   ValueStore& store_;
   SentenceTransformer made_;
+  const bool cross_encoder_;
   bool has_pooling_ = false, normalizes_ = false;
 };
 
@@ -156,19 +164,24 @@ Activation dense_activation(const Settings& settings) {
     fail(
         "nothing says what follows the Dense module: give a JSON file with --config that says "
         "{\"sentence_dense_activation\": \"Tanh\"}, or Identity, ReLU, GELU, Sigmoid");
-  static constexpr std::pair<std::string_view, Activation> names[] = {{"Identity", Activation::none},
-                                                                      {"Tanh", Activation::tanh},
-                                                                      {"ReLU", Activation::relu},
-                                                                      {"GELU", Activation::gelu},
-                                                                      {"Sigmoid", Activation::sigmoid}};
-  for (const auto& [name, activation] : names) {
-    if (said->value == name) return activation;
-  }
-  fail("the Dense module is followed by ", quote(said->value), " (", said->source,
-       "); Identity, Tanh, ReLU, GELU and Sigmoid are supported");
+  return activation_named(said->value, "what follows the Dense module (" + said->source + ")");
 }
 
 }  // namespace
+
+Value read_cross_encoder(const std::string& folder, ValueStore& store) {
+  const fs::path path = fs::path(folder) / "config_sentence_transformers.json";
+  if (!is_file(path)) return {};
+  const Value config = read_json_file(path.string(), store);
+  if (config.find("model_type").text() != "CrossEncoder") return {};
+  const Value settings = store.make(ValueKind::dict), group = store.make(ValueKind::dict);
+  const Value activation = config.find("activation_fn");
+  if (!activation.is(ValueKind::null)) {
+    set(group, store, "activation_fn", activation);
+    set(settings, store, "sentence_transformers", group);
+  }
+  return settings;
+}
 
 std::optional<SentenceTransformer> read_sentence_transformer(const std::string& folder, ValueStore& store) {
   if (!is_file(fs::path(folder) / "modules.json")) return std::nullopt;

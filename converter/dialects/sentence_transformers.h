@@ -24,6 +24,11 @@ struct SentenceTransformer {
 // Throws Error naming the module that isn't supported.
 std::optional<SentenceTransformer> read_sentence_transformer(const std::string& folder, ValueStore& store);
 
+// What config_sentence_transformers.json says of a CrossEncoder's scores, as the settings that its config.json had
+// before version 5.4; null where the folder is none. Its classifier is the encoder's own, so its modules.json may be
+// absent.
+Value read_cross_encoder(const std::string& folder, ValueStore& store);
+
 // Puts the Dense module's tensors beside the encoder's, under names that add_sentence_embedding() knows. `from` must
 // outlive `checkpoint`.
 void add_dense_tensors(const Checkpoint& from, Checkpoint* checkpoint);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "converter/dialects/head_kind.h"
 #include "converter/dialects/lucidrains_layers.h"
 #include "converter/readers/error.h"
 
@@ -67,7 +68,10 @@ void add_head(Conversion& conversion, TensorTable& tensors, const Settings& sett
   head.output = read_linear(conversion, tensors, "heads[mlp_head].output", "mlp_head.1", {0, "num_classes"}, d_model);
   const Tensor& output = tensors.need("mlp_head.1.weight");
   check_agreement(settings, "num_classes", dimension(output, 0), "classes");
-  conversion.report.add_fact("head mlp_head", std::to_string(output.shape[0]) + " classes", "shape of " + output.name);
+  const uint64_t outputs = output.shape[0];
+  conversion.report.add_fact("head mlp_head", std::to_string(outputs) + (outputs == 1 ? " output" : " outputs"),
+                             "shape of " + output.name);
+  set_kind(conversion, settings, usual_kind(outputs), &head);
 }
 
 }  // namespace

@@ -107,18 +107,15 @@ void store_byte_bpe(const NamedTokens& names, const std::vector<NamedMerge>& mer
   }
 }
 
-bool check_bytes(OwnedTokenizer* tokenizer) {
+size_t missing_bytes(const OwnedTokenizer& tokenizer) {
   std::array<bool, 256> present = {};
-  for (size_t i = 0; i + 1 < tokenizer->token_offsets.size(); ++i) {
-    if (tokenizer->token_offsets[i + 1] - tokenizer->token_offsets[i] != 1) continue;
-    present[static_cast<uint8_t>(tokenizer->token_bytes[tokenizer->token_offsets[i]])] = true;
+  for (size_t i = 0; i + 1 < tokenizer.token_offsets.size(); ++i) {
+    if (tokenizer.token_offsets[i + 1] - tokenizer.token_offsets[i] != 1) continue;
+    present[static_cast<uint8_t>(tokenizer.token_bytes[tokenizer.token_offsets[i]])] = true;
   }
   size_t missing = 0;
   for (bool has_token : present) missing += !has_token;
-  if (missing == 0) return true;
-  tokenizer->notes.push_back(std::to_string(missing) + " of the 256 byte values have no token: text with them " +
-                             (tokenizer->description.unk >= 0 ? "becomes the unknown token" : "is left out"));
-  return false;
+  return missing;
 }
 
 OwnedTokenizer load_byte_bpe(const std::string& vocabulary, const std::string& merges) {
@@ -137,10 +134,10 @@ OwnedTokenizer load_byte_bpe(const std::string& vocabulary, const std::string& m
   if (description.bos >= 0 && description.eos >= 0) {
     set_templates(description.bos, description.eos, true, false, &tokenizer);
     description.trim_offsets = true;
-    tokenizer.notes.push_back(
-        "<s> and </s> are among the tokens: texts become <s> text </s>, pairs <s> a </s></s> b </s>");
+    tokenizer.template_note =
+        "<s> and </s> are among the tokens: texts become <s> text </s>, pairs <s> a </s></s> b </s>";
   } else {
-    tokenizer.notes.push_back("<s> and </s> are not among the tokens: nothing is put around texts");
+    tokenizer.template_note = "<s> and </s> are not among the tokens: nothing is put around texts";
   }
   if (description.mask >= 0) {
     description.added_tokens.push_back(special_token("<mask>", description.mask, true));
@@ -154,7 +151,6 @@ OwnedTokenizer load_byte_bpe(const std::string& vocabulary, const std::string& m
       tokenizer.notes.push_back(config + ": add_prefix_space is " + (description.add_prefix_space ? "true" : "false"));
     }
   }
-  check_bytes(&tokenizer);
   return tokenizer;
 }
 

@@ -27,8 +27,8 @@ bool split_merge(std::string_view line, NamedMerge* merge);
 void store_byte_bpe(const NamedTokens& names, const std::vector<NamedMerge>& merges, const std::string& where,
                     OwnedTokenizer* tokenizer);
 
-// Notes for bytes that no token stands for; true when every byte has one.
-bool check_bytes(OwnedTokenizer* tokenizer);
+// The number of bytes that no token stands for.
+size_t missing_bytes(const OwnedTokenizer& tokenizer);
 
 // vocab.json and merges.txt (or encoder.json and vocab.bpe) with the special tokens that their names suggest.
 OwnedTokenizer load_byte_bpe(const std::string& vocabulary, const std::string& merges);

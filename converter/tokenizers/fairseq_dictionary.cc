@@ -77,6 +77,8 @@ void renumber(const std::string& path, TokenOf token_of, OwnedTokenizer* tokeniz
   description.mask = mask == seen.end() ? next : mask->second;
   description.added_tokens = {special_token("<mask>", description.mask, true)};
   set_templates(bos, eos, true, false, tokenizer);
+  tokenizer->template_note =
+      "fairseq's numbering: texts become <s> text </s>, pairs <s> a </s></s> b </s>, with ids 0 and 2";
   tokenizer->token_ids = std::move(ids);
   tokenizer->notes.push_back(
       "renumbered by " + path + ": " + std::to_string(mapped) + " of " + std::to_string(tokens) +

@@ -96,27 +96,39 @@ OwnedTokenizer load_files(const fs::path& path, const TokenizerFileOptions& opti
        "fairseq's dict.txt), with vocab.txt, or with a SentencePiece .model");
 }
 
-}  // namespace
-
-OwnedTokenizer load_tokenizer(const std::string& path, const TokenizerFileOptions& options) {
-  OwnedTokenizer tokenizer = load_files(path, options);
+// What the dictionary decides about. `path` is for the sentences.
+void apply_dictionary(const std::string& path, const TokenizerFileOptions& options, OwnedTokenizer* tokenizer) {
   std::error_code error;
   const fs::path folder = fs::is_directory(path, error) ? fs::path(path) : fs::path(path).parent_path();
   const std::string dictionary = !options.dictionary.empty()    ? options.dictionary
                                  : is_file(folder / "dict.txt") ? (folder / "dict.txt").string()
                                                                 : "";
-  if (dictionary.empty()) return tokenizer;
-  const TokenizerDescription& description = tokenizer.description;
+  if (dictionary.empty()) return;
+  const TokenizerDescription& description = tokenizer->description;
   const bool renumbered = description.bos >= 0 && description.eos >= 0;
   if (description.kind == TokenizerKind::byte_bpe && !renumbered) {
-    apply_fairseq_dictionary(dictionary, &tokenizer);
+    apply_fairseq_dictionary(dictionary, tokenizer);
   } else if (description.kind == TokenizerKind::unigram && description.unigram.sentencepiece) {
-    apply_piece_dictionary(dictionary, &tokenizer);
+    apply_piece_dictionary(dictionary, tokenizer);
   } else if (!options.dictionary.empty()) {
     fail(dictionary, " renumbers byte-level BPE in GPT-2's numbering or a SentencePiece model; ", path,
          description.kind == TokenizerKind::byte_bpe ? " has the model's numbering already" : " has another tokenizer");
   } else {
-    tokenizer.notes.push_back(dictionary + " is not used: the vocabulary has the model's own numbering already");
+    tokenizer->notes.push_back(dictionary + " is not used: the vocabulary has the model's own numbering already");
+  }
+}
+
+}  // namespace
+
+OwnedTokenizer load_tokenizer(const std::string& path, const TokenizerFileOptions& options) {
+  OwnedTokenizer tokenizer = load_files(path, options);
+  apply_dictionary(path, options, &tokenizer);
+  if (!tokenizer.template_note.empty()) tokenizer.notes.push_back(tokenizer.template_note);
+  const TokenizerDescription& description = tokenizer.description;
+  const size_t missing = description.kind == TokenizerKind::byte_bpe ? missing_bytes(tokenizer) : 0;
+  if (missing > 0) {
+    tokenizer.notes.push_back(std::to_string(missing) + " of the 256 byte values have no token: text with them " +
+                              (description.unk >= 0 ? "becomes the unknown token" : "is left out"));
   }
   return tokenizer;
 }

@@ -210,8 +210,8 @@ OwnedTokenizer load_sentencepiece_model(const std::string& path) {
   unigram.byte_fallback = model.byte_fallback;
   tokenizer.notes.push_back("SentencePiece unigram from " + path + ": " + std::to_string(model.pieces.size()) +
                             " pieces");
-  tokenizer.notes.push_back(
-      "the file says nothing of a template: nothing is put around texts, and ids are the file's own");
+  tokenizer.template_note =
+      "the file says nothing of a template: nothing is put around texts, and ids are the file's own";
   if (model.denormalizes) tokenizer.notes.push_back(path + ": the rules for decoded text are left out");
   if (model.other_unk_text) {
     tokenizer.notes.push_back(path + ": its own text for decoded unknown pieces is left out; U+2047 is used");

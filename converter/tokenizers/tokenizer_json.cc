@@ -134,7 +134,7 @@ void read_bpe(const std::string& file, const JsonPart& root, OwnedTokenizer* tok
     description.unk = names.find(unk.text());
     if (description.unk < 0) unk.fail_here("(", quote(unk.text()), ") is not in the vocabulary");
   }
-  const bool all_bytes = check_bytes(tokenizer);
+  const bool all_bytes = missing_bytes(*tokenizer) == 0;
   if (!all_bytes && named_unk && model.at("fuse_unk").boolean(false)) {
     model.at("fuse_unk").fail_here("true is not supported for a vocabulary that lacks bytes");
   }

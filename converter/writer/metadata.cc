@@ -205,7 +205,10 @@ class LargeBytes : public FieldVisitor {
 
 uint32_t format_version(const ModelDescription& model) {
   const bool new_values = has_new_values(model.encoder) || model.tokenizer.kind == TokenizerKind::unigram;
-  return std::max(VersionOfFields::of(model).version, new_values ? 2u : 1u);
+  const bool numbers = std::any_of(model.heads.begin(), model.heads.end(), [](const ClassificationHead& head) {
+    return head.kind == HeadKind::score || head.kind == HeadKind::regression;
+  });
+  return std::max(VersionOfFields::of(model).version, numbers ? 4u : new_values ? 2u : 1u);
 }
 
 std::vector<std::byte> serialize_metadata(const ModelDescription& model, const Origin& origin) {

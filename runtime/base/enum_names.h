@@ -29,6 +29,7 @@ LINFORMER_ENUM_NAMES(KeySource, "own", "memory", "memory_or_own");
 LINFORMER_ENUM_NAMES(NormPlacement, "post", "pre");
 LINFORMER_ENUM_NAMES(ResidualKind, "standard", "reversible", "none");
 LINFORMER_ENUM_NAMES(Pairing, "none", "product_difference");
+LINFORMER_ENUM_NAMES(HeadKind, "single_label", "multi_label", "score", "regression");
 LINFORMER_ENUM_NAMES(PositionKind, "none", "learned", "sinusoidal_halves", "sinusoidal_interleaved");
 LINFORMER_ENUM_NAMES(Pooling, "first_token", "mean", "mean_over_max_tokens", "max", "none");
 LINFORMER_ENUM_NAMES(TokenizerKind, "none", "byte_bpe", "wordpiece", "unigram");

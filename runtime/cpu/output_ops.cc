@@ -97,10 +97,10 @@ void CpuExecutor::probabilities(const Op& op, const Item& item) const {
   const float* logits = address(op.a, item);
   const MutableMatrix out = {item.call.probabilities + item.row * op.out.ld, item.rows, op.out.cols, op.out.ld};
   if (out.data != logits) std::copy_n(logits, out.rows * out.cols, out.data);
-  if (op.multi_label) {
-    kernels_.activate(Activation::sigmoid, out);
-  } else {
+  if (op.softmax) {
     kernels_.softmax_rows(out, 1.f);
+  } else if (op.activation != Activation::none) {
+    kernels_.activate(op.activation, out);
   }
 }
 

@@ -193,10 +193,11 @@ LINFORMER_FIELDS(ClassificationHead, "ClassificationHead", "head") {
   FIELD(dense);
   FIELD(activation);
   FIELD(output);
-  FIELD(multi_label);
+  FIELD(kind);  // versions 1 to 3: a bool, multi_label
   FIELD(labels, at_most(max_classes));
   FIELD(norm, since(2));
   FIELD(pairing, since(2));
+  FIELD(score_activation, since(4));
 }
 
 LINFORMER_FIELDS(SentenceEmbedding, "SentenceEmbedding", "embedding") {

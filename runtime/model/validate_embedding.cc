@@ -70,6 +70,9 @@ Status check_tokens(const EncoderDescription& encoder, const TensorFields& tenso
     return bad_field(FieldName("embedding.prefix_token"), "is %" PRId32 ", -1 to %" PRIu32 " are possible",
                      embedding.prefix_token, encoder.vocab_size - 1);
   }
+  if (embedding.prefix_token >= 0 && encoder.max_tokens < 2) {
+    return bad_field(FieldName("embedding.prefix_token"), "leaves no room for a text: max_tokens is 1");
+  }
   return {};
 }
 

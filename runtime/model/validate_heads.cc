@@ -47,6 +47,20 @@ Status check_masked_lm(const ModelDescription& model, const TensorFields& tensor
   return check_vocabulary_output(model, tensors, width);
 }
 
+// What the kind asks of the number of outputs.
+Status check_kind(const FieldName& field, const ClassificationHead& head, uint64_t outputs) {
+  if (head.kind == HeadKind::single_label && outputs == 1) {
+    return bad_field(field / "kind", "is single_label, but there is one output, whose softmax is always 1");
+  }
+  if (head.kind == HeadKind::score && outputs != 1) {
+    return bad_field(field / "kind", "is score, which has one output, but there are %" PRIu64, outputs);
+  }
+  if (head.kind != HeadKind::score && head.score_activation != Activation::none) {
+    return bad_field(field / "score_activation", "acts on no score");
+  }
+  return {};
+}
+
 Status check_classification_head(const ModelDescription& model, const TensorFields& tensors, size_t index) {
   const ClassificationHead& head = model.heads[index];
   if (!is_printable_name(head.name)) {
@@ -75,6 +89,7 @@ Status check_classification_head(const ModelDescription& model, const TensorFiel
   if (classes > max_classes) {
     return bad_field(field / "output", "has %" PRIu64 " classes, %" PRIu32 " are possible", classes, max_classes);
   }
+  LINFORMER_TRY(check_kind(field, head, classes));
   if (!head.labels.empty() && head.labels.size() != classes) {
     return bad_field(field / "labels", "has %zu entries for %" PRIu64 " classes", head.labels.size(), classes);
   }

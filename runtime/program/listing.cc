@@ -86,7 +86,9 @@ class Describer {
         text_.add(" divided by their length");
         return;
       case OpKind::probabilities:
-        text_.add("%s", op.multi_label ? "sigmoid" : "softmax");
+        text_.add("%s", op.softmax                          ? "softmax"
+                        : op.activation == Activation::none ? "as they are"
+                                                            : name_of(op.activation));
         return;
       default:
         break;

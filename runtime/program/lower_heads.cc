@@ -50,7 +50,10 @@ void Lowering::classification_head(const ClassificationHead& head, HeadSections*
   } else {
     gemm(x, head.output, out);
   }
-  unary(OpKind::probabilities, out, out).multi_label = head.multi_label;
+  Op& probabilities = unary(OpKind::probabilities, out, out);
+  probabilities.softmax = head.kind == HeadKind::single_label;
+  if (head.kind == HeadKind::multi_label) probabilities.activation = Activation::sigmoid;
+  if (head.kind == HeadKind::score) probabilities.activation = head.score_activation;
   sections->stages = section(begin);
 }
 

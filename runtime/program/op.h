@@ -42,7 +42,7 @@ struct Op {
   Activation activation = Activation::none;
   ZeroRows which = ZeroRows::all;
   Pooling pooling = Pooling::first_token;
-  bool multi_label = false;
+  bool softmax = false;           // probabilities: else by `activation`
   bool pooling_is_asked = false;  // pool: the caller says which
   float scale = 1.f;              // gather
   float epsilon = 0;              // norm

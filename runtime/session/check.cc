@@ -30,8 +30,7 @@ int64_t Session::State::given_rows(const Input& input) const {
 
 int64_t Session::State::output_rows(int64_t given) const {
   const EmbeddingDescription& embedding = encoder().embedding;
-  if (embedding.prefix != absent) return given + 1;
-  return embedding.prefix_token < 0 ? given : std::min<int64_t>(given + 1, encoder().max_tokens);
+  return embedding.prefix != absent || embedding.prefix_token >= 0 ? given + 1 : given;
 }
 
 int64_t Session::State::score_rows(int head, int64_t sequences, int64_t rows) const {
@@ -70,9 +69,10 @@ Status Session::State::check_input(const InputList& inputs, size_t t) const {
   if (kept == 0) return Status::error(Code::invalid_argument, "text %zu has no tokens", t);
   if (kept > options.max_tokens) {
     return Status::error(Code::too_long,
-                         "text %zu has %lld tokens and the session was planned for %lld: truncate it, or plan for "
+                         "text %zu has %lld tokens%s and the session was planned for %lld: truncate it, or plan for "
                          "more (the model takes %u)",
-                         t, static_cast<long long>(kept), static_cast<long long>(options.max_tokens), e.max_tokens);
+                         t, static_cast<long long>(kept), output_rows(0) > 0 ? " with its prefix" : "",
+                         static_cast<long long>(options.max_tokens), e.max_tokens);
   }
   for (size_t i = 0; i < input.tokens.size(); ++i) {
     const int32_t id = input.tokens[i];

@@ -46,7 +46,7 @@ Batch Session::State::pack(const InputList& inputs) const {
   int64_t row = 0, output_row = 0;
   for (int64_t s = 0; s < batch.sequences; ++s) {
     const Input input = inputs[static_cast<size_t>(s)];
-    const int64_t end = row + kept_rows(input), given = given_rows(input);
+    const int64_t given = given_rows(input);
     row_starts[s] = static_cast<int32_t>(row);
     output_starts[s] = static_cast<int32_t>(output_row);
     output_row += output_rows(given);
@@ -62,7 +62,7 @@ Batch Session::State::pack(const InputList& inputs) const {
     };
     if (embedding.prefix != absent) add(-1, false, 0, 0);
     if (embedding.prefix_token >= 0) add(embedding.prefix_token, false, 0, 0);
-    for (size_t i = 0; i < static_cast<size_t>(given) && row < end; ++i) {
+    for (size_t i = 0; i < static_cast<size_t>(given); ++i) {
       const bool kept = is_kept(input, e.pad_id, i);
       if (strip && !kept) continue;
       const bool query = input.query_mask.empty() || input.query_mask[i] != 0;

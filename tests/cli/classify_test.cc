@@ -134,12 +134,31 @@ TEST_CASE("classify: heads by name and index, and labels without names") {
   CHECK(wrong.err.find("sentiment, topic") != std::string::npos);
 }
 
-TEST_CASE("classify: several labels a text") {
-  const CliFixture f({.multi_label = true});
-  const json line = json_lines(run({"classify", f.model(), "good good", "--json", "--threshold", "0.5"}).out).at(0);
-  CHECK(line["label"] == "pos");
-  REQUIRE(line["scores"].size() == 2);  // neu has sigmoid(0.05)
-  CHECK(line["scores"][1]["probability"].get<double>() == doctest::Approx(1 / (1 + std::exp(-0.05))));
+TEST_CASE("classify: several labels a text, all of those at or above the threshold") {
+  const CliFixture f({.kind = linformer::HeadKind::multi_label});
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--threshold", "0.5"}}) {
+    std::vector<std::string> arguments = {"classify", f.model(), "good good", "bad", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const json line = json_lines(run(arguments).out).at(0);
+    CHECK(line["label"] == "pos");
+    REQUIRE(line["scores"].size() == 2);  // neu has sigmoid(0.05)
+    CHECK(line["scores"][1]["label"] == "neu");
+    CHECK(line["scores"][1]["probability"].get<double>() == doctest::Approx(1 / (1 + std::exp(-0.05))));
+  }
+  // Text: a line for each, of the same columns.
+  const auto lines = lines_of(run({"classify", f.model(), "good good", "bad"}).out);
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0].rfind("1\tpos\t0.", 0) == 0);
+  CHECK(lines[1] == "1\tneu\t0.512497\t");
+  CHECK(lines[2].rfind("2\tneg\t0.", 0) == 0);
+  CHECK(lines[3] == "2\tneu\t0.512497\t");
+  CHECK(lines_of(run({"classify", f.model(), "good", "--threshold", "0"}).out).size() == 3);
+  CHECK(lines_of(run({"classify", f.model(), "good", "--top-k", "1"}).out).size() == 1);
+  CHECK(run({"classify", f.model(), "the", "--threshold", "1"}).out == "1\t-\t-\t\n");
+  const auto table = lines_of(run({"classify", f.model(), "good", "bad", "--table"}).out);
+  REQUIRE(table.size() == 5);
+  CHECK(table[1].find("pos") == table[2].find("neu"));
+  CHECK(table[0].find("probability") != std::string::npos);
 }
 
 TEST_CASE("classify: a bad record is answered in its place, and the code is 1") {
@@ -208,7 +227,15 @@ TEST_CASE("classify: --eval on a case worked by hand") {
   CHECK(evaluation["labels"][0]["precision"].get<double>() == doctest::Approx(0.5));
   CHECK(evaluation["labels"][0]["recall"].get<double>() == doctest::Approx(1));
   CHECK(evaluation["labels"][2]["f1"].get<double>() == doctest::Approx(2.0 / 3));
-  CHECK(ran.err.find("label 'what'") != std::string::npos);
+  CHECK(ran.err.find("label 'what' is not one of this model's: neg, neu, pos; or 0 to 2") != std::string::npos);
+  // Twins in another case, and what transformers calls the classes.
+  const std::string twins = f.file("c.jsonl",
+                                   "{\"text\":\"good\",\"y\":\"POS\"}\n{\"text\":\"good film\",\"y\":\"LABEL_2\"}\n"
+                                   "{\"text\":\"bad\",\"y\":\"Pos\"}\n{\"text\":\"bad\",\"y\":\"0\"}\n"
+                                   "{\"text\":\"good\",\"y\":\"Neu\"}\n");
+  const Ran same = run({"classify", f.model(), "-i", twins, "--eval", "y", "--json"});
+  CHECK(same.code == 0);
+  CHECK(json_lines(same.out).at(0)["evaluation"]["confusion"] == evaluation["confusion"]);
 
   const Ran text = run({"classify", f.model(), "-i", file, "--eval", "y"});
   CHECK(text.out.find("accuracy  0.6000  (3 right)") != std::string::npos);

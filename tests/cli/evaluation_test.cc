@@ -4,9 +4,41 @@
 
 #include <cmath>
 
+#include "label_names.h"
+
 using namespace linformer::cli;
 
-TEST_CASE("labels by name, or else by index") {
+TEST_CASE("labels by name, by a name in another case, as LABEL_i, or else by index") {
+  const LabelNames labels({"1", "0", "pos", "Neg", "STRA\u00dfE", "label_0"});
+  CHECK(labels.find("pos") == size_t{2});
+  CHECK(labels.find("Pos") == size_t{2});
+  CHECK(labels.find("NEG") == size_t{3});
+  CHECK(labels.find("stra\u00dfe") == size_t{4});
+  CHECK(labels.find("1") == size_t{0});        // a name wins over an index
+  CHECK(labels.find("LABEL_0") == size_t{5});  // and over transformers' name of a class
+  CHECK(labels.find("LABEL_3") == size_t{3});
+  CHECK(labels.find("label_3") == size_t{3});
+  CHECK(labels.find("2") == size_t{2});
+  for (const char* word : {"6", "LABEL_6", "LABEL_", "LABEL_-1", "LABEL_2x", "-1", "", "2x", "po", "pos "}) {
+    CAPTURE(word);
+    CHECK_FALSE(labels.find(word).has_value());
+  }
+  CHECK_FALSE(labels.find("99999999999999999999999").has_value());
+  CHECK_FALSE(labels.find("\xff\xfe").has_value());
+  // Names that differ in case alone are told apart, and a third case is neither.
+  const LabelNames cases({"us", "US"});
+  CHECK(cases.find("us") == size_t{0});
+  CHECK(cases.find("US") == size_t{1});
+  CHECK_FALSE(cases.find("Us").has_value());
+  CHECK(labels.unknown("good") ==
+        "label 'good' is not one of this model's: 1, 0, pos, Neg, STRA\u00dfE, label_0; or 0 to 5");
+  std::vector<std::string> many;
+  for (int i = 0; i < 1000; ++i) many.push_back("class " + std::to_string(i));
+  CHECK(LabelNames(many).unknown("x").find("class 9, ... (1000); or 0 to 999") != std::string::npos);
+  CHECK(LabelNames({"0", "1", "2"}).unknown("x") == "label 'x' is not one of this model's: 0, 1, 2");
+}
+
+TEST_CASE("heads by name, or else by index") {
   const std::vector<std::string> labels = {"1", "0", "pos"};
   CHECK(class_of(labels, "pos") == size_t{2});
   CHECK(class_of(labels, "1") == size_t{0});  // a name wins over an index

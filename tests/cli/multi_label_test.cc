@@ -25,7 +25,7 @@ using Classes = std::vector<size_t>;
 // What `read_true_labels` makes of a string, or of an array; an error in brackets.
 std::string read(const std::vector<std::string>& labels, const Record& record, const std::string& separator = ",") {
   Classes classes;
-  if (const std::string error = read_true_labels(labels, record, separator, &classes); !error.empty()) {
+  if (const std::string error = read_true_labels(LabelNames(labels), record, separator, &classes); !error.empty()) {
     return "(" + error + ")";
   }
   return json(classes).dump();
@@ -168,7 +168,8 @@ TEST_CASE("JSON records: arrays of labels") {
 }
 
 TEST_CASE("classify --eval with several labels, against scikit-learn") {
-  const CliFixture f({.multi_label = true});  // neu has sigmoid(0.05) = 0.51 always; good: pos, bad: neg
+  const CliFixture f(
+      {.kind = linformer::HeadKind::multi_label});  // neu has sigmoid(0.05) = 0.51 always; good: pos, bad: neg
   const std::string jsonl = f.file("e.jsonl",
                                    "{\"text\":\"good\",\"y\":[\"pos\"]}\n{\"text\":\"good film\",\"y\":[2,\"neu\"]}\n"
                                    "{\"text\":\"bad\",\"y\":[\"neg\",\"neu\"]}\n{\"text\":\"good\",\"y\":[]}\n"
@@ -229,7 +230,7 @@ TEST_CASE("classify --eval with several labels, against scikit-learn") {
 }
 
 TEST_CASE("classify --eval --records with several labels, and usage") {
-  const CliFixture f({.multi_label = true}), one;
+  const CliFixture f({.kind = linformer::HeadKind::multi_label}), one;
   const std::string file = f.file("e.jsonl",
                                   "{\"text\":\"good\",\"y\":[\"pos\",\"neg\"]}\n{\"text\":\"bad\",\"y\":[]}\n"
                                   "{\"text\":\"bad\",\"y\":[\"what\"]}\n");
@@ -239,7 +240,7 @@ TEST_CASE("classify --eval --records with several labels, and usage") {
   CHECK(lines[0]["truth"] == json{"neg", "pos"});
   CHECK(lines[0]["predicted"] == json{"neu", "pos"});
   CHECK(lines[1]["truth"] == json::array());
-  CHECK(lines[0]["scores"].size() == 3);
+  CHECK(lines[0]["scores"].size() == 2);  // the predicted ones
   CHECK(lines[2].contains("error"));
   CHECK(lines[3]["evaluation"]["records"] == 2);
   CHECK(run({"classify", f.model(), "-i", file, "--eval", "y", "--fail-fast"}).code == 1);

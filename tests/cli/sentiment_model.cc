@@ -82,7 +82,7 @@ class Builder {
     ClassificationHead sentiment;
     sentiment.name = "sentiment";
     sentiment.labels = {"neg", "neu", "pos"};
-    sentiment.multi_label = shape_.multi_label;
+    sentiment.kind = shape_.kind;
     std::vector<float> weights(size_t{3} * d);
     weights[0] = -1;
     weights[1] = 1;
@@ -98,6 +98,32 @@ class Builder {
     topic.output.bias = builder_.add_floats("topic.bias", {4}, topic_bias);
     builder_.description.heads = {sentiment, topic};
     if (shape_.more_heads) more_heads();
+    if (shape_.numbers) numbers();
+  }
+
+  void numbers() {
+    std::vector<float> difference(d), both(size_t{2} * d), by(size_t{4} * d);
+    difference[0] = both[0] = both[d + 1] = by[3 * d] = 1;
+    difference[1] = both[1] = both[d] = by[3 * d + 1] = -1;
+    ClassificationHead relevance, squashed, mood, better_by;
+    relevance.name = "relevance";
+    relevance.kind = HeadKind::score;
+    relevance.output = linear("relevance", 1, d, difference);
+    squashed = relevance;
+    squashed.name = "squashed";
+    squashed.labels = {"goodness"};
+    squashed.score_activation = Activation::sigmoid;
+    mood.name = "mood";
+    mood.kind = HeadKind::regression;
+    mood.labels = {"up", "down"};
+    mood.output = linear("mood", 2, d, both);
+    better_by.name = "better_by";
+    better_by.kind = HeadKind::score;
+    better_by.pairing = Pairing::product_difference;
+    better_by.output = linear("better_by", 1, 4 * d, by);
+    for (const ClassificationHead& head : {relevance, squashed, mood, better_by}) {
+      builder_.description.heads.push_back(head);
+    }
   }
 
   void more_heads() {

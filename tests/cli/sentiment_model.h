@@ -9,13 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "linformer/description.h"
+
 namespace linformer_test {
 
 struct SentimentModel {
   uint32_t max_tokens = 12;
   bool tokenizer = true;
-  bool heads = true;         // "sentiment": neg, neu, pos; "topic": 4 classes without names
-  bool multi_label = false;  // of "sentiment"
+  bool heads = true;  // "sentiment": neg, neu, pos; "topic": 4 classes without names
+  linformer::HeadKind kind = linformer::HeadKind::single_label;  // of "sentiment"
+  // "relevance": a score, h[0] - h[1]; "squashed": its sigmoid, named "goodness"; "mood": two values, "up" and "down",
+  // that and its negative; "better_by": a score, by how much the first of two texts has more "good".
+  bool numbers = false;
   // "better": first, second, whichever of two texts has more "good"; "words": 2 classes for each token.
   bool more_heads = false;
   bool token_types = false;  // a token of the second text counts twice as much as a "good", whatever it is

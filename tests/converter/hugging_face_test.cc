@@ -246,14 +246,14 @@ TEST_CASE("sequence classification: each family's own layer before the classes")
     CHECK(holds(made, head.dense.weight, named(tensors, c.dense + std::string(".weight"))));
     CHECK(holds(made, head.output.weight, named(tensors, c.output + std::string(".weight"))));
     CHECK(head.labels == std::vector<std::string>{"bad", "so-so", "good"});
-    CHECK_FALSE(head.multi_label);
+    CHECK(head.kind == HeadKind::single_label);
     CHECK_FALSE(made.description().embedding.present);
 
     config["id2label"] = {{"0", "LABEL_0"}, {"1", "LABEL_1"}, {"2", "LABEL_2"}};
     config["problem_type"] = "multi_label_classification";
     const Converted plain = model_of(tensors, config);
     CHECK(plain.description().heads[0].labels.empty());
-    CHECK(plain.description().heads[0].multi_label);
+    CHECK(plain.description().heads[0].kind == HeadKind::multi_label);
   }
 }
 
@@ -275,6 +275,7 @@ TEST_CASE("token classification and question answering read every row") {
     REQUIRE(answers.description().heads.size() == 1);
     CHECK(answers.description().heads[0].pooling == Pooling::none);
     CHECK(answers.description().heads[0].labels == std::vector<std::string>{"start", "end"});
+    CHECK(answers.description().heads[0].kind == HeadKind::regression);
   }
 }
 

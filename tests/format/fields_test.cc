@@ -319,4 +319,11 @@ TEST_CASE("the version of the format follows from the fields that are used") {
   CHECK(version() == 1);
   description.encoder.layers[0].gated = true;
   CHECK(version() == 3);
+  description.encoder.layers.clear();
+  ClassificationHead& answer = description.heads.emplace_back();
+  for (const auto& [kind, needed] : {std::pair{HeadKind::multi_label, 1u}, std::pair{HeadKind::score, 4u},
+                                     std::pair{HeadKind::regression, 4u}, std::pair{HeadKind::single_label, 1u}}) {
+    answer.kind = kind;
+    CHECK(version() == needed);
+  }
 }

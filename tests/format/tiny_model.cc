@@ -130,7 +130,7 @@ TinyModel::TinyModel(ElementType weights) : builder(weights) {
   ClassificationHead topics;
   topics.name = "topics";
   topics.output = parts.linear("classification_heads.topics.out_proj", 3, d_model);
-  topics.multi_label = true;
+  topics.kind = HeadKind::multi_label;
   topics.labels = {"arts", "sports", "météo"};
   model.heads = {sentiment, topics};
   add_tokenizer();
@@ -263,6 +263,23 @@ void TinyModel::use_version_3() {
   attention.value_projections = attention.key_projections;
   attention.window = 3;
   attention.position_bias = builder.add_floats("position_bias", {2, 39}, std::vector<float>(2 * 39, 0.75f));
+}
+
+void TinyModel::use_version_4() {
+  use_version_3();
+  ModelDescription& model = builder.description;
+  ClassificationHead relevance;
+  relevance.name = "relevance";
+  relevance.kind = HeadKind::score;
+  relevance.score_activation = Activation::sigmoid;
+  relevance.output.weight = builder.add_linear("relevance.weight", 1, 16, std::vector<float>(16, 0.125f));
+  relevance.output.bias = builder.add_floats("relevance.bias", {1}, std::vector<float>{0.5f});
+  ClassificationHead mood = model.heads[0];
+  mood.name = "mood";
+  mood.kind = HeadKind::regression;
+  mood.labels = {"valence", "arousal"};
+  model.heads.push_back(relevance);
+  model.heads.push_back(mood);
 }
 
 std::string golden_model(int version) {

@@ -20,6 +20,8 @@ struct TinyModel {
   void use_everything();
   // The same, and what version 3 of the format brought: schema/golden/v3.lnfr.
   void use_version_3();
+  // The same, and what version 4 brought: schema/golden/v4.lnfr.
+  void use_version_4();
 
   linformer::writer::ModelBuilder builder;
 

@@ -26,10 +26,11 @@ void dump(const std::vector<unsigned char>& bytes, size_t begin, size_t end) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::strlen(argv[1]) == 1 && argv[1][0] >= '1' && argv[1][0] <= '3') {
+  if (argc == 3 && std::strlen(argv[1]) == 1 && argv[1][0] >= '1' && argv[1][0] <= '4') {
     linformer_test::TinyModel model;
     if (argv[1][0] == '2') model.use_everything();
     if (argv[1][0] == '3') model.use_version_3();
+    if (argv[1][0] == '4') model.use_version_4();
     model.builder.write(argv[2]);
     return 0;
   }
@@ -39,6 +40,6 @@ int main(int argc, char** argv) {
     dump(bytes, std::strtoul(argv[3], nullptr, 0), std::strtoul(argv[4], nullptr, 0));
     return 0;
   }
-  std::fprintf(stderr, "usage: %s 1|2|3 OUTPUT | --dump FILE FIRST END\n", argv[0]);
+  std::fprintf(stderr, "usage: %s 1|2|3|4 OUTPUT | --dump FILE FIRST END\n", argv[0]);
   return 2;
 }

@@ -39,8 +39,8 @@ class Comparison {
     const ModelDescription& description = model_->description();
     if (description.has_decoder()) return encoder_decoder();
     const bool pairs = case_.arrays.contains(name + ".tokens0");
-    const FamilyInputs inputs =
-        linformer_test::read_inputs(case_, name, pairs ? "tokens0" : "tokens", description.encoder.max_tokens);
+    const FamilyInputs inputs = linformer_test::read_inputs(case_, name, pairs ? "tokens0" : "tokens",
+                                                            linformer_test::longest_text(description.encoder));
     Session session = create(inputs, Part::encoder);
     for (const char* key : {"features", "out"}) compare_hidden(session, inputs, -1, key);
     if (pairs) compare_pair_features(session, inputs);
@@ -155,6 +155,12 @@ class Comparison {
     outputs.logits = logits;
     execute(session, inputs, outputs);
     record("logits", logits, theirs->values<double>(), class_tolerance, &worst_.classes);
+    const NpyArray* probabilities = expected("probabilities");
+    if (probabilities == nullptr) return;
+    outputs = {};
+    outputs.probabilities = logits;
+    execute(session, inputs, outputs);
+    record("probabilities", logits, probabilities->values<double>(), class_tolerance, &worst_.classes);
   }
 
   void compare_vocabulary(Session& session, const FamilyInputs& inputs, const std::string& key) {
@@ -287,6 +293,13 @@ TEST_CASE("all golden cases of every family" * doctest::test_suite("shared")) {
   const Totals totals = check_cases(*golden, families);
   CHECK(totals.files >= 40);
   CHECK(totals.refused >= 4);
+}
+
+// Made by tests/reference/heads.py.
+TEST_CASE("one-output, regression and multi-label heads of BERT, RoBERTa and DistilBERT") {
+  const Totals totals = check_cases(linformer_test::golden_in_tree(), {"hugging-face"});
+  CHECK(totals.files == 14);
+  CHECK(totals.refused == 0);
 }
 
 }  // namespace

@@ -79,6 +79,10 @@ FamilyCase read_case(const std::filesystem::path& folder) {
   return c;
 }
 
+int64_t longest_text(const linformer::EncoderDescription& encoder) {
+  return encoder.max_tokens - (encoder.embedding.prefix_token >= 0 ? 1 : 0);
+}
+
 FamilyInputs read_inputs(const FamilyCase& c, const std::string& run, const std::string& tokens, int64_t max_tokens) {
   FamilyInputs made;
   const bool padder = run.starts_with("padder");
@@ -89,7 +93,7 @@ FamilyInputs read_inputs(const FamilyCase& c, const std::string& run, const std:
     }
     if (padder) made.shown = array->shape[1];
     for (std::vector<int32_t>& text : made.tokens) {
-      if (padder) text.resize(static_cast<size_t>(max_tokens), 0);
+      if (padder || static_cast<int64_t>(text.size()) > max_tokens) text.resize(static_cast<size_t>(max_tokens), 0);
     }
   }
   if (const NpyArray* array = find(c, run + ".tokens1"); array != nullptr && tokens == "tokens0") {
@@ -119,6 +123,7 @@ FamilyInputs read_inputs(const FamilyCase& c, const std::string& run, const std:
   }
   if (const NpyArray* array = find(c, run + ".input_mask")) made.masks = masks_of(*array);
   if (const NpyArray* array = find(c, run + ".embeddings_mask")) made.query_masks = masks_of(*array);
+  if (const NpyArray* array = find(c, run + ".types")) made.types = masks_of(*array);
   const size_t texts = std::max(made.tokens.size(), made.vectors.size());
   for (size_t t = 0; t < texts; ++t) {
     linformer::Input input;
@@ -127,6 +132,7 @@ FamilyInputs read_inputs(const FamilyCase& c, const std::string& run, const std:
     if (!made.memory.empty()) input.memory = made.memory[t];
     if (!made.masks.empty()) input.mask = made.masks[t];
     if (!made.query_masks.empty()) input.query_mask = made.query_masks[t];
+    if (!made.types.empty()) input.types = made.types[t];
     made.inputs.push_back(input);
   }
   return made;

@@ -29,12 +29,15 @@ FamilyCase read_case(const std::filesystem::path& folder);
 struct FamilyInputs {
   std::vector<std::vector<int32_t>> tokens;
   std::vector<std::vector<float>> vectors, memory;
-  std::vector<std::vector<uint8_t>> masks, query_masks;
+  std::vector<std::vector<uint8_t>> masks, query_masks, types;
   std::vector<linformer::Input> inputs;
   int64_t shown = 0;  // rows of each text that the original gives back, where it padded; 0 = all
 };
 
-// `tokens`: the array's name after "RUN."; for vectors, images and contexts what is there is found.
+// `tokens`: the array's name after "RUN."; for vectors, images and contexts what is there is found. `max_tokens`: that
+// a text may have; the original implementations drop what is beyond, where a token is put before a text.
 FamilyInputs read_inputs(const FamilyCase& c, const std::string& run, const std::string& tokens, int64_t max_tokens);
+// The same of an encoder.
+int64_t longest_text(const linformer::EncoderDescription& encoder);
 
 }  // namespace linformer_test

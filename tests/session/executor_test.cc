@@ -41,7 +41,7 @@ RandomModel random_shape(std::mt19937_64& random) {
   constexpr Activation activations[] = {Activation::gelu, Activation::relu, Activation::gelu_tanh,
                                         Activation::leaky_relu};
   shape.activation = activations[random() % 4];
-  shape.head_classes = {pick(1, 5), pick(2, 20)};
+  shape.head_classes = {pick(2, 5), pick(2, 20)};
   shape.tied_output = random() % 2;
   constexpr ElementType types[] = {ElementType::f32, ElementType::bf16, ElementType::f16};
   shape.type = types[random() % 3];

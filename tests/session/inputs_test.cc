@@ -108,6 +108,21 @@ TEST_CASE("run refuses vectors where tokens are due, and the other way round") {
   CHECK(takes_vectors.accepts({vectors}));
 }
 
+TEST_CASE("run refuses what a token before the text leaves no room for, instead of cutting it") {
+  RandomModel shape;
+  shape.prefix_token = true;
+  Refusals refusals(shape);
+  const std::vector<int32_t> many(480, 5);
+  const auto of = [&](size_t count) {
+    Input input;
+    input.tokens = std::span(many).first(count);
+    return input;
+  };
+  CHECK(refusals.says({of(4), of(48)}, "text 1 has 49 tokens with its prefix and the session was planned for 48"));
+  CHECK(refusals.says({of(480)}, "text 0 has 481 tokens with its prefix"));
+  CHECK(refusals.accepts({of(47)}));
+}
+
 TEST_CASE("run refuses a memory that is missing, unwanted, too long or cut") {
   RandomModel shape;
   Refusals own(shape);

@@ -66,7 +66,8 @@ class Maker {
       head.name = "head" + std::to_string(i);
       head.pooling = kind.pooling;
       head.pairing = kind.pairing;
-      head.multi_label = kind.multi_label;
+      head.kind = kind.kind;
+      head.score_activation = kind.score_activation;
       const uint32_t width = kind.pairing == Pairing::none ? d : 4 * d;
       if (kind.norm) head.norm = norm(head.name + ".norm", width);
       if (kind.dense) head.dense = linear(head.name + ".dense", d, width);

@@ -15,7 +15,9 @@ namespace linformer_test {
 struct RandomHead {
   linformer::Pooling pooling = linformer::Pooling::first_token;
   linformer::Pairing pairing = linformer::Pairing::none;
-  bool norm = false, dense = true, multi_label = false;
+  bool norm = false, dense = true;
+  linformer::HeadKind kind = linformer::HeadKind::single_label;
+  linformer::Activation score_activation = linformer::Activation::none;
 };
 
 struct RandomModel {

@@ -102,6 +102,13 @@ TEST_CASE("vocab.json and merges.txt in RoBERTa's layout surround texts, in GPT-
   const auto gpt2 = load_tokenizer(folder.path());
   CHECK(gpt2.description.single_template.empty());
   CHECK(gpt2.description.unk == -1);
+  CHECK(contains(notes_of(gpt2), "nothing is put around texts"));
+  // With fairseq's dictionary they are surrounded, and the notes don't say otherwise.
+  folder.copy("fairseq");
+  const auto renumbered = load_tokenizer(folder.path());
+  CHECK(renumbered.description.single_template == std::vector<int32_t>{0, template_first, 2});
+  CHECK(contains(notes_of(renumbered), "texts become <s> text </s>"));
+  CHECK_FALSE(contains(notes_of(renumbered), "nothing is put around texts"));
   folder.write("tokenizer_config.json", R"({"add_prefix_space": true})");
   CHECK(load_tokenizer(folder.path()).description.add_prefix_space);
 }

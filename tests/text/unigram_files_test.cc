@@ -82,6 +82,8 @@ TEST_CASE("fairseq's dictionary renumbers a .model file's pieces by name") {
   folder.copy("sentencepiece/spiece.model", "spiece.model");
   const LoadedTokenizer plain(load_tokenizer(folder.path()));
   folder.write("dict.txt", "\u2581the 9\n\u2581river 8\nmadeupword0000 0\n\u2581was 7\n");
+  const convert::OwnedTokenizer files = load_tokenizer(folder.path());
+  for (const std::string& note : files.notes) CHECK(note.find("nothing is put around texts") == std::string::npos);
   const LoadedTokenizer renumbered(load_tokenizer(folder.path()));
   CHECK(renumbered.description.mask == 8);
   Encoding encoding;

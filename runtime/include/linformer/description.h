@@ -145,7 +145,7 @@ struct EmbeddingDescription {
   bool zero_pad_rows = false;  // x[pad] = 0 after all of the above (fairseq)
   VectorInput vectors;
   TensorIndex prefix = absent;  // row_major f32 [1, d_embedding]: a row put before the vectors (ViT's class token)
-  int32_t prefix_token = -1;    // a token put before the text; what then exceeds N tokens is dropped at the end (LRA)
+  int32_t prefix_token = -1;    // a token put before the text, which then has at most N - 1
 };
 
 struct EncoderDescription {
@@ -175,16 +175,25 @@ struct MaskedLmHead {  // logits = norm(act(x dense)) W^T + b
 // Whether a head reads one text, or two (texts 2i and 2i + 1 of a batch) as (x0, x1, x0 * x1, x0 - x1).
 enum class Pairing : uint8_t { none = 0, product_difference };
 
+// What a head's outputs are, and so what Outputs::probabilities holds.
+enum class HeadKind : uint8_t {
+  single_label = 0,  // one of at least two classes: softmax
+  multi_label,       // any number of the classes: sigmoid of each
+  score,             // one output: score_activation of it
+  regression         // any number of outputs: the raw values, which are the logits
+};
+
 struct ClassificationHead {  // pool -> (pair) -> norm -> dense -> activation -> output
   std::string name;
   Pooling pooling = Pooling::first_token;
   Linear dense;  // absent: output straight from the pooled vector
   Activation activation = Activation::tanh;
   Linear output;
-  bool multi_label = false;         // probabilities by sigmoid instead of softmax
+  HeadKind kind = HeadKind::single_label;
   std::vector<std::string> labels;  // empty or one for each class
   Norm norm;
   Pairing pairing = Pairing::none;
+  Activation score_activation = Activation::none;  // of a score: most often sigmoid, or none
 };
 
 // What `embed` gives: pool -> dense -> activation -> divided by its length.

@@ -23,7 +23,7 @@ enum class Part : uint8_t { encoder = 0, decoder };
 
 struct SessionOptions {
   static constexpr int64_t most_sequences = 1 << 20;
-  int64_t max_tokens = 0;  // longest text; 0 = the model's N
+  int64_t max_tokens = 0;  // longest text, with the model's prefix where it has one; 0 = the model's N
   int64_t max_batch = 1;   // texts in one call
   int64_t max_rows = 0;    // tokens in one call, all texts together; 0 = max_tokens * max_batch
   int threads = 1;         // the caller's thread and threads - 1 of our own
@@ -125,7 +125,12 @@ struct MaskPosition {
   int64_t position;  // row of that text (after stripping pads)
 };
 
-// One classification head's scores; either span may be empty.
+// What one classification head says; either span may be empty. Logits are its outputs as they are; `probabilities` are
+// what its kind (ClassificationHead::kind) makes of them:
+//   single_label  softmax: the probability of each class, 1 together
+//   multi_label   sigmoid: the probability of each class by itself
+//   score         score_activation of the one output: with sigmoid 0 to 1, with none the logit itself
+//   regression    the logits themselves: values in the units of the training data
 struct HeadScores {
   int head;
   std::span<float> logits;         // [score_rows(), classes]
@@ -143,7 +148,7 @@ struct Outputs {
   int head = 0;                             // classification head for the next three
   std::span<float> pooled = {};             // [texts, hidden_width(-1)], pooled as below
   std::span<float> logits = {};             // [score_rows(), classes]
-  std::span<float> probabilities = {};      // [score_rows(), classes]
+  std::span<float> probabilities = {};      // [score_rows(), classes]: by the head's kind, see HeadScores
   std::span<const HeadScores> scores = {};  // of more heads in the same call
   std::optional<Pooling> pooling = {};  // of `pooled`; without it the head's, or first token when the model has no head
   std::span<float> embeddings = {};     // [texts, embedding_width()]: the model's sentence embedding
@@ -156,12 +161,13 @@ class Session {
   static Result<Session> create(std::shared_ptr<const PreparedWeights> weights, const SessionOptions& options);
   // Prepares the model's weights first.
   static Result<Session> create(std::shared_ptr<const Model> model, const SessionOptions& options);
-  // Not thread-safe: one call at a time for each session. Texts longer than planned, ids outside the vocabulary
-  // and empty texts are errors that name the text; nothing is written then.
+  // Not thread-safe: one call at a time for each session. Texts longer than planned (output_rows() of their tokens
+  // counts, after stripping pads), ids outside the vocabulary and empty texts are errors that name the text; nothing is
+  // written then.
   Status run(std::span<const Tokens> texts, const Outputs& outputs);
   Status run(std::span<const Input> inputs, const Outputs& outputs);
-  // Rows of `hidden` that a text of n tokens or vectors takes: n, one more with a prefix, at most N with a prefix
-  // token.
+  // Rows of `hidden` that a text of n tokens or vectors takes: n, one more where the model puts a row or a token before
+  // them.
   int64_t output_rows(int64_t n) const;
   int64_t hidden_width(int layer) const;  // -1: of the encoder's output
   // Rows of logits for texts of `rows` output rows in all: texts, texts / 2 for a head that compares pairs, or rows
