@@ -103,9 +103,14 @@ class TableFilled : public FilledWriter {
 };
 
 void replace_all(std::string* text, const std::string& from, const std::string& to) {
-  for (size_t at = 0; (at = text->find(from, at)) != std::string::npos; at += to.size()) {
-    text->replace(at, from.size(), to);
+  std::string replaced;
+  size_t done = 0;
+  for (size_t at; (at = text->find(from, done)) != std::string::npos; done = at + from.size()) {
+    replaced.append(*text, done, at - done) += to;
   }
+  if (done == 0) return;
+  replaced.append(*text, done);
+  *text = std::move(replaced);
 }
 
 }  // namespace
@@ -114,7 +119,7 @@ MaskNames::MaskNames(const TokenizerDescription& description, const Tokenizer& t
   const auto& added = description.added_tokens;
   const auto own = std::find_if(added.begin(), added.end(), [&](const auto& t) { return t.id == description.mask; });
   const int32_t id = description.mask;
-  mask_ = own != added.end() ? own->content : decode({&id, 1}, false).value_or("<mask>");
+  mask_ = own != added.end() ? std::string(own->content) : decode({&id, 1}, false).value_or("<mask>");
   for (const char* spelling : {"<mask>", "[MASK]"}) {
     const bool is_token = std::any_of(added.begin(), added.end(), [&](const auto& t) { return t.content == spelling; });
     if (spelling != mask_ && !is_token) others_.emplace_back(spelling);

@@ -10,7 +10,7 @@ namespace {
 
 // Heads and layers that are compressed alike share one entry. Linear projections have a table for that.
 uint32_t add_projection(EncoderDescription* encoder, const Projection& projection) {
-  std::vector<Projection>& all = encoder->projections;
+  Array<Projection>& all = encoder->projections;
   const auto found = std::find_if(all.begin(), all.end(), [&](const Projection& other) {
     return other.kind == projection.kind && other.weight == projection.weight && other.bias == projection.bias;
   });
