@@ -51,7 +51,7 @@ Sharing sharing_of(const EncoderDescription& encoder) {
 }
 
 // k of each head as "128", "64, 128, 128, 128 by head" or "16 to 128 by head".
-std::string k_text(const EncoderDescription& encoder, const std::vector<uint32_t>& list) {
+std::string k_text(const EncoderDescription& encoder, const Array<uint32_t>& list) {
   std::vector<uint32_t> values;
   for (const uint32_t p : list) values.push_back(encoder.projections[p].k);
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
@@ -94,7 +94,7 @@ std::string layer_text(const EncoderDescription& encoder, const LayerDescription
 }  // namespace
 
 bool is_full(const EncoderDescription& encoder, const LayerDescription& layer) {
-  const std::vector<uint32_t>& list = layer.attention.key_projections;
+  const Array<uint32_t>& list = layer.attention.key_projections;
   return list.empty() || encoder.projections[list[0]].kind == ProjectionKind::none;
 }
 

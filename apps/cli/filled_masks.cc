@@ -136,7 +136,7 @@ MaskNames::MaskNames(const TokenizerDescription& description, const Tokenizer& t
   const auto& added = description.added_tokens;
   const auto own = std::find_if(added.begin(), added.end(), [&](const auto& t) { return t.id == description.mask; });
   const int32_t id = description.mask;
-  mask_ = own != added.end() ? own->content : decode({&id, 1}, false).value_or("<mask>");
+  mask_ = own != added.end() ? std::string(own->content) : decode({&id, 1}, false).value_or("<mask>");
   for (const char* spelling : {"<mask>", "[MASK]"}) {
     const bool is_token = std::any_of(added.begin(), added.end(), [&](const auto& t) { return t.content == spelling; });
     if (spelling != mask_ && !is_token) others_.emplace_back(spelling);

@@ -282,7 +282,7 @@ int64_t encoder_rows(const Model& model, int64_t tokens) {
 }
 
 int find_head(const Model& model, const std::string& name) {
-  const std::vector<ClassificationHead>& heads = model.description().heads;
+  const Array<ClassificationHead>& heads = model.description().heads;
   if (heads.empty()) {
     throw DataError(model.description().mlm.present()
                         ? "this model has no classification head; 'linformer encode --what mlm' saves the logits of "
@@ -306,7 +306,7 @@ int find_head(const Model& model, const std::string& name) {
 
 std::vector<int> find_heads(const Model& model, const std::string& names) {
   // A name may itself have a comma in it.
-  const std::vector<ClassificationHead>& heads = model.description().heads;
+  const Array<ClassificationHead>& heads = model.description().heads;
   const bool one = std::any_of(heads.begin(), heads.end(), [&](const auto& head) { return head.name == names; });
   std::vector<int> found;
   for (size_t start = 0; start <= names.size();) {

@@ -81,7 +81,7 @@ TensorIndex WeightWriter::record(const std::string& role, const Tensor& tensor, 
   const auto [place, added] = sources_.emplace(tensor.source, builder_.origin.tensors.size());
   const Tensor& whole = checkpoint_.tensors.at(tensor.source);
   if (added) builder_.origin.tensors.push_back({whole.name, whole.shape, {}});
-  std::vector<writer::SourcePiece>& pieces = builder_.origin.tensors[place->second].pieces;
+  Array<writer::SourcePiece>& pieces = builder_.origin.tensors[place->second].pieces;
   for (const writer::SourcePiece& piece : pieces) {
     if (piece.offset == tensor.source_offset && piece.strides == tensor.source_strides) return index;
   }

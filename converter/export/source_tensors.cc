@@ -34,7 +34,7 @@ struct Piece {
 };
 
 Piece read_piece(const schema::SourcePiece& in, const Model& model, const std::string& shown) {
-  const std::vector<TensorDescription>& tensors = model.description().tensors;
+  const Array<TensorDescription>& tensors = model.description().tensors;
   if (in.tensor() < 0 || static_cast<size_t>(in.tensor()) >= tensors.size()) {
     fail(shown, " has a piece in tensor ", in.tensor(), " of the model, which has ", tensors.size());
   }

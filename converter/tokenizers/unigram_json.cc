@@ -53,7 +53,7 @@ void add_pattern(const JsonPart& part, NormalizerStep step, OwnedTokenizer* toke
     if (step.pattern == " {2,}") {
       step.kind = NormalizerKind::replace_spaces;
       step.pattern.clear();
-    } else if (step.pattern.find_first_of("\\^$.|?*+()[]{}") != std::string::npos) {
+    } else if (step.pattern.view().find_first_of("\\^$.|?*+()[]{}") != std::string::npos) {
       pattern.fail_here("(", quote(step.pattern), ") is a regular expression that is not supported: plain texts and ",
                         quote(" {2,}"), " are");
     }

@@ -90,9 +90,9 @@ class TableWriter {
   flatbuffers::uoffset_t write(const T& in) {
     return write_table(builder_, in, origin_);
   }
-  flatbuffers::uoffset_t write(const std::string& in) { return builder_.CreateString(in.data(), in.size()).o; }
+  flatbuffers::uoffset_t write(const String& in) { return builder_.CreateString(in.data(), in.size()).o; }
   template <class T>
-  flatbuffers::uoffset_t write(const std::vector<T>& in) {
+  flatbuffers::uoffset_t write(const Array<T>& in) {
     if constexpr (HasFields<T>) {
       std::vector<flatbuffers::Offset<flatbuffers::Table>> tables;
       tables.reserve(in.size());
@@ -138,14 +138,14 @@ class VersionOfFields : public FieldVisitor {
     if constexpr (requires { in.present(); }) {
       if (!in.present()) return;  // an epsilon alone says nothing
     }
-    if constexpr (HasFields<T> && !std::is_same_v<T, std::string>) {
+    if constexpr (HasFields<T> && !std::is_same_v<T, String>) {
       note_table(field, in);
     } else {
       if (in != plain) note(field.version);
     }
   }
   template <class T>
-  void operator()(const Field& field, const std::vector<T>& in, const std::vector<T>&) {
+  void operator()(const Field& field, const Array<T>& in, const Array<T>&) {
     if (!in.empty()) note(field.version);
     if constexpr (HasFields<T>) {
       for (const T& item : in) note_table(field, item);

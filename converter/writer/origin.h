@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "linformer/description.h"
 
@@ -15,19 +13,19 @@ struct SourcePiece {
   TensorIndex tensor = absent;
   uint64_t first_row = 0, rows = 0;
   uint64_t offset = 0;
-  std::vector<uint64_t> strides;  // one for each dimension of the file's tensor
+  Array<uint64_t> strides;  // one for each dimension of the file's tensor
 };
 
 // A tensor of the checkpoint whose values are in the file.
 struct SourceTensor {
-  std::string name;
-  std::vector<uint64_t> shape;
-  std::vector<SourcePiece> pieces;
+  String name;
+  Array<uint64_t> shape;
+  Array<SourcePiece> pieces;
 };
 
 struct Origin {
-  std::vector<SourceTensor> tensors;
-  std::string settings;  // JSON object: what the conversion took from --config or from the checkpoint's settings
+  Array<SourceTensor> tensors;
+  String settings;  // JSON object: what the conversion took from --config or from the checkpoint's settings
 };
 
 }  // namespace linformer::writer

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "base/memory.h"
 
 namespace linformer {
 namespace {
@@ -120,7 +119,7 @@ Status for_each_gemm(const Program& program, GemmIds* ids, Add&& add) {
 }
 
 Status make_room(const Program& program, GemmIds* ids) {
-  if (resize(&ids->ops, program.ops.size()) && resize(&ids->groups, program.groups.size())) return {};
+  if (ids->ops.try_resize(program.ops.size()) && ids->groups.try_resize(program.groups.size())) return {};
   return Status::error(Code::out_of_memory, "no memory for the GEMMs of %zu ops", program.ops.size());
 }
 

@@ -1,9 +1,8 @@
 // The GEMMs of a program, as a provider is told of them.
 #pragma once
 
-#include <vector>
-
 #include "gemm/gemm.h"
+#include "linformer/array.h"
 #include "program/program.h"
 
 namespace linformer {
@@ -16,8 +15,8 @@ struct GemmIds {
     int compress[2] = {-1, -1};
     int compress_more[2] = {-1, -1};  // the later taps of a convolution, which add
   };
-  std::vector<int> ops;       // by op
-  std::vector<Group> groups;  // by group
+  Array<int> ops;       // by op
+  Array<Group> groups;  // by group
 };
 
 // Fills what a program's GEMMs need of the arena: a pure function, for plan(). For oneDNN the figure lacks what its

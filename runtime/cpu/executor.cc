@@ -4,7 +4,6 @@
 #include <new>
 
 #include "base/checked.h"
-#include "base/memory.h"
 
 namespace linformer {
 
@@ -25,7 +24,8 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(Program program, Backen
   if (!p.arena.lay_out(&made->layout_)) {
     return Status::error(Code::too_long, "the session's memory can't be addressed: lower max_tokens or max_batch");
   }
-  if (profile && (!resize(&made->profile_, p.ops.size()) || !resize(&made->thread_profiles_, p.ops.size() * threads))) {
+  if (profile &&
+      (!made->profile_.try_resize(p.ops.size()) || !made->thread_profiles_.try_resize(p.ops.size() * threads))) {
     return Status::error(Code::out_of_memory, "no memory for the times of %zu ops", p.ops.size());
   }
   return made;
@@ -232,9 +232,9 @@ Status CpuExecutor::run_encoder(const Part& part, const Request& request) {
 }
 
 // Whether threads take sequences of their own through the whole program, without a barrier: faster where there are
-// enough of them that no thread waits long for the last. One thread gains, too: its rows stay in its cache from stage to
-// stage. oneDNN and OpenBLAS lose where weights don't fit the shared cache: they live on what another thread, which is
-// at the same stage, has just read.
+// enough of them that no thread waits long for the last. One thread gains, too: its rows stay in its cache from stage
+// to stage. oneDNN and OpenBLAS lose where weights don't fit the shared cache: they live on what another thread, which
+// is at the same stage, has just read.
 bool CpuExecutor::splits_by_sequences(const Part& whole) const {
   const int64_t threads = team_.size();
   if (whole.sequences < 2 * threads || provider_->kind() != BackendKind::native) return false;

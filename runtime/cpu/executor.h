@@ -69,8 +69,8 @@ class CpuExecutor {
     int thread = all_threads;
   };
   static constexpr int all_threads = -1;
-  // Rows that sequences of a part have together: at least, fewer would read the weights too often; at most (but for long
-  // sequences), two full blocks.
+  // Rows that sequences of a part have together: at least, fewer would read the weights too often; at most (but for
+  // long sequences), two full blocks.
   static constexpr int64_t least_part_rows = 128, full_part_rows = 256;
 
   // Where a section's outputs go.
@@ -220,7 +220,7 @@ class CpuExecutor {
   ThreadTeam team_;
   std::unique_ptr<Status[]> errors_;  // one for each thread
   Batch batch_;
-  std::vector<OpProfile> profile_, thread_profiles_;
+  Array<OpProfile> profile_, thread_profiles_;
 };
 
 }  // namespace linformer

@@ -1,12 +1,11 @@
-// The GEMMs that a provider was told of: grows without exceptions, finds equal descriptions again.
+// The GEMMs that a provider was told of: finds equal descriptions again.
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <new>
 #include <utility>
 
 #include "gemm/gemm.h"
+#include "linformer/array.h"
 
 namespace linformer {
 
@@ -18,31 +17,25 @@ Status check_args(const GemmDesc& desc, const GemmArgs& args);
 template <class Entry>
 class GemmList {
  public:
-  const Entry& operator[](int i) const { return entries_[i]; }
+  const Entry& operator[](int i) const { return entries_[static_cast<size_t>(i)]; }
 
   int find(const GemmDesc& desc) const {
-    for (int i = 0; i < size_; ++i) {
-      if (same_gemm(entries_[i].desc, desc)) return i;
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      if (same_gemm(entries_[i].desc, desc)) return static_cast<int>(i);
     }
     return -1;
   }
 
   Result<int> append(Entry entry) {
-    if (size_ == capacity_) {
-      const int capacity = capacity_ == 0 ? 16 : 2 * capacity_;
-      std::unique_ptr<Entry[]> larger(new (std::nothrow) Entry[static_cast<size_t>(capacity)]);
-      if (!larger) return Status::error(Code::out_of_memory, "no memory to declare %d matrix products", capacity);
-      for (int i = 0; i < size_; ++i) larger[i] = std::move(entries_[i]);
-      entries_ = std::move(larger);
-      capacity_ = capacity;
+    const int id = static_cast<int>(entries_.size());
+    if (!entries_.try_push(std::move(entry))) {
+      return Status::error(Code::out_of_memory, "no memory to declare %d matrix products", id + 1);
     }
-    entries_[size_] = std::move(entry);
-    return size_++;
+    return id;
   }
 
  private:
-  std::unique_ptr<Entry[]> entries_;
-  int size_ = 0, capacity_ = 0;
+  Array<Entry> entries_;
 };
 
 }  // namespace linformer

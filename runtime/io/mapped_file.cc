@@ -24,7 +24,8 @@ struct ErrorText {
 };
 
 Status io_error(const char* what, const char* path, int error) {
-  return Status::error(Code::io_error, "cannot %s %s: %s", what, path, ErrorText(error).text);
+  return Status::error(error == ENOMEM ? Code::out_of_memory : Code::io_error, "cannot %s %s: %s", what, path,
+                       ErrorText(error).text);
 }
 
 // Closes on every way out; the mapping outlives its descriptor.
@@ -35,17 +36,21 @@ struct Descriptor {
   }
 };
 
-}  // namespace
+// An open regular file that isn't empty.
+struct OpenFile {
+  Descriptor descriptor{-1};
+  size_t size = 0;
+};
 
-Result<MappedFile> MappedFile::open(const char* path) {
+Status open_file(const char* path, OpenFile* file) {
   if (path == nullptr || path[0] == '\0') {
     return Status::error(Code::invalid_argument, "the path of the model file is empty: give the path of a .lnfr file");
   }
   // O_NONBLOCK: opening a FIFO without a writer must not hang before fstat can refuse it.
-  Descriptor file{::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file.value < 0) return io_error("open", path, errno);
+  file->descriptor.value = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file->descriptor.value < 0) return io_error("open", path, errno);
   struct stat facts {};
-  if (::fstat(file.value, &facts) != 0) return io_error("read the size of", path, errno);
+  if (::fstat(file->descriptor.value, &facts) != 0) return io_error("read the size of", path, errno);
   if (!S_ISREG(facts.st_mode)) {
     return Status::error(Code::io_error, "%s is not a regular file: give the path of a .lnfr file", path);
   }
@@ -55,10 +60,40 @@ Result<MappedFile> MappedFile::open(const char* path) {
   if (static_cast<uint64_t>(facts.st_size) > SIZE_MAX) {
     return Status::error(Code::out_of_memory, "%s has more bytes than this machine can address", path);
   }
-  const size_t size = static_cast<size_t>(facts.st_size);
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.value, 0);
+  file->size = static_cast<size_t>(facts.st_size);
+  return {};
+}
+
+}  // namespace
+
+Result<MappedFile> MappedFile::open(const char* path) {
+  OpenFile file;
+  LINFORMER_TRY(open_file(path, &file));
+  void* address = ::mmap(nullptr, file.size, PROT_READ, MAP_PRIVATE, file.descriptor.value, 0);
   if (address == MAP_FAILED) return io_error("map", path, errno);
-  return MappedFile({static_cast<const std::byte*>(address), size});
+  return MappedFile({static_cast<const std::byte*>(address), file.size});
+}
+
+Result<MappedFile> MappedFile::read(const char* path) {
+  OpenFile file;
+  LINFORMER_TRY(open_file(path, &file));
+  void* address = ::mmap(nullptr, file.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) {
+    return Status::error(Code::out_of_memory, "no memory for the %zu bytes of %s: map it instead", file.size, path);
+  }
+  auto* bytes = static_cast<std::byte*>(address);
+  MappedFile copy({bytes, file.size});
+  for (size_t done = 0; done < file.size;) {
+    const ssize_t count = ::read(file.descriptor.value, bytes + done, file.size - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return io_error("read", path, errno);
+    if (count == 0) {
+      return Status::error(Code::io_error, "%s ended after %zu of its %zu bytes: it was changed meanwhile", path, done,
+                           file.size);
+    }
+    done += static_cast<size_t>(count);
+  }
+  return copy;
 }
 
 MappedFile::~MappedFile() { unmap(bytes_); }

@@ -1,4 +1,4 @@
-// A whole file in memory, read-only and shared with the page cache.
+// A whole file in memory, read-only: shared with the page cache, or a copy.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,9 @@ class MappedFile {
   // io_error (path and the system's reason) when the file can't be opened or mapped or isn't a regular file;
   // corrupt_file when it is empty.
   static Result<MappedFile> open(const char* path);
+  // The same, with the bytes read into pages of this process: what happens to the file later doesn't matter.
+  // out_of_memory when there are none, io_error when the file is shorter than it was said to be.
+  static Result<MappedFile> read(const char* path);
 
   MappedFile() = default;
   ~MappedFile();

@@ -178,7 +178,7 @@ LINFORMER_FIELDS(MaskedLmHead, "MaskedLmHead", "mlm") {
 
 // A label of a ClassificationHead.
 template <>
-struct FieldsOf<std::string> {
+struct FieldsOf<String> {
   static constexpr const char* table = "Label";
   static constexpr const char* label = "label";
   template <class Visitor, class... Object>

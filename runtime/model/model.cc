@@ -6,7 +6,7 @@
 #include <new>
 
 #include "base/checked.h"
-#include "base/memory.h"
+#include "base/shared.h"
 #include "io/container.h"
 #include "io/hash.h"
 #include "io/mapped_file.h"
@@ -42,19 +42,14 @@ Status with_path(const char* path, const Status& status) {
 
 }  // namespace
 
-std::shared_ptr<Model> Model::allocate() {
-  constexpr uint64_t shared_count_bytes = 64;  // a few pointers more than any library's
-  std::unique_ptr<Model> model(new (std::nothrow) Model);
-  if (!model || !memory_available(shared_count_bytes)) return nullptr;
-  return model;
-}
+std::shared_ptr<Model> Model::allocate() { return try_share(std::unique_ptr<Model>(new (std::nothrow) Model)); }
 
 Model::~Model() {
   if (mapping_ != nullptr) MappedFile::unmap(bytes_);
 }
 
 Result<std::shared_ptr<const Model>> Model::load(const char* path, const LoadOptions& options) {
-  Result<MappedFile> file = MappedFile::open(path);
+  Result<MappedFile> file = options.access == Access::read ? MappedFile::read(path) : MappedFile::open(path);
   if (!file.ok()) return file.status();
   std::shared_ptr<Model> model = allocate();
   if (!model) return Status::error(Code::out_of_memory, "no memory for the model's description");

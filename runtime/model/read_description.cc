@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "base/enum_names.h"
-#include "base/memory.h"
 #include "io/container.h"
 #include "model/description_fields.h"
 #include "model/fields.h"
@@ -78,12 +77,12 @@ class TableReader {
   FieldName name(const Field& field) const { return FieldName("%s %s", label_, field.name); }
 
   template <class T>
-  Status resize(const Field& field, uint64_t count, std::vector<T>* out) {
+  Status resize(const Field& field, uint64_t count, Array<T>* out) {
     if (count > field.limit) {
       return bad_field(name(field), "has %" PRIu64 " entries, at most %" PRIu32 " are possible", count, field.limit);
     }
     LINFORMER_TRY(budget_.take(count, sizeof(T)));
-    if (!linformer::resize(out, count)) return no_memory();
+    if (!out->try_resize(count)) return no_memory();
     return {};
   }
 
@@ -106,20 +105,15 @@ class TableReader {
     }
   }
 
-  Status read(const Field&, flatbuffers::voffset_t at, std::string* out) {
+  Status read(const Field&, flatbuffers::voffset_t at, String* out) {
     const auto* text = pointer<flatbuffers::String>(at);
     if (text == nullptr) return {};
     LINFORMER_TRY(budget_.take(uint64_t{text->size()} + 1, 1));
-    if (text->size() > out->capacity()) {
-      // A string may take up to twice its old room when it grows.
-      if (!memory_available(uint64_t{text->size()} + 2 * out->capacity() + 1)) return no_memory();
-    }
-    out->assign(text->c_str(), text->size());
-    return {};
+    return out->try_assign({text->c_str(), text->size()}) ? Status() : no_memory();
   }
 
   template <class T>
-  Status read(const Field& field, flatbuffers::voffset_t at, std::vector<T>* out) {
+  Status read(const Field& field, flatbuffers::voffset_t at, Array<T>* out) {
     if constexpr (HasFields<T>) {
       const auto* tables = pointer<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::Table>>>(at);
       if (tables == nullptr) return {};

@@ -61,8 +61,7 @@ Status check_weightless(const FieldName& field, const Projection& projection) {
                    projection.bias);
 }
 
-Status check_projection_list(const FieldName& field, const std::vector<uint32_t>& list, uint32_t heads,
-                             size_t projections) {
+Status check_projection_list(const FieldName& field, const Array<uint32_t>& list, uint32_t heads, size_t projections) {
   if (list.size() != 1 && list.size() != heads) {
     return bad_field(field, "has %zu entries, 1 or %" PRIu32 " are needed", list.size(), heads);
   }
@@ -168,7 +167,7 @@ Status check_head_counts(const FieldName& field, const AttentionDescription& att
 
 Status check_projections_of(const FieldName& field, const EncoderDescription& encoder,
                             const AttentionDescription& attention, const TensorFields& tensors) {
-  const std::vector<Projection>& projections = encoder.projections;
+  const Array<Projection>& projections = encoder.projections;
   LINFORMER_TRY(
       check_projection_list(field / "key_projections", attention.key_projections, attention.heads, projections.size()));
   // V = K: the values' list has nothing to say of its own.
@@ -185,7 +184,7 @@ Status check_projections_of(const FieldName& field, const EncoderDescription& en
     return bad_field(field / "value_projections", "differ from key_projections although values are keys");
   }
   for (uint32_t head = 0; head < attention.heads; ++head) {
-    const auto of = [&](const std::vector<uint32_t>& list) -> const Projection& {
+    const auto of = [&](const Array<uint32_t>& list) -> const Projection& {
       return projections[list[list.size() == 1 ? 0 : head]];
     };
     LINFORMER_TRY(check_row_mask(field, attention, of(attention.key_projections)));

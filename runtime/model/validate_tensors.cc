@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <cinttypes>
 #include <numeric>
-#include <vector>
 
 #include "base/checked.h"
-#include "base/memory.h"
 #include "io/container.h"
 #include "model/utf8.h"
 #include "model/validate.h"
@@ -35,9 +33,10 @@ Status check_shape(const FieldName& field, const TensorDescription& tensor, uint
   return {};
 }
 
-Status check_unique_names(const std::vector<TensorDescription>& tensors) {
-  std::vector<uint32_t> order;
-  if (!resize(&order, tensors.size())) return Status::error(Code::out_of_memory, "no memory to compare tensor names");
+Status check_unique_names(const Array<TensorDescription>& tensors) {
+  Array<uint32_t> order;
+  if (!order.try_resize_for_overwrite(tensors.size()))
+    return Status::error(Code::out_of_memory, "no memory to compare tensor names");
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return tensors[a].name < tensors[b].name; });
   for (size_t i = 1; i < order.size(); ++i) {
@@ -52,7 +51,7 @@ Status check_unique_names(const std::vector<TensorDescription>& tensors) {
 }  // namespace
 
 Status validate_tensors(const ModelDescription& model, uint64_t segment_bytes) {
-  const std::vector<TensorDescription>& tensors = model.tensors;
+  const Array<TensorDescription>& tensors = model.tensors;
   if (tensors.empty() || tensors.size() > max_tensors) {
     return bad_field(FieldName("tensors"), "has %zu entries, 1 to %" PRIu32 " are possible", tensors.size(),
                      max_tensors);

@@ -128,7 +128,7 @@ Status check_unigram(const TokenizerDescription& t, size_t tokens) {
     if (!std::isfinite(u.exact_scores[i])) return bad_field(exact, "has no finite number at %zu", i);
   }
   for (size_t i = 0; i < u.steps.size(); ++i) {
-    for (const std::string* text : {&u.steps[i].pattern, &u.steps[i].content}) {
+    for (const String* text : {&u.steps[i].pattern, &u.steps[i].content}) {
       if (text->size() <= max_name_bytes && is_utf8(*text)) continue;
       return bad_field(FieldName("tokenizer.unigram.steps[%zu]", i), "has a text of %zu bytes or not in UTF-8",
                        text->size());
@@ -156,7 +156,7 @@ Status check_added_tokens(const TokenizerDescription& t, uint32_t vocab_size) {
 }
 
 // Ids and each placeholder that is `expected` exactly once.
-Status check_template(const char* name, const std::vector<int32_t>& entries, bool pair, uint32_t vocab_size) {
+Status check_template(const char* name, const Array<int32_t>& entries, bool pair, uint32_t vocab_size) {
   if (entries.empty()) return {};
   const FieldName field("tokenizer.%s", name);
   if (entries.size() > max_template_entries) {

@@ -5,28 +5,13 @@
 #include "base/checked.h"
 
 namespace linformer {
-namespace {
-
-// One more element. Memory is asked for before the vector doubles.
-template <class T>
-bool append(std::vector<T>* list) {
-  if (list->size() == list->capacity()) {
-    const size_t capacity = std::max<size_t>(16, 2 * list->capacity());
-    if (!memory_available(capacity * sizeof(T))) return false;
-    list->reserve(capacity);
-  }
-  list->emplace_back();
-  return true;
-}
-
-}  // namespace
 
 int64_t even_step(int64_t rows, int64_t parts, int64_t block) {
   return std::min(round_up(ceil_div(rows, std::max<int64_t>(parts, 1)), panel_width), block);
 }
 
 Stage& Lowering::stage(Domain domain) {
-  if (!append(&program_.stages)) {
+  if (!program_.stages.try_push({})) {
     out_of_memory_ = true;
     return spare_stage_ = {};
   }
@@ -37,7 +22,7 @@ Stage& Lowering::stage(Domain domain) {
 }
 
 Op& Lowering::op(OpKind kind) {
-  if (out_of_memory_ || !append(&program_.ops)) {
+  if (out_of_memory_ || !program_.ops.try_push({})) {
     out_of_memory_ = true;
     return spare_op_ = {};
   }
@@ -142,7 +127,8 @@ Status Lowering::layers() {
   const size_t count = encoder_.layers.size();
   size_t groups = 0;
   for (const LayerDescription& layer : encoder_.layers) groups += groups_of(layer.attention);
-  if (!resize(&program_.layers, count) || !resize(&program_.attentions, count) || !resize(&program_.groups, groups)) {
+  if (!program_.layers.try_resize(count) || !program_.attentions.try_resize(count) ||
+      !program_.groups.try_resize(groups)) {
     return Status::error(Code::out_of_memory, "no memory for a program of %zu layers", count);
   }
   int64_t width = encoder_.d_model;

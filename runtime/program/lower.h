@@ -1,7 +1,6 @@
 // From a description to a program, part by part: one function for each part of a model.
 #pragma once
 
-#include "base/memory.h"
 #include "linformer/description.h"
 #include "linformer/status.h"
 #include "program/program.h"

@@ -13,7 +13,7 @@ constexpr int key_side = 0, value_side = 1;
 BufferId compressed_of(int side) { return side == key_side ? BufferId::compressed_key : BufferId::compressed_value; }
 BufferId keys_of(int side) { return side == key_side ? BufferId::keys : BufferId::values; }
 
-const std::vector<uint32_t>& list_of(const AttentionDescription& attention, int side) {
+const Array<uint32_t>& list_of(const AttentionDescription& attention, int side) {
   return side == key_side || attention.value_is_key ? attention.key_projections : attention.value_projections;
 }
 
@@ -29,7 +29,7 @@ Linear linear_of(const AttentionDescription& attention, int side) {
 }  // namespace
 
 const Projection& Lowering::projection_of(const AttentionDescription& attention, int side, size_t group) const {
-  const std::vector<uint32_t>& indices = list_of(attention, side);
+  const Array<uint32_t>& indices = list_of(attention, side);
   return encoder_.projections[indices[indices.size() == 1 ? 0 : group]];
 }
 
@@ -114,16 +114,15 @@ void Lowering::rotate(const LayerState& layer, const View& x) {
   const float base = layer.description->attention.rotary_base;
   if (base == 0) return;
   const int64_t d_head = layer.attention.d_head, tokens = program_.extents.tokens;
-  std::vector<Rotary>& rotaries = program_.rotaries;
+  Array<Rotary>& rotaries = program_.rotaries;
   size_t index = 0;
   while (index < rotaries.size() && (rotaries[index].base != base || rotaries[index].d_head != d_head)) ++index;
   if (index == rotaries.size()) {
-    if (!resize(&rotaries, index + 1)) {
+    if (!rotaries.try_push({base, d_head, program_.arena.value(Term::rotary)})) {
       out_of_memory_ = true;
       return;
     }
     Count& elements = program_.arena[Term::rotary];
-    rotaries[index] = {base, d_head, program_.arena.value(Term::rotary)};
     elements = elements + Count(tokens) * d_head;
   }
   Op& rotate = op(OpKind::rotate);

@@ -86,7 +86,7 @@ void Lowering::masked_lm(const MaskedLmHead& mlm) {
 }
 
 Status Lowering::heads() {
-  if (!resize(&program_.heads, description_.heads.size())) {
+  if (!program_.heads.try_resize(description_.heads.size())) {
     return Status::error(Code::out_of_memory, "no memory for a program of %zu heads", description_.heads.size());
   }
   for (size_t i = 0; i < description_.heads.size(); ++i) {

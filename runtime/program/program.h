@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "linformer/array.h"
 #include "program/arena.h"
 #include "program/op.h"
 
@@ -62,19 +62,19 @@ struct SinusoidalTable {
 struct Program {
   Extents extents;
   Target target;
-  std::vector<Op> ops;
-  std::vector<Stage> stages;
-  std::vector<Attention> attentions;  // one for each layer
-  std::vector<KeyGroup> groups;
-  std::vector<Rotary> rotaries;
+  Array<Op> ops;
+  Array<Stage> stages;
+  Array<Attention> attentions;  // one for each layer
+  Array<KeyGroup> groups;
+  Array<Rotary> rotaries;
   SinusoidalTable sinusoidal;
   Section embedding;
   Section embedding_hidden;
-  std::vector<LayerSections> layers;
+  Array<LayerSections> layers;
   Section finish;
   Section output_hidden;
   Section pooled;
-  std::vector<HeadSections> heads;
+  Array<HeadSections> heads;
   Section sentence_embedding;
   Section masked_lm;
 

@@ -13,14 +13,14 @@ bool lacks_bias(const Norm& norm) { return norm.present() && norm.bias == absent
 Status check_layer(const EncoderDescription& encoder, size_t index) {
   const LayerDescription& layer = encoder.layers[index];
   if (lacks_bias(layer.attention_norm) || lacks_bias(layer.ffn_norm)) return refuse(index, "a layer norm without bias");
-  const std::vector<uint32_t>& projections = layer.attention.key_projections;
+  const Array<uint32_t>& projections = layer.attention.key_projections;
   for (uint32_t projection : projections) {
     const bool full = encoder.projections[projection].kind == ProjectionKind::none;
     if (full != (encoder.projections[projections[0]].kind == ProjectionKind::none)) {
       return refuse(index, "full attention in some of its heads only");
     }
   }
-  for (const std::vector<uint32_t>* list : {&layer.attention.key_projections, &layer.attention.value_projections}) {
+  for (const Array<uint32_t>* list : {&layer.attention.key_projections, &layer.attention.value_projections}) {
     for (uint32_t projection : *list) {
       if (encoder.projections[projection].order != encoder.projections[list->front()].order) {
         return refuse(index, "projections before and after the linear in one layer");

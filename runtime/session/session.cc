@@ -4,7 +4,7 @@
 #include <new>
 
 #include "base/cpu.h"
-#include "base/memory.h"
+#include "base/shared.h"
 #include "session/state.h"
 
 namespace linformer {
@@ -49,14 +49,15 @@ Result<std::shared_ptr<const PreparedWeights>> PreparedWeights::create(std::shar
   if (model == nullptr) return Status::error(Code::invalid_argument, "no model: load one before creating a session");
   const size_t tensors = model->description().tensors.size();
   std::unique_ptr<Data> data(new (std::nothrow) Data);
-  if (!data || !resize(&data->tensors, tensors) || !memory_available(sizeof(PreparedWeights) + 64)) {
+  if (!data || !data->tensors.try_resize(tensors)) {
     return Status::error(Code::out_of_memory, "no memory for the places of %zu tensors", tensors);
   }
   for (size_t i = 0; i < tensors; ++i) data->tensors[i] = model->data(static_cast<TensorIndex>(i));
   data->model = std::move(model);
-  PreparedWeights* made = new (std::nothrow) PreparedWeights(std::move(data));
-  if (made == nullptr) return Status::error(Code::out_of_memory, "no memory for prepared weights");
-  return std::shared_ptr<const PreparedWeights>(made);
+  std::unique_ptr<const PreparedWeights> made(new (std::nothrow) PreparedWeights(std::move(data)));
+  std::shared_ptr<const PreparedWeights> shared = try_share(std::move(made));
+  if (shared == nullptr) return Status::error(Code::out_of_memory, "no memory for prepared weights");
+  return shared;
 }
 
 PreparedWeights::PreparedWeights(std::unique_ptr<Data> data) : data_(std::move(data)) {}

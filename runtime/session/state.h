@@ -12,7 +12,7 @@ namespace linformer {
 // The weights of a model as an executor reads them.
 struct PreparedWeights::Data {
   std::shared_ptr<const Model> model;
-  std::vector<const std::byte*> tensors;  // where each tensor lies
+  Array<const std::byte*> tensors;  // where each tensor lies
 };
 
 // A model lowered for a session, and the plan that says so.

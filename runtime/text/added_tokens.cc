@@ -1,15 +1,11 @@
 #include "text/added_tokens.h"
 
+#include <algorithm>
+
 #include "text/unicode.h"
 
 namespace linformer {
 namespace {
-
-constexpr uint32_t no_node = UINT32_MAX;
-
-size_t edge_hash(uint32_t node, uint8_t byte) {
-  return static_cast<size_t>((uint64_t{node} << 8 | byte) * 0x9E3779B97F4A7C15u >> 20);
-}
 
 Status no_memory() { return Status::error(Code::out_of_memory, "no memory for the tokenizer's added tokens"); }
 
@@ -22,42 +18,14 @@ uint32_t code_point_before(std::string_view text, size_t at) {
 
 uint32_t code_point_at(std::string_view text, size_t at) { return next_code_point(text.data(), &at); }
 
+bool all_white_space(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    if (!is_white_space(next_code_point(text.data(), &at))) return false;
+  }
+  return true;
+}
+
 }  // namespace
-
-uint32_t AddedTokens::child(uint32_t node, uint8_t byte) const {
-  if (node == 0) return root_[byte];
-  if (edges_.empty()) return 0;
-  const size_t mask = edges_.size() - 1;
-  for (size_t slot = edge_hash(node, byte) & mask;; slot = (slot + 1) & mask) {
-    const Edge& edge = edges_[slot];
-    if (edge.node == no_node) return 0;
-    if (edge.node == node && edge.byte == byte) return edge.target;
-  }
-}
-
-Status AddedTokens::insert_edge(uint32_t node, uint8_t byte, uint32_t target) {
-  if (node == 0) {
-    root_[byte] = target;
-    return {};
-  }
-  const auto place = [](Array<Edge>& edges, const Edge& edge) {
-    const size_t mask = edges.size() - 1;
-    size_t slot = edge_hash(edge.node, edge.byte) & mask;
-    while (edges[slot].node != no_node) slot = (slot + 1) & mask;
-    edges[slot] = edge;
-  };
-  if (2 * (edge_count_ + 1) > edges_.size()) {
-    Array<Edge> larger;
-    if (!larger.assign(edges_.empty() ? 64 : edges_.size() * 2, {no_node, 0, 0})) return no_memory();
-    for (const Edge& edge : edges_) {
-      if (edge.node != no_node) place(larger, edge);
-    }
-    edges_ = std::move(larger);
-  }
-  place(edges_, {node, target, byte});
-  ++edge_count_;
-  return {};
-}
 
 Status AddedTokens::add(const AddedToken& token, std::string_view content) {
   if (content.empty()) return {};
@@ -68,48 +36,91 @@ Status AddedTokens::add(const AddedToken& token, std::string_view content) {
   if (valid_utf8_prefix(content) != content.size()) {
     return Status::error(Code::corrupt_file, "the added token with id %d is not valid UTF-8", token.id);
   }
-  if (node_token_.empty() && !node_token_.push(-1)) return no_memory();
-  uint32_t node = 0;
-  for (char c : content) {
-    const auto byte = static_cast<uint8_t>(c);
-    uint32_t next = child(node, byte);
-    if (next == 0) {
-      next = static_cast<uint32_t>(node_token_.size());
-      if (!node_token_.push(-1)) return no_memory();
-      LINFORMER_TRY(insert_edge(node, byte, next));
-    }
-    node = next;
+  if (token.strip_right && all_white_space(content)) {
+    return Status::error(Code::unsupported,
+                         "the added token with id %d is white space that takes the white space behind it: give it "
+                         "without rstrip",
+                         token.id);
   }
-  if (node_token_[node] >= 0) return {};
-  node_token_[node] = static_cast<int32_t>(tokens_.size());
-  if (!tokens_.push({token.id, token.special, token.single_word, token.strip_left, token.strip_right})) {
-    return no_memory();
-  }
+  const Token added = {token.id,         static_cast<uint32_t>(content.size()),
+                       token.special,    token.single_word,
+                       token.strip_left, token.strip_right};
+  if (!tokens_.try_push(added) || !backwards_.try_append(content.data(), content.size())) return no_memory();
+  std::reverse(backwards_.end() - content.size(), backwards_.end());
   return {};
 }
 
-bool AddedTokens::find(std::string_view text, size_t unclaimed, bool match_special, size_t* from, Match* match) const {
-  if (tokens_.empty()) return false;
-  size_t at = *from;
-  while (at < text.size()) {
-    int32_t longest = -1;
-    size_t end = at;
-    uint32_t node = 0;
-    for (size_t i = at; i < text.size(); ++i) {
-      node = child(node, static_cast<uint8_t>(text[i]));
-      if (node == 0) break;
-      if (node_token_[node] >= 0) {
-        longest = node_token_[node];
-        end = i + 1;
+Status AddedTokens::finish() {
+  if (tokens_.empty()) return {};
+  Array<TokenTrie::Entry> entries;
+  if (!entries.try_reserve(tokens_.size())) return no_memory();
+  const char* name = backwards_.data();
+  for (size_t i = 0; i < tokens_.size(); name += tokens_[i++].bytes) {
+    // Of equal names the trie keeps the largest number: the first token has it.
+    const auto number = static_cast<int32_t>(tokens_.size() - 1 - i);
+    if (!entries.try_push({{name, tokens_[i].bytes}, number})) return no_memory();
+  }
+  LINFORMER_TRY(trie_.create(&entries));
+  std::reverse(tokens_.begin(), tokens_.end());
+  if (!links_.try_resize_for_overwrite(trie_.size())) return no_memory();
+  link_nodes();
+  backwards_ = {};
+  return {};
+}
+
+// A node's parent and all shorter beginnings come before it.
+void AddedTokens::link_nodes() {
+  links_[TokenTrie::root] = {TokenTrie::root, -1};
+  for (uint32_t node = 0; node < links_.size(); ++node) {
+    for (uint32_t child = trie_.first_child(node); child < trie_.first_child(node + 1); ++child) {
+      uint32_t shorter = TokenTrie::root;
+      for (uint32_t from = node; from != TokenTrie::root && shorter == TokenTrie::root;) {
+        from = links_[from].shorter;
+        const uint32_t next = trie_.child(from, trie_.label(child));
+        if (next != TokenTrie::none) shorter = next;
       }
+      links_[child] = {shorter, trie_.token(child) >= 0 ? trie_.token(child) : links_[shorter].longest};
     }
-    if (longest < 0) {
-      ++at;
-      continue;
+  }
+}
+
+bool AddedTokens::find(std::string_view text, FoundTokens* found) const {
+  found->places.clear();
+  found->next = 0;
+  if (tokens_.empty()) return true;
+  if (text.size() > UINT32_MAX) return false;
+  auto& places = found->places;
+  uint32_t node = TokenTrie::root;
+  for (size_t at = text.size(); at-- > 0;) {
+    const auto byte = static_cast<uint8_t>(text[at]);
+    uint32_t next = trie_.child(node, byte);
+    for (++found->steps; next == TokenTrie::none && node != TokenTrie::root; ++found->steps) {
+      node = links_[node].shorter;
+      next = trie_.child(node, byte);
     }
-    const Token& token = tokens_[static_cast<size_t>(longest)];
-    size_t begin = at;
-    at = end;  // a token that is passed over still uses its characters up
+    node = next == TokenTrie::none ? TokenTrie::root : next;
+    const int32_t longest = links_[node].longest;
+    if (longest >= 0 && !places.try_push({static_cast<uint32_t>(at), longest})) return false;
+  }
+  // From the text's beginning on, those that begin where the one before has ended.
+  std::reverse(places.begin(), places.end());
+  size_t kept = 0, end = 0;
+  for (const FoundTokens::Place place : places) {
+    if (place.begin < end) continue;
+    end = place.begin + tokens_[static_cast<size_t>(place.token)].bytes;
+    places[kept++] = place;
+  }
+  places.truncate(kept);
+  return true;
+}
+
+bool AddedTokens::next(std::string_view text, size_t unclaimed, bool match_special, FoundTokens* found,
+                       Match* match) const {
+  while (found->next < found->places.size()) {
+    const FoundTokens::Place place = found->places[found->next++];
+    const Token& token = tokens_[static_cast<size_t>(place.token)];
+    size_t begin = place.begin, end = begin + token.bytes;
+    // A token that is passed over still uses its characters up.
     if (token.special && !match_special) continue;
     if (token.single_word && ((begin > 0 && is_word_character(code_point_before(text, begin))) ||
                               (end < text.size() && is_word_character(code_point_at(text, end))))) {
@@ -125,8 +136,6 @@ bool AddedTokens::find(std::string_view text, size_t unclaimed, bool match_speci
     if (token.strip_right) {
       for (size_t i = end; i < text.size() && is_white_space(next_code_point(text.data(), &i));) end = i;
     }
-    // The search goes on where the token's own characters end, but never inside spaces that it took.
-    *from = end;
     *match = {&token, begin, end};
     return true;
   }

@@ -1,22 +1,35 @@
 // Finds added tokens in a text: leftmost, then longest, with Hugging Face's lstrip, rstrip and single_word.
 #pragma once
 
-#include <span>
 #include <string_view>
 
+#include "linformer/array.h"
 #include "linformer/description.h"
 #include "linformer/status.h"
-#include "text/array.h"
+#include "text/token_trie.h"
 
 namespace linformer {
 
-// A match is never longer than this, which bounds a search to text bytes * max_added_token_bytes steps.
 inline constexpr size_t max_added_token_bytes = 1024;
 
+// Where tokens are in a text.
+struct FoundTokens {
+  struct Place {
+    uint32_t begin;
+    int32_t token;  // of AddedTokens
+  };
+  Array<Place> places;
+  size_t next = 0;     // of places
+  uint64_t steps = 0;  // nodes looked at, so that tests can bound the work without a clock
+};
+
+// An automaton (Aho and Corasick 1975) of the tokens spelt backwards reads the text from its end. So it knows at each
+// byte the longest token that begins there, in time that grows with the text alone.
 class AddedTokens {
  public:
   struct Token {
     int32_t id;
+    uint32_t bytes;
     bool special, single_word, strip_left, strip_right;
   };
   struct Match {
@@ -25,28 +38,29 @@ class AddedTokens {
   };
 
   // Adds `token` under the name `content` (normalised already where that applies). The first of equal names stays.
+  // White space with strip_right is unsupported: each would go through all the spaces behind it.
   Status add(const AddedToken& token, std::string_view content);
+  // After the last one, before the first search.
+  Status finish();
   bool empty() const { return tokens_.empty(); }
 
-  // The first match in text[from, end); false when there is none. `text` is valid UTF-8; text[0, from) serves as
-  // context, text[unclaimed, ...) may be taken by strip_left. `match_special` false passes over special tokens.
-  // *from moves to where the next search begins.
-  bool find(std::string_view text, size_t unclaimed, bool match_special, size_t* from, Match* match) const;
+  // The tokens of `text`, valid UTF-8, one behind the other. False when there is no memory, or no number for its bytes.
+  [[nodiscard]] bool find(std::string_view text, FoundTokens* found) const;
+  // The next match of `text`, in which `found` was found; false when there is none. text[unclaimed, ...) may be taken
+  // by strip_left. `match_special` false passes over special tokens.
+  bool next(std::string_view text, size_t unclaimed, bool match_special, FoundTokens* found, Match* match) const;
 
  private:
-  struct Edge {
-    uint32_t node;
-    uint32_t target;
-    uint8_t byte;
+  struct Link {
+    uint32_t shorter;  // the node of the longest other beginning that this one ends with
+    int32_t longest;   // token that this node's bytes end with; -1 = none
   };
-  uint32_t child(uint32_t node, uint8_t byte) const;
-  Status insert_edge(uint32_t node, uint8_t byte, uint32_t target);
+  void link_nodes();
 
   Array<Token> tokens_;
-  Array<int32_t> node_token_;  // -1 = no token ends here
-  Array<Edge> edges_;          // open addressing, a power of two; node = no_node where free
-  size_t edge_count_ = 0;
-  uint32_t root_[256] = {};  // 0 = none
+  Array<char> backwards_;  // their names, one behind the other; until finish()
+  TokenTrie trie_;
+  Array<Link> links_;  // by node
 };
 
 }  // namespace linformer

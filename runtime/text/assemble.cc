@@ -9,7 +9,7 @@
 namespace linformer {
 namespace {
 
-bool append_verbatim(std::string_view name, Array<char>* names) { return names->append(name.data(), name.size()); }
+bool append_verbatim(std::string_view name, Array<char>* names) { return names->try_append(name.data(), name.size()); }
 
 // Whitespace characters at the two ends of an added token's name.
 void count_spaces(std::string_view name, uint32_t* leading, uint32_t* trailing) {
@@ -72,12 +72,12 @@ bool Tokenizer::State::append_text(const Pieces& pieces, Kept kept, int8_t seque
       id = pieces.matches[static_cast<size_t>(~piece.token)].id;
     }
     const Offset offset = trim_offsets ? trimmed(pieces, piece, i == kept.begin) : Offset{piece.begin, piece.end};
-    if (!encoding->ids.push(id) || !encoding->offsets.push(offset) || !encoding->special_mask.push(0) ||
-        !encoding->type_ids.push(type) || !encoding->sequence_ids.push(sequence)) {
+    if (!encoding->ids.try_push(id) || !encoding->offsets.try_push(offset) || !encoding->special_mask.try_push(0) ||
+        !encoding->type_ids.try_push(type) || !encoding->sequence_ids.try_push(sequence)) {
       return false;
     }
     if (options.token_strings &&
-        (!append_name(pieces, piece, encoding) || !encoding->name_ends.push(encoding->names.size()))) {
+        (!append_name(pieces, piece, encoding) || !encoding->name_ends.try_push(encoding->names.size()))) {
       return false;
     }
   }
@@ -97,15 +97,16 @@ Status Tokenizer::State::assemble(bool pair, const Kept* kept, const EncodeOptio
       continue;
     }
     if (!options.add_special_tokens) continue;
-    complete = encoding->ids.push(items[i]) && encoding->offsets.push({0, 0}) && encoding->special_mask.push(1) &&
-               encoding->type_ids.push(type) && encoding->sequence_ids.push(-1);
+    complete = encoding->ids.try_push(items[i]) && encoding->offsets.try_push({0, 0}) &&
+               encoding->special_mask.try_push(1) && encoding->type_ids.try_push(type) &&
+               encoding->sequence_ids.try_push(-1);
     if (complete && options.token_strings) {
       Vocabulary::Name name;
       if (vocabulary.name_of(items[i], &name)) {
         complete = name.verbatim || kind != TokenizerKind::byte_bpe ? append_verbatim(name.bytes, &encoding->names)
                                                                     : append_printable(name.bytes, &encoding->names);
       }
-      complete = complete && encoding->name_ends.push(encoding->names.size());
+      complete = complete && encoding->name_ends.try_push(encoding->names.size());
     }
   }
   return complete ? Status() : Status::error(Code::out_of_memory, "no memory for the encoding");

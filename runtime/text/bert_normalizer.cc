@@ -12,9 +12,9 @@ constexpr uint32_t combining_dot_above = 0x307;
 bool push_utf8(uint32_t code_point, uint32_t origin, NormalizedText* normalized) {
   char encoded[4];
   const size_t length = encode_code_point(code_point, encoded);
-  if (!normalized->bytes.append(encoded, length)) return false;
+  if (!normalized->bytes.try_append(encoded, length)) return false;
   for (size_t i = 0; i < length; ++i) {
-    if (!normalized->origins.push(origin)) return false;
+    if (!normalized->origins.try_push(origin)) return false;
   }
   return true;
 }
@@ -35,9 +35,10 @@ bool BertNormalizer::clean(uint32_t code_point, uint32_t origin, NormalizedText*
   }
   auto& characters = normalized->characters;
   if (split_cjk_ && is_cjk_ideograph(code_point)) {
-    return characters.push({' ', origin}) && characters.push({code_point, origin}) && characters.push({' ', origin});
+    return characters.try_push({' ', origin}) && characters.try_push({code_point, origin}) &&
+           characters.try_push({' ', origin});
   }
-  return characters.push({code_point, origin});
+  return characters.try_push({code_point, origin});
 }
 
 // Appends the parts in canonical order, without nonspacing marks. A part that decomposition added takes the origin of
@@ -48,7 +49,7 @@ bool BertNormalizer::emit_run(NormalizedText* normalized, size_t* consumed) cons
   const auto emit = [&](const NormalizedText::Part& part) {
     if (!part.added) ++*consumed;
     const uint32_t origin = characters[*consumed == 0 ? 0 : *consumed - 1].origin;
-    return is_accent(part.code_point) || normalized->kept.push({part.code_point, origin});
+    return is_accent(part.code_point) || normalized->kept.try_push({part.code_point, origin});
   };
   bool ordered = true;
   for (size_t i = 1; i < run.size(); ++i) ordered = ordered && run[i - 1].combining_class <= run[i].combining_class;
@@ -74,7 +75,7 @@ bool BertNormalizer::decompose_characters(NormalizedText* normalized) const {
     for (size_t i = 0; i < count; ++i) {
       const auto marks = static_cast<uint8_t>(combining_class(parts[i]));
       if (marks == 0 && !emit_run(normalized, &consumed)) return false;
-      if (!run.push({parts[i], marks, i > 0})) return false;
+      if (!run.try_push({parts[i], marks, i > 0})) return false;
     }
   }
   if (!emit_run(normalized, &consumed)) return false;
@@ -106,7 +107,7 @@ bool BertNormalizer::append_ascii(char c, uint32_t origin, NormalizedText* norma
     if (is_white_space(static_cast<uint8_t>(c))) c = ' ';
   }
   if (lowercase_ && c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return normalized->bytes.push(c) && normalized->origins.push(origin);
+  return normalized->bytes.try_push(c) && normalized->origins.try_push(origin);
 }
 
 bool BertNormalizer::normalize(std::string_view text, uint32_t position, NormalizedText* normalized) const {

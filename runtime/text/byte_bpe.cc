@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/random.h"
 #include "text/byte_level.h"
 #include "text/unicode.h"
 
@@ -11,11 +12,6 @@ namespace {
 // Up to here looking at every rank each time is faster than a heap; beyond, it would be quadratic.
 constexpr size_t short_word = 48;
 constexpr uint32_t none = UINT32_MAX;
-
-size_t pair_hash(uint64_t pair) {
-  const uint64_t mixed = pair * 0x9E3779B97F4A7C15u;
-  return static_cast<size_t>(mixed ^ mixed >> 32);
-}
 
 }  // namespace
 
@@ -39,9 +35,11 @@ Status ByteBpe::create(const TokenizerDescription& description, uint64_t owner) 
   }
 
   const size_t count = description.merges.size() / 3;
+  offset_ = random_number();
+  factor_ = random_number() | 1;
   size_t capacity = 16;
   while (capacity < 2 * count + 2) capacity *= 2;
-  if (!merges_.assign(capacity, Merge{})) {
+  if (!merges_.try_assign(capacity, Merge{})) {
     return Status::error(Code::out_of_memory, "no memory for the tokenizer's %zu merges", count);
   }
   for (size_t rank = 0; rank < count; ++rank) {
@@ -54,6 +52,12 @@ Status ByteBpe::create(const TokenizerDescription& description, uint64_t owner) 
     }
     // A token thus always has the bytes that it covers, which offsets and decoding rely on.
     const std::string_view whole = bytes_of(result), first = bytes_of(left), second = bytes_of(right);
+    if (whole.size() > max_merged_bytes) {
+      return Status::error(Code::unsupported,
+                           "the tokenizer's merge %zu makes a token of %zu bytes; at most %zu are "
+                           "supported",
+                           rank, whole.size(), max_merged_bytes);
+    }
     if (first.empty() || second.empty() || whole.size() != first.size() + second.size() ||
         whole.substr(0, first.size()) != first || whole.substr(first.size()) != second) {
       return Status::error(Code::corrupt_file,
@@ -61,11 +65,19 @@ Status ByteBpe::create(const TokenizerDescription& description, uint64_t owner) 
                            left, right, result);
     }
     const uint64_t pair = uint64_t{left} << 32 | right;
-    size_t slot = pair_hash(pair) & (capacity - 1);
-    while (merges_[slot].rank != no_rank && merges_[slot].pair != pair) slot = (slot + 1) & (capacity - 1);
+    size_t slot = slot_of(pair);
+    for (++probes_; merges_[slot].rank != no_rank && merges_[slot].pair != pair; ++probes_) {
+      slot = (slot + 1) & (capacity - 1);
+    }
     merges_[slot] = {pair, static_cast<uint32_t>(rank), result};  // of a pair named twice the last one counts
   }
   return {};
+}
+
+size_t ByteBpe::slot_of(uint64_t pair) const {
+  uint64_t mixed = (pair + offset_) * factor_;
+  mixed = (mixed ^ mixed >> 32) * 0x9E3779B97F4A7C15u;
+  return static_cast<size_t>(mixed >> 32) & (merges_.size() - 1);
 }
 
 const ByteBpe::Merge& ByteBpe::merge_of(int32_t left, int32_t right) const {
@@ -73,7 +85,7 @@ const ByteBpe::Merge& ByteBpe::merge_of(int32_t left, int32_t right) const {
   if (left < 0 || right < 0) return absent_merge;
   const uint64_t pair = uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
   const size_t mask = merges_.size() - 1;
-  for (size_t slot = pair_hash(pair) & mask;; slot = (slot + 1) & mask) {
+  for (size_t slot = slot_of(pair);; slot = (slot + 1) & mask) {
     const Merge& merge = merges_[slot];
     if (merge.pair == pair || merge.rank == no_rank) return merge;
   }
@@ -83,7 +95,7 @@ const ByteBpe::Merge& ByteBpe::merge_of(int32_t left, int32_t right) const {
 bool ByteBpe::start_word(std::string_view word, BpeWorkspace* workspace, bool* complete) const {
   auto& symbols = workspace->symbols;
   symbols.clear();
-  if (!symbols.reserve(word.size())) return false;
+  if (!symbols.try_reserve(word.size())) return false;
   *complete = true;
   for (uint32_t i = 0; i < word.size(); ++i) {
     int32_t token = byte_tokens_[static_cast<uint8_t>(word[i])];
@@ -92,7 +104,7 @@ bool ByteBpe::start_word(std::string_view word, BpeWorkspace* workspace, bool* c
       if (!keep_unknown_) continue;
       token = unknown_piece;
     }
-    if (!symbols.push({token, no_rank, i, i + 1, none, none})) return false;
+    if (!symbols.try_push({token, no_rank, i, i + 1, none, none})) return false;
   }
   for (size_t i = 0; i + 1 < symbols.size(); ++i) {
     symbols[i].rank = merge_of(symbols[i].token, symbols[i + 1].token).rank;
@@ -127,12 +139,12 @@ bool ByteBpe::merge_long(BpeWorkspace* workspace) const {
   for (uint32_t i = 0; i < count; ++i) {
     symbols[i].previous = i == 0 ? none : i - 1;
     symbols[i].next = i + 1 == count ? none : i + 1;
-    if (symbols[i].rank != no_rank && !queue.push(uint64_t{symbols[i].rank} << 32 | i)) return false;
+    if (symbols[i].rank != no_rank && !queue.try_push(uint64_t{symbols[i].rank} << 32 | i)) return false;
   }
   std::make_heap(queue.begin(), queue.end(), later);
   const auto enqueue = [&](uint32_t rank, uint32_t symbol) {
     if (rank == no_rank) return true;
-    if (!queue.push(uint64_t{rank} << 32 | symbol)) return false;
+    if (!queue.try_push(uint64_t{rank} << 32 | symbol)) return false;
     std::push_heap(queue.begin(), queue.end(), later);
     return true;
   };
@@ -182,7 +194,7 @@ class ByteBpe::Cursor {
     count_to(begin);
     const uint32_t first = at_ < text_.size() && is_continuation(text_[at_]) ? position_ - 1 : position_;
     count_to(end);
-    return pieces_->pieces.push({token, first, std::max(position_, first + 1)});
+    return pieces_->pieces.try_push({token, first, std::max(position_, first + 1)});
   }
 
  private:
@@ -239,7 +251,7 @@ bool ByteBpe::tokenize(std::string_view text, uint32_t position, BpeWorkspace* w
   if (add_prefix_space_ && text[0] != ' ') {
     auto& prefixed = workspace->prefixed;
     prefixed.clear();
-    if (!prefixed.push(' ') || !prefixed.append(text.data(), text.size())) return false;
+    if (!prefixed.try_push(' ') || !prefixed.try_append(text.data(), text.size())) return false;
     text = {prefixed.data(), prefixed.size()};
     virtual_bytes = 1;
   }

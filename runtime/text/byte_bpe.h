@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "linformer/array.h"
 #include "linformer/description.h"
 #include "linformer/status.h"
-#include "text/array.h"
 #include "text/pieces.h"
 #include "text/word_cache.h"
 
@@ -27,10 +27,16 @@ struct BpeWorkspace {
   uint64_t steps = 0;  // merges looked at, so that tests can bound the work without a clock
 };
 
+// No merge makes a longer token: checking a file's merges costs at most this for each.
+inline constexpr size_t max_merged_bytes = 4096;
+
 class ByteBpe {
  public:
   // Views of `description` must outlive this. `owner` names this tokenizer to word caches.
   Status create(const TokenizerDescription& description, uint64_t owner);
+
+  // Slots of the table that create() looked at, so that tests can bound the work without a clock.
+  uint64_t probes() const { return probes_; }
 
   // Appends the pieces of `text`, valid UTF-8 that begins at code point `position` of the whole text.
   // False when there is no memory.
@@ -45,13 +51,16 @@ class ByteBpe {
   };
   class Cursor;
 
+  size_t slot_of(uint64_t pair) const;
   const Merge& merge_of(int32_t left, int32_t right) const;
   bool start_word(std::string_view word, BpeWorkspace* workspace, bool* complete) const;
   void merge_short(BpeWorkspace* workspace) const;
   [[nodiscard]] bool merge_long(BpeWorkspace* workspace) const;
   [[nodiscard]] bool tokenize_word(std::string_view word, size_t start, BpeWorkspace* workspace, Cursor* cursor) const;
 
-  Array<Merge> merges_;  // open addressing, a power of two
+  Array<Merge> merges_;               // open addressing, a power of two
+  uint64_t offset_ = 0, factor_ = 1;  // of its hash: random, the factor odd
+  uint64_t probes_ = 0;
   std::span<const uint32_t> token_offsets_;
   int32_t byte_tokens_[256];  // -1 = no token
   bool keep_unknown_ = false;

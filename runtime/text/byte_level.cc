@@ -92,11 +92,11 @@ size_t word_end(std::string_view text, size_t at) {
 uint32_t printable_of(uint8_t byte) { return printable[byte]; }
 
 bool append_printable(std::string_view bytes, Array<char>* text) {
-  if (!text->reserve(text->size() + 2 * bytes.size())) return false;
+  if (!text->try_reserve(text->size() + 2 * bytes.size())) return false;
   for (char byte : bytes) {
     char encoded[4];
     const size_t length = encode_code_point(printable[static_cast<uint8_t>(byte)], encoded);
-    if (!text->append(encoded, length)) return false;
+    if (!text->try_append(encoded, length)) return false;
   }
   return true;
 }

@@ -19,8 +19,8 @@ constexpr struct {
 bool append_replaced(std::string_view text, std::string_view from, std::string_view to, Array<char>* replaced) {
   for (;;) {
     const size_t at = text.find(from);
-    if (at == std::string_view::npos) return replaced->append(text.data(), text.size());
-    if (!replaced->append(text.data(), at) || !replaced->append(to.data(), to.size())) return false;
+    if (at == std::string_view::npos) return replaced->try_append(text.data(), text.size());
+    if (!replaced->try_append(text.data(), at) || !replaced->try_append(to.data(), to.size())) return false;
     text.remove_prefix(at + from.size());
   }
 }
@@ -33,7 +33,7 @@ bool clean_up(size_t begin, Array<char>* text, Array<char>* scratch) {
     scratch->clear();
     if (!append_replaced(token, cleanup.from, cleanup.to, scratch)) return false;
     text->truncate(begin);
-    if (!text->append(scratch->data(), scratch->size())) return false;
+    if (!text->try_append(scratch->data(), scratch->size())) return false;
   }
   return true;
 }
@@ -44,7 +44,7 @@ bool replace_byte_run(size_t begin, Array<char>* text) {
   if (valid_utf8_prefix({text->data() + begin, bytes}) == bytes) return true;
   text->truncate(begin);
   for (size_t i = 0; i < bytes; ++i) {
-    if (!text->append("\xEF\xBF\xBD", 3)) return false;
+    if (!text->try_append("\xEF\xBF\xBD", 3)) return false;
   }
   return true;
 }
@@ -70,7 +70,7 @@ Status Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& opti
     if (state_->kind == TokenizerKind::wordpiece && !first) {
       if (!prefix.empty() && bytes.substr(0, prefix.size()) == prefix) {
         bytes.remove_prefix(prefix.size());
-      } else if (!decoded.push(' ')) {
+      } else if (!decoded.try_push(' ')) {
         return no_memory;
       }
     }
@@ -79,7 +79,7 @@ Status Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& opti
       if (replaces_byte_runs && !is_byte && !replace_byte_run(byte_run, &decoded)) return no_memory;
       if (!state_->unigram.append_decoded(bytes, first, ids[i] == state_->vocabulary.unk(), &decoded)) return no_memory;
       if (!is_byte) byte_run = decoded.size();
-    } else if (!decoded.append(bytes.data(), bytes.size())) {
+    } else if (!decoded.try_append(bytes.data(), bytes.size())) {
       return no_memory;
     }
     if (state_->kind == TokenizerKind::wordpiece && !clean_up(begin, &decoded, &scratch)) return no_memory;
@@ -92,7 +92,8 @@ Status Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& opti
     if (!append_repaired_utf8(view, &scratch)) return no_memory;
     decoded = std::move(scratch);
   }
-  return text->assign({decoded.data(), decoded.size()}) ? Status() : no_memory;
+  text->bytes_ = std::move(decoded);
+  return {};
 }
 
 }  // namespace linformer

@@ -1,9 +1,5 @@
 #include "text/encoding.h"
 
-#include <cstdlib>
-#include <cstring>
-#include <utility>
-
 namespace linformer {
 
 Encoding::Encoding() = default;
@@ -32,28 +28,5 @@ std::string_view Encoding::token(size_t i) const {
   const size_t begin = i == 0 ? 0 : state_->name_ends[i - 1];
   return {state_->names.data() + begin, state_->name_ends[i] - begin};
 }
-
-TextBuffer::TextBuffer(TextBuffer&& other) noexcept { *this = std::move(other); }
-
-TextBuffer& TextBuffer::operator=(TextBuffer&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  std::swap(capacity_, other.capacity_);
-  return *this;
-}
-
-bool TextBuffer::assign(std::string_view text) {
-  if (text.size() > capacity_) {
-    void* data = std::realloc(data_, text.size());
-    if (data == nullptr) return false;
-    data_ = static_cast<char*>(data);
-    capacity_ = text.size();
-  }
-  if (!text.empty()) std::memcpy(data_, text.data(), text.size());
-  size_ = text.size();
-  return true;
-}
-
-TextBuffer::~TextBuffer() { std::free(data_); }
 
 }  // namespace linformer

@@ -1,8 +1,9 @@
 // What an Encoding holds: the result and the workspace.
 #pragma once
 
+#include "linformer/array.h"
 #include "linformer/tokenizer.h"
-#include "text/array.h"
+#include "text/added_tokens.h"
 #include "text/byte_bpe.h"
 #include "text/pieces.h"
 #include "text/unigram.h"
@@ -21,7 +22,8 @@ struct Encoding::State {
   int64_t total_tokens = 0;
 
   Pieces pieces[2];
-  Array<char> repaired;  // the text with its invalid UTF-8 replaced
+  FoundTokens verbatim, normalized;  // added tokens of the text, and of the part of it that is normalised
+  Array<char> repaired;              // the text with its invalid UTF-8 replaced
   BpeWorkspace bpe;
   WordPieceWorkspace wordpiece;
   UnigramWorkspace unigram;

@@ -35,7 +35,7 @@ bool decompose_all(bool compatibility, NormalizedText* normalized) {
     for (size_t i = 0; i < count; ++i) {
       const auto marks = static_cast<uint8_t>(combining_class(parts[i]));
       if (marks == 0 && !emit_run(normalized)) return false;
-      if (!run.push({parts[i], marks, i > 0})) return false;
+      if (!run.try_push({parts[i], marks, i > 0})) return false;
     }
   }
   return emit_run(normalized);
@@ -74,7 +74,7 @@ bool push_change(uint32_t code_point, int32_t change, NormalizedText* normalized
     normalized->too_long = true;
     return false;
   }
-  return normalized->changes.push({code_point, change});
+  return normalized->changes.try_push({code_point, change});
 }
 
 bool to_normal_form(bool compatibility, bool composed, NormalizedText* normalized) {
@@ -87,12 +87,12 @@ bool apply_changes(NormalizedText* normalized) {
   const auto& characters = normalized->characters;
   auto& kept = normalized->kept;
   kept.clear();
-  if (!kept.reserve(normalized->changes.size())) return false;
+  if (!kept.try_reserve(normalized->changes.size())) return false;
   size_t consumed = 0;
   for (const auto& change : normalized->changes) {
     const size_t source = change.change > 0 ? std::max<size_t>(consumed, 1) - 1 : consumed;
     if (change.change <= 0) consumed += 1 + static_cast<size_t>(-change.change);
-    if (!kept.push({change.code_point, characters[std::min(source, characters.size() - 1)].origin})) return false;
+    if (!kept.try_push({change.code_point, characters[std::min(source, characters.size() - 1)].origin})) return false;
   }
   std::swap(normalized->characters, kept);
   return true;

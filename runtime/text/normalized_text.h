@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "text/array.h"
+#include "linformer/array.h"
 
 namespace linformer {
 

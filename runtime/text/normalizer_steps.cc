@@ -34,7 +34,7 @@ bool is_space_to_nmt(uint32_t c) {
 
 bool append_code_points(std::string_view text, Array<uint32_t>* code_points) {
   for (size_t at = 0; at < text.size();) {
-    if (!code_points->push(next_code_point(text.data(), &at))) return false;
+    if (!code_points->try_push(next_code_point(text.data(), &at))) return false;
   }
   return true;
 }
@@ -66,8 +66,9 @@ bool lower(NormalizedText* normalized) {
   kept.clear();
   for (const auto& character : normalized->characters) {
     if (character.code_point == capital_i_with_dot) {
-      if (!kept.push({'i', character.origin}) || !kept.push({combining_dot_above, character.origin})) return false;
-    } else if (!kept.push({lower_case(character.code_point), character.origin})) {
+      if (!kept.try_push({'i', character.origin}) || !kept.try_push({combining_dot_above, character.origin}))
+        return false;
+    } else if (!kept.try_push({lower_case(character.code_point), character.origin})) {
       return false;
     }
   }
@@ -90,7 +91,7 @@ Status NormalizerSteps::create(const UnigramDescription& description) {
       return Status::error(Code::unsupported, "the tokenizer's normaliser has a step of kind %u",
                            static_cast<unsigned>(step.kind));
     }
-    for (const std::string* text : {&step.pattern, &step.content}) {
+    for (const String* text : {&step.pattern, &step.content}) {
       if (valid_utf8_prefix(*text) != text->size()) {
         return Status::error(Code::corrupt_file, "a text of the tokenizer's normaliser is not valid UTF-8");
       }
@@ -100,7 +101,7 @@ Status NormalizerSteps::create(const UnigramDescription& description) {
     copied.pattern_end = static_cast<uint32_t>(texts_.size());
     complete = complete && append_code_points(step.content, &texts_);
     copied.content_end = static_cast<uint32_t>(texts_.size());
-    if (!complete || !steps_.push(copied)) {
+    if (!complete || !steps_.try_push(copied)) {
       return Status::error(Code::out_of_memory, "no memory for the tokenizer's normaliser");
     }
     if (copied.pattern_end - copied.pattern_begin > max_pattern_characters) {
@@ -181,11 +182,11 @@ bool NormalizerSteps::replace(const Step& step, NormalizedText* normalized) cons
   for (size_t at = 0; at < characters.size();) {
     const size_t end = match_at(at);
     if (end == at) {
-      if (!kept.push(characters[at++])) return false;
+      if (!kept.try_push(characters[at++])) return false;
       continue;
     }
     for (uint32_t i = step.pattern_end; i < step.content_end; ++i) {
-      if (!kept.push({texts_[i], characters[end - 1].origin})) return false;
+      if (!kept.try_push({texts_[i], characters[end - 1].origin})) return false;
     }
     if (kept.size() > normalized->limit) {
       normalized->too_long = true;
@@ -203,9 +204,9 @@ bool NormalizerSteps::prepend(const Step& step, NormalizedText* normalized) cons
   if (characters.empty()) return true;
   kept.clear();
   for (uint32_t i = step.pattern_end; i < step.content_end; ++i) {
-    if (!kept.push({texts_[i], characters[0].origin})) return false;
+    if (!kept.try_push({texts_[i], characters[0].origin})) return false;
   }
-  if (!kept.append(characters.data(), characters.size())) return false;
+  if (!kept.try_append(characters.data(), characters.size())) return false;
   std::swap(normalized->characters, kept);
   return true;
 }
@@ -252,20 +253,21 @@ bool NormalizerSteps::normalize(std::string_view text, uint32_t position, Normal
   normalized->bytes.clear();
   normalized->origins.clear();
   for (size_t at = 0; at < text.size(); ++position) {
-    if (!characters.push({next_code_point(text.data(), &at), position})) return false;
+    if (!characters.try_push({next_code_point(text.data(), &at), position})) return false;
   }
   normalized->too_long = false;
   normalized->limit = std::min(max_growth * characters.size() + growth_allowance, max_text_characters);
   for (const Step& step : steps_) {
     if (!apply(step, normalized)) return false;
   }
-  if (!normalized->bytes.reserve(characters.size()) || !normalized->origins.reserve(characters.size())) return false;
+  if (!normalized->bytes.try_reserve(characters.size()) || !normalized->origins.try_reserve(characters.size()))
+    return false;
   for (const auto& character : characters) {
     char encoded[4];
     const size_t length = encode_code_point(character.code_point, encoded);
-    if (!normalized->bytes.append(encoded, length)) return false;
+    if (!normalized->bytes.try_append(encoded, length)) return false;
     for (size_t i = 0; i < length; ++i) {
-      if (!normalized->origins.push(character.origin)) return false;
+      if (!normalized->origins.try_push(character.origin)) return false;
     }
   }
   return true;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "text/array.h"
+#include "linformer/array.h"
 
 namespace linformer {
 
@@ -26,7 +26,7 @@ struct Pieces {
   Array<AddedMatch> matches;
   Array<char> names;
 
-  [[nodiscard]] bool start_word() { return word_starts.push(static_cast<uint32_t>(pieces.size())); }
+  [[nodiscard]] bool start_word() { return word_starts.try_push(static_cast<uint32_t>(pieces.size())); }
 
   void clear() {
     pieces.clear();

@@ -34,7 +34,7 @@ Status SentencePieceNormalizer::create(const TokenizerDescription& description) 
     if (valid_utf8_prefix(bytes) != bytes.size()) {
       return Status::error(Code::corrupt_file, "the tokenizer's user-defined token %zu is not valid UTF-8", token);
     }
-    if (!entries.push({bytes, static_cast<int32_t>(token)})) {
+    if (!entries.try_push({bytes, static_cast<int32_t>(token)})) {
       return Status::error(Code::out_of_memory, "no memory for the tokenizer's user-defined tokens");
     }
   }
@@ -72,9 +72,9 @@ bool SentencePieceNormalizer::append(std::string_view part, uint32_t origin, Nor
     normalized->too_long = true;
     return false;
   }
-  if (!normalized->bytes.append(part.data(), part.size())) return false;
+  if (!normalized->bytes.try_append(part.data(), part.size())) return false;
   for (size_t i = 0; i < part.size(); ++i) {
-    if (!normalized->origins.push(origin)) return false;
+    if (!normalized->origins.try_push(origin)) return false;
   }
   return true;
 }
@@ -118,7 +118,7 @@ bool SentencePieceNormalizer::normalize(std::string_view text, uint32_t position
     }
     if (mark_behind_ && add_mark_ && !append_mark(position, normalized)) return false;
   }
-  return normalized->origins.push(position);
+  return normalized->origins.try_push(position);
 }
 
 }  // namespace linformer

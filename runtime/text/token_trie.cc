@@ -24,7 +24,7 @@ Status TokenTrie::create(Array<Entry>* entries) {
   const auto count = static_cast<uint32_t>(entries->size());
   uint32_t first = 0;
   while (first < count && (*entries)[first].bytes.empty()) ++first;
-  if (!nodes_.push({1, -1}) || !labels_.push(0) || !level.push({first, count})) return no_memory();
+  if (!nodes_.try_push({1, -1}) || !labels_.try_push(0) || !level.try_push({first, count})) return no_memory();
   uint32_t node = 0;  // of the level's first range
   for (size_t depth = 0; !level.empty(); ++depth) {
     next_level.clear();
@@ -37,7 +37,8 @@ Status TokenTrie::create(Array<Entry>* entries) {
         const uint32_t begin = at;
         while (at < range.end && (*entries)[at].bytes[depth] == label) ++at;
         if (nodes_.size() >= INT32_MAX) return no_memory();
-        if (!nodes_.push({0, -1}) || !labels_.push(static_cast<uint8_t>(label)) || !next_level.push({begin, at})) {
+        if (!nodes_.try_push({0, -1}) || !labels_.try_push(static_cast<uint8_t>(label)) ||
+            !next_level.try_push({begin, at})) {
           return no_memory();
         }
       }
@@ -46,7 +47,7 @@ Status TokenTrie::create(Array<Entry>* entries) {
     std::swap(level, next_level);
   }
   // One more, where the last node's children end.
-  if (!nodes_.push({static_cast<uint32_t>(nodes_.size()), -1})) return no_memory();
+  if (!nodes_.try_push({static_cast<uint32_t>(nodes_.size()), -1})) return no_memory();
   std::fill(std::begin(root_), std::end(root_), none);
   for (uint32_t child = nodes_[0].first_child; child < nodes_[1].first_child; ++child) root_[labels_[child]] = child;
   return {};

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "linformer/array.h"
 #include "linformer/status.h"
-#include "text/array.h"
 
 namespace linformer {
 
@@ -38,6 +38,11 @@ class TokenTrie {
     return none;
   }
   int32_t token(uint32_t node) const { return nodes_[node].token; }  // -1: only a beginning of tokens
+
+  // Nodes lie level by level; a node's children are [first_child(node), first_child(node + 1)), each behind its label.
+  uint32_t size() const { return static_cast<uint32_t>(nodes_.size()) - 1; }
+  uint32_t first_child(uint32_t node) const { return nodes_[node].first_child; }
+  uint8_t label(uint32_t node) const { return labels_[node]; }
 
   // The token with exactly these bytes, -1 when there is none.
   int32_t find(std::string_view bytes) const;

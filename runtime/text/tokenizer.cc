@@ -32,17 +32,18 @@ bool push_match(const AddedTokens::Token& token, std::string_view name, uint32_t
   const size_t match = pieces->matches.size();
   const AddedMatch added = {token.id, static_cast<uint32_t>(pieces->names.size()),
                             static_cast<uint32_t>(pieces->names.size() + name.size())};
-  return pieces->start_word() && pieces->names.append(name.data(), name.size()) && pieces->matches.push(added) &&
-         pieces->pieces.push({~static_cast<int32_t>(match), begin, end});
+  return pieces->start_word() && pieces->names.try_append(name.data(), name.size()) &&
+         pieces->matches.try_push(added) && pieces->pieces.try_push({~static_cast<int32_t>(match), begin, end});
 }
 
 // Calls plain(begin, end) and matched(match) for the parts of `text` in order. False as soon as one of them is.
 template <class Plain, class Matched>
-bool split_by(const AddedTokens& tokens, std::string_view text, bool match_special, Plain plain, Matched matched) {
+bool split_by(const AddedTokens& tokens, std::string_view text, bool match_special, FoundTokens* found, Plain plain,
+              Matched matched) {
+  if (!tokens.find(text, found)) return false;
   size_t done = 0;
-  size_t from = 0;
   AddedTokens::Match match;
-  while (tokens.find(text, done, match_special, &from, &match)) {
+  while (tokens.next(text, done, match_special, found, &match)) {
     if (done < match.begin && !plain(done, match.begin)) return false;
     if (!matched(match)) return false;
     done = match.end;
@@ -53,10 +54,10 @@ bool split_by(const AddedTokens& tokens, std::string_view text, bool match_speci
 }  // namespace
 
 Status Tokenizer::State::copy_templates(const TokenizerDescription& description) {
-  const auto copy = [](const std::vector<int32_t>& source, bool pair, Array<int32_t>* copied) -> Status {
+  const auto copy = [](const Array<int32_t>& source, bool pair, Array<int32_t>* copied) -> Status {
     if (source.empty()) {
-      return copied->push(template_first) && (!pair || copied->push(template_second)) ? Status()
-                                                                                      : no_memory("template");
+      return copied->try_push(template_first) && (!pair || copied->try_push(template_second)) ? Status()
+                                                                                              : no_memory("template");
     }
     int counts[2] = {0, 0};
     for (int32_t item : source) {
@@ -69,7 +70,7 @@ Status Tokenizer::State::copy_templates(const TokenizerDescription& description)
       return Status::error(Code::corrupt_file, "the tokenizer's template for %s must name each text once",
                            pair ? "pairs" : "single texts");
     }
-    return copied->append(source.data(), source.size()) ? Status() : no_memory("template");
+    return copied->try_append(source.data(), source.size()) ? Status() : no_memory("template");
   };
   LINFORMER_TRY(copy(description.single_template, false, &single_template));
   LINFORMER_TRY(copy(description.pair_template, true, &pair_template));
@@ -77,8 +78,8 @@ Status Tokenizer::State::copy_templates(const TokenizerDescription& description)
     return Status::error(Code::corrupt_file, "the tokenizer's template for pairs has %zu items but %zu types",
                          pair_template.size(), description.pair_types.size());
   }
-  return pair_types.append(description.pair_types.data(), description.pair_types.size()) ? Status()
-                                                                                         : no_memory("template");
+  return pair_types.try_append(description.pair_types.data(), description.pair_types.size()) ? Status()
+                                                                                             : no_memory("template");
 }
 
 Status Tokenizer::State::create(const TokenizerDescription& description) {
@@ -94,7 +95,7 @@ Status Tokenizer::State::create(const TokenizerDescription& description) {
   add_prefix_space = description.add_prefix_space;
   trim_offsets = description.trim_offsets && kind == TokenizerKind::byte_bpe;
   const auto& prefix = description.continuing_prefix;
-  if (!continuing_prefix.append(prefix.data(), prefix.size())) return no_memory("prefix");
+  if (!continuing_prefix.try_append(prefix.data(), prefix.size())) return no_memory("prefix");
   const uint64_t owner = next_owner();
   if (kind == TokenizerKind::byte_bpe) {
     LINFORMER_TRY(bpe.create(description, owner));
@@ -120,6 +121,8 @@ Status Tokenizer::State::create(const TokenizerDescription& description) {
     LINFORMER_TRY(vocabulary.add_name(token.id, normalized.view(), token.special));
     LINFORMER_TRY(normalized_tokens.add(token, normalized.view()));
   }
+  LINFORMER_TRY(verbatim_tokens.finish());
+  LINFORMER_TRY(normalized_tokens.finish());
   return vocabulary.finish(description);
 }
 
@@ -134,7 +137,7 @@ bool Tokenizer::State::tokenize_plain(std::string_view text, uint32_t position, 
       return false;
     }
     return split_by(
-        normalized_tokens, normalized.view(), match_special,
+        normalized_tokens, normalized.view(), match_special, &encoding->normalized,
         [&](size_t begin, size_t end) {
           return is_unigram ? unigram.tokenize(begin, end, match_special, &encoding->unigram, pieces)
                             : wordpiece.tokenize(normalized, begin, end, &encoding->wordpiece, pieces);
@@ -145,7 +148,7 @@ bool Tokenizer::State::tokenize_plain(std::string_view text, uint32_t position, 
         });
   }
   return split_by(
-      normalized_tokens, text, match_special,
+      normalized_tokens, text, match_special, &encoding->normalized,
       [&](size_t begin, size_t end) {
         const std::string_view part = text.substr(begin, end - begin);
         if (!bpe.tokenize(part, position, &encoding->bpe, pieces)) return false;
@@ -174,7 +177,7 @@ Status Tokenizer::State::tokenize(std::string_view text, const EncodeOptions& op
   }
   uint32_t position = 0;
   const bool complete = split_by(
-      verbatim_tokens, text, options.match_special_tokens,
+      verbatim_tokens, text, options.match_special_tokens, &encoding->verbatim,
       [&](size_t begin, size_t end) {
         const std::string_view part = text.substr(begin, end - begin);
         if (!tokenize_plain(part, position, options.match_special_tokens, encoding, pieces)) return false;

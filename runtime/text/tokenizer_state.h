@@ -1,9 +1,9 @@
 // What a Tokenizer holds.
 #pragma once
 
+#include "linformer/array.h"
 #include "linformer/tokenizer.h"
 #include "text/added_tokens.h"
-#include "text/array.h"
 #include "text/bert_normalizer.h"
 #include "text/byte_bpe.h"
 #include "text/unigram.h"

@@ -51,11 +51,11 @@ size_t valid_utf8_prefix(std::string_view text) {
 bool append_repaired_utf8(std::string_view text, Array<char>* repaired) {
   while (!text.empty()) {
     const size_t valid = valid_utf8_prefix(text);
-    if (!repaired->append(text.data(), valid)) return false;
+    if (!repaired->try_append(text.data(), valid)) return false;
     text.remove_prefix(valid);
     if (text.empty()) break;
     const int length = sequence_at(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-    if (!repaired->append("\xEF\xBF\xBD", 3)) return false;
+    if (!repaired->try_append("\xEF\xBF\xBD", 3)) return false;
     text.remove_prefix(static_cast<size_t>(-length));
   }
   return true;

@@ -46,7 +46,8 @@ Status Unigram::create_scores(const TokenizerDescription& description) {
     return Status::error(Code::corrupt_file, "the unigram tokenizer has %zu tokens but %zu scores, %zu and %zu uses",
                          tokens, description.scores.size(), unigram.exact_scores.size(), uses_.size());
   }
-  if (!scores_.resize(tokens)) return Status::error(Code::out_of_memory, "no memory for the tokenizer's scores");
+  if (!scores_.try_resize_for_overwrite(tokens))
+    return Status::error(Code::out_of_memory, "no memory for the tokenizer's scores");
   double smallest = sentencepiece_ ? double{FLT_MAX} : HUGE_VAL;
   largest_score_ = FLT_MIN;
   for (size_t i = 0; i < tokens; ++i) {
@@ -64,7 +65,7 @@ Status Unigram::create_scores(const TokenizerDescription& description) {
 }
 
 Status Unigram::create_special(const TokenizerDescription& description) {
-  if (!special_.assign(scores_.size(), 0)) {
+  if (!special_.try_assign(scores_.size(), 0)) {
     return Status::error(Code::out_of_memory, "no memory for the tokenizer's special tokens");
   }
   const auto model_id = [&](size_t token) {
@@ -72,9 +73,9 @@ Status Unigram::create_special(const TokenizerDescription& description) {
   };
   Array<int32_t> ids;
   const int32_t named[] = {description.unk, description.bos, description.eos, description.pad, description.mask};
-  bool complete = ids.append(named, std::size(named));
+  bool complete = ids.try_append(named, std::size(named));
   for (const AddedToken& token : description.added_tokens)
-    complete = complete && (!token.special || ids.push(token.id));
+    complete = complete && (!token.special || ids.try_push(token.id));
   if (!complete) return Status::error(Code::out_of_memory, "no memory for the tokenizer's special tokens");
   std::sort(ids.begin(), ids.end());
   for (size_t i = 0; i < special_.size(); ++i) {
@@ -105,7 +106,7 @@ Status Unigram::create(const TokenizerDescription& description) {
   }
   std::fill(std::begin(byte_tokens_), std::end(byte_tokens_), -1);
   Array<TokenTrie::Entry> entries;
-  if (!entries.reserve(scores_.size()))
+  if (!entries.try_reserve(scores_.size()))
     return Status::error(Code::out_of_memory, "no memory for the tokenizer's tokens");
   for (size_t token = 0; token < scores_.size(); ++token) {
     const std::string_view bytes = bytes_of(description, token);
@@ -116,7 +117,7 @@ Status Unigram::create(const TokenizerDescription& description) {
                            "the unigram tokenizer's token %zu has %zu bytes; at most %zu are supported", token,
                            bytes.size(), max_unigram_token_bytes);
     }
-    if (!entries.push({bytes, static_cast<int32_t>(token)})) {
+    if (!entries.try_push({bytes, static_cast<int32_t>(token)})) {
       return Status::error(Code::out_of_memory, "no memory for the tokenizer's tokens");
     }
   }
@@ -142,7 +143,7 @@ void Unigram::reach(size_t begin, size_t end, double score, int32_t token, Unigr
 
 // Fills workspace->best, from which the best split is read backwards.
 bool Unigram::find_best(std::string_view word, bool match_special, UnigramWorkspace* workspace) const {
-  if (!workspace->best.assign(word.size() + 1, {0, nowhere, unknown_piece})) return false;
+  if (!workspace->best.try_assign(word.size() + 1, {0, nowhere, unknown_piece})) return false;
   for (size_t begin = 0; begin < word.size();) {
     const double before = workspace->best[begin].score;
     const size_t character = character_bytes(word, begin);
@@ -178,7 +179,7 @@ bool Unigram::emit_unknown(const NormalizedText& text, size_t begin, size_t end,
   for (char byte : bytes) has_bytes = has_bytes && byte_tokens_[static_cast<uint8_t>(byte)] >= 0;
   if (has_bytes) {
     for (char byte : bytes) {
-      if (!pieces->pieces.push(piece(byte_tokens_[static_cast<uint8_t>(byte)], text, begin, end))) return false;
+      if (!pieces->pieces.try_push(piece(byte_tokens_[static_cast<uint8_t>(byte)], text, begin, end))) return false;
     }
     return true;
   }
@@ -187,8 +188,8 @@ bool Unigram::emit_unknown(const NormalizedText& text, size_t begin, size_t end,
   const size_t match = pieces->matches.size();
   const AddedMatch unknown = {unk_, static_cast<uint32_t>(pieces->names.size()),
                               static_cast<uint32_t>(pieces->names.size() + bytes.size())};
-  return pieces->names.append(bytes.data(), bytes.size()) && pieces->matches.push(unknown) &&
-         pieces->pieces.push(piece(~static_cast<int32_t>(match), text, begin, end));
+  return pieces->names.try_append(bytes.data(), bytes.size()) && pieces->matches.try_push(unknown) &&
+         pieces->pieces.try_push(piece(~static_cast<int32_t>(match), text, begin, end));
 }
 
 // The split in workspace->parts, last first, as pieces; unknown neighbours become one.
@@ -207,7 +208,7 @@ bool Unigram::emit(const NormalizedText& text, size_t word, UnigramWorkspace* wo
       unknown = part.token < 0;
     }
     if (!(unknown ? emit_unknown(text, begin, end, pieces)
-                  : pieces->pieces.push(piece(part.token, text, begin, end)))) {
+                  : pieces->pieces.try_push(piece(part.token, text, begin, end)))) {
       return false;
     }
   }
@@ -221,7 +222,7 @@ bool Unigram::tokenize_word(const NormalizedText& text, size_t begin, size_t end
   workspace->parts.clear();
   for (auto at = static_cast<uint32_t>(end - begin); at > 0;) {
     const UnigramWorkspace::Best& best = workspace->best[at];
-    if (!workspace->parts.push({best.begin, at, best.token})) return false;
+    if (!workspace->parts.try_push({best.begin, at, best.token})) return false;
     at = best.begin;
   }
   return emit(text, begin, workspace, pieces);
@@ -234,9 +235,9 @@ bool Unigram::mark(size_t begin, size_t end, UnigramWorkspace* workspace, const 
   result.bytes.clear();
   result.origins.clear();
   const auto push = [&](std::string_view bytes, uint32_t origin) {
-    if (!result.bytes.append(bytes.data(), bytes.size())) return false;
+    if (!result.bytes.try_append(bytes.data(), bytes.size())) return false;
     for (size_t i = 0; i < bytes.size(); ++i) {
-      if (!result.origins.push(origin)) return false;
+      if (!result.origins.try_push(origin)) return false;
     }
     return true;
   };
@@ -247,8 +248,8 @@ bool Unigram::mark(size_t begin, size_t end, UnigramWorkspace* workspace, const 
   if (prefixed && !push(space_mark, text.origins[begin])) return false;
   for (size_t at = begin; at < end;) {
     const size_t space = std::min(bytes.find(' ', at), end);
-    if (!result.bytes.append(bytes.data() + at, space - at) ||
-        !result.origins.append(text.origins.data() + at, space - at)) {
+    if (!result.bytes.try_append(bytes.data() + at, space - at) ||
+        !result.origins.try_append(text.origins.data() + at, space - at)) {
       return false;
     }
     if (space < end && !push(space_mark, text.origins[space])) return false;
@@ -292,18 +293,18 @@ bool Unigram::tokenize(size_t begin, size_t end, bool match_special, UnigramWork
 bool Unigram::decodes_to_byte(std::string_view name) const { return byte_fallback_ && byte_of_name(name) >= 0; }
 
 bool Unigram::append_decoded(std::string_view name, bool first, bool is_unknown_token, Array<char>* text) const {
-  if (sentencepiece_ && is_unknown_token) return text->append(unknown_text.data(), unknown_text.size());
-  if (decodes_to_byte(name)) return text->push(static_cast<char>(byte_of_name(name)));
+  if (sentencepiece_ && is_unknown_token) return text->try_append(unknown_text.data(), unknown_text.size());
+  if (decodes_to_byte(name)) return text->try_push(static_cast<char>(byte_of_name(name)));
   const bool drops_mark = first && (prefix_mark_ != PrefixMark::never || (sentencepiece_ && removes_extra_spaces_));
   if (sentencepiece_ && drops_mark && name.starts_with(space_mark)) name.remove_prefix(space_mark.size());
   while (mark_spaces_) {
     const size_t at = name.find(space_mark);
     if (at == std::string_view::npos) break;
-    if (!text->append(name.data(), at)) return false;
-    if ((sentencepiece_ || !drops_mark) && !text->push(' ')) return false;
+    if (!text->try_append(name.data(), at)) return false;
+    if ((sentencepiece_ || !drops_mark) && !text->try_push(' ')) return false;
     name.remove_prefix(at + space_mark.size());
   }
-  return text->append(name.data(), name.size());
+  return text->try_append(name.data(), name.size());
 }
 
 }  // namespace linformer

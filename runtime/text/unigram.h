@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "linformer/array.h"
 #include "linformer/description.h"
 #include "linformer/status.h"
-#include "text/array.h"
 #include "text/normalized_text.h"
 #include "text/normalizer_steps.h"
 #include "text/pieces.h"

@@ -37,7 +37,7 @@ Status Vocabulary::create(const TokenizerDescription& description) {
       return Status::error(Code::corrupt_file, "the tokenizer's largest id is %d; at most %u are supported", largest,
                            max_dimension);
     }
-    if (!tokens_by_id_.assign(static_cast<size_t>(std::max(largest + 1, 0)), -1)) return no_memory();
+    if (!tokens_by_id_.try_assign(static_cast<size_t>(std::max(largest + 1, 0)), -1)) return no_memory();
     for (size_t token = tokens; token-- > 0;) {
       if (token_ids_[token] >= 0) tokens_by_id_[static_cast<size_t>(token_ids_[token])] = static_cast<int32_t>(token);
     }
@@ -68,7 +68,7 @@ Status Vocabulary::add_name(int32_t id, std::string_view name, bool special) {
   const size_t begin = names_.size();
   if (name.size() > UINT32_MAX - begin) return no_memory();
   const Named named = {id, static_cast<uint32_t>(begin), static_cast<uint32_t>(begin + name.size()), special};
-  return names_.append(name.data(), name.size()) && named_.push(named) ? Status() : no_memory();
+  return names_.try_append(name.data(), name.size()) && named_.try_push(named) ? Status() : no_memory();
 }
 
 int32_t Vocabulary::token_of(int32_t id) const {

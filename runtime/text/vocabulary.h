@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 
+#include "linformer/array.h"
 #include "linformer/description.h"
 #include "linformer/status.h"
-#include "text/array.h"
 
 namespace linformer {
 

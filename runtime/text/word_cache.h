@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "text/array.h"
+#include "linformer/array.h"
 
 namespace linformer {
 
@@ -25,7 +25,7 @@ class WordCache {
   [[nodiscard]] bool prepare(uint64_t owner) {
     if (owner == owner_ && !slots_.empty()) return true;
     owner_ = owner;
-    return slots_.assign(slot_count, Slot{});
+    return slots_.try_assign(slot_count, Slot{});
   }
 
   // The slot where `word` (1 to max_word_bytes bytes) is or would be; *found says which. A missed slot already

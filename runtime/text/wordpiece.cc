@@ -2,22 +2,11 @@
 
 #include <algorithm>
 
+#include "base/random.h"
 #include "text/bert_unicode.h"
 #include "text/unicode.h"
 
 namespace linformer {
-namespace {
-
-// Grows byte by byte, so that every prefix of a word costs one step.
-constexpr uint64_t empty_hash = 0xCBF29CE484222325u;
-uint64_t extend(uint64_t hash, char byte) { return (hash ^ static_cast<uint8_t>(byte)) * 0x100000001B3u; }
-uint64_t extend(uint64_t hash, std::string_view bytes) {
-  for (char byte : bytes) hash = extend(hash, byte);
-  return hash;
-}
-uint64_t finished(uint64_t hash) { return (hash ^ hash >> 31) * 0x9E3779B97F4A7C15u >> 32; }
-
-}  // namespace
 
 Status WordPiece::create(const TokenizerDescription& description, uint64_t owner) {
   owner_ = owner;
@@ -36,18 +25,21 @@ Status WordPiece::create(const TokenizerDescription& description, uint64_t owner
   const size_t tokens = token_offsets_.size() - 1;
   size_t capacity = 16;
   while (capacity < 2 * tokens + 2) capacity *= 2;
-  if (!entries_.assign(capacity, Entry{}) || !continuing_prefix_.append(prefix.data(), prefix.size())) {
+  if (!entries_.try_assign(capacity, Entry{}) || !continuing_prefix_.try_append(prefix.data(), prefix.size())) {
     return Status::error(Code::out_of_memory, "no memory for the tokenizer's %zu tokens", tokens);
   }
+  point_ = 512 + random_number() % (prime - 512);
+  factor_ = random_number() | 1;
   continuing_hash_ = extend(empty_hash, prefix);
   longest_token_ = 0;
   for (size_t token = 0; token < tokens; ++token) {
     const std::string_view bytes = bytes_of(token);
     longest_token_ = std::max(longest_token_, bytes.size());
-    const auto hash = static_cast<uint32_t>(finished(extend(empty_hash, bytes)));
+    const uint32_t hash = finished(extend(empty_hash, bytes));
     size_t slot = hash & (capacity - 1);
-    while (entries_[slot].token >= 0 &&
-           (entries_[slot].hash != hash || bytes_of(static_cast<size_t>(entries_[slot].token)) != bytes)) {
+    for (++probes_; entries_[slot].token >= 0 &&
+                    (entries_[slot].hash != hash || bytes_of(static_cast<size_t>(entries_[slot].token)) != bytes);
+         ++probes_) {
       slot = (slot + 1) & (capacity - 1);
     }
     entries_[slot] = {hash, static_cast<int32_t>(token)};  // of a token listed twice the last one counts
@@ -56,7 +48,7 @@ Status WordPiece::create(const TokenizerDescription& description, uint64_t owner
 }
 
 int32_t WordPiece::find(uint64_t hash, std::string_view piece, bool continuing) const {
-  const auto wanted = static_cast<uint32_t>(finished(hash));
+  const uint32_t wanted = finished(hash);
   const size_t mask = entries_.size() - 1;
   for (size_t slot = wanted & mask; entries_[slot].token >= 0; slot = (slot + 1) & mask) {
     if (entries_[slot].hash != wanted) continue;
@@ -99,7 +91,8 @@ bool WordPiece::split_word(std::string_view word, WordPieceWorkspace* workspace)
       workspace->ends.clear();
       return true;
     }
-    if (!workspace->tokens.push(longest) || !workspace->ends.push(static_cast<uint32_t>(longest_end))) return false;
+    if (!workspace->tokens.try_push(longest) || !workspace->ends.try_push(static_cast<uint32_t>(longest_end)))
+      return false;
     begin = longest_end;
   }
   return true;
@@ -110,7 +103,8 @@ bool WordPiece::tokenize_word(const NormalizedText& normalized, size_t begin, si
   if (!pieces->start_word()) return false;
   const std::string_view word = normalized.view().substr(begin, end - begin);
   const auto append = [&](int32_t token, size_t first, size_t last) {
-    return pieces->pieces.push({token, normalized.origins[begin + first], normalized.origins[begin + last - 1] + 1});
+    return pieces->pieces.try_push(
+        {token, normalized.origins[begin + first], normalized.origins[begin + last - 1] + 1});
   };
   WordCache::Slot* slot = nullptr;
   if (word.size() <= WordCache::max_word_bytes) {

@@ -25,15 +25,31 @@ class WordPiece {
   // Views of `description` must outlive this. `owner` names this tokenizer to word caches.
   Status create(const TokenizerDescription& description, uint64_t owner);
 
+  // Slots of the table that create() looked at, so that tests can bound the work without a clock.
+  uint64_t probes() const { return probes_; }
+
   // Appends the pieces of bytes [begin, end) of `normalized`. False when there is no memory.
   [[nodiscard]] bool tokenize(const NormalizedText& normalized, size_t begin, size_t end, WordPieceWorkspace* workspace,
                               Pieces* pieces) const;
 
  private:
+  static constexpr uint64_t prime = (uint64_t{1} << 31) - 1, empty_hash = 1;
   struct Entry {
     uint32_t hash = 0;
     int32_t token = -1;
   };
+  // A polynomial in a random point modulo 2^31 - 1 (Carter and Wegman 1979). It grows byte by byte, so that every
+  // prefix of a word costs one step.
+  uint64_t extend(uint64_t hash, char byte) const {
+    const uint64_t sum = hash * point_ + static_cast<uint8_t>(byte) + 1;
+    const uint64_t folded = (sum & prime) + (sum >> 31);
+    return folded >= prime ? folded - prime : folded;
+  }
+  uint64_t extend(uint64_t hash, std::string_view bytes) const {
+    for (char byte : bytes) hash = extend(hash, byte);
+    return hash;
+  }
+  uint32_t finished(uint64_t hash) const { return static_cast<uint32_t>(hash * factor_ >> 32); }
   int32_t find(uint64_t hash, std::string_view piece, bool continuing) const;
   // Fills workspace->tokens and ends; none = the word has no such split.
   [[nodiscard]] bool split_word(std::string_view word, WordPieceWorkspace* workspace) const;
@@ -45,7 +61,9 @@ class WordPiece {
 
   std::span<const char> token_bytes_;
   std::span<const uint32_t> token_offsets_;
-  Array<Entry> entries_;  // open addressing, a power of two
+  Array<Entry> entries_;             // open addressing, a power of two
+  uint64_t point_ = 0, factor_ = 1;  // of its hash: random
+  uint64_t probes_ = 0;
   Array<char> continuing_prefix_;
   uint64_t continuing_hash_ = 0;
   size_t longest_token_ = 0;

@@ -21,4 +21,12 @@ Allocations stop_counting();
 void refuse_beyond(int64_t bytes);
 void stop_refusing();
 
+// From here on request `number` (from 1) is refused, and where `and_later` every one behind it.
+void refuse_request(int64_t number, bool and_later);
+// Ends that; how many requests there were.
+int64_t stop_refusing_requests();
+
+// Blocks that malloc and its kin gave and that were not freed.
+int64_t live_blocks();
+
 }  // namespace linformer_test

@@ -12,7 +12,7 @@ namespace linformer_test {
 using namespace linformer::convert;
 
 std::vector<float> Converted::values(linformer::TensorIndex index) const {
-  return linformer::writer::decode(description().tensors.at(static_cast<size_t>(index)), model->data(index));
+  return linformer::writer::decode(description().tensors[static_cast<size_t>(index)], model->data(index));
 }
 
 Converted converted(const std::string& checkpoint, const std::string& config) {

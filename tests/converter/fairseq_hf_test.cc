@@ -91,11 +91,10 @@ TEST_CASE("Hugging Face port of fairseq: roles, values and facts") {
     check(layer.ffn_in.weight, names + "intermediate.dense.weight");
     check(layer.ffn_out.weight, names + "output.dense.weight");
     check(layer.ffn_norm.bias, names + "output.LayerNorm.bias");
-    const Projection& key = encoder.projections[layer.attention.key_projections.at(0)];
+    const Projection& key = encoder.projections[layer.attention.key_projections[0]];
     CHECK(key.order == ProjectionOrder::before_linear);
     check(key.weight, names + "attention.self.compress_k.weight");
-    check(encoder.projections[layer.attention.value_projections.at(0)].weight,
-          names + "attention.self.compress_v.weight");
+    check(encoder.projections[layer.attention.value_projections[0]].weight, names + "attention.self.compress_v.weight");
   }
   CHECK(model.description().mlm.output.weight == encoder.embedding.tokens);
   CHECK(model.description().mlm.activation == Activation::gelu);  // whatever hidden_act is

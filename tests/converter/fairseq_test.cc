@@ -175,8 +175,8 @@ TEST_CASE("all sharing modes and fallbacks name the projections rightly") {
   const auto projections_of = [](const Converted& model) {
     std::vector<uint32_t> list;
     for (const LayerDescription& layer : model.description().encoder.layers) {
-      list.push_back(layer.attention.key_projections.at(0));
-      list.push_back(layer.attention.value_projections.at(0));
+      list.push_back(layer.attention.key_projections[0]);
+      list.push_back(layer.attention.value_projections[0]);
     }
     return list;
   };
@@ -301,7 +301,7 @@ TEST_CASE("several heads, fairseq's default name first; spectral norm is divided
   HandSettings settings = tiny.settings();
   settings["pooler_activation_fn"] = std::string("relu");
   const Converted model = converted(torch_zip(tensors, settings));
-  const std::vector<ClassificationHead>& heads = model.description().heads;
+  const Array<ClassificationHead>& heads = model.description().heads;
   REQUIRE(heads.size() == 2);
   CHECK(heads[0].name == "sentence_classification_head");
   CHECK(heads[1].name == "mnli");

@@ -127,7 +127,7 @@ TEST_CASE("labels must fit the head") {
   Json config = tiny.config();
   with_head({{"0", "same"}, {"1", "same"}})(tensors, config);
   const Converted made = converted(safetensors(tensors), config.dump());
-  CHECK(made.description().heads.at(0).labels.empty());
+  CHECK(made.description().heads[0].labels.empty());
 }
 
 TEST_CASE("without a model type, only names that tell are believed") {

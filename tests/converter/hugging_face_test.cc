@@ -287,10 +287,10 @@ TEST_CASE("a classifier beside a pooler is read as the architecture says, and ne
   nlohmann::json config = tiny.config();
   config["architectures"] = {"BertForTokenClassification"};
   const Converted tokens = model_of(tensors, config);
-  CHECK(tokens.description().heads.at(0).pooling == Pooling::none);
+  CHECK(tokens.description().heads[0].pooling == Pooling::none);
   CHECK(lists(tokens.report.left_out, "bert.pooler.dense.weight"));
   config["architectures"] = {"BertForSequenceClassification"};
-  CHECK(model_of(tensors, config).description().heads.at(0).dense.present());
+  CHECK(model_of(tensors, config).description().heads[0].dense.present());
   config["architectures"] = {"BertForSomethingElse"};
   CHECK(contains(conversion_error(safetensors(tensors), config.dump()), "ForSomethingElse"));
   config.erase("architectures");

@@ -108,10 +108,10 @@ void check_values(const Converted& model, const Tiny& tiny) {
     if (!tiny.share_kv) {
       check(attention.value.weight, names + "fn.to_v.weight");
       CHECK(attention.value.bias == absent);
-      CHECK(model.values(encoder.projections[attention.value_projections.at(0)].weight) ==
+      CHECK(model.values(encoder.projections[attention.value_projections[0]].weight) ==
             transposed(named(tensors, names + "fn.proj_v")));
     }
-    CHECK(model.values(encoder.projections[attention.key_projections.at(0)].weight) ==
+    CHECK(model.values(encoder.projections[attention.key_projections[0]].weight) ==
           transposed(named(tensors, names + "fn.proj_k")));
     CHECK(attention.output.present() == tiny.output);
     if (tiny.output) check_pair(attention.output.weight, attention.output.bias, names + "fn.to_out");
@@ -209,7 +209,7 @@ TEST_CASE("lucidrains: gated layers beside others, and their activation") {
     named(mixed, name) = named(other, name);
   }
   const Converted model = converted(safetensors(mixed), R"({"heads": 2, "activation": "relu"})");
-  const std::vector<LayerDescription>& layers = model.description().encoder.layers;
+  const Array<LayerDescription>& layers = model.description().encoder.layers;
   CHECK(!layers[0].gated);
   CHECK(layers[1].gated);
   for (const LayerDescription& layer : layers) CHECK(layer.activation == Activation::relu);

@@ -113,7 +113,7 @@ TEST_CASE("PyText: the bias of compress_k counts in models for quantised export"
   }
   CHECK(contains(conversion_error(torch_zip(tensors), settings), "{\"linformer_quantize\": false}"));
   const Converted usual = converted(torch_zip(tensors), R"({"num_attention_heads": 2, "linformer_quantize": false})");
-  CHECK(usual.description().encoder.projections.at(0).bias == absent);
+  CHECK(usual.description().encoder.projections[0].bias == absent);
   const Converted added = converted(torch_zip(tensors), R"({"num_attention_heads": 2, "linformer_quantize": true})");
   REQUIRE(added.description().encoder.projections.size() == 1);
   const Projection& projection = added.description().encoder.projections[0];

@@ -28,7 +28,7 @@ std::vector<float> joined(std::vector<HandTensor>& tensors, std::initializer_lis
 }
 
 const AttentionDescription& attention(const Converted& model, size_t layer) {
-  return model.description().encoder.layers.at(layer).attention;
+  return model.description().encoder.layers[layer].attention;
 }
 
 }  // namespace

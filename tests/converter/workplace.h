@@ -68,7 +68,7 @@ inline void write_tokenizer(const Workplace& place, const std::string& folder, i
 inline std::vector<std::string> labels_of(const std::string& path) {
   auto model = linformer::Model::load(path.c_str());
   REQUIRE(model.ok());
-  return model.value()->description().heads.at(0).labels;
+  return model.value()->description().heads[0].labels;
 }
 
 using Labels = std::vector<std::string>;

@@ -63,8 +63,8 @@ std::vector<HandTensor> with(std::vector<HandTensor> tensors, HandTensor other) 
 }
 
 void check_same_values(const Converted& a, const Converted& b) {
-  const AttentionDescription &first = a.description().encoder.layers.at(0).attention,
-                             &second = b.description().encoder.layers.at(0).attention;
+  const AttentionDescription &first = a.description().encoder.layers[0].attention,
+                             &second = b.description().encoder.layers[0].attention;
   for (Linear AttentionDescription::*part : {&AttentionDescription::query, &AttentionDescription::key,
                                              &AttentionDescription::value, &AttentionDescription::output}) {
     CHECK(a.values((first.*part).weight) == b.values((second.*part).weight));

@@ -40,7 +40,7 @@ constexpr reflection::BaseType type_of() {
   if constexpr (std::is_same_v<T, bool>) return reflection::Bool;
   if constexpr (std::is_same_v<T, float>) return reflection::Float;
   if constexpr (std::is_same_v<T, double>) return reflection::Double;
-  if constexpr (std::is_same_v<T, std::string>) return reflection::String;
+  if constexpr (std::is_same_v<T, String>) return reflection::String;
   if constexpr (std::is_integral_v<T> && sizeof(T) == 1) return reflection::UByte;
   if constexpr (std::is_integral_v<T> && sizeof(T) == 4)
     return std::is_signed_v<T> ? reflection::Int : reflection::UInt;
@@ -147,7 +147,7 @@ class SchemaWalk {
       }
     }
     template <class T>
-    void member(const Field& field, const reflection::Type& type, const std::vector<T>&) {
+    void member(const Field& field, const reflection::Type& type, const Array<T>&) {
       list<T>(type);
       const bool of_origin = std::string(object.name()->str()).find(".Source") != std::string::npos;
       CHECK((field.limit > 0 || of_origin));
@@ -207,14 +207,14 @@ class Filling {
       out = static_cast<T>(next == static_cast<unsigned>(T{}) ? (next + 1) % enum_count<T> : next);
     } else if constexpr (std::is_arithmetic_v<T>) {
       out = static_cast<T>(count_);
-    } else if constexpr (std::is_same_v<T, std::string>) {
+    } else if constexpr (std::is_same_v<T, String>) {
       out = "text " + std::to_string(count_);
     } else {
       FieldsOf<T>::visit(*this, out);
     }
   }
   template <class T>
-  void operator()(const Field& field, std::vector<T>& out) {
+  void operator()(const Field& field, Array<T>& out) {
     out.resize(length_);
     for (T& item : out) {
       if constexpr (HasFields<T>) {

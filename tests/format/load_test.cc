@@ -70,6 +70,46 @@ TEST_CASE("a model is the same from a path and from memory") {
   CHECK(reinterpret_cast<const std::byte*>(offsets.data()) < bytes.data() + bytes.size());
 }
 
+TEST_CASE("a file that was read may be overwritten and cut while the model lives") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("model.lnfr");
+  TinyModel tiny;
+  tiny.builder.write(path);
+  LoadOptions options;
+  options.access = Access::read;
+  const auto model = Model::load(path.c_str(), options);
+  REQUIRE_MESSAGE(model.ok(), std::string(model.status().message()));
+  REQUIRE(::truncate(path.c_str(), 100) == 0);  // of a mapped file, the next line would be a bus error
+  CHECK((*model)->verify().ok());
+  std::ofstream(path) << "something else";
+  CHECK((*model)->verify().ok());
+  const writer::AlignedBytes bytes = tiny.builder.serialize();
+  const auto expected = Model::load(bytes);
+  REQUIRE(expected.ok());
+  CHECK((*model)->file_bytes() == bytes.size());
+  CHECK(std::memcmp((*model)->data(0), (*expected)->data(0), (*expected)->description().tensors[0].bytes) == 0);
+  CHECK(Model::load(path.c_str(), options).status().code() == Code::corrupt_file);
+  CHECK(Model::load(folder.path("missing").c_str(), options).status().code() == Code::io_error);
+}
+
+TEST_CASE("a model is verified in one thread while another reads it") {
+  TinyModel tiny;
+  const writer::AlignedBytes bytes = tiny.builder.serialize();
+  LoadOptions options;
+  options.checksums = Verify::never;
+  const auto model = Model::load(bytes, options);
+  REQUIRE(model.ok());
+  Status verified = Status::error(Code::internal, "not yet");
+  std::thread background([&] { verified = (*model)->verify(); });
+  uint64_t sum = 0;
+  for (size_t i = 0; i < (*model)->description().tensors.size(); ++i) {
+    sum += static_cast<uint64_t>(*(*model)->data(static_cast<TensorIndex>(i)));
+  }
+  background.join();
+  CHECK(verified.ok());
+  CHECK(sum > 0);
+}
+
 TEST_CASE("memory must be aligned") {
   TinyModel tiny;
   const writer::AlignedBytes bytes = tiny.builder.serialize();

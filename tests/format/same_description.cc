@@ -24,14 +24,14 @@ class Comparison : public FieldVisitor {
 
   template <class T>
   void operator()(const Field& field, const T& a, const T& b) {
-    if constexpr (HasFields<T> && !std::is_same_v<T, std::string>) {
+    if constexpr (HasFields<T> && !std::is_same_v<T, String>) {
       table(path_ + field.name + ".", a, b);
     } else {
       note(a == b, field.name);
     }
   }
   template <class T>
-  void operator()(const Field& field, const std::vector<T>& a, const std::vector<T>& b) {
+  void operator()(const Field& field, const Array<T>& a, const Array<T>& b) {
     note(a.size() == b.size(), field.name + std::string(".size"));
     for (size_t i = 0; first.empty() && i < a.size(); ++i) {
       const std::string name = field.name + ("[" + std::to_string(i) + "]");

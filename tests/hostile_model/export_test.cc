@@ -192,7 +192,7 @@ TEST_CASE("export: one defect each") {
        [](Source& t) {
          t.shape = {uint64_t{1} << 33, uint64_t{1} << 33};
        }},
-      {"9 dimensions", [](Source& t) { t.shape.assign(9, 1); }},
+      {"9 dimensions", [](Source& t) { t.shape = std::vector<uint64_t>(9, 1); }},
       {"reaches further",
        [](Source& t) {
          t.shape = {63, 16};
@@ -215,7 +215,7 @@ TEST_CASE("export: one defect each") {
          t.pieces[0].strides = {~uint64_t{0}, ~uint64_t{0}};
        }},
       {"1 dimensions", [](Source& t) { t.pieces[0].strides = {1}; }},
-      {"5 dimensions", [](Source& t) { t.pieces[0].strides.assign(5, 1); }},
+      {"5 dimensions", [](Source& t) { t.pieces[0].strides = std::vector<uint64_t>(5, 1); }},
       {"in two pieces",
        [](Source& t) {
          t.pieces[0].strides = {15, 1};

@@ -59,7 +59,7 @@ TEST_CASE("heads that contradict their tensors or themselves") {
       {"empty label", "labels has an entry (1)", [](ModelDescription& m) { m.heads[0].labels[1].clear(); }},
       {"label not UTF-8", "labels has an entry (0)",
        [](ModelDescription& m) { m.heads[0].labels[0] = std::string("\x80"); }},
-      {"1,025 heads", "heads has 1025 entries", [](ModelDescription& m) { m.heads.resize(1025, m.heads[0]); }},
+      {"1,025 heads", "heads has 1025 entries", [](ModelDescription& m) { m.heads = std::vector(1025, m.heads[0]); }},
       {"mlm gone, dense there", "belongs to a model without mlm.output",
        [](ModelDescription& m) { m.mlm.output = {}; }},
       {"no mlm", "", [](ModelDescription& m) { m.mlm = {}; }},

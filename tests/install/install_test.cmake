@@ -143,7 +143,11 @@ elseif(CHECK STREQUAL "symbols")
   endif()
   foreach(symbol abort exit _exit quick_exit __assert_fail raise printf fprintf vprintf vfprintf puts putchar fputs fputc
       fwrite perror __printf_chk __fprintf_chk stdout stderr __cxa_throw __cxa_allocate_exception __cxa_begin_catch
-      _ZSt4cout _ZSt4cerr _ZSt9terminatev setenv putenv setlocale openblas_set_num_threads)
+      _ZSt4cout _ZSt4cerr _ZSt9terminatev setenv putenv setlocale openblas_set_num_threads
+      # Memory that runs out: operator new without nothrow, and what std::vector, std::string and their kin throw.
+      _Znwm _Znam _Znwj _Znaj _ZnwmSt11align_val_t _ZnamSt11align_val_t _ZSt17__throw_bad_allocv
+      _ZSt20__throw_length_errorPKc _ZSt28__throw_bad_array_new_lengthv _ZSt19__throw_logic_errorPKc
+      _ZSt25__throw_bad_function_callv)
     if(symbol IN_LIST symbols)
       message(FATAL_ERROR "the library calls ${symbol}")
     endif()

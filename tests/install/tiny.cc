@@ -14,7 +14,7 @@ int main(int count, char** arguments) {
   std::vector<int32_t> ids;
   for (int i = 2; i < count; ++i) ids.push_back(std::atoi(arguments[i]));
   const linformer::Tokens text = ids;
-  std::vector<float> probabilities((*model)->description().heads.at(0).labels.size());
+  std::vector<float> probabilities((*model)->description().heads[0].labels.size());
   linformer::Outputs outputs;
   outputs.probabilities = probabilities;
   const linformer::Status status = session->run({&text, 1}, outputs);

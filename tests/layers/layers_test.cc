@@ -67,6 +67,20 @@ TEST_CASE("the runtime prints, throws and ends nothing") {
   }
 }
 
+TEST_CASE("memory that runs out throws nowhere") {
+  CHECK(check_containers("base/x.cc", "Array<int> a;\nif (!a.try_push(1)) return;\nstd::string_view text;\n").empty());
+  CHECK(check_containers("base/x.cc", "int* p = new (std::nothrow) int;\n// a new std::vector\n").empty());
+  CHECK(check_containers("base/x.cc", "#include <new>\nint newer = 1; renew();\n").empty());
+  CHECK(check_containers("include/linformer/array.h", "void* p = ::new (place) T(); std::string s;\n").empty());
+  for (const char* source :
+       {"std::vector<int> a;\n", "const std::string& s;\n", "std::map<int, int> m;\n", "a.push_back(1);\n",
+        "a->resize(4);\n", "int* p = new int;\n", "auto p = new int[4];\n", "std::function<void()> f;\n",
+        "auto p = std::make_shared<int>();\n", "std::stable_sort(a, b);\n", "auto s = std::to_string(1);\n"}) {
+    CAPTURE(source);
+    CHECK(check_containers("base/x.cc", source).size() == 1);
+  }
+}
+
 TEST_CASE("a target links only lower ones") {
   CHECK(
       check_links("program/CMakeLists.txt", "target_link_libraries(linformer_program PUBLIC linformer_model)").empty());

@@ -22,6 +22,8 @@ std::string without_comments_and_literals(const std::string& source);
 Findings check_includes(const std::string& file, const std::string& source);
 // The runtime prints nothing, ends no process, throws nothing and touches no process-wide setting.
 Findings check_calls(const std::string& file, const std::string& source);
+// The runtime's lists are Array and String, whose growth is checked; its objects are made by new (std::nothrow).
+Findings check_containers(const std::string& file, const std::string& source);
 // target_link_libraries() of a layer names only lower layers.
 Findings check_links(const std::string& file, const std::string& cmake);
 // No path of somebody's machine, no host of a package registry.

@@ -58,7 +58,7 @@ class Maker {
     a.key = linear(width, c_.d);
     a.value = linear(width, c_.d);
     a.output = linear(c_.d, width);
-    a.key_projections.assign(c_.each_head ? c_.heads : 1, 0);
+    a.key_projections = std::vector<uint32_t>(c_.each_head ? c_.heads : 1, 0);
     a.value_projections = a.key_projections;
     layer.ffn_in = linear(c_.ffn, c_.d);
     layer.ffn_out = linear(c_.d, c_.ffn);

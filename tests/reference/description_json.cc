@@ -29,7 +29,7 @@ class JsonVisitor : public FieldVisitor {
     result[field.name] = std::vector<T>(in.begin(), in.end());
   }
   template <class T>
-  void operator()(const Field& field, const std::vector<T>& in) {
+  void operator()(const Field& field, const Array<T>& in) {
     json& array = result[field.name] = json::array();
     for (const T& item : in) array.push_back(of(item));
   }
@@ -43,7 +43,7 @@ template <class T>
 json of(const T& in) {
   if constexpr (std::is_enum_v<T>) {
     return enum_name(in);
-  } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+  } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, String>) {
     return in;
   } else {
     JsonVisitor visitor;

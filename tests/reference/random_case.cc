@@ -273,7 +273,7 @@ std::set<std::string> features_of(const RandomCase& c) {
   const RandomModel& shape = c.shape;
   for (const LayerDescription& layer : c.encoder().layers) {
     const AttentionDescription& attention = layer.attention;
-    for (const std::vector<uint32_t>* list : {&attention.key_projections, &attention.value_projections}) {
+    for (const Array<uint32_t>* list : {&attention.key_projections, &attention.value_projections}) {
       for (uint32_t index : *list) {
         const ProjectionKind kind = c.encoder().projections[index].kind;
         const bool nonuniform = kind == ProjectionKind::linear && list->size() > 1;

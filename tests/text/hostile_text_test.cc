@@ -1,6 +1,8 @@
 // Texts made to hurt: bounded work (counted, not timed), no crash, sane answers.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <sstream>
 
 #include "support/shared_data.h"
@@ -108,6 +110,76 @@ TEST_CASE("WordPiece looks up at most max_word_characters pieces for each charac
   CHECK(WordPiece().create(unbounded, 1).code() == Code::unsupported);
 }
 
+TEST_CASE("merges chosen to share slots of a known hash cost no more than others") {
+  // Token i is i + 1 times `a`, so that any two join. Of all pairs those whose product with the golden ratio ends with
+  // the smallest numbers.
+  constexpr uint32_t tokens = 1500, count = 20000, capacity = 65536;
+  std::vector<char> bytes;
+  std::vector<uint32_t> offsets = {0};
+  for (uint32_t i = 0; i < tokens; ++i) {
+    bytes.insert(bytes.end(), i + 1, 'a');
+    offsets.push_back(static_cast<uint32_t>(bytes.size()));
+  }
+  std::vector<std::pair<uint32_t, uint64_t>> pairs;
+  for (uint64_t left = 0; left < tokens; ++left) {
+    for (uint64_t right = 0; left + right + 1 < tokens; ++right) {
+      const uint64_t mixed = (left << 32 | right) * 0x9E3779B97F4A7C15u;
+      pairs.push_back({static_cast<uint32_t>(mixed ^ mixed >> 32) & (capacity - 1), left << 32 | right});
+    }
+  }
+  std::sort(pairs.begin(), pairs.end());
+  std::vector<uint32_t> merges;
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto left = static_cast<uint32_t>(pairs[i].second >> 32), right = static_cast<uint32_t>(pairs[i].second);
+    merges.insert(merges.end(), {left, right, left + right + 1});
+  }
+  TokenizerDescription description;
+  description.kind = TokenizerKind::byte_bpe;
+  description.token_bytes = bytes;
+  description.token_offsets = offsets;
+  description.merges = merges;
+  ByteBpe bpe;
+  REQUIRE(bpe.create(description, 1).ok());
+  std::printf("%u merges: %llu slots looked at\n", count, static_cast<unsigned long long>(bpe.probes()));
+  CHECK(bpe.probes() <= 4 * count);
+
+  // Two long tokens that are joined again and again: each time all of their bytes would be compared.
+  const std::string joined(4 * (max_merged_bytes / 2 + 1), 'a');
+  const std::vector<uint32_t> ends = {0, max_merged_bytes / 2 + 1, max_merged_bytes + 2, 2 * max_merged_bytes + 4};
+  const std::vector<uint32_t> again = {0, 1, 2, 0, 1, 2};
+  description.token_bytes = joined;
+  description.token_offsets = ends;
+  description.merges = again;
+  CHECK(ByteBpe().create(description, 1).code() == Code::unsupported);
+}
+
+TEST_CASE("tokens chosen to share slots of a known hash cost no more than others") {
+  constexpr uint32_t candidates = 1000000, count = 20000, capacity = 65536;
+  std::vector<std::pair<uint32_t, uint32_t>> chosen;
+  for (uint32_t i = 0; i < candidates; ++i) {
+    uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
+    for (const char byte : std::to_string(i)) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001B3u;
+    hash = (hash ^ hash >> 31) * 0x9E3779B97F4A7C15u >> 32;
+    chosen.push_back({static_cast<uint32_t>(hash) & (capacity - 1), i});
+  }
+  std::sort(chosen.begin(), chosen.end());
+  std::string bytes;
+  std::vector<uint32_t> offsets = {0};
+  for (uint32_t i = 0; i < count; ++i) {
+    bytes += std::to_string(chosen[i].second);
+    offsets.push_back(static_cast<uint32_t>(bytes.size()));
+  }
+  TokenizerDescription description;
+  description.kind = TokenizerKind::wordpiece;
+  description.token_bytes = bytes;
+  description.token_offsets = offsets;
+  description.unk = 0;
+  WordPiece wordpiece;
+  REQUIRE(wordpiece.create(description, 1).ok());
+  std::printf("%u tokens: %llu slots looked at\n", count, static_cast<unsigned long long>(wordpiece.probes()));
+  CHECK(wordpiece.probes() <= 4 * count);
+}
+
 TEST_CASE("every single byte and every pair of bytes is a text") {
   const LoadedTokenizer bpe(convert::load_tokenizer(test_data("tokenizers/bpe")));
   const LoadedTokenizer wordpiece(convert::load_tokenizer(test_data("tokenizers/wordpiece")));
@@ -144,11 +216,15 @@ TEST_CASE("added tokens: leftmost and longest, words only where asked, spaces ta
   add("abc", 2, false, false, false, true);
   add("word", 3, true, false, false, false);
   add("<<", 4, false, true, true, false);
+  add("abc", 5, false, false, false, false);  // the first of equal names stays
+  REQUIRE(tokens.finish().ok());
   const auto find_all = [&](std::string_view text, bool special) {
     std::ostringstream found;
-    size_t from = 0, done = 0;
+    size_t done = 0;
+    FoundTokens places;
+    REQUIRE(tokens.find(text, &places));
     AddedTokens::Match match;
-    while (tokens.find(text, done, special, &from, &match)) {
+    while (tokens.next(text, done, special, &places, &match)) {
       found << match.token->id << '[' << match.begin << ',' << match.end << ')';
       CHECK(match.begin >= done);
       done = match.end;
@@ -165,6 +241,74 @@ TEST_CASE("added tokens: leftmost and longest, words only where asked, spaces ta
   AddedToken token;
   token.content = std::string(max_added_token_bytes + 1, 'x');
   CHECK(tokens.add(token, token.content).code() == Code::unsupported);
+  token.content = " \u3000";
+  token.strip_right = true;
+  CHECK(tokens.add(token, token.content).code() == Code::unsupported);
   token.content = std::string(1, static_cast<char>(0xFF));
   CHECK(tokens.add(token, token.content).code() == Code::corrupt_file);
+}
+
+TEST_CASE("added tokens cost two steps for each byte of a text") {
+  // Every beginning of a long token is in the text, and none ends; then a short one that is found everywhere.
+  for (const bool with_short : {false, true}) {
+    AddedTokens tokens;
+    const auto add = [&](const std::string& content) {
+      AddedToken token;
+      token.content = content;
+      REQUIRE(tokens.add(token, token.content).ok());
+    };
+    add(std::string(max_added_token_bytes - 1, 'a') + 'b');
+    add('b' + std::string(max_added_token_bytes - 1, 'a'));
+    if (with_short) add("a");
+    REQUIRE(tokens.finish().ok());
+    FoundTokens found;
+    const std::string text(megabyte, 'a');
+    REQUIRE(tokens.find(text, &found));
+    CHECK(found.steps <= 2 * text.size());
+    CHECK(found.places.size() == (with_short ? text.size() : 0));
+  }
+}
+
+TEST_CASE("added tokens are found as by looking at each place for each of them") {
+  uint32_t state = 1;
+  const auto pick = [&](uint32_t count) { return ((state = state * 1664525 + 1013904223) >> 16) % count; };
+  for (int round = 0; round < 300; ++round) {
+    const auto word = [&](uint32_t longest) {
+      std::string made;
+      for (uint32_t left = 1 + pick(longest); left > 0; --left) made.push_back("abc"[pick(round % 2 == 0 ? 2 : 3)]);
+      return made;
+    };
+    std::vector<std::string> names;
+    AddedTokens tokens;
+    for (uint32_t left = 1 + pick(8); left > 0; --left) {
+      AddedToken token;
+      names.push_back(word(6));
+      token.content = names.back();
+      token.id = static_cast<int32_t>(names.size());
+      REQUIRE(tokens.add(token, token.content).ok());
+    }
+    REQUIRE(tokens.finish().ok());
+    const std::string text = word(60);
+    std::ostringstream expected, actual;
+    for (size_t at = 0; at < text.size();) {
+      size_t longest = names.size();
+      for (size_t i = names.size(); i-- > 0;) {
+        const bool here = text.compare(at, names[i].size(), names[i]) == 0;
+        if (here && (longest == names.size() || names[i].size() >= names[longest].size())) longest = i;
+      }
+      if (longest == names.size()) {
+        ++at;
+        continue;
+      }
+      expected << longest + 1 << '@' << at << ' ';
+      at += names[longest].size();
+    }
+    FoundTokens found;
+    REQUIRE(tokens.find(text, &found));
+    AddedTokens::Match match;
+    for (size_t done = 0; tokens.next(text, done, true, &found, &match); done = match.end) {
+      actual << match.token->id << '@' << match.begin << ' ';
+    }
+    CHECK(actual.str() == expected.str());
+  }
 }

@@ -1,18 +1,16 @@
 // What a model is, apart from its numbers: the plain-struct twin of schema/linformer.fbs.
 //
-// The converter fills a ModelDescription and the writer serialises it; Model::load reads it back and
-// validates it. Tensors are named by index into `tensors`; absent = -1. Sharing = the same index or
-// the same projection named again. The parts are orthogonal so that a new dialect is a new
-// combination of values and not a new code path.
+// The converter fills a ModelDescription and the writer serialises it; Model::load reads it back and validates it.
+// Tensors are named by index into `tensors`; absent = -1. Sharing = the same index or the same projection named again.
+// The parts are orthogonal so that a new dialect is a new combination of values and not a new code path.
+// Reading one throws nothing; a program that copies one, or adds to its lists, may get std::bad_alloc (array.h).
 // Source of the semantics: Linformer (Wang et al. 2020) section 4 and the public implementations.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
+#include "linformer/array.h"
 #include "linformer/types.h"
 
 namespace linformer {
@@ -30,11 +28,11 @@ inline constexpr uint32_t max_rank = 4;
 inline constexpr uint32_t max_word_length = 1000;  // characters of a WordPiece word: its splitting is quadratic in them
 
 struct TensorDescription {
-  std::string name;  // the checkpoint's own name of the first role it was read for
+  String name;  // the checkpoint's own name of the first role it was read for
   ElementType type = ElementType::f32;
   TensorLayout layout = TensorLayout::row_major;
-  std::vector<uint64_t> shape;  // logical shape as in the checkpoint: a panel16 Linear weight says [out, in]
-  uint64_t offset = 0;          // bytes from the start of the tensor segment; a multiple of 64
+  Array<uint64_t> shape;  // logical shape as in the checkpoint: a panel16 Linear weight says [out, in]
+  uint64_t offset = 0;    // bytes from the start of the tensor segment; a multiple of 64
   uint64_t bytes = 0;
   uint64_t checksum = 0;        // XXH3-64 of the bytes
   TensorIndex scales = absent;  // int8 only: f32 [out]
@@ -82,7 +80,7 @@ struct AttentionDescription {
   RowMask row_mask = RowMask::none;
   Activation output_activation = Activation::none;  // on the concatenated heads, before `output` (old tatp22)
   // Indices into EncoderDescription::projections; one entry (all heads) or one for each head.
-  std::vector<uint32_t> key_projections, value_projections;
+  Array<uint32_t> key_projections, value_projections;
   KeySource key_source = KeySource::own;
   // Not 0: queries and keys of the layer's own rows are turned by their positions before keys are compressed. Channels
   // j and j + head_dim / 2 of a head make a pair, turned by position * rotary_base^(-2 j / head_dim).
@@ -156,8 +154,8 @@ struct EncoderDescription {
   NormPlacement norm_placement = NormPlacement::post;
   ResidualKind residual = ResidualKind::standard;
   EmbeddingDescription embedding;
-  std::vector<Projection> projections;
-  std::vector<LayerDescription> layers;
+  Array<Projection> projections;
+  Array<LayerDescription> layers;
   Norm final_norm;
   Linear output;                  // after the final norm: last layer's width -> output_width (tatp22 project_out)
   bool zero_masked_rows = false;  // masked rows of the encoder's output are zero (Nystromformer)
@@ -184,13 +182,13 @@ enum class HeadKind : uint8_t {
 };
 
 struct ClassificationHead {  // pool -> (pair) -> norm -> dense -> activation -> output
-  std::string name;
+  String name;
   Pooling pooling = Pooling::first_token;
   Linear dense;  // absent: output straight from the pooled vector
   Activation activation = Activation::tanh;
   Linear output;
   HeadKind kind = HeadKind::single_label;
-  std::vector<std::string> labels;  // empty or one for each class
+  Array<String> labels;  // empty or one for each class
   Norm norm;
   Pairing pairing = Pairing::none;
   Activation score_activation = Activation::none;  // of a score: most often sigmoid, or none
@@ -208,7 +206,7 @@ struct SentenceEmbedding {
 enum class TokenizerKind : uint8_t { none = 0, byte_bpe, wordpiece, unigram };
 
 struct AddedToken {
-  std::string content;
+  String content;
   int32_t id = -1;
   bool special = false, single_word = false, strip_left = false, strip_right = false, normalized = false;
 };
@@ -232,7 +230,7 @@ enum class NormalizerKind : uint8_t {
 
 struct NormalizerStep {
   NormalizerKind kind = NormalizerKind::charsmap;
-  std::string pattern, content;
+  String pattern, content;
 };
 
 // hidden: never found in a text (control symbols, unused pieces, bytes). user_defined: always found, never normalised.
@@ -244,7 +242,7 @@ enum class PrefixMark : uint8_t { never = 0, first /* the text's beginning only 
 // with sums in single precision.
 struct UnigramDescription {
   bool sentencepiece = false;
-  std::vector<NormalizerStep> steps;           // Hugging Face's reading only
+  Array<NormalizerStep> steps;                 // Hugging Face's reading only
   std::span<const uint8_t> charsmap;           // u32 bytes of a double array, the array, replacements that end with 0
   std::span<const uint8_t> token_uses;         // TokenUse of each internal token; empty = all normal
   std::span<const double> exact_scores;        // where float would round them; empty otherwise
@@ -268,28 +266,28 @@ struct TokenizerDescription {
   std::span<const int32_t> token_ids;
   std::span<const uint32_t> merges;  // byte_bpe: (left, right, result) internal tokens by rank
   std::span<const float> scores;     // unigram
-  std::vector<AddedToken> added_tokens;
+  Array<AddedToken> added_tokens;
   int32_t unk = -1, bos = -1, eos = -1, pad = -1, mask = -1;  // model ids; BERT: bos = [CLS], eos = [SEP]
   // What surrounds texts: model ids, with template_first / template_second standing for the texts.
-  std::vector<int32_t> single_template, pair_template;
+  Array<int32_t> single_template, pair_template;
   // Token type of each item of pair_template (BERT: 0 up to the first [SEP], then 1); empty = all 0. Singles are all 0.
-  std::vector<uint8_t> pair_types;
+  Array<uint8_t> pair_types;
   bool add_prefix_space = false;
   bool trim_offsets = false;
   bool lowercase = false, strip_accents = false, clean_text = false, split_cjk = false;  // BERT normaliser
-  std::string continuing_prefix;                                                         // WordPiece "##"
+  String continuing_prefix;                                                              // WordPiece "##"
   uint32_t max_word_characters = 100;  // WordPiece: longer words become unk
   UnigramDescription unigram;
 };
 inline constexpr int32_t template_first = -1, template_second = -2;
 
 struct ModelDescription {
-  std::string producer;  // program and version that wrote the file
-  std::string dialect;   // e.g. "fairseq"
-  std::vector<TensorDescription> tensors;
+  String producer;  // program and version that wrote the file
+  String dialect;   // e.g. "fairseq"
+  Array<TensorDescription> tensors;
   EncoderDescription encoder;
   MaskedLmHead mlm;
-  std::vector<ClassificationHead> heads;
+  Array<ClassificationHead> heads;
   TokenizerDescription tokenizer;
   SentenceEmbedding embedding;
   // The second half of an encoder-decoder: its cross attention reads the encoder's output. mlm and heads then read

@@ -1,7 +1,7 @@
 // Errors as values: a code for the program, a sentence for the person.
 //
-// The runtime throws nothing and aborts nothing. Every fallible function returns
-// Status or Result<T>. Neither allocates: the sentence lives inside the object.
+// The runtime throws nothing and aborts nothing: every fallible function returns Status or Result<T>, which allocate
+// nothing themselves. Memory that runs out is Code::out_of_memory wherever it happens; what was made then is freed.
 #pragma once
 
 #include <cstdarg>

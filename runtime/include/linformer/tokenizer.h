@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "linformer/array.h"
 #include "linformer/description.h"
 #include "linformer/status.h"
 
@@ -84,20 +85,14 @@ struct DecodeOptions {
   bool raw_bytes = false;  // byte-level BPE: leave invalid UTF-8 as it is instead of replacing it by U+FFFD
 };
 
-// Bytes that decode() writes; grows without exceptions and is reused between calls. Movable.
+// Bytes that decode() writes.
 class TextBuffer {
  public:
-  TextBuffer() = default;
-  TextBuffer(TextBuffer&& other) noexcept;
-  TextBuffer& operator=(TextBuffer&& other) noexcept;
-  ~TextBuffer();
-  std::string_view view() const { return {data_, size_}; }
+  std::string_view view() const { return {bytes_.data(), bytes_.size()}; }
 
  private:
   friend class Tokenizer;
-  bool assign(std::string_view text);
-  char* data_ = nullptr;
-  size_t size_ = 0, capacity_ = 0;
+  Array<char> bytes_;
 };
 
 // Immutable after create(); any number of threads may use one Tokenizer at once. Movable.

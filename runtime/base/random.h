@@ -1,0 +1,12 @@
+// Numbers that nobody outside of this process can know.
+#pragma once
+
+#include <cstdint>
+
+namespace linformer {
+
+// Another one at each call, from the system. For hash tables that files fill: whoever makes a file can't choose keys
+// that share a slot. Results never depend on it.
+uint64_t random_number();
+
+}  // namespace linformer

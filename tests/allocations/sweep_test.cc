@@ -1,0 +1,203 @@
+// Each request for memory refused in turn, over all that the library does: an error value every time, nothing lost.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "allocations/counting.h"
+#include "converter/tokenizers/tokenizer_files.h"
+#include "linformer/session.h"
+#include "linformer/tokenizer.h"
+#include "session/variants.h"
+#include "support/random_model.h"
+
+namespace linformer_test {
+namespace {
+
+using namespace linformer;
+
+struct Points {
+  int64_t requests = 0, refused = 0, other = 0, lost = 0;
+};
+Points all_points;
+
+// Refuses request 1, 2, ... of `work`, alone and with all behind it.
+template <class Work>
+void sweep(const std::string& name, Work work) {
+  for (int warm = 0; warm < 2; ++warm) {  // what a process asks for once: the stacks of threads
+    const Status status = work();
+    REQUIRE_MESSAGE(status.ok(), name << ": " << status.message());
+  }
+  refuse_request(0, false);
+  const bool works = work().ok();
+  Points points;
+  points.requests = stop_refusing_requests();
+  REQUIRE(works);
+  for (const bool and_later : {false, true}) {
+    for (int64_t number = 1; number <= points.requests; ++number) {
+      const int64_t before = live_blocks();
+      refuse_request(number, and_later);
+      const Status status = work();
+      stop_refusing_requests();
+      const int64_t lost = live_blocks() - before;
+      points.lost += lost;
+      ++(status.code() == Code::out_of_memory ? points.refused : points.other);
+      CHECK_MESSAGE(status.code() == Code::out_of_memory, name << ", request " << number << ": " << status.message());
+      CHECK_MESSAGE(lost == 0, name << ", request " << number << ": " << lost << " blocks are lost");
+    }
+  }
+  std::printf(
+      "%-46s %5lld requests, each refused alone and with all later ones: %5lld errors, %lld others, %lld blocks lost\n",
+      name.c_str(), static_cast<long long>(points.requests), static_cast<long long>(points.refused),
+      static_cast<long long>(points.other), static_cast<long long>(points.lost));
+  CHECK(points.requests > 0);
+  all_points.requests += points.requests;
+  all_points.refused += points.refused;
+  all_points.other += points.other;
+  all_points.lost += points.lost;
+}
+
+// Loads a model, plans and makes a session of each part, and runs it with every output. What the calls pass is made
+// before.
+class WholeModel {
+ public:
+  explicit WholeModel(std::span<const std::byte> file, bool masks) : file_(file) {
+    auto model = Model::load(file);
+    REQUIRE_MESSAGE(model.ok(), std::string(model.status().message()));
+    for (const Part part : {Part::encoder, Part::decoder}) {
+      const ModelDescription& about = (*model)->description();
+      if (part == Part::decoder && !about.has_decoder()) continue;
+      auto session = Session::create(*model, options(part));
+      if (!session.ok()) {  // a part that this version can't execute
+        REQUIRE(session.status().code() == Code::unsupported);
+        continue;
+      }
+      const EncoderDescription& encoder = part == Part::decoder ? about.decoder : about.encoder;
+      PartCall& call = calls_.emplace_back();
+      call.part = part;
+      for (uint64_t i = 0; i < 2; ++i) call.inputs.push_back(random_input(i + 1, encoder, rows, rows, masks));
+      for (const RandomInput& input : call.inputs) call.views.push_back(input.view());
+      const int64_t given = session->output_rows(rows);
+      call.hidden.resize(static_cast<size_t>(2 * given * session->hidden_width(0)));
+      call.embeddings.resize(static_cast<size_t>(2 * session->embedding_width()));
+    }
+  }
+
+  Status operator()() {
+    auto model = Model::load(file_);
+    if (!model.ok()) return model.status();
+    for (PartCall& call : calls_) {
+      const Result<Plan> planned = plan(**model, options(call.part));
+      if (!planned.ok()) return planned.status();
+      auto weights = PreparedWeights::create(*model);
+      if (!weights.ok()) return weights.status();
+      auto session = Session::create(*weights, options(call.part));
+      if (!session.ok()) return session.status();
+      Outputs outputs;
+      outputs.hidden_layer = 0;
+      outputs.hidden = call.hidden;
+      outputs.embeddings = call.embeddings;
+      LINFORMER_TRY(session->run(std::span<const Input>(call.views), outputs));
+    }
+    return {};
+  }
+
+ private:
+  static constexpr int64_t rows = 12;
+  struct PartCall {
+    Part part;
+    std::vector<RandomInput> inputs;
+    std::vector<Input> views;
+    std::vector<float> hidden, embeddings;
+  };
+
+  static SessionOptions options(Part part) {
+    SessionOptions options;
+    options.max_tokens = 16;
+    options.max_batch = 2;
+    options.threads = 2;
+    options.part = part;
+    options.profile = true;
+    return options;
+  }
+
+  std::span<const std::byte> file_;
+  std::vector<PartCall> calls_;
+};
+
+// A tokenizer made, and texts encoded in every way and decoded.
+Status tokenize(const TokenizerDescription& description) {
+  constexpr std::string_view text =
+      "The inner booth, 2! <mask> \xe4\xb8\xad\xff antidisestablishmentarianisms, which is "
+      "longer than forty-eight bytes without one single space in between";
+  auto tokenizer = Tokenizer::create(description);
+  if (!tokenizer.ok()) return tokenizer.status();
+  Encoding encoding;
+  EncodeOptions options;
+  options.token_strings = true;
+  LINFORMER_TRY(tokenizer->encode(text, options, &encoding));
+  options.max_length = 12;
+  LINFORMER_TRY(tokenizer->encode(text, "Another one.", options, &encoding));
+  LINFORMER_TRY(tokenizer->encode_window(text, options, 0, &encoding));
+  TextBuffer decoded;
+  return tokenizer->decode(encoding.ids(), {}, &decoded);
+}
+
+TEST_CASE("every refused request for memory is an error") {
+  if (!counting_works()) {
+    std::printf("skipped: the allocator can't be replaced under a sanitizer\n");
+    return;
+  }
+  all_points = {};
+  for (const Variant& variant : variants(24)) {
+    writer::ModelBuilder builder = random_builder(variant.shape);
+    const writer::AlignedBytes file = builder.serialize();
+    WholeModel work(file, variant.masks);
+    sweep("model: " + std::string(variant.name), [&] { return work(); });
+  }
+  for (const int version : {1, 2, 3}) {
+    const std::string path = std::string(LINFORMER_GOLDEN_MODELS) + "/v" + std::to_string(version) + ".lnfr";
+    sweep("file of version " + std::to_string(version), [&] { return Model::load(path.c_str()).status(); });
+    LoadOptions read;
+    read.access = Access::read;
+    sweep("the same, read", [&] { return Model::load(path.c_str(), read).status(); });
+    auto model = Model::load(path.c_str());
+    REQUIRE(model.ok());
+    sweep("its tokenizer", [&] { return tokenize((*model)->description().tokenizer); });
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(LINFORMER_TEST_DATA_DIR "/tokenizers")) {
+    if (!entry.is_directory()) continue;
+    const convert::OwnedTokenizer files = convert::load_tokenizer(entry.path().string());
+    const TokenizerDescription description = files.view();
+    sweep("tokenizer: " + entry.path().filename().string(), [&] { return tokenize(description); });
+  }
+  std::printf("in all: %lld requests, %lld errors, %lld others, %lld blocks lost, no process ended\n",
+              static_cast<long long>(all_points.requests), static_cast<long long>(all_points.refused),
+              static_cast<long long>(all_points.other), static_cast<long long>(all_points.lost));
+  CHECK(all_points.requests > 1000);
+  CHECK(all_points.other == 0);
+  CHECK(all_points.lost == 0);
+}
+
+TEST_CASE("the sweep finds memory that is lost, and requests that go unnoticed") {
+  if (!counting_works()) return;
+  const int64_t before = live_blocks();
+  void* volatile kept = std::malloc(10);
+  CHECK(live_blocks() == before + 1);
+  refuse_request(2, false);
+  void* volatile first = std::malloc(10);
+  void* volatile second = std::malloc(10);
+  void* volatile third = std::malloc(10);
+  CHECK(stop_refusing_requests() == 3);
+  CHECK(first != nullptr);
+  CHECK(second == nullptr);
+  CHECK(third != nullptr);
+  for (void* block : {kept, first, third}) std::free(block);
+  CHECK(live_blocks() == before);
+}
+
+}  // namespace
+}  // namespace linformer_test
