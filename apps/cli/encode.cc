@@ -23,6 +23,10 @@ struct EncodeFlags {
   RunFlags run;
 };
 
+// How many times the model's length a text may have with pads that are removed. Each gets a row of output, in every
+// text of the array.
+constexpr int64_t padded_lengths = 4;
+
 enum class What { hidden, pooled, embedding, logits, mlm };
 
 struct Wanted {
@@ -162,10 +166,11 @@ class Encode {
       const int64_t kept = kept_tokens(rows_[i], given);
       const std::string place = "text " + std::to_string(i + 1);
       if (kept == 0) throw DataError(place + " has no tokens; leave it out");
-      // A pad costs two bytes of input and gets a whole row of output.
-      if (wanted_.per_token && encoder_rows(*model_, given) > encoder.max_tokens) {
+      const int64_t padded_limit = padded_lengths * int64_t{encoder.max_tokens};
+      if (wanted_.per_token && encoder_rows(*model_, given) > padded_limit) {
         throw DataError(place + " has " + std::to_string(given) + " tokens with its pads, and rows are written for " +
-                        std::to_string(encoder.max_tokens) + " at most, which the model takes; remove pads");
+                        std::to_string(padded_limit) + " at most, " + std::to_string(padded_lengths) +
+                        " times what the model takes; remove pads");
       }
       if (kept > most) {
         const std::string more =
