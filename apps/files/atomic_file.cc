@@ -16,6 +16,14 @@ namespace {
 constexpr size_t buffer_size = size_t{1} << 20;
 constexpr int name_attempts = 100;
 
+// 0, or errno's value.
+int synced(int descriptor) {
+  while (::fsync(descriptor) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
 // The beginning of a name, so that one of the longest length still has a temporary one; no character is cut.
 std::string beginning(const std::string& name) {
   constexpr size_t longest = 64;
@@ -112,9 +120,7 @@ void AtomicFile::rewrite_start(std::string_view bytes) {
 
 void AtomicFile::commit() {
   flush();
-  while (is_file() && ::fsync(descriptor_) != 0) {
-    if (errno != EINTR) fail("sync", errno);
-  }
+  if (const int error = is_file() ? synced(descriptor_) : 0) fail("sync", error);
   const int closed = ::close(std::exchange(descriptor_, -1));
   if (closed != 0 && errno != EINTR) fail("close", errno);
   if (!is_file()) return;
@@ -123,11 +129,10 @@ void AtomicFile::commit() {
   removal_->clear();
   const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;  // a folder that may be written but not read: the rename stands, only its sync is lost
-  // Some file systems can't sync folders; the file itself is safe by now.
-  const bool failed = ::fsync(folder) != 0 && errno != EINVAL && errno != ENOTSUP;
-  const int error = errno;
+  const int error = synced(folder);
   ::close(folder);
-  if (failed) fail("sync the folder of", error);
+  // Some file systems can't sync folders; the file itself is safe by now.
+  if (error != 0 && error != EINVAL && error != ENOTSUP) fail("sync the folder of", error);
 }
 
 }  // namespace linformer::files

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 
 #include "files/writing_programs.h"
@@ -113,7 +114,7 @@ class Sweep {
     std::remove(log().c_str());
     Ran ran;
     {
-      const Faults faults(folder_.path(""), log(), at, action);
+      const Faults faults(std::filesystem::path(output_).parent_path(), log(), at, action);
       ran = program_.run(output_);
     }
     std::vector<std::string> entries = folder_.entries();
@@ -155,9 +156,7 @@ TEST_CASE("each call that writes fails, is cut short, interrupted or hit by a si
       for (const int number : {SIGINT, SIGTERM, SIGHUP}) sweep.signal(at, number);
       const bool writes = point.kind == "write" || point.kind == "pwrite";
       if (writes) sweep.hinder(at, "short");
-      if (writes || (point.kind == "fsync" && point.of_temporary()) || point.kind == "close") {
-        sweep.hinder(at, "interrupt");
-      }
+      if (writes || point.kind == "fsync" || point.kind == "close") sweep.hinder(at, "interrupt");
     }
   }
   for (const char* kind : {"write", "pwrite", "fsync", "rename", "close", "mmap"}) CHECK(kinds[kind] >= 2);

@@ -63,7 +63,7 @@ std::vector<WritingProgram> writing_programs(const Folder& folder) {
     const std::string full = folder.path("full.lnfr");
     random_builder(shape).write(full);
     programs.push_back({"spectrum", LINFORMER_PROGRAM,
-                        linformer({"spectrum", full, "--ids", ids, "--tokens", "5", "--texts", "2"}, "--csv"), full});
+                        linformer({"spectrum", full, "--ids", ids, "--tokens", "3", "--texts", "2"}, "--csv"), full});
   }
   return programs;
 }
