@@ -9,13 +9,17 @@ constexpr const char* names[] = {
     "activation_fn", "adaptive_input", "compressed", "encoder_attention_heads", "encoder_embed_dim",
     "encoder_ffn_embed_dim", "encoder_layers", "encoder_layers_to_keep", "encoder_learned_pos",
     "encoder_normalize_before", "layernorm_embedding", "max_positions", "no_scale_embedding",
-    "no_token_positional_embeddings", "pooler_activation_fn", "shared_kv_compressed", "shared_layer_kv_compressed",
+    "no_token_positional_embeddings", "pooler_activation_fn", "regression_target", "shared_kv_compressed",
+    "shared_layer_kv_compressed",
     // Hugging Face, sentence-transformers
     "activation", "add_cross_attention", "architectures", "dim", "hidden_act", "hidden_dim", "hidden_size", "id2label",
     "intermediate_size", "is_decoder", "layer_norm_eps", "max_position_embeddings", "max_seq_length", "model_type",
     "n_heads", "n_layers", "num_attention_heads", "num_hidden_layers", "pad_token_id", "position_embedding_type",
-    "problem_type", "quantization_config", "sentence_dense_activation", "sentence_normalize", "sentence_pooling",
-    "tie_word_embeddings", "type_vocab_size", "vocab_size",
+    "problem_type", "quantization_config", "sbert_ce_default_activation_function", "sentence_dense_activation",
+    "sentence_normalize", "sentence_pooling", "sentence_transformers", "tie_word_embeddings", "type_vocab_size",
+    "vocab_size",
+    // of every dialect
+    "head_kind",
     // lucidrains, vit-pytorch, xformers
     "depth", "dim_head", "dim_model", "glu", "heads", "k", "num_classes", "num_heads", "num_tokens", "pad_id", "pool",
     "seq_len", "use_rotary_embeddings",
