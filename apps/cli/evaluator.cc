@@ -29,7 +29,8 @@ std::vector<std::string> split(const std::string& text, const std::string& separ
 
 std::optional<double> number_of(const std::string& text) {
   const char *begin = text.data(), *end = begin + text.size();
-  if (begin != end && *begin == '+') ++begin;
+  // from_chars takes no plus, but a minus behind it.
+  if (begin != end && *begin == '+' && ++begin != end && *begin == '-') return std::nullopt;
   double number = 0;
   const auto [stop, error] = std::from_chars(begin, end, number);
   return error == std::errc() && stop == end && std::isfinite(number) ? std::optional(number) : std::nullopt;

@@ -129,7 +129,7 @@ TEST_CASE("tatp22: what can't be known or does not fit together is refused with 
        same,
        [](Tensors& t) {
          for (HandTensor& tensor : t) tensor.name = "encoder." + tensor.name;
-         t.push_back(t[0]);
+         t.push_back(t.back());
          t.back().name.replace(0, 2, "de");
        },
        {"decoder.seq.", "incomplete"}},
