@@ -15,21 +15,22 @@ target_include_directories(linformer PUBLIC
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(linformer PUBLIC Threads::Threads)
 
-# What an application links besides the archive. Installed, each library is looked up again on the user's machine
-# (linformer-config.cmake): no path of this one travels.
-set(linformer_libraries utf8proc)
-if(LINFORMER_ONEDNN)
-  list(APPEND linformer_libraries dnnl)
+# What an application links besides the archive. Installed, utf8proc is looked up again on the user's machine
+# (linformer-config.cmake): the same kind of library by its file name, and the same version, since its tables decide what
+# a text's tokens are.
+get_filename_component(utf8proc_file ${UTF8PROC_LIBRARY} NAME)
+include(utf8proc_version.cmake)
+linformer_utf8proc_version(${UTF8PROC_INCLUDE_DIR} utf8proc_version)
+target_link_libraries(linformer PUBLIC
+  $<BUILD_INTERFACE:third_party_utf8proc> $<INSTALL_INTERFACE:linformer::utf8proc>)
+set(linformer_libs "-lutf8proc -pthread")
+if(utf8proc_file MATCHES "\\.a$")
+  set(linformer_libs "-l:${utf8proc_file} -pthread")  # -lutf8proc would take the shared library
 endif()
-if(LINFORMER_OPENBLAS)
-  list(APPEND linformer_libraries openblas)
+if(CMAKE_DL_LIBS AND (LINFORMER_ONEDNN OR LINFORMER_OPENBLAS))
+  target_link_libraries(linformer PUBLIC ${CMAKE_DL_LIBS})  # backends' libraries are opened at run time
+  string(APPEND linformer_libs " -l${CMAKE_DL_LIBS}")
 endif()
-set(linformer_libs "-pthread")
-foreach(library IN LISTS linformer_libraries)
-  target_link_libraries(linformer PUBLIC
-    $<BUILD_INTERFACE:third_party_${library}> $<INSTALL_INTERFACE:linformer::${library}>)
-  string(PREPEND linformer_libs "-l${library} ")
-endforeach()
 
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/linformer)
 install(TARGETS linformer EXPORT linformer-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
@@ -40,7 +41,7 @@ configure_package_config_file(linformer-config.cmake.in ${CMAKE_CURRENT_BINARY_D
   INSTALL_DESTINATION ${package_directory})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/linformer-config-version.cmake
   COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/linformer-config.cmake
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/linformer-config.cmake utf8proc_version.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/linformer-config-version.cmake
   DESTINATION ${package_directory} COMPONENT library)
 file(RELATIVE_PATH linformer_pc_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)

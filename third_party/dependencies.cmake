@@ -24,23 +24,33 @@ add_library(third_party_utf8proc INTERFACE)
 target_include_directories(third_party_utf8proc SYSTEM INTERFACE ${UTF8PROC_INCLUDE_DIR})
 target_link_libraries(third_party_utf8proc INTERFACE ${UTF8PROC_LIBRARY})
 
+# Libraries of backends are opened at run time, not linked: of the build they need the headers, and the folder where
+# they are looked for first. Without a library here, they are looked for only where the system looks.
+# linformer_opened_library(TARGET NAME FILE): FILE's folder as a macro, LINFORMER_NAME_FOLDER.
+function(linformer_opened_library target name file)
+  if(file)
+    get_filename_component(folder ${file} DIRECTORY)
+    target_compile_definitions(${target} INTERFACE LINFORMER_${name}_FOLDER="${folder}")
+  endif()
+endfunction()
+
 if(LINFORMER_ONEDNN)
   # Not through its CMake package: Debian's asks for OpenCL headers that nothing here uses.
-  find_path(DNNL_INCLUDE_DIR dnnl.hpp REQUIRED)
-  find_library(DNNL_LIBRARY dnnl REQUIRED)
+  find_path(DNNL_INCLUDE_DIR dnnl.h REQUIRED)
+  find_library(DNNL_LIBRARY dnnl)
   add_library(third_party_dnnl INTERFACE)
   target_include_directories(third_party_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
-  target_link_libraries(third_party_dnnl INTERFACE ${DNNL_LIBRARY})
+  linformer_opened_library(third_party_dnnl ONEDNN "${DNNL_LIBRARY}")
 endif()
 
 if(LINFORMER_OPENBLAS)
   # The OpenMP build is preferred: it alone lets each of the session's threads multiply on its own. The others work
   # too (runtime/gemm/README.md).
-  find_library(OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial REQUIRED)
+  find_library(OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial)
   find_path(OPENBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial openblas REQUIRED)
   add_library(third_party_openblas INTERFACE)
   target_include_directories(third_party_openblas SYSTEM INTERFACE ${OPENBLAS_INCLUDE_DIR})
-  target_link_libraries(third_party_openblas INTERFACE ${OPENBLAS_LIBRARY})
+  linformer_opened_library(third_party_openblas OPENBLAS "${OPENBLAS_LIBRARY}")
 endif()
 
 if(LINFORMER_BUILD_CONVERTER OR LINFORMER_BUILD_APPS OR LINFORMER_BUILD_TESTS)

@@ -113,11 +113,7 @@ int measure(const SpectrumFlags& flags) {
   check_flags(flags);
   const std::shared_ptr<const Model> model = load_model(flags.model);
   require_full_attention(*model, flags.model);
-  if (!has_lapack()) {
-    throw DataError(
-        "singular values come from OpenBLAS with LAPACK, which this program was built without; build it with "
-        "-DLINFORMER_OPENBLAS=ON");
-  }
+  if (const std::string problem = lapack_problem(); !problem.empty()) throw DataError(problem);
   const Chunks chunks = read_chunks(flags.input, flags.chunks, *model, flags.model);
   if (flags.rank > chunks.rows) {
     throw UsageError("--rank " + std::to_string(flags.rank) + " is more than the " + std::to_string(chunks.rows) +

@@ -3,15 +3,7 @@
 #include "errors.h"
 
 #ifdef LINFORMER_WITH_LAPACK
-#include <cblas.h>
-
-#include "gemm/openmp.h"
-
-// LAPACK's own Fortran interface: not every OpenBLAS comes with lapacke.h.
-extern "C" void dgesdd_(const char* job, const blasint* m, const blasint* n, double* a, const blasint* a_stride,
-                        double* s, double* u, const blasint* u_stride, double* vt, const blasint* vt_stride,
-                        double* work, const blasint* work_size, blasint* integer_work, blasint* info,
-                        size_t job_length);
+#include "gemm/openblas/openblas_library.h"
 #endif
 
 namespace linformer::cli {
@@ -19,31 +11,68 @@ namespace linformer::cli {
 #ifdef LINFORMER_WITH_LAPACK
 namespace {
 
-// What openblas_get_parallel() says of the library that was loaded.
-constexpr int sequential_build = 0, openmp_build = 2;
+// LAPACK's own Fortran interface: not every OpenBLAS comes with lapacke.h.
+using Dgesdd = void(const char* job, const blasint* m, const blasint* n, double* a, const blasint* a_stride, double* s,
+                    double* u, const blasint* u_stride, double* vt, const blasint* vt_stride, double* work,
+                    const blasint* work_size, blasint* integer_work, blasint* info, size_t job_length);
+
+struct Lapack {
+  const OpenblasLibrary* blas = nullptr;
+  decltype(&cblas_dgemm) dgemm = nullptr;
+  decltype(&openblas_set_num_threads) set_num_threads = nullptr;
+  Dgesdd* dgesdd = nullptr;
+};
+
+Status open(Lapack* lapack) {
+  const auto blas = openblas_library();
+  if (!blas.ok()) return blas.status();
+  const auto find = [&](const char* name, auto** function) {
+    return find_function((*blas)->handle, openblas_names(), name, function);
+  };
+  LINFORMER_TRY(find("cblas_dgemm", &lapack->dgemm));
+  LINFORMER_TRY(find("openblas_set_num_threads", &lapack->set_num_threads));
+  LINFORMER_TRY(find("dgesdd_", &lapack->dgesdd));  // some builds come without LAPACK
+  lapack->blas = *blas;
+  return {};
+}
+
+Result<const Lapack*> opened() {
+  static OpenedOnce<Lapack> only;
+  return only.get(&open);
+}
+
+const Lapack& lapack() {
+  const auto library = opened();
+  if (!library.ok()) throw DataError(lapack_problem());
+  return **library;
+}
 
 }  // namespace
 
-bool has_lapack() { return true; }
+std::string lapack_problem() {
+  const auto library = opened();
+  return library.ok() ? ""
+                      : std::string("singular values come from OpenBLAS with LAPACK: ") + library.status().message();
+}
 
 // A sequential OpenBLAS keeps its buffers in unguarded globals.
-int lapack_threads(int wanted) { return openblas_get_parallel() == sequential_build ? 1 : wanted; }
+int lapack_threads(int wanted) { return lapack().blas->threads == OpenblasThreads::sequential ? 1 : wanted; }
 
 OneBlasThread::OneBlasThread() {
-  if (openblas_get_parallel() == openmp_build) {
-    before_ = use_one_thread();
+  if (lapack().blas->threads == OpenblasThreads::openmp) {
+    before_ = lapack().blas->openmp.use_one_thread();
   } else {
-    openblas_set_num_threads(1);  // for the whole process, which is this program's own
+    lapack().set_num_threads(1);  // for the whole process, which is this program's own
   }
 }
 
-OneBlasThread::~OneBlasThread() { restore_threads(before_); }
+OneBlasThread::~OneBlasThread() { lapack().blas->openmp.restore_threads(before_); }
 
 void multiply(int64_t m, int64_t n, int64_t k, double scale, const double* a, const double* b, bool b_transposed,
               double* c) {
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, b_transposed ? CblasTrans : CblasNoTrans, static_cast<blasint>(m),
-              static_cast<blasint>(n), static_cast<blasint>(k), scale, a, static_cast<blasint>(k), b,
-              static_cast<blasint>(b_transposed ? k : n), 0, c, static_cast<blasint>(n));
+  lapack().dgemm(CblasRowMajor, CblasNoTrans, b_transposed ? CblasTrans : CblasNoTrans, static_cast<blasint>(m),
+                 static_cast<blasint>(n), static_cast<blasint>(k), scale, a, static_cast<blasint>(k), b,
+                 static_cast<blasint>(b_transposed ? k : n), 0, c, static_cast<blasint>(n));
 }
 
 std::vector<double> singular_values(std::vector<double>* matrix, int64_t n, std::vector<double>* work) {
@@ -55,8 +84,8 @@ std::vector<double> singular_values(std::vector<double>* matrix, int64_t n, std:
   double wanted = 0;
   blasint work_size = -1;
   const auto call = [&](double* space) {
-    dgesdd_("N", &size, &size, matrix->data(), &size, values.data(), nullptr, &one, nullptr, &one, space, &work_size,
-            integers.data(), &info, 1);
+    lapack().dgesdd("N", &size, &size, matrix->data(), &size, values.data(), nullptr, &one, nullptr, &one, space,
+                    &work_size, integers.data(), &info, 1);
   };
   call(&wanted);
   if (info == 0) {
@@ -72,15 +101,14 @@ std::vector<double> singular_values(std::vector<double>* matrix, int64_t n, std:
 
 namespace {
 
-[[noreturn]] void refuse() {
-  throw DataError(
-      "singular values come from OpenBLAS with LAPACK, which this program was built without; build it with "
-      "-DLINFORMER_OPENBLAS=ON");
-}
+[[noreturn]] void refuse() { throw DataError(lapack_problem()); }
 
 }  // namespace
 
-bool has_lapack() { return false; }
+std::string lapack_problem() {
+  return "singular values come from OpenBLAS with LAPACK, which this program was built without; build it with "
+         "-DLINFORMER_OPENBLAS=ON";
+}
 int lapack_threads(int) { return 1; }
 OneBlasThread::OneBlasThread() { refuse(); }
 OneBlasThread::~OneBlasThread() = default;

@@ -1,13 +1,16 @@
-// The little of BLAS and LAPACK that a spectrum needs, in double precision, from OpenBLAS where the build has it.
+// The little of BLAS and LAPACK that a spectrum needs, in double precision, from OpenBLAS, which is opened when it is
+// first asked for.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace linformer::cli {
 
-// Whether this build can compute singular values.
-bool has_lapack();
+// Why singular values can't be computed here, with the next step; empty where they can. The functions below throw it as
+// a DataError.
+std::string lapack_problem();
 // How many threads may call the functions below at once, `wanted` at most.
 int lapack_threads(int wanted);
 

@@ -52,7 +52,7 @@ std::vector<WritingProgram> writing_programs(const Folder& folder) {
       {"embed as JSON", LINFORMER_PROGRAM, linformer({"embed", model, "-i", texts, "--json"}, "-o"), model},
       {"logits", LINFORMER_PROGRAM, linformer({"classify", model, "-i", texts}, "--logits"), model},
       {"masks", LINFORMER_PROGRAM, linformer({"perplexity", model, texts}, "--dump-masks"), model}};
-  if (linformer::cli::has_lapack()) {
+  if (linformer::cli::lapack_problem().empty()) {
     RandomModel shape;
     shape.n = shape.d_model = 16;
     shape.heads = 2;

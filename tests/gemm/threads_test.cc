@@ -55,12 +55,17 @@ TEST_CASE("enter_thread changes the OpenMP count of this thread alone, and leave
   using Get = int (*)();
   using Set = void (*)(int);
   const auto provider = make_gemm_provider(BackendKind::onednn, *kernels_for(Isa::automatic));
-  const Get get = reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
-  const Set set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-  if (!provider.ok() || get == nullptr || set == nullptr) {
+  // What oneDNN brought with it.
+  void* openmp = nullptr;
+  for (const char* file : {"libgomp.so.1", "libomp.so.5", "libiomp5.so"}) {
+    if (openmp == nullptr) openmp = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
+  }
+  if (!provider.ok() || openmp == nullptr) {
     linformer_test::skip("no oneDNN with OpenMP in this build");
     return;
   }
+  const Get get = reinterpret_cast<Get>(dlsym(openmp, "omp_get_max_threads"));
+  const Set set = reinterpret_cast<Set>(dlsym(openmp, "omp_set_num_threads"));
   set(3);
   const int token = provider.value()->enter_thread();
   CHECK(get() == 1);

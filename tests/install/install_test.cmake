@@ -1,5 +1,5 @@
-# Run by ctest with -DCHECK=find_package|pkg_config|size|symbols|programs|quickstart; CMakeLists.txt gives the other
-# variables.
+# Run by ctest with -DCHECK=find_package|pkg_config|size|symbols|programs|quickstart|needed|address_space;
+# CMakeLists.txt gives the other variables.
 cmake_minimum_required(VERSION 3.22)
 set(work ${WORK}/${CHECK})
 set(prefix ${work}/prefix)
@@ -26,6 +26,27 @@ function(classify program)
   message("${CHECK}: ${probabilities}")
 endfunction()
 
+# The shared libraries that a program names.
+function(needed_by program output)
+  run(text ${READELF} -d ${program})
+  string(REGEX MATCHALL "\\(NEEDED\\)[^\n]*\\[[^]]+\\]" lines "${text}")
+  list(TRANSFORM lines REPLACE "^.*\\[([^]]+)\\]$" "\\1")
+  list(SORT lines)
+  set(${output} "${lines}" PARENT_SCOPE)
+endfunction()
+
+# `program` was built against the installed library: it links what the same program of the tree does.
+function(links_like_the_tree program)
+  run(expected ${TOKENIZES})
+  run(version ${program})
+  needed_by(${TOKENIZES} expected_needed)
+  needed_by(${program} needed)
+  if(NOT "${version} ${needed}" STREQUAL "${expected} ${expected_needed}")
+    message(FATAL_ERROR "the tree links utf8proc ${expected} and ${expected_needed}, "
+      "a user of the installed library ${version} and ${needed}")
+  endif()
+endfunction()
+
 file(REMOVE_RECURSE ${work})
 file(MAKE_DIRECTORY ${work})
 separate_arguments(flags UNIX_COMMAND "${FLAGS}")
@@ -36,6 +57,11 @@ if(CHECK STREQUAL "find_package")
     -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=${CONFIG} "-DCMAKE_CXX_FLAGS=${FLAGS}")
   run(ignored ${CMAKE_COMMAND} --build ${work}/build)
   classify(${work}/build/consumer)
+  links_like_the_tree(${work}/build/tokenizes)
+  load_cache(${work}/build READ_WITH_PREFIX consumer_ linformer_utf8proc_library)
+  if(NOT consumer_linformer_utf8proc_library STREQUAL UTF8PROC)
+    message(FATAL_ERROR "the tree links ${UTF8PROC}, the package ${consumer_linformer_utf8proc_library}")
+  endif()
 
   # What is installed knows nothing of the machine that it was built on.
   file(GLOB_RECURSE scripts ${prefix}/*.cmake ${prefix}/*.pc)
@@ -65,6 +91,8 @@ elseif(CHECK STREQUAL "pkg_config")
   separate_arguments(arguments UNIX_COMMAND "${arguments}")
   run(ignored ${CXX} ${flags} -std=c++20 ${SOURCE}/tiny.cc -o ${work}/consumer ${arguments})
   classify(${work}/consumer)
+  run(ignored ${CXX} ${flags} -std=c++20 ${SOURCE}/tokenizes.cc -o ${work}/tokenizes ${arguments})
+  links_like_the_tree(${work}/tokenizes)
 
 elseif(CHECK STREQUAL "programs")
   run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
@@ -153,6 +181,51 @@ elseif(CHECK STREQUAL "symbols")
     endif()
   endforeach()
   message("${count} undefined symbols looked at")
+elseif(CHECK STREQUAL "needed")
+  # Backends' libraries are opened when a backend is asked for: a process that doesn't ask runs no code of theirs.
+  foreach(program ${LINFORMER} ${CONVERT} ${TINY})
+    needed_by(${program} needed)
+    if(NOT needed MATCHES "libc")
+      message(FATAL_ERROR "${program} needs only '${needed}': this check sees nothing")
+    endif()
+    if(needed MATCHES "blas|dnnl|gomp|gfortran|OpenCL")
+      message(FATAL_ERROR "${program} is linked to a backend's library: ${needed}")
+    endif()
+    message("${program}: ${needed}")
+  endforeach()
+
+elseif(CHECK STREQUAL "address_space")
+  if(FLAGS MATCHES "-fsanitize")
+    message("skipped: sanitizers reserve more address space than any limit leaves")
+    return()
+  endif()
+  run(ignored ${CONVERT} ${SAMPLE}/checkpoint.pt -o ${work}/sample.lnfr --tokenizer ${SAMPLE})
+  # limited(KILOBYTES COMMAND...): its code, output and errors with so much address space. What takes more than
+  # seconds waits for memory that will never come.
+  function(limited kilobytes)
+    execute_process(COMMAND sh -c "ulimit -v ${kilobytes}; exec \"$@\"" sh ${ARGN} TIMEOUT 20
+      RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE error)
+    message("${kilobytes} KB: ${ARGN}: ${code}")
+    foreach(name code out error)
+      set(${name} "${${name}}" PARENT_SCOPE)
+    endforeach()
+  endfunction()
+  foreach(kilobytes 60000 90000 150000 300000)
+    limited(${kilobytes} ${LINFORMER} --version)
+    if(NOT code EQUAL 0 OR NOT out MATCHES "^linformer [0-9]")
+      message(FATAL_ERROR "linformer --version gave ${code}\n${out}${error}")
+    endif()
+    limited(${kilobytes} ${LINFORMER} classify ${work}/sample.lnfr --threads 1 "A lovely film.")
+    if(NOT code EQUAL 0 OR out STREQUAL "")
+      message(FATAL_ERROR "linformer classify gave ${code}\n${out}${error}")
+    endif()
+    # OpenBLAS's constructor waits for ever for address space that a limit denies: it is not begun.
+    limited(${kilobytes} ${LINFORMER} classify ${work}/sample.lnfr --threads 1 --backend openblas "A lovely film.")
+    if(NOT code EQUAL 0 AND NOT (code EQUAL 1 AND error MATCHES "^linformer: [^\n]+native[^\n]*\n$"))
+      message(FATAL_ERROR "linformer classify --backend openblas gave ${code}\n${out}${error}")
+    endif()
+  endforeach()
+
 else()
   message(FATAL_ERROR "unknown check '${CHECK}'")
 endif()

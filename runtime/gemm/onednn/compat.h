@@ -1,9 +1,9 @@
 // The one file that knows the difference between oneDNN 2.6 and 3.x. C API only: its C++ API throws.
 #pragma once
 
-#include <dnnl.h>
-
 #include <utility>
+
+#include "gemm/onednn/onednn_library.h"
 
 namespace linformer::onednn {
 
@@ -25,19 +25,19 @@ class MemoryDesc {
 
 #if DNNL_VERSION_MAJOR >= 3
   ~MemoryDesc() {
-    if (desc_ != nullptr) dnnl_memory_desc_destroy(desc_);
+    if (desc_ != nullptr) library().memory_desc_destroy(desc_);
   }
   DescPointer get() const { return desc_; }
-  dnnl_status_t copy(DescPointer other) { return dnnl_memory_desc_clone(&desc_, other); }
+  dnnl_status_t copy(DescPointer other) { return library().memory_desc_clone(&desc_, other); }
   // Dense f32 rows.
   dnnl_status_t rows(dnnl_dim_t rows, dnnl_dim_t cols) {
     const dnnl_dims_t dims = {rows, cols};
-    return dnnl_memory_desc_create_with_tag(&desc_, 2, dims, dnnl_f32, dnnl_ab);
+    return library().memory_desc_create_with_tag(&desc_, 2, dims, dnnl_f32, dnnl_ab);
   }
   // Weights [k, n] as panel16 lays them out.
   dnnl_status_t panels(dnnl_dim_t k, dnnl_dim_t n) {
     const dnnl_dims_t dims = {k, n};
-    return dnnl_memory_desc_create_with_tag(&desc_, 2, dims, dnnl_f32, dnnl_BA16a16b);
+    return library().memory_desc_create_with_tag(&desc_, 2, dims, dnnl_f32, dnnl_BA16a16b);
   }
 
  private:
@@ -51,11 +51,11 @@ class MemoryDesc {
   }
   dnnl_status_t rows(dnnl_dim_t rows, dnnl_dim_t cols) {
     const dnnl_dims_t dims = {rows, cols};
-    return dnnl_memory_desc_init_by_tag(&desc_, 2, dims, dnnl_f32, dnnl_ab);
+    return library().memory_desc_init_by_tag(&desc_, 2, dims, dnnl_f32, dnnl_ab);
   }
   dnnl_status_t panels(dnnl_dim_t k, dnnl_dim_t n) {
     const dnnl_dims_t dims = {k, n};
-    return dnnl_memory_desc_init_by_tag(&desc_, 2, dims, dnnl_f32, dnnl_BA16a16b);
+    return library().memory_desc_init_by_tag(&desc_, 2, dims, dnnl_f32, dnnl_BA16a16b);
   }
 
  private:
@@ -66,9 +66,9 @@ class MemoryDesc {
 
 inline dnnl_status_t append_sum(dnnl_post_ops_t post_ops) {
 #if DNNL_VERSION_MAJOR >= 3
-  return dnnl_post_ops_append_sum(post_ops, 1.f, 0, dnnl_data_type_undef);
+  return library().post_ops_append_sum(post_ops, 1.f, 0, dnnl_data_type_undef);
 #else
-  return dnnl_post_ops_append_sum(post_ops, 1.f);
+  return library().post_ops_append_sum(post_ops, 1.f);
 #endif
 }
 
@@ -76,11 +76,11 @@ inline dnnl_status_t append_sum(dnnl_post_ops_t post_ops) {
 inline dnnl_status_t create_matmul(dnnl_primitive_desc_t* desc, dnnl_engine_t engine, DescPointer a, DescPointer b,
                                    DescPointer bias, DescPointer c, const_dnnl_primitive_attr_t attributes) {
 #if DNNL_VERSION_MAJOR >= 3
-  return dnnl_matmul_primitive_desc_create(desc, engine, a, b, bias, c, attributes);
+  return library().matmul_primitive_desc_create(desc, engine, a, b, bias, c, attributes);
 #else
   dnnl_matmul_desc_t matmul;
-  const dnnl_status_t status = dnnl_matmul_desc_init(&matmul, a, b, bias, c);
-  return status != dnnl_success ? status : dnnl_primitive_desc_create(desc, &matmul, attributes, engine, nullptr);
+  const dnnl_status_t status = library().matmul_desc_init(&matmul, a, b, bias, c);
+  return status != dnnl_success ? status : library().primitive_desc_create(desc, &matmul, attributes, engine, nullptr);
 #endif
 }
 

@@ -7,22 +7,22 @@
 namespace linformer::onednn {
 namespace {
 
-// Releases a oneDNN handle at the end of a scope.
-template <class Handle, dnnl_status_t (*destroy)(Handle)>
+// Releases a oneDNN handle at the end of a scope, by a function of the library.
+template <class Handle, auto destroy>
 struct Owned {
   Handle handle = nullptr;
   Owned() = default;
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
   ~Owned() {
-    if (handle != nullptr) destroy(handle);
+    if (handle != nullptr) (library().*destroy)(handle);
   }
 };
-using OwnedAttributes = Owned<dnnl_primitive_attr_t, dnnl_primitive_attr_destroy>;
-using OwnedPostOps = Owned<dnnl_post_ops_t, dnnl_post_ops_destroy>;
-using OwnedPrimitiveDesc = Owned<dnnl_primitive_desc_t, dnnl_primitive_desc_destroy>;
-using OwnedMemory = Owned<dnnl_memory_t, dnnl_memory_destroy>;
-using OwnedStream = Owned<dnnl_stream_t, dnnl_stream_destroy>;
+using OwnedAttributes = Owned<dnnl_primitive_attr_t, &Library::primitive_attr_destroy>;
+using OwnedPostOps = Owned<dnnl_post_ops_t, &Library::post_ops_destroy>;
+using OwnedPrimitiveDesc = Owned<dnnl_primitive_desc_t, &Library::primitive_desc_destroy>;
+using OwnedMemory = Owned<dnnl_memory_t, &Library::memory_destroy>;
+using OwnedStream = Owned<dnnl_stream_t, &Library::stream_destroy>;
 
 }  // namespace
 
@@ -48,19 +48,19 @@ Matmul& Matmul::operator=(Matmul&& other) noexcept {
 }
 
 Matmul::~Matmul() {
-  if (primitive_ != nullptr) dnnl_primitive_destroy(primitive_);
+  if (primitive_ != nullptr) library().primitive_destroy(primitive_);
 }
 
 Status Matmul::build(dnnl_engine_t engine, const Shape& shape) {
   OwnedAttributes attributes;
-  LINFORMER_TRY(check(dnnl_primitive_attr_create(&attributes.handle), "primitive_attr_create"));
-  LINFORMER_TRY(check(dnnl_primitive_attr_set_scratchpad_mode(attributes.handle, dnnl_scratchpad_mode_user),
+  LINFORMER_TRY(check(library().primitive_attr_create(&attributes.handle), "primitive_attr_create"));
+  LINFORMER_TRY(check(library().primitive_attr_set_scratchpad_mode(attributes.handle, dnnl_scratchpad_mode_user),
                       "set_scratchpad_mode"));
   OwnedPostOps post_ops;
   if (shape.adds_to_c) {
-    LINFORMER_TRY(check(dnnl_post_ops_create(&post_ops.handle), "post_ops_create"));
+    LINFORMER_TRY(check(library().post_ops_create(&post_ops.handle), "post_ops_create"));
     LINFORMER_TRY(check(append_sum(post_ops.handle), "post_ops_append_sum"));
-    LINFORMER_TRY(check(dnnl_primitive_attr_set_post_ops(attributes.handle, post_ops.handle), "set_post_ops"));
+    LINFORMER_TRY(check(library().primitive_attr_set_post_ops(attributes.handle, post_ops.handle), "set_post_ops"));
   }
   LINFORMER_TRY(check(a_.rows(shape.m, shape.k), "memory_desc"));
   LINFORMER_TRY(check(b_.panels(shape.k, shape.n), "memory_desc"));
@@ -72,7 +72,7 @@ Status Matmul::build(dnnl_engine_t engine, const Shape& shape) {
                                               has_bias_ ? bias_.get() : nullptr, c_.get(), attributes.handle);
   const char* implementation = "";
   if (created == dnnl_success) {
-    LINFORMER_TRY(check(dnnl_primitive_desc_query(desc.handle, dnnl_query_impl_info_str, 0, &implementation),
+    LINFORMER_TRY(check(library().primitive_desc_query(desc.handle, dnnl_query_impl_info_str, 0, &implementation),
                         "primitive_desc_query"));
   }
   if (created == dnnl_unimplemented || std::strncmp(implementation, "ref", 3) == 0) {
@@ -82,10 +82,10 @@ Status Matmul::build(dnnl_engine_t engine, const Shape& shape) {
                          shape.m, shape.n, shape.k);
   }
   LINFORMER_TRY(check(created, "matmul_primitive_desc_create"));
-  const DescPointer scratchpad = dnnl_primitive_desc_query_md(desc.handle, dnnl_query_scratchpad_md, 0);
+  const DescPointer scratchpad = library().primitive_desc_query_md(desc.handle, dnnl_query_scratchpad_md, 0);
   LINFORMER_TRY(check(scratchpad_.copy(scratchpad), "memory_desc_clone"));
-  scratchpad_bytes_ = dnnl_memory_desc_get_size(scratchpad);
-  return check(dnnl_primitive_create(&primitive_, desc.handle), "primitive_create");
+  scratchpad_bytes_ = library().memory_desc_get_size(scratchpad);
+  return check(library().primitive_create(&primitive_, desc.handle), "primitive_create");
 }
 
 Status Matmul::run(dnnl_engine_t engine, const float* a, const float* b, const float* bias, float* c,
@@ -93,7 +93,7 @@ Status Matmul::run(dnnl_engine_t engine, const float* a, const float* b, const f
   // oneDNN's handles to memory and streams are made for each call: they can't be shared between threads.
   OwnedStream stream;
   OwnedMemory memory[5];
-  LINFORMER_TRY(check(dnnl_stream_create(&stream.handle, engine, dnnl_stream_default_flags), "stream_create"));
+  LINFORMER_TRY(check(library().stream_create(&stream.handle, engine, dnnl_stream_default_flags), "stream_create"));
   const DescPointer descs[5] = {a_.get(), b_.get(), c_.get(), scratchpad_.get(), bias_.get()};
   void* data[5] = {const_cast<float*>(a), const_cast<float*>(b), c, scratchpad, const_cast<float*>(bias)};
   dnnl_exec_arg_t arguments[5] = {{DNNL_ARG_SRC, nullptr},
@@ -103,11 +103,11 @@ Status Matmul::run(dnnl_engine_t engine, const float* a, const float* b, const f
                                   {DNNL_ARG_BIAS, nullptr}};
   const int count = has_bias_ ? 5 : 4;
   for (int i = 0; i < count; ++i) {
-    LINFORMER_TRY(check(dnnl_memory_create(&memory[i].handle, descs[i], engine, data[i]), "memory_create"));
+    LINFORMER_TRY(check(library().memory_create(&memory[i].handle, descs[i], engine, data[i]), "memory_create"));
     arguments[i].memory = memory[i].handle;
   }
-  LINFORMER_TRY(check(dnnl_primitive_execute(primitive_, stream.handle, count, arguments), "primitive_execute"));
-  return check(dnnl_stream_wait(stream.handle), "stream_wait");
+  LINFORMER_TRY(check(library().primitive_execute(primitive_, stream.handle, count, arguments), "primitive_execute"));
+  return check(library().stream_wait(stream.handle), "stream_wait");
 }
 
 }  // namespace linformer::onednn

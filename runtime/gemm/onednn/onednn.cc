@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "gemm/gemm_list.h"
+#include "gemm/onednn/onednn_library.h"
 #include "gemm/onednn/panel_gemm.h"
 #include "gemm/onednn/panel_scratch.h"
-#include "gemm/openmp.h"
 #include "gemm/sgemm.h"
 
 namespace linformer {
@@ -14,8 +14,8 @@ namespace {
 Status sgemm(const ConstMatrix& a, bool transposed, const ConstMatrix& b, float beta, const MutableMatrix& c) {
   // Leading dimensions must cover a row even where there is only one.
   return onednn::check(
-      dnnl_sgemm('N', transposed ? 'T' : 'N', c.rows, c.cols, a.cols, 1.f, a.data, std::max(a.ld, a.cols), b.data,
-                 std::max(b.ld, b.cols), beta, c.data, std::max(c.ld, c.cols)),
+      onednn::library().sgemm('N', transposed ? 'T' : 'N', c.rows, c.cols, a.cols, 1.f, a.data, std::max(a.ld, a.cols),
+                              b.data, std::max(b.ld, b.cols), beta, c.data, std::max(c.ld, c.cols)),
       "sgemm");
 }
 
@@ -29,13 +29,13 @@ class OnednnProvider final : public GemmProvider {
   explicit OnednnProvider(const Kernels& kernels) : kernels_(kernels) {}
   ~OnednnProvider() override {
     gemms_ = {};  // primitives before their engine
-    if (engine_ != nullptr) dnnl_engine_destroy(engine_);
+    if (engine_ != nullptr) onednn::library().engine_destroy(engine_);
   }
-  Status open() { return onednn::check(dnnl_engine_create(&engine_, dnnl_cpu, 0), "engine_create"); }
+  Status open() { return onednn::check(onednn::library().engine_create(&engine_, dnnl_cpu, 0), "engine_create"); }
 
   BackendKind kind() const override { return BackendKind::onednn; }
-  int enter_thread() const override { return use_one_thread(); }
-  void leave_thread(int token) const override { restore_threads(token); }
+  int enter_thread() const override { return onednn::library().openmp.use_one_thread(); }
+  void leave_thread(int token) const override { onednn::library().openmp.restore_threads(token); }
 
   Result<int> add(const GemmDesc& desc) override {
     LINFORMER_TRY(check_gemm(desc));
@@ -82,6 +82,7 @@ class OnednnProvider final : public GemmProvider {
 }  // namespace
 
 Result<std::unique_ptr<GemmProvider>> make_onednn_provider(const Kernels& kernels) {
+  LINFORMER_TRY(onednn::open_library());
   std::unique_ptr<OnednnProvider> provider(new (std::nothrow) OnednnProvider(kernels));
   if (!provider) return Status::error(Code::out_of_memory, "no memory for the oneDNN backend");
   LINFORMER_TRY(provider->open());

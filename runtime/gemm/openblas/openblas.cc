@@ -1,25 +1,20 @@
 #include "gemm/openblas/openblas.h"
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <mutex>
 
 #include "gemm/gemm_list.h"
-#include "gemm/openmp.h"
+#include "gemm/openblas/openblas_library.h"
 #include "gemm/sgemm.h"
 
 namespace linformer {
 namespace {
 
-// What openblas_get_parallel() says of the library that was loaded.
-constexpr int sequential_build = 0, openmp_build = 2;
-
 // A sequential OpenBLAS keeps its packing buffers in unguarded globals, so two threads inside it at once give wrong
 // numbers. The OpenMP build (which the project prefers) and the pthread build take care of that themselves.
 class Guard {
  public:
-  Guard() : locked_(openblas_get_parallel() == sequential_build) {
+  explicit Guard(const OpenblasLibrary& blas) : locked_(blas.threads == OpenblasThreads::sequential) {
     if (locked_) mutex().lock();
   }
   ~Guard() {
@@ -37,12 +32,13 @@ class Guard {
 };
 
 Status sgemm(const ConstMatrix& a, bool transposed, const ConstMatrix& b, float beta, const MutableMatrix& c) {
+  const OpenblasLibrary& blas = opened_openblas();
+  const Guard guard(blas);
   // Leading dimensions must cover a row even where there is only one.
-  const Guard guard;
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, transposed ? CblasTrans : CblasNoTrans, static_cast<blasint>(c.rows),
-              static_cast<blasint>(c.cols), static_cast<blasint>(a.cols), 1.f, a.data,
-              static_cast<blasint>(std::max(a.ld, a.cols)), b.data, static_cast<blasint>(std::max(b.ld, b.cols)), beta,
-              c.data, static_cast<blasint>(std::max(c.ld, c.cols)));
+  blas.sgemm(CblasRowMajor, CblasNoTrans, transposed ? CblasTrans : CblasNoTrans, static_cast<blasint>(c.rows),
+             static_cast<blasint>(c.cols), static_cast<blasint>(a.cols), 1.f, a.data,
+             static_cast<blasint>(std::max(a.ld, a.cols)), b.data, static_cast<blasint>(std::max(b.ld, b.cols)), beta,
+             c.data, static_cast<blasint>(std::max(c.ld, c.cols)));
   return {};
 }
 
@@ -65,8 +61,8 @@ class OpenblasProvider final : public GemmProvider {
   }
 
   uint64_t scratch_bytes() const override { return scratch_bytes_; }
-  int enter_thread() const override { return openblas_get_parallel() == openmp_build ? use_one_thread() : 0; }
-  void leave_thread(int token) const override { restore_threads(token); }
+  int enter_thread() const override { return opened_openblas().openmp.use_one_thread(); }
+  void leave_thread(int token) const override { opened_openblas().openmp.restore_threads(token); }
 
   Status run(int gemm, const GemmArgs& args, void* scratch) const override {
     const GemmDesc& desc = gemms_[gemm].desc;
@@ -83,6 +79,7 @@ class OpenblasProvider final : public GemmProvider {
 }  // namespace
 
 Result<std::unique_ptr<GemmProvider>> make_openblas_provider(const Kernels& kernels) {
+  if (const auto library = openblas_library(); !library.ok()) return library.status();
   std::unique_ptr<GemmProvider> provider(new (std::nothrow) OpenblasProvider(kernels));
   if (!provider) return Status::error(Code::out_of_memory, "no memory for the OpenBLAS backend");
   return Result<std::unique_ptr<GemmProvider>>(std::move(provider));

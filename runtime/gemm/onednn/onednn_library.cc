@@ -1,0 +1,45 @@
+#include "gemm/onednn/onednn_library.h"
+
+#include "gemm/shared_library.h"
+
+namespace linformer::onednn {
+namespace {
+
+#define LINFORMER_TEXT_OF(number) #number
+#define LINFORMER_TEXT(macro) LINFORMER_TEXT_OF(macro)
+// The major version is part of the name: another one has other functions and structures.
+#define LINFORMER_ONEDNN_FILE "libdnnl.so." LINFORMER_TEXT(DNNL_VERSION_MAJOR)
+
+// The folder where the build found it, then wherever the system looks.
+constexpr LibraryNames names = {"oneDNN",
+                                "libdnnl" LINFORMER_TEXT(DNNL_VERSION_MAJOR),
+#if defined(LINFORMER_ONEDNN_FOLDER)
+                                {LINFORMER_ONEDNN_FOLDER "/" LINFORMER_ONEDNN_FILE, LINFORMER_ONEDNN_FILE}
+#else
+                                {LINFORMER_ONEDNN_FILE, nullptr}
+#endif
+};
+
+Status open(Library* library) {
+  const Result<void*> handle = linformer::open_library(names);
+  if (!handle.ok()) return handle.status();
+#define LINFORMER_ONEDNN_FIND(name) LINFORMER_TRY(find_function(*handle, names, "dnnl_" #name, &library->name));
+  LINFORMER_ONEDNN_FUNCTIONS(LINFORMER_ONEDNN_FIND)
+  LINFORMER_ONEDNN_VERSION_FUNCTIONS(LINFORMER_ONEDNN_FIND)
+#undef LINFORMER_ONEDNN_FIND
+  library->openmp = OpenMp(*handle);
+  return {};
+}
+
+OpenedOnce<Library>& opened() {
+  static OpenedOnce<Library> only;
+  return only;
+}
+
+}  // namespace
+
+Status open_library() { return opened().get(&open).status(); }
+
+const Library& library() { return opened().table(); }
+
+}  // namespace linformer::onednn

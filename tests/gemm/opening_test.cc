@@ -1,0 +1,68 @@
+// Libraries of backends are opened when they are asked for.
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gemm/gemm.h"
+#include "gemm/openblas/openblas_library.h"
+
+using namespace linformer;
+
+namespace {
+
+// The error of opening `files` as OpenBLAS.
+std::string refused(const char* first, const char* second, Code code) {
+  const LibraryNames names = {"OpenBLAS", "libopenblas0-openmp", {first, second}};
+  OpenblasLibrary library;
+  const Status status = open_openblas(names, &library);
+  CHECK(status.code() == code);
+  CHECK(library.handle == nullptr);
+  const std::string message = status.message();
+  CHECK(message.find("OpenBLAS") != std::string::npos);
+  CHECK(message.find("install libopenblas0-openmp or use the native backend") != std::string::npos);
+  return message;
+}
+
+bool is_loaded(const char* file) { return dlopen(file, RTLD_NOW | RTLD_NOLOAD) != nullptr; }
+
+}  // namespace
+
+TEST_CASE("a process that asks for native alone has no OpenBLAS; many threads that ask for it open it once") {
+  const Kernels& kernels = *kernels_for(Isa::automatic);
+  CHECK(make_gemm_provider(BackendKind::native, kernels).ok());
+  REQUIRE(!is_loaded("libopenblas.so.0"));
+  std::vector<Result<const OpenblasLibrary*>> opened(8, Status());
+  {
+    std::vector<std::jthread> threads;
+    for (auto& library : opened) threads.emplace_back([&library] { library = openblas_library(); });
+  }
+  for (const auto& library : opened) {
+    REQUIRE(library.ok());
+    CHECK(*library == *opened[0]);
+  }
+  CHECK(is_loaded("libopenblas.so.0"));
+  CHECK(make_gemm_provider(BackendKind::openblas, kernels).ok());
+}
+
+TEST_CASE("a library that is not there, or is another one, is an error that says what to install") {
+  CHECK(refused("./no-such-blas.so.0", "libno-such-blas.so.0", Code::io_error).find("libno-such-blas.so.0") !=
+        std::string::npos);
+  CHECK(refused(nullptr, nullptr, Code::io_error) != "");
+  CHECK(refused("libm.so.6", nullptr, Code::unsupported).find("has no function cblas_sgemm") != std::string::npos);
+  if (sizeof(blasint) == 4) {
+    CHECK(refused(LINFORMER_WIDE_OPENBLAS, nullptr, Code::unsupported).find("integers of 64 bits") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("the second file is opened where the first is not there") {
+  const LibraryNames names = {"OpenBLAS", "libopenblas0-openmp", {"./no-such-blas.so.0", openblas_names().files[0]}};
+  OpenblasLibrary library;
+  const Status status = open_openblas(names, &library);
+  CHECK(std::string(status.message()) == "");
+  CHECK(library.handle != nullptr);
+  CHECK(library.sgemm != nullptr);
+}
