@@ -26,7 +26,10 @@ utf8proc_archive() {  # TARGET CC AR
   if [ ! -f "$source/utf8proc.c" ]; then
     local list=$work/apt
     mkdir -p "$list/lists/partial" "$list/archives/partial"
-    echo "deb-src http://deb.debian.org/debian bookworm main" >"$list/sources.list"
+    # From wherever this machine gets its packages.
+    local from
+    from=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' | grep -m 1 ' bookworm$') || return 1
+    echo "deb-src $from main" >"$list/sources.list"
     local apt=(apt-get -qq -o "Dir::Etc::SourceList=$PWD/$list/sources.list" -o Dir::Etc::SourceParts=-
       -o "Dir::State::Lists=$PWD/$list/lists" -o "Dir::Cache::Archives=$PWD/$list/archives")
     "${apt[@]}" update && (cd "$work" && "${apt[@]}" source --download-only utf8proc) || return 1
