@@ -29,6 +29,9 @@ Status find_function(void* handle, const LibraryNames& names, const char* name, 
   return {};
 }
 
+// An error of the above, for who asked for a backend.
+Status or_use_native(const Status& error);
+
 // A table of functions that is filled once, from whichever thread asks first. A failure is tried again by the next.
 template <class Table>
 class OpenedOnce {

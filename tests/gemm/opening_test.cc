@@ -22,7 +22,7 @@ std::string refused(const char* first, const char* second, Code code) {
   CHECK(library.handle == nullptr);
   const std::string message = status.message();
   CHECK(message.find("OpenBLAS") != std::string::npos);
-  CHECK(message.find("install libopenblas0-openmp or use the native backend") != std::string::npos);
+  CHECK(message.find("install libopenblas0-openmp") != std::string::npos);
   return message;
 }
 
@@ -64,5 +64,5 @@ TEST_CASE("the second file is opened where the first is not there") {
   const Status status = open_openblas(names, &library);
   CHECK(std::string(status.message()) == "");
   CHECK(library.handle != nullptr);
-  CHECK(library.sgemm != nullptr);
+  CHECK((library.sgemm != nullptr));
 }

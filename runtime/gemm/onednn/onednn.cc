@@ -7,6 +7,7 @@
 #include "gemm/onednn/panel_gemm.h"
 #include "gemm/onednn/panel_scratch.h"
 #include "gemm/sgemm.h"
+#include "gemm/shared_library.h"
 
 namespace linformer {
 namespace {
@@ -82,7 +83,7 @@ class OnednnProvider final : public GemmProvider {
 }  // namespace
 
 Result<std::unique_ptr<GemmProvider>> make_onednn_provider(const Kernels& kernels) {
-  LINFORMER_TRY(onednn::open_library());
+  if (const Status opened = onednn::open_library(); !opened.ok()) return or_use_native(opened);
   std::unique_ptr<OnednnProvider> provider(new (std::nothrow) OnednnProvider(kernels));
   if (!provider) return Status::error(Code::out_of_memory, "no memory for the oneDNN backend");
   LINFORMER_TRY(provider->open());

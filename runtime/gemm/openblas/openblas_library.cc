@@ -32,7 +32,7 @@ Status check_address_space(const LibraryNames& names) {
     return Status::error(Code::out_of_memory,
                          "%s takes up to %" PRIu64
                          " MB of address space, which this process's limit (ulimit -v) "
-                         "denies: raise the limit or use the native backend",
+                         "denies: raise the limit",
                          names.library, bytes >> 20);
   }
   munmap(space, static_cast<size_t>(bytes));
@@ -75,7 +75,7 @@ Status open_openblas(const LibraryNames& names, OpenblasLibrary* library) {
   if (wide != (sizeof(blasint) == 8)) {
     return Status::error(Code::unsupported,
                          "this machine's %s has integers of %d bits, and this program was built for one with %d: "
-                         "install %s or use the native backend",
+                         "install %s",
                          names.library, wide ? 64 : 32, static_cast<int>(8 * sizeof(blasint)), names.package);
   }
   library->handle = *handle;
