@@ -44,7 +44,7 @@ SpectrumSum::SpectrumSum(const Model& model, int64_t rows, int threads) : matric
     sum_.layers.emplace_back(static_cast<size_t>(matrices_.heads(l)),
                              HeadSpectrum{std::vector<double>(n), std::vector<double>(n)});
   }
-  threads_ = std::clamp(lapack_threads(threads), 1, static_cast<int>(sum_.heads()));
+  threads_ = lapack_threads(std::clamp(threads, 1, static_cast<int>(sum_.heads())));
 }
 
 void SpectrumSum::add_head(size_t layer, size_t head, const std::vector<double>& values) {

@@ -24,7 +24,7 @@ struct Lapack {
 };
 
 Status open(Lapack* lapack) {
-  const auto blas = openblas_library();
+  const auto blas = openblas_library(1);
   if (!blas.ok()) return blas.status();
   const auto find = [&](const char* name, auto** function) {
     return find_function((*blas)->handle, openblas_names(), name, function);
@@ -56,7 +56,12 @@ std::string lapack_problem() {
 }
 
 // A sequential OpenBLAS keeps its buffers in unguarded globals.
-int lapack_threads(int wanted) { return lapack().blas->threads == OpenblasThreads::sequential ? 1 : wanted; }
+int lapack_threads(int wanted) {
+  const int threads = lapack().blas->threads == OpenblasThreads::sequential ? 1 : wanted;
+  const auto room = openblas_library(threads);
+  if (!room.ok()) throw DataError(room.status().message() + std::string(", or lower --threads"));
+  return threads;
+}
 
 OneBlasThread::OneBlasThread() {
   if (lapack().blas->threads == OpenblasThreads::openmp) {

@@ -13,7 +13,7 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(Program program, Backen
   const size_t threads = static_cast<size_t>(made ? made->program_.extents.threads : 0);
   if (made) made->errors_.reset(new (std::nothrow) Status[threads]);
   if (!made || !made->errors_) return Status::error(Code::out_of_memory, "no memory for a session");
-  Result<std::unique_ptr<GemmProvider>> provider = make_gemm_provider(backend, kernels);
+  Result<std::unique_ptr<GemmProvider>> provider = make_gemm_provider(backend, kernels, static_cast<int>(threads));
   if (!provider.ok()) return provider.status();
   made->provider_ = std::move(provider.value());
   Program& p = made->program_;

@@ -48,7 +48,8 @@ uint64_t planned_scratch_bytes(BackendKind kind, const GemmDesc& desc) {
   return 0;
 }
 
-Result<std::unique_ptr<GemmProvider>> make_gemm_provider(BackendKind kind, const Kernels& kernels) {
+Result<std::unique_ptr<GemmProvider>> make_gemm_provider(BackendKind kind, const Kernels& kernels,
+                                                         [[maybe_unused]] int threads) {
   switch (kind) {
     case BackendKind::native:
       return make_native_provider(kernels);
@@ -61,7 +62,7 @@ Result<std::unique_ptr<GemmProvider>> make_gemm_provider(BackendKind kind, const
 #endif
     case BackendKind::openblas:
 #if defined(LINFORMER_HAS_OPENBLAS)
-      return make_openblas_provider(kernels);
+      return make_openblas_provider(kernels, threads);
 #else
       return Status::error(Code::unsupported,
                            "this build has no OpenBLAS backend: build with -DLINFORMER_OPENBLAS=ON or use native");

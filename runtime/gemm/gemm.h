@@ -57,7 +57,8 @@ class GemmProvider {
   virtual void leave_thread(int /*token*/) const {}
 };
 
-// unsupported, with a sentence that names the build option, when this build lacks it.
-Result<std::unique_ptr<GemmProvider>> make_gemm_provider(BackendKind kind, const Kernels& kernels);
+// unsupported, with a sentence that names the build option, when this build lacks it; another code where its library
+// can't be opened. At most `threads` will call run() at once.
+Result<std::unique_ptr<GemmProvider>> make_gemm_provider(BackendKind kind, const Kernels& kernels, int threads = 1);
 
 }  // namespace linformer

@@ -37,7 +37,7 @@ TEST_CASE("a process that asks for native alone has no OpenBLAS; many threads th
   std::vector<Result<const OpenblasLibrary*>> opened(8, Status());
   {
     std::vector<std::jthread> threads;
-    for (auto& library : opened) threads.emplace_back([&library] { library = openblas_library(); });
+    for (auto& library : opened) threads.emplace_back([&library] { library = openblas_library(8); });
   }
   for (const auto& library : opened) {
     REQUIRE(library.ok());

@@ -11,31 +11,30 @@
 namespace linformer {
 namespace {
 
-// OpenBLAS maps a buffer for each processor when it is opened, and in calls one for each thread that is in it at once.
-// 128 MB is the size on x86-64, and the largest.
+// OpenBLAS maps a buffer for each processor when it is opened, and one for each thread that is in it at once. They have
+// 128 MB on x86-64, and less elsewhere.
 constexpr uint64_t buffer_bytes = uint64_t{128} << 20;
 constexpr uint64_t library_bytes = uint64_t{64} << 20;
+// What a session's thread takes besides: its stack, and what the C library's allocator reserves for it.
+constexpr uint64_t thread_bytes = uint64_t{128} << 20;
 
-uint64_t processors() {
+int processors() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
-  return static_cast<uint64_t>(CPU_COUNT(&allowed));
+  return CPU_COUNT(&allowed);
 }
 
-Status check_address_space(const LibraryNames& names) {
+Status check_address_space(const LibraryNames& names, uint64_t needed) {
   rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
-  const uint64_t bytes = std::min<uint64_t>(2 * processors() * buffer_bytes + library_bytes, SIZE_MAX);
-  void* space =
-      mmap(nullptr, static_cast<size_t>(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const size_t bytes = static_cast<size_t>(std::min<uint64_t>(needed, SIZE_MAX));
+  void* space = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (space == MAP_FAILED) {
     return Status::error(Code::out_of_memory,
-                         "%s takes up to %" PRIu64
-                         " MB of address space, which this process's limit (ulimit -v) "
-                         "denies: raise the limit",
-                         names.library, bytes >> 20);
+                         "the limit of address space (ulimit -v) denies the %" PRIu64 " MB that %s may map: raise it",
+                         needed >> 20, names.library);
   }
-  munmap(space, static_cast<size_t>(bytes));
+  munmap(space, bytes);
   return {};
 }
 
@@ -62,7 +61,7 @@ const LibraryNames& openblas_names() {
 }
 
 Status open_openblas(const LibraryNames& names, OpenblasLibrary* library) {
-  LINFORMER_TRY(check_address_space(names));
+  LINFORMER_TRY(check_address_space(names, library_bytes + static_cast<uint64_t>(processors()) * buffer_bytes));
   const Result<void*> handle = open_library(names);
   if (!handle.ok()) return handle.status();
   decltype(&openblas_get_parallel) get_parallel = nullptr;
@@ -84,7 +83,13 @@ Status open_openblas(const LibraryNames& names, OpenblasLibrary* library) {
   return {};
 }
 
-Result<const OpenblasLibrary*> openblas_library() { return opened().get(&open_default); }
+Result<const OpenblasLibrary*> openblas_library(int threads) {
+  Result<const OpenblasLibrary*> library = opened().get(&open_default);
+  if (!library.ok()) return library;
+  const uint64_t bytes = static_cast<uint64_t>(threads) * (buffer_bytes + thread_bytes);
+  LINFORMER_TRY(check_address_space(openblas_names(), bytes));
+  return library;
+}
 
 const OpenblasLibrary& opened_openblas() { return opened().table(); }
 

@@ -20,9 +20,9 @@ struct OpenblasLibrary {
 
 // Where it is looked for: the folder where the build found it, then wherever the system looks.
 const LibraryNames& openblas_names();
-// Thread-safe. out_of_memory where the process's limit of address space leaves too little: OpenBLAS's constructor asks
-// again for ever.
-Result<const OpenblasLibrary*> openblas_library();
+// For so many threads that will be in it at once. Thread-safe. out_of_memory where the process's limit of address space
+// leaves too little: OpenBLAS would ask for it again and again, for ever.
+Result<const OpenblasLibrary*> openblas_library(int threads);
 // The same where openblas_library() has succeeded before.
 const OpenblasLibrary& opened_openblas();
 // Opens other files, each time anew; for tests.
