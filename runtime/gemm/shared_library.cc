@@ -1,6 +1,11 @@
 #include "gemm/shared_library.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cinttypes>
 
 namespace linformer {
 
@@ -20,6 +25,20 @@ Status find_function(void* handle, const LibraryNames& names, const char* name, 
   if (*function != nullptr) return {};
   return Status::error(Code::unsupported, "this machine's %s has no function %s: install %s", names.library, name,
                        names.package);
+}
+
+Status check_address_space(const LibraryNames& names, uint64_t needed) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  const size_t bytes = static_cast<size_t>(std::min<uint64_t>(needed, SIZE_MAX));
+  void* space = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (space == MAP_FAILED) {
+    return Status::error(Code::out_of_memory,
+                         "the limit of address space (ulimit -v) denies the %" PRIu64 " MB that %s may map: raise it",
+                         needed >> 20, names.library);
+  }
+  munmap(space, bytes);
+  return {};
 }
 
 Status or_use_native(const Status& error) {

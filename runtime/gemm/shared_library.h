@@ -2,6 +2,7 @@
 // none needs it. Never closed, since its threads and buffers live on.
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 
 #include "linformer/status.h"
@@ -15,7 +16,7 @@ struct LibraryNames {
   const char* files[2];  // in the order in which they are tried; null: none
 };
 
-// io_error, with what was tried, why it failed and what to install.
+// io_error, with the reason of the last file and what to install.
 Result<void*> open_library(const LibraryNames& names);
 // unsupported where the library has no such function.
 Status find_function(void* handle, const LibraryNames& names, const char* name, void** function);
@@ -28,6 +29,10 @@ Status find_function(void* handle, const LibraryNames& names, const char* name, 
   *function = reinterpret_cast<Function*>(found);
   return {};
 }
+
+// out_of_memory where the process has a limit of address space (ulimit -v) that leaves less than so many bytes: for
+// libraries that wait for ever, or end the process, where memory is denied.
+Status check_address_space(const LibraryNames& names, uint64_t needed);
 
 // An error of the above, for who asked for a backend.
 Status or_use_native(const Status& error);

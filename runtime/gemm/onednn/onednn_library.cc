@@ -20,6 +20,9 @@ constexpr LibraryNames names = {"oneDNN",
 #endif
 };
 
+// dnnl_sgemm ends the process where there is no memory for the code that it generates in its first call: some 30 MB.
+constexpr uint64_t code_bytes = uint64_t{64} << 20;
+
 Status open(Library* library) {
   const Result<void*> handle = linformer::open_library(names);
   if (!handle.ok()) return handle.status();
@@ -38,7 +41,11 @@ OpenedOnce<Library>& opened() {
 
 }  // namespace
 
-Status open_library() { return opened().get(&open).status(); }
+Status open_library() {
+  const Result<const Library*> library = opened().get(&open);
+  if (!library.ok()) return library.status();
+  return check_address_space(names, code_bytes);
+}
 
 const Library& library() { return opened().table(); }
 

@@ -53,7 +53,7 @@ struct Library {
   OpenMp openmp;
 };
 
-// Thread-safe.
+// Thread-safe. out_of_memory where the process's limit of address space leaves too little to generate code.
 Status open_library();
 // Where open_library() has succeeded before.
 const Library& library();

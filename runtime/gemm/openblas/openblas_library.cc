@@ -1,11 +1,7 @@
 #include "gemm/openblas/openblas_library.h"
 
 #include <sched.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 
-#include <algorithm>
-#include <cinttypes>
 #include <cstring>
 
 namespace linformer {
@@ -22,20 +18,6 @@ int processors() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
   return CPU_COUNT(&allowed);
-}
-
-Status check_address_space(const LibraryNames& names, uint64_t needed) {
-  rlimit limit;
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
-  const size_t bytes = static_cast<size_t>(std::min<uint64_t>(needed, SIZE_MAX));
-  void* space = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (space == MAP_FAILED) {
-    return Status::error(Code::out_of_memory,
-                         "the limit of address space (ulimit -v) denies the %" PRIu64 " MB that %s may map: raise it",
-                         needed >> 20, names.library);
-  }
-  munmap(space, bytes);
-  return {};
 }
 
 Status open_default(OpenblasLibrary* library) { return open_openblas(openblas_names(), library); }
