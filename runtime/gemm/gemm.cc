@@ -55,7 +55,7 @@ Result<std::unique_ptr<GemmProvider>> make_gemm_provider(BackendKind kind, const
       return make_native_provider(kernels);
     case BackendKind::onednn:
 #if defined(LINFORMER_HAS_ONEDNN)
-      return make_onednn_provider(kernels);
+      return make_onednn_provider(kernels, threads);
 #else
       return Status::error(Code::unsupported,
                            "this build has no oneDNN backend: build with -DLINFORMER_ONEDNN=ON or use native");

@@ -33,6 +33,8 @@ Status find_function(void* handle, const LibraryNames& names, const char* name, 
 // out_of_memory where the process has a limit of address space (ulimit -v) that leaves less than so many bytes: for
 // libraries that wait for ever, or end the process, where memory is denied.
 Status check_address_space(const LibraryNames& names, uint64_t needed);
+// What a session's thread takes besides: its stack, and what the C library's allocator reserves for it.
+inline constexpr uint64_t thread_address_space = uint64_t{128} << 20;
 
 // An error of the above, for who asked for a backend.
 Status or_use_native(const Status& error);

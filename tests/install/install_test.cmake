@@ -62,6 +62,15 @@ if(CHECK STREQUAL "find_package")
   if(NOT consumer_linformer_utf8proc_library STREQUAL UTF8PROC)
     message(FATAL_ERROR "the tree links ${UTF8PROC}, the package ${consumer_linformer_utf8proc_library}")
   endif()
+  # Another version is refused, and said.
+  file(WRITE ${work}/newer/utf8proc.h "#define UTF8PROC_VERSION_MAJOR 99\n#define UTF8PROC_VERSION_MINOR 8\n"
+    "/** The patch */\n#define UTF8PROC_VERSION_PATCH 7\n")
+  execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${work}/refused -G ${GENERATOR}
+    -DCMAKE_PREFIX_PATH=${prefix} -Dlinformer_utf8proc_include=${work}/newer -DCMAKE_CXX_COMPILER=${CXX}
+    RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE error)
+  if(code EQUAL 0 OR NOT error MATCHES "99\\.8\\.7,[ \n]+whose[ \n]+tables")
+    message(FATAL_ERROR "another version of utf8proc gave ${code}\n${error}")
+  endif()
 
   # What is installed knows nothing of the machine that it was built on.
   file(GLOB_RECURSE scripts ${prefix}/*.cmake ${prefix}/*.pc)

@@ -82,8 +82,8 @@ class OnednnProvider final : public GemmProvider {
 
 }  // namespace
 
-Result<std::unique_ptr<GemmProvider>> make_onednn_provider(const Kernels& kernels) {
-  if (const Status opened = onednn::open_library(); !opened.ok()) return or_use_native(opened);
+Result<std::unique_ptr<GemmProvider>> make_onednn_provider(const Kernels& kernels, int threads) {
+  if (const Status opened = onednn::open_library(threads); !opened.ok()) return or_use_native(opened);
   std::unique_ptr<OnednnProvider> provider(new (std::nothrow) OnednnProvider(kernels));
   if (!provider) return Status::error(Code::out_of_memory, "no memory for the oneDNN backend");
   LINFORMER_TRY(provider->open());

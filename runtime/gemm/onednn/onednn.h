@@ -5,6 +5,6 @@
 
 namespace linformer {
 
-Result<std::unique_ptr<GemmProvider>> make_onednn_provider(const Kernels& kernels);
+Result<std::unique_ptr<GemmProvider>> make_onednn_provider(const Kernels& kernels, int threads);
 
 }  // namespace linformer

@@ -20,7 +20,8 @@ constexpr LibraryNames names = {"oneDNN",
 #endif
 };
 
-// dnnl_sgemm ends the process where there is no memory for the code that it generates in its first call: some 30 MB.
+// dnnl_sgemm generates code, some 30 MB with the library, in the first calls of each kind, and ends the process where
+// there is no memory for it.
 constexpr uint64_t code_bytes = uint64_t{64} << 20;
 
 Status open(Library* library) {
@@ -41,10 +42,10 @@ OpenedOnce<Library>& opened() {
 
 }  // namespace
 
-Status open_library() {
+Status open_library(int threads) {
   const Result<const Library*> library = opened().get(&open);
   if (!library.ok()) return library.status();
-  return check_address_space(names, code_bytes);
+  return check_address_space(names, code_bytes + static_cast<uint64_t>(threads) * thread_address_space);
 }
 
 const Library& library() { return opened().table(); }

@@ -53,8 +53,9 @@ struct Library {
   OpenMp openmp;
 };
 
-// Thread-safe. out_of_memory where the process's limit of address space leaves too little to generate code.
-Status open_library();
+// For so many threads that will be in it at once. Thread-safe. out_of_memory where the process's limit of address space
+// leaves too little to generate code.
+Status open_library(int threads);
 // Where open_library() has succeeded before.
 const Library& library();
 

@@ -11,9 +11,6 @@ namespace {
 // 128 MB on x86-64, and less elsewhere.
 constexpr uint64_t buffer_bytes = uint64_t{128} << 20;
 constexpr uint64_t library_bytes = uint64_t{64} << 20;
-// What a session's thread takes besides: its stack, and what the C library's allocator reserves for it.
-constexpr uint64_t thread_bytes = uint64_t{128} << 20;
-
 int processors() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
@@ -68,7 +65,7 @@ Status open_openblas(const LibraryNames& names, OpenblasLibrary* library) {
 Result<const OpenblasLibrary*> openblas_library(int threads) {
   Result<const OpenblasLibrary*> library = opened().get(&open_default);
   if (!library.ok()) return library;
-  const uint64_t bytes = static_cast<uint64_t>(threads) * (buffer_bytes + thread_bytes);
+  const uint64_t bytes = static_cast<uint64_t>(threads) * (buffer_bytes + thread_address_space);
   LINFORMER_TRY(check_address_space(openblas_names(), bytes));
   return library;
 }
