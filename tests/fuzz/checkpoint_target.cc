@@ -33,9 +33,9 @@ constexpr const char *in = "in", *settings_part = "settings.json", *options_part
 
 // converter/readers/budget.h has the multiples; here they are for all bytes, tensors' data too, and with what the
 // sanitizers add in time. Output: views of one storage 64 times as large as it, each matrix in panels of 16.
-constexpr Bounds convert_bounds = {"convert", {20e3, 300e6}, {256, 4 << 20}, {1024, 1 << 20}};
-constexpr Bounds load_bounds = {"load what was made", {2e3, 50e6}, {2, 2 << 20}, {}};
-constexpr Bounds export_bounds = {"export", {20e3, 300e6}, {64, 4 << 20}, {64, 1 << 20}};
+constexpr Bounds convert_bounds = {"convert", {10e3, 200e6}, {128, 3 << 20}, {1024, 256 << 10}};
+constexpr Bounds load_bounds = {"load what was made", {2e3, 50e6}, {1, 1.25 * (1 << 20)}, {}};
+constexpr Bounds export_bounds = {"export", {10e3, 200e6}, {64, 2 << 20}, {64, 64 << 10}};
 
 const TemporaryFolder& folder() {
   static const TemporaryFolder made;

@@ -259,11 +259,8 @@ std::string altered_model(std::span<const uint8_t> bytes, size_t most, Random& r
 std::string crossed_models(std::span<const uint8_t> first, std::span<const uint8_t> second, Random& random) {
   if (!looks_like_model(first) || !looks_like_model(second)) return {};
   const Sections one = sections_of(first), other = sections_of(second);
-  const auto load = [](const Sections& sections) {
-    return Model::load(repaired(as_bytes(assembled(sections.metadata, sections.tensors, sections.version))),
-                       {Verify::never});
-  };
-  const auto model = load(one), donor = load(other);
+  const writer::AlignedBytes file = repaired(first), others = repaired(second);  // which descriptions point into
+  const auto model = Model::load(file, {Verify::never}), donor = Model::load(others, {Verify::never});
   if (!model.ok() || !donor.ok()) return assembled(one.metadata, other.tensors, one.version);
   ModelDescription description = (*model)->description();
   const ModelDescription& given = (*donor)->description();

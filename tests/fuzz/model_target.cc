@@ -20,9 +20,9 @@ constexpr int64_t most_tokens = 9;
 constexpr double most_work = 3e7;
 constexpr uint64_t most_floats = uint64_t{1} << 20;
 
-constexpr Bounds load_bounds = {"load a model", {2e3, 50e6}, {2, 2 << 20}, {}};
+constexpr Bounds load_bounds = {"load a model", {2e3, 50e6}, {1, 1.25 * (1 << 20)}, {}};
 constexpr Bounds tokenizer_bounds = {"tokenizer of a model", {5e3, 100e6}, {64, 1 << 20}, {}};
-constexpr Bounds session_bounds = {"open a session", {5e3, 100e6}, {64, 4 << 20}, {}};
+constexpr Bounds session_bounds = {"open a session", {5e3, 50e6}, {64, 1 << 20}, {}};
 // Of each operation and byte that list_program() names. Nothing is allocated.
 constexpr Bounds run_bounds = {"run, by listed work", {50, 50e6}, {}, {}};
 

@@ -22,12 +22,13 @@ namespace {
 constexpr const char* text_part = "text";
 
 // What converter/readers/budget.h says of structure, which all of these bytes are; time is the sanitizers'.
-constexpr Bounds files_bounds = {"load tokenizer files", {20e3, 200e6}, {128, 2 << 20}, {}};
-constexpr Bounds create_bounds = {"create a tokenizer", {10e3, 100e6}, {64, 1 << 20}, {}};
-// Of the text's bytes. A word of WordPiece may have 1,000 characters, each the start of a search.
-constexpr Bounds encode_bounds = {"encode", {50e3, 100e6}, {256, 1 << 20}, {64, 1 << 10}};
-// Of the tokens' bytes: what the longest token has for each of them.
-constexpr Bounds decode_bounds = {"decode", {5e3, 50e6}, {16, 1 << 20}, {4, 1 << 10}};
+constexpr Bounds files_bounds = {"load tokenizer files", {10e3, 100e6}, {128, 1.5 * (1 << 20)}, {}};
+constexpr Bounds create_bounds = {"create a tokenizer", {5e3, 50e6}, {64, 256 << 10}, {}};
+// Of the text's bytes. A normalizer may make a text 64 times as long, and a unigram tokenizer looks at 1,024 bytes
+// behind each; the cache of words has 512 KiB.
+constexpr Bounds encode_bounds = {"encode", {50e3, 100e6}, {4096, 1 << 20}, {1024, 4 << 10}};
+// Of the bytes that the longest token has for each of the ids.
+constexpr Bounds decode_bounds = {"decode", {5e3, 50e6}, {16, 256 << 10}, {4, 1 << 10}};
 
 const TemporaryFolder& folder() {
   static const TemporaryFolder made;
@@ -68,10 +69,9 @@ void decode(const Tokenizer& tokenizer, const TokenizerDescription& description,
   });
 }
 
-uint64_t output_bytes(const Encoding& encoding, bool strings) {
-  uint64_t bytes = encoding.ids().size() * (sizeof(int32_t) + sizeof(Offset) + 3);
-  for (size_t i = 0; strings && i < encoding.ids().size(); ++i) bytes += encoding.token(i).size();
-  return bytes;
+// Without the tokens' names, each of which may be as long as a file wants.
+uint64_t output_bytes(const Encoding& encoding) {
+  return encoding.ids().size() * (sizeof(int32_t) + sizeof(Offset) + 3);
 }
 
 // Offsets lie in the text, in order; what was made has one length.
@@ -94,7 +94,7 @@ void check(const Encoding& encoding, size_t text, size_t pair, int64_t most) {
 void encode(const Tokenizer& tokenizer, const TokenizerDescription& description, const std::string& all) {
   const size_t line = std::min(all.find('\n'), all.size());
   const std::string first = all.substr(0, line), second = line < all.size() ? all.substr(line + 1) : "";
-  const uint64_t template_bytes = 64;
+  constexpr uint64_t template_bytes = 64;  // a template has at most so many tokens
   EncodeOptions whole, cut, plain;
   whole.token_strings = true;
   cut.max_length = 8;
@@ -109,7 +109,7 @@ void encode(const Tokenizer& tokenizer, const TokenizerDescription& description,
       within(encode_bounds, all.size() + template_bytes, [&]() -> uint64_t {
         encoding = Encoding();
         status = pair ? tokenizer.encode(text, second, options, &encoding) : tokenizer.encode(text, options, &encoding);
-        return status.ok() ? output_bytes(encoding, options.token_strings) : 0;
+        return status.ok() ? output_bytes(encoding) : 0;
       });
       if (!status.ok() && std::strlen(status.message()) < 15) violated("encode: the error has no sentence");
       if (!status.ok()) continue;
