@@ -2,6 +2,7 @@
 #   . third_party/install.sh
 #   linformer_install build         # library, converter and programs
 #   linformer_install build test    # and what the tests need
+#   linformer_install build fuzz    # and what the fuzz targets need (tests/fuzz)
 # Asks apt only for what is missing, without questions. On a system without apt it names the list and goes on:
 # CMake says what it can't find.
 
@@ -18,6 +19,9 @@ linformer_packages_test=(
   doctest-dev pkg-config
   libsentencepiece-dev # a second opinion on unigram tokenizers
   python3-numpy        # a second opinion on the encoder
+)
+linformer_packages_fuzz=(
+  clang libclang-rt-dev # libFuzzer and the sanitizers
 )
 
 linformer_install() {

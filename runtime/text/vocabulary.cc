@@ -37,10 +37,15 @@ Status Vocabulary::create(const TokenizerDescription& description) {
       return Status::error(Code::corrupt_file, "the tokenizer's largest id is %d; at most %u are supported", largest,
                            max_dimension);
     }
-    if (!tokens_by_id_.try_assign(static_cast<size_t>(std::max(largest + 1, 0)), -1)) return no_memory();
-    for (size_t token = tokens; token-- > 0;) {
-      if (token_ids_[token] >= 0) tokens_by_id_[static_cast<size_t>(token_ids_[token])] = static_cast<int32_t>(token);
+    // A table by id would be as large as a hostile file says its largest id is.
+    if (!tokens_by_id_.try_reserve(tokens)) return no_memory();
+    for (size_t token = 0; token < tokens; ++token) {
+      if (token_ids_[token] >= 0 && !tokens_by_id_.try_push(static_cast<int32_t>(token))) return no_memory();
     }
+    std::sort(tokens_by_id_.begin(), tokens_by_id_.end(), [this](int32_t a, int32_t b) {
+      const int32_t first = token_ids_[static_cast<size_t>(a)], second = token_ids_[static_cast<size_t>(b)];
+      return first != second ? first < second : a < b;
+    });
   }
   return {};
 }
@@ -74,7 +79,10 @@ Status Vocabulary::add_name(int32_t id, std::string_view name, bool special) {
 int32_t Vocabulary::token_of(int32_t id) const {
   if (id < 0) return -1;
   if (token_ids_.empty()) return static_cast<size_t>(id) < token_offsets_.size() - 1 ? id : -1;
-  return static_cast<size_t>(id) < tokens_by_id_.size() ? tokens_by_id_[static_cast<size_t>(id)] : -1;
+  const int32_t* token = std::lower_bound(
+      tokens_by_id_.begin(), tokens_by_id_.end(), id,
+      [this](int32_t entry, int32_t wanted) { return token_ids_[static_cast<size_t>(entry)] < wanted; });
+  return token != tokens_by_id_.end() && token_ids_[static_cast<size_t>(*token)] == id ? *token : -1;
 }
 
 std::string_view Vocabulary::token_bytes(int32_t token) const {

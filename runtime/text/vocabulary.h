@@ -47,7 +47,7 @@ class Vocabulary {
   std::span<const char> token_bytes_;
   std::span<const uint32_t> token_offsets_;
   std::span<const int32_t> token_ids_;
-  Array<int32_t> tokens_by_id_;  // only where token_ids_ is not empty; -1 = none
+  Array<int32_t> tokens_by_id_;  // those with an id, by it; only where token_ids_ is not empty
   Array<Named> named_;           // by id
   Array<char> names_;
   int32_t unk_ = -1;

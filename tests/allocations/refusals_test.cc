@@ -94,5 +94,21 @@ TEST_CASE("memory that runs out is an error") {
   }
 }
 
+TEST_CASE("a tokenizer takes memory for its tokens, however large their ids are") {
+  if (!counting_works()) return;
+  TokenizerDescription description;
+  description.kind = TokenizerKind::wordpiece;
+  description.max_word_characters = 10;
+  description.unk = 0;
+  const std::vector<uint32_t> offsets = {0, 1, 2, 3};
+  description.token_bytes = {"abc", 3};
+  description.token_offsets = offsets;
+  const auto needed = [&](std::vector<int32_t> ids) {
+    description.token_ids = ids;
+    return with_more_memory([&] { return Tokenizer::create(description).status(); }).needed;
+  };
+  CHECK(needed({2, 0, static_cast<int32_t>(max_dimension) - 1}) == needed({2, 0, 1}));
+}
+
 }  // namespace
 }  // namespace linformer_test

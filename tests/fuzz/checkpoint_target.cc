@@ -1,0 +1,224 @@
+// A checkpoint with what lies beside it goes through the converter; what comes out must load, and go back.
+//
+// The parts of an input are the files of a folder. Two names are not files: "options" has an option of the converter
+// in each line, and "settings.json" is its --config.
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "converter/convert.h"
+#include "converter/export/export_model.h"
+#include "converter/print_report.h"
+#include "converter/print_summary.h"
+#include "converter/readers/error.h"
+#include "files/write_error.h"
+#include "fuzz/cost.h"
+#include "fuzz/folder.h"
+#include "fuzz/json_mutation.h"
+#include "fuzz/pickle_mutation.h"
+#include "fuzz/safetensors_mutation.h"
+#include "linformer/model.h"
+
+using namespace linformer;
+using namespace linformer_fuzz;
+using convert::ConvertOptions;
+
+namespace {
+
+constexpr const char *in = "in", *settings_part = "settings.json", *options_part = "options";
+
+// converter/readers/budget.h has the multiples; here they are for all bytes, tensors' data too, and with what the
+// sanitizers add in time. Output: views of one storage 64 times as large as it, each matrix in panels of 16.
+constexpr Bounds convert_bounds = {"convert", {10e3, 200e6}, {128, 3 << 20}, {1024, 256 << 10}};
+constexpr Bounds load_bounds = {"load what was made", {2e3, 50e6}, {1, 1.25 * (1 << 20)}, {}};
+constexpr Bounds export_bounds = {"export", {10e3, 200e6}, {64, 2 << 20}, {64, 64 << 10}};
+
+const TemporaryFolder& folder() {
+  static const TemporaryFolder made;
+  return made;
+}
+
+bool is_clear(const std::string& sentence) {
+  return sentence.size() > 20 && sentence.size() < 3000 &&
+         std::none_of(sentence.begin(), sentence.end(),
+                      [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0x7f; });
+}
+
+// Whether `work` ended without an error; its error must be one of ours and a sentence.
+bool succeeds(const char* what, const std::function<void()>& work) {
+  std::string sentence;
+  try {
+    work();
+    return true;
+  } catch (const convert::Error& error) {
+    sentence = error.what();
+  } catch (const writer::WriteError& error) {
+    sentence = error.what();
+  } catch (const files::WriteError& error) {
+    sentence = error.what();
+  } catch (const std::exception& error) {
+    violated("%s: an exception that is none of ours: %s", what, error.what());
+  }
+  if (!is_clear(sentence)) violated("%s: the sentence is not clear: %s", what, sentence.c_str());
+  return false;
+}
+
+ConvertOptions options_of(const Parts& parts) {
+  ConvertOptions options;
+  options.checkpoint = folder().path(in);
+  options.output = folder().path("out.lnfr");
+  if (find(parts, settings_part) != nullptr) options.config = folder().path(settings_part);
+  const std::string* lines = find(parts, options_part);
+  std::istringstream stream(lines == nullptr ? std::string() : *lines);
+  for (std::string name, value; stream >> name && std::getline(stream >> std::ws, value);) {
+    if (name == "labels") options.labels.push_back(value);
+    if (name == "head-kind") options.head_kinds.push_back(value);
+    if (name == "dialect") options.dialect = value;
+    if (name == "dtype" && value == "bf16") options.weight_type = ElementType::bf16;
+    if (name == "dtype" && value == "f16") options.weight_type = ElementType::f16;
+  }
+  return options;
+}
+
+void write_input(const Parts& parts) {
+  folder().clear();
+  for (const Part& part : parts) {
+    if (part.name == settings_part) {
+      folder().write(part.name, part.content);
+    } else if (part.name != options_part) {
+      folder().write({{std::string(in) + "/" + part.name, part.content}});
+    }
+  }
+}
+
+uint64_t bytes_of(const convert::Report& report) {
+  std::ostringstream table, summary, json;
+  print_table(report, table);
+  print_summary(report, summary);
+  print_json(report, json);
+  return table.str().size() + summary.str().size() + json.str().size();
+}
+
+// The bytes of the model file; empty: there is none.
+uint64_t converted(const ConvertOptions& options, uint64_t bytes) {
+  uint64_t made = 0;
+  within(convert_bounds, bytes, [&]() -> uint64_t {
+    std::optional<convert::Report> report;
+    made = 0;
+    uint64_t printed = 0;
+    if (succeeds("convert", [&] { report = convert::convert_checkpoint(options); })) {
+      made = report->output_bytes;
+      printed = bytes_of(*report);
+    }
+    return made + printed;
+  });
+  return made;
+}
+
+// A model file, exported, is a checkpoint that needs no settings.
+void export_back(const ConvertOptions& options, uint64_t bytes) {
+  const std::string back = folder().path("back.safetensors");
+  bool exported = false;
+  within(export_bounds, bytes, [&]() -> uint64_t {
+    uint64_t written = 0;
+    exported = succeeds("export", [&] {
+      written = convert::export_checkpoint({options.output, back, true, {}}).output_bytes;
+    });
+    return written;
+  });
+  if (!exported) return;
+  ConvertOptions again;
+  again.checkpoint = back;
+  again.output = folder().path("again.lnfr");
+  again.weight_type = options.weight_type;
+  converted(again, bytes);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  start_accounting();
+  folder();
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const Parts parts = split({data, size});
+  write_input(parts);
+  const ConvertOptions options = options_of(parts);
+  const uint64_t made = converted(options, size);
+  if (made == 0) return 0;
+  within(load_bounds, made, [&]() -> uint64_t {
+    const auto model = Model::load(options.output.c_str(), {Verify::always});
+    if (!model.ok()) violated("what was converted doesn't load: %s", model.status().message());
+    return 0;
+  });
+  export_back(options, std::max<uint64_t>(size, made));
+  return 0;
+}
+
+namespace {
+
+bool is_json(const std::string& name) { return name.ends_with(".json"); }
+
+std::string altered_part(const Part& part, size_t most, Random& random) {
+  if (is_json(part.name)) return altered_json(part.content, most, random);
+  std::string changed;
+  if (!random.one_in(10)) {
+    if (part.content.starts_with("PK")) {
+      changed = altered_torch_zip(part.content, most, random);
+    } else if (part.content.starts_with('\x80')) {
+      changed = altered_pickle(part.content, random.one_in(2) ? 5 : 1, random);
+    } else {
+      changed = altered_safetensors(part.content, most, random);
+    }
+  }
+  if (changed.empty() || changed.size() > most) {
+    changed = part.content;
+    mutate_bytes(&changed, most);
+  }
+  return changed;
+}
+
+}  // namespace
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
+  Random random(seed);
+  Parts parts = split({data, size});
+  if (parts.empty() || random.one_in(50)) return LLVMFuzzerMutate(data, size, most);
+  if (random.one_in(30)) {
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(random.below(parts.size())));
+  } else {
+    Part& part = random.of(parts);
+    const size_t rest = size - std::min(size, part.content.size());
+    part.content = altered_part(part, rest < most ? most - rest : 0, random);
+  }
+  const std::string changed = join(parts);
+  if (changed.empty() || changed.size() > most) return LLVMFuzzerMutate(data, size, most);
+  std::memcpy(data, changed.data(), changed.size());
+  return changed.size();
+}
+
+// Parts of one input take the places of another's.
+extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_size, const uint8_t* second,
+                                            size_t second_size, uint8_t* out, size_t most, unsigned seed) {
+  Random random(seed);
+  Parts parts = split({first, first_size});
+  for (const Part& part : split({second, second_size})) {
+    const auto same = std::find_if(parts.begin(), parts.end(), [&](const Part& own) { return own.name == part.name; });
+    if (random.one_in(2)) continue;
+    if (same != parts.end()) {
+      same->content = part.content;
+    } else {
+      parts.push_back(part);
+    }
+  }
+  const std::string changed = join(parts);
+  if (changed.empty() || changed.size() > most) return 0;
+  std::memcpy(out, changed.data(), changed.size());
+  return changed.size();
+}

@@ -1,0 +1,149 @@
+#include "fuzz/cost.h"
+
+#include <sanitizer/allocator_interface.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace linformer_fuzz {
+namespace {
+
+// The heap's bytes are asked for at most once for so many that were allocated: the peak is right to this.
+constexpr uint64_t granularity = 1 << 12;
+
+std::atomic<uint64_t> calls{0}, since_last{0}, peak{0};
+uint64_t outside = 0;        // add_memory()
+int report = STDERR_FILENO;  // a copy: targets may give standard error to what they run
+
+void look() {
+  const uint64_t bytes = __sanitizer_get_current_allocated_bytes();
+  uint64_t highest = peak.load(std::memory_order_relaxed);
+  while (bytes > highest && !peak.compare_exchange_weak(highest, bytes, std::memory_order_relaxed)) {
+  }
+}
+
+void on_malloc(const volatile void*, size_t size) {
+  calls.fetch_add(1, std::memory_order_relaxed);
+  if (since_last.fetch_add(size, std::memory_order_relaxed) + size < granularity) return;
+  since_last.store(0, std::memory_order_relaxed);
+  look();
+}
+
+void on_free(const volatile void*) {}
+
+double processor_nanoseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+// The worst that any input of one kind of work reached.
+struct Worst {
+  double each = 0;   // beyond the free part, for each byte
+  double share = 0;  // of what is permitted
+};
+
+struct Account {
+  Bounds bounds;
+  uint64_t inputs = 0;
+  Worst nanoseconds, memory, output;
+};
+
+std::vector<Account>& accounts() {
+  static std::vector<Account> all;
+  return all;
+}
+
+Account& account_of(const Bounds& bounds) {
+  for (Account& account : accounts()) {
+    if (std::strcmp(account.bounds.what, bounds.what) == 0) return account;
+  }
+  accounts().push_back({bounds, 0, {}, {}, {}});
+  return accounts().back();
+}
+
+double permitted(const Bound& bound, uint64_t bytes) { return bound.each * static_cast<double>(bytes) + bound.free; }
+
+void settle(const char* what, const char* unit, const Bound& bound, uint64_t bytes, double cost, Worst* worst) {
+  const double most = permitted(bound, bytes);
+  if (cost > most) {
+    violated("%s: %.0f %s for %llu bytes of input, %.1f for each; at most %g for each and %g are allowed", what, cost,
+             unit, static_cast<unsigned long long>(bytes), cost / static_cast<double>(std::max<uint64_t>(bytes, 1)),
+             bound.each, bound.free);
+  }
+  worst->each = std::max(worst->each, (cost - bound.free) / static_cast<double>(std::max<uint64_t>(bytes, 1)));
+  if (most > 0) worst->share = std::max(worst->share, cost / most);
+}
+
+void print_one(const char* what, const char* unit, const Bound& bound, const Worst& worst) {
+  if (permitted(bound, 1) == 0) return;
+  dprintf(report, "cost: %-28s %-16s %10.1f of %8g for each byte beyond %11.0f, %5.1f %% of the bound\n", what, unit,
+          worst.each, bound.each, bound.free, 100 * worst.share);
+}
+
+void print_all() {
+  for (const Account& account : accounts()) {
+    dprintf(report, "cost: %-28s %llu times\n", account.bounds.what, static_cast<unsigned long long>(account.inputs));
+    print_one(account.bounds.what, "ns", account.bounds.nanoseconds, account.nanoseconds);
+    print_one(account.bounds.what, "bytes of memory", account.bounds.memory, account.memory);
+    print_one(account.bounds.what, "bytes of output", account.bounds.output, account.output);
+  }
+}
+
+}  // namespace
+
+void start_accounting() {
+  report = ::dup(STDERR_FILENO);
+  __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free);
+  accounts();  // made before the handler is registered, so that it outlives it
+  std::atexit(print_all);
+}
+
+void within(const Bounds& bounds, uint64_t input_bytes, const std::function<uint64_t()>& work) {
+  constexpr int attempts = 3;
+  double fastest = 0;
+  uint64_t memory = 0, output = 0;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    outside = 0;
+    const uint64_t before = __sanitizer_get_current_allocated_bytes();
+    peak.store(before, std::memory_order_relaxed);
+    since_last.store(0, std::memory_order_relaxed);
+    const double start = processor_nanoseconds();
+    output = work();
+    const double taken = processor_nanoseconds() - start;
+    fastest = attempt == 0 ? taken : std::min(fastest, taken);
+    memory = std::max(memory, peak.load(std::memory_order_relaxed) - before + outside);
+    if (fastest <= permitted(bounds.nanoseconds, input_bytes)) break;
+  }
+  Account& account = account_of(bounds);
+  ++account.inputs;
+  settle(bounds.what, "ns", bounds.nanoseconds, input_bytes, fastest, &account.nanoseconds);
+  settle(bounds.what, "bytes of memory", bounds.memory, input_bytes, static_cast<double>(memory), &account.memory);
+  settle(bounds.what, "bytes of output", bounds.output, input_bytes, static_cast<double>(output), &account.output);
+}
+
+void add_memory(uint64_t bytes) { outside += bytes; }
+
+uint64_t allocations() { return calls.load(std::memory_order_relaxed); }
+
+void violated(const char* format, ...) {
+  char line[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  dprintf(report, "VIOLATED: %s\n", line);
+  std::abort();
+}
+
+}  // namespace linformer_fuzz
+
+// The process keeps little of what was freed; libFuzzer limits the rest.
+extern "C" const char* __asan_default_options() { return "quarantine_size_mb=32:detect_leaks=1"; }

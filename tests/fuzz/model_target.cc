@@ -1,0 +1,196 @@
+// A model file: its checksums are made right, it is loaded, tokenizes a text and runs some tokens.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "fuzz/cost.h"
+#include "fuzz/model_file.h"
+#include "linformer/session.h"
+#include "linformer/tokenizer.h"
+
+using namespace linformer;
+using namespace linformer_fuzz;
+
+namespace {
+
+// Sessions are opened for texts of at most so many tokens.
+constexpr int64_t most_tokens = 9;
+// A run of more operations or bytes is left out: it costs what the file's list of ops says, which `run` checks.
+constexpr double most_work = 3e7;
+constexpr uint64_t most_floats = uint64_t{1} << 20;
+
+constexpr Bounds load_bounds = {"load a model", {2e3, 50e6}, {1, 1.25 * (1 << 20)}, {}};
+constexpr Bounds tokenizer_bounds = {"tokenizer of a model", {5e3, 100e6}, {64, 1 << 20}, {}};
+constexpr Bounds session_bounds = {"open a session", {5e3, 50e6}, {64, 1 << 20}, {}};
+// Of each operation and byte that list_program() names. Nothing is allocated.
+constexpr Bounds run_bounds = {"run, by listed work", {50, 50e6}, {}, {}};
+
+void expect_sentence(const char* what, const Status& status) {
+  if (!status.ok() && std::strlen(status.message()) < 15) violated("%s: the error has no sentence", what);
+  if (status.code() == Code::internal) violated("%s: %s", what, status.message());
+}
+
+void tokenize(const Model& model, uint64_t bytes) {
+  const ModelDescription& description = model.description();
+  within(tokenizer_bounds, bytes, [&]() -> uint64_t {
+    const Result<Tokenizer> tokenizer = Tokenizer::create(description.tokenizer);
+    expect_sentence("tokenizer", tokenizer.status());
+    if (!tokenizer.ok()) return 0;
+    Encoding encoding;
+    TextBuffer text;
+    EncodeOptions options;
+    options.token_strings = true;
+    for (const Status& status : {tokenizer->encode("The inner\xff booth, 2! \u00c9\u0301", options, &encoding),
+                                 tokenizer->encode("here <mask>", "there", options, &encoding)}) {
+      expect_sentence("encode", status);
+      if (!status.ok()) continue;
+      for (const int32_t id : encoding.ids()) {
+        if (id < 0 || static_cast<uint32_t>(id) >= description.encoder.vocab_size) violated("encode gave id %d", id);
+      }
+      expect_sentence("decode", tokenizer->decode(encoding.ids(), {}, &text));
+    }
+    return 0;
+  });
+}
+
+double listed_work(const Model& model, const SessionOptions& options) {
+  double work = 0;
+  const Status status = list_program(
+      model, options, options.max_tokens,
+      [](void* sum, const ProgramLine& line) { *static_cast<double*>(sum) += line.flop + line.bytes; }, &work);
+  return status.ok() ? work : 0;
+}
+
+// Two texts, or two lists of vectors, and the encoder states that their layers read.
+struct Texts {
+  Texts(const EncoderDescription& encoder, int64_t longest) {
+    const size_t width = encoder.embedding.vectors.width, rows = static_cast<size_t>(longest);
+    const bool tokens = encoder.embedding.tokens != absent;
+    for (size_t i = 0; tokens && i < rows; ++i) ids.push_back(static_cast<int32_t>((7 * i + 2) % encoder.vocab_size));
+    if (!tokens) vectors.assign(rows * width, 0.25f);
+    states.assign(encoder.memory_width, 0.5f);
+    for (const size_t length : {rows, std::max<size_t>(1, rows / 2)}) {
+      Input input;
+      if (tokens) input.tokens = Tokens(ids).first(length);
+      if (!tokens) input.vectors = std::span<const float>(vectors).first(length * width);
+      input.memory = states;
+      inputs.push_back(input);
+      lengths.push_back(static_cast<int64_t>(length));
+    }
+  }
+  std::vector<int32_t> ids;
+  std::vector<float> vectors, states;
+  std::vector<Input> inputs;
+  std::vector<int64_t> lengths;
+};
+
+void run(Session& session, const ModelDescription& description, Part part, const Texts& texts, double work) {
+  const EncoderDescription& encoder = part == Part::decoder ? description.decoder : description.encoder;
+  const bool answers = (part == Part::decoder) == description.has_decoder();
+  const int64_t rows = session.output_rows(texts.lengths[0]) + session.output_rows(texts.lengths[1]);
+  const uint64_t hidden_floats = static_cast<uint64_t>(rows) * static_cast<uint64_t>(session.hidden_width(-1));
+  if (hidden_floats > most_floats || session.embedding_width() > 1 << 20) return;
+  std::vector<float> hidden(hidden_floats), embeddings(2 * static_cast<size_t>(session.embedding_width()));
+  std::vector<float> vocabulary, logits, probabilities;
+  const MaskPosition positions[] = {{0, 0}, {1, texts.lengths[1] - 1}};
+  Outputs outputs;
+  outputs.hidden = hidden;
+  outputs.embeddings = embeddings;
+  if (answers && description.mlm.present() && encoder.vocab_size <= most_floats) {
+    vocabulary.resize(2 * size_t{encoder.vocab_size});
+    outputs.mlm_positions = positions;
+    outputs.mlm_logits = vocabulary;
+  }
+  const size_t heads = answers ? std::min<size_t>(description.heads.size(), 4) : 0;
+  for (size_t head = 0; head < std::max<size_t>(heads, 1); ++head) {
+    if (head < heads) {
+      const size_t output = static_cast<size_t>(description.heads[head].output.weight);
+      const size_t scores = static_cast<size_t>(session.score_rows(static_cast<int>(head), 2, rows)) *
+                            static_cast<size_t>(description.tensors[output].shape[0]);
+      if (scores > most_floats) continue;
+      logits.assign(scores, 0);
+      probabilities.assign(scores, 0);
+      outputs.head = static_cast<int>(head);
+      outputs.logits = logits;
+      outputs.probabilities = probabilities;
+    }
+    within(run_bounds, static_cast<uint64_t>(work), [&]() -> uint64_t {
+      const uint64_t before = allocations();
+      const Status status = session.run(texts.inputs, outputs);
+      if (allocations() != before) violated("a run allocated");
+      expect_sentence("run", status);
+      return 0;
+    });
+  }
+}
+
+void open_and_run(const std::shared_ptr<const Model>& model, Part part, uint64_t bytes) {
+  const ModelDescription& description = model->description();
+  const EncoderDescription& encoder = part == Part::decoder ? description.decoder : description.encoder;
+  SessionOptions options;
+  options.max_tokens = std::min<int64_t>(encoder.max_tokens, most_tokens);
+  options.max_batch = 2;
+  options.part = part;
+  const bool prefixed = encoder.embedding.prefix != absent || encoder.embedding.prefix_token >= 0;
+  const int64_t longest = options.max_tokens - (prefixed && options.max_tokens > 1 ? 1 : 0);
+  if (static_cast<uint64_t>(longest) * encoder.embedding.vectors.width > most_floats ||
+      encoder.memory_width > most_floats) {
+    return;
+  }
+  const Texts texts(encoder, longest);
+  within(session_bounds, bytes, [&]() -> uint64_t {
+    const Result<Plan> planned = plan(*model, options);
+    Result<Session> session = Session::create(model, options);
+    expect_sentence("session", session.status());
+    if (!session.ok()) return 0;
+    if (!planned.ok() || planned->total_bytes != session->plan().total_bytes)
+      violated("the plan was not the session's");
+    add_memory(session->used_bytes());
+    return 0;
+  });
+  const double work = listed_work(*model, options);
+  if (work > most_work) return;
+  Result<Session> session = Session::create(model, options);
+  if (session.ok()) run(*session, description, part, texts, 2 * work);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  start_accounting();
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const writer::AlignedBytes file = repaired({data, size});
+  std::shared_ptr<const Model> model;
+  within(load_bounds, file.size(), [&]() -> uint64_t {
+    Result<std::shared_ptr<const Model>> loaded = Model::load(file, {Verify::never});
+    expect_sentence("load", loaded.status());
+    if (loaded.ok()) model = *loaded;
+    return 0;
+  });
+  if (model == nullptr) return 0;
+  if (model->description().tokenizer.kind != TokenizerKind::none) tokenize(*model, file.size());
+  open_and_run(model, Part::encoder, file.size());
+  if (model->description().has_decoder()) open_and_run(model, Part::decoder, file.size());
+  return 0;
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
+  Random random(seed);
+  const std::string changed = altered_model({data, size}, most, random);
+  if (changed.empty() || changed.size() > most) return LLVMFuzzerMutate(data, size, most);
+  std::memcpy(data, changed.data(), changed.size());
+  return changed.size();
+}
+
+extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_size, const uint8_t* second,
+                                            size_t second_size, uint8_t* out, size_t most, unsigned seed) {
+  Random random(seed);
+  const std::string changed = crossed_models({first, first_size}, {second, second_size}, random);
+  if (changed.empty() || changed.size() > most) return 0;
+  std::memcpy(out, changed.data(), changed.size());
+  return changed.size();
+}

@@ -1,0 +1,238 @@
+// A command line of `linformer` with its files: records, ids, vectors, other models.
+//
+// The parts of an input: "args" has an argument in each line, "stdin" is the program's standard input, others are
+// files beside which it runs. Its models are there too: words.lnfr, vectors.lnfr and full.lnfr (tests/cli).
+// The program may write into its own folder alone: arguments have no slashes.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cli/sentiment_model.h"
+#include "commands.h"
+#include "fuzz/cost.h"
+#include "fuzz/folder.h"
+#include "fuzz/json_mutation.h"
+#include "fuzz/program_mutation.h"
+#include "output.h"
+#include "support/random_model.h"
+
+using namespace linformer;
+using namespace linformer_fuzz;
+
+namespace {
+
+constexpr const char *arguments_part = "args", *input_part = "stdin";
+constexpr std::array<std::string_view, 3> models = {"words.lnfr", "vectors.lnfr", "full.lnfr"};
+constexpr size_t most_arguments = 40, most_argument_bytes = 4096;
+
+// Of all bytes of the command line and the files. A record of one byte is run by the model, and answered with all
+// labels of all heads; time is the sanitizers'.
+constexpr Bounds program_bounds = {"run a command", {4e6, 1e9}, {4096, 8 << 20}, {8192, 256 << 10}};
+
+const TemporaryFolder& folder() {
+  static const TemporaryFolder made;
+  return made;
+}
+
+// A file in memory that stands for one of the standard descriptors.
+class Stream {
+ public:
+  Stream() : descriptor_(::memfd_create("stream", MFD_CLOEXEC)) {}
+  void fill(std::string_view bytes) const {
+    clear();
+    if (::pwrite(descriptor_, bytes.data(), bytes.size(), 0) < 0) std::abort();
+  }
+  void clear() const {
+    if (::ftruncate(descriptor_, 0) != 0) std::abort();
+    ::lseek(descriptor_, 0, SEEK_SET);
+  }
+  uint64_t size() const {
+    struct stat status {};
+    ::fstat(descriptor_, &status);
+    return static_cast<uint64_t>(status.st_size);
+  }
+  std::string start() const {
+    std::string bytes(200, '\0');
+    const ssize_t count = ::pread(descriptor_, bytes.data(), bytes.size(), 0);
+    bytes.resize(static_cast<size_t>(std::max<ssize_t>(count, 0)));
+    return bytes;
+  }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+struct Streams {
+  Stream in, out, err;
+};
+
+const Streams& streams() {
+  static const Streams made;
+  return made;
+}
+
+void write_models() {
+  linformer_test::SentimentModel words;
+  words.more_heads = words.numbers = words.token_types = words.embedding = true;
+  linformer_test::write_sentiment_model(words, folder().path(models[0]));
+  linformer_test::SentimentModel vectors;
+  vectors.vectors = true;
+  linformer_test::write_sentiment_model(vectors, folder().path(models[1]));
+  linformer_test::RandomModel full;
+  full.n = 16;
+  full.d_model = 16;
+  full.heads = 2;
+  full.ffn = 16;
+  full.vocabulary = 20;
+  full.kinds = {ProjectionKind::none};
+  linformer_test::random_builder(full).write(folder().path(models[2]));
+}
+
+// A command may have replaced a model by its output.
+void restore_models() {
+  static std::array<struct stat, models.size()> known;
+  static bool first = true;
+  bool same = !first;
+  for (size_t i = 0; i < models.size() && same; ++i) {
+    struct stat now {};
+    same = ::stat(folder().path(models[i]).c_str(), &now) == 0 && now.st_ino == known[i].st_ino &&
+           now.st_size == known[i].st_size && now.st_mtim.tv_nsec == known[i].st_mtim.tv_nsec;
+  }
+  if (same) return;
+  write_models();
+  for (size_t i = 0; i < models.size(); ++i) ::stat(folder().path(models[i]).c_str(), &known[i]);
+  first = false;
+}
+
+// Without slashes, and with few threads: hundreds would only cost the fuzzer time.
+std::vector<std::string> arguments_of(const Parts& parts) {
+  std::vector<std::string> arguments;
+  const std::string* part = find(parts, arguments_part);
+  const std::string lines = part == nullptr ? std::string("classify\nwords.lnfr\ngood") : *part;
+  for (size_t begin = 0; begin < lines.size() && arguments.size() < most_arguments;) {
+    const size_t end = std::min(lines.find('\n', begin), lines.size());
+    std::string argument = lines.substr(begin, std::min(end - begin, most_argument_bytes));
+    begin = end + 1;
+    for (char& c : argument) {
+      if (c == '/' || c == '\0') c = '_';
+    }
+    if (argument.starts_with("--threads=")) continue;
+    if (!arguments.empty() && arguments.back() == "--threads" && argument != "1") argument = "2";
+    arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
+uint64_t bytes_in_folder(const std::vector<std::string>& given) {
+  uint64_t bytes = 0;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder().path(""), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with('.')) violated("a temporary file is left: %s", name.c_str());
+    const bool known = std::find(models.begin(), models.end(), name) != models.end() ||
+                       std::find(given.begin(), given.end(), name) != given.end();
+    if (!known && entry.is_regular_file(ignored)) bytes += entry.file_size(ignored);
+  }
+  return bytes;
+}
+
+int run(std::vector<std::string> arguments) {
+  std::vector<char*> pointers;
+  std::string name = "linformer";
+  pointers.push_back(name.data());
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  const int count = static_cast<int>(pointers.size());
+  pointers.push_back(nullptr);
+  const int here = ::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (::chdir(folder().path("").c_str()) != 0) std::abort();
+  const int code = cli::run_program(count, pointers.data());
+  cli::standard_output().flush();
+  if (::fchdir(here) != 0) std::abort();
+  ::close(here);
+  return code;
+}
+
+void check(int code) {
+  const std::string said = streams().err.start();
+  if (code < 0 || code > 2) violated("the exit status is %d", code);
+  if (code == 2 && said.empty()) violated("exit status 2 and not a word");
+  if (said.starts_with("linformer: unexpected: ")) violated("%s", said.c_str());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
+  start_accounting();
+  restore_models();
+  streams();
+  // The program's standard output and error are files in memory; libFuzzer keeps a copy of its own for itself.
+  static std::string flag = "-close_fd_mask=3";
+  static std::vector<char*> all(*arguments, *arguments + *count);
+  all.insert(all.begin() + 1, flag.data());
+  all.push_back(nullptr);
+  ++*count;
+  *arguments = all.data();
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const bool redirected = ::dup2(streams().in.descriptor(), STDIN_FILENO) >= 0 &&
+                                 ::dup2(streams().out.descriptor(), STDOUT_FILENO) >= 0 &&
+                                 ::dup2(streams().err.descriptor(), STDERR_FILENO) >= 0;
+  if (!redirected) std::abort();
+  const Parts parts = split({data, size});
+  const std::vector<std::string> arguments = arguments_of(parts);
+  const std::string* input = find(parts, input_part);
+  const auto prepare = [&] {
+    restore_models();
+    folder().clear(models);
+    for (const Part& part : parts) {
+      const bool model = std::find(models.begin(), models.end(), part.name) != models.end();
+      if (part.name != arguments_part && part.name != input_part && !model) folder().write({part});
+    }
+  };
+  prepare();
+  std::vector<std::string> given;
+  for (const Part& part : parts) given.push_back(part.name.substr(0, part.name.find('/')));
+  within(program_bounds, size, [&]() -> uint64_t {
+    streams().in.fill(input == nullptr ? std::string_view() : std::string_view(*input));
+    streams().out.clear();
+    streams().err.clear();
+    const int code = run(arguments);
+    check(code);
+    return streams().out.size() + streams().err.size() + bytes_in_folder(given);
+  });
+  return 0;
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
+  Random random(seed);
+  Parts parts = split({data, size});
+  if (parts.empty() || random.one_in(50)) return LLVMFuzzerMutate(data, size, most);
+  Part& part = random.of(parts);
+  const size_t rest = size - std::min(size, part.content.size());
+  const size_t room = rest < most ? most - rest : 0;
+  if (part.name == arguments_part) {
+    part.content = altered_arguments(part.content, random);
+  } else if (part.name.ends_with(".jsonl") && !random.one_in(3)) {
+    part.content = altered_json_lines(part.content, room, random);
+  } else if (part.name.ends_with(".json") && !random.one_in(3)) {
+    part.content = altered_json(part.content, room, random);
+  } else {
+    part.content = altered_records(part.content, room, random);
+  }
+  const std::string changed = join(parts);
+  if (changed.empty() || changed.size() > most) return LLVMFuzzerMutate(data, size, most);
+  std::memcpy(data, changed.data(), changed.size());
+  return changed.size();
+}

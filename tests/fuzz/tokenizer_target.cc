@@ -1,0 +1,231 @@
+// Files of a tokenizer are loaded; a text is encoded with them in several ways, and decoded.
+//
+// The parts of an input are the files of a folder; the part "text" is what is encoded, its first line with the rest
+// as a pair.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "converter/readers/error.h"
+#include "converter/tokenizers/tokenizer_files.h"
+#include "fuzz/cost.h"
+#include "fuzz/folder.h"
+#include "fuzz/json_mutation.h"
+#include "linformer/tokenizer.h"
+
+using namespace linformer;
+using namespace linformer_fuzz;
+
+namespace {
+
+constexpr const char* text_part = "text";
+
+// What converter/readers/budget.h says of structure, which all of these bytes are; time is the sanitizers'.
+constexpr Bounds files_bounds = {"load tokenizer files", {10e3, 100e6}, {128, 1.5 * (1 << 20)}, {}};
+constexpr Bounds create_bounds = {"create a tokenizer", {5e3, 50e6}, {64, 256 << 10}, {}};
+// Of the text's bytes. A normalizer may make a text 64 times as long, and a unigram tokenizer looks at 1,024 bytes
+// behind each; the cache of words has 512 KiB.
+constexpr Bounds encode_bounds = {"encode", {50e3, 100e6}, {4096, 1 << 20}, {1024, 4 << 10}};
+// Of the bytes that the longest token has for each of the ids.
+constexpr Bounds decode_bounds = {"decode", {5e3, 50e6}, {16, 256 << 10}, {4, 1 << 10}};
+
+const TemporaryFolder& folder() {
+  static const TemporaryFolder made;
+  return made;
+}
+
+std::optional<convert::OwnedTokenizer> load(uint64_t bytes) {
+  std::optional<convert::OwnedTokenizer> tokenizer;
+  within(files_bounds, bytes, [&]() -> uint64_t {
+    try {
+      tokenizer = convert::load_tokenizer(folder().path("in"));
+    } catch (const convert::Error& error) {
+      if (std::strlen(error.what()) < 20) violated("the error has no sentence: %s", error.what());
+    } catch (const std::exception& error) {
+      violated("an exception that is none of ours: %s", error.what());
+    }
+    return 0;
+  });
+  return tokenizer;
+}
+
+// The bytes that the tokens stand for.
+uint64_t spelled(const TokenizerDescription& description, std::span<const int32_t> ids) {
+  uint64_t longest = 0, bytes = 0;
+  for (size_t i = 0; i + 1 < description.token_offsets.size(); ++i) {
+    longest = std::max<uint64_t>(longest, description.token_offsets[i + 1] - description.token_offsets[i]);
+  }
+  for (const AddedToken& token : description.added_tokens) longest = std::max<uint64_t>(longest, token.content.size());
+  for (size_t i = 0; i < ids.size(); ++i) bytes += longest + 4;
+  return bytes;
+}
+
+void decode(const Tokenizer& tokenizer, const TokenizerDescription& description, std::span<const int32_t> ids) {
+  within(decode_bounds, spelled(description, ids), [&]() -> uint64_t {
+    TextBuffer text;
+    const Status status = tokenizer.decode(ids, {}, &text);
+    return status.ok() ? text.view().size() : 0;
+  });
+}
+
+// Without the tokens' names, each of which may be as long as a file wants.
+uint64_t output_bytes(const Encoding& encoding) {
+  return encoding.ids().size() * (sizeof(int32_t) + sizeof(Offset) + 3);
+}
+
+// Offsets lie in the text, in order; what was made has one length.
+void check(const Encoding& encoding, size_t text, size_t pair, int64_t most) {
+  const size_t count = encoding.ids().size();
+  if (encoding.offsets().size() != count || encoding.special_mask().size() != count ||
+      encoding.type_ids().size() != count || encoding.sequence_ids().size() != count) {
+    violated("the lists of an encoding differ in length");
+  }
+  if (most > 0 && count > static_cast<size_t>(most))
+    violated("%zu tokens where %lld are allowed", count, (long long)most);
+  for (size_t i = 0; i < count; ++i) {
+    const Offset offset = encoding.offsets()[i];
+    const size_t end = encoding.sequence_ids()[i] == 1 ? pair : text;
+    if (offset.begin > offset.end || offset.end > end) violated("an offset outside of the text");
+    if (encoding.ids()[i] < 0) violated("id %d", encoding.ids()[i]);
+  }
+}
+
+void encode(const Tokenizer& tokenizer, const TokenizerDescription& description, const std::string& all) {
+  const size_t line = std::min(all.find('\n'), all.size());
+  const std::string first = all.substr(0, line), second = line < all.size() ? all.substr(line + 1) : "";
+  constexpr uint64_t template_bytes = 64;  // a template has at most so many tokens
+  EncodeOptions whole, cut, plain;
+  whole.token_strings = true;
+  cut.max_length = 8;
+  plain.match_special_tokens = plain.add_special_tokens = false;
+  plain.keep = Keep::tail;
+  plain.max_length = 5;
+  for (const EncodeOptions& options : {whole, cut, plain}) {
+    for (const bool pair : {false, true}) {
+      Encoding encoding;
+      Status status;
+      const std::string& text = pair ? first : all;
+      within(encode_bounds, all.size() + template_bytes, [&]() -> uint64_t {
+        encoding = Encoding();
+        status = pair ? tokenizer.encode(text, second, options, &encoding) : tokenizer.encode(text, options, &encoding);
+        return status.ok() ? output_bytes(encoding) : 0;
+      });
+      if (!status.ok() && std::strlen(status.message()) < 15) violated("encode: the error has no sentence");
+      if (!status.ok()) continue;
+      check(encoding, text.size(), second.size(), options.max_length);
+      decode(tokenizer, description, encoding.ids());
+    }
+  }
+  Encoding windows;
+  int64_t at = 0;
+  for (int i = 0; i < 3 && tokenizer.encode_window(all, cut, at, &windows).ok() && !windows.ids().empty(); ++i) {
+    check(windows, all.size(), 0, cut.max_length);
+    at += 3;
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  start_accounting();
+  folder();
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const Parts parts = split({data, size});
+  folder().clear();
+  uint64_t bytes = 0;
+  for (const Part& part : parts) {
+    if (part.name == text_part) continue;
+    folder().write({{"in/" + part.name, part.content}});
+    bytes += part.content.size();
+  }
+  const std::optional<convert::OwnedTokenizer> files = load(bytes);
+  if (!files) return 0;
+  const TokenizerDescription description = files->view();
+  std::optional<Tokenizer> tokenizer;
+  within(create_bounds, bytes, [&]() -> uint64_t {
+    Result<Tokenizer> created = Tokenizer::create(description);
+    if (created.ok()) tokenizer.emplace(std::move(*created));
+    return 0;
+  });
+  if (!tokenizer) return 0;
+  const std::string* text = find(parts, text_part);
+  encode(*tokenizer, description, text == nullptr ? "A film, a <mask>!\nGood." : *text);
+  return 0;
+}
+
+namespace {
+
+// Lines of a vocabulary or of merges come, go and change places.
+std::string altered_lines(const std::string& text, size_t most, Random& random) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  std::string& line = random.of(lines);
+  switch (random.below(6)) {
+    case 0:
+      std::swap(line, random.of(lines));
+      break;
+    case 1:
+      line = random.of(lines);
+      break;
+    case 2:
+      line += random.of(lines);
+      break;
+    case 3:
+      lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(random.below(lines.size())), line);
+      break;
+    case 4:
+      line.clear();
+      break;
+    default:
+      mutate_bytes(&line, line.size() + 16);
+  }
+  std::string changed;
+  for (const std::string& one : lines) changed += (changed.empty() ? "" : "\n") + one;
+  return changed.substr(0, most);
+}
+
+std::string altered_text(const std::string& text, size_t most, Random& random) {
+  std::string changed = text;
+  if (random.one_in(6) && !text.empty()) {  // a piece again and again
+    const size_t begin = random.below(text.size());
+    const std::string piece = text.substr(begin, random.below(12) + 1);
+    for (size_t i = random.below(400); i > 0 && changed.size() + piece.size() < most; --i) changed.insert(begin, piece);
+    return changed;
+  }
+  mutate_bytes(&changed, most);
+  return changed;
+}
+
+}  // namespace
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
+  Random random(seed);
+  Parts parts = split({data, size});
+  if (parts.empty() || random.one_in(40)) return LLVMFuzzerMutate(data, size, most);
+  if (random.one_in(40)) {
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(random.below(parts.size())));
+  } else {
+    Part& part = random.of(parts);
+    const size_t rest = size - std::min(size, part.content.size());
+    const size_t room = rest < most ? most - rest : 0;
+    if (part.name.ends_with(".json")) {
+      part.content = altered_json(part.content, room, random);
+    } else if (part.name == text_part || part.name.ends_with(".model") || random.one_in(4)) {
+      part.content = altered_text(part.content, room, random);
+    } else {
+      part.content = altered_lines(part.content, room, random);
+    }
+  }
+  const std::string changed = join(parts);
+  if (changed.empty() || changed.size() > most) return LLVMFuzzerMutate(data, size, most);
+  std::memcpy(data, changed.data(), changed.size());
+  return changed.size();
+}
