@@ -221,3 +221,25 @@ TEST_CASE("modules that are not supported are refused by name") {
     check_sentence(error, c.parts);
   }
 }
+
+TEST_CASE("a tokenizer that gives the second text a type fits a model with one type for all") {
+  SentenceFolder folder;
+  folder.write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\nd\ne\nf\n");
+  CHECK(folder.convert().description().tokenizer.pair_types == std::vector<uint8_t>{0, 0, 0, 1, 1});
+  std::vector<HandTensor> tensors = folder.tiny().tensors();
+  add_pair(tensors, "pooler.dense", 8, 8);
+  for (HandTensor& tensor : tensors) {
+    if (tensor.name != "embeddings.token_type_embeddings.weight") continue;
+    tensor.shape[0] = 1;
+    tensor.values.resize(8);
+  }
+  folder.write("model.safetensors", safetensors(tensors));
+  Json config = folder.tiny().config();
+  config["type_vocab_size"] = 1;
+  folder.write("config.json", config.dump());
+  const Converted made = folder.convert();
+  CHECK(made.description().tokenizer.pair_types.empty());
+  CHECK(made.description().tokenizer.pair_template.size() == 5);
+  CHECK(std::ranges::any_of(made.report.notes,
+                            [](const std::string& note) { return note.find("one for all") != note.npos; }));
+}

@@ -225,21 +225,25 @@ def check_kinds(programs):
             model.save_pretrained(folder)
             special = ["[PAD]", "[UNK]"] if config.pad_token_id == 0 else ["[UNK]", "[PAD]"]
             (folder / "vocab.txt").write_text("\n".join(special + ["[CLS]", "[SEP]", "[MASK]"] + WORDS) + "\n")
-            tokenizer = transformers.BertTokenizer(folder / "vocab.txt")
+            distil = family == "DistilBert"  # its models have no token types
+            tokenizer = (transformers.DistilBertTokenizer if distil else transformers.BertTokenizer)(folder / "vocab.txt")
             if family == "Roberta":  # its models have one token type
                 tokenizer.model_input_names = ["input_ids", "attention_mask"]
             tokenizer.save_pretrained(folder)
             for name in ("tokenizer.json", "tokenizer_config.json"):
                 (folder / name).rename(folder / (name + ".aside")) if (folder / name).exists() else None
-            pipeline = transformers.TextClassificationPipeline(model=copy.deepcopy(model).double(), tokenizer=tokenizer)
+            def pipeline(exact):
+                answer = transformers.TextClassificationPipeline(
+                    model=copy.deepcopy(model).double() if exact else model, tokenizer=tokenizer)
+                scores = [answer({"text": a, "text_pair": b}, top_k=None) for a, b in pairs]
+                return np.array([[{s["label"]: s["score"] for s in of}[config.id2label[i]] for i in range(outputs)]
+                                 for of in scores])
             label = f"{family} {kind}"
             try:
                 ours = programs.classify(programs.convert(folder, folder.name), pairs)
                 if not settings.keys() & {"sentence_transformers", "sbert_ce_default_activation_function"}:
-                    scores = [pipeline({"text": a, "text_pair": b}, top_k=None) for a, b in pairs]
-                    theirs = [[{s["label"]: s["score"] for s in of}[config.id2label[i]] for i in range(outputs)]
-                              for of in scores]
-                    worst[label + ", pipeline"] = difference(np.array(theirs), ours), 0.0
+                    wanted = pipeline(True)
+                    worst[label + ", pipeline"] = difference(wanted, ours), difference(wanted, pipeline(False))
                 if CrossEncoder and outputs == 1:
                     for name in ("tokenizer.json", "tokenizer_config.json"):
                         aside = folder / (name + ".aside")
