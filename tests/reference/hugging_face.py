@@ -225,10 +225,10 @@ def check_kinds(programs):
             model.save_pretrained(folder)
             special = ["[PAD]", "[UNK]"] if config.pad_token_id == 0 else ["[UNK]", "[PAD]"]
             (folder / "vocab.txt").write_text("\n".join(special + ["[CLS]", "[SEP]", "[MASK]"] + WORDS) + "\n")
-            distil = family == "DistilBert"  # its models have no token types
-            tokenizer = (transformers.DistilBertTokenizer if distil else transformers.BertTokenizer)(folder / "vocab.txt")
-            if family == "Roberta":  # its models have one token type
-                tokenizer.model_input_names = ["input_ids", "attention_mask"]
+            takes = {"Roberta": {"model_input_names": ["input_ids", "attention_mask"]}}  # one token type
+            distil = family == "DistilBert"  # no token types
+            tokenizer = (transformers.DistilBertTokenizer if distil else transformers.BertTokenizer)(
+                folder / "vocab.txt", **takes.get(family, {}))
             tokenizer.save_pretrained(folder)
             for name in ("tokenizer.json", "tokenizer_config.json"):
                 (folder / name).rename(folder / (name + ".aside")) if (folder / name).exists() else None
