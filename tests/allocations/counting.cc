@@ -59,8 +59,8 @@ Allocations stop_counting() {
   return {calls, bytes};
 }
 
-void refuse_beyond(int64_t bytes) {
-  room = bytes;
+void refuse_beyond(int64_t most) {
+  room = most;
   refusing = true;
 }
 

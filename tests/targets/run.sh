@@ -102,7 +102,7 @@ cross() {  # TARGET CC AR
     failed=1
     return
   fi
-  build "$1" -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/targets/$1.cmake" -DLINFORMER_ONEDNN=OFF \
+  build "$1" -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/targets/$1.cmake" -DLINFORMER_ONEDNN=OFF -DLINFORMER_BUILD_APPS=OFF \
     -DUTF8PROC_LIBRARY="$PWD/$work/$1/libutf8proc.a" -DUTF8PROC_INCLUDE_DIR="$PWD/$work/utf8proc-2.8.0" \
     -DXXHASH_INCLUDE_DIR="$PWD/$work/include" -DFLATBUFFERS_INCLUDE_DIR="$PWD/$work/include" \
     -DXSIMD_INCLUDE_DIR="$PWD/$work/include"
