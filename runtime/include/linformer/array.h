@@ -218,7 +218,7 @@ class String {
   }
   template <std::convertible_to<std::string_view> Text>
   friend std::strong_ordering operator<=>(const String& a, const Text& b) {
-    return a.view() <=> static_cast<std::string_view>(b);
+    return a.view().compare(static_cast<std::string_view>(b)) <=> 0;  // libc++ 14 orders no views by <=>
   }
 
   // Throws std::bad_alloc, from here on.
