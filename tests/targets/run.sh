@@ -10,6 +10,7 @@ all="clang-14 clang-19 aarch64 armhf i386 wasm32"
 jobs=${JOBS:-$(nproc)}
 work=build/targets
 mkdir -p "$work"
+export NODE_PATH=/usr/share/nodejs  # Debian's modules, for a node that isn't Debian's
 
 . third_party/install.sh
 linformer_packages_clang_14=(clang-14)
@@ -17,7 +18,7 @@ linformer_packages_clang_19=(clang-19)
 linformer_packages_aarch64=(g++-aarch64-linux-gnu qemu-user)
 linformer_packages_armhf=(g++-arm-linux-gnueabihf qemu-user)
 linformer_packages_i386=(g++-i686-linux-gnu qemu-user)
-linformer_packages_wasm32=(emscripten nodejs)
+linformer_packages_wasm32=(emscripten node-acorn nodejs)
 
 # utf8proc for another machine: its source is two files, and no package of a foreign architecture is needed.
 utf8proc_archive() {  # TARGET CC AR
