@@ -90,7 +90,7 @@ void declare(CLI::App& app, Arguments* arguments) {
       ->allow_extra_args(false);
   app.add_option(
          "--head-kind", options.head_kinds,
-         "what a head's outputs are, where the settings don't say it: single_label (softmax), multi_label "
+         "what a head's outputs are, whatever the settings say: single_label (softmax), multi_label "
          "(sigmoid), score (sigmoid of one output; score:identity, as it is) or regression (values as they are); "
          "KIND or HEAD=KIND (may be repeated)")
       ->type_name("KIND")
