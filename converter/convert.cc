@@ -14,6 +14,7 @@
 #include "converter/labels.h"
 #include "converter/readers/error.h"
 #include "converter/readers/exported_keys.h"
+#include "converter/readers/found_file.h"
 #include "converter/settings_file.h"
 #include "converter/tokenizers/tokenizer_files.h"
 #include "files/output_target.h"
@@ -38,10 +39,10 @@ bool is_file(const fs::path& path) {
 }
 
 bool has_tokenizer(const fs::path& folder) {
-  return is_file(folder / "tokenizer.json") || (is_file(folder / "vocab.json") && is_file(folder / "merges.txt")) ||
-         (is_file(folder / "encoder.json") && is_file(folder / "vocab.bpe")) || is_file(folder / "vocab.txt") ||
-         is_file(folder / "spiece.model") || is_file(folder / "sentencepiece.bpe.model") ||
-         is_file(folder / "spm.model") || is_file(folder / "tokenizer.model");
+  const auto has = [&folder](const char* name) { return finds_file(folder / name); };
+  return has("tokenizer.json") || (has("vocab.json") && has("merges.txt")) ||
+         (has("encoder.json") && has("vocab.bpe")) || has("vocab.txt") || has("spiece.model") ||
+         has("sentencepiece.bpe.model") || has("spm.model") || has("tokenizer.model");
 }
 
 // The checkpoint of a folder, by the names that training programs and hubs use.
@@ -53,10 +54,9 @@ std::string checkpoint_in(const fs::path& folder, Report* report) {
   std::string chosen, list;
   for (const char* name : names) {
     list += (list.empty() ? "" : ", ") + std::string(name);
-    if (!is_file(folder / name)) continue;
     if (chosen.empty()) {
-      chosen = (folder / name).string();
-    } else {
+      if (finds_file(folder / name)) chosen = (folder / name).string();
+    } else if (is_file(folder / name)) {
       report->notes.push_back((folder / name).string() + " is there too and was not used.");
     }
   }
@@ -89,7 +89,7 @@ Inputs find_inputs(const ConvertOptions& options, ValueStore* store, Report* rep
   if (!inputs.tokenizer.empty()) {
     const fs::path tokenizer = inputs.tokenizer;
     const fs::path folder = fs::is_directory(tokenizer, error) ? tokenizer : tokenizer.parent_path();
-    if (inputs.labels_folder.empty() || is_file(folder / "labels.txt")) inputs.labels_folder = folder.string();
+    if (inputs.labels_folder.empty() || finds_file(folder / "labels.txt")) inputs.labels_folder = folder.string();
     if (inputs.labels_folder.empty()) inputs.labels_folder = ".";
   }
   return inputs;
@@ -228,7 +228,6 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   std::optional<OwnedTokenizer> tokenizer;
   if (!inputs.tokenizer.empty()) tokenizer = load_tokenizer(inputs.tokenizer);
   Checkpoint checkpoint = Checkpoint::open(inputs.checkpoint);
-  refuse_inputs(checkpoint.files, options.output);
   std::optional<Checkpoint> dense;
   if (inputs.sentence && !inputs.sentence->dense.empty()) {
     dense = Checkpoint::open(inputs.sentence->dense);
@@ -236,6 +235,15 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   }
   note_checkpoint(checkpoint, report);
   writer::ModelBuilder builder(options.weight_type);
+  // Whatever was opened, or is next.
+  refuse_inputs(checkpoint.files, options.output);
+  refuse_inputs({cross_encoder_file(options.checkpoint)}, options.output);
+  if (options.labels.empty() && !inputs.labels_folder.empty()) {
+    refuse_inputs({labels_file(inputs.labels_folder)}, options.output);
+  }
+  if (dense) refuse_inputs(dense->files, options.output);
+  if (tokenizer) refuse_inputs(tokenizer->files, options.output);
+  if (inputs.sentence) refuse_inputs(inputs.sentence->files, options.output);
   ModelDescription& description = builder.description;
   build_model(
       checkpoint, settings, &builder, report,

@@ -6,6 +6,9 @@
 #include <set>
 
 #include "converter/readers/error.h"
+#include "converter/readers/found_file.h"
+#include "model/limits.h"
+#include "model/utf8.h"
 
 namespace linformer::convert {
 
@@ -113,12 +116,14 @@ void apply_labels(const std::vector<std::string>& given, ModelDescription* descr
 
 void apply_labels_file(const std::string& folder, ModelDescription* description, Report* report) {
   constexpr uintmax_t max_bytes = 16u << 20;
-  const std::string path = (std::filesystem::path(folder) / "labels.txt").string();
+  const std::string path = labels_file(folder);
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return;
+  if (!finds_file(path)) return;
   if (std::filesystem::file_size(path, error) > max_bytes) fail(path, " is too large for a list of labels");
   std::ifstream file(path, std::ios::binary);
   std::vector<std::string> labels;
+std::string labels_file(const std::string& folder) { return (std::filesystem::path(folder) / "labels.txt").string(); }
+
   for (std::string line; std::getline(file, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     labels.push_back(line);
