@@ -60,6 +60,37 @@ TEST_CASE("what is there and can't be read as a file is an error that names it, 
   CHECK(place.run(place.path("model") + out).status == 0);
 }
 
+TEST_CASE("config.json of the folder says what --config doesn't") {
+  Workplace place;
+  fs::create_directories(place.path("model"));
+  const TinyHuggingFace tiny;
+  json config = tiny.config();
+  config.update({{"hidden_act", "relu"}, {"layer_norm_eps", 0.125}});
+  write_file(place.path("model/model.safetensors"), safetensors(tiny.tensors()));
+  write_file(place.path("model/config.json"), config.dump());
+  write_file(place.path("some.json"), json{{"num_attention_heads", 4}, {"layer_norm_eps", 0.25}}.dump());
+  const auto convert = [&](const std::string& given) {
+    const Run run = place.run(place.path("model") + " --verbose -o " + place.path("x.lnfr") + given);
+    CHECK_MESSAGE(run.status == 0, run.err);
+    return run.out;
+  };
+  const auto layer = [&] {
+    return linformer::Model::load(place.path("x.lnfr").c_str()).value()->description().encoder;
+  };
+  const std::string out = convert(" --config " + place.path("some.json"));
+  CHECK(layer().layers[0].attention.heads == 4);
+  CHECK(layer().layers[0].attention_norm.epsilon == 0.25f);
+  CHECK(layer().layers[0].activation == linformer::Activation::relu);
+  CHECK(contains(out, "What --config doesn't say was read from config.json"));
+  CHECK(contains(out, "hidden_act, " + place.path("model/config.json")));
+  // A file alone has no folder.
+  REQUIRE(place
+              .run(place.path("model/model.safetensors") + " -o " + place.path("x.lnfr") + " --config " +
+                   place.path("some.json"))
+              .status == 0);
+  CHECK(layer().layers[0].activation == linformer::Activation::gelu);
+}
+
 TEST_CASE("nothing that the converter reads is overwritten, by whatever name") {
   Workplace place;
   const TinyHuggingFace tiny;
