@@ -162,7 +162,7 @@ TEST_CASE("indexes that lead astray are refused, with the name of what is wrong"
     with([](Sharded& s) { s.write(s.index(), "{}"); }, {"no weight_map"});
     with([](Sharded& s) { s.write(s.index(), R"({"weight_map": ["a"]})"); }, {"no weight_map"});
     with([](Sharded& s) { s.write(s.index(), R"({"weight_map": {}})"); }, {"names no tensors"});
-    with([](Sharded& s) { s.write(s.index(), R"({"weight_map": {"a": 1}})"); }, {"\"a\"", "integer"});
+    with([](Sharded& s) { s.write(s.index(), R"({"weight_map": {"a": 1}})"); }, {"\"a\"", "whole number"});
     with([](Sharded& s) { s.write(s.index(), R"({"weight_map": {"a": "x", "a": "y"}})"); }, {"\"a\" twice"});
     with([](Sharded& s) { s.write(s.index(), R"({"weight_map": )"); }, {"not valid JSON"});
     with(
