@@ -184,6 +184,21 @@ TEST_CASE("tensors that overlap within a shard are refused, with the shard's nam
   check_error(sharded.convert(), {"model-00001-of-00003", "overlap"});
 }
 
+TEST_CASE("one of several files by itself is refused, with the name of the index") {
+  for (const bool pickled : {false, true}) {
+    CAPTURE(pickled);
+    const Sharded sharded(pickled);
+    const std::string shard = sharded.path(sharded.file(1));
+    check_error(sharded.convert(shard), {shard, "is one of 3 files: give the folder, or its index " + sharded.index()});
+    std::filesystem::remove(sharded.path(sharded.index()));
+    check_error(sharded.convert(shard), {"is one of 3 files", sharded.index() + " is not beside it"});
+    // A file that is the only one.
+    sharded.write("model-00001-of-00001.safetensors", safetensors(TinyHuggingFace().tensors()));
+    CHECK(sharded.convert(sharded.path("model-00001-of-00001.safetensors"), " --config " + sharded.path("config.json"))
+              .status == 0);
+  }
+}
+
 TEST_CASE("no shard is overwritten") {
   const Sharded sharded(false);
   const std::string before = read_file(sharded.path(sharded.file(1)));
