@@ -91,6 +91,26 @@ TEST_CASE("config.json of the folder says what --config doesn't") {
   CHECK(layer().layers[0].activation == linformer::Activation::gelu);
 }
 
+TEST_CASE("a likely misspelling is told on stderr in one line, with --quiet too") {
+  Workplace place;
+  fs::create_directories(place.path("model"));
+  const TinyHuggingFace tiny;
+  write_file(place.path("model/model.safetensors"), safetensors(tiny.tensors()));
+  write_file(place.path("model/config.json"), tiny.config().dump());
+  // In the folder's config.json the name is there and right.
+  write_file(place.path("c.json"), json{{"hiden_act", "relu"}, {"unrelated", 1}}.dump());
+  for (const char* how : {"", " --quiet", " --json", " --verbose"}) {
+    const Run run =
+        place.run(place.path("model") + " -o " + place.path("x.lnfr") + " --config " + place.path("c.json") + how);
+    CHECK(run.status == 0);
+    CHECK(run.err == "linformer-convert: note: nothing used the setting \"hiden_act\" in " + place.path("c.json") +
+                         " (did you mean hidden_act?)\n");
+  }
+  write_file(place.path("c.json"), json{{"unrelated", 1}}.dump());
+  CHECK(place.run(place.path("model") + " --quiet -o " + place.path("x.lnfr") + " --config " + place.path("c.json"))
+            .err == "");
+}
+
 TEST_CASE("nothing that the converter reads is overwritten, by whatever name") {
   Workplace place;
   const TinyHuggingFace tiny;
