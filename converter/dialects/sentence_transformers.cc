@@ -208,6 +208,11 @@ void add_dense_tensors(const Checkpoint& from, Checkpoint* checkpoint) {
   }
 }
 
+bool has_dense_tensors(const Checkpoint& checkpoint) {
+  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                     [](const Tensor& tensor) { return tensor.name.starts_with(dense_prefix); });
+}
+
 bool add_sentence_embedding(Conversion& conversion, TensorTable& tensors, const Settings& settings) {
   const std::optional<Setting<std::string>> pooling = settings.text("sentence_pooling");
   if (!pooling) return false;

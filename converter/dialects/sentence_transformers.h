@@ -35,6 +35,9 @@ std::string cross_encoder_file(const std::string& folder);
 // outlive `checkpoint`.
 void add_dense_tensors(const Checkpoint& from, Checkpoint* checkpoint);
 
+// Whether there are such.
+bool has_dense_tensors(const Checkpoint& checkpoint);
+
 // Fills the model's sentence embedding as the settings say; false where they say nothing.
 bool add_sentence_embedding(Conversion& conversion, TensorTable& tensors, const Settings& settings);
 
