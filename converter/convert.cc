@@ -14,6 +14,7 @@
 #include "converter/labels.h"
 #include "converter/readers/error.h"
 #include "converter/readers/exported_keys.h"
+#include "converter/readers/found_file.h"
 #include "converter/settings_file.h"
 #include "converter/tokenizers/tokenizer_files.h"
 #include "files/output_target.h"
@@ -26,8 +27,9 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Inputs {
-  std::string checkpoint, tokenizer, config;
-  std::string labels_folder;  // empty: nowhere
+  std::string checkpoint, tokenizer;
+  std::string given_config, found_config;  // of --config, and beside the checkpoint
+  std::string labels_folder;               // empty: nowhere
   std::optional<SentenceTransformer> sentence;
   Value cross_encoder;  // settings
 };
@@ -38,10 +40,10 @@ bool is_file(const fs::path& path) {
 }
 
 bool has_tokenizer(const fs::path& folder) {
-  return is_file(folder / "tokenizer.json") || (is_file(folder / "vocab.json") && is_file(folder / "merges.txt")) ||
-         (is_file(folder / "encoder.json") && is_file(folder / "vocab.bpe")) || is_file(folder / "vocab.txt") ||
-         is_file(folder / "spiece.model") || is_file(folder / "sentencepiece.bpe.model") ||
-         is_file(folder / "spm.model") || is_file(folder / "tokenizer.model");
+  const auto has = [&folder](const char* name) { return finds_file(folder / name); };
+  return has("tokenizer.json") || (has("vocab.json") && has("merges.txt")) ||
+         (has("encoder.json") && has("vocab.bpe")) || has("vocab.txt") || has("spiece.model") ||
+         has("sentencepiece.bpe.model") || has("spm.model") || has("tokenizer.model");
 }
 
 // The checkpoint of a folder, by the names that training programs and hubs use.
@@ -53,10 +55,9 @@ std::string checkpoint_in(const fs::path& folder, Report* report) {
   std::string chosen, list;
   for (const char* name : names) {
     list += (list.empty() ? "" : ", ") + std::string(name);
-    if (!is_file(folder / name)) continue;
     if (chosen.empty()) {
-      chosen = (folder / name).string();
-    } else {
+      if (finds_file(folder / name)) chosen = (folder / name).string();
+    } else if (is_file(folder / name)) {
       report->notes.push_back((folder / name).string() + " is there too and was not used.");
     }
   }
@@ -66,7 +67,7 @@ std::string checkpoint_in(const fs::path& folder, Report* report) {
 
 Inputs find_inputs(const ConvertOptions& options, ValueStore* store, Report* report) {
   std::error_code error;
-  Inputs inputs{options.checkpoint, options.tokenizer, options.config, "", std::nullopt, {}};
+  Inputs inputs{options.checkpoint, options.tokenizer, options.config, "", "", std::nullopt, {}};
   if (fs::is_directory(options.checkpoint, error)) {
     fs::path folder = options.checkpoint;
     inputs.cross_encoder = read_cross_encoder(folder.string(), *store);
@@ -80,16 +81,18 @@ Inputs find_inputs(const ConvertOptions& options, ValueStore* store, Report* rep
       inputs.tokenizer = folder.string();
       report->notes.push_back("The tokenizer is that of the checkpoint's folder.");
     }
-    if (inputs.config.empty() && is_file(folder / "config.json")) {
-      inputs.config = (folder / "config.json").string();
-      report->notes.push_back("Settings were read from config.json of the checkpoint's folder.");
+    if (finds_file(folder / "config.json") && !fs::equivalent(folder / "config.json", options.config, error)) {
+      inputs.found_config = (folder / "config.json").string();
+      report->notes.push_back(options.config.empty()
+                                  ? "Settings were read from config.json of the checkpoint's folder."
+                                  : "What --config doesn't say was read from config.json of the checkpoint's folder.");
     }
     inputs.labels_folder = folder.string();
   }
   if (!inputs.tokenizer.empty()) {
     const fs::path tokenizer = inputs.tokenizer;
     const fs::path folder = fs::is_directory(tokenizer, error) ? tokenizer : tokenizer.parent_path();
-    if (inputs.labels_folder.empty() || is_file(folder / "labels.txt")) inputs.labels_folder = folder.string();
+    if (inputs.labels_folder.empty() || finds_file(folder / "labels.txt")) inputs.labels_folder = folder.string();
     if (inputs.labels_folder.empty()) inputs.labels_folder = ".";
   }
   return inputs;
@@ -108,7 +111,7 @@ void check_output(const ConvertOptions& options, const Inputs& inputs) {
   std::error_code error;
   if (files::output_target(options.output).kind != files::OutputTarget::Kind::file) return;
   if (!fs::exists(options.output, error)) return;
-  refuse_inputs({inputs.checkpoint, inputs.config, inputs.tokenizer}, options.output);
+  refuse_inputs({inputs.checkpoint, inputs.given_config, inputs.found_config, inputs.tokenizer}, options.output);
   if (options.replace_any || !is_file(options.output)) return;
   std::array<char, sizeof(container_magic)> start{};
   std::ifstream(options.output, std::ios::binary).read(start.data(), start.size());
@@ -140,10 +143,9 @@ Settings read_settings(const ConvertOptions& options, const Inputs& inputs, Valu
   if (!options.head_kinds.empty()) {
     settings.add_given(head_kind_setting(options.head_kinds, *store), head_kind_option);
   }
-  const bool given = !options.config.empty();
-  if (given) read_config(inputs.config, true, store, &settings);
+  read_config(inputs.given_config, true, store, &settings);
   settings.add_source(inputs.cross_encoder, "config_sentence_transformers.json");
-  if (!given) read_config(inputs.config, false, store, &settings);
+  read_config(inputs.found_config, false, store, &settings);
   if (inputs.sentence) settings.add_source(inputs.sentence->settings, "modules.json");
   return settings;
 }
@@ -235,12 +237,20 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   std::optional<OwnedTokenizer> tokenizer;
   if (!inputs.tokenizer.empty()) tokenizer = load_tokenizer(inputs.tokenizer);
   Checkpoint checkpoint = Checkpoint::open(inputs.checkpoint);
-  refuse_inputs(checkpoint.files, options.output);
   std::optional<Checkpoint> dense;
   if (inputs.sentence && !inputs.sentence->dense.empty()) {
     dense = Checkpoint::open(inputs.sentence->dense);
     add_dense_tensors(*dense, &checkpoint);
   }
+  // Whatever was opened, or is next.
+  refuse_inputs(checkpoint.files, options.output);
+  refuse_inputs({cross_encoder_file(options.checkpoint)}, options.output);
+  if (options.labels.empty() && !inputs.labels_folder.empty()) {
+    refuse_inputs({labels_file(inputs.labels_folder)}, options.output);
+  }
+  if (dense) refuse_inputs(dense->files, options.output);
+  if (tokenizer) refuse_inputs(tokenizer->files, options.output);
+  if (inputs.sentence) refuse_inputs(inputs.sentence->files, options.output);
   note_checkpoint(checkpoint, report);
   writer::ModelBuilder builder(options.weight_type);
   ModelDescription& description = builder.description;

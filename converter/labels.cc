@@ -6,6 +6,9 @@
 #include <set>
 
 #include "converter/readers/error.h"
+#include "converter/readers/found_file.h"
+#include "model/limits.h"
+#include "model/utf8.h"
 
 namespace linformer::convert {
 
@@ -27,14 +30,22 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-void check(const std::vector<std::string>& labels, const std::string& source) {
+}  // namespace
+
+void check_labels(const std::vector<std::string>& labels, const std::string& source) {
   std::set<std::string> seen;
   for (const std::string& label : labels) {
     if (label.empty()) fail(source, " has an empty label");
     if (!valid_utf8(label)) fail(source, " has a label that is not UTF-8 text");
+    if (label.size() > max_name_bytes) fail(source, " has a label of more than ", max_name_bytes, " bytes");
+    if (!is_printable_name(label)) {
+      fail(source, " has the label ", quote(label), " with control characters, such as a tab: give one without");
+    }
     if (!seen.insert(label).second) fail(source, " has the label ", quote(label), " twice");
   }
 }
+
+namespace {
 
 // The first head in order with this number of classes.
 ClassificationHead* head_for(size_t classes, ModelDescription* description) {
@@ -100,7 +111,7 @@ void apply_labels(const std::vector<std::string>& given, ModelDescription* descr
     }
     ClassificationHead* head = named_head(argument, description);
     std::vector<std::string> labels = split(head ? argument.substr(head->name.size() + 1) : argument);
-    check(labels, "--labels");
+    check_labels(labels, "--labels");
     if (head == nullptr) {
       head = only_head_for(argument, labels.size(), description);
     } else if (classes_of(*description, *head) != labels.size()) {
@@ -111,11 +122,13 @@ void apply_labels(const std::vector<std::string>& given, ModelDescription* descr
   }
 }
 
+std::string labels_file(const std::string& folder) { return (std::filesystem::path(folder) / "labels.txt").string(); }
+
 void apply_labels_file(const std::string& folder, ModelDescription* description, Report* report) {
   constexpr uintmax_t max_bytes = 16u << 20;
-  const std::string path = (std::filesystem::path(folder) / "labels.txt").string();
+  const std::string path = labels_file(folder);
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return;
+  if (!finds_file(path)) return;
   if (std::filesystem::file_size(path, error) > max_bytes) fail(path, " is too large for a list of labels");
   std::ifstream file(path, std::ios::binary);
   std::vector<std::string> labels;
@@ -130,7 +143,7 @@ void apply_labels_file(const std::string& folder, ModelDescription* description,
         " labels, which fits no head or several, and was not used. Heads: " + heads_text(*description));
     return;
   }
-  check(labels, path);
+  check_labels(labels, path);
   ClassificationHead* head = head_for(labels.size(), description);
   set(head, std::move(labels), path, report);
 }

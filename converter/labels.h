@@ -14,6 +14,10 @@ namespace linformer::convert {
 // Throws Error when no head has that name or number of classes.
 void apply_labels(const std::vector<std::string>& given, ModelDescription* description, Report* report);
 
+// Throws Error naming `source` where a label is empty, there twice, too long or not printable text.
+void check_labels(const std::vector<std::string>& labels, const std::string& source);
+
+std::string labels_file(const std::string& folder);
 // The lines of labels.txt in `folder`, index = class, for the head whose number of classes they fit. Nothing happens
 // where there is no such file; a file that fits no head is noted.
 void apply_labels_file(const std::string& folder, ModelDescription* description, Report* report);

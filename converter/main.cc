@@ -90,7 +90,7 @@ void declare(CLI::App& app, Arguments* arguments) {
       ->allow_extra_args(false);
   app.add_option(
          "--head-kind", options.head_kinds,
-         "what a head's outputs are, where the settings don't say it: single_label (softmax), multi_label "
+         "what a head's outputs are, whatever the settings say: single_label (softmax), multi_label "
          "(sigmoid), score (sigmoid of one output; score:identity, as it is) or regression (values as they are); "
          "KIND or HEAD=KIND (may be repeated)")
       ->type_name("KIND")
@@ -107,7 +107,9 @@ void declare(CLI::App& app, Arguments* arguments) {
   app.add_flag("--list-dialects", arguments->list_dialects,
                "print the supported implementations and the settings they need");
   CLI::Option* json = app.add_flag("--json", arguments->json, "print the report as JSON, with all that --verbose has");
-  CLI::Option* quiet = app.add_flag("--quiet", arguments->quiet, "print neither report nor progress");
+  CLI::Option* quiet =
+      app.add_flag("--quiet", arguments->quiet,
+                   "print neither report nor progress; likely misspellings in --config are told on stderr");
   app.add_flag("--verbose", arguments->verbose, "print where each setting and tensor came from, and each note")
       ->excludes(json)
       ->excludes(quiet);
@@ -179,6 +181,21 @@ void print_report(const Report& report, const Arguments& arguments) {
   }
 }
 
+// The model may be another than was meant, so this is said whatever becomes of the report.
+void warn_of_misspellings(const linformer::convert::Report& report) {
+  constexpr size_t most = 3;
+  std::string names;
+  size_t count = 0;
+  for (const linformer::convert::UnusedSetting& setting : report.unused_settings) {
+    if (setting.did_you_mean.empty() || ++count > most) continue;
+    names += (count == 1 ? "" : ", ") + linformer::convert::quote(setting.name) + " in " +
+             linformer::convert::escaped(setting.source) + " (did you mean " + setting.did_you_mean + "?)";
+  }
+  if (count == 0) return;
+  if (count > most) names += " and " + std::to_string(count - most) + " more";
+  std::cerr << "linformer-convert: note: nothing used the setting" << (count == 1 ? " " : "s ") << names << "\n";
+}
+
 void run(const Arguments& arguments, ProgressBar* bar) {
   const auto show = [bar](const char* phase, double done) { bar->show(phase, done); };
   if (arguments.list_dialects) {
@@ -193,6 +210,7 @@ void run(const Arguments& arguments, ProgressBar* bar) {
     options.progress = show;
     const linformer::convert::Report report = linformer::convert::convert_checkpoint(options);
     bar->clear();
+    warn_of_misspellings(report);
     print_report(report, arguments);
   }
 }

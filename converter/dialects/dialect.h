@@ -61,7 +61,8 @@ std::string unknown_dialect(std::string_view name);
 
 // The dialect of the checkpoint: `wanted`, which must fit; where that is empty the one that an exported file names, if
 // that fits, or else the one that fits best. Sets checkpoint.wrapper to what all names begin with and the dialect's
-// don't. `settings` are those of the user. Throws Error that says what was found and what is supported.
+// don't; leaves out tensors beside the model (model_prefix.h). `settings` are those of the user. Throws Error that says
+// what was found and what is supported.
 const Dialect& recognise(Checkpoint& checkpoint, const std::string& wanted, const Settings& settings, Report& report);
 
 }  // namespace linformer::convert

@@ -296,7 +296,8 @@ void Converter::add_head(const std::string& name) {
   const uint64_t outputs = outputs_of(conversion_, head);
   report_.add_fact("head " + name, std::to_string(outputs) + (outputs == 1 ? " output" : " outputs"),
                    "shape of " + output + "weight");
-  set_kind(conversion_, settings_, kind_of(settings_, outputs), &head);
+  set_kind(
+      conversion_, settings_, [this](uint64_t count) { return kind_of(settings_, count); }, &head);
 }
 
 void Converter::report_sharing() {

@@ -48,6 +48,14 @@ std::optional<KindRule> said_kind(const Settings& settings, const std::string& h
   return parse_kind(value.text(), said->source);
 }
 
+KindRule kind_by(const std::function<KindRule(uint64_t outputs)>& rule, uint64_t outputs) {
+  try {
+    return rule(outputs);
+  } catch (const Error& error) {
+    fail(error.what(), "; or say what the outputs are with ", head_kind_option);
+  }
+}
+
 std::string text_of(const KindRule& rule) {
   switch (rule.kind) {
     case HeadKind::single_label:
@@ -101,9 +109,12 @@ uint64_t outputs_of(const Conversion& conversion, const ClassificationHead& head
   return conversion.description.tensors[static_cast<size_t>(head.output.weight)].shape[0];
 }
 
-void set_kind(Conversion& conversion, const Settings& settings, const KindRule& rule, ClassificationHead* head) {
-  const KindRule chosen = said_kind(settings, head->name).value_or(rule);
-  check_fit(chosen, head->name, outputs_of(conversion, *head));
+void set_kind(Conversion& conversion, const Settings& settings, const std::function<KindRule(uint64_t outputs)>& rule,
+              ClassificationHead* head) {
+  const uint64_t outputs = outputs_of(conversion, *head);
+  const std::optional<KindRule> said = said_kind(settings, head->name);
+  const KindRule chosen = said ? *said : kind_by(rule, outputs);
+  check_fit(chosen, head->name, outputs);
   head->kind = chosen.kind;
   head->score_activation = chosen.activation;
   conversion.report.add_fact("kind of " + head->name, text_of(chosen), chosen.source);

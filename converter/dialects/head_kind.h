@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,9 +32,11 @@ Activation activation_named(std::string_view name, const std::string& what);
 // The number of outputs of a head whose output is set.
 uint64_t outputs_of(const Conversion& conversion, const ClassificationHead& head);
 
-// Sets the head's kind, as the setting head_kind says or else by `rule`, and reports it. Throws Error where the kind
-// doesn't fit the number of outputs.
-void set_kind(Conversion& conversion, const Settings& settings, const KindRule& rule, ClassificationHead* head);
+// Sets the head's kind, as the setting head_kind says or else by `rule`, and reports it. `rule` is asked with the number
+// of outputs where head_kind says nothing of the head: what it can't read doesn't matter otherwise. Throws Error where
+// the kind doesn't fit the number of outputs.
+void set_kind(Conversion& conversion, const Settings& settings, const std::function<KindRule(uint64_t outputs)>& rule,
+              ClassificationHead* head);
 
 inline constexpr const char* head_kind_option = "--head-kind";
 // The option's arguments, KIND or HEAD=KIND, as settings {"head_kind": ...}. Throws Error.

@@ -60,7 +60,8 @@ ClassificationHead& add_head(const HeadInputs& inputs, const char* name, const s
 void add_labels(const HeadInputs& inputs, ClassificationHead* head) {
   const uint64_t outputs = outputs_of(inputs.conversion, *head);
   head->labels = labels_of(inputs.settings, outputs, inputs.conversion.report);
-  set_kind(inputs.conversion, inputs.settings, kind_of(inputs.settings, outputs), head);
+  set_kind(
+      inputs.conversion, inputs.settings, [&](uint64_t count) { return kind_of(inputs.settings, count); }, head);
 }
 
 // Whether `classifier` reads every row instead of the pooled one: files of both kinds may have a pooler.
@@ -160,12 +161,13 @@ void add_heads(const HeadInputs& inputs) {
   if (inputs.tensors.any("qa_outputs.*")) {
     ClassificationHead& head = add_head(inputs, "qa_outputs", "qa_outputs", Pooling::none, nullptr, Activation::none);
     if (outputs_of(inputs.conversion, head) == 2) head.labels = {"start", "end"};
-    set_kind(inputs.conversion, inputs.settings, compared_kind("the other tokens"), &head);
+    set_kind(
+        inputs.conversion, inputs.settings, [](uint64_t) { return compared_kind("the other tokens"); }, &head);
   }
   if (inputs.tensors.any("cls.seq_relationship.*")) {
     ClassificationHead& head =
         add_head(inputs, "next_sentence", "cls.seq_relationship", Pooling::first_token, pooler, Activation::tanh);
-    set_kind(inputs.conversion, inputs.settings, usual_kind(outputs_of(inputs.conversion, head)), &head);
+    set_kind(inputs.conversion, inputs.settings, usual_kind, &head);
   }
   add_embedding(inputs);
 }

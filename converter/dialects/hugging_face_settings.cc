@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "converter/readers/error.h"
-#include "model/limits.h"
+#include "model/utf8.h"
 
 namespace linformer::convert::hugging_face {
 
@@ -174,14 +174,13 @@ std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, R
     if (!label.is(ValueKind::text)) fail("the setting id2label (", said->source, ") has no label ", number);
     plain = plain && label.text() == "LABEL_" + number;
     // A text that is there once may be the label of each class: it is not copied for all of them.
-    fit = fit && !label.text().empty() && label.text().size() <= max_name_bytes && valid_utf8(label.text()) &&
-          distinct.insert(label.text()).second;
+    fit = fit && is_printable_name(label.text()) && distinct.insert(label.text()).second;
     if (fit) labels.emplace_back(label.text());
   }
   if (plain) return {};
   if (!fit) {
     report.notes.push_back(
-        "id2label has empty, equal or very long labels and was not used. Give others with --labels.");
+        "id2label has empty, equal, very long or unprintable labels and was not used. Give others with --labels.");
     return {};
   }
   std::string text;

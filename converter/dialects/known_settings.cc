@@ -19,7 +19,7 @@ constexpr const char* names[] = {
     "sentence_normalize", "sentence_pooling", "sentence_transformers", "tie_word_embeddings", "type_vocab_size",
     "vocab_size",
     // of every dialect
-    "head_kind",
+    "head_kind", "tensor_prefix",
     // lucidrains, vit-pytorch, xformers
     "depth", "dim_head", "dim_model", "glu", "heads", "k", "num_classes", "num_heads", "num_tokens", "pad_id", "pool",
     "seq_len", "use_rotary_embeddings",

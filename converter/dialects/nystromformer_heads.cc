@@ -53,7 +53,7 @@ ClassificationHead& new_head(const HeadInputs& inputs, const char* name, const T
 }
 
 void set_usual_kind(const HeadInputs& inputs, ClassificationHead* head) {
-  set_kind(inputs.conversion, inputs.settings, usual_kind(outputs_of(inputs.conversion, *head)), head);
+  set_kind(inputs.conversion, inputs.settings, usual_kind, head);
 }
 
 void add_arena_head(const HeadInputs& inputs) {
@@ -115,7 +115,8 @@ void add_question_answering(const HeadInputs& inputs) {
   head.activation = Activation::none;
   head.output = linear(inputs, "heads[question_answering].output", "qahead", {0, "2 or 1"}, d_model(inputs));
   if (weight.shape[0] == 2) head.labels = {"start", "end"};
-  set_kind(inputs.conversion, inputs.settings, compared_kind("the other tokens"), &head);
+  set_kind(
+      inputs.conversion, inputs.settings, [](uint64_t) { return compared_kind("the other tokens"); }, &head);
 }
 
 }  // namespace

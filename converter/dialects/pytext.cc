@@ -218,7 +218,8 @@ void Converter::add_head() {
   const uint64_t outputs = outputs_of(conversion_, head);
   report_.add_fact("head decoder", std::to_string(outputs) + (outputs == 1 ? " output" : " outputs"),
                    "shape of " + output + ".weight");
-  set_kind(conversion_, settings_, kind_of(outputs), &head);
+  set_kind(
+      conversion_, settings_, [this](uint64_t count) { return kind_of(count); }, &head);
 }
 
 }  // namespace

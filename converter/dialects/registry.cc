@@ -3,8 +3,10 @@
 #include "converter/dialects/hugging_face.h"
 #include "converter/dialects/hugging_face_settings.h"
 #include "converter/dialects/lucidrains.h"
+#include "converter/dialects/model_prefix.h"
 #include "converter/dialects/nystromformer.h"
 #include "converter/dialects/pytext.h"
+#include "converter/dialects/sentence_transformers.h"
 #include "converter/dialects/tatp22.h"
 #include "converter/dialects/tensor_table.h"
 #include "converter/dialects/vit_linformer.h"
@@ -53,6 +55,43 @@ const Dialect& chosen(const Dialect& dialect, const Checkpoint& checkpoint, cons
   return dialect;
 }
 
+// The best of the dialects for all tensors, or `only`.
+Fit best_fit(const Checkpoint& checkpoint, const Dialect* only) {
+  Fit best;
+  for (const Dialect* dialect : dialects()) {
+    if (only != nullptr && dialect != only) continue;
+    Recognition recognition = dialect->recognise(checkpoint);
+    if (recognition.score > best.recognition.score) best = {dialect, std::move(recognition)};
+  }
+  return best;
+}
+
+// Leaves out what lies beside the only model of a dialect, or of `only`. Sets checkpoint.wrapper; null where there is
+// none.
+Fit fit_below_prefix(Checkpoint& checkpoint, const Dialect* only, Report& report) {
+  if (has_dense_tensors(checkpoint)) return {};
+  std::vector<PrefixFit> fits =
+      fitting_prefixes(checkpoint, [&](const Checkpoint& part) { return best_fit(part, only); });
+  if (fits.empty()) return {};
+  if (fits.size() > 1) {
+    std::vector<std::string> prefixes;
+    for (const PrefixFit& fit : fits) prefixes.push_back(fit.prefix);
+    fail(checkpoint.name, ": there are ", fits.size(), " models in it, below ", list_names(prefixes, 4),
+         ": say which one in a JSON file with --config, such as {\"", prefix_setting, "\": ", quote(prefixes[0]), "}");
+  }
+  keep_prefix(checkpoint, fits[0].prefix, report);
+  checkpoint.wrapper = fits[0].prefix.size();
+  return std::move(fits[0].fit);
+}
+
+// What the user says about it.
+void keep_said_prefix(Checkpoint& checkpoint, const Settings& settings, Report& report) {
+  const std::optional<Setting<std::string>> said = settings.text(prefix_setting);
+  if (!said || said->value.empty()) return;
+  if (has_dense_tensors(checkpoint)) fail("the setting ", prefix_setting, " can't be used beside a Dense module");
+  keep_prefix(checkpoint, said->value.ends_with('.') ? said->value : said->value + ".", report);
+}
+
 // Sets checkpoint.wrapper to the shortest one with which the dialect fits; 0 where none does.
 Recognition recognise_as(const Dialect& dialect, Checkpoint& checkpoint) {
   for (const size_t wrapper : possible_wrappers(checkpoint)) {
@@ -67,7 +106,11 @@ Recognition recognise_as(const Dialect& dialect, Checkpoint& checkpoint) {
 const Dialect& recognise_wanted(Checkpoint& checkpoint, const std::string& wanted, Report& report) {
   const Dialect* dialect = find_dialect(wanted);
   if (dialect == nullptr) fail(unknown_dialect(wanted));
-  const Recognition recognition = recognise_as(*dialect, checkpoint);
+  Recognition recognition = recognise_as(*dialect, checkpoint);
+  if (recognition.score == 0) {
+    Fit part = fit_below_prefix(checkpoint, dialect, report);
+    if (part.dialect != nullptr) recognition = std::move(part.recognition);
+  }
   if (recognition.score == 0) {
     fail(checkpoint.name, ": the tensors are not those of the dialect ", dialect->name(), ". Looked for ",
          recognition.reason);
@@ -97,6 +140,7 @@ void refuse_model_type(const Checkpoint& checkpoint, const Settings& settings) {
 }  // namespace
 
 const Dialect& recognise(Checkpoint& checkpoint, const std::string& wanted, const Settings& settings, Report& report) {
+  keep_said_prefix(checkpoint, settings, report);
   if (!wanted.empty()) return recognise_wanted(checkpoint, wanted, report);
   for (const auto& [key, text] : checkpoint.metadata) {
     const Dialect* dialect = key == exported_dialect_key ? find_dialect(text) : nullptr;
@@ -108,19 +152,14 @@ const Dialect& recognise(Checkpoint& checkpoint, const std::string& wanted, cons
   }
   for (const size_t wrapper : possible_wrappers(checkpoint)) {
     checkpoint.wrapper = wrapper;
-    const Dialect* best = nullptr;
-    Recognition best_recognition;
-    for (const Dialect* dialect : dialects()) {
-      checkpoint.budget().charge_steps(checkpoint.tensors.size());
-      Recognition recognition = dialect->recognise(checkpoint);
-      if (recognition.score <= best_recognition.score) continue;
-      best = dialect;
-      best_recognition = std::move(recognition);
-    }
-    if (best != nullptr) return chosen(*best, checkpoint, best_recognition.reason, report);
+    checkpoint.budget().charge_steps(checkpoint.tensors.size() * dialects().size());
+    const Fit best = best_fit(checkpoint, nullptr);
+    if (best.dialect != nullptr) return chosen(*best.dialect, checkpoint, best.recognition.reason, report);
   }
   checkpoint.wrapper = 0;
   refuse_model_type(checkpoint, settings);
+  const Fit part = fit_below_prefix(checkpoint, nullptr, report);
+  if (part.dialect != nullptr) return chosen(*part.dialect, checkpoint, part.recognition.reason, report);
   refuse(checkpoint);
 }
 

@@ -5,6 +5,7 @@
 
 #include "converter/dialects/head_kind.h"
 #include "converter/readers/error.h"
+#include "converter/readers/found_file.h"
 #include "converter/settings_file.h"
 
 namespace linformer::convert {
@@ -14,11 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string dense_prefix = "sentence_dense.";
-
-bool is_file(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error);
-}
 
 // "sentence_transformers.models.Pooling" is a Pooling.
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
@@ -44,7 +40,7 @@ class Modules {
 
   SentenceTransformer read() {
     const std::string path = (folder_ / "modules.json").string();
-    const Value modules = read_json_file(path, store_);
+    const Value modules = read_file(path);
     if (!modules.is(ValueKind::list)) fail(path, " holds a ", modules.kind_name(), ", not a list of modules");
     for (const Value& module : modules.items()) add(module);
     if (made_.transformer.empty()) fail(path, " names no Transformer module");
@@ -55,6 +51,11 @@ class Modules {
   }
 
  private:
+  Value read_file(const std::string& path) {
+    made_.files.push_back(path);
+    return read_json_file(path, store_);
+  }
+
   void add(Value module) {
     const std::string name(module.find("path").text());
     const std::string_view type = last_part(module.find("type").text());
@@ -92,8 +93,8 @@ class Modules {
     for (const char* name :
          {"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json",
           "sentence_xlm-roberta_config.json", "sentence_camembert_config.json"}) {
-      if (!is_file(folder / name)) continue;
-      const Value config = read_json_file((folder / name).string(), store_);
+      if (!finds_file(folder / name)) continue;
+      const Value config = read_file((folder / name).string());
       if (const std::optional<int64_t> longest = config.find("max_seq_length").integer()) {
         set(made_.settings, store_, "max_seq_length", store_.make_integer(*longest));
         made_.notes.push_back("Texts are cut to " + std::to_string(*longest) + " tokens, as " + name +
@@ -105,8 +106,8 @@ class Modules {
       }
     }
     const fs::path prompts = folder_ / "config_sentence_transformers.json";
-    if (!is_file(prompts)) return;
-    const Value prompt = read_json_file(prompts.string(), store_).find("default_prompt_name");
+    if (!finds_file(prompts)) return;
+    const Value prompt = read_file(prompts.string()).find("default_prompt_name");
     if (prompt.is(ValueKind::text)) {
       made_.notes.push_back("config_sentence_transformers.json puts the prompt " + quote(prompt.text()) +
                             " before each text: do so too.");
@@ -115,7 +116,7 @@ class Modules {
 
   void add_pooling(const fs::path& folder) {
     const std::string path = (folder / "config.json").string();
-    const Value config = read_json_file(path, store_);
+    const Value config = read_file(path);
     std::vector<std::string> modes;
     // Since v5 by name, before by a flag for each mode.
     const Value named = config.find("pooling_mode");
@@ -142,11 +143,11 @@ class Modules {
 
   void add_dense(const fs::path& folder) {
     const std::string path = (folder / "config.json").string();
-    const Value config = read_json_file(path, store_);
+    const Value config = read_file(path);
     std::string activation(last_part(config.find("activation_function").text()));
     set(made_.settings, store_, "sentence_dense_activation", text_of(store_, std::move(activation)));
     for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
-      if (made_.dense.empty() && is_file(folder / name)) made_.dense = (folder / name).string();
+      if (made_.dense.empty() && finds_file(folder / name)) made_.dense = (folder / name).string();
     }
     if (made_.dense.empty()) fail(folder.string(), " holds neither model.safetensors nor pytorch_model.bin");
   }
@@ -169,10 +170,14 @@ Activation dense_activation(const Settings& settings) {
 
 }  // namespace
 
+std::string cross_encoder_file(const std::string& folder) {
+  return (fs::path(folder) / "config_sentence_transformers.json").string();
+}
+
 Value read_cross_encoder(const std::string& folder, ValueStore& store) {
-  const fs::path path = fs::path(folder) / "config_sentence_transformers.json";
-  if (!is_file(path)) return {};
-  const Value config = read_json_file(path.string(), store);
+  const std::string path = cross_encoder_file(folder);
+  if (!finds_file(path)) return {};
+  const Value config = read_json_file(path, store);
   if (config.find("model_type").text() != "CrossEncoder") return {};
   const Value settings = store.make(ValueKind::dict), group = store.make(ValueKind::dict);
   const Value activation = config.find("activation_fn");
@@ -184,7 +189,7 @@ Value read_cross_encoder(const std::string& folder, ValueStore& store) {
 }
 
 std::optional<SentenceTransformer> read_sentence_transformer(const std::string& folder, ValueStore& store) {
-  if (!is_file(fs::path(folder) / "modules.json")) return std::nullopt;
+  if (!finds_file(fs::path(folder) / "modules.json")) return std::nullopt;
   return Modules(folder, store).read();
 }
 
@@ -201,6 +206,11 @@ void add_dense_tensors(const Checkpoint& from, Checkpoint* checkpoint) {
     tensor.storage += first;
     checkpoint->add_tensor(std::move(tensor));
   }
+}
+
+bool has_dense_tensors(const Checkpoint& checkpoint) {
+  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                     [](const Tensor& tensor) { return tensor.name.starts_with(dense_prefix); });
 }
 
 bool add_sentence_embedding(Conversion& conversion, TensorTable& tensors, const Settings& settings) {

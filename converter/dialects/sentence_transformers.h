@@ -17,6 +17,7 @@ struct SentenceTransformer {
   // sentence_pooling "cls", "mean" or "max"; sentence_dense_activation; sentence_normalize; max_seq_length. --config
   // may say them too.
   Value settings;
+  std::vector<std::string> files;  // of JSON that were read
   std::vector<std::string> notes;
 };
 
@@ -28,10 +29,14 @@ std::optional<SentenceTransformer> read_sentence_transformer(const std::string& 
 // before version 5.4; null where the folder is none. Its classifier is the encoder's own, so its modules.json may be
 // absent.
 Value read_cross_encoder(const std::string& folder, ValueStore& store);
+std::string cross_encoder_file(const std::string& folder);
 
 // Puts the Dense module's tensors beside the encoder's, under names that add_sentence_embedding() knows. `from` must
 // outlive `checkpoint`.
 void add_dense_tensors(const Checkpoint& from, Checkpoint* checkpoint);
+
+// Whether there are such.
+bool has_dense_tensors(const Checkpoint& checkpoint);
 
 // Fills the model's sentence embedding as the settings say; false where they say nothing.
 bool add_sentence_embedding(Conversion& conversion, TensorTable& tensors, const Settings& settings);

@@ -137,10 +137,10 @@ std::string Settings::used() const {
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Those of `names` that no file of settings has.
-std::set<std::string, std::less<>> Settings::not_given(std::set<std::string, std::less<>> names) const {
+// Those of `names` that no such source has, or one nearer to the user.
+std::set<std::string, std::less<>> Settings::not_given(std::set<std::string, std::less<>> names, Origin least) const {
   for (const Source& source : sources_) {
-    if (source.origin == Origin::checkpoint) continue;
+    if (source.origin < least) continue;
     const std::vector<Value>& items = source.values.items();
     for (size_t i = 0; i + 1 < items.size(); i += 2) names.erase(std::string(items[i].text()));
   }
@@ -163,7 +163,7 @@ void Settings::for_each_unasked(Origin least, const Take& take) const {
 
 std::vector<UnusedSetting> Settings::unused() const {
   std::vector<UnusedSetting> unused;
-  const std::set<std::string, std::less<>> possible = not_given(lookups_->asked);
+  const std::set<std::string, std::less<>> possible = not_given(lookups_->asked, Origin::given);
   for_each_unasked(Origin::given, [&](const std::string& name, const Source& source) {
     const bool compare = unused.size() < most_compared;
     unused.push_back({name, source.name, compare ? nearest_name(name, possible) : ""});
@@ -175,12 +175,15 @@ std::vector<UnusedSetting> Settings::unused() const {
 
 std::string Settings::misspelling() const {
   constexpr size_t most = 3;
-  const std::set<std::string, std::less<>> asked = not_given(lookups_->asked), known = not_given(known_settings());
+  // What config.json has may be misspelt by the user all the same, who meant to replace it.
+  const std::set<std::string, std::less<>> asked = not_given(lookups_->asked, Origin::found),
+                                           asked_of_user = not_given(lookups_->asked, Origin::given),
+                                           known = not_given(known_settings(), Origin::given);
   std::string sentence;
   size_t count = 0, compared = 0;
   for_each_unasked(Origin::found, [&](const std::string& name, const Source& source) {
     if (++compared > most_compared) return;
-    std::string meant = nearest_name(name, asked);
+    std::string meant = nearest_name(name, source.origin == Origin::given ? asked_of_user : asked);
     // A config.json that was found may be another implementation's, whose names only resemble ours.
     const bool any = source.origin == Origin::given && !known_settings().contains(name);
     if (meant.empty() && any) meant = nearest_name(name, known);

@@ -69,7 +69,7 @@ class Settings {
     std::map<std::string, Value, std::less<>> used;
   };
   void add(Source source);
-  std::set<std::string, std::less<>> not_given(std::set<std::string, std::less<>> names) const;
+  std::set<std::string, std::less<>> not_given(std::set<std::string, std::less<>> names, Origin least) const;
   template <class Take>
   void for_each_unasked(Origin least, const Take& take) const;
   std::optional<Setting<Value>> find(std::string_view name) const;

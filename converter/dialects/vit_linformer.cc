@@ -71,7 +71,7 @@ void add_head(Conversion& conversion, TensorTable& tensors, const Settings& sett
   const uint64_t outputs = output.shape[0];
   conversion.report.add_fact("head mlp_head", std::to_string(outputs) + (outputs == 1 ? " output" : " outputs"),
                              "shape of " + output.name);
-  set_kind(conversion, settings, usual_kind(outputs), &head);
+  set_kind(conversion, settings, usual_kind, &head);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "converter/export/base64.h"
+#include "converter/labels.h"
 #include "converter/readers/error.h"
 #include "converter/readers/exported_keys.h"
 #include "converter/writer/metadata.h"
@@ -57,7 +58,7 @@ void apply_exported_labels(const Checkpoint& checkpoint, ModelDescription* descr
     std::vector<std::string> labels;
     std::string shown;
     for (const Value& label : heads.items()[i + 1].items()) {
-      if (!label.is(ValueKind::text) || label.text().empty()) fail(source, " has a label that is no text");
+      if (!label.is(ValueKind::text)) fail(source, " has a label that is no text");
       labels.emplace_back(label.text());
       shown += (shown.empty() ? "" : ", ") + labels.back();
     }
@@ -65,6 +66,7 @@ void apply_exported_labels(const Checkpoint& checkpoint, ModelDescription* descr
     if (labels.size() != classes) {
       fail(source, " has ", labels.size(), " labels for ", quote(name), ", which has ", classes, " classes");
     }
+    check_labels(labels, source);
     report->add_fact("labels of " + name, shown, source);
     head->labels = std::move(labels);
   }

@@ -82,7 +82,10 @@ std::string shape_text(const Tensor& tensor) {
 }
 
 Checkpoint Checkpoint::open(const std::string& path) {
-  return is_shard_index(path) ? open_shards(path) : open_single(path);
+  if (is_shard_index(path)) return open_shards(path);
+  Checkpoint checkpoint = open_single(path);
+  refuse_single_shard(path);
+  return checkpoint;
 }
 
 Checkpoint Checkpoint::open_single(const std::string& path) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <unordered_map>
 
 #include "converter/readers/error.h"
@@ -116,6 +117,23 @@ bool is_shard_index(const std::string& path) {
   uint64_t header = 0;  // of a safetensors file, where it happens to look like text
   std::memcpy(&header, start.data(), sizeof header);
   return start[8] != '{' || header > fs::file_size(path, error);
+}
+
+void refuse_single_shard(const std::string& path) {
+  static const std::regex shard(R"((.+)-[0-9]{5}-of-([0-9]{5})\.(safetensors|bin))");
+  const fs::path file = path;
+  const std::string name = file.filename().string();
+  std::smatch parts;
+  if (name.size() > 255 || !std::regex_match(name, parts, shard)) return;
+  const int files = std::stoi(parts[2].str());
+  if (files < 2) return;
+  const std::string index = parts[1].str() + "." + parts[3].str() + ".index.json";
+  std::error_code error;
+  if (fs::exists(file.parent_path() / index, error)) {
+    fail(path, " is one of ", files, " files: give the folder, or its index ", index);
+  }
+  fail(path, " is one of ", files, " files, and their index ", index,
+       " is not beside it: copy or download it too, and give the folder");
 }
 
 Checkpoint open_shards(const std::string& path) {

@@ -15,4 +15,7 @@ bool is_shard_index(const std::string& path);
 // and no tensor is in two. Throws Error that names the index, and the shard or tensor that is wrong.
 Checkpoint open_shards(const std::string& path);
 
+// Throws Error where the file is one of several by its name ("model-00001-of-00003.safetensors"): it names the index.
+void refuse_single_shard(const std::string& path);
+
 }  // namespace linformer::convert

@@ -32,9 +32,9 @@ const char* Value::kind_name() const {
     case ValueKind::boolean:
       return "boolean";
     case ValueKind::integer:
-      return "integer";
+      return "whole number";
     case ValueKind::big_integer:
-      return "big integer";
+      return "number of more than 64 bits";
     case ValueKind::real:
       return "number";
     case ValueKind::text:
@@ -50,7 +50,7 @@ const char* Value::kind_name() const {
     case ValueKind::global:
       return "name of a class or function";
     case ValueKind::object:
-      return "object";
+      return "Python object";
     case ValueKind::storage:
       return "storage";
     case ValueKind::tensor:

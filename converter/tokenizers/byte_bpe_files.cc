@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "converter/readers/error.h"
+#include "converter/readers/found_file.h"
 #include "converter/tokenizers/text_files.h"
 #include "text/byte_level.h"
 #include "text/unicode.h"
@@ -144,7 +145,8 @@ OwnedTokenizer load_byte_bpe(const std::string& vocabulary, const std::string& m
     tokenizer.notes.push_back("<mask> is recognised inside texts; other special tokens there are plain characters");
   }
   const std::string config = (std::filesystem::path(vocabulary).parent_path() / "tokenizer_config.json").string();
-  if (std::filesystem::exists(config)) {
+  if (finds_file(config)) {
+    tokenizer.files.push_back(config);
     const nlohmann::json json = read_json_file(config, &tokenizer.budget);
     if (json.is_object() && json.contains("add_prefix_space") && json["add_prefix_space"].is_boolean()) {
       description.add_prefix_space = json["add_prefix_space"].get<bool>();

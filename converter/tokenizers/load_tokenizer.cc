@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "converter/readers/error.h"
+#include "converter/readers/found_file.h"
 #include "converter/tokenizers/byte_bpe_files.h"
 #include "converter/tokenizers/tokenizer_files.h"
 #include "converter/tokenizers/tokenizer_json.h"
@@ -27,12 +28,13 @@ bool is_file(const fs::path& path) {
 // The SentencePiece model of a folder; empty when there is none.
 fs::path find_sentencepiece_model(const fs::path& folder) {
   for (const char* name : {"spiece.model", "sentencepiece.bpe.model"}) {
-    if (is_file(folder / name)) return folder / name;
+    if (finds_file(folder / name)) return folder / name;
   }
   std::vector<fs::path> models;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".model" && is_file(entry.path())) models.push_back(entry.path());
+    if (entry.path().extension() == ".model" && !entry.is_directory(error) && finds_file(entry.path()))
+      models.push_back(entry.path());
   }
   if (models.empty()) return {};
   std::sort(models.begin(), models.end());
@@ -56,40 +58,51 @@ void note_unused(const fs::path& folder, const std::vector<std::string>& used, O
   }
 }
 
+// The tokenizer that was read from these files.
+OwnedTokenizer read_from(const std::vector<std::string>& files, OwnedTokenizer tokenizer) {
+  tokenizer.files.insert(tokenizer.files.end(), files.begin(), files.end());
+  return tokenizer;
+}
+
 // What is read and from which folder, before a dictionary renumbers it.
 OwnedTokenizer load_files(const fs::path& path, const TokenizerFileOptions& options) {
   std::error_code error;
   const bool folder_given = fs::is_directory(path, error);
   const fs::path folder = folder_given ? path : path.parent_path();
   const std::string name = folder_given ? "" : path.filename().string();
-  if (!folder_given && !is_file(path)) fail(path.string(), " is neither a folder nor a file");
+  if (!folder_given && !finds_file(path)) fail(path.string(), " is neither a folder nor a file");
 
-  if (folder_given && is_file(folder / "tokenizer.json")) {
-    OwnedTokenizer tokenizer = load_tokenizer_json((folder / "tokenizer.json").string());
+  if (folder_given && finds_file(folder / "tokenizer.json")) {
+    const std::string file = (folder / "tokenizer.json").string();
+    OwnedTokenizer tokenizer = read_from({file}, load_tokenizer_json(file));
     note_unused(folder, {"tokenizer.json"}, &tokenizer);
     return tokenizer;
   }
   for (const Pair& pair : bpe_pairs) {
     const bool named = name == pair.vocabulary || name == pair.merges;
-    const bool both = is_file(folder / pair.vocabulary) && is_file(folder / pair.merges);
+    if (!named && !folder_given) continue;
+    const bool both = finds_file(folder / pair.vocabulary) && finds_file(folder / pair.merges);
     if (named && !both) {
       fail(path.string(), ": byte-level BPE needs ", pair.vocabulary, " and ", pair.merges, " in the same folder");
     }
-    if (!named && (!folder_given || !both)) continue;
-    OwnedTokenizer tokenizer = load_byte_bpe((folder / pair.vocabulary).string(), (folder / pair.merges).string());
+    if (!both) continue;
+    const std::string vocabulary = (folder / pair.vocabulary).string(), merges = (folder / pair.merges).string();
+    OwnedTokenizer tokenizer = read_from({vocabulary, merges}, load_byte_bpe(vocabulary, merges));
     if (folder_given) note_unused(folder, {pair.vocabulary, pair.merges}, &tokenizer);
     return tokenizer;
   }
-  if (folder_given && is_file(folder / "vocab.txt")) {
-    return load_wordpiece((folder / "vocab.txt").string(), options.lowercase);
+  if (folder_given && finds_file(folder / "vocab.txt")) {
+    const std::string file = (folder / "vocab.txt").string();
+    return read_from({file}, load_wordpiece(file, options.lowercase));
   }
   if (const fs::path model = folder_given ? find_sentencepiece_model(folder) : fs::path(); !model.empty()) {
-    return load_sentencepiece_model(model.string());
+    return read_from({model.string()}, load_sentencepiece_model(model.string()));
   }
-  if (!folder_given && path.extension() == ".model") return load_sentencepiece_model(path.string());
-  if (!folder_given && path.extension() == ".json") return load_tokenizer_json(path.string());
+  const std::string file = path.string();
+  if (!folder_given && path.extension() == ".model") return read_from({file}, load_sentencepiece_model(file));
+  if (!folder_given && path.extension() == ".json") return read_from({file}, load_tokenizer_json(file));
   if (!folder_given && path.extension() == ".txt" && name != "dict.txt") {
-    return load_wordpiece(path.string(), options.lowercase);
+    return read_from({file}, load_wordpiece(file, options.lowercase));
   }
   fail(path.string(), folder_given ? " has no tokenizer files" : " is not a tokenizer file",
        ": give a folder with tokenizer.json, with vocab.json and merges.txt, with encoder.json and vocab.bpe (and "
@@ -100,10 +113,11 @@ OwnedTokenizer load_files(const fs::path& path, const TokenizerFileOptions& opti
 void apply_dictionary(const std::string& path, const TokenizerFileOptions& options, OwnedTokenizer* tokenizer) {
   std::error_code error;
   const fs::path folder = fs::is_directory(path, error) ? fs::path(path) : fs::path(path).parent_path();
-  const std::string dictionary = !options.dictionary.empty()    ? options.dictionary
-                                 : is_file(folder / "dict.txt") ? (folder / "dict.txt").string()
-                                                                : "";
+  const std::string dictionary = !options.dictionary.empty()       ? options.dictionary
+                                 : finds_file(folder / "dict.txt") ? (folder / "dict.txt").string()
+                                                                   : "";
   if (dictionary.empty()) return;
+  tokenizer->files.push_back(dictionary);
   const TokenizerDescription& description = tokenizer->description;
   const bool renumbered = description.bos >= 0 && description.eos >= 0;
   if (description.kind == TokenizerKind::byte_bpe && !renumbered) {

@@ -22,6 +22,7 @@ struct OwnedTokenizer {
   std::vector<double> exact_scores;
   std::vector<uint8_t> charsmap, token_uses;
   Budget budget;                   // of the files that were read
+  std::vector<std::string> files;  // paths of those files
   std::vector<std::string> notes;  // sentences for the report: which files were used and why, what was inferred
   std::string template_note;  // of what is put around texts; a dictionary replaces it. Last of the notes in the end
 

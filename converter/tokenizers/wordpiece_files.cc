@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "converter/readers/error.h"
+#include "converter/readers/found_file.h"
 #include "converter/tokenizers/text_files.h"
 #include "text/unicode.h"
 
@@ -33,7 +34,7 @@ struct Config {
 Config read_config(const std::string& vocabulary, Budget* budget) {
   Config config;
   const auto path = std::filesystem::path(vocabulary).parent_path() / "tokenizer_config.json";
-  if (!std::filesystem::exists(path)) return config;
+  if (!finds_file(path)) return config;
   config.path = path.string();
   const nlohmann::json json = read_json_file(config.path, budget);
   if (!json.is_object()) fail(config.path, " is not a JSON object");
@@ -92,6 +93,7 @@ OwnedTokenizer load_wordpiece(const std::string& vocabulary, std::optional<bool>
     }
   }
   const Config config = read_config(vocabulary, &tokenizer.budget);
+  if (!config.path.empty()) tokenizer.files.push_back(config.path);
   std::string reason;
   if (lowercase) {
     description.lowercase = *lowercase;

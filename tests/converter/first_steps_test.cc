@@ -152,6 +152,92 @@ TEST_CASE("names with any common prefix are read, nested ones too") {
   }
 }
 
+TEST_CASE("a model beside other tensors is converted alone, and the report lists the others") {
+  const TinyHuggingFace bert;
+  const std::string config = bert.config().dump();
+  const Converted plain = converted(safetensors(bert.tensors()), config);
+  const std::vector<HandTensor> others = {random_tensor("loss.weight", {2}, 1), random_tensor("net.scale", {1}, 2),
+                                          random_tensor("temperature", {1}, 3),
+                                          random_tensor("metrics.0.confusion.matrix", {2, 2}, 4)};
+  for (const std::string prefix : {"net.core.", "net.core.bert_model.", "student."}) {
+    CAPTURE(prefix);
+    // Before the model's tensors, behind them and in between.
+    std::vector<HandTensor> tensors = prefixed(bert.tensors(), prefix);
+    for (size_t i = 0; i < others.size(); ++i) {
+      tensors.insert(tensors.begin() + static_cast<std::ptrdiff_t>(i * tensors.size() / (others.size() - 1)),
+                     others[i]);
+    }
+    const std::string file = safetensors(tensors);
+    for (const std::string& settings : {config, [&] {
+                                          json said = json::parse(config);
+                                          said["tensor_prefix"] = prefix.substr(0, prefix.size() - 1);
+                                          return said.dump();
+                                        }()}) {
+      const Converted made = converted(file, settings);
+      CHECK(fact(made.report, "prefix") == prefix);
+      REQUIRE(made.description().tensors.size() == plain.description().tensors.size());
+      for (size_t i = 0; i < plain.description().tensors.size(); ++i) {
+        CHECK(made.description().tensors[i].checksum == plain.description().tensors[i].checksum);
+      }
+      for (const HandTensor& other : others) CHECK(lists(made.report.left_out, other.name));
+      const std::vector<std::string>& notes = made.report.notes;
+      CHECK(std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
+        return note == "Only the tensors below " + prefix + " are the model; 4 others were left out.";
+      }));
+    }
+  }
+}
+
+TEST_CASE("of two models in a checkpoint a setting says which") {
+  Workplace place;
+  TinyHuggingFace student, teacher;
+  teacher.layers = 3;
+  std::vector<HandTensor> tensors = prefixed(student.tensors(), "student.");
+  for (const HandTensor& tensor : prefixed(teacher.tensors(), "teacher.")) tensors.push_back(tensor);
+  write_file(place.path("c.safetensors"), safetensors(tensors));
+  const auto run = [&](const std::string& prefix, const std::string& more = "") {
+    json config = student.config();
+    config.erase("num_hidden_layers");
+    if (!prefix.empty()) config["tensor_prefix"] = prefix;
+    write_file(place.path("c.json"), config.dump());
+    return place.run(place.path("c.safetensors") + " --config " + place.path("c.json") + " -o " + place.path("x.lnfr") +
+                     more);
+  };
+  for (const char* dialect : {"", " --dialect hugging-face"}) {
+    const Run both = run("", dialect);
+    CHECK(both.status == 1);
+    CHECK(is_one_line(both.err));
+    check_sentence(both.err,
+                   {"2 models", "\"student.\", \"teacher.\"", "--config", "{\"tensor_prefix\": \"student.\"}"});
+  }
+  const auto layers = [&] {
+    return linformer::Model::load(place.path("x.lnfr").c_str()).value()->description().encoder.layers.size();
+  };
+  REQUIRE(run("student.").status == 0);
+  CHECK(layers() == 2);
+  REQUIRE(run("teacher").status == 0);
+  CHECK(layers() == 3);
+  const Run none = run("pupil.");
+  CHECK(none.status == 1);
+  CHECK(contains(none.err, "no tensor's name begins with \"pupil.\""));
+  // There and back.
+  REQUIRE(run("student.").status == 0);
+  REQUIRE(place.run("--from-lnfr " + place.path("x.lnfr") + " -o " + place.path("back.safetensors")).status == 0);
+  CHECK(!contains(read_file(place.path("back.safetensors")), "teacher."));
+  REQUIRE(place.run(place.path("back.safetensors") + " -o " + place.path("y.lnfr")).status == 0);
+  CHECK(read_file(place.path("x.lnfr")) == read_file(place.path("y.lnfr")));
+}
+
+TEST_CASE("layers of an unknown model are no models of their own") {
+  const std::string prefix = "blocks.0.attention.";
+  std::vector<HandTensor> tensors = {random_tensor("embed.weight", {4, 4}, 1)};
+  for (const char* name : {"to_q.weight", "to_k.weight", "to_out.weight", "to_out.bias"}) {
+    tensors.push_back(random_tensor(prefix + name, {4, 4}, 2));
+  }
+  tensors.push_back(random_tensor(prefix + "proj_k", {8, 2}, 3));
+  CHECK(contains(conversion_error(safetensors(tensors)), "no supported implementation has tensors of these names"));
+}
+
 TEST_CASE("a wrapped model comes back under its own names and converts again") {
   Workplace place;
   TinyFairseq tiny;

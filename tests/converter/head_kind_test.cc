@@ -143,6 +143,34 @@ TEST_CASE("what a configuration can't mean is an error that names the setting") 
                  "names the head \"other\"; the model's heads: classifier"));
 }
 
+TEST_CASE("head_kind comes before settings that can't be read, whose errors name it") {
+  const TinyHuggingFace tiny;
+  for (const Json& more : {new_name("my_package.Squash"), new_name("torch.nn.modules.activation.Softmax"), new_name(3),
+                           Json{{old_name, "my_package.Squash"}}, Json{{old_name, 3}},
+                           Json{{"problem_type", "nonsense"}}, Json{{"problem_type", 3}}}) {
+    CAPTURE(more.dump());
+    const std::string file = safetensors(classifier(tiny, 1));
+    CHECK(contains(conversion_error(file, config_of(tiny, more).dump()), "--head-kind"));
+    Json said = more;
+    said["head_kind"] = "score:identity";
+    CHECK(conversion_error(file, config_of(tiny, said).dump()) == "");
+    // Another head's says nothing of this one.
+    said["head_kind"] = Json::object();
+    CHECK(contains(conversion_error(file, config_of(tiny, said).dump()), "--head-kind"));
+  }
+  // The file beside it, and the option.
+  Workplace place;
+  std::filesystem::create_directories(place.path("model"));
+  write_file(place.path("model/model.safetensors"), safetensors(classifier(tiny, 1)));
+  write_file(place.path("model/config.json"), config_of(tiny, {{"problem_type", "nonsense"}}).dump());
+  write_file(place.path("model/config_sentence_transformers.json"),
+             Json{{"model_type", "CrossEncoder"}, {"activation_fn", "my.module.Thing"}}.dump());
+  const std::string command = place.path("model") + " -o " + place.path("m.lnfr");
+  CHECK(contains(place.run(command).err, "--head-kind"));
+  const Run run = place.run(command + " --head-kind score");
+  CHECK_MESSAGE(run.status == 0, run.err);
+}
+
 TEST_CASE("head_kind comes before everything, and the way back keeps it") {
   const TinyHuggingFace tiny;
   const std::string file = safetensors(classifier(tiny, 1));

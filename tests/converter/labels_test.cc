@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "converter/checks.h"
+#include "converter/tiny_hugging_face.h"
 #include "converter/workplace.h"
 
 using namespace linformer_test;
@@ -76,6 +77,35 @@ TEST_CASE("--labels that fit no head, or name none, are refused with the heads t
     CHECK(run.status == 1);
     CHECK(contains(run.err, "no classification heads: leave --labels out"));
   }
+}
+
+TEST_CASE("labels that no model file can have are refused, or noted where the checkpoint has them") {
+  Workplace place;
+  const std::string out = " -o " + place.path("x.lnfr");
+  std::filesystem::create_directories(place.path("model"));
+  write_file(place.path("model/checkpoint.pt"), with_head(2));
+  for (const std::string label : {"a\tb", "\x1b[1m", "\x7f", "\xc2\x85"}) {
+    CAPTURE(label);
+    write_file(place.path("model/labels.txt"), label + "\nb\n");
+    for (const Run& run : {place.run(place.path("model") + out),
+                           place.run(place.path("model/checkpoint.pt") + " --labels '" + label + ",b'" + out)}) {
+      CHECK(run.status == 1);
+      check_sentence(run.err, {"control characters", "give one without"});
+      CHECK(!contains(run.err, label));
+      CHECK(!contains(run.err, "convert the checkpoint again"));
+    }
+    TinyHuggingFace tiny;
+    std::vector<HandTensor> tensors = tiny.tensors();
+    add_pair(tensors, "classifier", 2, 8);
+    nlohmann::json config = tiny.config();
+    config["architectures"] = {"BertForTokenClassification"};
+    config["id2label"] = {{"0", label}, {"1", "b"}};
+    const Converted made = converted(safetensors(tensors), config.dump());
+    CHECK(made.description().heads[0].labels.empty());
+    CHECK(contains(made.report.notes.back(), "unprintable labels and was not used"));
+  }
+  write_file(place.path("model/labels.txt"), std::string(1025, 'a') + "\nb\n");
+  CHECK(contains(place.run(place.path("model") + out).err, "more than 1024 bytes"));
 }
 
 TEST_CASE("labels.txt of the checkpoint's folder is used where it fits one head") {

@@ -162,7 +162,7 @@ TEST_CASE("indexes that lead astray are refused, with the name of what is wrong"
     with([](Sharded& s) { s.write(s.index(), "{}"); }, {"no weight_map"});
     with([](Sharded& s) { s.write(s.index(), R"({"weight_map": ["a"]})"); }, {"no weight_map"});
     with([](Sharded& s) { s.write(s.index(), R"({"weight_map": {}})"); }, {"names no tensors"});
-    with([](Sharded& s) { s.write(s.index(), R"({"weight_map": {"a": 1}})"); }, {"\"a\"", "integer"});
+    with([](Sharded& s) { s.write(s.index(), R"({"weight_map": {"a": 1}})"); }, {"\"a\"", "whole number"});
     with([](Sharded& s) { s.write(s.index(), R"({"weight_map": {"a": "x", "a": "y"}})"); }, {"\"a\" twice"});
     with([](Sharded& s) { s.write(s.index(), R"({"weight_map": )"); }, {"not valid JSON"});
     with(
@@ -182,6 +182,21 @@ TEST_CASE("tensors that overlap within a shard are refused, with the shard's nam
   header += R"("b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})";
   sharded.write(sharded.file(0), safetensors_file(header, std::string(12, '\0')));
   check_error(sharded.convert(), {"model-00001-of-00003", "overlap"});
+}
+
+TEST_CASE("one of several files by itself is refused, with the name of the index") {
+  for (const bool pickled : {false, true}) {
+    CAPTURE(pickled);
+    const Sharded sharded(pickled);
+    const std::string shard = sharded.path(sharded.file(1));
+    check_error(sharded.convert(shard), {shard, "is one of 3 files: give the folder, or its index " + sharded.index()});
+    std::filesystem::remove(sharded.path(sharded.index()));
+    check_error(sharded.convert(shard), {"is one of 3 files", sharded.index() + " is not beside it"});
+    // A file that is the only one.
+    sharded.write("model-00001-of-00001.safetensors", safetensors(TinyHuggingFace().tensors()));
+    CHECK(sharded.convert(sharded.path("model-00001-of-00001.safetensors"), " --config " + sharded.path("config.json"))
+              .status == 0);
+  }
 }
 
 TEST_CASE("no shard is overwritten") {
