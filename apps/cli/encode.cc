@@ -10,6 +10,7 @@
 #include "files/atomic_file.h"
 #include "masked_lm.h"
 #include "npy.h"
+#include "output.h"
 #include "profile.h"
 #include "progress.h"
 
@@ -358,6 +359,7 @@ void add_encode(CLI::App* app, Run* run) {
       if (files::is_terminal(flags->output)) {
         throw UsageError("standard output is a terminal, which can't show an array: give -o FILE.npy, or a pipe");
       }
+      check_outputs(flags->input.paths({flags->model, flags->ids, flags->vectors}), {{"-o", flags->output}});
       return Encode(*flags)();
     };
   });
