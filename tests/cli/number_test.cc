@@ -231,6 +231,38 @@ TEST_CASE("classify --eval of scores and values, from every format") {
   CHECK(json_lines(one.out).at(0)["truth"] == 1.5);
 }
 
+TEST_CASE("classify --eval: a field of another kind is named, and 1.0 is the index 1") {
+  const Fixture f;
+  const auto error = [&](const std::string& head, const std::string& value) {
+    const std::string file = f.file("e.jsonl", "{\"text\":\"good\",\"y\":" + value + "}\n");
+    const Ran ran = f.classify(head, {"-i", file, "--eval", "y", "--json", "--records"});
+    const json line = json_lines(ran.out).at(0);
+    return line.contains("error") ? line["error"].get<std::string>() : "true: " + line["truth"].dump();
+  };
+  const auto says = [&](const std::string& head, const std::string& value, const std::string& sentence) {
+    CAPTURE(head);
+    CAPTURE(value);
+    CAPTURE(error(head, value));
+    CHECK(error(head, value).ends_with(sentence));
+  };
+  says("sentiment", "null", ": field 'y' is null; give a label");
+  says("sentiment", "[1]", ": field 'y' is a list; give a label");
+  says("sentiment", "{\"a\":[1]}", ": field 'y' is an object; give a label");
+  says("sentiment", "true", "label 'true' is not one of this model's: neg, neu, pos; or 0 to 2");
+  says("sentiment", "1.5", "label '1.5' is not one of this model's: neg, neu, pos; or 0 to 2");
+  for (const char* one : {"1", "1.0", "1e0", "\"1.0\""}) says("sentiment", one, "true: \"neu\"");
+  says("relevance", "null", ": field 'y' is null; give a number");
+  says("relevance", "[1]", ": field 'y' is a list; give a number");
+  says("relevance", "true", "'true' is not a number");
+  says("relevance", "1e0", "true: 1.0");
+  says("mood", "null", ": field 'y' is null; give a list of numbers");
+  says("mood", "[1,2.5]", "true: [1.0,2.5]");
+  const std::string rows = f.file("e.csv", "text,y\ngood,2.0\nbad,0.0\n");
+  const Ran table = f.classify("sentiment", {"-i", rows, "--eval", "y", "--json"});
+  CHECK(table.code == 0);
+  CHECK(json_lines(table.out).at(0)["evaluation"]["correct"] == 2);
+}
+
 TEST_CASE("inspect shows the kind of each head") {
   const Fixture f;
   const std::string text = run({"inspect", f.model()}).out;
