@@ -9,7 +9,7 @@
 namespace linformer::cli {
 namespace {
 
-constexpr int max_label_width = 24, tokens_width = 13, probability_width = 11;
+constexpr int max_label_width = 24, tokens_width = 13, probability_width = 11, number_width = 15;
 
 // The labels that a head of so many classes shows at most.
 size_t most_labels(size_t classes, HeadKind kind, const AnswerOptions& options) {
@@ -26,6 +26,11 @@ std::vector<size_t> shown_outputs(const Answer& answer, const HeadLabels& labels
   std::vector<size_t> all(probabilities.size());
   std::iota(all.begin(), all.end(), size_t{0});
   return all;
+}
+
+// A probability with `places` decimals. Nobody knows the scale of other numbers: they have the digits that they need.
+std::string number_text(float value, HeadKind kind, int places) {
+  return gives_numbers(kind) ? shortest_text(value) : fixed(value, places);
 }
 
 class JsonAnswers : public AnswerWriter {
@@ -140,7 +145,7 @@ class TsvAnswers : public AnswerWriter {
     std::string line = "\t";
     line += excerpt(heads_[head].labels[output], uncut);
     line += '\t';
-    return line += fixed(answer.heads[head].probabilities[output], 6);
+    return line += number_text(answer.heads[head].probabilities[output], heads_[head].kind, 6);
   }
 
   std::string best_in_columns(const Answer& answer, size_t head) const {
@@ -173,6 +178,7 @@ class TableAnswers : public AnswerWriter {
         label_width_ = std::max(label_width_, display_width(excerpt(label, max_label_width)));
       }
       head_width_ = std::max(head_width_, display_width(excerpt(head.name, max_label_width)));
+      if (gives_numbers(head.kind)) value_width_ = number_width;
     }
     number_column_ = column_name();
   }
@@ -180,7 +186,7 @@ class TableAnswers : public AnswerWriter {
   void write(const Answer& answer) override {
     if (!header_written_) write_row("id", "head", "label", number_column_, "tokens", "text");
     header_written_ = true;
-    const std::string id = excerpt(answer.id_text(), options_.numbered ? number_width : id_width);
+    const std::string id = excerpt(answer.id_text(), options_.numbered ? count_width : id_width);
     if (!answer.error.empty()) {
       write_row(id, "-", "ERROR", "", "", answer.error);
       return;
@@ -194,14 +200,14 @@ class TableAnswers : public AnswerWriter {
       for (size_t i = 0; i < std::max<size_t>(best.size(), 1); ++i) {
         const bool first = i == 0, very_first = first && h == 0;
         write_row(very_first ? id : "", first ? heads_[h].name : "", best.empty() ? "-" : heads_[h].labels[best[i]],
-                  best.empty() ? "-" : fixed(probabilities[best[i]], 4), very_first ? tokens : "",
+                  best.empty() ? "-" : number_text(probabilities[best[i]], heads_[h].kind, 4), very_first ? tokens : "",
                   very_first ? answer.excerpt : "");
       }
     }
   }
 
  private:
-  static constexpr int number_width = 6, id_width = 16;
+  static constexpr int count_width = 6, id_width = 16;
 
   const char* column_name() const {
     const HeadKind first = heads_[0].kind;
@@ -215,10 +221,10 @@ class TableAnswers : public AnswerWriter {
 
   void write_row(const std::string& id, const std::string& head, const std::string& label,
                  const std::string& probability, const std::string& tokens, const std::string& text) {
-    std::string line = padded(id, options_.numbered ? number_width : id_width) + "  ";
+    std::string line = padded(id, options_.numbered ? count_width : id_width) + "  ";
     if (heads_.size() > 1) line += padded(excerpt(head, max_label_width), head_width_) + "  ";
-    line += padded(excerpt(label, max_label_width), label_width_) + "  " +
-            padded(probability, probability_width, true) + "  " + padded(tokens, tokens_width) + "  ";
+    line += padded(excerpt(label, max_label_width), label_width_) + "  " + padded(probability, value_width_, true) +
+            "  " + padded(tokens, tokens_width) + "  ";
     line += excerpt(text, std::max(20, width_ - display_width(line)));
     line.erase(line.find_last_not_of(' ') + 1);
     output_->write(line + "\n");
@@ -230,6 +236,7 @@ class TableAnswers : public AnswerWriter {
   int width_;
   int label_width_ = 5;  // of the word ERROR
   int head_width_ = 4;   // of the word head
+  int value_width_ = probability_width;
   const char* number_column_ = nullptr;
   bool header_written_ = false;
 };

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
+#include <limits>
 
 namespace linformer::cli {
 namespace {
@@ -129,17 +129,30 @@ std::string byte_size(uint64_t bytes) {
 
 std::string fixed(double value, int places) {
   if (std::isnan(value)) return "-";
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", places, value);
+  constexpr size_t longest = std::numeric_limits<double>::max_exponent10 + 3;  // a sign, the digits, the point
+  std::string text(longest + static_cast<size_t>(places), '\0');
+  const auto written = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, places);
+  text.resize(static_cast<size_t>(written.ptr - text.data()));
   return text;
+}
+
+std::string significant(double value, int digits) {
+  if (std::isnan(value)) return "-";
+  char text[64];
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, digits).ptr};
+}
+
+std::string shortest_text(float value) {
+  if (std::isnan(value)) return "-";
+  char text[64];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 double shortest(float value) {
   if (!std::isfinite(value)) return value;
-  char text[64];
-  const auto written = std::to_chars(text, text + sizeof text, value);
+  const std::string text = shortest_text(value);
   double result = value;
-  std::from_chars(text, written.ptr, result);
+  std::from_chars(text.data(), text.data() + text.size(), result);
   return result;
 }
 

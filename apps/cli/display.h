@@ -49,7 +49,11 @@ std::string grouped(uint64_t value);
 std::string byte_size(uint64_t bytes);
 // Decimal places always shown; "-" for a number that isn't defined.
 std::string fixed(double value, int places);
-// The shortest decimal that reads back as the same float, as a double for JSON.
+// So many digits at most, none of them a zero at the end; "-" for a number that isn't defined.
+std::string significant(double value, int digits);
+// The shortest decimal that reads back as the same float; "-" for a number that isn't defined.
+std::string shortest_text(float value);
+// The same as a double, for JSON.
 double shortest(float value);
 
 }  // namespace linformer::cli

@@ -10,6 +10,7 @@
 #include "files/atomic_file.h"
 #include "masked_lm.h"
 #include "npy.h"
+#include "output.h"
 #include "profile.h"
 #include "progress.h"
 
@@ -23,8 +24,8 @@ struct EncodeFlags {
   RunFlags run;
 };
 
-// How many times the model's length a text may have with pads that are removed. Each gets a row of output, in every
-// text of the array.
+// How many times the model's length a text of an array may have with pads that are removed. Each gets a row of output,
+// in every text.
 constexpr int64_t padded_lengths = 4;
 
 enum class What { hidden, pooled, embedding, logits, mlm };
@@ -160,6 +161,7 @@ class Encode {
       }
     }
     if (wanted_.two && rows_.size() % 2 != 0) throw odd_number();
+    if (flags_.run.padding == "strip" && !rows_.rectangular) rows_.remove(encoder.pad_id);
     const int64_t most = limit - encoder_rows(*model_, 0);
     for (size_t i = 0; i < rows_.size(); ++i) {
       const int64_t given = std::max<int64_t>(static_cast<int64_t>(rows_[i].size()), flags_.run.pad_to);
@@ -358,6 +360,7 @@ void add_encode(CLI::App* app, Run* run) {
       if (files::is_terminal(flags->output)) {
         throw UsageError("standard output is a terminal, which can't show an array: give -o FILE.npy, or a pipe");
       }
+      check_outputs(flags->input.paths({flags->model, flags->ids, flags->vectors}), {{"-o", flags->output}});
       return Encode(*flags)();
     };
   });

@@ -26,6 +26,19 @@ void add_row(const std::vector<int64_t>& row, std::span<const uint8_t> types, co
 
 }  // namespace
 
+void TokenRows::remove(int32_t id) {
+  size_t kept = 0, row = 0;
+  for (size_t i = 0; i < ids_.size(); ++i) {
+    for (; row < starts_.size() && starts_[row] == i; ++row) starts_[row] = kept;
+    if (ids_[i] == id) continue;
+    ids_[kept] = ids_[i];
+    types_[kept++] = types_[i];
+  }
+  for (; row < starts_.size(); ++row) starts_[row] = kept;
+  ids_.resize(kept);
+  types_.resize(kept);
+}
+
 TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_bytes) {
   ByteSource source(path);
   source.expect_text(true);
@@ -33,6 +46,7 @@ TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_
   std::vector<int64_t> row;
   if (source.peek() == npy_first_byte) {
     NpyIdReader reader(&source);
+    rows.rectangular = true;
     if (reader.columns() > int64_t{max_dimension}) {
       throw DataError(source.name() + ": texts of " + std::to_string(reader.columns()) + " tokens; the model takes " +
                       std::to_string(model.description().encoder.max_tokens));

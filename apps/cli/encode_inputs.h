@@ -20,9 +20,12 @@ class TokenRows {
     types_.insert(types_.end(), types.begin(), types.end());
     types_.resize(ids_.size());
   }
+  // Takes out each `id`.
+  void remove(int32_t id);
   size_t size() const { return starts_.size(); }
   std::span<const int32_t> operator[](size_t row) const { return {ids_.data() + starts_[row], length(row)}; }
   std::span<const uint8_t> types(size_t row) const { return {types_.data() + starts_[row], length(row)}; }
+  bool rectangular = false;  // of an array, which gives all texts its width
 
  private:
   size_t length(size_t row) const { return (row + 1 < starts_.size() ? starts_[row + 1] : ids_.size()) - starts_[row]; }

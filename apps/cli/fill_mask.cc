@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "filled_masks.h"
 #include "masked_lm.h"
+#include "output.h"
 #include "pipeline.h"
 #include "record_loop.h"
 
@@ -188,6 +189,7 @@ void add_fill_mask(CLI::App* app, Run* run) {
     *run = [flags] {
       if (flags->input.empty()) throw UsageError("nothing to fill: give texts, --input FILE, or - for standard input");
       if (flags->json && flags->table) throw UsageError("--json and --table exclude each other");
+      check_outputs(flags->input.paths({flags->model}), {});
       warn_of_file_names(flags->input, "read");
       return FillMask(*flags)();
     };

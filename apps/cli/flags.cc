@@ -141,6 +141,12 @@ void InputFlags::add_to(CLI::App* command, bool argument_texts) {
       ->group("Input");
 }
 
+std::vector<std::string> InputFlags::paths(std::vector<std::string> more) const {
+  more.insert(more.end(), inputs.begin(), inputs.end());
+  if (dash && std::find(texts.begin(), texts.end(), "-") != texts.end()) more.push_back("-");
+  return more;
+}
+
 Format InputFlags::format_of(const std::string& path) const {
   if (format == "jsonl") return Format::jsonl;
   if (format == "csv") return Format::csv;

@@ -47,6 +47,8 @@ struct InputFlags {
   // `argument_texts`: the command takes texts as arguments too.
   void add_to(CLI::App* command, bool argument_texts = true);
   bool empty() const { return texts.empty() && inputs.empty(); }
+  // `more` and the files that are read; "-" = standard input.
+  std::vector<std::string> paths(std::vector<std::string> more) const;
   Format format_of(const std::string& path) const;
   // Whether `path` is read as text lines because nobody said how.
   bool guessed_text(const std::string& path) const { return format == "auto" && format_of(path) == Format::text; }

@@ -62,6 +62,12 @@ std::string FormatHint::see(std::string_view line) {
   constexpr size_t longest_header = 4096;
   if (++lines_ > 2) return {};
   if (lines_ == 1) {
+    if (line.find('\r') != std::string_view::npos) {
+      header_.clear();
+      lines_ = 2;
+      return "the first line has CRs inside and is read as one text; if each of them ends a line, convert the file: "
+             "tr '\\r' '\\n'";
+    }
     if (looks_like_json(line)) {
       header_.clear();
       lines_ = 2;
@@ -109,7 +115,7 @@ void InvalidText::report() {
   if (progress_) progress_->clear();
   std::fprintf(stderr,
                "linformer: %s: invalid UTF-8 in %s of %s records%s, read as U+FFFD; if it is in another encoding, "
-               "convert it: iconv -f LATIN1 -t UTF-8\n",
+               "convert it: iconv -f ENCODING -t UTF-8\n",
                excerpt(name_, 200).c_str(), grouped(invalid_).c_str(), grouped(records_).c_str(), where.c_str());
 }
 

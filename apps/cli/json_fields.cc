@@ -68,7 +68,7 @@ class FieldEvents : public Events {
     for (JsonField& field : *fields_) {
       if (field.name != name) continue;
       if (!field.value.is_discarded()) return fail("field '" + name + "' twice");
-      field.value = nullptr;  // stays so for an array or object
+      field.value = nullptr;
       current_ = &field;
     }
     return true;
@@ -90,9 +90,9 @@ class FieldEvents : public Events {
   }
   bool opened(bool object, int depth) override {
     if (depth == 1) return object || fail("not a JSON object");
-    if (depth == 2 && !object && current_ && current_->max_entries > 0) {
-      list_ = current_;
-      list_->value = json::array();
+    if (depth == 2 && current_) {
+      current_->value = object ? json::object() : json::array();
+      if (!object && current_->max_entries > 0) list_ = current_;
     } else if (depth == 3 && list_) {
       add_entry(nullptr);
     }

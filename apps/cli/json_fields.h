@@ -12,11 +12,12 @@ struct JsonField {
   std::string name;
   nlohmann::json value = nlohmann::json::value_t::discarded;  // discarded: the object lacks it
   std::string written = {};  // a number that is no 64-bit integer, as it stands in the line
-  size_t max_entries = 0;    // of an array of scalars, which is kept with one more at most; 0: it counts as null
+  size_t max_entries = 0;    // of an array of scalars, which is kept with one more at most; 0: it is kept empty
 };
 
-// Fills `fields` from the top level of the object in `line`; an array or object counts as null, but for the arrays
-// that are asked for. Returns what is wrong with the line, or nothing. Memory is bounded by the line whatever it nests.
+// Fills `fields` from the top level of the object in `line`; objects are kept empty, and so are arrays
+// but for those that are asked for. Returns what is wrong with the line, or nothing. Memory is bounded by the line
+// whatever it nests.
 std::string read_json_fields(std::string_view line, std::vector<JsonField>* fields);
 
 // Reads a flat array of integers. Returns what is wrong with the line, or nothing.

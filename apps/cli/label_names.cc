@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 
 #include "display.h"
@@ -29,6 +30,16 @@ std::optional<size_t> index_in(std::string_view digits, size_t count) {
   return index;
 }
 
+// A whole number that is written as another kind, "1.0": as tables have it whose column had gaps.
+std::optional<std::string> whole_number(const std::string& word) {
+  constexpr double exact = 1 << 30;
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  if (!(value >= 0 && value < exact) || value != std::floor(value)) return std::nullopt;
+  return std::to_string(static_cast<uint64_t>(value));
+}
+
 }  // namespace
 
 LabelNames::LabelNames(std::vector<std::string> names) : names_(std::move(names)) {
@@ -47,7 +58,8 @@ std::optional<size_t> LabelNames::find(const std::string& word) const {
   }
   constexpr std::string_view usual = "label_";
   if (lower.starts_with(usual)) return index_in(std::string_view(lower).substr(usual.size()), size());
-  return index_in(word, size());
+  const std::optional<std::string> whole = whole_number(word);
+  return whole && *whole != word ? find(*whole) : index_in(word, size());
 }
 
 std::string LabelNames::unknown(const std::string& word) const {

@@ -15,7 +15,7 @@ class LabelNames {
   explicit LabelNames(std::vector<std::string> names);
 
   // The class of that name, or else the only one whose name differs in case alone, or else what transformers calls
-  // LABEL_i, or else the index i.
+  // LABEL_i, or else the index i. 1.0 is 1.
   std::optional<size_t> find(const std::string& word) const;
   // The sentence for a word that is none of these; it lists the labels.
   std::string unknown(const std::string& word) const;

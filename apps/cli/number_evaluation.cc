@@ -96,16 +96,16 @@ std::string NumberEvaluation::text() const {
   const Scores all = mean();
   std::string out = "records   " + grouped(truths_[0].size()) + "\n";
   if (errors_ > 0) out += "errors    " + grouped(errors_) + " (left out)\n";
-  out += "MSE       " + fixed(all.mse, 6) + "\n";
-  out += "MAE       " + fixed(all.mae, 6) + "\n";
+  out += "MSE       " + significant(all.mse, 7) + "\n";
+  out += "MAE       " + significant(all.mae, 7) + "\n";
   out += "Pearson   " + fixed(all.pearson, 4) + "\n";
   out += "Spearman  " + fixed(all.spearman, 4) + "\n";
   if (outputs_.size() == 1) return out;
   Table table({"output", "MSE", "MAE", "Pearson", "Spearman"}, {false, true, true, true, true});
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const Scores each = scores(i);
-    table.add({excerpt(outputs_[i], label_width), fixed(each.mse, 6), fixed(each.mae, 6), fixed(each.pearson, 4),
-               fixed(each.spearman, 4)});
+    table.add({excerpt(outputs_[i], label_width), significant(each.mse, 7), significant(each.mae, 7),
+               fixed(each.pearson, 4), fixed(each.spearman, 4)});
   }
   return out + "These are the means over the outputs:\n\n" + table.text();
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "errors.h"
+#include "files/same_file.h"
 
 namespace linformer::cli {
 namespace {
@@ -42,6 +43,19 @@ void Output::flush() {
 Output& standard_output() {
   static Output output(STDOUT_FILENO, "standard output");
   return output;
+}
+
+void check_outputs(const std::vector<std::string>& read, const std::vector<NamedOutput>& outputs) {
+  const auto name = [](const std::string& input) { return input == "-" ? "standard input" : input; };
+  for (const NamedOutput& output : outputs) {
+    if (const std::string* input = files::same_file(output.path, read)) {
+      throw UsageError(output.option + " " + output.path + " would replace " + name(*input) +
+                       ", which this command reads; name another file");
+    }
+  }
+  if (const std::string* input = files::same_file("-", read)) {
+    throw UsageError("standard output goes to " + name(*input) + ", which this command reads; send it to another file");
+  }
 }
 
 }  // namespace linformer::cli

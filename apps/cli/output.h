@@ -1,10 +1,11 @@
-// Standard output. Files are written with files/atomic_file.h.
+// Standard output, and what no output may be. Files are written with files/atomic_file.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace linformer::cli {
 
@@ -23,5 +24,13 @@ class Output {
 };
 
 Output& standard_output();
+
+// An option that names an output, and its value; "" where it was not given.
+struct NamedOutput {
+  std::string option, path;
+};
+
+// Throws UsageError where one of `outputs`, or standard output, is a file that the command reads: it would be lost.
+void check_outputs(const std::vector<std::string>& read, const std::vector<NamedOutput>& outputs);
 
 }  // namespace linformer::cli

@@ -133,17 +133,21 @@ class JsonRecords : public RecordReader {
     }
     if (!fields_.label) return {};
     const nlohmann::json& found = wanted[label].value;
-    if (found.is_array()) return read_labels(found, &record->labels.emplace());
-    if (is_label_number(found)) {
-      record->label = found.dump();
-      return {};
+    if (found.is_array() && fields_.max_labels > 0) return read_labels(found, &record->labels.emplace());
+    if (!found.is_null() && !found.is_structured()) {
+      if (is_label_number(found)) {
+        record->label = found.dump();
+        return {};
+      }
+      return string_of(label, &record->label.emplace());
     }
-    return string_of(label, &record->label.emplace());
+    const char* kind = found.is_null() ? "null" : found.is_array() ? "a list" : "an object";
+    const std::string wanted_kind = fields_.numbers ? "number" : "label";
+    return "field '" + *fields_.label + "' is " + kind + "; give " +
+           (fields_.max_labels > 0 ? "a list of " + wanted_kind + "s" : "a " + wanted_kind);
   }
 
-  bool is_label_number(const nlohmann::json& value) const {
-    return value.is_number_integer() || value.is_boolean() || (fields_.numbers && value.is_number());
-  }
+  static bool is_label_number(const nlohmann::json& value) { return value.is_number() || value.is_boolean(); }
 
   std::string read_labels(const nlohmann::json& entries, std::vector<std::string>* labels) const {
     const std::string field = "field '" + *fields_.label + "'";
@@ -156,7 +160,7 @@ class JsonRecords : public RecordReader {
       } else if (is_label_number(entry)) {
         labels->push_back(entry.dump());
       } else {
-        return field + " has an entry that is neither a string nor " + (fields_.numbers ? "a number" : "an integer");
+        return field + " has an entry that is neither a string nor a number";
       }
     }
     return {};

@@ -23,7 +23,7 @@ struct RecordFields {
   std::optional<std::string> pair, id, label;  // absent: not read
   bool pair_optional = false;                  // a record without `pair` is a single text
   size_t max_labels = 0;                       // JSON: entries that an array of labels has at most; 0: no arrays
-  bool numbers = false;                        // JSON: labels may be numbers that are no integers
+  bool numbers = false;                        // labels are numbers, as messages call them
 };
 
 struct RecordLimits {

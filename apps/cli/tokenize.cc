@@ -136,6 +136,7 @@ void add_tokenize(CLI::App* app, Run* run) {
       if (input.texts.empty() && input.inputs.empty()) input.inputs = {"-"};
       const bool reads_input = input.inputs == std::vector<std::string>{"-"};
       if (input.format == "auto" && input.delimiter.empty() && reads_input) input.format = "jsonl";
+      check_outputs(input.paths({flags->model}), {});
       return Tokenize(*flags)();
     };
   });

@@ -8,6 +8,10 @@
 
 namespace linformer {
 
+// What a normalised text may have for each character of the original, for each byte where SentencePiece normalises: the
+// longest compatibility decomposition has 18, and a mark goes before the text.
+inline constexpr size_t max_growth = 64;
+
 // For each byte the code point of the original that it stems from.
 struct NormalizedText {
   Array<char> bytes;

@@ -15,10 +15,6 @@ constexpr uint32_t combining_dot_above = 0x307;
 // A grapheme of this many bytes or more is never replaced as a whole.
 constexpr size_t long_grapheme = 6;
 
-// What a normalised text may have for each character of the original, and for all texts: the longest compatibility
-// decomposition has 18, a chain of normal steps stays far below.
-constexpr size_t max_growth = 64;
-constexpr size_t growth_allowance = 4096;
 constexpr size_t max_text_characters = size_t{1} << 28;  // so that positions in bytes fit 32 bits
 
 bool between(uint32_t value, uint32_t first, uint32_t last) { return value - first <= last - first; }
@@ -202,6 +198,11 @@ bool NormalizerSteps::prepend(const Step& step, NormalizedText* normalized) cons
   const auto& characters = normalized->characters;
   auto& kept = normalized->kept;
   if (characters.empty()) return true;
+  const size_t count = step.content_end - step.pattern_end;
+  if (count > normalized->limit - std::min(normalized->limit, characters.size())) {
+    normalized->too_long = true;
+    return false;
+  }
   kept.clear();
   for (uint32_t i = step.pattern_end; i < step.content_end; ++i) {
     if (!kept.try_push({texts_[i], characters[0].origin})) return false;
@@ -256,7 +257,7 @@ bool NormalizerSteps::normalize(std::string_view text, uint32_t position, Normal
     if (!characters.try_push({next_code_point(text.data(), &at), position})) return false;
   }
   normalized->too_long = false;
-  normalized->limit = std::min(max_growth * characters.size() + growth_allowance, max_text_characters);
+  normalized->limit = std::min(max_growth * characters.size(), max_text_characters);
   for (const Step& step : steps_) {
     if (!apply(step, normalized)) return false;
   }

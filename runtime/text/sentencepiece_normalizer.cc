@@ -7,8 +7,6 @@
 namespace linformer {
 namespace {
 
-constexpr size_t max_growth = 64;
-constexpr size_t growth_allowance = 4096;
 constexpr size_t max_normalized_bytes = size_t{1} << 31;
 
 uint32_t count_code_points(std::string_view text) {
@@ -88,7 +86,7 @@ bool SentencePieceNormalizer::normalize(std::string_view text, uint32_t position
   bytes.clear();
   normalized->origins.clear();
   normalized->too_long = false;
-  normalized->limit = std::min(max_growth * text.size() + growth_allowance, max_normalized_bytes);
+  normalized->limit = std::min(max_growth * text.size(), max_normalized_bytes);
   const auto consume = [&](size_t length) {
     position += count_code_points(text.substr(0, length));
     text.remove_prefix(length);

@@ -191,8 +191,9 @@ Status Tokenizer::State::tokenize(std::string_view text, const EncodeOptions& op
         return push_match(*match.token, name, begin, position, pieces);
       });
   if (!complete && kind == TokenizerKind::unigram && encoding->unigram.normalized.too_long) {
-    return Status::error(Code::too_long, "the tokenizer's normaliser makes too much of a text of %zu bytes: split it",
-                         text.size());
+    return Status::error(
+        Code::too_long, "the tokenizer's normaliser makes too much of a text of %zu bytes: split it, or mend the rules",
+        text.size());
   }
   if (!complete) return no_memory("pieces");
   drop_nameless(pieces);

@@ -43,13 +43,28 @@ TEST_CASE("numbers") {
   CHECK(byte_size(1536) == "1.5 KiB");
   CHECK(fixed(0.5, 2) == "0.50");
   CHECK(fixed(std::numeric_limits<double>::quiet_NaN(), 2) == "-");
+  CHECK(fixed(-1.25, 1) == "-1.2");
+  CHECK(fixed(1e300, 2).size() == 304);  // nothing is cut
+  CHECK(std::stod(fixed(1e300, 2)) == 1e300);
+  CHECK(std::stod(fixed(-std::numeric_limits<double>::max(), 6)) == -std::numeric_limits<double>::max());
+  CHECK(fixed(std::numeric_limits<double>::infinity(), 2) == "inf");
+  CHECK(significant(3.125, 7) == "3.125");
+  CHECK(significant(1.0 / 3, 7) == "0.3333333");
+  CHECK(significant(2.5e-12, 7) == "2.5e-12");
+  CHECK(significant(std::numeric_limits<double>::quiet_NaN(), 7) == "-");
   CHECK(shortest(0.1f) == 0.1);
+  CHECK(shortest_text(0.1f) == "0.1");
+  CHECK(shortest_text(1.25e-9f) == "1.25e-09");
+  CHECK(std::stof(shortest_text(-1.17549435e-38f)) == -1.17549435e-38f);
+  CHECK(shortest_text(std::numeric_limits<float>::quiet_NaN()) == "-");
 }
 
 TEST_CASE("best classes: descending, ties by index, top-k and threshold") {
   const std::vector<float> probabilities = {0.1f, 0.4f, 0.1f, 0.4f};
-  CHECK(best_classes(probabilities, linformer::HeadKind::single_label, {.top_k = 4, .threshold = 0}) == std::vector<size_t>{1, 3, 0, 2});
-  CHECK(best_classes(probabilities, linformer::HeadKind::single_label, {.top_k = 3, .threshold = 0.3}) == std::vector<size_t>{1, 3});
+  CHECK(best_classes(probabilities, linformer::HeadKind::single_label, {.top_k = 4, .threshold = 0}) ==
+        std::vector<size_t>{1, 3, 0, 2});
+  CHECK(best_classes(probabilities, linformer::HeadKind::single_label, {.top_k = 3, .threshold = 0.3}) ==
+        std::vector<size_t>{1, 3});
   CHECK(best_classes(probabilities, linformer::HeadKind::single_label, {.top_k = 9, .threshold = 0.9}).empty());
   CHECK(best_classes(probabilities, linformer::HeadKind::single_label, {}).front() == 1);
 }

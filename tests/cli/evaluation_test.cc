@@ -19,7 +19,11 @@ TEST_CASE("labels by name, by a name in another case, as LABEL_i, or else by ind
   CHECK(labels.find("LABEL_3") == size_t{3});
   CHECK(labels.find("label_3") == size_t{3});
   CHECK(labels.find("2") == size_t{2});
-  for (const char* word : {"6", "LABEL_6", "LABEL_", "LABEL_-1", "LABEL_2x", "-1", "", "2x", "po", "pos "}) {
+  CHECK(labels.find("2.0") == size_t{2});
+  CHECK(labels.find("1.0") == size_t{0});
+  CHECK(LabelNames({"0.5", "1.0"}).find("1.0") == size_t{1});
+  for (const char* word : {"6.0", "2.5", "-1.0", "nan", "inf", "1e300", "6", "LABEL_6", "LABEL_", "LABEL_-1",
+                           "LABEL_2x", "-1", "", "2x", "po", "pos "}) {
     CAPTURE(word);
     CHECK_FALSE(labels.find(word).has_value());
   }

@@ -43,6 +43,17 @@ TEST_CASE("JSON and tables that are read as texts are noticed") {
   CHECK(has(hint({"1\ta film", "0\ta waste"}), "--no-header"));
 }
 
+TEST_CASE("lines that CR alone ends are one text, and that is said once") {
+  const CliFixture f;
+  const Ran ran = run({"classify", f.model(), "-i", f.file("mac.txt", "good\rbad\rfilm\r")});
+  CHECK(ran.code == 0);
+  CHECK(lines_of(ran.out).size() == 1);
+  CHECK(lines_of(ran.err).size() == 1);
+  CHECK(has(ran.err, "tr '\\r' '\\n'"));
+  CHECK(has(hint({"{\"a\":1}\r{\"a\":2}"}), "CRs inside"));
+  CHECK(run({"classify", f.model(), "-i", f.file("dos.txt", "good\r\nbad\r\n")}).err == "");
+}
+
 TEST_CASE("texts are not taken for JSON or tables") {
   const std::vector<std::vector<std::string>> texts = {
       {"Hello, world", "Well, that was nice, really"},
@@ -128,7 +139,7 @@ TEST_CASE("invalid UTF-8 is counted and noted at the end") {
   CHECK(json_lines(ran.out).size() == 4);
   CHECK(ran.err ==
         "linformer: standard input: invalid UTF-8 in 2 of 4 records (line 2, 4), read as U+FFFD; if it is in another "
-        "encoding, convert it: iconv -f LATIN1 -t UTF-8\n");
+        "encoding, convert it: iconv -f ENCODING -t UTF-8\n");
   CHECK(has(run({"classify", f.model(), "-i", f.file("in", text)}).err, "in: invalid UTF-8 in 2 of 4 records"));
   CHECK(has(run({"classify", f.model(), "-i", f.file("in.gz", gzipped(text))}).err, "in 2 of 4 records"));
   const std::string table = "id,text,pair\n1,good,x\n2,\"two\nlines\xFF\",x\n\n3,x,\xC3\n";

@@ -157,14 +157,17 @@ TEST_CASE("JSON records: arrays of labels") {
   CHECK(read_line("[]", 5).labels->empty());
   CHECK(read_line("\"a,b\"", 5).label == "a,b");
   CHECK(read_line("7", 5).label == "7");
-  for (const char* bad : {"null", "{\"a\":1}", "1.5", "[1.5]", "[null]", "[[1]]", "[{\"a\":1}]", "[1,[2]]"}) {
+  CHECK(read_line("1.5", 5).label == "1.5");
+  CHECK(*read_line("[1.0]", 5).labels == std::vector<std::string>{"1.0"});
+  CHECK(read_line("null", 5).error.ends_with("field 'y' is null; give a list of labels"));
+  for (const char* bad : {"null", "{\"a\":1}", "[null]", "[[1]]", "[{\"a\":1}]", "[1,[2]]"}) {
     CAPTURE(bad);
     CHECK(read_line(bad, 5).error.find("field 'y'") != std::string::npos);
   }
   CHECK(read_line("[1,2,3]", 3).error.empty());
   CHECK(read_line("[1,2,3,4]", 3).error.find("more than 3") != std::string::npos);
   // A head that gives one label takes no list.
-  CHECK(read_line("[\"a\"]", 0).error.find("field 'y' is not a string") != std::string::npos);
+  CHECK(read_line("[\"a\"]", 0).error.find("field 'y' is a list; give a label") != std::string::npos);
 }
 
 TEST_CASE("classify --eval with several labels, against scikit-learn") {

@@ -46,14 +46,17 @@ TEST_CASE("classify: a score is a number, through its activation or as it is") {
   near(lines.at(1)["score"], sigmoid(bad));
   for (const char* key : {"label", "probability", "scores", "values"}) CHECK_FALSE(lines[0].contains(key));
 
-  char text[64];
-  std::snprintf(text, sizeof text, "1\tscore\t%.6f\t\n2\tscore\t%.6f\t\n", good, bad);
-  CHECK(f.classify("relevance", {"good", "bad"}).out == text);
+  // As many digits as a float needs, in small units too.
+  const auto plain = lines_of(f.classify("relevance", {"good", "bad"}).out);
+  REQUIRE(plain.size() == 2);
+  CHECK(plain[0] == "1\tscore\t" + shortest_text(static_cast<float>(good)) + "\t");
+  CHECK(plain[1] == "2\tscore\t" + shortest_text(static_cast<float>(bad)) + "\t");
   CHECK(f.classify("squashed", {"good"}).out.rfind("1\tgoodness\t0.", 0) == 0);
   const auto table = lines_of(f.classify("relevance", {"good", "--table"}).out);
   REQUIRE(table.size() == 2);
   CHECK(table[0].find("score") != std::string::npos);
   CHECK(table[0].find("probability") == std::string::npos);
+  CHECK(table[1].find(" " + shortest_text(static_cast<float>(good)) + " ") != std::string::npos);
 }
 
 TEST_CASE("classify: regression gives all values as they are") {
@@ -66,8 +69,8 @@ TEST_CASE("classify: regression gives all values as they are") {
   near(line["values"][1]["value"], -good);
   const auto lines = lines_of(f.classify("mood", {"good"}).out);
   REQUIRE(lines.size() == 2);
-  CHECK(lines[0] == "1\tup\t" + fixed(good, 6) + "\t");
-  CHECK(lines[1] == "1\tdown\t" + fixed(-good, 6) + "\t");
+  CHECK(lines[0] == "1\tup\t" + shortest_text(static_cast<float>(good)) + "\t");
+  CHECK(lines[1] == "1\tdown\t" + shortest_text(static_cast<float>(-good)) + "\t");
 }
 
 TEST_CASE("classify: heads of every kind in one run, windows, and logits") {
@@ -145,8 +148,12 @@ TEST_CASE("numbers: MSE, MAE and both correlations, with ties") {
   CHECK(result["errors"] == 1);
   CHECK_FALSE(result.contains("outputs"));
   CHECK(evaluation.text() ==
-        "records   6\nerrors    1 (left out)\nMSE       3.125000\nMAE       1.083333\nPearson   0.7492\n"
+        "records   6\nerrors    1 (left out)\nMSE       3.125\nMAE       1.083333\nPearson   0.7492\n"
         "Spearman  0.8508\n");
+
+  NumberEvaluation small({"score"});
+  small.add({0}, {2e-9f});
+  CHECK(small.text().find("MSE       4e-18\nMAE       2e-09\n") != std::string::npos);
 
   NumberEvaluation two({"a", "b"});
   for (size_t i = 0; i < truth.size(); ++i) two.add({truth[i], truth[i]}, {predicted[i], -predicted[i]});
@@ -222,6 +229,38 @@ TEST_CASE("classify --eval of scores and values, from every format") {
   near(lines[2]["evaluation"]["mse"], evaluation["mse"]);
   const Ran one = f.classify("relevance", {"-i", rows, "--eval", "y", "--json", "--records"});
   CHECK(json_lines(one.out).at(0)["truth"] == 1.5);
+}
+
+TEST_CASE("classify --eval: a field of another kind is named, and 1.0 is the index 1") {
+  const Fixture f;
+  const auto error = [&](const std::string& head, const std::string& value) {
+    const std::string file = f.file("e.jsonl", "{\"text\":\"good\",\"y\":" + value + "}\n");
+    const Ran ran = f.classify(head, {"-i", file, "--eval", "y", "--json", "--records"});
+    const json line = json_lines(ran.out).at(0);
+    return line.contains("error") ? line["error"].get<std::string>() : "true: " + line["truth"].dump();
+  };
+  const auto says = [&](const std::string& head, const std::string& value, const std::string& sentence) {
+    CAPTURE(head);
+    CAPTURE(value);
+    CAPTURE(error(head, value));
+    CHECK(error(head, value).ends_with(sentence));
+  };
+  says("sentiment", "null", ": field 'y' is null; give a label");
+  says("sentiment", "[1]", ": field 'y' is a list; give a label");
+  says("sentiment", "{\"a\":[1]}", ": field 'y' is an object; give a label");
+  says("sentiment", "true", "label 'true' is not one of this model's: neg, neu, pos; or 0 to 2");
+  says("sentiment", "1.5", "label '1.5' is not one of this model's: neg, neu, pos; or 0 to 2");
+  for (const char* one : {"1", "1.0", "1e0", "\"1.0\""}) says("sentiment", one, "true: \"neu\"");
+  says("relevance", "null", ": field 'y' is null; give a number");
+  says("relevance", "[1]", ": field 'y' is a list; give a number");
+  says("relevance", "true", "'true' is not a number");
+  says("relevance", "1e0", "true: 1.0");
+  says("mood", "null", ": field 'y' is null; give a list of numbers");
+  says("mood", "[1,2.5]", "true: [1.0,2.5]");
+  const std::string rows = f.file("e.csv", "text,y\ngood,2.0\nbad,0.0\n");
+  const Ran table = f.classify("sentiment", {"-i", rows, "--eval", "y", "--json"});
+  CHECK(table.code == 0);
+  CHECK(json_lines(table.out).at(0)["evaluation"]["correct"] == 2);
 }
 
 TEST_CASE("inspect shows the kind of each head") {

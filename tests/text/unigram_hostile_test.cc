@@ -103,20 +103,51 @@ TEST_CASE("a rule cannot make a small text huge") {
   Encoding encoding;
   for (bool sentencepiece : {false, true}) {
     auto files = pieces({{"<unk>", 0}, {"b", -1}});
-    with_rule(one_rule('a', repeated("b", 200)), sentencepiece, &files);
+    with_rule(one_rule('a', repeated("b", 100)), sentencepiece, &files);
     const LoadedTokenizer loaded(std::move(files));
     EncodeOptions options;
     options.add_special_tokens = false;
     REQUIRE(loaded.tokenizer.encode("xa", options, &encoding).ok());
-    CHECK(encoding.ids().size() == 201);
-    CHECK(encoding.offsets()[200].begin == 1);
+    CHECK(encoding.ids().size() == 101);
+    CHECK(encoding.offsets()[100].begin == 1);
     const Status status = loaded.tokenizer.encode(repeated("a", megabyte), options, &encoding);
     CHECK(status.code() == Code::too_long);
-    REQUIRE(loaded.tokenizer.encode("a", options, &encoding).ok());  // usable after an error
+    REQUIRE(loaded.tokenizer.encode("xa", options, &encoding).ok());  // usable after an error
   }
   auto files = pieces({{"<unk>", 0}, {"b", -1}});
   with_rule(one_rule('a', repeated("b", max_replacement_bytes + 1)), false, &files);
   CHECK(Tokenizer::create(files.view()).status().code() == Code::unsupported);
+}
+
+TEST_CASE("a normalised text has 64 times its original's length at most, however short that is") {
+  Encoding encoding;
+  EncodeOptions options;
+  options.add_special_tokens = false;
+  const auto steps = [&](NormalizerKind kind, const char* pattern, const std::string& content, size_t count) {
+    auto files = pieces({{"<unk>", 0}, {"b", -1}});
+    for (size_t i = 0; i < count; ++i) files.description.unigram.steps.push_back({kind, pattern, content});
+    return LoadedTokenizer(std::move(files));
+  };
+  const auto length = [&](const LoadedTokenizer& loaded, const std::string& text) {
+    const Status status = loaded.tokenizer.encode(text, options, &encoding);
+    if (!status.ok()) CHECK(status.code() == Code::too_long);
+    return status.ok() ? encoding.ids().size() : 0;
+  };
+  const std::string pairs = "bb";
+  CHECK(length(steps(NormalizerKind::prepend, "", repeated("b", 21), 3), "b") == 64);
+  CHECK(length(steps(NormalizerKind::prepend, "", repeated("b", 16), 4), "b") == 0);
+  CHECK(length(steps(NormalizerKind::prepend, "", repeated("b", 16), 4), "") == 0);
+  CHECK(length(steps(NormalizerKind::prepend, "", repeated("b", max_replacement_bytes), 32), "bbb") == 0);
+  CHECK(length(steps(NormalizerKind::prepend, "", repeated("b", 63), 2), pairs) == 128);
+  CHECK(length(steps(NormalizerKind::replace, "b", pairs, 6), "b") == 64);
+  CHECK(length(steps(NormalizerKind::replace, "b", pairs, 7), "b") == 0);
+  for (bool sentencepiece : {false, true}) {
+    for (const size_t count : {64u, 65u}) {
+      auto files = pieces({{"<unk>", 0}, {"b", -1}});
+      with_rule(one_rule('a', repeated("b", count)), sentencepiece, &files);
+      CHECK(length(LoadedTokenizer(std::move(files)), "a") == (count == 64 ? 64 : 0));
+    }
+  }
 }
 
 TEST_CASE("damaged character maps are refused or do nothing") {

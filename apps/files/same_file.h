@@ -1,0 +1,14 @@
+// An output that is also an input would take its place.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace linformer::files {
+
+// The first of `inputs` that is the same regular file as `output`, whatever their names are: links and /dev/fd/N are
+// followed. "-" is standard output, and among the inputs standard input; "" and what doesn't exist are no files. Null
+// where there is none. Never throws.
+const std::string* same_file(const std::string& output, std::span<const std::string> inputs);
+
+}  // namespace linformer::files

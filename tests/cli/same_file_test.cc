@@ -1,0 +1,106 @@
+// No output takes the place of a file that its command reads.
+#include "files/same_file.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "arrays.h"
+#include "process.h"
+#include "sentiment_model.h"
+
+using namespace linformer_test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Writing {
+  std::vector<std::string> arguments;  // its output's option last
+  std::vector<std::string> read;
+};
+
+struct Fixture : CliFixture {
+  Fixture() : CliFixture({.embedding = true}) {
+    fs::create_symlink(model(), path("model link"));
+    fs::create_symlink(texts, path("text link"));
+  }
+  std::string texts = file("in.txt", "good\nbad\n"), ids = file("ids.jsonl", "[2,5,3]\n"),
+              rows = file("ids.npy", id_array({{2, 5, 3}}));
+
+  std::vector<Writing> programs() const {
+    return {{{"embed", model(), "-i", texts, "-o"}, {model(), texts}},
+            {{"embed", model(), "-i", texts, "--json", "-o"}, {model(), texts}},
+            {{"encode", model(), "-i", texts, "-o"}, {model(), texts}},
+            {{"encode", model(), "--ids", rows, "-o"}, {model(), rows}},
+            {{"encode", model(), "--vectors", rows, "-o"}, {model(), rows}},
+            {{"classify", model(), "-i", texts, "--logits"}, {model(), texts}},
+            {{"classify", model(), "--vectors", rows, "--logits"}, {model(), rows}},
+            {{"perplexity", model(), texts, "--dump-masks"}, {model(), texts}},
+            {{"perplexity", model(), "--ids", ids, "--dump-masks"}, {model(), ids}},
+            {{"spectrum", model(), texts, "--csv"}, {model(), texts}},
+            {{"spectrum", model(), texts, "--svg"}, {model(), texts}},
+            {{"spectrum", model(), "--ids", ids, "--html"}, {model(), ids}}};
+  }
+};
+
+Ran shell(const std::string& script) { return run_program("/bin/sh", {"-c", "exec " LINFORMER_PROGRAM " " + script}); }
+
+}  // namespace
+
+TEST_CASE("an output that is the model or an input is refused, by any name") {
+  const Fixture f;
+  const std::string model = read_file(f.model());
+  const size_t files = f.entries().size();
+  for (const Writing& program : f.programs()) {
+    std::vector<std::string> names = program.read;
+    names.push_back(f.path("./model.lnfr"));
+    names.push_back(f.path("model link"));
+    if (program.read[1] == f.texts) names.push_back(f.path("text link"));
+    for (const std::string& name : names) {
+      std::vector<std::string> arguments = program.arguments;
+      arguments.push_back(name);
+      CAPTURE(arguments[0]);
+      CAPTURE(name);
+      const Ran ran = run(arguments);
+      CHECK(ran.code == 2);
+      CHECK(ran.out == "");
+      CHECK(lines_of(ran.err).size() == 1);
+      CHECK(ran.err.find(program.arguments.back() + " " + name + " would replace ") != std::string::npos);
+    }
+  }
+  CHECK(read_file(f.model()) == model);
+  CHECK(read_file(f.texts) == "good\nbad\n");
+  CHECK(f.entries().size() == files);
+}
+
+TEST_CASE("standard input and standard output are files too where a shell made them so") {
+  const Fixture f;
+  const std::string quoted = "'" + f.model() + "'", texts = "'" + f.texts + "'";
+  for (const std::string& script :
+       {"embed " + quoted + " - -o " + texts + " <" + texts, "embed " + quoted + " -i - -o " + texts + " <" + texts,
+        "embed " + quoted + " -i " + texts + " -o /dev/fd/3 3<" + texts,
+        "tokenize " + quoted + " -i " + texts + " >>" + texts, "fill-mask " + quoted + " - <" + texts + " >>" + texts,
+        "classify " + quoted + " -i " + texts + " >>" + texts}) {
+    CAPTURE(script);
+    const Ran ran = shell(script);
+    CHECK(ran.code == 2);
+    CHECK(lines_of(ran.err).size() == 1);
+    CHECK(read_file(f.texts) == "good\nbad\n");
+  }
+  // Files that only lie where they do, and devices, are nobody's.
+  CHECK(shell("classify " + quoted + " good <" + texts + " >>" + texts).code == 0);
+  CHECK(shell("classify " + quoted + " -i /dev/null >/dev/null").code == 0);
+  CHECK(shell("embed " + quoted + " -i " + texts + " -o '" + f.path("other.npy") + "'").code == 0);
+}
+
+TEST_CASE("same_file: regular files alone, and no name that doesn't exist") {
+  const Fixture f;
+  fs::create_hard_link(f.texts, f.path("second name"));
+  const std::vector<std::string> read = {"", f.path("absent"), "/dev/null", f.path(""), f.path("text link")};
+  CHECK(linformer::files::same_file(f.texts, read) == &read[4]);
+  CHECK(linformer::files::same_file(f.path("second name"), read) == &read[4]);
+  for (const std::string& other : {std::string(), f.path("absent"), std::string("/dev/null"), f.path(""), f.model()}) {
+    CHECK(linformer::files::same_file(other, read) == nullptr);
+  }
+}
