@@ -15,6 +15,7 @@ namespace {
 using Lines = std::vector<std::string>;
 
 constexpr size_t most_lines = 15, most_columns = 80, most_fact_lines = 5, most_unused_lines = 2;
+constexpr std::string_view kind_fact = "kind of ";
 
 // One character at the start of `text`, of `bytes` bytes and `columns` columns; '?' stands for what can't be shown.
 struct Character {
@@ -117,11 +118,25 @@ Lines fact_lines(const std::vector<Report::Fact>& facts) {
   constexpr size_t longest_value = 60;
   std::string text = "  ";
   for (const Report::Fact& fact : facts) {
+    if (fact.name.starts_with(kind_fact)) continue;
     text += (text.size() > 2 ? "; " : "") + beginning(fact.name, 40) + " " + beginning(fact.value, longest_value);
   }
   if (facts.empty()) return {};
   Lines lines = wrapped(text, 2);
   shorten(&lines, most_fact_lines);
+  return lines;
+}
+
+// What each head's outputs are, which decides its answers.
+Lines kind_lines(const std::vector<Report::Fact>& facts) {
+  constexpr size_t most_heads = 2;
+  Lines lines;
+  size_t heads = 0;
+  for (const Report::Fact& fact : facts) {
+    if (!fact.name.starts_with(kind_fact) || ++heads > most_heads) continue;
+    lines.push_back("  head " + beginning(fact.name.substr(kind_fact.size()), 30) + ": " + beginning(fact.value, 40));
+  }
+  if (heads > most_heads) lines.back() += ", ...";
   return lines;
 }
 
@@ -185,6 +200,7 @@ std::string readable_bytes(uint64_t bytes) {
 void print_summary(const Report& report, std::ostream& out) {
   Lines lines = {headline(report.checkpoint, ": " + report.format + ", dialect " + report.dialect)};
   append(&lines, fact_lines(report.facts));
+  append(&lines, kind_lines(report.facts));
   std::string tensors = "  " + std::to_string(report.mapped.size()) + " tensors mapped";
   if (!report.left_out.empty()) tensors += ", " + std::to_string(report.left_out.size()) + " left out";
   lines.push_back(tensors + " (--verbose lists them)");

@@ -51,14 +51,14 @@ std::optional<KindRule> said_kind(const Settings& settings, const std::string& h
 std::string text_of(const KindRule& rule) {
   switch (rule.kind) {
     case HeadKind::single_label:
-      return "single_label: one of the classes, softmax";
+      return "single_label (softmax)";
     case HeadKind::multi_label:
-      return "multi_label: any of the classes, sigmoid of each";
+      return "multi_label (sigmoid of each)";
     case HeadKind::score:
-      return std::string("score: ") +
-             (rule.activation == Activation::none ? "the output as it is" : name_of(rule.activation));
+      return std::string("score (") +
+             (rule.activation == Activation::none ? "the output as it is" : name_of(rule.activation)) + ")";
     case HeadKind::regression:
-      return "regression: the outputs as they are";
+      return "regression (the outputs as they are)";
   }
   return "";
 }

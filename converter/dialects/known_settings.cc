@@ -25,7 +25,7 @@ constexpr const char* names[] = {
     "seq_len", "use_rotary_embeddings",
     // PyText
     "embedding_dim", "linformer_quantize", "max_seq_len", "normalize_output_rep", "num_encoder_layers", "pooling",
-    "scaling",
+    "scaling", "squash_to_unit_range",
     // mlpen/Nystromformer
     "attn_type", "head_dim", "linformer_k", "n_sparse", "num_head", "num_layers", "pooling_mode", "transformer_dim",
     "transformer_hidden_dim"};

@@ -48,8 +48,8 @@ TEST_CASE("numbers") {
 
 TEST_CASE("best classes: descending, ties by index, top-k and threshold") {
   const std::vector<float> probabilities = {0.1f, 0.4f, 0.1f, 0.4f};
-  CHECK(best_classes(probabilities, {.top_k = 4, .threshold = 0}) == std::vector<size_t>{1, 3, 0, 2});
-  CHECK(best_classes(probabilities, {.top_k = 3, .threshold = 0.3}) == std::vector<size_t>{1, 3});
-  CHECK(best_classes(probabilities, {.top_k = 9, .threshold = 0.9}).empty());
-  CHECK(best_classes(probabilities, {}).front() == 1);
+  CHECK(best_classes(probabilities, linformer::HeadKind::single_label, {.top_k = 4, .threshold = 0}) == std::vector<size_t>{1, 3, 0, 2});
+  CHECK(best_classes(probabilities, linformer::HeadKind::single_label, {.top_k = 3, .threshold = 0.3}) == std::vector<size_t>{1, 3});
+  CHECK(best_classes(probabilities, linformer::HeadKind::single_label, {.top_k = 9, .threshold = 0.9}).empty());
+  CHECK(best_classes(probabilities, linformer::HeadKind::single_label, {}).front() == 1);
 }

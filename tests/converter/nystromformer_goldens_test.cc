@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "converter/checks.h"
+#include "support/shared_data.h"
 
 using namespace linformer;
 using namespace linformer_test;

@@ -151,7 +151,7 @@ TEST_CASE("PyText: one output is a number, squashed or not") {
   std::vector<HandTensor> tensors = in_model(tiny_pytext());
   add_pair(tensors, "decoder.mlp.0", {1, 8});
   nlohmann::json config = {{"num_attention_heads", 2}, {"pooling", "cls_token"}};
-  const auto head = [&] { return converted(torch_zip(tensors), config.dump()).description().heads.at(0); };
+  const auto head = [&] { return converted(torch_zip(tensors), config.dump()).description().heads[0]; };
   CHECK(head().kind == HeadKind::regression);
   config["squash_to_unit_range"] = true;
   CHECK(head().kind == HeadKind::score);

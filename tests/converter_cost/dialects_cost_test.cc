@@ -24,7 +24,7 @@ Cost cost_of(const char* what, const std::vector<HandTensor>& tensors, const std
   Settings settings;
   settings.add_given(parse_json(store, config, "config"), "config");
   const std::string error = error_within_budget(what, file.size(), [&] {
-    const Checkpoint checkpoint = Checkpoint::open(as_bytes(file), "memory");
+    Checkpoint checkpoint = Checkpoint::open(as_bytes(file), "memory");
     Report report;
     linformer::writer::ModelBuilder builder;
     build_model(checkpoint, settings, &builder, &report, {});

@@ -55,7 +55,7 @@ std::string touch_everything(const std::shared_ptr<const Model>& model) {
   }
   for (const ClassificationHead& head : description.heads) {
     touch(head.name);
-    for (const std::string& label : head.labels) touch(label);
+    for (const String& label : head.labels) touch(label);
   }
   const TokenizerDescription& t = description.tokenizer;
   touch(t.token_bytes);

@@ -179,7 +179,7 @@ TEST_CASE("export: one defect each") {
   using Source = writer::SourceTensor;
   const std::pair<const char*, std::function<void(Source&)>> defects[] = {
       {"has no name", [](Source& t) { t.name.clear(); }},
-      {"longer than", [](Source& t) { t.name.assign(2000, 'x'); }},
+      {"longer than", [](Source& t) { t.name = std::string(2000, 'x'); }},
       {"not text", [](Source& t) { t.name = "\xff"; }},
       {"not text", [](Source& t) { t.name = std::string("a\0b", 3); }},
       {"no tensor of safetensors", [](Source& t) { t.name = "__metadata__"; }},

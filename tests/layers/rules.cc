@@ -334,7 +334,7 @@ Report check_tree(const fs::path& root) {
       continue;
     }
     const std::string extension = it->path().extension().string();
-    if (!it->is_regular_file()) continue;
+    if (!it->is_regular_file() || name == ".git") continue;  // in a worktree it is a file
     const bool script = extension.empty() && it->file_size() < (64u << 10);
     if ((code.count(extension) == 0 && !script) || it->file_size() > (4u << 20)) continue;
     const std::string file = fs::relative(it->path(), root).generic_string();

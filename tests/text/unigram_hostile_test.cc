@@ -164,7 +164,7 @@ TEST_CASE("a trie finds what a list of tokens has") {
   Array<TokenTrie::Entry> entries;
   std::vector<std::string> names = {"b", "ab", "a", "", "abc", "\xFF\x01", "\xFF", "ab"};
   for (int c = 1; c < 256; ++c) names.push_back(std::string("x") + static_cast<char>(c));
-  for (size_t i = 0; i < names.size(); ++i) REQUIRE(entries.push({names[i], static_cast<int32_t>(i)}));
+  for (size_t i = 0; i < names.size(); ++i) REQUIRE(entries.try_push({names[i], static_cast<int32_t>(i)}));
   TokenTrie trie;
   REQUIRE(trie.create(&entries).ok());
   for (size_t i = 0; i < names.size(); ++i) {
