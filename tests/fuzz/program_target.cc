@@ -25,7 +25,7 @@
 #include "output.h"
 #include "support/random_model.h"
 
-using namespace linformer;
+namespace cli = linformer::cli;
 using namespace linformer_fuzz;
 
 namespace {
@@ -94,7 +94,7 @@ void write_models() {
   full.heads = 2;
   full.ffn = 16;
   full.vocabulary = 20;
-  full.kinds = {ProjectionKind::none};
+  full.kinds = {linformer::ProjectionKind::none};
   linformer_test::random_builder(full).write(folder().path(models[2]));
 }
 
