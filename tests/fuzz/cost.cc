@@ -44,9 +44,12 @@ double processor_nanoseconds() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
+// The free part is most of what smaller inputs cost.
+constexpr uint64_t some_bytes = 1024;
+
 // The worst that any input of one kind of work reached.
 struct Worst {
-  double each = 0;   // beyond the free part, for each byte
+  double each = 0;   // for each byte, of inputs of at least some_bytes
   double share = 0;  // of what is permitted
 };
 
@@ -78,19 +81,19 @@ void settle(const char* what, const char* unit, const Bound& bound, uint64_t byt
              unit, static_cast<unsigned long long>(bytes), cost / static_cast<double>(std::max<uint64_t>(bytes, 1)),
              bound.each, bound.free);
   }
-  worst->each = std::max(worst->each, (cost - bound.free) / static_cast<double>(std::max<uint64_t>(bytes, 1)));
+  if (bytes >= some_bytes) worst->each = std::max(worst->each, cost / static_cast<double>(bytes));
   if (most > 0) worst->share = std::max(worst->share, cost / most);
 }
 
 void print_one(const char* what, const char* unit, const Bound& bound, const Worst& worst) {
   if (permitted(bound, 1) == 0) return;
-  dprintf(report, "cost: %-28s %-16s %10.1f of %8g for each byte beyond %11.0f, %5.1f %% of the bound\n", what, unit,
-          worst.each, bound.each, bound.free, 100 * worst.share);
+  dprintf(report, "cost: %-24s %-15s %9.1f for a byte; bound %g and %g for each; worst share of it %.1f %%\n", what,
+          unit, worst.each, bound.free, bound.each, 100 * worst.share);
 }
 
 void print_all() {
   for (const Account& account : accounts()) {
-    dprintf(report, "cost: %-28s %llu times\n", account.bounds.what, static_cast<unsigned long long>(account.inputs));
+    dprintf(report, "cost: %-24s %llu times\n", account.bounds.what, static_cast<unsigned long long>(account.inputs));
     print_one(account.bounds.what, "ns", account.bounds.nanoseconds, account.nanoseconds);
     print_one(account.bounds.what, "bytes of memory", account.bounds.memory, account.memory);
     print_one(account.bounds.what, "bytes of output", account.bounds.output, account.output);

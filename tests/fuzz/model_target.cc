@@ -155,6 +155,25 @@ void open_and_run(const std::shared_ptr<const Model>& model, Part part, uint64_t
   if (session.ok()) run(*session, description, part, texts, 2 * work);
 }
 
+// Inputs that loaded lately. Most of a corpus are files that are refused, each with a sentence of its own, and what is
+// made of those is refused as well: so these are taken in their places.
+constexpr size_t most_loaded = 256;
+std::vector<std::string>& loaded_inputs() {
+  static std::vector<std::string> inputs;
+  return inputs;
+}
+
+void remember(const uint8_t* data, size_t size) {
+  static size_t next = 0;
+  std::string input(reinterpret_cast<const char*>(data), size);
+  std::vector<std::string>& inputs = loaded_inputs();
+  if (inputs.size() < most_loaded) {
+    inputs.push_back(std::move(input));
+  } else {
+    inputs[next++ % most_loaded] = std::move(input);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
@@ -172,6 +191,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   });
   if (model == nullptr) return 0;
+  remember(data, size);
   if (model->description().tokenizer.kind != TokenizerKind::none) tokenize(*model, file.size());
   open_and_run(model, Part::encoder, file.size());
   if (model->description().has_decoder()) open_and_run(model, Part::decoder, file.size());
@@ -180,7 +200,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
   Random random(seed);
-  const std::string changed = altered_model({data, size}, most, random);
+  std::span<const uint8_t> base(data, size);
+  if (!loaded_inputs().empty() && !random.one_in(8) && !Model::load(repaired(base), {Verify::never}).ok()) {
+    const std::string& input = random.of(loaded_inputs());
+    base = {reinterpret_cast<const uint8_t*>(input.data()), input.size()};
+  }
+  const std::string changed = altered_model(base, most, random);
   if (changed.empty() || changed.size() > most) return LLVMFuzzerMutate(data, size, most);
   std::memcpy(data, changed.data(), changed.size());
   return changed.size();

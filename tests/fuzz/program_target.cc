@@ -25,7 +25,7 @@
 #include "output.h"
 #include "support/random_model.h"
 
-using namespace linformer;
+namespace cli = linformer::cli;
 using namespace linformer_fuzz;
 
 namespace {
@@ -36,7 +36,7 @@ constexpr size_t most_arguments = 40, most_argument_bytes = 4096;
 
 // Of all bytes of the command line and the files. A record of one byte is run by the model, and answered with all
 // labels of all heads; time is the sanitizers'.
-constexpr Bounds program_bounds = {"run a command", {4e6, 1e9}, {4096, 8 << 20}, {8192, 256 << 10}};
+constexpr Bounds program_bounds = {"run a command", {4e6, 300e6}, {4096, 3 << 20}, {8192, 64 << 10}};
 
 const TemporaryFolder& folder() {
   static const TemporaryFolder made;
@@ -94,7 +94,7 @@ void write_models() {
   full.heads = 2;
   full.ffn = 16;
   full.vocabulary = 20;
-  full.kinds = {ProjectionKind::none};
+  full.kinds = {linformer::ProjectionKind::none};
   linformer_test::random_builder(full).write(folder().path(models[2]));
 }
 

@@ -2,14 +2,14 @@
 # Builds the fuzz targets and runs them: HOURS in all, shared evenly, one after the other.
 #   bash tests/fuzz/run.sh HOURS [TARGET...]     targets: model, checkpoint, tokenizer, program; default: all
 # HOURS may be a fraction: 0.033 gives each of four targets half a minute.
-# What a target begins with is made by fuzz_seeds and kept in corpus/TARGET; what it finds goes to build/fuzz/corpus and
+# A target begins with what fuzz_seeds makes and with corpus/TARGET; what it finds goes to build/fuzz/corpus and
 # is made smaller when it ends. A crash stops that target, and its input is kept in build/fuzz/crashes.
-# The exit code is 1 where any target crashed. A table of what was done is printed at the end.
+# The exit code is 1 where any target crashed. A table of what was done is printed at the end. JOBS: of the build.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 if [ $# -lt 1 ]; then
-  sed -n '2,8s/^# //p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,7s/^# //p' "${BASH_SOURCE[0]}" >&2
   exit 2
 fi
 hours=$1
@@ -32,7 +32,7 @@ linformer_install build fuzz
 if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}; fi
 build=build/fuzz
 cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz --parallel "${FUZZ_JOBS:-$(nproc)}" --target fuzz_seeds "${targets[@]/#/fuzz_}"
+cmake --build --preset fuzz --parallel "${JOBS:-$(nproc)}" --target fuzz_seeds "${targets[@]/#/fuzz_}"
 
 # Inputs are written as files again and again: into memory where that is possible.
 if [ -z "${TMPDIR-}" ] && [ -w /dev/shm ]; then export TMPDIR=/dev/shm; fi
