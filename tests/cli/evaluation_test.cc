@@ -85,7 +85,7 @@ TEST_CASE("accuracy, precision, recall, F1 and the matrix of a case worked by ha
   CHECK(json["errors"] == 1);
   CHECK(json["correct"] == 5);
   CHECK(json["labels"][2]["recall"].is_null());
-  CHECK(json["confusion"] == nlohmann::json::parse("[[3,1,0,0],[1,2,1,0],[0,0,0,0],[0,0,0,0]]"));
+  CHECK(json["confusion"] == nlohmann::ordered_json::parse("[[3,1,0,0],[1,2,1,0],[0,0,0,0],[0,0,0,0]]"));
   const std::string text = evaluation.text();
   CHECK(text.find("accuracy  0.6250  (5 right)") != std::string::npos);
   CHECK(text.find("errors    1 (left out)") != std::string::npos);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Builds the fuzz targets and runs them: HOURS in all, shared evenly, one after the other.
 #   bash tests/fuzz/run.sh HOURS [TARGET...]     targets: model, checkpoint, tokenizer, program; default: all
+#   FUZZ_SEED=1 bash tests/fuzz/run.sh ...       the same random numbers each time
 # HOURS may be a fraction: 0.033 gives each of four targets half a minute.
 # A target begins with what fuzz_seeds makes and with corpus/TARGET; what it finds goes to build/fuzz/corpus and
 # is made smaller when it ends. A crash stops that target, and its input is kept in build/fuzz/crashes.
@@ -45,7 +46,7 @@ fuzz() {
   local inputs=("$found" "$build/seeds/$target")
   if [ -d "tests/fuzz/corpus/$target" ]; then inputs+=("tests/fuzz/corpus/$target"); fi
   mkdir -p "$found"
-  "$program" -max_total_time="$seconds" -max_len="${longest[$target]}" -timeout=60 -rss_limit_mb=2560 \
+  "$program" -max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" -max_len="${longest[$target]}" -timeout=60 -rss_limit_mb=2560 \
     -artifact_prefix="$build/crashes/$target-" -print_final_stats=1 "${inputs[@]}" >"$log" 2>&1
 }
 
