@@ -37,8 +37,13 @@ def parse_arguments(argv):
         formatter_class=argparse.RawDescriptionHelpFormatter)
 
     data = parser.add_argument_group("data (.jsonl, .csv or .tsv, each also .gz)")
-    data.add_argument("--train", metavar="FILE", help="labelled records to learn from")
-    data.add_argument("--valid", metavar="FILE", help="labelled records that choose the best epoch")
+    data.add_argument("--train", metavar="FILE", action="append",
+                      help="labelled records to learn from; may be repeated")
+    data.add_argument("--train-shares", type=shares, metavar="S,S,...",
+                      help="share of each --train file's records to draw anew for each epoch (1 each)")
+    data.add_argument("--valid", metavar="FILE", action="append",
+                      help="labelled records that choose the best epoch; may be repeated: the mean of the "
+                           "files' accuracies chooses")
     data.add_argument("--valid-split", type=share, default=0.1, metavar="SHARE",
                       help="without --valid: share of the training records to hold out (0.1)")
     data.add_argument("--eval", metavar="FILE", help="print the accuracy of the checkpoint in OUT on FILE")
@@ -81,6 +86,8 @@ def parse_arguments(argv):
     fit.add_argument("--warmup", type=share, default=0.06, metavar="SHARE", help="(0.06)")
     fit.add_argument("--batch-tokens", type=int, default=8192, metavar="T",
                      help="tokens in a batch, padding included (8192)")
+    fit.add_argument("--batch-texts", type=int, default=None, metavar="T",
+                     help="texts in a training batch at most (no limit)")
     fit.add_argument("--dropout", type=share, default=0.1, metavar="P", help="(0.1)")
     fit.add_argument("--pooler-dropout", type=share, default=0.1, metavar="P",
                      help="before both layers of the head (0.1)")
@@ -90,6 +97,8 @@ def parse_arguments(argv):
                      help="leave training tokens out (0)")
     fit.add_argument("--crop", type=positive, default=1.0, metavar="SHARE",
                      help="train on random windows of at least this share of a text (1: whole texts)")
+    fit.add_argument("--noise-from", type=int, default=1, metavar="TOKENS",
+                     help="leave shorter texts out of mask, drop and crop (1: none)")
     fit.add_argument("--weight-decay", type=not_negative, default=0.01, metavar="W", help="(0.01)")
     fit.add_argument("--label-smoothing", type=share, default=0.0, metavar="S", help="(0)")
     fit.add_argument("--clip-norm", type=positive, default=1.0, metavar="C", help="(1)")
@@ -114,6 +123,13 @@ def share(text):
     return value
 
 
+def shares(text):
+    values = [float(part) for part in text.split(",")]
+    if not all(0.0 < value <= 1.0 for value in values):
+        raise argparse.ArgumentTypeError(f"{text}: each share must be in 0 < x <= 1")
+    return values
+
+
 def positive(text):
     value = float(text)
     if not 0.0 < value < float("inf"):
@@ -135,8 +151,11 @@ def check_arguments(args):
         raise UserError("--logits needs --eval")
     if args.valid and not args.train:
         raise UserError("--valid needs --train")
-    for name in ("epochs", "patience", "batch_tokens", "threads", "log_interval"):
-        if getattr(args, name) < 1:
+    if args.train_shares and len(args.train_shares) != len(args.train or ()):
+        raise UserError(f"--train-shares gives {len(args.train_shares)} shares for "
+                        f"{len(args.train or ())} --train files")
+    for name in ("epochs", "patience", "batch_tokens", "batch_texts", "noise_from", "threads", "log_interval"):
+        if getattr(args, name) is not None and getattr(args, name) < 1:
             raise UserError(f"{option(name)} must be at least 1")
     if args.crop > 1.0:
         raise UserError("--crop must be at most 1")
@@ -158,19 +177,21 @@ def run_training(args):
 
     started = time.monotonic()
     fields = (args.text_field, args.pair_field, args.label_field)
-    records = read_records(args.train, *fields)
-    found = label_order(records)
+    files = [read_records(path, *fields) for path in args.train]
+    found = label_order([record for records in files for record in records])
     if len(found) < 2:
-        raise UserError(f"{args.train}: all records have the label '{found[0]}'")
+        raise UserError(f"{', '.join(args.train)}: all records have the label '{found[0]}'")
     labels = args.label_names.split(",") if args.label_names else found
     if len(labels) != len(found) or len(set(labels)) != len(labels) or not all(labels):
         raise UserError(f"--label-names must give {len(found)} different names, one for each of: "
                         + ", ".join(found[:8]))
     if args.valid:
-        valid_records, valid_path = read_records(args.valid, *fields), args.valid
+        valid_files = [read_records(path, *fields) for path in args.valid]
+        valid_paths = args.valid
     else:
-        records, valid_records = split(records, args.valid_split, args.seed)
-        valid_path = args.train
+        files, valid_files = zip(*(split(records, args.valid_split, args.seed) for records in files))
+        valid_paths = args.train
+    records = [record for part in files for record in part]
 
     encoder = bpe.load(args.tokenizer) if args.tokenizer else bpe.learn(records, args.vocab_size)
     config = ModelConfig(
@@ -189,14 +210,18 @@ def run_training(args):
     if args.embed_init == "cooccurrence":
         set_token_vectors(model, token_vectors(texts, config.vocab_size, config.d_model, args.seed))
     parameters = sum(p.numel() for p in model.parameters())
-    print(f"{len(records)} training and {len(valid_records)} validation records, "
+    print(f"{len(records)} training and {sum(map(len, valid_files))} validation records, "
           f"{config.vocab_size} tokens, {parameters} parameters", file=sys.stderr, flush=True)
 
+    classes = [label for part, path in zip(files, args.train) for label in label_ids(part, found, path)]
     batches = TrainingBatches(
-        texts, label_ids(records, found, args.train), config.max_tokens,
-        args.batch_tokens, argparse.Namespace(crop=args.crop, drop=args.token_drop, mask=args.token_mask),
+        texts, classes, [len(part) for part in files], args.train_shares or [1.0] * len(files),
+        config.max_tokens, args.batch_tokens, args.batch_texts,
+        argparse.Namespace(crop=args.crop, drop=args.token_drop, mask=args.token_mask,
+                           shortest=args.noise_from),
         encoder.mask_id, args.seed)
-    valid = [bpe.frame(*text, config.max_tokens) for text in encoder.encode(valid_records)]
+    valid = [([bpe.frame(*text, config.max_tokens) for text in encoder.encode(part)],
+              label_ids(part, found, path)) for part, path in zip(valid_files, valid_paths)]
 
     def save_best(candidate, result):
         checkpoint.save(candidate, config, labels, encoder, args.out, args.half, {
@@ -204,9 +229,10 @@ def run_training(args):
             "best": result["accuracy"], "epoch": result["epoch"]})
 
     schedule = Schedule(**{name: getattr(args, name) for name in Schedule.__dataclass_fields__})
-    best = train(model, batches, valid, label_ids(valid_records, found, valid_path), schedule, save_best)
+    best = train(model, batches, valid, schedule, save_best)
     return {"out": args.out, "parameters": parameters, "best_epoch": best["epoch"],
             "valid_accuracy": best["accuracy"], "valid_loss": best["loss"],
+            "valid_accuracies": dict(zip(valid_paths, best["accuracies"])),
             "seconds": round(time.monotonic() - started, 1)}
 
 
