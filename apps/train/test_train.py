@@ -189,6 +189,31 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(sum(len(sequence) == short[0] for sequence in whole), 20)
         self.assertLess(sum(len(sequence) == short[1] for sequence in whole), 10)
 
+    def test_goes_on_from_a_saved_model(self):
+        first = self.train("--epochs", "6", "--lr", "0.005", "--label-names", "wet,dry")
+        numbered, unknown = self.path("numbered.jsonl"), self.path("unknown.jsonl")
+        records = [{**record, "label": int(record["label"] == "sun")} for record in made_up_records(80, 8)]
+        write_jsonl(numbered, records)
+        write_jsonl(unknown, records + [{"text": "a", "label": "snow"}])
+        before = json.loads(run("--eval", numbered, "--out", first, "--json")[1])["eval"]
+        status, _, err = run("--init", first, "--train", unknown, "--out", self.path("none"))
+        self.assertEqual((status, err.count("\n")), (2, 1), err)
+        self.assertIn("'snow', the model knows wet, dry", err)
+        self.assertFalse(os.path.exists(self.path("none")))
+        # A rate of next to nothing shows that it starts where the first model ended.
+        status, _, err = run("--init", first, "--train", numbered, "--epochs", "1", "--lr", "1e-9",
+                             "--dropout", "0.3", "--out", self.path("second"))
+        self.assertEqual(status, 0, err)
+        after = json.loads(run("--eval", numbered, "--out", self.path("second"), "--json")[1])["eval"]
+        self.assertEqual(after["correct"], before["correct"])
+        self.assertAlmostEqual(after["loss"], before["loss"], 4)
+        _, config, labels = checkpoint.load(self.path("second"))
+        self.assertEqual((labels, config.max_tokens, config.dropout), (["wet", "dry"], 48, 0.3))
+        for name in bpe.FILES:
+            with open(os.path.join(first, name), "rb") as one, \
+                    open(os.path.join(self.path("second"), name), "rb") as two:
+                self.assertEqual(one.read(), two.read())
+
     def test_padding_changes_nothing(self):
         source = numpy.random.RandomState(1)
         texts = [source.randint(4, 90, n) for n in (1, 2, 17, 30, 48)]
@@ -297,6 +322,9 @@ class TrainTest(unittest.TestCase):
             "noise from": ["--train", good, "--noise-from", "0", "--out", out],
             "second file": ["--train", good, "--train", self.path("absent.jsonl"), "--out", out],
             "label of one file": ["--train", good, *SIZES, "--valid", other_class, "--out", out],
+            "init without a model": ["--train", good, "--init", self.path("absent"), "--out", out],
+            "init and sizes": ["--train", good, "--init", out, "--layers", "2", "--out", out],
+            "init without train": ["--eval", good, "--init", out, "--out", out],
             "weight decay": ["--train", good, "--weight-decay", "nan", "--out", out],
             "logits alone": ["--train", good, "--logits", "x.npy", "--out", out],
         }

@@ -10,6 +10,11 @@ import time
 from config import SHARING_MODES, ModelConfig, UserError, option
 
 MOST_THREADS = 256
+# What --init takes from another model. Without it: the defaults, where None is worked out later.
+STARTS = {
+    "label_names": None, "vocab_size": 8000, "tokenizer": None, "max_tokens": 512, "sharing": "layer_kv",
+    "k": None, "d_model": 128, "layers": 2, "heads": 4, "ffn": None, "compress_init": "strides",
+    "embed_init": "cooccurrence"}
 
 EXAMPLES = """examples:
   # learn a vocabulary and a classifier, keeping a tenth of the records for validation
@@ -18,6 +23,9 @@ EXAMPLES = """examples:
   # sentence pairs from a table, one projection for the whole model, stored in half precision
   train.py --train pairs.tsv --valid dev.tsv --text-field sentence1 --pair-field sentence2 \\
            --sharing layer_kv --max-tokens 256 --k 64 --half --out pairs-model
+
+  # go on from a saved model, on reviews and half of the sentences in each epoch
+  train.py --init model --train reviews.jsonl.gz --train sentences.jsonl --train-shares 1,0.5 --out second
 
   # accuracy of the saved model, and its logits in file order
   train.py --eval test.jsonl --out model --logits logits.npy --json
@@ -56,24 +64,26 @@ def parse_arguments(argv):
     data.add_argument("--out", required=True, metavar="DIR", help="where the model is, or will be")
 
     text = parser.add_argument_group("tokens")
-    text.add_argument("--vocab-size", type=int, default=8000, metavar="V",
+    text.add_argument("--vocab-size", type=int, metavar="V",
                       help="byte-level BPE tokens to learn (8000)")
     text.add_argument("--tokenizer", metavar="DIR", help="use the vocab.json and merges.txt of DIR instead")
-    text.add_argument("--max-tokens", type=int, default=512, metavar="N",
+    text.add_argument("--max-tokens", type=int, metavar="N",
                       help="longest text, special tokens included (512); the rest is cut off")
 
     model = parser.add_argument_group("model")
-    model.add_argument("--sharing", choices=SHARING_MODES, default="layer_kv",
+    model.add_argument("--init", metavar="DIR",
+                       help="start from the model in DIR, with its labels, tokens and sizes")
+    model.add_argument("--sharing", choices=SHARING_MODES,
                        help="projections shared by keys and values, by layers, or both (layer_kv)")
-    model.add_argument("--k", type=int, default=None, metavar="K", help="compressed length (N / 4)")
-    model.add_argument("--d-model", type=int, default=128, metavar="D", help="(128)")
-    model.add_argument("--layers", type=int, default=2, metavar="L", help="(2)")
-    model.add_argument("--heads", type=int, default=4, metavar="H", help="(4)")
-    model.add_argument("--ffn", type=int, default=None, metavar="F", help="(4 D)")
-    model.add_argument("--compress-init", choices=("blocks", "strides", "random"), default="strides",
+    model.add_argument("--k", type=int, metavar="K", help="compressed length (N / 4)")
+    model.add_argument("--d-model", type=int, metavar="D", help="(128)")
+    model.add_argument("--layers", type=int, metavar="L", help="(2)")
+    model.add_argument("--heads", type=int, metavar="H", help="(4)")
+    model.add_argument("--ffn", type=int, metavar="F", help="(4 D)")
+    model.add_argument("--compress-init", choices=("blocks", "strides", "random"),
                        help="first values of the projections: means of neighbouring tokens, means of "
                             "every k-th token, or noise (strides)")
-    model.add_argument("--embed-init", choices=("cooccurrence", "random"), default="cooccurrence",
+    model.add_argument("--embed-init", choices=("cooccurrence", "random"),
                        help="first token vectors: learned from which tokens share a text, or noise "
                             "(cooccurrence)")
     model.add_argument("--half", action="store_true", help="store half precision")
@@ -113,6 +123,9 @@ def parse_arguments(argv):
     run.add_argument("--json", action="store_true", help="print results as JSON")
     args = parser.parse_args(argv)
     check_arguments(args)
+    for name, value in STARTS.items():
+        if getattr(args, name) is None:
+            setattr(args, name, value)
     return args
 
 
@@ -157,6 +170,12 @@ def check_arguments(args):
     for name in ("epochs", "patience", "batch_tokens", "batch_texts", "noise_from", "threads", "log_interval"):
         if getattr(args, name) is not None and getattr(args, name) < 1:
             raise UserError(f"{option(name)} must be at least 1")
+    if args.init:
+        given = [option(name) for name in STARTS if getattr(args, name) is not None]
+        if given:
+            raise UserError(f"--init takes labels, tokens and sizes from {args.init}: leave out {given[0]}")
+        if not args.train:
+            raise UserError("--init needs --train")
     if args.crop > 1.0:
         raise UserError("--crop must be at most 1")
     if not 0 <= args.seed < 2 ** 32:
@@ -170,8 +189,6 @@ def run_training(args):
     import bpe
     import checkpoint
     from batches import TrainingBatches
-    from embedding_init import token_vectors
-    from linformer_model import LinformerClassifier, initialise, set_token_vectors
     from records import label_ids, label_order, read_records
     from trainer import Schedule, train
 
@@ -181,10 +198,6 @@ def run_training(args):
     found = label_order([record for records in files for record in records])
     if len(found) < 2:
         raise UserError(f"{', '.join(args.train)}: all records have the label '{found[0]}'")
-    labels = args.label_names.split(",") if args.label_names else found
-    if len(labels) != len(found) or len(set(labels)) != len(labels) or not all(labels):
-        raise UserError(f"--label-names must give {len(found)} different names, one for each of: "
-                        + ", ".join(found[:8]))
     if args.valid:
         valid_files = [read_records(path, *fields) for path in args.valid]
         valid_paths = args.valid
@@ -193,35 +206,30 @@ def run_training(args):
         valid_paths = args.train
     records = [record for part in files for record in part]
 
-    encoder = bpe.load(args.tokenizer) if args.tokenizer else bpe.learn(records, args.vocab_size)
-    config = ModelConfig(
-        vocab_size=len(encoder.vocabulary), max_tokens=args.max_tokens,
-        k=max(1, args.max_tokens // 4) if args.k is None else args.k, d_model=args.d_model,
-        layers=args.layers, heads=args.heads, ffn=4 * args.d_model if args.ffn is None else args.ffn,
-        classes=len(labels), sharing=args.sharing, dropout=args.dropout,
-        pooler_dropout=args.pooler_dropout)
-    config.check()
+    if args.init:
+        model, config, labels = checkpoint.load(
+            args.init, dropout=args.dropout, pooler_dropout=args.pooler_dropout)
+        encoder = load_tokens(args.init, config)
+        texts, found = encoder.encode(records), labels
+        torch.manual_seed(args.seed)
+    else:
+        model, config, labels, encoder, texts = new_model(args, records, found)
+    # Every label is known before the folder is made.
+    classes = [label for part, path in zip(files, args.train) for label in label_ids(part, found, path)]
+    valid_classes = [label_ids(part, found, path) for part, path in zip(valid_files, valid_paths)]
     make_folder(args.out)
-
-    torch.manual_seed(args.seed)
-    model = LinformerClassifier(config)
-    initialise(model, args.compress_init)
-    texts = encoder.encode(records)
-    if args.embed_init == "cooccurrence":
-        set_token_vectors(model, token_vectors(texts, config.vocab_size, config.d_model, args.seed))
     parameters = sum(p.numel() for p in model.parameters())
     print(f"{len(records)} training and {sum(map(len, valid_files))} validation records, "
           f"{config.vocab_size} tokens, {parameters} parameters", file=sys.stderr, flush=True)
 
-    classes = [label for part, path in zip(files, args.train) for label in label_ids(part, found, path)]
     batches = TrainingBatches(
         texts, classes, [len(part) for part in files], args.train_shares or [1.0] * len(files),
         config.max_tokens, args.batch_tokens, args.batch_texts,
         argparse.Namespace(crop=args.crop, drop=args.token_drop, mask=args.token_mask,
                            shortest=args.noise_from),
         encoder.mask_id, args.seed)
-    valid = [([bpe.frame(*text, config.max_tokens) for text in encoder.encode(part)],
-              label_ids(part, found, path)) for part, path in zip(valid_files, valid_paths)]
+    valid = [([bpe.frame(*text, config.max_tokens) for text in encoder.encode(part)], part_classes)
+             for part, part_classes in zip(valid_files, valid_classes)]
 
     def save_best(candidate, result):
         checkpoint.save(candidate, config, labels, encoder, args.out, args.half, {
@@ -234,6 +242,45 @@ def run_training(args):
             "valid_accuracy": best["accuracy"], "valid_loss": best["loss"],
             "valid_accuracies": dict(zip(valid_paths, best["accuracies"])),
             "seconds": round(time.monotonic() - started, 1)}
+
+
+def new_model(args, records, found):
+    """(model, config, labels, encoder, texts as token ids) of a model that knows nothing yet."""
+    import torch
+    import bpe
+    from embedding_init import token_vectors
+    from linformer_model import LinformerClassifier, initialise, set_token_vectors
+
+    labels = args.label_names.split(",") if args.label_names else found
+    if len(labels) != len(found) or len(set(labels)) != len(labels) or not all(labels):
+        raise UserError(f"--label-names must give {len(found)} different names, one for each of: "
+                        + ", ".join(found[:8]))
+    encoder = bpe.load(args.tokenizer) if args.tokenizer else bpe.learn(records, args.vocab_size)
+    config = ModelConfig(
+        vocab_size=len(encoder.vocabulary), max_tokens=args.max_tokens,
+        k=max(1, args.max_tokens // 4) if args.k is None else args.k, d_model=args.d_model,
+        layers=args.layers, heads=args.heads, ffn=4 * args.d_model if args.ffn is None else args.ffn,
+        classes=len(labels), sharing=args.sharing, dropout=args.dropout,
+        pooler_dropout=args.pooler_dropout)
+    config.check()
+
+    torch.manual_seed(args.seed)
+    model = LinformerClassifier(config)
+    initialise(model, args.compress_init)
+    texts = encoder.encode(records)
+    if args.embed_init == "cooccurrence":
+        set_token_vectors(model, token_vectors(texts, config.vocab_size, config.d_model, args.seed))
+    return model, config, labels, encoder, texts
+
+
+def load_tokens(folder, config):
+    import bpe
+
+    encoder = bpe.load(folder)
+    if len(encoder.vocabulary) != config.vocab_size:
+        raise UserError(f"{folder}: vocab.json has {len(encoder.vocabulary)} tokens, "
+                        f"the model {config.vocab_size}")
+    return encoder
 
 
 def split(records, valid_share, seed):
@@ -263,10 +310,7 @@ def run_evaluation(args):
     from trainer import logits_of, measure
 
     model, config, labels = checkpoint.load(args.out)
-    encoder = bpe.load(args.out)
-    if len(encoder.vocabulary) != config.vocab_size:
-        raise UserError(f"{args.out}: vocab.json has {len(encoder.vocabulary)} tokens, "
-                        f"the model {config.vocab_size}")
+    encoder = load_tokens(args.out, config)
     records = read_records(args.eval, args.text_field, args.pair_field, args.label_field)
     classes = label_ids(records, labels, args.eval)
     sequences = [bpe.frame(*text, config.max_tokens) for text in encoder.encode(records)]
