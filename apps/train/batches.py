@@ -79,10 +79,10 @@ class TrainingBatches:
         """Indices of this epoch's texts."""
         parts, start = [], 0
         for size, share in zip(self.sizes, self.shares):
-            chosen = numpy.arange(size)
-            if share < 1.0:
-                chosen = self.random.permutation(size)[:max(1, round(size * share))]
-            parts.append(start + chosen)
+            whole, rest = divmod(max(1, round(size * share)), size)
+            parts.append(start + numpy.tile(numpy.arange(size), whole))
+            if rest:
+                parts.append(start + self.random.permutation(size)[:rest])
             start += size
         return numpy.concatenate(parts)
 

@@ -23,6 +23,7 @@ except ImportError as missing:
     sys.exit(0)
 
 import batches
+import blend
 import bpe
 import checkpoint
 import train
@@ -164,7 +165,7 @@ class TrainTest(unittest.TestCase):
     def test_epochs_draw_their_share_of_each_file(self):
         texts = [(numpy.full(n, 10 + i), None) for i, n in enumerate([5] * 40 + [9] * 10 + [3])]
         source = batches.TrainingBatches(
-            texts, list(range(51)), [40, 10, 1], [0.25, 1.0, 0.1], 16, 60, 4,
+            texts, list(range(51)), [40, 10, 1], [0.25, 2.0, 0.1], 16, 60, 4,
             types.SimpleNamespace(crop=1.0, drop=0.0, mask=0.0, shortest=1), 9, 3)
         epochs = [source.epoch(), source.epoch()]
         drawn = []
@@ -175,7 +176,7 @@ class TrainTest(unittest.TestCase):
             self.assertTrue(all(index == label for index, label in pairs))
             drawn.append(sorted(index for index, _ in pairs))
             self.assertEqual(len(set(drawn[-1])), 21)
-            self.assertEqual(drawn[-1][10:], list(range(40, 51)))
+            self.assertEqual(drawn[-1][10:], sorted(2 * list(range(40, 50)) + [50]))
         self.assertNotEqual(drawn[0], drawn[1])
 
     def test_noise_spares_short_texts(self):
@@ -213,6 +214,29 @@ class TrainTest(unittest.TestCase):
             with open(os.path.join(first, name), "rb") as one, \
                     open(os.path.join(self.path("second"), name), "rb") as two:
                 self.assertEqual(one.read(), two.read())
+
+    def test_blends_two_models(self):
+        first = self.train("--epochs", "1", out="first")
+        status, _, err = run("--init", first, "--train", self.data, "--epochs", "1", "--out", self.path("second"))
+        self.assertEqual(status, 0, err)
+        self.assertEqual(blend.main([first, self.path("second"), "--share", "0.75", "--out", self.path("mix")]), 0)
+        models = [checkpoint.load(self.path(name))[0].state_dict() for name in ("first", "second", "mix")]
+        moved = False
+        for name, one in models[0].items():
+            if one.is_floating_point() and name.endswith(("weight", "bias")):
+                moved = moved or not torch.equal(one, models[1][name])
+                self.assertTrue(torch.allclose(0.25 * one + 0.75 * models[1][name], models[2][name], atol=1e-6), name)
+        self.assertTrue(moved)
+
+        other = self.train("--epochs", "1", "--label-names", "wet,dry", out="other")
+        os.remove(os.path.join(self.path("second"), "merges.txt"))
+        for wrong, what in ((other, "differ in sizes or labels"), (self.path("absent"), "no such file"),
+                            (self.path("second"), "must be there and equal")):
+            err = io.StringIO()
+            with contextlib.redirect_stderr(err):
+                self.assertEqual(blend.main([first, wrong, "--out", self.path("bad")]), 2)
+            self.assertRegex(err.getvalue(), "^blend.py: error: .*" + what)
+            self.assertFalse(os.path.exists(self.path("bad")))
 
     def test_padding_changes_nothing(self):
         source = numpy.random.RandomState(1)
@@ -316,7 +340,7 @@ class TrainTest(unittest.TestCase):
             "surrogate": ["--train", file("j.jsonl", b'{"text": "\\ud800", "label": 1}\n'), "--out", out],
             "too large": ["--train", good, *SIZES, "--d-model", "1000000", "--out", out],
             "shares of other files": ["--train", good, "--train-shares", "1,0.5", "--out", out],
-            "share above 1": ["--train", good, "--train-shares", "1.5", "--out", out],
+            "share too large": ["--train", good, "--train-shares", "101", "--out", out],
             "share is no number": ["--train", good, "--train-shares", "half", "--out", out],
             "batch texts": ["--train", good, "--batch-texts", "0", "--out", out],
             "noise from": ["--train", good, "--noise-from", "0", "--out", out],

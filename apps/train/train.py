@@ -10,6 +10,7 @@ import time
 from config import SHARING_MODES, ModelConfig, UserError, option
 
 MOST_THREADS = 256
+MOST_REPEATS = 100
 # What --init takes from another model. Without it: the defaults, where None is worked out later.
 STARTS = {
     "label_names": None, "vocab_size": 8000, "tokenizer": None, "max_tokens": 512, "sharing": "layer_kv",
@@ -48,7 +49,8 @@ def parse_arguments(argv):
     data.add_argument("--train", metavar="FILE", action="append",
                       help="labelled records to learn from; may be repeated")
     data.add_argument("--train-shares", type=shares, metavar="S,S,...",
-                      help="share of each --train file's records to draw anew for each epoch (1 each)")
+                      help="share of each --train file's records to draw anew for each epoch; 2.5: each "
+                           "twice and half of them once more (1 each)")
     data.add_argument("--valid", metavar="FILE", action="append",
                       help="labelled records that choose the best epoch; may be repeated: the mean of the "
                            "files' accuracies chooses")
@@ -138,8 +140,8 @@ def share(text):
 
 def shares(text):
     values = [float(part) for part in text.split(",")]
-    if not all(0.0 < value <= 1.0 for value in values):
-        raise argparse.ArgumentTypeError(f"{text}: each share must be in 0 < x <= 1")
+    if not all(0.0 < value <= MOST_REPEATS for value in values):
+        raise argparse.ArgumentTypeError(f"{text}: each share must be in 0 < x <= {MOST_REPEATS}")
     return values
 
 
