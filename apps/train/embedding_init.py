@@ -42,8 +42,7 @@ def cooccurrence(pieces, rarity):
     gram = numpy.zeros((len(rarity), len(rarity)), dtype=numpy.float32)
     for piece in pieces:
         row = rarity[piece]
-        # A short piece says less than a long one.
-        row *= numpy.sqrt(len(piece) / PIECE_TOKENS) / max(1e-6, numpy.linalg.norm(row))
+        row /= max(1e-6, numpy.linalg.norm(row))
         gram[numpy.ix_(piece, piece)] += numpy.outer(row, row)
     # Divided by how often both tokens occur, so that frequent tokens do not own the directions.
     scale = 1.0 / numpy.sqrt(numpy.maximum(numpy.diag(gram), 1e-6))
