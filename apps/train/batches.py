@@ -17,12 +17,14 @@ def pad_batch(sequences):
     return torch.from_numpy(tokens)
 
 
-def group_by_length(lengths, order, batch_tokens):
-    """Splits order (indices, sorted by length) into batches of at most batch_tokens, pads included."""
+def group_by_length(lengths, order, batch_tokens, batch_texts=None):
+    """Splits order (indices, sorted by length) into batches of at most batch_tokens, pads included,
+    and batch_texts."""
     batches, current, longest = [], [], 0
     for index in order:
         longest_then = max(longest, lengths[index])
-        if current and longest_then * (len(current) + 1) > batch_tokens:
+        full = batch_texts is not None and len(current) == batch_texts
+        if current and (full or longest_then * (len(current) + 1) > batch_tokens):
             batches.append(current)
             current, longest_then = [], lengths[index]
         current.append(index)
@@ -39,19 +41,28 @@ def evaluation_batches(sequences, batch_tokens):
 
 
 class TrainingBatches:
-    """One epoch at a time: texts cropped, thinned and masked at random, then batched."""
+    """One epoch at a time: texts drawn, cropped, thinned and masked at random, then batched.
 
-    def __init__(self, texts, classes, max_tokens, batch_tokens, noise, mask_id, seed):
+    texts has the records of all files in turn; sizes and shares are each file's number of records and the
+    share of them in an epoch.
+    """
+
+    def __init__(self, texts, classes, sizes, shares, max_tokens, batch_tokens, batch_texts, noise, mask_id,
+                 seed):
         self.texts = texts
         self.classes = numpy.array(classes)
+        self.sizes = sizes
+        self.shares = shares
         self.max_tokens = max_tokens
         self.batch_tokens = batch_tokens
+        self.batch_texts = batch_texts
         self.noise = noise
         self.mask_id = mask_id
         self.random = numpy.random.RandomState(seed)
 
     def epoch(self):
-        sequences = [self.vary(*text) for text in self.texts]
+        drawn = self.draw()
+        sequences = [self.vary(*self.texts[i]) for i in drawn]
         lengths = numpy.array([len(sequence) for sequence in sequences])
         order = self.random.permutation(len(sequences))
         group = max(1, BATCHES_PER_SORT * self.batch_tokens // int(lengths.mean() + 1))
@@ -59,12 +70,25 @@ class TrainingBatches:
         for start in range(0, len(order), group):
             chunk = order[start:start + group]
             chunk = chunk[numpy.argsort(lengths[chunk], kind="stable")]
-            batches += group_by_length(lengths, chunk, self.batch_tokens)
+            batches += group_by_length(lengths, chunk, self.batch_tokens, self.batch_texts)
         self.random.shuffle(batches)
-        return [([sequences[i] for i in batch], torch.from_numpy(self.classes[batch]))
+        return [([sequences[i] for i in batch], torch.from_numpy(self.classes[drawn[batch]]))
                 for batch in batches]
 
+    def draw(self):
+        """Indices of this epoch's texts."""
+        parts, start = [], 0
+        for size, share in zip(self.sizes, self.shares):
+            whole, rest = divmod(max(1, round(size * share)), size)
+            parts.append(start + numpy.tile(numpy.arange(size), whole))
+            if rest:
+                parts.append(start + self.random.permutation(size)[:rest])
+            start += size
+        return numpy.concatenate(parts)
+
     def vary(self, text, pair):
+        if len(text) + (0 if pair is None else len(pair)) < self.noise.shortest:
+            return frame(text, pair, self.max_tokens)
         if pair is None:
             text = self.crop(text)
         text = self.thin(text)

@@ -1,6 +1,7 @@
 """fairseq checkpoint files: writing, and reading back without running code that a file names."""
 
 import collections
+import dataclasses
 import os
 import pickle
 import pickletools
@@ -74,8 +75,11 @@ def refuse_code(path):
                     raise pickle.UnpicklingError(f"it uses {opcode.name}")
 
 
-def load(folder):
-    """(model in evaluation mode and float32, config, labels) of a folder that save() wrote."""
+def load(folder, **changes):
+    """(model in evaluation mode and float32, config, labels) of a folder that save() wrote.
+
+    changes: values of the config that training may change, as dropout.
+    """
     path = os.path.join(folder, CHECKPOINT_NAME)
     labels_path = os.path.join(folder, LABELS_NAME)
     try:
@@ -89,7 +93,7 @@ def load(folder):
         raise UserError(f"{path}: cannot be read ({first_line(error)})") from error
     try:
         state = content["model"]
-        config = config_of(state, content["cfg"]["model"])
+        config = dataclasses.replace(config_of(state, content["cfg"]["model"]), **changes)
         model = LinformerClassifier(config)
         model.load_state_dict({
             name: tensor.float() if tensor.is_floating_point() else tensor

@@ -12,8 +12,6 @@ ROUNDS = 6
 PIECE_TOKENS = 128
 # The matrix of tokens by tokens is dense: 1 GiB of float32 for this many.
 MOST_TOKENS = 16384
-# The matrix of pieces by tokens is built this many rows at a time.
-ROWS_AT_ONCE = 2048
 
 
 def token_vectors(texts, vocab_size, width, seed):
@@ -42,13 +40,10 @@ def token_vectors(texts, vocab_size, width, seed):
 def cooccurrence(pieces, rarity):
     """[tokens, tokens]: how much two tokens share pieces, 1 on the diagonal."""
     gram = numpy.zeros((len(rarity), len(rarity)), dtype=numpy.float32)
-    for start in range(0, len(pieces), ROWS_AT_ONCE):
-        part = pieces[start:start + ROWS_AT_ONCE]
-        rows = numpy.zeros((len(part), len(rarity)), dtype=numpy.float32)
-        for row, piece in zip(rows, part):
-            row[piece] = rarity[piece]
-            row /= max(1e-6, numpy.linalg.norm(row))
-        gram += rows.T @ rows
+    for piece in pieces:
+        row = rarity[piece]
+        row /= max(1e-6, numpy.linalg.norm(row))
+        gram[numpy.ix_(piece, piece)] += numpy.outer(row, row)
     # Divided by how often both tokens occur, so that frequent tokens do not own the directions.
     scale = 1.0 / numpy.sqrt(numpy.maximum(numpy.diag(gram), 1e-6))
     gram *= scale[:, None]

@@ -38,15 +38,20 @@ class LinearAttention(nn.Module):
         if not config.shares_key_value:
             self.compress_v = shared_layer or nn.Linear(config.max_tokens, config.k, bias=False)
 
+    @staticmethod
+    def compressed(projection, weight, real):
+        """(E x) W + b; as E (x W) + b where x has fewer rows than E x, which is less work."""
+        if weight.shape[1] < weight.shape[0]:
+            return torch.matmul(weight, F.linear(real, projection.weight)) + projection.bias
+        return projection(torch.matmul(weight, real))
+
     def forward(self, x, keep, rows):
         batch, n, width = x.shape
         real = x * keep
         # The biases of the compression layers exist in fairseq's files and are never used.
-        compressed = torch.matmul(self.compress_k.weight[:, :n], real)
-        keys = self.k_proj(compressed)
-        if hasattr(self, "compress_v") and self.compress_v is not self.compress_k:
-            compressed = torch.matmul(self.compress_v.weight[:, :n], real)
-        values = self.v_proj(compressed)
+        keys = self.compressed(self.k_proj, self.compress_k.weight[:, :n], real)
+        value_weight = self.compress_v.weight if hasattr(self, "compress_v") else self.compress_k.weight
+        values = self.compressed(self.v_proj, value_weight[:, :n], real)
 
         def split(t):
             return t.view(batch, -1, self.heads, width // self.heads).transpose(1, 2)

@@ -9,6 +9,7 @@ import os
 import random
 import sys
 import tempfile
+import types
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -22,12 +23,13 @@ except ImportError as missing:
     sys.exit(0)
 
 import batches
+import blend
 import bpe
 import checkpoint
 import train
 from config import SHARING_MODES, ModelConfig
 from embedding_init import token_vectors
-from linformer_model import LinformerClassifier, initialise
+from linformer_model import LinearAttention, LinformerClassifier, initialise
 from trainer import logits_of
 
 SIZES = ["--vocab-size", "300", "--max-tokens", "48", "--k", "12", "--d-model", "16", "--layers", "2",
@@ -133,6 +135,109 @@ class TrainTest(unittest.TestCase):
                              "--epochs", "1", *SIZES)
         self.assertEqual(status, 0, err)
 
+    def test_several_files(self):
+        others = self.path("others.jsonl")
+        write_jsonl(others, made_up_records(60, 7))
+        status, printed, err = run(
+            "--train", self.data, "--train", others, "--train-shares", "0.5,1", "--valid", others, "--valid",
+            self.data, "--batch-texts", "16", "--noise-from", "20", "--token-drop", "0.2", "--epochs", "2",
+            "--out", self.path("several"), "--json", *SIZES)
+        self.assertEqual(status, 0, err)
+        self.assertIn("260 training and 260 validation records", err)
+        result = json.loads(printed)["train"]
+        each = result["valid_accuracies"]
+        self.assertEqual(list(each), [others, self.data])
+        self.assertAlmostEqual(result["valid_accuracy"], sum(each.values()) / 2)
+        # Accuracy of the saved model: a mean over records would weigh the larger file more.
+        for path, accuracy in each.items():
+            printed = run("--eval", path, "--out", self.path("several"), "--json")[1]
+            self.assertEqual(json.loads(printed)["eval"]["accuracy"], accuracy)
+
+    def test_several_files_without_validation_hold_out_of_each(self):
+        others = self.path("others.jsonl")
+        write_jsonl(others, made_up_records(60, 7))
+        status, printed, err = run("--train", self.data, "--train", others, "--epochs", "1",
+                                   "--out", self.path("held"), "--json", *SIZES)
+        self.assertEqual(status, 0, err)
+        self.assertIn("234 training and 26 validation records", err)
+        self.assertEqual(list(json.loads(printed)["train"]["valid_accuracies"]), [self.data, others])
+
+    def test_epochs_draw_their_share_of_each_file(self):
+        texts = [(numpy.full(n, 10 + i), None) for i, n in enumerate([5] * 40 + [9] * 10 + [3])]
+        source = batches.TrainingBatches(
+            texts, list(range(51)), [40, 10, 1], [0.25, 2.0, 0.1], 16, 60, 4,
+            types.SimpleNamespace(crop=1.0, drop=0.0, mask=0.0, shortest=1), 9, 3)
+        epochs = [source.epoch(), source.epoch()]
+        drawn = []
+        for epoch in epochs:
+            self.assertTrue(all(len(sequences) <= 4 for sequences, _ in epoch))
+            pairs = [(int(sequence[1]) - 10, int(label)) for sequences, classes in epoch
+                     for sequence, label in zip(sequences, classes)]
+            self.assertTrue(all(index == label for index, label in pairs))
+            drawn.append(sorted(index for index, _ in pairs))
+            self.assertEqual(len(set(drawn[-1])), 21)
+            self.assertEqual(drawn[-1][10:], sorted(2 * list(range(40, 50)) + [50]))
+        self.assertNotEqual(drawn[0], drawn[1])
+
+    def test_noise_spares_short_texts(self):
+        texts = [(numpy.arange(10, 10 + n), None) for n in [7] * 20 + [8] * 20]
+        source = batches.TrainingBatches(
+            texts, [0] * 40, [40], [1.0], 16, 60, None,
+            types.SimpleNamespace(crop=0.7, drop=0.3, mask=0.3, shortest=8), 9, 3)
+        short = [2 + n for n in (7, 8)]
+        whole = [sequence for sequences, _ in source.epoch() for sequence in sequences
+                 if len(sequence) in short and (sequence[1:-1] == numpy.arange(10, 8 + len(sequence))).all()]
+        self.assertEqual(sum(len(sequence) == short[0] for sequence in whole), 20)
+        self.assertLess(sum(len(sequence) == short[1] for sequence in whole), 10)
+
+    def test_goes_on_from_a_saved_model(self):
+        first = self.train("--epochs", "6", "--lr", "0.005", "--label-names", "wet,dry")
+        numbered, unknown = self.path("numbered.jsonl"), self.path("unknown.jsonl")
+        records = [{**record, "label": int(record["label"] == "sun")} for record in made_up_records(80, 8)]
+        write_jsonl(numbered, records)
+        write_jsonl(unknown, records + [{"text": "a", "label": "snow"}])
+        before = json.loads(run("--eval", numbered, "--out", first, "--json")[1])["eval"]
+        status, _, err = run("--init", first, "--train", unknown, "--out", self.path("none"))
+        self.assertEqual((status, err.count("\n")), (2, 1), err)
+        self.assertIn("'snow', the model knows wet, dry", err)
+        self.assertFalse(os.path.exists(self.path("none")))
+        # A rate of next to nothing shows that it starts where the first model ended.
+        status, _, err = run("--init", first, "--train", numbered, "--epochs", "1", "--lr", "1e-9",
+                             "--dropout", "0.3", "--out", self.path("second"))
+        self.assertEqual(status, 0, err)
+        after = json.loads(run("--eval", numbered, "--out", self.path("second"), "--json")[1])["eval"]
+        self.assertEqual(after["correct"], before["correct"])
+        self.assertAlmostEqual(after["loss"], before["loss"], 4)
+        _, config, labels = checkpoint.load(self.path("second"))
+        self.assertEqual((labels, config.max_tokens, config.dropout), (["wet", "dry"], 48, 0.3))
+        for name in bpe.FILES:
+            with open(os.path.join(first, name), "rb") as one, \
+                    open(os.path.join(self.path("second"), name), "rb") as two:
+                self.assertEqual(one.read(), two.read())
+
+    def test_blends_two_models(self):
+        first = self.train("--epochs", "1", out="first")
+        status, _, err = run("--init", first, "--train", self.data, "--epochs", "1", "--out", self.path("second"))
+        self.assertEqual(status, 0, err)
+        self.assertEqual(blend.main([first, self.path("second"), "--share", "0.75", "--out", self.path("mix")]), 0)
+        models = [checkpoint.load(self.path(name))[0].state_dict() for name in ("first", "second", "mix")]
+        moved = False
+        for name, one in models[0].items():
+            if one.is_floating_point() and name.endswith(("weight", "bias")):
+                moved = moved or not torch.equal(one, models[1][name])
+                self.assertTrue(torch.allclose(0.25 * one + 0.75 * models[1][name], models[2][name], atol=1e-6), name)
+        self.assertTrue(moved)
+
+        other = self.train("--epochs", "1", "--label-names", "wet,dry", out="other")
+        os.remove(os.path.join(self.path("second"), "merges.txt"))
+        for wrong, what in ((other, "differ in sizes or labels"), (self.path("absent"), "no such file"),
+                            (self.path("second"), "must be there and equal")):
+            err = io.StringIO()
+            with contextlib.redirect_stderr(err):
+                self.assertEqual(blend.main([first, wrong, "--out", self.path("bad")]), 2)
+            self.assertRegex(err.getvalue(), "^blend.py: error: .*" + what)
+            self.assertFalse(os.path.exists(self.path("bad")))
+
     def test_padding_changes_nothing(self):
         source = numpy.random.RandomState(1)
         texts = [source.randint(4, 90, n) for n in (1, 2, 17, 30, 48)]
@@ -147,6 +252,15 @@ class TrainTest(unittest.TestCase):
             for text, logits in zip(texts, together):
                 alone = model(torch.from_numpy(text)[None])[0].detach()
                 self.assertLess(float((alone - logits).abs().max()), 1e-5, sharing)
+
+    def test_compression_and_projection_change_places(self):
+        torch.manual_seed(5)
+        projection, weight = torch.nn.Linear(6, 6), torch.randn(4, 8)
+        for n in (1, 3, 4, 8):
+            rows = torch.randn(2, n, 6)
+            expected = projection(torch.matmul(weight[:, :n], rows))
+            got = LinearAttention.compressed(projection, weight[:, :n], rows)
+            self.assertLess(float((expected - got).detach().abs().max()), 1e-5)
 
     def test_keys_of_each_sharing_mode(self):
         prefix = checkpoint.PREFIX
@@ -194,6 +308,8 @@ class TrainTest(unittest.TestCase):
         good, out = self.data, self.path("bad")
         one_class = self.path("one.jsonl")
         write_jsonl(one_class, [{"text": "a", "label": 1}] * 5)
+        other_class = self.path("other.jsonl")
+        write_jsonl(other_class, [{"text": "a", "label": "snow"}])
         cases = {
             "nothing to do": ["--out", out],
             "unknown option": ["--train", good, "--out", out, "--frobnicate"],
@@ -223,6 +339,16 @@ class TrainTest(unittest.TestCase):
             "no checkpoint": ["--eval", good, "--out", self.path("absent")],
             "surrogate": ["--train", file("j.jsonl", b'{"text": "\\ud800", "label": 1}\n'), "--out", out],
             "too large": ["--train", good, *SIZES, "--d-model", "1000000", "--out", out],
+            "shares of other files": ["--train", good, "--train-shares", "1,0.5", "--out", out],
+            "share too large": ["--train", good, "--train-shares", "101", "--out", out],
+            "share is no number": ["--train", good, "--train-shares", "half", "--out", out],
+            "batch texts": ["--train", good, "--batch-texts", "0", "--out", out],
+            "noise from": ["--train", good, "--noise-from", "0", "--out", out],
+            "second file": ["--train", good, "--train", self.path("absent.jsonl"), "--out", out],
+            "label of one file": ["--train", good, *SIZES, "--valid", other_class, "--out", out],
+            "init without a model": ["--train", good, "--init", self.path("absent"), "--out", out],
+            "init and sizes": ["--train", good, "--init", out, "--layers", "2", "--out", out],
+            "init without train": ["--eval", good, "--init", out, "--out", out],
             "weight decay": ["--train", good, "--weight-decay", "nan", "--out", out],
             "logits alone": ["--train", good, "--logits", "x.npy", "--out", out],
         }

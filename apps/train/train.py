@@ -10,6 +10,12 @@ import time
 from config import SHARING_MODES, ModelConfig, UserError, option
 
 MOST_THREADS = 256
+MOST_REPEATS = 100
+# What --init takes from another model. Without it: the defaults, where None is worked out later.
+STARTS = {
+    "label_names": None, "vocab_size": 8000, "tokenizer": None, "max_tokens": 512, "sharing": "layer_kv",
+    "k": None, "d_model": 128, "layers": 2, "heads": 4, "ffn": None, "compress_init": "strides",
+    "embed_init": "cooccurrence"}
 
 EXAMPLES = """examples:
   # learn a vocabulary and a classifier, keeping a tenth of the records for validation
@@ -18,6 +24,9 @@ EXAMPLES = """examples:
   # sentence pairs from a table, one projection for the whole model, stored in half precision
   train.py --train pairs.tsv --valid dev.tsv --text-field sentence1 --pair-field sentence2 \\
            --sharing layer_kv --max-tokens 256 --k 64 --half --out pairs-model
+
+  # go on from a saved model, on reviews and half of the sentences in each epoch
+  train.py --init model --train reviews.jsonl.gz --train sentences.jsonl --train-shares 1,0.5 --out second
 
   # accuracy of the saved model, and its logits in file order
   train.py --eval test.jsonl --out model --logits logits.npy --json
@@ -37,8 +46,14 @@ def parse_arguments(argv):
         formatter_class=argparse.RawDescriptionHelpFormatter)
 
     data = parser.add_argument_group("data (.jsonl, .csv or .tsv, each also .gz)")
-    data.add_argument("--train", metavar="FILE", help="labelled records to learn from")
-    data.add_argument("--valid", metavar="FILE", help="labelled records that choose the best epoch")
+    data.add_argument("--train", metavar="FILE", action="append",
+                      help="labelled records to learn from; may be repeated")
+    data.add_argument("--train-shares", type=shares, metavar="S,S,...",
+                      help="share of each --train file's records to draw anew for each epoch; 2.5: each "
+                           "twice and half of them once more (1 each)")
+    data.add_argument("--valid", metavar="FILE", action="append",
+                      help="labelled records that choose the best epoch; may be repeated: the mean of the "
+                           "files' accuracies chooses")
     data.add_argument("--valid-split", type=share, default=0.1, metavar="SHARE",
                       help="without --valid: share of the training records to hold out (0.1)")
     data.add_argument("--eval", metavar="FILE", help="print the accuracy of the checkpoint in OUT on FILE")
@@ -51,24 +66,26 @@ def parse_arguments(argv):
     data.add_argument("--out", required=True, metavar="DIR", help="where the model is, or will be")
 
     text = parser.add_argument_group("tokens")
-    text.add_argument("--vocab-size", type=int, default=8000, metavar="V",
+    text.add_argument("--vocab-size", type=int, metavar="V",
                       help="byte-level BPE tokens to learn (8000)")
     text.add_argument("--tokenizer", metavar="DIR", help="use the vocab.json and merges.txt of DIR instead")
-    text.add_argument("--max-tokens", type=int, default=512, metavar="N",
+    text.add_argument("--max-tokens", type=int, metavar="N",
                       help="longest text, special tokens included (512); the rest is cut off")
 
     model = parser.add_argument_group("model")
-    model.add_argument("--sharing", choices=SHARING_MODES, default="layer_kv",
+    model.add_argument("--init", metavar="DIR",
+                       help="start from the model in DIR, with its labels, tokens and sizes")
+    model.add_argument("--sharing", choices=SHARING_MODES,
                        help="projections shared by keys and values, by layers, or both (layer_kv)")
-    model.add_argument("--k", type=int, default=None, metavar="K", help="compressed length (N / 4)")
-    model.add_argument("--d-model", type=int, default=128, metavar="D", help="(128)")
-    model.add_argument("--layers", type=int, default=2, metavar="L", help="(2)")
-    model.add_argument("--heads", type=int, default=4, metavar="H", help="(4)")
-    model.add_argument("--ffn", type=int, default=None, metavar="F", help="(4 D)")
-    model.add_argument("--compress-init", choices=("blocks", "strides", "random"), default="strides",
+    model.add_argument("--k", type=int, metavar="K", help="compressed length (N / 4)")
+    model.add_argument("--d-model", type=int, metavar="D", help="(128)")
+    model.add_argument("--layers", type=int, metavar="L", help="(2)")
+    model.add_argument("--heads", type=int, metavar="H", help="(4)")
+    model.add_argument("--ffn", type=int, metavar="F", help="(4 D)")
+    model.add_argument("--compress-init", choices=("blocks", "strides", "random"),
                        help="first values of the projections: means of neighbouring tokens, means of "
                             "every k-th token, or noise (strides)")
-    model.add_argument("--embed-init", choices=("cooccurrence", "random"), default="cooccurrence",
+    model.add_argument("--embed-init", choices=("cooccurrence", "random"),
                        help="first token vectors: learned from which tokens share a text, or noise "
                             "(cooccurrence)")
     model.add_argument("--half", action="store_true", help="store half precision")
@@ -81,6 +98,8 @@ def parse_arguments(argv):
     fit.add_argument("--warmup", type=share, default=0.06, metavar="SHARE", help="(0.06)")
     fit.add_argument("--batch-tokens", type=int, default=8192, metavar="T",
                      help="tokens in a batch, padding included (8192)")
+    fit.add_argument("--batch-texts", type=int, default=None, metavar="T",
+                     help="texts in a training batch at most (no limit)")
     fit.add_argument("--dropout", type=share, default=0.1, metavar="P", help="(0.1)")
     fit.add_argument("--pooler-dropout", type=share, default=0.1, metavar="P",
                      help="before both layers of the head (0.1)")
@@ -90,6 +109,8 @@ def parse_arguments(argv):
                      help="leave training tokens out (0)")
     fit.add_argument("--crop", type=positive, default=1.0, metavar="SHARE",
                      help="train on random windows of at least this share of a text (1: whole texts)")
+    fit.add_argument("--noise-from", type=int, default=1, metavar="TOKENS",
+                     help="leave shorter texts out of mask, drop and crop (1: none)")
     fit.add_argument("--weight-decay", type=not_negative, default=0.01, metavar="W", help="(0.01)")
     fit.add_argument("--label-smoothing", type=share, default=0.0, metavar="S", help="(0)")
     fit.add_argument("--clip-norm", type=positive, default=1.0, metavar="C", help="(1)")
@@ -104,6 +125,9 @@ def parse_arguments(argv):
     run.add_argument("--json", action="store_true", help="print results as JSON")
     args = parser.parse_args(argv)
     check_arguments(args)
+    for name, value in STARTS.items():
+        if getattr(args, name) is None:
+            setattr(args, name, value)
     return args
 
 
@@ -112,6 +136,13 @@ def share(text):
     if not 0.0 <= value < 1.0:
         raise argparse.ArgumentTypeError(f"{text} is not in 0 <= x < 1")
     return value
+
+
+def shares(text):
+    values = [float(part) for part in text.split(",")]
+    if not all(0.0 < value <= MOST_REPEATS for value in values):
+        raise argparse.ArgumentTypeError(f"{text}: each share must be in 0 < x <= {MOST_REPEATS}")
+    return values
 
 
 def positive(text):
@@ -135,9 +166,18 @@ def check_arguments(args):
         raise UserError("--logits needs --eval")
     if args.valid and not args.train:
         raise UserError("--valid needs --train")
-    for name in ("epochs", "patience", "batch_tokens", "threads", "log_interval"):
-        if getattr(args, name) < 1:
+    if args.train_shares and len(args.train_shares) != len(args.train or ()):
+        raise UserError(f"--train-shares gives {len(args.train_shares)} shares for "
+                        f"{len(args.train or ())} --train files")
+    for name in ("epochs", "patience", "batch_tokens", "batch_texts", "noise_from", "threads", "log_interval"):
+        if getattr(args, name) is not None and getattr(args, name) < 1:
             raise UserError(f"{option(name)} must be at least 1")
+    if args.init:
+        given = [option(name) for name in STARTS if getattr(args, name) is not None]
+        if given:
+            raise UserError(f"--init takes labels, tokens and sizes from {args.init}: leave out {given[0]}")
+        if not args.train:
+            raise UserError("--init needs --train")
     if args.crop > 1.0:
         raise UserError("--crop must be at most 1")
     if not 0 <= args.seed < 2 ** 32:
@@ -151,27 +191,72 @@ def run_training(args):
     import bpe
     import checkpoint
     from batches import TrainingBatches
-    from embedding_init import token_vectors
-    from linformer_model import LinformerClassifier, initialise, set_token_vectors
     from records import label_ids, label_order, read_records
     from trainer import Schedule, train
 
     started = time.monotonic()
     fields = (args.text_field, args.pair_field, args.label_field)
-    records = read_records(args.train, *fields)
-    found = label_order(records)
+    files = [read_records(path, *fields) for path in args.train]
+    found = label_order([record for records in files for record in records])
     if len(found) < 2:
-        raise UserError(f"{args.train}: all records have the label '{found[0]}'")
+        raise UserError(f"{', '.join(args.train)}: all records have the label '{found[0]}'")
+    if args.valid:
+        valid_files = [read_records(path, *fields) for path in args.valid]
+        valid_paths = args.valid
+    else:
+        files, valid_files = zip(*(split(records, args.valid_split, args.seed) for records in files))
+        valid_paths = args.train
+    records = [record for part in files for record in part]
+
+    if args.init:
+        model, config, labels = checkpoint.load(
+            args.init, dropout=args.dropout, pooler_dropout=args.pooler_dropout)
+        encoder = load_tokens(args.init, config)
+        texts, found = encoder.encode(records), labels
+        torch.manual_seed(args.seed)
+    else:
+        model, config, labels, encoder, texts = new_model(args, records, found)
+    # Every label is known before the folder is made.
+    classes = [label for part, path in zip(files, args.train) for label in label_ids(part, found, path)]
+    valid_classes = [label_ids(part, found, path) for part, path in zip(valid_files, valid_paths)]
+    make_folder(args.out)
+    parameters = sum(p.numel() for p in model.parameters())
+    print(f"{len(records)} training and {sum(map(len, valid_files))} validation records, "
+          f"{config.vocab_size} tokens, {parameters} parameters", file=sys.stderr, flush=True)
+
+    batches = TrainingBatches(
+        texts, classes, [len(part) for part in files], args.train_shares or [1.0] * len(files),
+        config.max_tokens, args.batch_tokens, args.batch_texts,
+        argparse.Namespace(crop=args.crop, drop=args.token_drop, mask=args.token_mask,
+                           shortest=args.noise_from),
+        encoder.mask_id, args.seed)
+    valid = [([bpe.frame(*text, config.max_tokens) for text in encoder.encode(part)], part_classes)
+             for part, part_classes in zip(valid_files, valid_classes)]
+
+    def save_best(candidate, result):
+        checkpoint.save(candidate, config, labels, encoder, args.out, args.half, {
+            "common": {"seed": args.seed}, "updates": result["updates"],
+            "best": result["accuracy"], "epoch": result["epoch"]})
+
+    schedule = Schedule(**{name: getattr(args, name) for name in Schedule.__dataclass_fields__})
+    best = train(model, batches, valid, schedule, save_best)
+    return {"out": args.out, "parameters": parameters, "best_epoch": best["epoch"],
+            "valid_accuracy": best["accuracy"], "valid_loss": best["loss"],
+            "valid_accuracies": dict(zip(valid_paths, best["accuracies"])),
+            "seconds": round(time.monotonic() - started, 1)}
+
+
+def new_model(args, records, found):
+    """(model, config, labels, encoder, texts as token ids) of a model that knows nothing yet."""
+    import torch
+    import bpe
+    from embedding_init import token_vectors
+    from linformer_model import LinformerClassifier, initialise, set_token_vectors
+
     labels = args.label_names.split(",") if args.label_names else found
     if len(labels) != len(found) or len(set(labels)) != len(labels) or not all(labels):
         raise UserError(f"--label-names must give {len(found)} different names, one for each of: "
                         + ", ".join(found[:8]))
-    if args.valid:
-        valid_records, valid_path = read_records(args.valid, *fields), args.valid
-    else:
-        records, valid_records = split(records, args.valid_split, args.seed)
-        valid_path = args.train
-
     encoder = bpe.load(args.tokenizer) if args.tokenizer else bpe.learn(records, args.vocab_size)
     config = ModelConfig(
         vocab_size=len(encoder.vocabulary), max_tokens=args.max_tokens,
@@ -180,7 +265,6 @@ def run_training(args):
         classes=len(labels), sharing=args.sharing, dropout=args.dropout,
         pooler_dropout=args.pooler_dropout)
     config.check()
-    make_folder(args.out)
 
     torch.manual_seed(args.seed)
     model = LinformerClassifier(config)
@@ -188,26 +272,17 @@ def run_training(args):
     texts = encoder.encode(records)
     if args.embed_init == "cooccurrence":
         set_token_vectors(model, token_vectors(texts, config.vocab_size, config.d_model, args.seed))
-    parameters = sum(p.numel() for p in model.parameters())
-    print(f"{len(records)} training and {len(valid_records)} validation records, "
-          f"{config.vocab_size} tokens, {parameters} parameters", file=sys.stderr, flush=True)
+    return model, config, labels, encoder, texts
 
-    batches = TrainingBatches(
-        texts, label_ids(records, found, args.train), config.max_tokens,
-        args.batch_tokens, argparse.Namespace(crop=args.crop, drop=args.token_drop, mask=args.token_mask),
-        encoder.mask_id, args.seed)
-    valid = [bpe.frame(*text, config.max_tokens) for text in encoder.encode(valid_records)]
 
-    def save_best(candidate, result):
-        checkpoint.save(candidate, config, labels, encoder, args.out, args.half, {
-            "common": {"seed": args.seed}, "updates": result["updates"],
-            "best": result["accuracy"], "epoch": result["epoch"]})
+def load_tokens(folder, config):
+    import bpe
 
-    schedule = Schedule(**{name: getattr(args, name) for name in Schedule.__dataclass_fields__})
-    best = train(model, batches, valid, label_ids(valid_records, found, valid_path), schedule, save_best)
-    return {"out": args.out, "parameters": parameters, "best_epoch": best["epoch"],
-            "valid_accuracy": best["accuracy"], "valid_loss": best["loss"],
-            "seconds": round(time.monotonic() - started, 1)}
+    encoder = bpe.load(folder)
+    if len(encoder.vocabulary) != config.vocab_size:
+        raise UserError(f"{folder}: vocab.json has {len(encoder.vocabulary)} tokens, "
+                        f"the model {config.vocab_size}")
+    return encoder
 
 
 def split(records, valid_share, seed):
@@ -237,10 +312,7 @@ def run_evaluation(args):
     from trainer import logits_of, measure
 
     model, config, labels = checkpoint.load(args.out)
-    encoder = bpe.load(args.out)
-    if len(encoder.vocabulary) != config.vocab_size:
-        raise UserError(f"{args.out}: vocab.json has {len(encoder.vocabulary)} tokens, "
-                        f"the model {config.vocab_size}")
+    encoder = load_tokens(args.out, config)
     records = read_records(args.eval, args.text_field, args.pair_field, args.label_field)
     classes = label_ids(records, labels, args.eval)
     sequences = [bpe.frame(*text, config.max_tokens) for text in encoder.encode(records)]

@@ -61,6 +61,13 @@ def measure(logits, classes):
             "loss": float(F.cross_entropy(logits, target))}
 
 
+def measure_files(model, files, batch_tokens):
+    """Means over the files, each of which counts the same."""
+    results = [measure(logits_of(model, sequences, batch_tokens), classes) for sequences, classes in files]
+    means = {name: sum(r[name] for r in results) / len(results) for name in ("accuracy", "loss")}
+    return {**means, "accuracies": [r["accuracy"] for r in results]}
+
+
 def make_optimizer(model, schedule):
     decayed = [p for p in model.parameters() if p.dim() > 1]
     others = [p for p in model.parameters() if p.dim() <= 1]
@@ -78,8 +85,11 @@ def rate(schedule, fraction):
     return schedule.lr * 0.5 * (1.0 + math.cos(math.pi * min(1.0, rest)))
 
 
-def train(model, batches, valid_sequences, valid_classes, schedule, save_best):
-    """Trains, calling save_best(model, result) at each improvement; returns the best result."""
+def train(model, batches, valid_files, schedule, save_best):
+    """Trains, calling save_best(model, result) at each improvement; returns the best result.
+
+    valid_files has (sequences, classes) of each file.
+    """
     optimizer = make_optimizer(model, schedule)
     averaged = AveragedWeights(model, schedule.average) if schedule.average else None
     started = time.monotonic()
@@ -108,12 +118,14 @@ def train(model, batches, valid_sequences, valid_classes, schedule, save_best):
             progress.step(done, f"epoch {epoch}/{schedule.epochs}", loss_sum / seen)
         updates += len(epoch_batches)
         candidate = averaged.model if averaged else model
-        result = measure(logits_of(candidate, valid_sequences, schedule.batch_tokens), valid_classes)
+        result = measure_files(candidate, valid_files, schedule.batch_tokens)
         result.update(epoch=epoch, updates=updates, seconds=round(time.monotonic() - started, 1))
         improved = best is None or (result["accuracy"], -result["loss"]) > (best["accuracy"], -best["loss"])
+        each = ", ".join(f"{accuracy:.4f}" for accuracy in result["accuracies"])
         progress.line(
             f"epoch {epoch}: training loss {loss_sum / seen:.4f}, validation loss {result['loss']:.4f}, "
-            f"accuracy {result['accuracy']:.4f}, {result['seconds']:.0f} s" + (" (best)" if improved else ""))
+            f"accuracy {result['accuracy']:.4f}" + (f" (mean of {each})" if len(valid_files) > 1 else "") +
+            f", {result['seconds']:.0f} s" + (" (best)" if improved else ""))
         if improved:
             best = result
             save_best(candidate, result)
