@@ -36,6 +36,9 @@ cmake --build --preset fuzz --parallel "${JOBS:-$(nproc)}" --target fuzz_seeds "
 
 # Inputs are written as files again and again: into memory where that is possible.
 if [ -z "${TMPDIR-}" ] && [ -w /dev/shm ]; then export TMPDIR=/dev/shm; fi
+TMPDIR=$(mktemp -d)  # which a target that crashes leaves as it is
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
 mkdir -p $build/crashes $build/logs
 $build/tests/fuzz/fuzz_seeds $build/seeds
 
