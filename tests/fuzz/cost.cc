@@ -87,7 +87,7 @@ void settle(const char* what, const char* unit, const Bound& bound, uint64_t byt
 
 void print_one(const char* what, const char* unit, const Bound& bound, const Worst& worst) {
   if (permitted(bound, 1) == 0) return;
-  dprintf(report, "cost: %-24s %-15s %9.1f for a byte; bound %g and %g for each; worst share of it %.1f %%\n", what,
+  dprintf(report, "cost: %-24s %-15s %9.1f for a byte; bound %.0f and %.0f for each; worst share of it %.1f %%\n", what,
           unit, worst.each, bound.free, bound.each, 100 * worst.share);
 }
 
