@@ -4,7 +4,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <unordered_map>
 
 #include "converter/readers/error.h"
@@ -120,14 +119,19 @@ bool is_shard_index(const std::string& path) {
 }
 
 void refuse_single_shard(const std::string& path) {
-  static const std::regex shard(R"((.+)-[0-9]{5}-of-([0-9]{5})\.(safetensors|bin))");
+  // STEM-00001-of-00003.safetensors, or .bin
+  constexpr std::string_view digits = "0123456789", of = "-of-";
+  constexpr size_t count = 5, tail = 1 + count + of.size() + count;
   const fs::path file = path;
-  const std::string name = file.filename().string();
-  std::smatch parts;
-  if (name.size() > 255 || !std::regex_match(name, parts, shard)) return;
-  const int files = std::stoi(parts[2].str());
+  const std::string stem = file.stem().string(), ending = file.extension().string();
+  if ((ending != ".safetensors" && ending != ".bin") || stem.size() <= tail || stem.size() > 255) return;
+  const std::string_view number = std::string_view(stem).substr(stem.size() - tail);
+  const std::string_view total = number.substr(number.size() - count);
+  if (number[0] != '-' || number.substr(1 + count, of.size()) != of) return;
+  if ((std::string(number.substr(1, count)) += total).find_first_not_of(digits) != std::string::npos) return;
+  const int files = std::stoi(std::string(total));
   if (files < 2) return;
-  const std::string index = parts[1].str() + "." + parts[3].str() + ".index.json";
+  const std::string index = stem.substr(0, stem.size() - tail) + ending + ".index.json";
   std::error_code error;
   if (fs::exists(file.parent_path() / index, error)) {
     fail(path, " is one of ", files, " files: give the folder, or its index ", index);
