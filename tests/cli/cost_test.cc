@@ -7,17 +7,12 @@
 
 #include <filesystem>
 
+#include "process.h"
 #include "sentiment_model.h"
 
 using namespace linformer_test;
 
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool measures_memory = false;
-#else
-constexpr bool measures_memory = true;
-#endif
 
 constexpr uint64_t megabyte = 1 << 20;
 constexpr uint64_t rest = 96 * megabyte;  // the program, its libraries and its session; this process before exec

@@ -16,12 +16,6 @@ using nlohmann::json;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool measures_memory = false;
-#else
-constexpr bool measures_memory = true;
-#endif
-
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // Everything, or "ERROR: " and why not after what was read until then.

@@ -13,13 +13,6 @@ using nlohmann::json;
 
 namespace {
 
-// Sanitizers keep freed memory, so that only ordinary builds can say how much is held.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool measures_memory = false;
-#else
-constexpr bool measures_memory = true;
-#endif
-
 std::string label(const std::string& line) { return line.empty() ? "" : json::parse(line).value("label", "ERROR"); }
 
 }  // namespace

@@ -3,7 +3,6 @@
 // The parts of an input are the files of a folder. Two names are not files: "options" has an option of the converter
 // in each line, and "settings.json" is its --config.
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <optional>
 #include <sstream>
@@ -17,7 +16,7 @@
 #include "converter/readers/error.h"
 #include "files/write_error.h"
 #include "fuzz/cost.h"
-#include "fuzz/folder.h"
+#include "fuzz/folder_mutation.h"
 #include "fuzz/json_mutation.h"
 #include "fuzz/pickle_mutation.h"
 #include "fuzz/safetensors_mutation.h"
@@ -165,7 +164,9 @@ namespace {
 
 bool is_json(const std::string& name) { return name.ends_with(".json"); }
 
-std::string altered_part(const Part& part, size_t most, Random& random) {
+}  // namespace
+
+std::string linformer_fuzz::altered_part(const Part& part, size_t most, Random& random) {
   if (is_json(part.name)) return altered_json(part.content, most, random);
   std::string changed;
   if (!random.one_in(10)) {
@@ -182,43 +183,4 @@ std::string altered_part(const Part& part, size_t most, Random& random) {
     mutate_bytes(&changed, most);
   }
   return changed;
-}
-
-}  // namespace
-
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
-  Random random(seed);
-  Parts parts = split({data, size});
-  if (parts.empty() || random.one_in(50)) return LLVMFuzzerMutate(data, size, most);
-  if (random.one_in(30)) {
-    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(random.below(parts.size())));
-  } else {
-    Part& part = random.of(parts);
-    const size_t rest = size - std::min(size, part.content.size());
-    part.content = altered_part(part, rest < most ? most - rest : 0, random);
-  }
-  const std::string changed = join(parts);
-  if (changed.empty() || changed.size() > most) return LLVMFuzzerMutate(data, size, most);
-  std::memcpy(data, changed.data(), changed.size());
-  return changed.size();
-}
-
-// Parts of one input take the places of another's.
-extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_size, const uint8_t* second,
-                                            size_t second_size, uint8_t* out, size_t most, unsigned seed) {
-  Random random(seed);
-  Parts parts = split({first, first_size});
-  for (const Part& part : split({second, second_size})) {
-    const auto same = std::find_if(parts.begin(), parts.end(), [&](const Part& own) { return own.name == part.name; });
-    if (random.one_in(2)) continue;
-    if (same != parts.end()) {
-      same->content = part.content;
-    } else {
-      parts.push_back(part);
-    }
-  }
-  const std::string changed = join(parts);
-  if (changed.empty() || changed.size() > most) return 0;
-  std::memcpy(out, changed.data(), changed.size());
-  return changed.size();
 }

@@ -205,17 +205,12 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t mos
     const std::string& input = random.of(loaded_inputs());
     base = {reinterpret_cast<const uint8_t*>(input.data()), input.size()};
   }
-  const std::string changed = altered_model(base, most, random);
-  if (changed.empty() || changed.size() > most) return LLVMFuzzerMutate(data, size, most);
-  std::memcpy(data, changed.data(), changed.size());
-  return changed.size();
+  const size_t stored = store(altered_model(base, most, random), data, most);
+  return stored != 0 ? stored : LLVMFuzzerMutate(data, size, most);
 }
 
 extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_size, const uint8_t* second,
                                             size_t second_size, uint8_t* out, size_t most, unsigned seed) {
   Random random(seed);
-  const std::string changed = crossed_models({first, first_size}, {second, second_size}, random);
-  if (changed.empty() || changed.size() > most) return 0;
-  std::memcpy(out, changed.data(), changed.size());
-  return changed.size();
+  return store(crossed_models({first, first_size}, {second, second_size}, random), out, most);
 }

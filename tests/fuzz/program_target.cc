@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -19,7 +18,7 @@
 #include "cli/sentiment_model.h"
 #include "commands.h"
 #include "fuzz/cost.h"
-#include "fuzz/folder.h"
+#include "fuzz/folder_mutation.h"
 #include "fuzz/json_mutation.h"
 #include "fuzz/program_mutation.h"
 #include "output.h"
@@ -215,24 +214,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return 0;
 }
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
-  Random random(seed);
-  Parts parts = split({data, size});
-  if (parts.empty() || random.one_in(50)) return LLVMFuzzerMutate(data, size, most);
-  Part& part = random.of(parts);
-  const size_t rest = size - std::min(size, part.content.size());
-  const size_t room = rest < most ? most - rest : 0;
-  if (part.name == arguments_part) {
-    part.content = altered_arguments(part.content, random);
-  } else if (part.name.ends_with(".jsonl") && !random.one_in(3)) {
-    part.content = altered_json_lines(part.content, room, random);
-  } else if (part.name.ends_with(".json") && !random.one_in(3)) {
-    part.content = altered_json(part.content, room, random);
-  } else {
-    part.content = altered_records(part.content, room, random);
-  }
-  const std::string changed = join(parts);
-  if (changed.empty() || changed.size() > most) return LLVMFuzzerMutate(data, size, most);
-  std::memcpy(data, changed.data(), changed.size());
-  return changed.size();
+std::string linformer_fuzz::altered_part(const Part& part, size_t room, Random& random) {
+  if (part.name == arguments_part) return altered_arguments(part.content, random);
+  if (part.name.ends_with(".jsonl") && !random.one_in(3)) return altered_json_lines(part.content, room, random);
+  if (part.name.ends_with(".json") && !random.one_in(3)) return altered_json(part.content, room, random);
+  return altered_records(part.content, room, random);
 }

@@ -56,4 +56,12 @@ inline void mutate_bytes(std::string* bytes, size_t most) {
   bytes->resize(LLVMFuzzerMutate(reinterpret_cast<uint8_t*>(bytes->data()), size, bytes->size()));
 }
 
+// What a mutator of libFuzzer gives back: `changed` in `out` and its size; 0, and nothing is written, where that is
+// empty or longer than `most`.
+inline size_t store(const std::string& changed, uint8_t* out, size_t most) {
+  if (changed.size() > most) return 0;
+  std::copy(changed.begin(), changed.end(), out);
+  return changed.size();
+}
+
 }  // namespace linformer_fuzz

@@ -10,7 +10,7 @@
 #include "converter/readers/error.h"
 #include "converter/tokenizers/tokenizer_files.h"
 #include "fuzz/cost.h"
-#include "fuzz/folder.h"
+#include "fuzz/folder_mutation.h"
 #include "fuzz/json_mutation.h"
 #include "linformer/tokenizer.h"
 
@@ -206,26 +206,10 @@ std::string altered_text(const std::string& text, size_t most, Random& random) {
 
 }  // namespace
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
-  Random random(seed);
-  Parts parts = split({data, size});
-  if (parts.empty() || random.one_in(40)) return LLVMFuzzerMutate(data, size, most);
-  if (random.one_in(40)) {
-    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(random.below(parts.size())));
-  } else {
-    Part& part = random.of(parts);
-    const size_t rest = size - std::min(size, part.content.size());
-    const size_t room = rest < most ? most - rest : 0;
-    if (part.name.ends_with(".json")) {
-      part.content = altered_json(part.content, room, random);
-    } else if (part.name == text_part || part.name.ends_with(".model") || random.one_in(4)) {
-      part.content = altered_text(part.content, room, random);
-    } else {
-      part.content = altered_lines(part.content, room, random);
-    }
+std::string linformer_fuzz::altered_part(const Part& part, size_t room, Random& random) {
+  if (part.name.ends_with(".json")) return altered_json(part.content, room, random);
+  if (part.name == text_part || part.name.ends_with(".model") || random.one_in(4)) {
+    return altered_text(part.content, room, random);
   }
-  const std::string changed = join(parts);
-  if (changed.empty() || changed.size() > most) return LLVMFuzzerMutate(data, size, most);
-  std::memcpy(data, changed.data(), changed.size());
-  return changed.size();
+  return altered_lines(part.content, room, random);
 }

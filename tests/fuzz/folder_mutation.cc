@@ -1,0 +1,38 @@
+#include "fuzz/folder_mutation.h"
+
+#include <algorithm>
+
+using namespace linformer_fuzz;
+
+// One part is altered or left out; now and then, and where the result doesn't fit, libFuzzer alters the whole.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
+  Random random(seed);
+  Parts parts = split({data, size});
+  if (parts.empty() || random.one_in(50)) return LLVMFuzzerMutate(data, size, most);
+  if (random.one_in(30)) {
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(random.below(parts.size())));
+  } else {
+    Part& part = random.of(parts);
+    const size_t rest = size - std::min(size, part.content.size());
+    part.content = altered_part(part, rest < most ? most - rest : 0, random);
+  }
+  const size_t stored = store(join(parts), data, most);
+  return stored != 0 ? stored : LLVMFuzzerMutate(data, size, most);
+}
+
+// Parts of one input take the places of another's.
+extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_size, const uint8_t* second,
+                                            size_t second_size, uint8_t* out, size_t most, unsigned seed) {
+  Random random(seed);
+  Parts parts = split({first, first_size});
+  for (const Part& part : split({second, second_size})) {
+    const auto same = std::find_if(parts.begin(), parts.end(), [&](const Part& own) { return own.name == part.name; });
+    if (random.one_in(2)) continue;
+    if (same != parts.end()) {
+      same->content = part.content;
+    } else {
+      parts.push_back(part);
+    }
+  }
+  return store(join(parts), out, most);
+}
