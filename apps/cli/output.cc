@@ -52,6 +52,11 @@ void check_outputs(const std::vector<std::string>& read, const std::vector<Named
       throw UsageError(output.option + " " + output.path + " would replace " + name(*input) +
                        ", which this command reads; name another file");
     }
+    for (const NamedOutput* other = outputs.data(); other != &output; ++other) {
+      if (files::same_output(other->path, output.path)) {
+        throw UsageError(other->option + " and " + output.option + " both name " + output.path + "; name two files");
+      }
+    }
   }
   if (const std::string* input = files::same_file("-", read)) {
     throw UsageError("standard output goes to " + name(*input) + ", which this command reads; send it to another file");

@@ -30,7 +30,8 @@ struct NamedOutput {
   std::string option, path;
 };
 
-// Throws UsageError where one of `outputs`, or standard output, is a file that the command reads: it would be lost.
+// Throws UsageError where one of `outputs`, or standard output, is a file that the command reads, or where two of
+// `outputs` are one file: one would be lost.
 void check_outputs(const std::vector<std::string>& read, const std::vector<NamedOutput>& outputs);
 
 }  // namespace linformer::cli

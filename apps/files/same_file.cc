@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 namespace linformer::files {
 namespace {
@@ -24,6 +26,19 @@ const std::string* same_file(const std::string& output, std::span<const std::str
     return is_regular(input, STDIN_FILENO, &read) && read.st_dev == written.st_dev && read.st_ino == written.st_ino;
   });
   return found == inputs.end() ? nullptr : &*found;
+}
+
+bool same_output(const std::string& one, const std::string& other) {
+  if (one.empty() || other.empty() || one == "-" || other == "-") return false;
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::exists(one, error)) return same_file(one, {&other, 1}) != nullptr;
+  const auto full = [&](const std::string& path) {
+    return error ? fs::path() : fs::weakly_canonical(fs::absolute(path, error), error);
+  };
+  error.clear();
+  const fs::path first = full(one), second = full(other);
+  return !error && first == second;
 }
 
 }  // namespace linformer::files

@@ -94,6 +94,25 @@ TEST_CASE("standard input and standard output are files too where a shell made t
   CHECK(shell("embed " + quoted + " -i " + texts + " -o '" + f.path("other.npy") + "'").code == 0);
 }
 
+TEST_CASE("two outputs of one name are refused, whether the file is there or not") {
+  const Fixture f;
+  const std::string there = f.file("there", "old");
+  const size_t files = f.entries().size();
+  for (const auto& [csv, svg] : {std::pair{there, there}, {there, f.path("./there")}, {f.path("new"), f.path("./new")}}) {
+    CAPTURE(svg);
+    const Ran ran = run({"spectrum", f.model(), f.texts, "--csv", csv, "--svg", svg});
+    CHECK(ran.code == 2);
+    CHECK(ran.out == "");
+    CHECK(ran.err.find("--csv and --svg both name " + svg) != std::string::npos);
+  }
+  CHECK(read_file(there) == "old");
+  CHECK(f.entries().size() == files);
+  // Devices may be given twice: what is refused then is a model that compresses its keys.
+  const Ran devices = run({"spectrum", f.model(), f.texts, "--csv", "/dev/null", "--svg", "/dev/null"});
+  CHECK(devices.code == 1);
+  CHECK(devices.err.find("compresses its keys") != std::string::npos);
+}
+
 TEST_CASE("same_file: regular files alone, and no name that doesn't exist") {
   const Fixture f;
   fs::create_hard_link(f.texts, f.path("second name"));

@@ -1,4 +1,4 @@
-// Counts what this program allocates through operator new.
+// Counts what this program allocates, through malloc or operator new.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class AllocationPeak {
   uint64_t bytes() const;
 
  private:
-  uint64_t before_;
+  int64_t before_;
 };
 
 }  // namespace linformer_test
