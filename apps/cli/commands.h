@@ -1,9 +1,13 @@
 // The subcommands of `linformer`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+
+// Not <CLI/CLI.hpp>, which takes seconds to compile.
+namespace CLI {
+class App;
+}
 
 namespace linformer::cli {
 

@@ -1,5 +1,6 @@
 #include "flags.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "base/checked.h"

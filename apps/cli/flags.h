@@ -1,7 +1,6 @@
 // Options that several subcommands share.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +10,11 @@
 #include "linformer/session.h"
 #include "linformer/tokenizer.h"
 #include "records.h"
+
+// Not <CLI/CLI.hpp>, which takes seconds to compile.
+namespace CLI {
+class App;
+}
 
 namespace linformer::cli {
 

@@ -1,3 +1,5 @@
+#include <CLI/CLI.hpp>
+
 #include "commands.h"
 #include "display.h"
 #include "errors.h"
