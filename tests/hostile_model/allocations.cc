@@ -15,7 +15,10 @@
 #endif
 
 #if defined(LINFORMER_SANITIZED)
-#include <sanitizer/allocator_interface.h>
+// As in <sanitizer/allocator_interface.h>, which GCC doesn't bring.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, size_t),
+                                                         void (*on_free)(const volatile void*));
+extern "C" size_t __sanitizer_get_allocated_size(const volatile void* memory);
 #elif !defined(__GLIBC__)
 #error "say here how this C library's allocations are counted: a bound on nothing would always hold"
 #endif
@@ -26,7 +29,8 @@ namespace {
 std::atomic<int64_t> alive{0}, highest{0};
 
 void taken(size_t size) {
-  const int64_t now = alive.fetch_add(static_cast<int64_t>(size), std::memory_order_relaxed) + static_cast<int64_t>(size);
+  const int64_t now =
+      alive.fetch_add(static_cast<int64_t>(size), std::memory_order_relaxed) + static_cast<int64_t>(size);
   int64_t most = highest.load(std::memory_order_relaxed);
   while (now > most && !highest.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
   }
