@@ -11,7 +11,7 @@ namespace linformer::files {
 // where there is none. Never throws.
 const std::string* same_file(const std::string& output, std::span<const std::string> inputs);
 
-// True where writing both would leave one regular file, whether it exists yet or not. "" and "-" name none. Never throws.
+// True where both name one regular file, whether it exists yet or not. "" and "-" name none. Never throws.
 bool same_output(const std::string& one, const std::string& other);
 
 }  // namespace linformer::files

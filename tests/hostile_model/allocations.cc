@@ -25,7 +25,7 @@ extern "C" size_t __sanitizer_get_allocated_size(const volatile void* memory);
 
 namespace {
 
-// Below zero where blocks of before the first count are freed.
+// `alive` falls below zero where a block is freed that was given before its allocation could be counted.
 std::atomic<int64_t> alive{0}, highest{0};
 
 void taken(size_t size) {

@@ -1,9 +1,11 @@
 // Small files that name one thing very often: neither memory nor time may follow.
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "hostile_model/allocations.h"
 #include "hostile_model/alteration.h"
 #include "hostile_model/hostile_file.h"
 #include "model/flatbuffers_compat.h"
@@ -55,6 +57,20 @@ void refuse(const char* what, const writer::AlignedBytes& file, const char* sent
 }
 
 }  // namespace
+
+TEST_CASE("the peak counts memory of malloc, calloc, realloc and operator new") {
+  constexpr size_t size = 100000;
+  const AllocationPeak peak;
+  void* volatile first = std::malloc(size);
+  void* volatile second = std::calloc(size, 1);
+  CHECK(peak.bytes() >= 2 * size);
+  std::free(first);
+  second = std::realloc(second, 5 * size);
+  const std::vector<char> third(size);
+  CHECK(peak.bytes() >= 6 * size);
+  CHECK(peak.bytes() < 8 * size);
+  std::free(second);
+}
 
 TEST_CASE("a long label named a million times") {
   for (size_t filler : {size_t{0}, size_t{5} << 20}) {
