@@ -1,4 +1,6 @@
 // A session allocates nothing between its creation and its destruction, and uses exactly the memory that was planned.
+#include "support/allocations.h"
+
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
@@ -9,7 +11,6 @@
 #include <random>
 #include <vector>
 
-#include "allocations/counting.h"
 #include "support/engines.h"
 #include "support/random_model.h"
 #include "support/skip.h"

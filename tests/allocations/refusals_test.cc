@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "allocations/counting.h"
 #include "linformer/session.h"
 #include "linformer/tokenizer.h"
+#include "support/allocations.h"
 #include "support/skip.h"
 
 namespace linformer_test {

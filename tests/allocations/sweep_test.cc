@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "allocations/counting.h"
 #include "converter/tokenizers/tokenizer_files.h"
 #include "linformer/session.h"
 #include "linformer/tokenizer.h"
 #include "session/variants.h"
+#include "support/allocations.h"
 #include "support/random_model.h"
 
 namespace linformer_test {

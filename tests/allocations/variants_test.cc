@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <random>
 
-#include "allocations/counting.h"
+#include "support/allocations.h"
 #include "support/engines.h"
 #include "support/skip.h"
 

@@ -14,7 +14,7 @@
 #include "converter/readers/error.h"
 #include "converter/readers/pickle.h"
 #include "converter/writer/write_error.h"
-#include "hostile_model/allocations.h"
+#include "support/allocations.h"
 
 namespace linformer_test {
 

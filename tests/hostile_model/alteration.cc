@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "hostile_model/allocations.h"
 #include "model/limits.h"
+#include "support/allocations.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>

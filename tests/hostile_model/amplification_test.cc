@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "hostile_model/allocations.h"
 #include "hostile_model/alteration.h"
 #include "hostile_model/hostile_file.h"
 #include "model/flatbuffers_compat.h"
 #include "model/limits.h"
+#include "support/allocations.h"
 
 using namespace linformer;
 using namespace linformer_test;

@@ -15,10 +15,10 @@
 #include "converter/tiny_fairseq.h"
 #include "converter/writer/metadata.h"
 #include "format/temporary_folder.h"
-#include "hostile_model/allocations.h"
 #include "hostile_model/hostile_file.h"
 #include "hostile_model/metadata_fields.h"
 #include "model/limits.h"
+#include "support/allocations.h"
 
 using namespace linformer;
 using namespace linformer_test;

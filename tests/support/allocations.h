@@ -1,16 +1,27 @@
-// Counts what this program asks of the allocator, or refuses it: the malloc family is interposed (counting.cc).
+// Counts what this program asks of the allocator, and refuses it: the malloc family is interposed (allocations.cc).
 #pragma once
 
 #include <cstdint>
 
 namespace linformer_test {
 
-// False where the allocator can't be replaced: under a sanitizer, or with a C library other than glibc.
+// The highest number of bytes alive at once, beyond those that were when this was made: what malloc and operator new
+// gave, under a sanitizer too. For one at a time.
+class AllocationPeak {
+ public:
+  AllocationPeak();
+  uint64_t bytes() const;
+
+ private:
+  int64_t before_;
+};
+
+// False where the allocator can't be replaced, under a sanitizer; then what follows counts and refuses nothing.
 bool counting_works();
 
 struct Allocations {
   int64_t calls = 0;  // malloc, calloc, realloc, memalign and their kin, operator new through them, mmap; any thread
-  int64_t bytes = 0;
+  int64_t bytes = 0;  // as they were asked for
 };
 
 // From here on everything is counted, from zero.

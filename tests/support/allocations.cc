@@ -1,0 +1,193 @@
+#include "support/allocations.h"
+
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LINFORMER_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define LINFORMER_SANITIZED 1
+#endif
+#endif
+
+namespace linformer_test {
+namespace {
+
+// `alive` and `blocks` fall below zero where a block is freed that was given before it could be counted.
+std::atomic<int64_t> alive{0}, highest{0}, blocks{0};
+std::atomic<int64_t> most_alive{INT64_MAX};  // what refuse_beyond() leaves
+std::atomic<bool> counting{false};
+std::atomic<int64_t> calls{0}, bytes{0};
+std::atomic<bool> refusing_requests{false}, refusing_later{false};
+std::atomic<int64_t> requests{0}, refused_request{0};
+
+// False where there is no room for it, which is then left as it was.
+bool taken(size_t size) {
+  const int64_t now =
+      alive.fetch_add(static_cast<int64_t>(size), std::memory_order_relaxed) + static_cast<int64_t>(size);
+  if (now > most_alive.load(std::memory_order_relaxed)) {
+    alive.fetch_sub(static_cast<int64_t>(size), std::memory_order_relaxed);
+    return false;
+  }
+  blocks.fetch_add(1, std::memory_order_relaxed);
+  int64_t most = highest.load(std::memory_order_relaxed);
+  while (now > most && !highest.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+  }
+  return true;
+}
+
+void freed(size_t size) {
+  alive.fetch_sub(static_cast<int64_t>(size), std::memory_order_relaxed);
+  blocks.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+AllocationPeak::AllocationPeak() : before_(alive) { highest = before_; }
+uint64_t AllocationPeak::bytes() const { return static_cast<uint64_t>(highest - before_); }
+
+void start_counting() {
+  calls = 0;
+  bytes = 0;
+  counting = true;
+}
+
+Allocations stop_counting() {
+  counting = false;
+  return {calls, bytes};
+}
+
+void refuse_beyond(int64_t most) { most_alive = alive + most; }
+void stop_refusing() { most_alive = INT64_MAX; }
+
+void refuse_request(int64_t number, bool and_later) {
+  requests = 0;
+  refused_request = number;
+  refusing_later = and_later;
+  refusing_requests = true;
+}
+
+int64_t stop_refusing_requests() {
+  refusing_requests = false;
+  return requests;
+}
+
+int64_t live_blocks() { return blocks; }
+
+}  // namespace linformer_test
+
+#if defined(LINFORMER_SANITIZED)
+
+// As in <sanitizer/allocator_interface.h>, which GCC doesn't bring.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, size_t),
+                                                         void (*on_free)(const volatile void*));
+extern "C" size_t __sanitizer_get_allocated_size(const volatile void* memory);
+
+namespace linformer_test {
+
+bool counting_works() { return false; }
+
+namespace {
+
+void on_malloc(const volatile void*, size_t size) { taken(size); }
+void on_free(const volatile void* memory) {
+  if (memory != nullptr) freed(__sanitizer_get_allocated_size(memory));
+}
+
+// The sanitizer has malloc's place.
+[[maybe_unused]] const int installed = __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free);
+
+}  // namespace
+}  // namespace linformer_test
+
+#elif !defined(__GLIBC__)
+#error "say here how this C library's allocations are counted: a bound on nothing would always hold"
+#else
+
+// The program's definitions replace glibc's for every library in the process; glibc keeps its own under these names.
+extern "C" {
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* memory, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+void __libc_free(void* memory);
+}
+
+namespace linformer_test {
+
+bool counting_works() { return true; }
+
+namespace {
+
+// Whether to refuse this request.
+bool refused(size_t size) {
+  if (counting.load(std::memory_order_relaxed)) {
+    calls.fetch_add(1, std::memory_order_relaxed);
+    bytes.fetch_add(static_cast<int64_t>(size), std::memory_order_relaxed);
+  }
+  if (!refusing_requests.load(std::memory_order_relaxed)) return false;
+  const int64_t number = requests.fetch_add(1, std::memory_order_relaxed) + 1;
+  const int64_t first = refused_request.load(std::memory_order_relaxed);
+  if (number != first && !(number > first && refusing_later.load(std::memory_order_relaxed))) return false;
+  errno = ENOMEM;
+  return true;
+}
+
+// What glibc gave, or null after giving it back.
+void* granted(void* memory) {
+  if (memory == nullptr || taken(malloc_usable_size(memory))) return memory;
+  __libc_free(memory);
+  errno = ENOMEM;
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace linformer_test
+
+extern "C" {
+using namespace linformer_test;
+
+void* malloc(size_t size) { return refused(size) ? nullptr : granted(__libc_malloc(size)); }
+void* calloc(size_t count, size_t size) {
+  return refused(count * size) ? nullptr : granted(__libc_calloc(count, size));
+}
+void* memalign(size_t alignment, size_t size) {
+  return refused(size) ? nullptr : granted(__libc_memalign(alignment, size));
+}
+void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+int posix_memalign(void** memory, size_t alignment, size_t size) {
+  *memory = memalign(alignment, size);
+  return *memory == nullptr ? ENOMEM : 0;
+}
+void free(void* memory) {
+  if (memory != nullptr) freed(malloc_usable_size(memory));
+  __libc_free(memory);
+}
+// Both blocks are there while the bytes are copied: the most that a realloc may hold.
+void* realloc(void* memory, size_t size) {
+  if (memory != nullptr && size == 0) {
+    free(memory);
+    return nullptr;
+  }
+  void* moved = malloc(size);
+  if (moved == nullptr || memory == nullptr) return moved;
+  std::memcpy(moved, memory, std::min(size, malloc_usable_size(memory)));
+  free(memory);
+  return moved;
+}
+void* mmap(void* address, size_t size, int protection, int flags, int file, off_t offset) noexcept {
+  if (refused(size)) return MAP_FAILED;
+  return reinterpret_cast<void*>(syscall(SYS_mmap, address, size, protection, flags, file, offset));
+}
+}
+
+#endif
