@@ -183,6 +183,8 @@ class TableAnswers : public AnswerWriter {
     number_column_ = column_name();
   }
 
+  bool shows_texts() const override { return true; }
+
   void write(const Answer& answer) override {
     if (!header_written_) write_row("id", "head", "label", number_column_, "tokens", "text");
     header_written_ = true;

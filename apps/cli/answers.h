@@ -49,6 +49,8 @@ class AnswerWriter {
  public:
   virtual ~AnswerWriter() = default;
   virtual void write(const Answer& answer) = 0;
+  // Whether Job::excerpt is written.
+  virtual bool shows_texts() const { return false; }
 };
 
 enum class AnswerStyle { json, tsv, table };

@@ -232,7 +232,7 @@ class Classification {
     ++tally_.records;
     answer->id = take_id(&record, tally_.records, flags_.input);
     answer->error = std::move(record.error);
-    if (writer_) answer->excerpt = excerpt(record.text, excerpt_columns);
+    if (writer_ && writer_->shows_texts()) answer->excerpt = excerpt(record.text, excerpt_columns);
     if (answer->error.empty() && evaluator_) answer->error = evaluator_->read_truth(record, answer.get());
     classifier_.pipeline().add(std::move(answer), record.text, record.pair);
   }

@@ -23,8 +23,14 @@ std::pair<utf8proc_int32_t, size_t> first_code_point(std::string_view text) {
   return length > 0 ? std::pair{code, static_cast<size_t>(length)} : std::pair{utf8proc_int32_t{-1}, size_t{1}};
 }
 
+// Most text is ASCII, which needs no tables.
+bool graphic_ascii(utf8proc_int32_t code) { return code > ' ' && code < 0x7f; }
+
+int columns(utf8proc_int32_t code) { return graphic_ascii(code) ? 1 : std::max(0, utf8proc_charwidth(code)); }
+
 // Separators, controls, and the format characters that reorder or hide text.
 bool blank(utf8proc_int32_t code) {
+  if (graphic_ascii(code)) return false;
   switch (utf8proc_category(code)) {
     case UTF8PROC_CATEGORY_CC:
     case UTF8PROC_CATEGORY_CF:
@@ -52,7 +58,7 @@ std::string excerpt(std::string_view text, int max_width) {
       space = !shown.empty();
       continue;
     }
-    const int code_width = code < 0 ? 1 : std::max(0, utf8proc_charwidth(code));
+    const int code_width = code < 0 ? 1 : columns(code);
     if (width + (space ? 1 : 0) + code_width > max_width) {
       shown.resize(fitting);
       return max_width > 0 ? shown + std::string(ellipsis) : std::string();
@@ -73,7 +79,7 @@ int display_width(std::string_view text) {
   int width = 0;
   while (!text.empty()) {
     const auto [code, length] = first_code_point(text);
-    width += code < 0 ? 1 : std::max(0, utf8proc_charwidth(code));
+    width += code < 0 ? 1 : columns(code);
     text.remove_prefix(length);
   }
   return width;

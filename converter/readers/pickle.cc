@@ -10,11 +10,9 @@
 #include "converter/readers/pickle_opcodes.h"
 
 namespace linformer::convert {
-
 namespace {
 
-constexpr size_t max_memo = size_t{1} << 20;
-constexpr size_t max_stack = size_t{1} << 20;
+constexpr size_t max_memo = size_t{1} << 20, max_stack = max_memo;
 constexpr uint64_t max_string = uint64_t{64} << 20;  // bytes; an inline array at most
 constexpr uint64_t max_long = 1024;                  // bytes of an integer
 constexpr uint64_t max_global_line = 512;            // bytes of a module's or class's name
