@@ -22,7 +22,9 @@ int compare_padded(const std::string& golden) {
     const std::string model = folder.path("model.lnfr"), directory = golden + "/fairseq/" + name;
     if (!std::filesystem::exists(directory)) continue;
     REQUIRE(run_program(LINFORMER_CONVERT, {directory + "/checkpoint.pt", "-o", model, "--quiet"}).code == 0);
-    for (const auto& [key, expected] : read_npz(directory + "/io.npz")) {
+    for (const auto& array : read_npz(directory + "/io.npz")) {
+      const std::string& key = array.first;
+      const NpyArray& expected = array.second;
       const size_t dot = key.find('.');
       const std::string run_name = key.substr(0, dot);
       if ((run_name != "pad" && run_name != "leftpad") || !key.ends_with(".f64")) continue;

@@ -78,7 +78,9 @@ TEST_CASE("gzip: every command reads it, and the format is that of the name befo
   const std::string table = "k,text\n1,good [MASK]\n2,bad [MASK]\n";
   const std::string plain_text = "good [MASK]\nbad [MASK]\n";
   const std::pair<std::string, std::string> files[] = {{"a.jsonl", lines}, {"a.csv", table}, {"a.txt", plain_text}};
-  for (const auto& [name, content] : files) {
+  for (const auto& named : files) {
+    const auto& name = named.first;
+    const auto& content = named.second;
     CAPTURE(name);
     const std::string plain = f.file(name, content), zipped = f.file(name + ".gz", gzipped(content));
     const std::string upper = f.file(name + ".GZ", gzipped(content));

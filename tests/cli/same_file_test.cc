@@ -98,8 +98,8 @@ TEST_CASE("two outputs of one name are refused, whether the file is there or not
   const Fixture f;
   const std::string there = f.file("there", "old");
   const size_t files = f.entries().size();
-  for (const auto& [csv, svg] :
-       {std::pair{there, there}, {there, f.path("./there")}, {f.path("new"), f.path("./new")}}) {
+  for (const auto& outputs : {std::pair{there, there}, {there, f.path("./there")}, {f.path("new"), f.path("./new")}}) {
+    const std::string &csv = outputs.first, &svg = outputs.second;
     CAPTURE(svg);
     const Ran ran = run({"spectrum", f.model(), f.texts, "--csv", csv, "--svg", svg});
     CHECK(ran.code == 2);

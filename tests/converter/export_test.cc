@@ -295,7 +295,9 @@ TEST_CASE("the exported file is plain safetensors: types, order, alignment and t
   CHECK(!header["__metadata__"].contains("linformer.labels"));
   CHECK(!header["__metadata__"].contains("linformer.tokenizer"));
   std::set<std::string> types;
-  for (const auto& [name, fields] : header.items()) {
+  for (const auto& item : header.items()) {
+    const std::string& name = item.key();
+    const json& fields = item.value();
     if (name == "__metadata__") continue;
     CAPTURE(name);
     types.insert(fields["dtype"]);
@@ -339,9 +341,9 @@ TEST_CASE("files that can't be exported, and damaged texts in exported files") {
       {{{"linformer.settings", "{"}}, "not valid JSON"},
       {{{"linformer.settings", "[1]"}}, "not an object"},
       {{{"linformer.settings", R"({\"encoder_attention_heads\": \"two\"})"}}, "not a whole number"}};
-  for (const auto& [metadata, sentence] : texts) {
-    CAPTURE(std::string(sentence));
-    CHECK(contains(conversion_error(safetensors(tiny.tensors(), metadata)), sentence));
+  for (const auto& text : texts) {
+    CAPTURE(std::string(text.second));
+    CHECK(contains(conversion_error(safetensors(tiny.tensors(), text.first)), text.second));
   }
   // A dialect that does not fit, or that nobody knows, is not what decides.
   for (const char* dialect : {"xformers", "of-a-later-version", "tatp22"}) {

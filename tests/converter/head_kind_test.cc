@@ -94,7 +94,8 @@ TEST_CASE("one output: the activation that the configuration names, or else the 
       {with(new_name(tanh_name), single), "score tanh"},
       {Json{{"architectures", {"BertForMultipleChoice"}}}, "regression"}};
   for (const TinyFamily family : families) {
-    for (const auto& [more, expected] : cases) {
+    for (const auto& [settings, expected] : cases) {
+      const Json& more = settings;
       CAPTURE(static_cast<int>(family));
       CAPTURE(more.dump());
       const TinyHuggingFace tiny{.family = family};
@@ -116,7 +117,8 @@ TEST_CASE("several outputs: labels, unless the configuration says otherwise") {
       {new_name(identity), "single_label"},
       {new_name(sigmoid), "multi_label"}};
   for (const TinyFamily family : families) {
-    for (const auto& [more, expected] : cases) {
+    for (const auto& [settings, expected] : cases) {
+      const Json& more = settings;
       CAPTURE(more.dump());
       const TinyHuggingFace tiny{.family = family};
       CHECK(kind_of(converted(safetensors(classifier(tiny, 3)), config_of(tiny, more).dump())) == expected);
@@ -174,12 +176,13 @@ TEST_CASE("head_kind comes before settings that can't be read, whose errors name
 TEST_CASE("head_kind comes before everything, and the way back keeps it") {
   const TinyHuggingFace tiny;
   const std::string file = safetensors(classifier(tiny, 1));
-  for (const auto& [kind, expected] : {std::pair<Json, const char*>{"score:identity", "score none"},
-                                       {"score", "score sigmoid"},
-                                       {"score:Tanh", "score tanh"},
-                                       {"multi_label", "multi_label"},
-                                       {"regression", "regression"},
-                                       {{{"classifier", "regression"}}, "regression"}}) {
+  for (const auto& [setting, expected] : {std::pair<Json, const char*>{"score:identity", "score none"},
+                                          {"score", "score sigmoid"},
+                                          {"score:Tanh", "score tanh"},
+                                          {"multi_label", "multi_label"},
+                                          {"regression", "regression"},
+                                          {{{"classifier", "regression"}}, "regression"}}) {
+    const Json& kind = setting;
     CAPTURE(kind.dump());
     Json more = new_name(sigmoid);
     more["head_kind"] = kind;

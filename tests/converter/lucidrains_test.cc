@@ -184,7 +184,8 @@ TEST_CASE("lucidrains: layouts, shapes and options") {
                                                  {"wide", &wide},
                                                  {"gated", &gated},
                                                  {"gated reversible", &gated_reversible}};
-  for (const auto& [what, tiny] : cases) {
+  for (const auto& [name, tiny] : cases) {
+    const auto& what = name;
     CAPTURE(what);
     const Converted model = converted(torch_zip(tiny->tensors()), tiny == &narrow ? "" : two_heads);
     check_values(model, *tiny);

@@ -112,7 +112,8 @@ TEST_CASE("patterns: a star stands for anything but dots, two at the end for any
                                                          {"", "**"},
                                                          {"xcompressy.z", "*compress*.**"},
                                                          {"compresscompress.w", "*compress*.*"}};
-  for (const auto& [name, pattern] : fitting) {
+  for (const auto& pair : fitting) {
+    const char *name = pair.first, *pattern = pair.second;
     CAPTURE(name);
     CAPTURE(pattern);
     CHECK(matches(name, pattern));
@@ -128,7 +129,8 @@ TEST_CASE("patterns: a star stands for anything but dots, two at the end for any
                                                         {"a.b.c", "*.*x.c"},
                                                         {"a.b", "*"},
                                                         {"x.compress.y", "*compress*.**"}};
-  for (const auto& [name, pattern] : others) {
+  for (const auto& pair : others) {
+    const char *name = pair.first, *pattern = pair.second;
     CAPTURE(name);
     CAPTURE(pattern);
     CHECK(!matches(name, pattern));

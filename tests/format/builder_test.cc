@@ -53,7 +53,7 @@ TEST_CASE("a wrong count, rank or dimension is an error that names the tensor") 
   CHECK_THROWS_AS(builder.add_floats("w", {1, 1, 1, 2, 3}, copy_of(values)), WriteError);
   CHECK_THROWS_AS(builder.add_floats("w", {0, 2}, copy_of(values)), WriteError);
   CHECK_THROWS_AS(builder.add_floats("w", {uint64_t{1} << 40, 2}, copy_of(values)), WriteError);
-  CHECK_THROWS_AS(ModelBuilder(ElementType::int8), WriteError);
+  CHECK_THROWS_AS(ModelBuilder{ElementType::int8}, WriteError);
 }
 
 TEST_CASE("the file on disk is the file in memory, and equal input gives equal bytes") {

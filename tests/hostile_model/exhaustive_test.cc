@@ -137,7 +137,8 @@ TEST_CASE("every number of the header set to hostile values, with a right checks
   HostileFile file;
   Outcome outcome("header number, fixed up");
   constexpr std::pair<size_t, size_t> numbers[] = {{8, 4}, {12, 4}, {16, 8}, {24, 8}, {32, 8}, {40, 8}, {48, 8}};
-  for (const auto& [offset, bytes] : numbers) {
+  for (const auto& number : numbers) {
+    const size_t offset = number.first, bytes = number.second;
     const uint64_t value = load_number(file.data() + offset, bytes);
     std::vector<uint64_t> values = hostile_values(value, bytes);
     for (uint64_t step : {64, 4096, 8192}) values.insert(values.end(), {value + step, value - step});

@@ -225,7 +225,9 @@ TEST_CASE("export: one defect each") {
          t.pieces[0].strides = {0, 0};
        }},
       {"some overlap", [](Source& t) { t.pieces.push_back(t.pieces[0]); }}};
-  for (const auto& [sentence, change] : defects) {
+  for (const auto& defect : defects) {
+    const auto& sentence = defect.first;
+    const auto& change = defect.second;
     CAPTURE(std::string(sentence));
     const std::string error = one(change);
     CAPTURE(error);

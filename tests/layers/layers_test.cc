@@ -29,25 +29,26 @@ TEST_CASE("includes go downwards only") {
   CHECK(check_includes("kernels/x.cc", "#include \"base/cpu.h\"\n#include <xsimd/xsimd.hpp>\n").empty());
   CHECK(check_includes("base/x.cc", "#include \"linformer/status.h\"\n").empty());
   CHECK(check_includes("base/x.cc", "// #include \"io/file.h\"\n").empty());
-  for (const auto& [file, source] : {std::pair{"base/x.cc", "#include \"io/file.h\"\n"},
-                                     {"kernels/x.h", "  #  include \"session/state.h\"\n"},
-                                     {"model/x.cc", "#include \"program/arena.h\"\n"},
-                                     {"session/x.cc", "#include \"text/bpe.h\"\n"},
-                                     {"text/x.cc", "#include \"kernels/kernels.h\"\n"},
-                                     {"text/x.cc", "#include \"linformer/session.h\"\n"},
-                                     {"io/x.cc", "#include \"linformer/model.h\"\n"},
-                                     {"session/x.cc", "#include <dnnl.hpp>\n"},
-                                     {"base/x.cc", "#include <iostream>\n"},
-                                     {"session/x.cc", "#include \"converter/writer/model_builder.h\"\n"},
-                                     {"program/x.cc", "#include \"program.h\"\n"},
-                                     {"program/x.cc", "#include \"kernels/kernels.h\"\n"},
-                                     {"cpu/x.cc", "#include \"linformer/description.h\"\n"},
-                                     {"cpu/x.cc", "#include \"program/lower.h\"\n"},
-                                     {"cpu/x.cc", "#include \"model/fields.h\"\n"},
-                                     {"extras/x.cc", ""},
-                                     {"include/linformer/surprise.h", ""},
-                                     {"include/linformer/model.h", "#include \"base/checked.h\"\n"},
-                                     {"include/linformer/model.h", "#include <flatbuffers/flatbuffers.h>\n"}}) {
+  for (const auto& made : {std::pair{"base/x.cc", "#include \"io/file.h\"\n"},
+                           {"kernels/x.h", "  #  include \"session/state.h\"\n"},
+                           {"model/x.cc", "#include \"program/arena.h\"\n"},
+                           {"session/x.cc", "#include \"text/bpe.h\"\n"},
+                           {"text/x.cc", "#include \"kernels/kernels.h\"\n"},
+                           {"text/x.cc", "#include \"linformer/session.h\"\n"},
+                           {"io/x.cc", "#include \"linformer/model.h\"\n"},
+                           {"session/x.cc", "#include <dnnl.hpp>\n"},
+                           {"base/x.cc", "#include <iostream>\n"},
+                           {"session/x.cc", "#include \"converter/writer/model_builder.h\"\n"},
+                           {"program/x.cc", "#include \"program.h\"\n"},
+                           {"program/x.cc", "#include \"kernels/kernels.h\"\n"},
+                           {"cpu/x.cc", "#include \"linformer/description.h\"\n"},
+                           {"cpu/x.cc", "#include \"program/lower.h\"\n"},
+                           {"cpu/x.cc", "#include \"model/fields.h\"\n"},
+                           {"extras/x.cc", ""},
+                           {"include/linformer/surprise.h", ""},
+                           {"include/linformer/model.h", "#include \"base/checked.h\"\n"},
+                           {"include/linformer/model.h", "#include <flatbuffers/flatbuffers.h>\n"}}) {
+    const char *file = made.first, *source = made.second;
     CAPTURE(file);
     CAPTURE(source);
     CHECK(check_includes(file, source).size() == 1);

@@ -109,7 +109,9 @@ class Comparison {
   void run(const Outputs& outputs) {
     const Status status = session_->run(views_, outputs);
     REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
-    for (const auto& [name, ours] : results_) {
+    for (const auto& result : results_) {
+      const std::string& name = result.first;
+      const std::vector<float>& ours = result.second;
       const std::vector<double> theirs = arrays_.at(name).values<double>();
       double largest = 0;
       for (size_t i = 0; i < theirs.size(); ++i) {
