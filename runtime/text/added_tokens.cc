@@ -64,7 +64,7 @@ Status AddedTokens::finish() {
   std::reverse(tokens_.begin(), tokens_.end());
   if (!links_.try_resize_for_overwrite(trie_.size())) return no_memory();
   link_nodes();
-  backwards_ = {};
+  backwards_ = Array<char>();  // {} would be a list, whose copy may throw
   return {};
 }
 
