@@ -302,6 +302,9 @@ std::set<std::string> features_of(const RandomCase& c) {
   note(shape.layer.attention.rotary_base != 0, "rotary positions");
   note(shape.layer.attention.window != 0, "window");
   note(shape.position_bias, "position bias");
+  const bool plain = !shape.layer.gated && shape.layer.attention.rotary_base == 0 &&
+                     shape.layer.attention.window == 0 && !shape.position_bias;
+  note(plain, "no gate, rotary, window, bias");
   note(c.options.part == Part::decoder, "decoder");
   note(c.options.padding == Padding::keep, "padding kept");
   return features;
