@@ -42,7 +42,7 @@ utf8proc_archive() {  # TARGET CC AR
 }
 
 tests='^(kernels|gemm|session|text|format|golden_fairseq|golden_families)$'
-programs=(linformer test_kernels test_gemm test_session test_text test_golden_fairseq test_golden_families)
+programs=(linformer test_kernels test_gemm test_session test_text test_format test_golden_fairseq test_golden_families)
 table=()
 
 # build TARGET CMAKE_ARGUMENTS...: the library; then tests, where they can run.
