@@ -298,13 +298,12 @@ std::set<std::string> features_of(const RandomCase& c) {
   note(!shape.output_projection, "no output projection");
   note(shape.between != 0 || shape.attention_between != 0, "widths change");
   note(shape.vector_width != 0, "vectors");
+  const size_t others = features.size();
   note(shape.layer.gated, "gated feed-forward");
   note(shape.layer.attention.rotary_base != 0, "rotary positions");
   note(shape.layer.attention.window != 0, "window");
   note(shape.position_bias, "position bias");
-  const bool plain = !shape.layer.gated && shape.layer.attention.rotary_base == 0 &&
-                     shape.layer.attention.window == 0 && !shape.position_bias;
-  note(plain, "no gate, rotary, window, bias");
+  note(features.size() == others, "no gate, rotary, window, bias");
   note(c.options.part == Part::decoder, "decoder");
   note(c.options.padding == Padding::keep, "padding kept");
   return features;
