@@ -29,5 +29,7 @@ struct RandomCase {
 
 // Depends on `index` alone.
 RandomCase random_case(uint64_t index);
+// RandomCase::features, of a case that has all else.
+std::set<std::string> features_of(const RandomCase& c);
 
 }  // namespace linformer_test
