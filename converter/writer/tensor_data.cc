@@ -5,13 +5,14 @@
 #include <memory>
 
 #include "base/checked.h"
+#include "base/matrix.h"
 #include "converter/writer/narrow.h"
 #include "converter/writer/write_error.h"
 
 namespace linformer::writer {
 namespace {
 
-constexpr uint64_t panel_width = 16;
+constexpr uint64_t panel_width = linformer::panel_width;
 constexpr uint64_t max_panel_rows = uint64_t{1} << 16;  // of a panel at a time; a multiple of its width
 constexpr uint64_t piece_elements = uint64_t{1} << 18;  // 1 MiB of float32 at a time
 
@@ -24,6 +25,12 @@ uint64_t elements_of(const TensorDescription& tensor) {
     }
   }
   return elements;
+}
+
+// Where row `row` (an input) of a panel's column (an output) is.
+uint64_t index_in_panel(ElementType type, uint64_t row, uint64_t column) {
+  const uint64_t together = static_cast<uint64_t>(panel_interleave(type));
+  return row / together * together * panel_width + column * together + row % together;
 }
 
 void check_overflow(const TensorDescription& tensor, int64_t index, std::span<const float> values) {
@@ -49,7 +56,7 @@ void encode_row_major(const TensorDescription& tensor, const FloatSource& source
 void encode_panels(const TensorDescription& tensor, const FloatSource& source, const ByteSink& sink) {
   const uint64_t out = tensor.shape[0], in = tensor.shape[1];
   elements_of(tensor);
-  const uint64_t rows = static_cast<uint64_t>(round_up(static_cast<int64_t>(in), panel_width));
+  const uint64_t rows = static_cast<uint64_t>(round_up(static_cast<int64_t>(in), panel_depth(tensor.type)));
   // A part of the inputs at a time: a panel of one output that has 2^24 of them would take 16 times as much.
   const uint64_t part = std::min(rows, max_panel_rows);
   const uint64_t width = static_cast<uint64_t>(element_bytes(tensor.type));
@@ -69,7 +76,9 @@ void encode_panels(const TensorDescription& tensor, const FloatSource& source, c
       }
       std::fill(panel.begin(), panel.end(), 0.f);
       for (uint64_t column = 0; column < columns; ++column) {
-        for (uint64_t row = 0; row < filled; ++row) panel[row * panel_width + column] = weights[column * filled + row];
+        for (uint64_t row = 0; row < filled; ++row) {
+          panel[index_in_panel(tensor.type, row, column)] = weights[column * filled + row];
+        }
       }
       const std::span<const float> values = std::span(panel).first((end - begin) * panel_width);
       check_overflow(tensor, narrow(values, tensor.type, bytes.data()), values);
@@ -98,8 +107,8 @@ void encode(const TensorDescription& tensor, const FloatSource& source, const By
 uint64_t encoded_bytes(const TensorDescription& tensor) {
   uint64_t elements = elements_of(tensor);
   if (tensor.layout == TensorLayout::panel16) {
-    elements = static_cast<uint64_t>(round_up(static_cast<int64_t>(tensor.shape[0]), panel_width) *
-                                     round_up(static_cast<int64_t>(tensor.shape[1]), panel_width));
+    elements = static_cast<uint64_t>(
+        panel_elements(tensor.type, static_cast<int64_t>(tensor.shape[1]), static_cast<int64_t>(tensor.shape[0])));
   }
   return elements * static_cast<uint64_t>(element_bytes(tensor.type));
 }
@@ -128,12 +137,13 @@ std::vector<float> decode(const TensorDescription& tensor, const std::byte* data
     return values;
   }
   const uint64_t out = tensor.shape[0], in = tensor.shape[1];
-  const uint64_t rows = static_cast<uint64_t>(round_up(static_cast<int64_t>(in), panel_width));
+  const uint64_t rows = static_cast<uint64_t>(round_up(static_cast<int64_t>(in), panel_depth(tensor.type)));
   std::vector<float> stored(encoded_bytes(tensor) / static_cast<uint64_t>(element_bytes(tensor.type)));
   widen(data, tensor.type, stored);
   for (uint64_t o = 0; o < out; ++o) {
     for (uint64_t i = 0; i < in; ++i) {
-      values[o * in + i] = stored[(o / panel_width * rows + i) * panel_width + o % panel_width];
+      values[o * in + i] =
+          stored[index_in_panel(tensor.type, i, o % panel_width) + o / panel_width * rows * panel_width];
     }
   }
   return values;

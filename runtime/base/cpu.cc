@@ -14,9 +14,12 @@ namespace linformer {
 namespace {
 
 // What the processor executes and the operating system keeps when it switches threads. Asked by CPUID and XGETBV: the
-// compilers' __builtin_cpu_supports lacks "f16c" in clang before 17, and answers 0 to everything in static musl programs.
+// compilers' __builtin_cpu_supports lacks "f16c" in clang before 17, and answers 0 to everything in static musl
+// programs.
 struct Features {
   bool avx2 = false, fma = false, f16c = false, avx512f = false;
+  bool avx512_core = false;  // BW, CD, DQ and VL beside F
+  bool avx512_vnni = false, avx512_bf16 = false;
 };
 
 Features detect() {
@@ -35,6 +38,12 @@ Features detect() {
   if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return features;
   features.avx2 = (ebx & 1u << 5) != 0;
   features.avx512f = (ebx & 1u << 16) != 0 && (state & zmm_state) == zmm_state;
+  constexpr unsigned core = 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;
+  features.avx512_core = features.avx512f && (ebx & core) == core;
+  features.avx512_vnni = features.avx512_core && (ecx & 1u << 11) != 0;
+  if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) {
+    features.avx512_bf16 = features.avx512_vnni && (eax & 1u << 5) != 0;
+  }
   return features;
 }
 
@@ -73,6 +82,15 @@ bool machine_has(Isa isa) {
 #endif
   }
   return false;
+}
+
+bool machine_has([[maybe_unused]] Extension extension) {
+#if defined(__x86_64__)
+  if (!machine_has(Isa::avx512)) return false;
+  return extension == Extension::avx512_vnni ? features().avx512_vnni : features().avx512_bf16;
+#else
+  return false;
+#endif
 }
 
 Result<Isa> isa_from_environment() {

@@ -9,6 +9,12 @@ namespace linformer {
 // True when the processor and the operating system support `isa` (scalar: always).
 bool machine_has(Isa isa);
 
+// Instructions that some machines of a set have and others lack.
+enum class Extension : uint8_t { avx512_vnni, avx512_bf16 };
+
+// True when the machine has what the extension's unit is compiled for (kernels/CMakeLists.txt).
+bool machine_has(Extension extension);
+
 // The value of LINFORMER_ISA (scalar, avx2, avx512, neon), automatic when it is unset or empty. invalid_argument for
 // any other value.
 Result<Isa> isa_from_environment();

@@ -30,6 +30,45 @@ struct Matrix {
 using MutableMatrix = Matrix<float>;
 using ConstMatrix = Matrix<const float>;
 
+// A row of int8 activations: x = scale (u - zero), u in [0, 255].
+struct RowScale {
+  float scale = 0;  // NaN: the row had an element that is not finite, and so has the product
+  int32_t zero = 0;
+};
+
+// The left side A[M, K] of a product, row-major. Narrower than f32: each row is readable up to the next multiple of 4
+// bytes, with zeros there.
+struct LeftMatrix {
+  const void* data = nullptr;
+  ElementType type = ElementType::f32;  // int8: u8
+  int64_t rows = 0, cols = 0;
+  int64_t ld = 0;                    // elements
+  const RowScale* scales = nullptr;  // [M], int8 only
+
+  LeftMatrix() = default;
+  [[gnu::always_inline]] LeftMatrix(ConstMatrix m) : data(m.data), rows(m.rows), cols(m.cols), ld(m.ld) {}
+  [[gnu::always_inline]] LeftMatrix(MutableMatrix m) : LeftMatrix(ConstMatrix(m)) {}
+  LeftMatrix(const void* from, ElementType element, int64_t row_count, int64_t col_count, int64_t stride,
+             const RowScale* row_scales = nullptr)
+      : data(from), type(element), rows(row_count), cols(col_count), ld(stride), scales(row_scales) {}
+  [[gnu::always_inline]] ConstMatrix floats() const { return {static_cast<const float*>(data), rows, cols, ld}; }
+};
+
+// What a product writes, row-major: f32 or bf16.
+struct OutMatrix {
+  void* data = nullptr;
+  ElementType type = ElementType::f32;
+  int64_t rows = 0, cols = 0;
+  int64_t ld = 0;  // elements
+
+  OutMatrix() = default;
+  [[gnu::always_inline]] OutMatrix(MutableMatrix m) : data(m.data), rows(m.rows), cols(m.cols), ld(m.ld) {}
+  [[gnu::always_inline]] OutMatrix(Matrix<uint16_t> m)
+      : data(m.data), type(ElementType::bf16), rows(m.rows), cols(m.cols), ld(m.ld) {}
+  [[gnu::always_inline]] MutableMatrix floats() const { return {static_cast<float*>(data), rows, cols, ld}; }
+  [[gnu::always_inline]] Matrix<uint16_t> halves() const { return {static_cast<uint16_t*>(data), rows, cols, ld}; }
+};
+
 // How the right side B[K, N] of a product lies in memory.
 enum class RightLayout : uint8_t {
   panel16,     // prepared: a weight from the file, or an activation through pack_panel
@@ -37,17 +76,36 @@ enum class RightLayout : uint8_t {
   transposed,  // [N, K] f32 (or bf16/f16 weights: a tied embedding): B = src^T
 };
 
+// panel16: panels of 16 columns, one after the other. In a panel of f32 or f16 each k is a row of 16 elements; of bf16
+// two k lie side by side in each column (64 bytes: 16 pairs), of int8 four. So 4 bytes of a row of A meet 64 bytes of
+// a panel, whatever the type (f16 is only ever widened).
+inline constexpr int64_t panel_width = 16;
+// K that lie side by side in a column.
+[[gnu::always_inline]] constexpr int64_t panel_interleave(ElementType type) {
+  return type == ElementType::int8 ? 4 : type == ElementType::bf16 ? 2 : 1;
+}
+// K is padded with zeros to a multiple of this: 16 rows of a panel.
+[[gnu::always_inline]] constexpr int64_t panel_depth(ElementType type) { return 16 * panel_interleave(type); }
+// Elements of a panel16 matrix B[K, N].
+[[gnu::always_inline]] constexpr int64_t panel_elements(ElementType type, int64_t k, int64_t n) {
+  return round_up(n, panel_width) * round_up(k, panel_depth(type));
+}
+
 // The right side B[K, N] of a product.
 struct RightMatrix {
   const void* data = nullptr;  // panel16: 64-byte aligned
   ElementType type = ElementType::f32;
   RightLayout layout = RightLayout::panel16;
   int64_t k = 0, n = 0;
-  int64_t ld = 0;  // elements; ignored for panel16
-};
+  int64_t ld = 0;                 // elements; ignored for panel16
+  int64_t depth = 0;              // panel16: K of the matrix whose rows [0, k) these are; 0: k
+  const float* scales = nullptr;  // int8: [N, padded], value = scale s
+  const int32_t* sums = nullptr;  // int8: [N, padded], of each column's s
 
-inline constexpr int64_t panel_width = 16;
-// Elements of a panel16 matrix B[K, N].
-constexpr int64_t panel_elements(int64_t k, int64_t n) { return round_up(n, panel_width) * round_up(k, panel_width); }
+  // From one panel to the next.
+  [[gnu::always_inline]] int64_t panel_bytes() const {
+    return panel_elements(type, depth > 0 ? depth : k, panel_width) * element_bytes(type);
+  }
+};
 
 }  // namespace linformer

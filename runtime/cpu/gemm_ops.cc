@@ -14,12 +14,12 @@ Status CpuExecutor::gemm(const Op& op, const Item& item) const {
     // A chunk of the columns of E Z, all k rows.
     const Source source = source_of(attention_of(item));
     const int64_t n = source.length(item.sequence);
-    args.a = {floats(op.a), op.a.rows, n, op.a.ld};
+    args.a = ConstMatrix{floats(op.a), op.a.rows, n, op.a.ld};
     args.b.data = source.rows + source.starts[item.sequence] * source.ld + item.column;
     args.b.ld = source.ld;
     args.b.k = n;
     args.b.n = item.columns;
-    args.c = {address(op.out, item) + item.column, op.a.rows, item.columns, op.out.ld};
+    args.c = MutableMatrix{address(op.out, item) + item.column, op.a.rows, item.columns, op.out.ld};
   } else {
     args.a = matrix(op.a, item);
     args.c = matrix(op.out, item);

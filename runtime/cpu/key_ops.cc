@@ -41,9 +41,9 @@ Status CpuExecutor::compress(const Op& op, const Item& item) const {
   GemmArgs args;
   args.b.n = d_head;
   if (projection.kind == ProjectionKind::linear) {
-    args.a = {floats(projection.weight), projection.k, n, projection.weight.ld};
+    args.a = ConstMatrix{floats(projection.weight), projection.k, n, projection.weight.ld};
     args.b = {projected, ElementType::f32, RightLayout::row_major, n, d_head, op.a.ld};
-    args.c = {out, projection.k, d_head, d_head};
+    args.c = MutableMatrix{out, projection.k, d_head, d_head};
     args.epilogue.row_bias = floats(projection.row_bias);
     args.epilogue.bias = floats(projection.bias);
     return provider_->run(ids.compress[op.side], args, scratch(item.thread));
@@ -55,14 +55,14 @@ Status CpuExecutor::compress(const Op& op, const Item& item) const {
   // C = sum over t of (row t of every window) W_t^T.
   const int64_t rows = projection.rows_of(n);
   for (int64_t t = 0; t < std::min(projection.kernel, n); ++t) {
-    args.a = {projected + t * op.a.ld, rows, d_head, projection.stride * op.a.ld};
+    args.a = ConstMatrix{projected + t * op.a.ld, rows, d_head, projection.stride * op.a.ld};
     args.b = {floats(projection.weight) + t * d_head * d_head,
               ElementType::f32,
               RightLayout::transposed,
               d_head,
               d_head,
               d_head};
-    args.c = {out, rows, d_head, d_head};
+    args.c = MutableMatrix{out, rows, d_head, d_head};
     args.epilogue = {};
     args.epilogue.accumulate = t > 0;
     if (t == 0) args.epilogue.bias = floats(projection.bias);

@@ -19,14 +19,12 @@ bool needs_tile(const GemmDesc& desc) { return desc.residual && desc.activation 
 // Columns [n0, n0 + n) of panel16 weights as f32 rows of n; n0 is a multiple of the panel width.
 void unpack_panels(const Kernels& kernels, const RightMatrix& b, int64_t n0, int64_t n, float* dst) {
   constexpr int64_t block_rows = 64;
-  alignas(64) float block[block_rows * panel_width];
-  const int64_t padded_k = round_up(b.k, panel_width), bytes = element_bytes(b.type);
+  alignas(64) float block[block_rows * panel_width];  // a multiple of 4 rows
   for (int64_t col = 0; col < n; col += panel_width) {
-    const char* panel = static_cast<const char*>(b.data) + (n0 + col) * padded_k * bytes;
     const size_t row_bytes = static_cast<size_t>(std::min(panel_width, n - col)) * sizeof(float);
     for (int64_t k0 = 0; k0 < b.k; k0 += block_rows) {
       const int64_t rows = std::min(block_rows, b.k - k0);
-      kernels.widen(b.type, panel + k0 * panel_width * bytes, block, rows * panel_width);
+      kernels.widen_panel(b, (n0 + col) / panel_width, k0, rows, block);
       for (int64_t i = 0; i < rows; ++i) {
         std::memcpy(dst + (k0 + i) * n + col, block + i * panel_width, row_bytes);
       }
@@ -53,7 +51,7 @@ ConstMatrix right_columns(const Kernels& kernels, const RightMatrix& b, int64_t 
 }  // namespace
 
 bool residual_is_c(const GemmArgs& args) {
-  return args.epilogue.residual.data == args.c.data && args.epilogue.residual.ld == args.c.ld;
+  return static_cast<const void*>(args.epilogue.residual.data) == args.c.data && args.epilogue.residual.ld == args.c.ld;
 }
 
 uint64_t sgemm_scratch_bytes(const GemmDesc& desc) {
@@ -87,13 +85,13 @@ Status gemm_by_sgemm(Sgemm sgemm, const Kernels& kernels, const GemmDesc& desc, 
   const int64_t m = args.c.rows, step = whole ? std::max<int64_t>(args.c.cols, 1) : chunk_width;
   for (int64_t n0 = 0; n0 < args.c.cols; n0 += step) {
     const int64_t n = std::min(step, args.c.cols - n0);
-    const MutableMatrix c = args.c.part(0, n0, m, n);
+    const MutableMatrix c = args.c.floats().part(0, n0, m, n);
     const ConstMatrix b = right_columns(kernels, args.b, n0, n, right);
     if (in_tile) {
       // The tile takes C's old values, the residual, and C becomes the place of the sums.
       for (int64_t i = 0; i < m; ++i) std::memcpy(tile + i * n, c.row(i), static_cast<size_t>(n) * sizeof(float));
     }
-    LINFORMER_TRY(sgemm(args.a, desc.layout == RightLayout::transposed, b, adds_to_c ? 1.f : 0.f, c));
+    LINFORMER_TRY(sgemm(args.a.floats(), desc.layout == RightLayout::transposed, b, adds_to_c ? 1.f : 0.f, c));
     if (asked.accumulate) continue;
     Epilogue rest = asked;
     if (asked.bias != nullptr) rest.bias = asked.bias + n0;

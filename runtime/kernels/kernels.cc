@@ -8,6 +8,20 @@
 namespace linformer {
 namespace {
 
+#if defined(__x86_64__)
+// What the machine has beside AVX-512F.
+Kernels compose_avx512() {
+  Kernels table = avx512_kernels;
+  table.gemm_int8 = machine_has(Extension::avx512_vnni) ? avx512_gemm_int8 : avx2_kernels.gemm_int8;
+  if (machine_has(Extension::avx512_bf16)) {
+    table.gemm_bf16 = avx512_bf16_kernels.gemm;
+    table.round_rows = avx512_bf16_kernels.round_rows;
+    table.native_bf16 = true;
+  }
+  return table;
+}
+#endif
+
 const Kernels* table_of(Isa isa) {
   switch (isa) {
     case Isa::scalar:
@@ -15,8 +29,10 @@ const Kernels* table_of(Isa isa) {
 #if defined(__x86_64__)
     case Isa::avx2:
       return &avx2_kernels;
-    case Isa::avx512:
-      return &avx512_kernels;
+    case Isa::avx512: {
+      static const Kernels composed = compose_avx512();
+      return &composed;
+    }
 #elif defined(__aarch64__)
     case Isa::neon:
       return &neon_kernels;

@@ -24,9 +24,9 @@ struct Epilogue {
 
 // C[M, N] = epilogue(A[M, K] B[K, N]).
 struct GemmArgs {
-  ConstMatrix a;
+  LeftMatrix a;
   RightMatrix b;
-  MutableMatrix c;
+  OutMatrix c;
   Epilogue epilogue;
 };
 
@@ -43,29 +43,53 @@ struct OnlineSoftmax {
   float* rescale;  // written by each step: what results of earlier steps are to be multiplied by
 };
 
+// Rows of f32 as u8, each with a scale of its own.
+struct QuantizedRows {
+  uint8_t* data = nullptr;
+  int64_t ld = 0;  // a multiple of 4; what lies between the last column and the next multiple of 64 becomes zero
+  RowScale* scales = nullptr;
+};
+
 struct Kernels {
-  Isa isa;
-  // B is panel16: f32, or bf16 or f16, which are widened to f32 in registers.
-  void (*gemm_panel)(const GemmArgs&);
+  Isa isa = Isa::scalar;
+  // B is panel16. A and C f32; B of any type, widened to f32 in registers.
+  void (*gemm_f32)(const GemmArgs&) = nullptr;
+  // A and B bf16, C f32 or bf16: for each pair of k the product of the second is added first, then that of the first,
+  // each rounded to f32 (what vdpbf16ps does; subnormal operands and sums are zero). Null where the set has no
+  // instruction for it, but in the scalar table.
+  void (*gemm_bf16)(const GemmArgs&) = nullptr;
+  // A u8, B int8, C f32: exact sums in s32, K at most 2^16.
+  void (*gemm_int8)(const GemmArgs&) = nullptr;
+  // True where gemm_bf16 is faster than gemm_f32.
+  bool native_bf16 = false;
+  // dst = src rounded to the nearest bf16, ties to even, subnormals to zero; zeros up to the next multiple of 32
+  // columns.
+  void (*round_rows)(ConstMatrix src, Matrix<uint16_t> dst) = nullptr;
+  // u = round(x / scale) + zero: the scale covers the row's range and zero. A row of zeros has scale 0, one with an
+  // element that is not finite the scale NaN.
+  void (*quantize_rows)(ConstMatrix src, const QuantizedRows& dst) = nullptr;
   // f32 panel16 of B[K, N] with zeroed padding. `src` as it lies in memory: K x N, or N x K when `transposed`
   // (B = src^T).
-  void (*pack_panel)(ConstMatrix src, bool transposed, float* dst);
+  void (*pack_panel)(ConstMatrix src, bool transposed, float* dst) = nullptr;
+  // Rows [0, k) of panel `panel` of `b`, from row `first` on, as f32: k x 16. `first` is a multiple of 4; up to 3 rows
+  // more are written.
+  void (*widen_panel)(const RightMatrix& b, int64_t panel, int64_t first, int64_t k, float* dst) = nullptr;
   // In place: softmax(scale * x) of each row.
-  void (*softmax_rows)(MutableMatrix x, float scale);
+  void (*softmax_rows)(MutableMatrix x, float scale) = nullptr;
   // One step of a softmax over columns that come in blocks (Milakov and Gimelshein 2018, online normalizer). For each
   // row: m = max(row_max, scale * x); x = exp(scale * x - m); rescale = exp(row_max - m);
   // row_sum = row_sum * rescale + what x now adds up to; row_max = m. At the end all is to be divided by row_sum.
   // scale > 0; a masked x is -1e30, not -inf.
-  void (*softmax_step)(MutableMatrix x, float scale, const OnlineSoftmax& state);
+  void (*softmax_step)(MutableMatrix x, float scale, const OnlineSoftmax& state) = nullptr;
   // x[r, :] *= factors[r].
-  void (*scale_rows)(MutableMatrix x, const float* factors);
+  void (*scale_rows)(MutableMatrix x, const float* factors) = nullptr;
   // y = (x - mean) / sqrt(var + epsilon) * scale + bias, for each row. y may be x.
-  void (*layer_norm_rows)(ConstMatrix x, const NormWeights& weights, MutableMatrix y);
-  void (*activate)(Activation activation, MutableMatrix x);  // in place
+  void (*layer_norm_rows)(ConstMatrix x, const NormWeights& weights, MutableMatrix y) = nullptr;
+  void (*activate)(Activation activation, MutableMatrix x) = nullptr;  // in place
   // dst = dst + src; dst = dst * src; dst = src widened to f32; elementwise.
-  void (*add)(float* dst, const float* src, int64_t count);
-  void (*multiply)(float* dst, const float* src, int64_t count);
-  void (*widen)(ElementType type, const void* src, float* dst, int64_t count);
+  void (*add)(float* dst, const float* src, int64_t count) = nullptr;
+  void (*multiply)(float* dst, const float* src, int64_t count) = nullptr;
+  void (*widen)(ElementType type, const void* src, float* dst, int64_t count) = nullptr;
 };
 
 // The table of `isa`; nullptr where this build or machine lacks it, whoever asks. `automatic` asks for the set that

@@ -5,10 +5,19 @@
 
 namespace linformer {
 
+using GemmKernel = void (*)(const GemmArgs&);
+
+struct Bf16Kernels {
+  GemmKernel gemm;
+  void (*round_rows)(ConstMatrix src, Matrix<uint16_t> dst);
+};
+
 extern const Kernels scalar_kernels;
 #if defined(__x86_64__)
 extern const Kernels avx2_kernels;
-extern const Kernels avx512_kernels;
+extern const Kernels avx512_kernels;           // gemm_int8 is AVX2's
+extern const GemmKernel avx512_gemm_int8;      // VNNI
+extern const Bf16Kernels avx512_bf16_kernels;  // AVX512-BF16
 #elif defined(__aarch64__)
 extern const Kernels neon_kernels;
 #endif

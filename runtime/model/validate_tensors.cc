@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/matrix.h"
 #include "io/container.h"
 #include "model/utf8.h"
 #include "model/validate.h"
@@ -26,7 +27,8 @@ Status check_shape(const FieldName& field, const TensorDescription& tensor, uint
     return bad_field(field, "is panel16 with %zu dimensions, 2 are needed", tensor.shape.size());
   }
   uint64_t rows = 0, columns = 0;
-  if (!checked_round_up(tensor.shape[0], 16, &columns) || !checked_round_up(tensor.shape[1], 16, &rows) ||
+  if (!checked_round_up(tensor.shape[0], 16, &columns) ||
+      !checked_round_up(tensor.shape[1], static_cast<uint64_t>(panel_depth(tensor.type)), &rows) ||
       !checked_mul(rows, columns, elements)) {
     return bad_field(field, "has more elements than 64 bits can count");
   }

@@ -88,7 +88,8 @@ void Lowering::add_groups(LayerState* layer) {
     group.key_offset = attention.by_head ? key_offset : group.column;
     group.panels_offset = panels_offset;
     key_offset += group.k * attention.d_head;
-    panels_offset += std::max(panel_elements(attention.d_head, group.k), panel_elements(group.k, attention.d_head));
+    panels_offset += std::max(panel_elements(ElementType::f32, attention.d_head, group.k),
+                              panel_elements(ElementType::f32, group.k, attention.d_head));
   }
   if (attention.full) return;
   if (attention.by_head) program_.arena.widen(Term::keys, key_offset);

@@ -92,7 +92,7 @@ TEST_CASE("run refuses sizes and epilogues that were not declared and leaves C a
     CHECK(refused([](GemmArgs& args) { args.b.n = args.c.cols = 19; }));
     CHECK(refused([](GemmArgs& args) { args.b.k = args.a.cols = 9; }));
     CHECK(refused([&](GemmArgs& args) { args.epilogue.bias = problem.bias.data(); }));
-    CHECK(refused([](GemmArgs& args) { args.epilogue.residual = args.c; }));
+    CHECK(refused([](GemmArgs& args) { args.epilogue.residual = args.c.floats(); }));
     // Matrices that do not fit together, or are not what was declared.
     CHECK(refused([](GemmArgs& args) { args.a.rows = 7; }));
     CHECK(refused([](GemmArgs& args) { args.b.n = 19; }));

@@ -77,14 +77,14 @@ struct GemmProblem {
 
   linformer::GemmArgs args(float* c) const {
     linformer::GemmArgs gemm;
-    gemm.a = {a.data(), m, k, a_ld};
+    gemm.a = linformer::ConstMatrix{a.data(), m, k, a_ld};
     gemm.b = {b.data(), desc.type, desc.layout, k, n, b_ld};
-    gemm.c = {c, m, n, c_ld};
+    gemm.c = linformer::MutableMatrix{c, m, n, c_ld};
     gemm.epilogue.activation = desc.activation;
     gemm.epilogue.accumulate = desc.accumulate;
     if (desc.bias) gemm.epilogue.bias = bias.data();
     if (desc.row_bias) gemm.epilogue.row_bias = row_bias.data();
-    if (desc.residual && residual_is_c) gemm.epilogue.residual = gemm.c;
+    if (desc.residual && residual_is_c) gemm.epilogue.residual = gemm.c.floats();
     if (desc.residual && !residual_is_c) gemm.epilogue.residual = {residual.data(), m, n, residual_ld};
     return gemm;
   }
@@ -119,12 +119,12 @@ struct GemmProblem {
 
  private:
   int64_t right_elements() const {
-    if (desc.layout == linformer::RightLayout::panel16) return linformer::panel_elements(k, n);
+    if (desc.layout == linformer::RightLayout::panel16) return linformer::panel_elements(desc.type, k, n);
     return desc.layout == linformer::RightLayout::row_major ? (k - 1) * b_ld + n : (n - 1) * b_ld + k;
   }
 
   int64_t right_index(int64_t i, int64_t j) const {
-    if (desc.layout == linformer::RightLayout::panel16) return j / 16 * ((k + 15) / 16 * 256) + i * 16 + j % 16;
+    if (desc.layout == linformer::RightLayout::panel16) return panel_index(desc.type, k, i, j);
     return desc.layout == linformer::RightLayout::row_major ? i * b_ld + j : j * b_ld + i;
   }
 

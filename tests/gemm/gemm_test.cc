@@ -172,8 +172,8 @@ TEST_CASE("native: a row's bits don't depend on the rows and columns beside it, 
       REQUIRE(provider->run(*id, problem.args(whole.data()), scratch.data()).ok());
       for (int64_t i = 0; i < problem.m; ++i) {
         GemmArgs row = problem.args(rows.data());
-        row.a = row.a.part(i, 0, 1, problem.k);
-        row.c = row.c.part(i, 0, 1, problem.n);
+        row.a = row.a.floats().part(i, 0, 1, problem.k);
+        row.c = row.c.floats().part(i, 0, 1, problem.n);
         Epilogue& epilogue = row.epilogue;
         if (epilogue.row_bias != nullptr) epilogue.row_bias += i;
         if (epilogue.residual.data != nullptr) epilogue.residual = epilogue.residual.part(i, 0, 1, problem.n);

@@ -12,7 +12,7 @@ foreach(symbol IN LISTS symbols)
     math(EXPR units "${units} + 1")
   endif()
   # V, W, u: weak or unique. Templates of an xsimd architecture can only be that architecture's.
-  if(symbol MATCHES "(avx2|avx512|neon)[.]cc[.]o:[0-9a-f]* [VWu] " AND
+  if(symbol MATCHES "(avx2|avx512|vnni|bf16|neon)[.]cc[.]o:[0-9a-f]* [VWu] " AND
      NOT symbol MATCHES "xsimd::(avx512|neon|fma3|avx2)" AND NOT symbol MATCHES "DW[.]ref|__asan|__odr_asan|__ubsan")
     message(SEND_ERROR "weak symbol in a unit of one instruction set: ${symbol}")
   endif()

@@ -38,7 +38,7 @@ struct Problem {
         row_bias_values(m),
         residual_values((m - 1) * residual_ld + n),
         c_before((m - 1) * c_ld + n),
-        b(panel_elements(k, n) * element_bytes(type)),
+        b(panel_elements(type, k, n) * element_bytes(type)),
         b_values(static_cast<size_t>(k * n)) {
     if (accumulate) {
       bias = row_bias = residual = false;
@@ -54,10 +54,9 @@ struct Problem {
     std::vector<float> plain(static_cast<size_t>(k * n));
     fill_random(random, plain.data(), k * n);
     std::memset(b.data(), 0, static_cast<size_t>(b.size()));
-    const int64_t padded_k = (k + 15) / 16 * 16;
     for (int64_t i = 0; i < k; ++i) {
       for (int64_t j = 0; j < n; ++j) {
-        const int64_t at = j / 16 * padded_k * 16 + i * 16 + j % 16;
+        const int64_t at = panel_index(type, k, i, j);
         const float value = plain[static_cast<size_t>(i * n + j)];
         double kept = static_cast<double>(value);
         if (type == ElementType::f32) {
@@ -75,16 +74,15 @@ struct Problem {
   // Rows [begin, end) and panels from `panel` on, into c, which holds all of C.
   GemmArgs gemm(float* c, int64_t begin, int64_t end, int64_t panel = 0, int64_t panels = 1 << 20) const {
     const int64_t col = panel * panel_width, rows = end - begin, cols = std::min(n - col, panels * panel_width);
-    const int64_t padded_k = (k + 15) / 16 * 16;
     GemmArgs g;
     g.a = ConstMatrix{a.data(), m, k, a_ld}.part(begin, 0, rows, k);
-    g.b = {b.data() + col * padded_k * element_bytes(type), type, RightLayout::panel16, k, cols, 0};
+    g.b = {b.data() + panel_index(type, k, 0, col) * element_bytes(type), type, RightLayout::panel16, k, cols, 0};
     g.c = MutableMatrix{c, m, n, c_ld}.part(begin, col, rows, cols);
     g.epilogue.accumulate = accumulate;
     g.epilogue.activation = activation;
     if (bias) g.epilogue.bias = bias_values.data() + col;
     if (row_bias) g.epilogue.row_bias = row_bias_values.data() + begin;
-    if (residual && residual_is_c) g.epilogue.residual = g.c;
+    if (residual && residual_is_c) g.epilogue.residual = g.c.floats();
     if (residual && !residual_is_c) {
       g.epilogue.residual = ConstMatrix{residual_values.data(), m, n, residual_ld}.part(begin, col, rows, cols);
     }
@@ -114,7 +112,7 @@ struct Problem {
   // The result, with every element between the rows left as it was.
   void run(const Kernels& kernels, GuardedArray<float>& c) const {
     std::memcpy(c.data(), c_before.data(), static_cast<size_t>(c.size()) * sizeof(float));
-    kernels.gemm_panel(gemm(c.data(), 0, m));
+    kernels.gemm_f32(gemm(c.data(), 0, m));
   }
 };
 
@@ -152,7 +150,7 @@ void check_split(const Kernels& kernels, const Problem& problem, Random& random)
     const int64_t rows = std::min(random_size(random, 1, 40), problem.m - row);
     for (int64_t panel = 0; panel < panels;) {
       const int64_t width = std::min(random_size(random, 1, 5), panels - panel);
-      kernels.gemm_panel(problem.gemm(parts.data(), row, row + rows, panel, width));
+      kernels.gemm_f32(problem.gemm(parts.data(), row, row + rows, panel, width));
       panel += width;
     }
     row += rows;
@@ -164,7 +162,7 @@ constexpr ElementType all_types[] = {ElementType::f32, ElementType::bf16, Elemen
 
 }  // namespace
 
-TEST_CASE("gemm_panel equals double arithmetic on random shapes") {
+TEST_CASE("gemm_f32 equals double arithmetic on random shapes") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(1);
@@ -176,7 +174,7 @@ TEST_CASE("gemm_panel equals double arithmetic on random shapes") {
   }
 }
 
-TEST_CASE("gemm_panel equals double arithmetic around every edge of its tiles and blocks") {
+TEST_CASE("gemm_f32 equals double arithmetic around every edge of its tiles and blocks") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(2);
@@ -229,7 +227,7 @@ TEST_CASE("pack_panel lays out both orders and zeroes the padding") {
       const int64_t rows = transposed ? n : k, cols = transposed ? k : n, ld = cols + random_size(random, 0, 5);
       GuardedArray<float> src((rows - 1) * ld + cols);
       fill_random(random, src.data(), src.size());
-      GuardedArray<float> dst(panel_elements(k, n));
+      GuardedArray<float> dst(panel_elements(ElementType::f32, k, n));
       dst.fill(quiet_nan);
       kernels->pack_panel({src.data(), rows, cols, ld}, transposed, dst.data());
       REQUIRE(dst.front_intact());

@@ -86,6 +86,13 @@ inline std::vector<const linformer::Kernels*> all_kernels() {
   return tables;
 }
 
+// Where B[i, j] of a panel16 matrix of K rows is, in elements.
+inline int64_t panel_index(linformer::ElementType type, int64_t k, int64_t i, int64_t j) {
+  const int64_t together = type == linformer::ElementType::int8 ? 4 : type == linformer::ElementType::bf16 ? 2 : 1;
+  const int64_t depth = (k + 16 * together - 1) / (16 * together) * 16 * together;
+  return j / 16 * depth * 16 + i / together * together * 16 + j % 16 * together + i % together;
+}
+
 inline double activated(linformer::Activation activation, double x) {
   switch (activation) {
     case linformer::Activation::none:

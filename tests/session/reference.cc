@@ -194,10 +194,13 @@ Matrix reference_tensor(const Model& model, TensorIndex index) {
     for (uint64_t i = 0; i < count; ++i) values[i] = widen(tensor.type, data + i * width);
     return values;
   }
-  const uint64_t outputs = tensor.shape[0], inputs = tensor.shape[1], panel_rows = (inputs + 15) / 16 * 16;
+  const uint64_t outputs = tensor.shape[0], inputs = tensor.shape[1];
+  const uint64_t together = tensor.type == ElementType::bf16 ? 2 : 1;
+  const uint64_t panel_rows = (inputs + 16 * together - 1) / (16 * together) * 16 * together;
   for (uint64_t o = 0; o < outputs; ++o) {
     for (uint64_t i = 0; i < inputs; ++i) {
-      values[o * inputs + i] = widen(tensor.type, data + ((o / 16 * panel_rows + i) * 16 + o % 16) * width);
+      const uint64_t at = (o / 16 * panel_rows + i / together * together) * 16 + o % 16 * together + i % together;
+      values[o * inputs + i] = widen(tensor.type, data + at * width);
     }
   }
   return values;

@@ -49,7 +49,7 @@ class NativeProvider final : public GemmProvider {
     const GemmDesc& desc = gemms_[gemm].desc;
     LINFORMER_TRY(check_args(desc, args));
     if (desc.layout == RightLayout::panel16) {
-      kernels_.gemm_panel(args);
+      kernels_.gemm_f32(args);
     } else {
       const int64_t width = chunk_width(desc);
       for (int64_t n0 = 0; n0 < args.c.cols; n0 += width) {
@@ -83,7 +83,7 @@ class NativeProvider final : public GemmProvider {
     float* packed = scratch;
     float* widened = packed + block_elements;
     const Epilogue& asked = args.epilogue;
-    const MutableMatrix c = args.c.part(0, n0, m, n);
+    const MutableMatrix c = args.c.floats().part(0, n0, m, n);
     const ConstMatrix residual = asked.residual.data == nullptr ? ConstMatrix{} : asked.residual.part(0, n0, m, n);
     // By the declared k: the same path for every length of a varying one.
     const bool in_tile = needs_tile(desc);
@@ -103,10 +103,10 @@ class NativeProvider final : public GemmProvider {
           epilogue.residual = residual;
         }
       }
-      kernels_.gemm_panel({args.a.part(0, k0, m, k),
-                           {packed, ElementType::f32, RightLayout::panel16, k, n, 0},
-                           in_tile ? tile : c,
-                           epilogue});
+      kernels_.gemm_f32({args.a.floats().part(0, k0, m, k),
+                         {packed, ElementType::f32, RightLayout::panel16, k, n, 0},
+                         in_tile ? tile : c,
+                         epilogue});
       k0 += k_block;
     } while (k0 < args.a.cols);
     if (in_tile) finish_tile(asked.activation, residual, tile, c);

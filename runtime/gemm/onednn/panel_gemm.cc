@@ -106,14 +106,19 @@ Status PanelGemm::run(dnnl_engine_t engine, const Kernels& kernels, const GemmAr
   const int64_t m = args.c.rows;
   for (int64_t column = 0; column < desc_.n; column += chunk_width_) {
     const Chunk& chunk = desc_.n - column >= chunk_width_ ? *whole_ : *rest_;
-    const char* b = static_cast<const char*>(args.b.data) + panel_elements(desc_.k, column) * element_bytes(desc_.type);
-    if (!is_wide) kernels.widen(desc_.type, b, widened, panel_elements(desc_.k, chunk.width));
-    const float* right = is_wide ? reinterpret_cast<const float*>(b) : widened;
+    const int64_t panel = column / panel_width, rows_of_panel = round_up(desc_.k, panel_width);
+    const int64_t panels = ceil_div(chunk.width, panel_width);
+    for (int64_t p = 0; !is_wide && p < panels; ++p) {
+      kernels.widen_panel(args.b, panel + p, 0, rows_of_panel, widened + p * rows_of_panel * panel_width);
+    }
+    const float* right =
+        is_wide ? static_cast<const float*>(args.b.data) + panel * rows_of_panel * panel_width : widened;
     Epilogue part = epilogue;
     if (part.bias != nullptr) part.bias += column;
     if (part.residual.data != nullptr) part.residual = part.residual.part(0, column, m, chunk.width);
-    const Call call{engine, kernels, chunk, args.a,    args.c.part(0, column, m, chunk.width), part, onto_c,
-                    right,  a_rows,  tile,  scratchpad};
+    const Call call{engine,    kernels, chunk, args.a.floats(), args.c.floats().part(0, column, m, chunk.width),
+                    part,      onto_c,  right, a_rows,          tile,
+                    scratchpad};
     int64_t row = 0;
     for (int step = steps_ - 1; step >= 0 && takes_a && takes_c; --step) {
       const int64_t rows = step_rows_[step];

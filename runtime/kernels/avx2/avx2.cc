@@ -34,10 +34,42 @@ struct Lanes {
   static LINFORMER_INLINE void transpose_block(const float* src, int64_t ld, int64_t rows, int64_t cols, float* dst) {
     transpose_8x8(src, ld, rows, cols, dst);
   }
+  // The low bytes of `x`, whose elements are 0 to 255.
+  static LINFORMER_INLINE void store_bytes(uint8_t* p, int64_t count, __m256i x) {
+    const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    const int64_t bytes = _mm_cvtsi128_si64(_mm_packus_epi16(words, words));
+    __builtin_memcpy(p, &bytes, static_cast<size_t>(count));
+  }
+};
+
+// int8 without a dot product: bytes become 16-bit numbers, those at even and at odd places apart, so that no product
+// saturates as it would in vpmaddubsw.
+struct Int8Product {
+  using Lanes = linformer::Lanes;
+  struct Halves {
+    __m256i even, odd;
+  };
+  using Sum = xsimd::batch<int32_t, xsimd::avx2>;
+  using Left = Halves;
+  using Right = Halves;
+  static constexpr ElementType left = ElementType::int8, weights = ElementType::int8;
+  static constexpr int tile_rows = 4;  // 8 sums, 4 of B, 2 of A: 14 of 16 registers
+  static LINFORMER_INLINE Sum none() { return Sum(0); }
+  static LINFORMER_INLINE Left spread(const char* a) {
+    const __m256i bytes = _mm256_set1_epi32(load_step(a));
+    return {_mm256_and_si256(bytes, _mm256_set1_epi16(0xff)), _mm256_srli_epi16(bytes, 8)};
+  }
+  static LINFORMER_INLINE Right load(const char* b) {
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));
+    return {_mm256_srai_epi16(_mm256_slli_epi16(bytes, 8), 8), _mm256_srai_epi16(bytes, 8)};
+  }
+  static LINFORMER_INLINE Sum add(const Left& a, const Right& b, Sum sum) {
+    return sum + Sum(_mm256_madd_epi16(a.even, b.even)) + Sum(_mm256_madd_epi16(a.odd, b.odd));
+  }
 };
 
 }  // namespace
 
-const Kernels avx2_kernels = make_kernels<Lanes>(Isa::avx2);
+const Kernels avx2_kernels = make_kernels<Lanes, Int8Product>(Isa::avx2);
 
 }  // namespace linformer

@@ -1,45 +1,10 @@
-// The AVX-512 table.
-#include "kernels/avx2/transpose.h"
+// The AVX-512 table. Of int8 and bf16 it has nothing: kernels.cc adds what the machine has.
+#include "kernels/avx512/lanes.h"
 #include "kernels/generic/gemm.h"
 #include "kernels/tables.h"
 
 namespace linformer {
-namespace {
 
-struct Lanes {
-  using Batch = xsimd::batch<float, xsimd::avx512f>;
-  static constexpr int width = 16;
-  static constexpr int tile_rows = 8;  // 24 sums, 3 of B, 1 of A: 28 of 32 registers
-  static constexpr int tile_panels = 3;
-  static constexpr int64_t k_block = 768;
-  static constexpr int transpose_width = 8;
-
-  static LINFORMER_INLINE __mmask16 first_lanes_mask(int64_t count) {
-    return static_cast<__mmask16>((1u << count) - 1u);
-  }
-  static LINFORMER_INLINE Batch fma(Batch a, Batch b, Batch c) { return _mm512_fmadd_ps(a, b, c); }
-  static LINFORMER_INLINE Batch divide(Batch a, Batch b) { return _mm512_div_ps(a, b); }
-  static LINFORMER_INLINE Batch square_root(Batch x) { return _mm512_sqrt_ps(x); }
-  static LINFORMER_INLINE Batch load_partial(const float* p, int64_t count, Batch fill) {
-    return _mm512_mask_loadu_ps(fill, first_lanes_mask(count), p);
-  }
-  static LINFORMER_INLINE void store_partial(float* p, int64_t count, Batch x) {
-    _mm512_mask_storeu_ps(p, first_lanes_mask(count), x);
-  }
-  static LINFORMER_INLINE Batch widen_bf16(const uint16_t* p) {
-    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
-  }
-  static LINFORMER_INLINE Batch widen_f16(const uint16_t* p) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
-  }
-  static LINFORMER_INLINE void transpose_block(const float* src, int64_t ld, int64_t rows, int64_t cols, float* dst) {
-    transpose_8x8(src, ld, rows, cols, dst);
-  }
-};
-
-}  // namespace
-
-const Kernels avx512_kernels = make_kernels<Lanes>(Isa::avx512);
+const Kernels avx512_kernels = make_kernels<Avx512Lanes<xsimd::avx512f>, void>(Isa::avx512);
 
 }  // namespace linformer

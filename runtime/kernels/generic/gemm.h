@@ -4,206 +4,217 @@
 // that the slab's block stays in a near cache while all rows of the chunk pass over it; register tiles. A tile's sums
 // live in `partial` (24 KB, on the stack) between blocks of K, unrounded, so blocking never changes the contraction
 // order or a bit; the epilogue runs on a tile right after its last block.
+//
+// f32, bf16 and int8 differ in one step alone: 4 bytes of a row of A (1, 2 or 4 of K) times 64 bytes of a panel. A
+// Product struct says it.
 #pragma once
 
 #include <utility>
 
+#include "kernels/generic/finish.h"
+#include "kernels/generic/narrow.h"
 #include "kernels/generic/pack.h"
-#include "kernels/generic/rows.h"
 
 namespace linformer {
 namespace {
 
 inline constexpr int64_t row_chunk = 128;
-inline constexpr int64_t slab_panels = 3;
 inline constexpr int64_t cache_line = 64;  // bytes
-inline constexpr int64_t slab_width = slab_panels * panel_width;
-// K rows between two visits to `partial`; 16-bit weights are widened into a buffer on the stack, so fewer at a time.
-template <class L, ElementType type>
-inline constexpr int64_t k_block = type == ElementType::f32 ? L::k_block : 256;
+inline constexpr int64_t step_bytes = 64;  // of a panel
+// Steps between two visits to `partial`; weights that are widened go through a buffer on the stack, so fewer at a time.
+template <class P>
+inline constexpr int64_t k_block =
+    P::weights == ElementType::f32 || P::left != ElementType::f32 ? P::Lanes::k_block : 256;
 
-// partial[Rows][Panels * 16] (+)= A[Rows, k] B[k, Panels * 16]: one accumulator for each element, K in order.
-// Meanwhile k / 4 cache lines from `ahead` on are prefetched into L2: weights come from L3 or memory, and without this
-// every slab begins with waiting.
-template <class L, int Rows, int Panels>
-void multiply_tile(const float* a, int64_t a_ld, const float* b, int64_t panel_stride, int64_t k, bool first,
-                   float* partial, uintptr_t ahead) {
-  using B = typename L::Batch;
-  constexpr int per_panel = panel_width / L::width;
+// 4 bytes of a row of A.
+LINFORMER_INLINE int32_t load_step(const char* a) {
+  int32_t bits;
+  __builtin_memcpy(&bits, a, sizeof bits);
+  return bits;
+}
+
+// f32 times `type`, which is f32 or is widened to it.
+template <class L, ElementType type>
+struct FloatProduct {
+  using Lanes = L;
+  using Sum = typename L::Batch;
+  using Left = Sum;
+  using Right = Sum;
+  static constexpr ElementType left = ElementType::f32, weights = type;
+  static constexpr int tile_rows = L::tile_rows;
+  static LINFORMER_INLINE Sum none() { return Sum(0.f); }
+  static LINFORMER_INLINE Left spread(const char* a) { return Sum(*reinterpret_cast<const float*>(a)); }
+  static LINFORMER_INLINE Right load(const char* b) { return Sum::load_unaligned(reinterpret_cast<const float*>(b)); }
+  static LINFORMER_INLINE Sum add(Left a, Right b, Sum sum) { return L::fma(a, b, sum); }
+};
+
+// partial[Rows][Panels * 16] (+)= A[Rows, K] B[K, Panels * 16], `steps` of K: one accumulator for each element, K in
+// order. Meanwhile steps / 4 cache lines from `ahead` on are prefetched into L2: weights come from L3 or memory, and
+// without this every slab begins with waiting.
+template <class P, int Rows, int Panels>
+void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel_stride, int64_t steps, bool first,
+                   PartialSum* partial, uintptr_t ahead) {
+  using Sum = typename P::Sum;
+  constexpr int width = P::Lanes::width;
+  constexpr int per_panel = panel_width / width;
   constexpr int columns = Panels * per_panel;
-  B sum[Rows][columns];
+  Sum sum[Rows][columns];
   LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
     LINFORMER_UNROLL for (int j = 0; j < columns; ++j) {
-      sum[i][j] = first ? B(0.f) : B::load_unaligned(partial + i * slab_width + j * L::width);
+      sum[i][j] = first ? P::none() : load_sums<Sum>(partial + i * slab_width + j * width);
     }
   }
-  const auto multiply_step = [&](int64_t kk) __attribute__((always_inline)) {
-    B right[columns];
+  const auto multiply_step = [&](int64_t step) __attribute__((always_inline)) {
+    typename P::Right right[columns];
     LINFORMER_UNROLL for (int j = 0; j < columns; ++j) {
-      right[j] = B::load_unaligned(b + (j / per_panel) * panel_stride + kk * panel_width + (j % per_panel) * L::width);
+      right[j] = P::load(b + (j / per_panel) * panel_stride + step * step_bytes + (j % per_panel) * width * 4);
     }
     LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
-      const B left(a[i * a_ld + kk]);
-      LINFORMER_UNROLL for (int j = 0; j < columns; ++j) sum[i][j] = L::fma(left, right[j], sum[i][j]);
+      const typename P::Left left = P::spread(a + i * a_stride + step * 4);
+      LINFORMER_UNROLL for (int j = 0; j < columns; ++j) sum[i][j] = P::add(left, right[j], sum[i][j]);
     }
   };
-  int64_t kk = 0;
-  for (; kk + 4 <= k; kk += 4, ahead += cache_line) {
+  int64_t step = 0;
+  for (; step + 4 <= steps; step += 4, ahead += cache_line) {
     __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 2);
-    multiply_step(kk);
-    multiply_step(kk + 1);
-    multiply_step(kk + 2);
-    multiply_step(kk + 3);
+    multiply_step(step);
+    multiply_step(step + 1);
+    multiply_step(step + 2);
+    multiply_step(step + 3);
   }
-  for (; kk < k; ++kk) multiply_step(kk);
+  for (; step < steps; ++step) multiply_step(step);
   LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
-    LINFORMER_UNROLL for (int j = 0; j < columns; ++j) {
-      sum[i][j].store_unaligned(partial + i * slab_width + j * L::width);
-    }
+    LINFORMER_UNROLL for (int j = 0; j < columns; ++j) { store_sums(partial + i * slab_width + j * width, sum[i][j]); }
   }
 }
 
-using MultiplyTile = void (*)(const float*, int64_t, const float*, int64_t, int64_t, bool, float*, uintptr_t);
+using MultiplyTile = void (*)(const char*, int64_t, const char*, int64_t, int64_t, bool, PartialSum*, uintptr_t);
 
-template <class L, int Panels, int... Rows>
+template <class P, int Panels, int... Rows>
 constexpr MultiplyTile tile_for(int64_t rows, std::integer_sequence<int, Rows...>) {
-  constexpr MultiplyTile tiles[] = {&multiply_tile<L, Rows + 1, Panels>...};
+  constexpr MultiplyTile tiles[] = {&multiply_tile<P, Rows + 1, Panels>...};
   return tiles[rows - 1];
 }
 
-template <class L>
+template <class P>
 MultiplyTile tile_for(int64_t rows, int64_t panels) {
-  constexpr auto all_rows = std::make_integer_sequence<int, L::tile_rows>();
+  using L = typename P::Lanes;
+  constexpr auto all_rows = std::make_integer_sequence<int, P::tile_rows>();
   static_assert(L::tile_panels == 1 || L::tile_panels == 3);
   if constexpr (L::tile_panels == 3) {
-    if (panels == 3) return tile_for<L, 3>(rows, all_rows);
-    if (panels == 2) return tile_for<L, 2>(rows, all_rows);
+    if (panels == 3) return tile_for<P, 3>(rows, all_rows);
+    if (panels == 2) return tile_for<P, 2>(rows, all_rows);
   }
-  return tile_for<L, 1>(rows, all_rows);
-}
-
-// Rows [row, row + rows) by columns [col, col + cols) of C from their finished sums.
-template <class L, Activation activation>
-void finish_tile(const GemmArgs& gemm, const float* partial, int64_t row, int64_t rows, int64_t col, int64_t cols) {
-  using B = typename L::Batch;
-  const Epilogue& epilogue = gemm.epilogue;
-  for (int64_t i = 0; i < rows; ++i, partial += slab_width) {
-    float* c = gemm.c.row(row + i) + col;
-    const float* residual = epilogue.residual.data == nullptr ? nullptr : epilogue.residual.row(row + i) + col;
-    const B row_bias(epilogue.row_bias == nullptr ? 0.f : epilogue.row_bias[row + i]);
-    for_each_batch<L>(cols, [&](int64_t j, int64_t count) {
-      const B sum = B::load_unaligned(partial + j);
-      if (epilogue.accumulate) {
-        store_lanes<L>(c + j, count, sum + load_lanes<L>(c + j, count, B(0.f)));
-        return;
-      }
-      B x = sum + row_bias;
-      if (epilogue.bias != nullptr) x += load_lanes<L>(epilogue.bias + col + j, count, B(0.f));
-      x = activated<L, activation>(x);
-      if (residual != nullptr) x += load_lanes<L>(residual + j, count, B(0.f));
-      store_lanes<L>(c + j, count, x);
-    });
-  }
-}
-
-template <class L, ElementType type>
-void widen_panels(const void* b, int64_t panel_stride, int64_t panels, int64_t rows, float* wide) {
-  const char* bytes = static_cast<const char*>(b);
-  for (int64_t p = 0; p < panels; ++p) {
-    const char* src = bytes + p * panel_stride * element_bytes(type);
-    float* dst = wide + p * k_block<L, type> * panel_width;
-    for (int64_t i = 0; i < rows * panel_width; i += L::width) {
-      load_widened<L, type>(src + i * element_bytes(type)).store_unaligned(dst + i);
-    }
-  }
+  return tile_for<P, 1>(rows, all_rows);
 }
 
 // The i-th of `parts` near-equal parts of [0, count) begins here.
 constexpr int64_t part_begin(int64_t count, int64_t parts, int64_t i) { return count * i / parts; }
 
 // One chunk of rows [m0, m0 + rows) by one slab of panels, all of K.
-template <class L, ElementType type>
+template <class P>
 void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel0, int64_t panels) {
-  constexpr int64_t block_rows = k_block<L, type>;
-  alignas(64) float partial[row_chunk * slab_width];
-  alignas(64) float wide[type == ElementType::f32 ? 1 : slab_panels * block_rows * panel_width];
-  const int64_t panel_stride = (gemm.a.cols + panel_width - 1) / panel_width * panel_width * panel_width;
-  const int64_t tiles = (rows + L::tile_rows - 1) / L::tile_rows;
-  int64_t k0 = 0;
+  using L = typename P::Lanes;
+  constexpr int64_t block_steps = k_block<P>;
+  constexpr bool widens = P::left == ElementType::f32 && P::weights != ElementType::f32;
+  constexpr int64_t per_step = panel_interleave(P::left);                              // of K
+  constexpr int64_t weight_step = panel_width * per_step * element_bytes(P::weights);  // bytes of a panel
+  alignas(64) PartialSum partial[row_chunk * slab_width];
+  alignas(64) float wide[widens ? slab_panels * block_steps * panel_width : 1];
+  const int64_t all_steps = (gemm.a.cols + per_step - 1) / per_step;
+  const int64_t panel_stride = gemm.b.panel_bytes();
+  const int64_t tiles = (rows + P::tile_rows - 1) / P::tile_rows;
+  const char* left = static_cast<const char*>(gemm.a.data);
+  const int64_t left_stride = gemm.a.ld * element_bytes(P::left);
+  const char* panels_begin = static_cast<const char*>(gemm.b.data) + panel0 * panel_stride;
+  int64_t step0 = 0;
   do {
-    const int64_t k_left = gemm.a.cols - k0;
-    const bool last = k_left <= block_rows;
-    const int64_t k = last ? k_left : block_rows;
-    const void* b =
-        static_cast<const char*>(gemm.b.data) + (panel0 * panel_stride + k0 * panel_width) * element_bytes(type);
-    const float* block = static_cast<const float*>(b);
+    const int64_t steps_left = all_steps - step0;
+    const bool last = steps_left <= block_steps;
+    const int64_t steps = last ? steps_left : block_steps;
+    const char* block = panels_begin + step0 * weight_step;
     int64_t block_stride = panel_stride;
-    if constexpr (type != ElementType::f32) {
-      widen_panels<L, type>(b, panel_stride, panels, k, wide);
-      block = wide;
-      block_stride = block_rows * panel_width;
-    }
     // What comes after this block; at the end of B the block itself. An address past the end does no harm: a
     // prefetch never faults.
     const bool more_slabs = (panel0 + panels) * panel_width < gemm.c.cols;
-    const int64_t next = !last        ? panel0 * panel_stride + (k0 + k) * panel_width
-                         : more_slabs ? (panel0 + panels) * panel_stride
-                                      : panel0 * panel_stride + k0 * panel_width;
+    const char* next = !last ? block + steps * weight_step : more_slabs ? panels_begin + panels * panel_stride : block;
+    if constexpr (widens) {
+      for (int64_t p = 0; p < panels; ++p) {
+        widen_panel_rows<L, P::weights>(gemm.b, panel0 + p, block + p * panel_stride, steps,
+                                        wide + p * block_steps * panel_width);
+      }
+      block = reinterpret_cast<const char*>(wide);
+      block_stride = block_steps * step_bytes;
+    }
     for (int64_t t = 0; t < tiles; ++t) {
       // Twelve tiles between them cover three panels; with fewer tiles the rest comes when it is needed.
-      const int64_t tile_next = next + t / 4 % panels * panel_stride + t % 4 * (k / 4) * panel_width;
-      const uintptr_t ahead =
-          reinterpret_cast<uintptr_t>(gemm.b.data) + static_cast<uintptr_t>(tile_next * element_bytes(type));
+      const int64_t tile_next = t / 4 % panels * panel_stride + t % 4 * (steps / 4) * weight_step;
+      const uintptr_t ahead = reinterpret_cast<uintptr_t>(next) + static_cast<uintptr_t>(tile_next);
       const int64_t row = part_begin(rows, tiles, t);
       const int64_t tile_rows = part_begin(rows, tiles, t + 1) - row;
-      float* sums = partial + row * slab_width;
-      const float* a = gemm.a.row(m0 + row) + k0;
+      PartialSum* sums = partial + row * slab_width;
+      const char* a = left + (m0 + row) * left_stride + step0 * 4;
       for (int64_t p = 0; p < panels; p += L::tile_panels) {
         const int64_t tile_panels = panels - p < L::tile_panels ? panels - p : L::tile_panels;
-        tile_for<L>(tile_rows, tile_panels)(a, gemm.a.ld, block + p * block_stride, block_stride, k, k0 == 0,
+        tile_for<P>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride, steps, step0 == 0,
                                             sums + p * panel_width, ahead);
       }
       if (last) {
         const int64_t col = panel0 * panel_width;
         const int64_t cols = gemm.c.cols - col < panels * panel_width ? gemm.c.cols - col : panels * panel_width;
-        with_activation(gemm.epilogue.activation, [&]<Activation activation>() {
-          finish_tile<L, activation>(gemm, sums, m0 + row, tile_rows, col, cols);
-        });
+        finish_tile<L, P::left>(gemm, sums, m0 + row, tile_rows, col, cols);
       }
     }
-    k0 += block_rows;
-  } while (k0 < gemm.a.cols);
+    step0 += block_steps;
+  } while (step0 < all_steps);
 }
 
-template <class L>
-void gemm_panel(const GemmArgs& gemm) {
+template <class P>
+void multiply_all(const GemmArgs& gemm) {
   const int64_t panels = (gemm.c.cols + panel_width - 1) / panel_width;
   const int64_t slabs = (panels + slab_panels - 1) / slab_panels;
-  const auto run_slab = gemm.b.type == ElementType::bf16  ? multiply_slab<L, ElementType::bf16>
-                        : gemm.b.type == ElementType::f16 ? multiply_slab<L, ElementType::f16>
-                                                          : multiply_slab<L, ElementType::f32>;
   for (int64_t m0 = 0; m0 < gemm.c.rows; m0 += row_chunk) {
     const int64_t rows = gemm.c.rows - m0 < row_chunk ? gemm.c.rows - m0 : row_chunk;
     for (int64_t s = 0; s < slabs; ++s) {
       const int64_t panel = part_begin(panels, slabs, s);
-      run_slab(gemm, m0, rows, panel, part_begin(panels, slabs, s + 1) - panel);
+      multiply_slab<P>(gemm, m0, rows, panel, part_begin(panels, slabs, s + 1) - panel);
     }
   }
 }
 
 template <class L>
+void gemm_f32(const GemmArgs& gemm) {
+  switch (gemm.b.type) {
+    case ElementType::f32:
+      return multiply_all<FloatProduct<L, ElementType::f32>>(gemm);
+    case ElementType::bf16:
+      return multiply_all<FloatProduct<L, ElementType::bf16>>(gemm);
+    case ElementType::f16:
+      return multiply_all<FloatProduct<L, ElementType::f16>>(gemm);
+    case ElementType::int8:
+      return multiply_all<FloatProduct<L, ElementType::int8>>(gemm);
+  }
+}
+
+// Int8Product: void where another unit has it.
+template <class L, class Int8Product>
 constexpr Kernels make_kernels(Isa isa) {
-  return {isa,
-          &gemm_panel<L>,
-          &pack_panel<L>,
-          &softmax_rows<L>,
-          &softmax_step<L>,
-          &scale_rows<L>,
-          &layer_norm_rows<L>,
-          &activate<L>,
-          &add<L>,
-          &multiply<L>,
-          &widen<L>};
+  Kernels k;
+  k.isa = isa;
+  k.gemm_f32 = &gemm_f32<L>;
+  if constexpr (!std::is_void_v<Int8Product>) k.gemm_int8 = &multiply_all<Int8Product>;
+  k.pack_panel = &pack_panel<L>;
+  k.widen_panel = &widen_panel<L>;
+  k.softmax_rows = &softmax_rows<L>;
+  k.softmax_step = &softmax_step<L>;
+  k.scale_rows = &scale_rows<L>;
+  k.layer_norm_rows = &layer_norm_rows<L>;
+  k.activate = &activate<L>;
+  k.add = &add<L>;
+  k.multiply = &multiply<L>;
+  k.widen = &widen<L>;
+  k.quantize_rows = &quantize_rows<L>;
+  return k;
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Row-major matrices into panel16.
 #pragma once
 
-#include "kernels/generic/lanes.h"
+#include "kernels/generic/rows.h"
 #include "kernels/kernels.h"
 
 namespace linformer {
@@ -35,6 +35,54 @@ void transpose_panel_rows(const float* src, int64_t ld, int64_t rows, int64_t co
     for (int64_t j = 0; j < panel_width; j += w) {
       L::transpose_block(src + j * ld + i, ld, rows - i, cols - j, dst + i * panel_width + j);
     }
+  }
+}
+
+// `k` rows of 16 at `src` as f32: rows of f16, pairs of bf16, fours of int8 times their columns' scales. Up to 3 rows
+// more are written.
+template <class L, ElementType type>
+void widen_panel_rows(const RightMatrix& b, int64_t panel, const char* src, int64_t k, float* dst) {
+  using B = typename L::Batch;
+  using I = IntegersOf<B>;
+  if constexpr (type == ElementType::f32 || type == ElementType::f16) {
+    for (int64_t i = 0; i < k * panel_width; i += L::width) {
+      load_widened<L, type>(src + i * element_bytes(type)).store_unaligned(dst + i);
+    }
+    return;
+  }
+  constexpr int64_t together = panel_interleave(type);
+  for (int64_t j = 0; j < panel_width; j += L::width) {
+    const B scale = type == ElementType::int8 ? B::load_unaligned(b.scales + panel * panel_width + j) : B(1.f);
+    for (int64_t i = 0; i < k; i += together) {
+      const I bits =
+          I::load_unaligned(reinterpret_cast<const int32_t*>(src + i * panel_width * element_bytes(type) + j * 4));
+      float* to = dst + i * panel_width + j;
+      if constexpr (type == ElementType::bf16) {
+        bits_as<B>(bits << 16).store_unaligned(to);
+        bits_as<B>(bits & I(static_cast<int32_t>(0xffff0000u))).store_unaligned(to + panel_width);
+      } else {
+        LINFORMER_UNROLL for (int q = 0; q < 4; ++q) {
+          const I one = (bits << (24 - 8 * q)) >> 24;
+          (xsimd::to_float(one) * scale).store_unaligned(to + q * panel_width);
+        }
+      }
+    }
+  }
+}
+
+template <class L>
+void widen_panel(const RightMatrix& b, int64_t panel, int64_t first, int64_t k, float* dst) {
+  const char* src =
+      static_cast<const char*>(b.data) + panel * b.panel_bytes() + first * panel_width * element_bytes(b.type);
+  switch (b.type) {
+    case ElementType::f32:
+      return widen_panel_rows<L, ElementType::f32>(b, panel, src, k, dst);
+    case ElementType::bf16:
+      return widen_panel_rows<L, ElementType::bf16>(b, panel, src, k, dst);
+    case ElementType::f16:
+      return widen_panel_rows<L, ElementType::f16>(b, panel, src, k, dst);
+    case ElementType::int8:
+      return widen_panel_rows<L, ElementType::int8>(b, panel, src, k, dst);
   }
 }
 

@@ -50,10 +50,38 @@ struct Lanes {
     vst1q_f32(dst + 32, second.val[0]);
     vst1q_f32(dst + 48, second.val[1]);
   }
+  // The low bytes of `x`, whose elements are 0 to 255.
+  static LINFORMER_INLINE void store_bytes(uint8_t* p, int64_t count, int32x4_t x) {
+    const uint16x4_t words = vmovn_u32(vreinterpretq_u32_s32(x));
+    const uint32_t bytes = vget_lane_u32(vreinterpret_u32_u8(vmovn_u16(vcombine_u16(words, words))), 0);
+    __builtin_memcpy(p, &bytes, static_cast<size_t>(count));
+  }
+};
+
+// int8 without a dot product, which not every ARMv8 has: bytes become 16-bit numbers.
+struct Int8Product {
+  using Lanes = linformer::Lanes;
+  using Sum = xsimd::batch<int32_t, xsimd::neon64>;
+  using Left = int16x4_t;   // the four of K
+  using Right = int8x16_t;  // four columns, four of K each
+  static constexpr ElementType left = ElementType::int8, weights = ElementType::int8;
+  static constexpr int tile_rows = Lanes::tile_rows;
+  static LINFORMER_INLINE Sum none() { return Sum(0); }
+  static LINFORMER_INLINE Left spread(const char* a) {
+    const uint8x8_t bytes = vreinterpret_u8_s32(vdup_n_s32(load_step(a)));
+    return vget_low_s16(vreinterpretq_s16_u16(vmovl_u8(bytes)));
+  }
+  static LINFORMER_INLINE Right load(const char* b) { return vld1q_s8(reinterpret_cast<const int8_t*>(b)); }
+  static LINFORMER_INLINE Sum add(Left a, Right b, Sum sum) {
+    const int16x8_t low = vmovl_s8(vget_low_s8(b)), high = vmovl_s8(vget_high_s8(b));
+    const int32x4_t first = vpaddq_s32(vmull_s16(vget_low_s16(low), a), vmull_s16(vget_high_s16(low), a));
+    const int32x4_t second = vpaddq_s32(vmull_s16(vget_low_s16(high), a), vmull_s16(vget_high_s16(high), a));
+    return sum + Sum(vpaddq_s32(first, second));
+  }
 };
 
 }  // namespace
 
-const Kernels neon_kernels = make_kernels<Lanes>(Isa::neon);
+const Kernels neon_kernels = make_kernels<Lanes, Int8Product>(Isa::neon);
 
 }  // namespace linformer

@@ -41,38 +41,136 @@ void widen(ElementType type, const void* src, float* dst, int64_t count) {
   }
 }
 
-// sums[16] = row of A times one panel.
-void multiply_row(const GemmArgs& gemm, const float* a, int64_t panel, float* sums) {
-  const int64_t k = gemm.a.cols, bytes = element_bytes(gemm.b.type);
-  for (int64_t j = 0; j < panel_width; ++j) sums[j] = 0.f;
-  const char* b = static_cast<const char*>(gemm.b.data) + panel * panel_elements(k, panel_width) * bytes;
-  for (int64_t kk = 0; kk < k; ++kk, b += panel_width * bytes) {
-    float wide[panel_width];
-    widen(gemm.b.type, b, wide, panel_width);
-    for (int64_t j = 0; j < panel_width; ++j) sums[j] += a[kk] * wide[j];
+// A panel's row k as f32.
+void widen_row(const RightMatrix& b, int64_t panel, int64_t k, float* wide) {
+  const int64_t together = panel_interleave(b.type), bytes = element_bytes(b.type);
+  const char* src = static_cast<const char*>(b.data) + panel * b.panel_bytes() +
+                    (k / together * together * panel_width + k % together) * bytes;
+  for (int64_t j = 0; j < panel_width; ++j, src += together * bytes) {
+    if (b.type == ElementType::int8) {
+      wide[j] = static_cast<float>(*reinterpret_cast<const int8_t*>(src)) * b.scales[panel * panel_width + j];
+    } else {
+      widen(b.type, src, wide + j, 1);
+    }
   }
 }
 
-void gemm_panel(const GemmArgs& gemm) {
+void widen_panel(const RightMatrix& b, int64_t panel, int64_t first, int64_t k, float* dst) {
+  for (int64_t i = 0; i < k; ++i) widen_row(b, panel, first + i, dst + i * panel_width);
+}
+
+// Sums of 16 columns of a panel for one row of A; Sum is what they are counted in.
+struct F32Sums {
+  using Sum = float;
+  static void multiply(const GemmArgs& gemm, int64_t row, int64_t panel, Sum* sums) {
+    const float* a = gemm.a.floats().row(row);
+    for (int64_t kk = 0; kk < gemm.a.cols; ++kk) {
+      float wide[panel_width];
+      widen_row(gemm.b, panel, kk, wide);
+      for (int64_t j = 0; j < panel_width; ++j) sums[j] += a[kk] * wide[j];
+    }
+  }
+  static float finish(const GemmArgs&, int64_t, int64_t, Sum sum) { return sum; }
+};
+
+// A subnormal counts as zero.
+float flushed(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.f, x) : x; }
+
+struct Bf16Sums {
+  using Sum = float;
+  static void multiply(const GemmArgs& gemm, int64_t row, int64_t panel, Sum* sums) {
+    const uint16_t* a = static_cast<const uint16_t*>(gemm.a.data) + row * gemm.a.ld;
+    const uint16_t* b =
+        reinterpret_cast<const uint16_t*>(static_cast<const char*>(gemm.b.data) + panel * gemm.b.panel_bytes());
+    for (int64_t kk = 0; kk < gemm.a.cols; kk += 2, b += 2 * panel_width) {
+      for (int64_t j = 0; j < panel_width; ++j) {
+        for (int64_t half : {1, 0}) {  // a row's odd last element has a zero beside it
+          const float product = flushed(bf16_to_f32(a[kk + half])) * flushed(bf16_to_f32(b[2 * j + half]));
+          sums[j] = flushed(sums[j] + flushed(product));
+        }
+      }
+    }
+  }
+  static float finish(const GemmArgs&, int64_t, int64_t, Sum sum) { return sum; }
+};
+
+struct Int8Sums {
+  using Sum = int32_t;
+  static void multiply(const GemmArgs& gemm, int64_t row, int64_t panel, Sum* sums) {
+    const uint8_t* a = static_cast<const uint8_t*>(gemm.a.data) + row * gemm.a.ld;
+    const int8_t* b = static_cast<const int8_t*>(gemm.b.data) + panel * gemm.b.panel_bytes();
+    for (int64_t kk = 0; kk < gemm.a.cols; ++kk) {
+      const int8_t* of_k = b + kk / 4 * 4 * panel_width + kk % 4;
+      for (int64_t j = 0; j < panel_width; ++j) sums[j] += int32_t{a[kk]} * int32_t{of_k[4 * j]};
+    }
+  }
+  static float finish(const GemmArgs& gemm, int64_t row, int64_t column, Sum sum) {
+    const RowScale& scale = gemm.a.scales[row];
+    return static_cast<float>(sum - scale.zero * gemm.b.sums[column]) * scale.scale * gemm.b.scales[column];
+  }
+};
+
+// To the nearest bf16, ties to even; a NaN stays one.
+uint16_t rounded_bf16(float x) {
+  const uint32_t bits = __builtin_bit_cast(uint32_t, flushed(x));
+  if (x != x) return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+template <class Sums>
+void gemm(const GemmArgs& gemm) {
   const Epilogue& epilogue = gemm.epilogue;
   for (int64_t col = 0; col < gemm.c.cols; col += panel_width) {
     const int64_t cols = gemm.c.cols - col < panel_width ? gemm.c.cols - col : panel_width;
     for (int64_t i = 0; i < gemm.c.rows; ++i) {
-      float sums[panel_width];
-      multiply_row(gemm, gemm.a.row(i), col / panel_width, sums);
-      float* c = gemm.c.row(i) + col;
+      typename Sums::Sum sums[panel_width] = {};
+      Sums::multiply(gemm, i, col / panel_width, sums);
       for (int64_t j = 0; j < cols; ++j) {
-        float x = sums[j];
+        float x = Sums::finish(gemm, i, col + j, sums[j]);
         if (epilogue.accumulate) {
-          c[j] += x;
+          gemm.c.floats().row(i)[col + j] += x;
           continue;
         }
         if (epilogue.row_bias != nullptr) x += epilogue.row_bias[i];
         if (epilogue.bias != nullptr) x += epilogue.bias[col + j];
         x = activated(epilogue.activation, x);
         if (epilogue.residual.data != nullptr) x += epilogue.residual.row(i)[col + j];
-        c[j] = x;
+        if (gemm.c.type == ElementType::bf16) {
+          gemm.c.halves().row(i)[col + j] = rounded_bf16(x);
+        } else {
+          gemm.c.floats().row(i)[col + j] = x;
+        }
       }
+    }
+  }
+}
+
+void round_rows(ConstMatrix src, Matrix<uint16_t> dst) {
+  for (int64_t r = 0; r < src.rows; ++r) {
+    for (int64_t j = 0; j < round_up(src.cols, 32); ++j) dst.row(r)[j] = j < src.cols ? rounded_bf16(src.row(r)[j]) : 0;
+  }
+}
+
+void quantize_rows(ConstMatrix src, const QuantizedRows& dst) {
+  for (int64_t r = 0; r < src.rows; ++r) {
+    const float* x = src.row(r);
+    float lowest = 0, highest = 0;
+    bool finite = true;
+    for (int64_t j = 0; j < src.cols; ++j) {
+      lowest = std::fmin(lowest, x[j]);
+      highest = std::fmax(highest, x[j]);
+      finite = finite && std::isfinite(x[j]);
+    }
+    RowScale scale;
+    scale.scale = finite ? highest / 255.f - lowest / 255.f : NAN;
+    if (scale.scale < 1e-37f) scale.scale = 0;
+    const float inverse = scale.scale > 0 ? 1.f / scale.scale : 0.f;
+    if (scale.scale > 0) scale.zero = static_cast<int32_t>(std::nearbyint(-lowest * inverse));
+    dst.scales[r] = scale;
+    for (int64_t j = 0; j < round_up(src.cols, 64); ++j) {
+      int32_t code = 0;
+      if (j < src.cols && scale.scale > 0) code = static_cast<int32_t>(std::nearbyint(x[j] * inverse)) + scale.zero;
+      dst.data[r * dst.ld + j] = static_cast<uint8_t>(code > 255 ? 255 : code < 0 ? 0 : code);
     }
   }
 }
@@ -172,7 +270,21 @@ void multiply(float* dst, const float* src, int64_t count) {
 
 }  // namespace
 
-const Kernels scalar_kernels = {Isa::scalar,      &gemm_panel, &pack_panel, &softmax_rows, &softmax_step, &scale_rows,
-                                &layer_norm_rows, &activate,   &add,        &multiply,     &widen};
+const Kernels scalar_kernels = {.isa = Isa::scalar,
+                                .gemm_f32 = &gemm<F32Sums>,
+                                .gemm_bf16 = &gemm<Bf16Sums>,
+                                .gemm_int8 = &gemm<Int8Sums>,
+                                .round_rows = &round_rows,
+                                .quantize_rows = &quantize_rows,
+                                .pack_panel = &pack_panel,
+                                .widen_panel = &widen_panel,
+                                .softmax_rows = &softmax_rows,
+                                .softmax_step = &softmax_step,
+                                .scale_rows = &scale_rows,
+                                .layer_norm_rows = &layer_norm_rows,
+                                .activate = &activate,
+                                .add = &add,
+                                .multiply = &multiply,
+                                .widen = &widen};
 
 }  // namespace linformer

@@ -1,0 +1,39 @@
+// bf16 products by AVX512-BF16.
+#include "kernels/avx512/lanes.h"
+#include "kernels/generic/gemm.h"
+#include "kernels/tables.h"
+
+namespace linformer {
+namespace {
+
+struct Lanes : Avx512Lanes<xsimd::avx512bw> {
+  static LINFORMER_INLINE void store_bf16(uint16_t* p, int64_t count, Batch x) {
+    const __m256i rounded = (__m256i)_mm512_cvtneps_pbh(x);
+    if (count == width) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), rounded);
+    } else {
+      _mm512_mask_cvtepi32_storeu_epi16(p, first_lanes_mask(count), _mm512_cvtepu16_epi32(rounded));
+    }
+  }
+};
+
+struct Bf16Product {
+  using Lanes = linformer::Lanes;
+  using Sum = Lanes::Batch;
+  using Left = __m512i;
+  using Right = __m512i;
+  static constexpr ElementType left = ElementType::bf16, weights = ElementType::bf16;
+  static constexpr int tile_rows = Lanes::tile_rows;
+  static LINFORMER_INLINE Sum none() { return Sum(0.f); }
+  static LINFORMER_INLINE Left spread(const char* a) { return _mm512_set1_epi32(load_step(a)); }
+  static LINFORMER_INLINE Right load(const char* b) { return _mm512_loadu_si512(b); }
+  static LINFORMER_INLINE Sum add(Left a, Right b, Sum sum) { return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b); }
+};
+
+void gemm(const GemmArgs& args) { multiply_all<Bf16Product>(args); }
+
+}  // namespace
+
+const Bf16Kernels avx512_bf16_kernels = {&gemm, &round_rows<Lanes>};
+
+}  // namespace linformer

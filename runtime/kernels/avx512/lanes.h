@@ -1,0 +1,49 @@
+// What the generic kernels need of AVX-512, for each of its units: they are compiled with different flags, so each has
+// an architecture of its own.
+#pragma once
+
+#include "kernels/avx2/transpose.h"
+#include "kernels/generic/lanes.h"
+
+namespace linformer {
+namespace {
+
+template <class Architecture>
+struct Avx512Lanes {
+  using Batch = xsimd::batch<float, Architecture>;
+  static constexpr int width = 16;
+  static constexpr int tile_rows = 8;  // 24 sums, 3 of B, 1 of A: 28 of 32 registers
+  static constexpr int tile_panels = 3;
+  static constexpr int64_t k_block = 768;
+  static constexpr int transpose_width = 8;
+
+  static LINFORMER_INLINE __mmask16 first_lanes_mask(int64_t count) {
+    return static_cast<__mmask16>((1u << count) - 1u);
+  }
+  static LINFORMER_INLINE Batch fma(Batch a, Batch b, Batch c) { return _mm512_fmadd_ps(a, b, c); }
+  static LINFORMER_INLINE Batch divide(Batch a, Batch b) { return _mm512_div_ps(a, b); }
+  static LINFORMER_INLINE Batch square_root(Batch x) { return _mm512_sqrt_ps(x); }
+  static LINFORMER_INLINE Batch load_partial(const float* p, int64_t count, Batch fill) {
+    return _mm512_mask_loadu_ps(fill, first_lanes_mask(count), p);
+  }
+  static LINFORMER_INLINE void store_partial(float* p, int64_t count, Batch x) {
+    _mm512_mask_storeu_ps(p, first_lanes_mask(count), x);
+  }
+  static LINFORMER_INLINE Batch widen_bf16(const uint16_t* p) {
+    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+  }
+  static LINFORMER_INLINE Batch widen_f16(const uint16_t* p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static LINFORMER_INLINE void transpose_block(const float* src, int64_t ld, int64_t rows, int64_t cols, float* dst) {
+    transpose_8x8(src, ld, rows, cols, dst);
+  }
+  // The low bytes of `x`, whose elements are 0 to 255.
+  static LINFORMER_INLINE void store_bytes(uint8_t* p, int64_t count, __m512i x) {
+    _mm512_mask_cvtepi32_storeu_epi8(p, first_lanes_mask(count), x);
+  }
+};
+
+}  // namespace
+}  // namespace linformer

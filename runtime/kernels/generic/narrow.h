@@ -1,0 +1,74 @@
+// Rows of f32 as the left side of a product: bf16, or u8 with a scale for each row.
+#pragma once
+
+#include "kernels/generic/rows.h"
+
+namespace linformer {
+namespace {
+
+// Below it 1 / scale might not be finite.
+inline constexpr float smallest_scale = 1e-37f;
+
+// What a row's range [lowest, highest], which holds 0, is divided into.
+LINFORMER_INLINE RowScale scale_of(float lowest, float highest, bool finite) {
+  RowScale row;
+  row.scale = finite ? highest / 255.f - lowest / 255.f : __builtin_nanf("");
+  if (!(row.scale >= smallest_scale)) {
+    if (finite) row.scale = 0;
+    return row;
+  }
+  const float zero = -lowest * (1.f / row.scale) + round_to_integer;
+  row.zero = static_cast<int32_t>(zero - round_to_integer);
+  return row;
+}
+
+template <class L>
+void quantize_rows(ConstMatrix src, const QuantizedRows& dst) {
+  using B = typename L::Batch;
+  using I = IntegersOf<B>;
+  const int64_t cols = src.cols, padded = (cols + 63) / 64 * 64;
+  for (int64_t r = 0; r < src.rows; ++r) {
+    const float* x = src.row(r);
+    uint8_t* u = dst.data + r * dst.ld;
+    B lowest(0.f), highest(0.f), nothing(0.f);
+    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+      const B value = load_lanes<L>(x + i, count, B(0.f));
+      lowest = xsimd::min(lowest, value);
+      highest = xsimd::max(highest, value);
+      nothing = L::fma(value, B(0.f), nothing);  // NaN from the first element that is not finite on
+    });
+    const float check = fold_lanes<L>(nothing, [](float a, float b) { return a + b; });
+    const RowScale scale =
+        scale_of(fold_lanes<L>(lowest, [](float a, float b) { return a < b ? a : b; }),
+                 fold_lanes<L>(highest, [](float a, float b) { return a > b ? a : b; }), check == 0.f);
+    dst.scales[r] = scale;
+    __builtin_memset(u + cols, 0, static_cast<size_t>(padded - cols));
+    if (!(scale.scale > 0.f)) {
+      __builtin_memset(u, 0, static_cast<size_t>(cols));
+      continue;
+    }
+    const B inverse(1.f / scale.scale), rounder(round_to_integer);
+    const I shift = bits_as<I>(rounder) - I(scale.zero);
+    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+      const B scaled = load_lanes<L>(x + i, count, B(0.f)) * inverse;
+      const I code = bits_as<I>(scaled + rounder) - shift;
+      L::store_bytes(u + i, count, xsimd::max(I(0), xsimd::min(I(255), code)));
+    });
+  }
+}
+
+template <class L>
+void round_rows(ConstMatrix src, Matrix<uint16_t> dst) {
+  const int64_t cols = src.cols, padded = (cols + 31) / 32 * 32;
+  for (int64_t r = 0; r < src.rows; ++r) {
+    const float* x = src.row(r);
+    uint16_t* y = dst.row(r);
+    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+      L::store_bf16(y + i, count, load_lanes<L>(x + i, count, typename L::Batch(0.f)));
+    });
+    __builtin_memset(y + cols, 0, static_cast<size_t>(padded - cols) * sizeof(uint16_t));
+  }
+}
+
+}  // namespace
+}  // namespace linformer
