@@ -232,6 +232,37 @@ void build_model(Checkpoint& checkpoint, const Settings& settings, writer::Model
 
 namespace {
 
+// A pattern that spares nothing is a misspelt one, and its weights would be narrowed without a word.
+void refuse_unused(const writer::ModelBuilder& builder) {
+  const std::vector<std::string> unused = builder.unused_patterns();
+  if (unused.empty()) return;
+  std::string names;
+  int shown = 0;
+  for (const TensorDescription& tensor : builder.description.tensors) {
+    if (tensor.shape.size() != 2 || ++shown > 3) continue;
+    names += (names.empty() ? "" : ", ") + escaped(std::string(tensor.name));
+  }
+  fail("no weight has a name like ", quote(unused[0]), " (--keep): they are called ", names, " and so on");
+}
+
+void note_rounding(const writer::ModelBuilder& builder, Report* report) {
+  writer::RoundingError all;
+  report->bytes_in_f32 = report->output_bytes;
+  for (size_t i = 0; i < builder.description.tensors.size(); ++i) {
+    const TensorDescription& tensor = builder.description.tensors[i];
+    if (tensor.type == ElementType::f32) continue;
+    const writer::RoundingError& error = builder.rounding_errors()[i];
+    report->rounded.push_back({std::string(tensor.name), name_of(tensor.type), error.relative()});
+    all.changed += error.changed;
+    all.all += error.all;
+    TensorDescription wide = tensor;
+    wide.type = ElementType::f32;
+    if (wide.layout == TensorLayout::padded_rows) wide.layout = TensorLayout::row_major;
+    report->bytes_in_f32 += writer::encoded_bytes(wide) - tensor.bytes;
+  }
+  report->rounding_error = all.relative();
+}
+
 // Everything that comes after the settings are read.
 void convert_with(const ConvertOptions& options, const Inputs& inputs, const Settings& settings, Report* report) {
   std::optional<OwnedTokenizer> tokenizer;
@@ -252,7 +283,7 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   if (tokenizer) refuse_inputs(tokenizer->files, options.output);
   if (inputs.sentence) refuse_inputs(inputs.sentence->files, options.output);
   note_checkpoint(checkpoint, report);
-  writer::ModelBuilder builder(options.weight_type);
+  writer::ModelBuilder builder(options.weight_type, options.keep);
   ModelDescription& description = builder.description;
   build_model(
       checkpoint, settings, &builder, report,
@@ -260,6 +291,8 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
         if (options.progress) options.progress("reading", done);
       },
       options.dialect);
+
+  refuse_unused(builder);
 
   apply_exported_labels(checkpoint, &description, report);
 
@@ -279,11 +312,14 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   } else {
     report->notes.push_back("There is no tokenizer: the model takes token ids only. Give one with --tokenizer.");
   }
-  report->add_fact("weight type", name_of(options.weight_type), "--dtype (norms, biases and projections stay f32)");
+  std::string type = name_of(options.weight_type);
+  for (const writer::KeptWeights& weights : options.keep) type += ", " + weights.pattern + " " + name_of(weights.type);
+  report->add_fact("weight type", type, "--dtype and --keep (norms and biases stay f32)");
   report->output_bytes = builder.write(options.output, [&](uint64_t done, uint64_t bytes) {
     if (options.progress) options.progress("writing", static_cast<double>(done) / static_cast<double>(bytes));
   });
   report->output = options.output;
+  note_rounding(builder, report);
 }
 
 }  // namespace

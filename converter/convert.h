@@ -23,7 +23,8 @@ struct ConvertOptions {
   std::string config;                   // a JSON file with settings; empty: config.json of the checkpoint's folder
   std::string dialect;                  // the only one to try; empty: the one that fits
   ElementType weight_type = ElementType::f32;
-  bool replace_any = false;  // replace an existing output that is no model file
+  std::vector<writer::KeptWeights> keep;  // weights of another type
+  bool replace_any = false;               // replace an existing output that is no model file
   // Called from the converting thread with the phase ("reading", "writing") and the share done, 0 to 1.
   std::function<void(const char* phase, double done)> progress;
 };

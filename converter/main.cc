@@ -30,6 +30,7 @@ constexpr const char* examples = R"(Examples:
   linformer-convert checkpoint_best.pt -o sentiment.lnfr --tokenizer vocabulary/ --labels negative,positive
   linformer-convert my-model/ -o my-model.lnfr          a folder with checkpoint, vocabulary and labels.txt
   linformer-convert model.safetensors -o model.lnfr --config settings.json --dtype bf16
+  linformer-convert checkpoint.pt -o model.lnfr --dtype int8 --keep f32:'classification_heads.*'
   linformer-convert model.safetensors.index.json -o model.lnfr     a checkpoint in several files
   linformer-convert checkpoint.pt -o model.lnfr --json  the report for a program
   linformer-convert checkpoint.pt -o - | ssh host 'cat >model.lnfr'    to standard output, the report to stderr
@@ -75,6 +76,7 @@ class UsageError : public CLI::ParseError {
 struct Arguments {
   ConvertOptions convert;
   std::string from_lnfr, dtype;
+  std::vector<std::string> keep;
   bool list_dialects = false, json = false, quiet = false, verbose = false;
 };
 
@@ -100,8 +102,13 @@ void declare(CLI::App& app, Arguments* arguments) {
       "JSON file of settings; they come before the checkpoint's own. The report names those that nothing used");
   app.add_option("--dialect", options.dialect,
                  "take the checkpoint for one of this implementation (see --list-dialects) and no other");
-  app.add_option("--dtype", arguments->dtype, "type of the weights: f32 (default), bf16 or f16")
-      ->option_text("f32|bf16|f16");
+  app.add_option("--dtype", arguments->dtype, "type of the weights: f32 (default), bf16, f16 or int8")
+      ->option_text("f32|bf16|f16|int8");
+  app.add_option("--keep", arguments->keep,
+                 "weights of another type, by their names in the checkpoint: f32:PATTERN, such as f32:'*classifier*' "
+                 "(may be repeated; the first that fits counts)")
+      ->type_name("TYPE:PATTERN")
+      ->allow_extra_args(false);
   app.add_option("--from-lnfr", arguments->from_lnfr,
                  "the way back: write this model file as safetensors with the checkpoint's names");
   app.add_flag("--list-dialects", arguments->list_dialects,
@@ -116,13 +123,22 @@ void declare(CLI::App& app, Arguments* arguments) {
   app.add_flag("--force", options.replace_any, "replace an existing output even if it is of another kind");
 }
 
-ElementType weight_type(const std::string& name) {
+ElementType weight_type(const std::string& option, const std::string& name) {
   static constexpr std::pair<const char*, ElementType> types[] = {
-      {"f32", ElementType::f32}, {"bf16", ElementType::bf16}, {"f16", ElementType::f16}};
+      {"f32", ElementType::f32}, {"bf16", ElementType::bf16}, {"f16", ElementType::f16}, {"int8", ElementType::int8}};
   for (const auto& [known, type] : types) {
     if (name == known) return type;
   }
-  throw UsageError("--dtype takes f32, bf16 or f16, not " + linformer::convert::quote(name));
+  throw UsageError(option + " takes f32, bf16, f16 or int8, not " + linformer::convert::quote(name));
+}
+
+linformer::writer::KeptWeights kept_weights(const std::string& argument) {
+  const size_t colon = argument.find(':');
+  if (colon == std::string::npos || colon + 1 == argument.size()) {
+    throw UsageError("--keep takes TYPE:PATTERN, such as f32:'*classifier*', not " +
+                     linformer::convert::quote(argument));
+  }
+  return {weight_type("--keep", argument.substr(0, colon)), argument.substr(colon + 1)};
 }
 
 // What CLI11 can't say: which arguments belong together, and what is a type or a dialect. Throws CLI::ParseError.
@@ -140,10 +156,11 @@ void check(const CLI::App& app, Arguments* arguments) {
     throw UsageError("standard output is a terminal, which can't show a model: give -o FILE, or a pipe");
   }
   for (const char* option :
-       {"CHECKPOINT", "--tokenizer", "--labels", "--head-kind", "--config", "--dialect", "--dtype"}) {
+       {"CHECKPOINT", "--tokenizer", "--labels", "--head-kind", "--config", "--dialect", "--dtype", "--keep"}) {
     if (back && app.count(option) > 0) throw CLI::ExcludesError("--from-lnfr", option);
   }
-  if (app.count("--dtype") > 0) arguments->convert.weight_type = weight_type(arguments->dtype);
+  if (app.count("--dtype") > 0) arguments->convert.weight_type = weight_type("--dtype", arguments->dtype);
+  for (const std::string& kept : arguments->keep) arguments->convert.keep.push_back(kept_weights(kept));
   const std::string& dialect = arguments->convert.dialect;
   if (app.count("--dialect") > 0 && linformer::convert::find_dialect(dialect) == nullptr) {
     throw UsageError(linformer::convert::unknown_dialect(dialect));

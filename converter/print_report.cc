@@ -79,6 +79,11 @@ void print_table(const Report& report, std::ostream& out) {
   print_rows("Inferred", facts, out);
   print_rows("Mapped", mapped, out);
   print_rows("Left out", left_out, out);
+  std::vector<Row> rounded;
+  for (const Report::Rounded& weight : report.rounded) {
+    rounded.push_back({escaped(weight.tensor), weight.type, scientific(weight.error)});
+  }
+  print_rows("Rounded, and the relative error of each", rounded, out);
   print_notes(report.notes, out);
   print_unused(report.unused_settings, out);
   out << "\n"
@@ -108,8 +113,14 @@ void print_json(const Report& report, std::ostream& out) {
         {{"name", setting.name}, {"source", setting.source}, {"did_you_mean", setting.did_you_mean}});
   }
   json["notes"] = report.notes;
+  json["rounded"] = ordered_json::array();
+  for (const Report::Rounded& weight : report.rounded) {
+    json["rounded"].push_back({{"tensor", weight.tensor}, {"type", weight.type}, {"relative_error", weight.error}});
+  }
+  json["rounding_error"] = report.rounding_error;
   json["output"] = report.output;
   json["output_bytes"] = report.output_bytes;
+  json["bytes_in_f32"] = report.bytes_in_f32;
   print(json, out);
 }
 

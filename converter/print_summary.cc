@@ -140,6 +140,17 @@ Lines kind_lines(const std::vector<Report::Fact>& facts) {
   return lines;
 }
 
+// What a narrower type costs and saves.
+Lines rounding_lines(const Report& report) {
+  if (report.rounded.empty()) return {};
+  const auto worst = std::max_element(report.rounded.begin(), report.rounded.end(),
+                                      [](const auto& a, const auto& b) { return a.error < b.error; });
+  return wrapped("  weights changed by " + scientific(report.rounding_error) + " (relative), at most " +
+                     scientific(worst->error) + " (" + ending(worst->tensor, 40) + "); " +
+                     readable_bytes(report.bytes_in_f32) + " in f32",
+                 4);
+}
+
 // Settings of --config that nothing used, likely misspellings first.
 Lines unused_lines(const std::vector<UnusedSetting>& settings) {
   if (settings.empty()) return {};
@@ -197,6 +208,12 @@ std::string readable_bytes(uint64_t bytes) {
   return text.data();
 }
 
+std::string scientific(double number) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2g", number);
+  return text.data();
+}
+
 void print_summary(const Report& report, std::ostream& out) {
   Lines lines = {headline(report.checkpoint, ": " + report.format + ", dialect " + report.dialect)};
   append(&lines, fact_lines(report.facts));
@@ -204,6 +221,7 @@ void print_summary(const Report& report, std::ostream& out) {
   std::string tensors = "  " + std::to_string(report.mapped.size()) + " tensors mapped";
   if (!report.left_out.empty()) tensors += ", " + std::to_string(report.left_out.size()) + " left out";
   lines.push_back(tensors + " (--verbose lists them)");
+  append(&lines, rounding_lines(report));
   append(&lines, unused_lines(report.unused_settings));
   print(std::move(lines), report.notes, output_line(report.output, report.output_bytes), out);
 }

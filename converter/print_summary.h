@@ -15,5 +15,7 @@ void print_summary(const ExportReport& report, std::ostream& out);
 
 // "3.4 MiB"
 std::string readable_bytes(uint64_t bytes);
+// Two digits: 0.0072 or 1.3e-05.
+std::string scientific(double number);
 
 }  // namespace linformer::convert

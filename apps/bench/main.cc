@@ -153,7 +153,8 @@ int run(const Options& options) {
   std::optional<MadeModel> made;
   if (!options.random.empty()) {
     const auto longest = *std::max_element(options.tokens.begin(), options.tokens.end());
-    const ElementType type = by_name(options.dtype, {ElementType::f32, ElementType::bf16, ElementType::f16}, "dtype");
+    const ElementType type =
+        by_name(options.dtype, {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}, "dtype");
     announce("writing a random model");
     made.emplace(options.random, static_cast<uint32_t>(longest), options.k, type, options.keep);
   }
@@ -180,9 +181,9 @@ int main(int count, char** arguments) {
   app.add_option("--k", options.k, "Compressed rows of the random model; 0: full attention")
       ->type_name("K")
       ->check(CLI::Range(0, 1 << 16));
-  app.add_option("--dtype", options.dtype, "Weights of the random model: f32, bf16 or f16")
+  app.add_option("--dtype", options.dtype, "Weights of the random model: f32, bf16, f16 or int8")
       ->type_name("TYPE")
-      ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+      ->check(CLI::IsMember({"f32", "bf16", "f16", "int8"}));
   app.add_option("--keep", options.keep, "Write the random model here and leave it")->type_name("FILE");
   app.add_option("--n", options.tokens, "Tokens of a text, several by commas")
       ->type_name("N,..")

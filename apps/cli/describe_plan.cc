@@ -28,14 +28,17 @@ bool names(std::string_view formula, std::string_view name) {
   return false;
 }
 
+const char* layout_name(TensorLayout layout) {
+  return layout == TensorLayout::row_major ? "row_major" : layout == TensorLayout::panel16 ? "panel16" : "padded_rows";
+}
+
 }  // namespace
 
 std::string tensors_text(const Model& model) {
   Table table({"tensor", "type", "layout", "shape", "bytes", "offset"}, {false, false, false, false, true, true});
   for (const TensorDescription& tensor : model.description().tensors) {
-    table.add({excerpt(tensor.name, text_width), linformer::name_of(tensor.type),
-               tensor.layout == TensorLayout::panel16 ? "panel16" : "row_major", shape_text(tensor.shape),
-               grouped(tensor.bytes), grouped(tensor.offset)});
+    table.add({excerpt(tensor.name, text_width), linformer::name_of(tensor.type), layout_name(tensor.layout),
+               shape_text(tensor.shape), grouped(tensor.bytes), grouped(tensor.offset)});
   }
   return table.text();
 }
@@ -47,7 +50,7 @@ nlohmann::ordered_json tensors_json(const Model& model) {
     std::snprintf(checksum, sizeof checksum, "%016llx", static_cast<unsigned long long>(tensor.checksum));
     json.push_back({{"name", tensor.name},
                     {"type", linformer::name_of(tensor.type)},
-                    {"layout", tensor.layout == TensorLayout::panel16 ? "panel16" : "row_major"},
+                    {"layout", layout_name(tensor.layout)},
                     {"shape", tensor.shape},
                     {"bytes", tensor.bytes},
                     {"offset", tensor.offset},

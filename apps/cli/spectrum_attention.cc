@@ -7,13 +7,15 @@
 #include "base/checked.h"
 #include "base/half.h"
 #include "base/matrix.h"
+#include "base/storage.h"
 #include "errors.h"
 #include "spectrum_lapack.h"
 
 namespace linformer::cli {
 namespace {
 
-float element(ElementType type, const std::byte* data, int64_t index) {
+float element(ElementType type, const std::byte* data, uint64_t index) {
+  if (type == ElementType::int8) return static_cast<float>(static_cast<int8_t>(data[index]));
   if (type == ElementType::f32) {
     float value;
     std::memcpy(&value, data + index * 4, 4);
@@ -36,19 +38,24 @@ int64_t inputs_of(const Model& model, const Linear& linear) {
 void read_weight(const Model& model, const Linear& linear, int64_t first, int64_t count, std::vector<double>* out) {
   const TensorDescription& tensor = tensor_of(model, linear.weight);
   const std::byte* data = model.data(linear.weight);
-  const int64_t inputs = inputs_of(model, linear), panel_rows = round_up(inputs, panel_width);
+  const int64_t inputs = inputs_of(model, linear);
+  StoredParts parts;  // the file was checked
+  const bool scaled = tensor.type == ElementType::int8 &&
+                      parts_of(tensor.type, tensor.layout, tensor.shape[0], tensor.shape[1], &parts);
   out->resize(static_cast<size_t>(inputs * count));
   for (int64_t i = 0; i < inputs; ++i) {
     for (int64_t j = 0; j < count; ++j) {
-      const int64_t column = first + j,
-                    place = (column / panel_width * panel_rows + i) * panel_width + column % panel_width;
-      (*out)[static_cast<size_t>(i * count + j)] = static_cast<double>(element(tensor.type, data, place));
+      const uint64_t column = static_cast<uint64_t>(first + j);
+      const uint64_t place =
+          element_index(tensor.type, tensor.layout, static_cast<uint64_t>(inputs), column, static_cast<uint64_t>(i));
+      const float scale = scaled ? element(ElementType::f32, data + parts.scales, column) : 1.f;
+      (*out)[static_cast<size_t>(i * count + j)] = static_cast<double>(scale * element(tensor.type, data, place));
     }
   }
 }
 
 double float_at(const Model& model, TensorIndex index, int64_t i) {
-  return static_cast<double>(element(ElementType::f32, model.data(index), i));
+  return static_cast<double>(element(ElementType::f32, model.data(index), static_cast<uint64_t>(i)));
 }
 
 void normalize(const Model& model, const Norm& norm, double* row, int64_t width) {

@@ -99,7 +99,7 @@ Norm read_norm(Conversion& conversion, TensorTable& tensors, const std::string& 
 }
 
 uint32_t ProjectionTable::add(const std::string& role, const Tensor& matrix, const Tensor* bias) {
-  const TensorIndex weight = weights_.floats(role, matrix, {{0, "k"}, {encoder_.max_tokens, "N"}});
+  const TensorIndex weight = weights_.projection(role, matrix, {{0, "k"}, {encoder_.max_tokens, "N"}});
   const uint32_t k = dimension(matrix, 0);
   const TensorIndex bias_index = bias ? weights_.floats(role + ".bias", *bias, {{k, "k"}}) : absent;
   const auto [place, added] =

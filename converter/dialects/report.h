@@ -37,6 +37,15 @@ struct Report {
   std::string output;
   uint64_t output_bytes = 0;
 
+  // What types narrower than f32 cost and save.
+  struct Rounded {
+    std::string tensor, type;
+    double error = 0;  // |original - stored| / |original|
+  };
+  std::vector<Rounded> rounded;
+  double rounding_error = 0;  // of all of them, as one vector
+  uint64_t bytes_in_f32 = 0;  // of the output, were all its weights f32
+
   void add_fact(std::string name, std::string value, std::string source) {
     facts.push_back({std::move(name), std::move(value), std::move(source)});
   }

@@ -67,6 +67,9 @@ TensorIndex WeightWriter::add(Form form, const Tensor& tensor) {
     case Form::table:
       place->second = builder_.add_table(tensor.name, matrix(tensor), source(tensor));
       break;
+    case Form::projection:
+      place->second = builder_.add_projection(tensor.name, tensor.shape[0], tensor.shape[1], source(tensor));
+      break;
     case Form::floats:
       place->second = builder_.add_floats(tensor.name, tensor.shape, source(tensor));
       break;
@@ -170,9 +173,14 @@ TensorIndex WeightWriter::floats(const std::string& role, const Tensor& tensor, 
   return record(role, tensor, add(Form::floats, tensor));
 }
 
+TensorIndex WeightWriter::projection(const std::string& role, const Tensor& tensor, std::initializer_list<Size> shape) {
+  check_shape(tensor, shape);
+  return record(role, tensor, add(Form::projection, tensor));
+}
+
 std::optional<TensorIndex> WeightWriter::tied(const std::string& role, const Tensor& tensor, TensorIndex table) {
   check_shape(tensor, {{0, "any"}, {0, "any"}});
-  if (!builder_.is_table(table, matrix(tensor), source(tensor))) return std::nullopt;
+  if (!builder_.holds(table, matrix(tensor), source(tensor))) return std::nullopt;
   return record(role, tensor, table);
 }
 

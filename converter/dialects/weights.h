@@ -41,6 +41,8 @@ class WeightWriter {
   Norm norm(const std::string& role, const Tensor& scale, const Tensor& bias, Size width);
   TensorIndex table(const std::string& role, const Tensor& tensor, Size rows, Size columns);
   TensorIndex floats(const std::string& role, const Tensor& tensor, std::initializer_list<Size> shape);
+  // E: [k, N].
+  TensorIndex projection(const std::string& role, const Tensor& tensor, std::initializer_list<Size> shape);
   // The index of `table` if `tensor` has its very values.
   std::optional<TensorIndex> tied(const std::string& role, const Tensor& tensor, TensorIndex table);
   // A Linear whose weight / its largest singular value is what the model uses: PyTorch's spectral_norm.
@@ -57,7 +59,7 @@ class WeightWriter {
   writer::FloatSource source(const Tensor& tensor) const;
   static writer::FloatSource stacked(std::vector<writer::FloatSource> parts, const std::vector<uint64_t>& elements);
   // What a tensor becomes in the model file.
-  enum class Form : uint8_t { linear, table, floats };
+  enum class Form : uint8_t { linear, table, projection, floats };
   TensorIndex add(Form form, const Tensor& tensor);
   TensorIndex record(const std::string& role, const Tensor& tensor, TensorIndex index, uint64_t first_row = 0);
 

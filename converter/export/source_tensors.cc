@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/checked.h"
+#include "base/storage.h"
 #include "converter/readers/checkpoint.h"
 #include "converter/readers/error.h"
 #include "converter/writer/narrow.h"
@@ -13,8 +14,6 @@
 namespace linformer::convert {
 
 namespace {
-
-constexpr uint64_t panel_width = 16;
 
 // A copy, since the verifier does not check that elements are aligned.
 std::vector<uint64_t> numbers(const flatbuffers::Vector<uint64_t>* vector, size_t most, const std::string& shown) {
@@ -102,7 +101,7 @@ SourceTensor read_source(const schema::SourceTensor& in, size_t index, const Mod
       fail(shown, " has ", source.elements, " elements, but more in its pieces: some overlap");
     }
     if (i == 0) source.type = piece.tensor->type;
-    mixed = mixed || piece.tensor->type != source.type;
+    mixed = mixed || piece.tensor->type != source.type || piece.tensor->type == ElementType::int8;
     constexpr size_t shown_pieces = 4;
     if (source.used.size() < shown_pieces) source.used.push_back(piece.index);
   }
@@ -110,26 +109,24 @@ SourceTensor read_source(const schema::SourceTensor& in, size_t index, const Mod
   return source;
 }
 
-// Calls copy(place in the checkpoint's tensor, place in the model's tensor) for every element of the piece.
+// Calls copy(place in the checkpoint's tensor, place in the model's tensor, row of that) for every element of the
+// piece.
 template <class Copy>
 void for_each_element(const Piece& piece, Copy copy) {
   const size_t inner = piece.shape.size() - 1;
   const uint64_t length = piece.shape[inner], inner_stride = piece.strides[inner];
   const uint64_t lines = count(piece.shape) / length;
-  const bool panels = piece.tensor->layout == TensorLayout::panel16;
-  const uint64_t panel_rows =
-      panels ? static_cast<uint64_t>(round_up(static_cast<int64_t>(length), int64_t{panel_width})) : 0;
   const uint64_t first_line = inner == 0 ? 0 : piece.first_row * (lines / piece.shape[0]);
   std::vector<uint64_t> at(piece.shape.size());
   for (uint64_t line = 0; line < lines; ++line) {
     uint64_t to = piece.offset;
     for (size_t i = 0; i < inner; ++i) to += at[i] * piece.strides[i];
     const uint64_t row = first_line + line;
-    // Panels are 16 outputs wide, with the inputs one below the other.
-    uint64_t from = panels       ? row / panel_width * panel_rows * panel_width + row % panel_width
-                    : inner == 0 ? piece.first_row
-                                 : row * length;
-    for (uint64_t i = 0; i < length; ++i, to += inner_stride, from += panels ? panel_width : 1) copy(to, from);
+    for (uint64_t i = 0; i < length; ++i, to += inner_stride) {
+      const uint64_t from =
+          inner == 0 ? piece.first_row + i : element_index(piece.tensor->type, piece.tensor->layout, length, row, i);
+      copy(to, from, row);
+    }
     for (size_t i = inner; i-- > 0;) {
       if (++at[i] < piece.shape[i]) break;
       at[i] = 0;
@@ -183,20 +180,30 @@ Gathered gather(const SourceTensor& tensor, const Model& model) {
       --made.missing;
     };
     if (piece.tensor->type != tensor.type) {
-      for_each_element(piece, [&](uint64_t to, uint64_t from) {
+      const ElementType type = piece.tensor->type;
+      StoredParts storage;
+      const std::vector<uint64_t> shape(piece.tensor->shape);
+      if (type == ElementType::int8 && !parts_of(type, piece.tensor->layout, shape[0], shape[1], &storage)) {
+        fail(shown, " has more elements than 64 bits can count");
+      }
+      for_each_element(piece, [&](uint64_t to, uint64_t from, uint64_t row) {
         mark(to);
-        const size_t width = static_cast<size_t>(element_bytes(piece.tensor->type));
         float value = 0;
-        writer::widen(data + from * width, piece.tensor->type, {&value, 1});
+        if (type == ElementType::int8) {
+          std::memcpy(&value, data + storage.scales + row * sizeof value, sizeof value);
+          value *= static_cast<float>(static_cast<int8_t>(data[from]));
+        } else {
+          writer::widen(data + from * static_cast<size_t>(element_bytes(type)), type, {&value, 1});
+        }
         std::memcpy(out + to * sizeof value, &value, sizeof value);
       });
     } else if (tensor.type == ElementType::f32) {
-      for_each_element(piece, [&](uint64_t to, uint64_t from) {
+      for_each_element(piece, [&](uint64_t to, uint64_t from, uint64_t) {
         mark(to);
         std::memcpy(out + 4 * to, data + 4 * from, 4);
       });
     } else {
-      for_each_element(piece, [&](uint64_t to, uint64_t from) {
+      for_each_element(piece, [&](uint64_t to, uint64_t from, uint64_t) {
         mark(to);
         std::memcpy(out + 2 * to, data + 2 * from, 2);
       });

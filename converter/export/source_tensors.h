@@ -19,7 +19,7 @@ struct SourceTensor {
   std::string name;
   std::vector<uint64_t> shape;
   uint64_t elements = 0;
-  ElementType type = ElementType::f32;  // that of its pieces; f32 where they differ
+  ElementType type = ElementType::f32;  // that of its pieces; f32 where they differ or are int8
   std::vector<TensorIndex> used;        // the tensors of the model that hold its first pieces, for the report
   const schema::SourceTensor* record = nullptr;
 

@@ -44,7 +44,6 @@ class TableWriter {
       next();
     }
   }
-  void retired(const Field&) { next(); }
   void origin(const Field& field) {
     if (std::strcmp(field.name, "sources") == 0) {
       (*this)(field, origin_.tensors);
@@ -120,72 +119,6 @@ flatbuffers::uoffset_t write_table(FlatBufferBuilder& builder, const T& in, cons
   return writer.finish();
 }
 
-// The newest version of the format that a field with another value than its default asks for.
-class VersionOfFields : public FieldVisitor {
- public:
-  uint32_t version = 1;
-
-  template <class T>
-  static VersionOfFields of(const T& in) {
-    VersionOfFields visitor;
-    const T plain{};
-    FieldsOf<T>::visit(visitor, in, plain);
-    return visitor;
-  }
-
-  template <class T>
-  void operator()(const Field& field, const T& in, const T& plain) {
-    if constexpr (requires { in.present(); }) {
-      if (!in.present()) return;  // an epsilon alone says nothing
-    }
-    if constexpr (HasFields<T> && !std::is_same_v<T, String>) {
-      note_table(field, in);
-    } else {
-      if (in != plain) note(field.version);
-    }
-  }
-  template <class T>
-  void operator()(const Field& field, const Array<T>& in, const Array<T>&) {
-    if (!in.empty()) note(field.version);
-    if constexpr (HasFields<T>) {
-      for (const T& item : in) note_table(field, item);
-    }
-  }
-  template <class T>
-  void operator()(const Field& field, std::span<const T> in, std::span<const T>) {
-    if (!in.empty()) note(field.version);
-  }
-  template <class T>
-  void optional(const Field& field, std::initializer_list<bool> present, const T& in, const T&) {
-    if (!*present.begin()) return;
-    note(field.version);
-    note_table(field, in);
-  }
-
- private:
-  void note(uint32_t needed) {
-    changed_ = true;
-    version = std::max(version, needed);
-  }
-  template <class T>
-  void note_table(const Field& field, const T& in) {
-    const VersionOfFields part = of(in);
-    if (part.changed_) note(std::max(field.version, part.version));
-  }
-
-  bool changed_ = false;
-};
-
-// What fields of version 1 say in a way that its readers don't know.
-bool has_new_values(const EncoderDescription& encoder) {
-  const EmbeddingDescription& embedding = encoder.embedding;
-  const bool convolution =  // version 1 had its weight in another order
-      std::any_of(encoder.projections.begin(), encoder.projections.end(),
-                  [](const Projection& projection) { return projection.kind == ProjectionKind::convolution; });
-  const bool frequencies = embedding.position_kind != PositionKind::learned && embedding.positions != absent;
-  return convolution || frequencies || encoder.residual == ResidualKind::none;
-}
-
 // The bytes of the arrays that may be large.
 class LargeBytes : public FieldVisitor {
  public:
@@ -202,14 +135,6 @@ class LargeBytes : public FieldVisitor {
 };
 
 }  // namespace
-
-uint32_t format_version(const ModelDescription& model) {
-  const bool new_values = has_new_values(model.encoder) || model.tokenizer.kind == TokenizerKind::unigram;
-  const bool numbers = std::any_of(model.heads.begin(), model.heads.end(), [](const ClassificationHead& head) {
-    return head.kind == HeadKind::score || head.kind == HeadKind::regression;
-  });
-  return std::max(VersionOfFields::of(model).version, numbers ? 4u : new_values ? 2u : 1u);
-}
 
 std::vector<std::byte> serialize_metadata(const ModelDescription& model, const Origin& origin) {
   // The builder doubles its buffer and can't grow beyond 2 GiB; nothing but these arrays can be large.

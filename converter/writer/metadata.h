@@ -14,7 +14,4 @@ namespace linformer::writer {
 // Throws WriteError when it would exceed the format's 2 GiB.
 std::vector<std::byte> serialize_metadata(const ModelDescription& model, const Origin& origin = {});
 
-// The oldest version of the format that can say all of this.
-uint32_t format_version(const ModelDescription& model);
-
 }  // namespace linformer::writer

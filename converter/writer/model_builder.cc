@@ -1,5 +1,7 @@
 #include "converter/writer/model_builder.h"
 
+#include <fnmatch.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -65,14 +67,30 @@ AlignedBytes& AlignedBytes::operator=(AlignedBytes&& other) noexcept {
   return *this;
 }
 
-ModelBuilder::ModelBuilder(ElementType weight_type) : weight_type_(weight_type) {
-  if (weight_type == ElementType::int8) throw WriteError("int8 weights are not possible yet: take f32, bf16 or f16");
+ModelBuilder::ModelBuilder(ElementType weight_type, std::vector<KeptWeights> kept)
+    : weight_type_(weight_type), kept_(std::move(kept)), kept_used_(kept_.size()) {}
+
+ElementType ModelBuilder::type_of(const std::string& name) {
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (::fnmatch(kept_[i].pattern.c_str(), name.c_str(), 0) != 0) continue;
+    kept_used_[i] = true;
+    return kept_[i].type;
+  }
+  return weight_type_;
+}
+
+std::vector<std::string> ModelBuilder::unused_patterns() const {
+  std::vector<std::string> unused;
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (!kept_used_[i]) unused.push_back(kept_[i].pattern);
+  }
+  return unused;
 }
 
 TensorIndex ModelBuilder::add_linear(const std::string& name, uint64_t out, uint64_t in, const FloatSource& source) {
   TensorDescription tensor;
   tensor.name = name;
-  tensor.type = weight_type_;
+  tensor.type = type_of(name);
   tensor.layout = TensorLayout::panel16;
   tensor.shape = {out, in};
   return add(std::move(tensor), source);
@@ -82,8 +100,19 @@ TensorIndex ModelBuilder::add_table(const std::string& name, const std::vector<u
                                     const FloatSource& source) {
   TensorDescription tensor;
   tensor.name = name;
-  tensor.type = weight_type_;
+  tensor.type = type_of(name);
   tensor.shape = shape;
+  return add(std::move(tensor), source);
+}
+
+TensorIndex ModelBuilder::add_projection(const std::string& name, uint64_t k, uint64_t n, const FloatSource& source) {
+  TensorDescription tensor;
+  tensor.name = name;
+  // A product with it contracts over rows, which have scales of their own: not in int8.
+  tensor.type = type_of(name);
+  if (tensor.type == ElementType::int8) tensor.type = ElementType::bf16;
+  if (tensor.type != ElementType::f32) tensor.layout = TensorLayout::padded_rows;
+  tensor.shape = {k, n};
   return add(std::move(tensor), source);
 }
 
@@ -120,10 +149,14 @@ TensorIndex ModelBuilder::add(TensorDescription tensor, const FloatSource& sourc
   }
   // Anybody can make tensors whose checksums are equal and whose values aren't: with a seed nobody can.
   StreamHash hash, seeded(convert::process_seed());
-  encode(tensor, source, [&](std::span<const std::byte> bytes) {
-    hash.update(bytes);
-    seeded.update(bytes);
-  });
+  RoundingError error;
+  encode(
+      tensor, source,
+      [&](std::span<const std::byte> bytes) {
+        hash.update(bytes);
+        seeded.update(bytes);
+      },
+      &error);
   tensor.bytes = encoded_bytes(tensor);
   tensor.checksum = hash.value();
   const auto [first, last] = by_hash_.equal_range(seeded.value());
@@ -139,13 +172,14 @@ TensorIndex ModelBuilder::add(TensorDescription tensor, const FloatSource& sourc
   by_hash_.emplace(seeded.value(), index);
   description.tensors.push_back(std::move(tensor));
   sources_.push_back(source);
+  errors_.push_back(error);
   return index;
 }
 
-bool ModelBuilder::is_table(TensorIndex index, const std::vector<uint64_t>& shape, const FloatSource& source) const {
+bool ModelBuilder::holds(TensorIndex index, const std::vector<uint64_t>& shape, const FloatSource& source) const {
   if (index < 0 || static_cast<size_t>(index) >= sources_.size()) return false;
   const TensorDescription& tensor = description.tensors[static_cast<size_t>(index)];
-  return tensor.layout == TensorLayout::row_major && tensor.shape == shape &&
+  return tensor.layout != TensorLayout::panel16 && tensor.shape == shape &&
          equal_values(tensor, sources_[static_cast<size_t>(index)], source);
 }
 
@@ -168,7 +202,7 @@ std::vector<std::byte> ModelBuilder::finish_metadata(uint64_t* tensor_bytes) {
 AlignedBytes ModelBuilder::serialize() {
   uint64_t tensor_bytes = 0;
   const std::vector<std::byte> metadata = finish_metadata(&tensor_bytes);
-  const Result<Header> header = make_header(metadata, tensor_bytes, format_version(description));
+  const Result<Header> header = make_header(metadata, tensor_bytes);
   throw_if(header.status());
   AlignedBytes file(header.value().tensor_offset + tensor_bytes);
   std::memset(file.data(), 0, file.size());
@@ -188,7 +222,7 @@ AlignedBytes ModelBuilder::serialize() {
 uint64_t ModelBuilder::write(const std::string& path, const Progress& progress) {
   uint64_t tensor_bytes = 0;
   const std::vector<std::byte> metadata = finish_metadata(&tensor_bytes);
-  const Result<Header> header = make_header(metadata, tensor_bytes, format_version(description));
+  const Result<Header> header = make_header(metadata, tensor_bytes);
   throw_if(header.status());
   const uint64_t total = header.value().tensor_offset + tensor_bytes;
   files::AtomicFile file(path);

@@ -45,10 +45,17 @@ class AlignedBytes {
   size_t size_ = 0;
 };
 
+// Weights that are of another type than the others: those whose names fit the pattern (*, ? and [...], as a shell's).
+struct KeptWeights {
+  ElementType type;
+  std::string pattern;
+};
+
 class ModelBuilder {
  public:
-  // `weight_type` (f32, bf16 or f16): of Linear weights and embedding tables. All else stays f32.
-  explicit ModelBuilder(ElementType weight_type = ElementType::f32);
+  // `weight_type`: of Linear weights, embedding tables and projections, which are bf16 where the others are int8. All
+  // else stays f32. `kept`: the first that fits a weight's name says its type.
+  explicit ModelBuilder(ElementType weight_type = ElementType::f32, std::vector<KeptWeights> kept = {});
 
   // Everything about the model but `tensors`, which the functions below fill. The tokenizer's views must stay valid
   // until the file is written. `producer` must not contain a time or path: equal input gives equal bytes.
@@ -63,15 +70,22 @@ class ModelBuilder {
   TensorIndex add_linear(const std::string& name, uint64_t out, uint64_t in, const FloatSource& source);
   // An embedding table: row_major in the weight type.
   TensorIndex add_table(const std::string& name, const std::vector<uint64_t>& shape, const FloatSource& source);
-  // A bias, norm or projection: row_major f32.
+  // E: row_major f32, or padded_rows of 16 bits.
+  TensorIndex add_projection(const std::string& name, uint64_t k, uint64_t n, const FloatSource& source);
+  // A bias, a norm, a convolution: row_major f32.
   TensorIndex add_floats(const std::string& name, const std::vector<uint64_t>& shape, const FloatSource& source);
   // The same with the values at hand, which are copied.
   TensorIndex add_linear(const std::string& name, uint64_t out, uint64_t in, std::span<const float> values);
   TensorIndex add_table(const std::string& name, const std::vector<uint64_t>& shape, std::span<const float> values);
   TensorIndex add_floats(const std::string& name, const std::vector<uint64_t>& shape, std::span<const float> values);
 
-  // Whether these values are those of table `index` already: an output tied to the embedding.
-  bool is_table(TensorIndex index, const std::vector<uint64_t>& shape, const FloatSource& source) const;
+  // Whether tensor `index`, a table or a projection, has these values already: an output tied to the embedding.
+  bool holds(TensorIndex index, const std::vector<uint64_t>& shape, const FloatSource& source) const;
+
+  // The patterns of `kept` that no weight's name fits, so far.
+  std::vector<std::string> unused_patterns() const;
+  // What rounding to its type changed of each tensor in `description`.
+  const std::vector<RoundingError>& rounding_errors() const { return errors_; }
 
   // The whole file in memory, validated as Model::load does.
   AlignedBytes serialize();
@@ -83,7 +97,12 @@ class ModelBuilder {
   TensorIndex add(TensorDescription tensor, const FloatSource& source);
   std::vector<std::byte> finish_metadata(uint64_t* tensor_bytes);
 
+  ElementType type_of(const std::string& name);
+
   ElementType weight_type_;
+  std::vector<KeptWeights> kept_;
+  std::vector<bool> kept_used_;
+  std::vector<RoundingError> errors_;
   std::vector<FloatSource> sources_;
   std::multimap<uint64_t, TensorIndex> by_hash_;  // with the seed of the process
 };

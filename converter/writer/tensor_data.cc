@@ -1,11 +1,12 @@
 #include "converter/writer/tensor_data.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 
 #include "base/checked.h"
-#include "base/matrix.h"
+#include "base/storage.h"
 #include "converter/writer/narrow.h"
 #include "converter/writer/write_error.h"
 
@@ -13,8 +14,9 @@ namespace linformer::writer {
 namespace {
 
 constexpr uint64_t panel_width = linformer::panel_width;
-constexpr uint64_t max_panel_rows = uint64_t{1} << 16;  // of a panel at a time; a multiple of its width
+constexpr uint64_t max_panel_rows = uint64_t{1} << 16;  // of a panel at a time; a multiple of every type's depth
 constexpr uint64_t piece_elements = uint64_t{1} << 18;  // 1 MiB of float32 at a time
+constexpr float int8_steps = 127;                       // -128 is never stored: negation stays exact
 
 uint64_t elements_of(const TensorDescription& tensor) {
   uint64_t elements = 1;
@@ -27,10 +29,22 @@ uint64_t elements_of(const TensorDescription& tensor) {
   return elements;
 }
 
-// Where row `row` (an input) of a panel's column (an output) is.
-uint64_t index_in_panel(ElementType type, uint64_t row, uint64_t column) {
-  const uint64_t together = static_cast<uint64_t>(panel_interleave(type));
-  return row / together * together * panel_width + column * together + row % together;
+// As rows and columns; what has more or fewer dimensions is one row.
+struct Extent {
+  uint64_t rows, cols;
+};
+Extent extent_of(const TensorDescription& tensor) {
+  const uint64_t elements = elements_of(tensor);
+  return tensor.shape.size() == 2 ? Extent{tensor.shape[0], tensor.shape[1]} : Extent{1, elements};
+}
+
+StoredParts parts_of(const TensorDescription& tensor) {
+  const Extent extent = extent_of(tensor);
+  StoredParts storage;
+  if (!linformer::parts_of(tensor.type, tensor.layout, extent.rows, extent.cols, &storage)) {
+    throw WriteError(tensor.name + " has more elements than 64 bits can count");
+  }
+  return storage;
 }
 
 void check_overflow(const TensorDescription& tensor, int64_t index, std::span<const float> values) {
@@ -39,7 +53,66 @@ void check_overflow(const TensorDescription& tensor, int64_t index, std::span<co
                    name_of(tensor.type) + " can't: convert with --dtype f32 or bf16");
 }
 
-void encode_row_major(const TensorDescription& tensor, const FloatSource& source, const ByteSink& sink) {
+void add_errors(ElementType type, std::span<const float> values, const std::byte* stored, RoundingError* error) {
+  if (error == nullptr || type == ElementType::f32) return;
+  const uint64_t width = static_cast<uint64_t>(element_bytes(type));
+  for (size_t i = 0; i < values.size(); ++i) {
+    float back = 0;
+    widen(stored + i * width, type, {&back, 1});
+    error->add(values[i], back);
+  }
+}
+
+// What is stored behind the elements of an int8 tensor.
+class Int8Tail {
+ public:
+  Int8Tail(const TensorDescription& tensor, RoundingError* error)
+      : tensor_(tensor), error_(error), padded_((tensor.shape[0] + 15) / 16 * 16), sums_(padded_ * slices_of(tensor)) {
+    scales_.reserve(padded_);
+  }
+
+  // Codes of the next row or output.
+  void add(std::span<const float> values, int8_t* codes, uint64_t stride, uint64_t together) {
+    float largest = 0;
+    for (float value : values) {
+      if (!std::isfinite(value)) {
+        throw WriteError(tensor_.name + " holds " + std::to_string(value) +
+                         ", which int8 can't: convert with --dtype f32 or keep it with --keep");
+      }
+      largest = std::max(largest, std::abs(value));
+    }
+    // Of almost nothing the quotient would not be finite.
+    const float scale = largest / int8_steps, inverse = scale >= 1e-37f ? 1.f / scale : 0.f;
+    for (uint64_t i = 0; i < values.size(); ++i) {
+      const float code = std::clamp(std::nearbyint(values[i] * inverse), -int8_steps, int8_steps);
+      codes[i / together * together * stride + i % together] = static_cast<int8_t>(code);
+      sums_[i / int8_slice * padded_ + scales_.size()] += static_cast<int32_t>(code);
+      if (error_ != nullptr) error_->add(values[i], code * scale);
+    }
+    scales_.push_back(inverse == 0.f ? 0.f : scale);
+  }
+
+  void write(const ByteSink& sink) {
+    scales_.resize(padded_);
+    sink(std::as_bytes(std::span(scales_)));
+    if (tensor_.layout == TensorLayout::panel16) sink(std::as_bytes(std::span(sums_)));
+  }
+
+ private:
+  static uint64_t slices_of(const TensorDescription& tensor) {
+    if (tensor.type != ElementType::int8) return 0;
+    return static_cast<uint64_t>(int8_slices(static_cast<int64_t>(tensor.shape.back())));
+  }
+
+  const TensorDescription& tensor_;
+  RoundingError* error_;
+  const uint64_t padded_;  // rows or outputs
+  std::vector<float> scales_;
+  std::vector<int32_t> sums_;
+};
+
+void encode_plain(const TensorDescription& tensor, const FloatSource& source, const ByteSink& sink,
+                  RoundingError* error) {
   const uint64_t elements = elements_of(tensor);
   const uint64_t width = static_cast<uint64_t>(element_bytes(tensor.type));
   std::vector<float> values(std::min(elements, piece_elements));
@@ -48,21 +121,55 @@ void encode_row_major(const TensorDescription& tensor, const FloatSource& source
     const std::span<float> piece(values.data(), std::min<uint64_t>(values.size(), elements - first));
     source(first, piece);
     check_overflow(tensor, narrow(piece, tensor.type, bytes.data()), piece);
+    add_errors(tensor.type, piece, bytes.data(), error);
     sink(std::span(bytes).first(piece.size() * width));
   }
 }
 
+// Rows that are padded, or have a scale each.
+void encode_rows(const TensorDescription& tensor, const FloatSource& source, const ByteSink& sink,
+                 RoundingError* error) {
+  const auto [rows, cols] = extent_of(tensor);
+  const bool int8 = tensor.type == ElementType::int8;
+  const uint64_t stride = element_index(tensor.type, tensor.layout, cols, 1, 0);
+  std::vector<float> values(cols);
+  std::vector<std::byte> bytes(stride * static_cast<uint64_t>(element_bytes(tensor.type)));
+  Int8Tail tail(tensor, error);
+  for (uint64_t row = 0; row < rows; ++row) {
+    source(row * cols, values);
+    if (int8) {
+      tail.add(values, reinterpret_cast<int8_t*>(bytes.data()), 1, 1);
+    } else {
+      check_overflow(tensor, narrow(values, tensor.type, bytes.data()), values);
+      add_errors(tensor.type, values, bytes.data(), error);
+    }
+    sink(bytes);
+  }
+  if (!int8) return;
+  const std::vector<std::byte> padding(parts_of(tensor).scales - rows * stride);
+  if (!padding.empty()) sink(padding);
+  tail.write(sink);
+}
+
 // Panel p holds outputs [16 p, 16 p + 16): its rows are inputs, its columns outputs.
-void encode_panels(const TensorDescription& tensor, const FloatSource& source, const ByteSink& sink) {
+void encode_panels(const TensorDescription& tensor, const FloatSource& source, const ByteSink& sink,
+                   RoundingError* error) {
   const uint64_t out = tensor.shape[0], in = tensor.shape[1];
+  const bool int8 = tensor.type == ElementType::int8;
+  if (int8 && in > max_int8_inputs) {
+    throw WriteError(tensor.name + " has " + std::to_string(in) + " inputs: int8 takes " +
+                     std::to_string(max_int8_inputs) + ", keep it with --keep");
+  }
   elements_of(tensor);
   const uint64_t rows = static_cast<uint64_t>(round_up(static_cast<int64_t>(in), panel_depth(tensor.type)));
   // A part of the inputs at a time: a panel of one output that has 2^24 of them would take 16 times as much.
   const uint64_t part = std::min(rows, max_panel_rows);
   const uint64_t width = static_cast<uint64_t>(element_bytes(tensor.type));
+  const uint64_t together = static_cast<uint64_t>(panel_interleave(tensor.type));
   std::vector<float> weights(panel_width * std::min(part, in));
-  std::vector<float> panel(part * panel_width);
-  std::vector<std::byte> bytes(panel.size() * width);
+  std::vector<float> panel(int8 ? 0 : part * panel_width);
+  std::vector<std::byte> bytes(part * panel_width * width);
+  Int8Tail tail(tensor, error);
   for (uint64_t first = 0; first < out; first += panel_width) {
     const uint64_t columns = std::min(panel_width, out - first);
     for (uint64_t begin = 0; begin < rows; begin += part) {
@@ -74,17 +181,28 @@ void encode_panels(const TensorDescription& tensor, const FloatSource& source, c
           source((first + column) * in + begin, std::span(weights).subspan(column * filled, filled));
         }
       }
+      if (int8) {
+        std::fill(bytes.begin(), bytes.end(), std::byte{0});
+        for (uint64_t column = 0; column < columns; ++column) {
+          tail.add(std::span(weights).subspan(column * in, in),
+                   reinterpret_cast<int8_t*>(bytes.data()) + column * together, panel_width, together);
+        }
+        sink(bytes);
+        continue;
+      }
       std::fill(panel.begin(), panel.end(), 0.f);
       for (uint64_t column = 0; column < columns; ++column) {
         for (uint64_t row = 0; row < filled; ++row) {
-          panel[index_in_panel(tensor.type, row, column)] = weights[column * filled + row];
+          panel[element_index(tensor.type, tensor.layout, part, column, row)] = weights[column * filled + row];
         }
       }
       const std::span<const float> values = std::span(panel).first((end - begin) * panel_width);
       check_overflow(tensor, narrow(values, tensor.type, bytes.data()), values);
+      add_errors(tensor.type, values, bytes.data(), error);  // of padding: none
       sink(std::span(bytes).first(values.size() * width));
     }
   }
+  if (int8) tail.write(sink);
 }
 
 }  // namespace
@@ -96,35 +214,32 @@ FloatSource copy_of(std::span<const float> values) {
   };
 }
 
-void encode(const TensorDescription& tensor, const FloatSource& source, const ByteSink& sink) {
+void encode(const TensorDescription& tensor, const FloatSource& source, const ByteSink& sink, RoundingError* error) {
   if (tensor.layout == TensorLayout::panel16) {
-    encode_panels(tensor, source, sink);
+    encode_panels(tensor, source, sink, error);
+  } else if (tensor.layout == TensorLayout::padded_rows || tensor.type == ElementType::int8) {
+    encode_rows(tensor, source, sink, error);
   } else {
-    encode_row_major(tensor, source, sink);
+    encode_plain(tensor, source, sink, error);
   }
 }
 
-uint64_t encoded_bytes(const TensorDescription& tensor) {
-  uint64_t elements = elements_of(tensor);
-  if (tensor.layout == TensorLayout::panel16) {
-    elements = static_cast<uint64_t>(
-        panel_elements(tensor.type, static_cast<int64_t>(tensor.shape[1]), static_cast<int64_t>(tensor.shape[0])));
-  }
-  return elements * static_cast<uint64_t>(element_bytes(tensor.type));
-}
+uint64_t encoded_bytes(const TensorDescription& tensor) { return parts_of(tensor).bytes; }
 
 bool equal_values(const TensorDescription& tensor, const FloatSource& a, const FloatSource& b) {
   const uint64_t elements = elements_of(tensor);
-  const uint64_t width = static_cast<uint64_t>(element_bytes(tensor.type));
+  // An int8 code depends on its whole row: rows of equal floats have equal codes.
+  const ElementType type = tensor.type == ElementType::int8 ? ElementType::f32 : tensor.type;
+  const uint64_t width = static_cast<uint64_t>(element_bytes(type));
   const uint64_t size = std::min(elements, piece_elements);
   std::vector<float> values(size);
   std::vector<std::byte> of_a(size * width), of_b(size * width);
   for (uint64_t first = 0; first < elements; first += size) {
     const std::span<float> piece(values.data(), std::min(size, elements - first));
     a(first, piece);
-    narrow(piece, tensor.type, of_a.data());
+    narrow(piece, type, of_a.data());
     b(first, piece);
-    narrow(piece, tensor.type, of_b.data());
+    narrow(piece, type, of_b.data());
     if (std::memcmp(of_a.data(), of_b.data(), piece.size() * width) != 0) return false;
   }
   return true;
@@ -132,18 +247,20 @@ bool equal_values(const TensorDescription& tensor, const FloatSource& a, const F
 
 std::vector<float> decode(const TensorDescription& tensor, const std::byte* data) {
   std::vector<float> values(elements_of(tensor));
-  if (tensor.layout == TensorLayout::row_major) {
-    widen(data, tensor.type, values);
-    return values;
-  }
-  const uint64_t out = tensor.shape[0], in = tensor.shape[1];
-  const uint64_t rows = static_cast<uint64_t>(round_up(static_cast<int64_t>(in), panel_depth(tensor.type)));
-  std::vector<float> stored(encoded_bytes(tensor) / static_cast<uint64_t>(element_bytes(tensor.type)));
-  widen(data, tensor.type, stored);
-  for (uint64_t o = 0; o < out; ++o) {
-    for (uint64_t i = 0; i < in; ++i) {
-      values[o * in + i] =
-          stored[index_in_panel(tensor.type, i, o % panel_width) + o / panel_width * rows * panel_width];
+  const auto [rows, cols] = extent_of(tensor);
+  const StoredParts storage = parts_of(tensor);
+  const uint64_t width = static_cast<uint64_t>(element_bytes(tensor.type));
+  for (uint64_t row = 0; row < rows; ++row) {
+    float scale = 1;
+    if (tensor.type == ElementType::int8) std::memcpy(&scale, data + storage.scales + row * sizeof scale, sizeof scale);
+    for (uint64_t col = 0; col < cols; ++col) {
+      const std::byte* from = data + element_index(tensor.type, tensor.layout, cols, row, col) * width;
+      float& value = values[row * cols + col];
+      if (tensor.type == ElementType::int8) {
+        value = static_cast<float>(static_cast<int8_t>(*from)) * scale;
+      } else {
+        widen(from, tensor.type, {&value, 1});
+      }
     }
   }
   return values;

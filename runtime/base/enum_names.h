@@ -20,7 +20,7 @@ struct EnumNames;
   }
 
 LINFORMER_ENUM_NAMES(ElementType, "f32", "bf16", "f16", "int8");
-LINFORMER_ENUM_NAMES(TensorLayout, "row_major", "panel16");
+LINFORMER_ENUM_NAMES(TensorLayout, "row_major", "panel16", "padded_rows");
 LINFORMER_ENUM_NAMES(Activation, "none", "relu", "gelu", "gelu_tanh", "tanh", "leaky_relu", "sigmoid", "silu");
 LINFORMER_ENUM_NAMES(ProjectionKind, "linear", "convolution", "mean_pool", "max_pool", "none");
 LINFORMER_ENUM_NAMES(ProjectionOrder, "before_linear", "after_linear");

@@ -30,11 +30,21 @@ struct Matrix {
 using MutableMatrix = Matrix<float>;
 using ConstMatrix = Matrix<const float>;
 
-// A row of int8 activations: x = scale (u - zero), u in [0, 255].
+// int8 activations: x = scale (u - zero), u in [0, 255], for each row and slice of its columns. One scale for thousands
+// of columns would be decided by the largest of them all.
 struct RowScale {
-  float scale = 0;  // NaN: the row had an element that is not finite, and so has the product
+  float scale = 0;  // NaN: the slice had an element that is not finite, and so has the product
   int32_t zero = 0;
 };
+inline constexpr int64_t int8_slice = 768;
+[[gnu::always_inline]] constexpr int64_t int8_slices(int64_t cols) { return (cols + int8_slice - 1) / int8_slice; }
+
+// Bytes of a row of `cols` activations in bf16, or in int8 with the scales of its slices behind: whole cache lines.
+[[gnu::always_inline]] constexpr int64_t narrow_codes_bytes(int64_t cols) { return round_up(cols, 64); }
+[[gnu::always_inline]] constexpr int64_t narrow_row_bytes(ElementType type, int64_t cols) {
+  if (type == ElementType::bf16) return round_up(cols, 32) * 2;
+  return narrow_codes_bytes(cols) + round_up(int8_slices(cols) * static_cast<int64_t>(sizeof(RowScale)), 64);
+}
 
 // The left side A[M, K] of a product, row-major. Narrower than f32: each row is readable up to the next multiple of 4
 // bytes, with zeros there.
@@ -43,14 +53,14 @@ struct LeftMatrix {
   ElementType type = ElementType::f32;  // int8: u8
   int64_t rows = 0, cols = 0;
   int64_t ld = 0;                    // elements
-  const RowScale* scales = nullptr;  // [M], int8 only
+  const RowScale* scales = nullptr;  // int8 only: [M, int8_slices(K)]
+  int64_t scales_ld = 0;
 
   LeftMatrix() = default;
   [[gnu::always_inline]] LeftMatrix(ConstMatrix m) : data(m.data), rows(m.rows), cols(m.cols), ld(m.ld) {}
   [[gnu::always_inline]] LeftMatrix(MutableMatrix m) : LeftMatrix(ConstMatrix(m)) {}
-  LeftMatrix(const void* from, ElementType element, int64_t row_count, int64_t col_count, int64_t stride,
-             const RowScale* row_scales = nullptr)
-      : data(from), type(element), rows(row_count), cols(col_count), ld(stride), scales(row_scales) {}
+  LeftMatrix(const void* from, ElementType element, int64_t row_count, int64_t col_count, int64_t stride)
+      : data(from), type(element), rows(row_count), cols(col_count), ld(stride) {}
   [[gnu::always_inline]] ConstMatrix floats() const { return {static_cast<const float*>(data), rows, cols, ld}; }
 };
 
@@ -100,11 +110,27 @@ struct RightMatrix {
   int64_t ld = 0;                 // elements; ignored for panel16
   int64_t depth = 0;              // panel16: K of the matrix whose rows [0, k) these are; 0: k
   const float* scales = nullptr;  // int8: [N, padded], value = scale s
-  const int32_t* sums = nullptr;  // int8: [N, padded], of each column's s
+  const int32_t* sums = nullptr;  // int8: [int8_slices(K), sums_ld], of each column's s in each slice of K
+  int64_t sums_ld = 0;            // N, padded
 
   // From one panel to the next.
   [[gnu::always_inline]] int64_t panel_bytes() const {
     return panel_elements(type, depth > 0 ? depth : k, panel_width) * element_bytes(type);
+  }
+  // panel16: rows [first_k, first_k + k_count) by columns [first_n, first_n + n_count). first_n is a multiple of 16,
+  // first_k of panel_depth(type), for int8 of int8_slice.
+  RightMatrix part(int64_t first_k, int64_t k_count, int64_t first_n, int64_t n_count) const {
+    RightMatrix b = *this;
+    b.data = static_cast<const char*>(data) + first_n / panel_width * panel_bytes() +
+             first_k * panel_width * element_bytes(type);
+    b.depth = depth > 0 ? depth : k;
+    b.k = k_count;
+    b.n = n_count;
+    if (type == ElementType::int8) {
+      b.scales += first_n;
+      b.sums += first_k / int8_slice * sums_ld + first_n;
+    }
+    return b;
   }
 };
 

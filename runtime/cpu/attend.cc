@@ -44,7 +44,7 @@ Status CpuExecutor::attend_compressed(const Attention& attention, const Source& 
     const MutableMatrix scores = {block_buffer(BufferId::scores, thread), query.rows, k, scores_ld};
     GemmArgs args;
     args.a = query.part(0, head * d_head, query.rows, d_head);
-    args.b = {keys + place,    ElementType::f32, packs ? RightLayout::panel16 : RightLayout::transposed, d_head, k,
+    args.b = {keys + place,    attention.compute, packs ? RightLayout::panel16 : RightLayout::transposed, d_head, k,
               attention.key_ld};
     args.c = scores;
     LINFORMER_TRY(provider_->run(ids.scores, args, scratch(thread)));
@@ -59,7 +59,7 @@ Status CpuExecutor::attend_compressed(const Attention& attention, const Source& 
     }
     args.c = query.part(0, head * d_head, query.rows, d_head);
     args.a = scores;
-    args.b = {values + place, ElementType::f32, packs ? RightLayout::panel16 : RightLayout::row_major, k,
+    args.b = {values + place, attention.compute, packs ? RightLayout::panel16 : RightLayout::row_major, k,
               d_head,         attention.key_ld};
     LINFORMER_TRY(provider_->run(ids.context, args, scratch(thread)));
   }

@@ -98,7 +98,7 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
       const MutableMatrix scores = {block_buffer(BufferId::scores, thread), m, count, scores_ld};
       GemmArgs args;
       args.a = query.part(0, head * d_head, m, d_head);
-      args.b = {keys + place, ElementType::f32, packs ? RightLayout::panel16 : RightLayout::transposed, d_head,
+      args.b = {keys + place, attention.compute, packs ? RightLayout::panel16 : RightLayout::transposed, d_head,
                 count,        attention.key_ld};
       args.c = scores;
       LINFORMER_TRY(provider_->run(ids.scores, args, scratch(thread)));
@@ -106,8 +106,8 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
       apply(mask, scores);
       kernels_.softmax_step(scores, attention.scale, softmax);
       args.a = scores;
-      args.b = {values + place, ElementType::f32, packs ? RightLayout::panel16 : RightLayout::row_major,
-                count,          d_head,           attention.key_ld};
+      args.b = {values + place, attention.compute, packs ? RightLayout::panel16 : RightLayout::row_major, count,
+                d_head,         attention.key_ld};
       args.c = context;
       const bool later = first > first_seen;
       if (later) {

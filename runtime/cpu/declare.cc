@@ -27,6 +27,10 @@ GemmDesc desc_of(const Program& program, const Stage& stage, const Op& op) {
   desc.k = op.a.cols;
   desc.layout = op.b.layout;
   desc.type = op.b.type;
+  desc.left = op.a.type;
+  desc.compute = op.b.place != Place::weight ? program.target.compute(op.a.type) : op.a.type;  // E's, or as converted
+  desc.out = op.out.type;
+  desc.accumulate = op.accumulate;
   desc.activation = op.activation;
   desc.bias = op.bias.present();
   desc.row_bias = op.row_bias.present();
@@ -57,6 +61,7 @@ Status attention_gemms(const Program& program, const Attention& attention, const
   scores.varying_n = group.projections[0].kind != ProjectionKind::linear;
   scores.k = attention.d_head;
   scores.layout = packs ? RightLayout::panel16 : RightLayout::transposed;
+  scores.type = scores.compute = attention.compute;
   LINFORMER_TRY(add(scores, &ids->scores));
   GemmDesc context;
   context.max_m = scores.max_m;
@@ -64,6 +69,7 @@ Status attention_gemms(const Program& program, const Attention& attention, const
   context.k = scores.n;
   context.varying_k = scores.varying_n;
   context.layout = packs ? RightLayout::panel16 : RightLayout::row_major;
+  context.type = context.compute = attention.compute;
   LINFORMER_TRY(add(context, &ids->context));
   if (!attention.full) return {};
   context.accumulate = true;
@@ -82,6 +88,8 @@ Status compress_gemms(const Program& program, const Attention& attention, const 
   desc.row_bias = projection.row_bias.present();
   if (projection.kind == ProjectionKind::linear) {
     desc.layout = RightLayout::row_major;
+    desc.left = projection.weight.type;
+    desc.compute = program.target.compute(desc.left);
     desc.k = longest_source(program, attention);
     desc.varying_k = true;
     return add(desc, &ids->compress[side]);

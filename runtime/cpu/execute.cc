@@ -71,6 +71,8 @@ Status CpuExecutor::execute(const Op& op, const Item& item) {
       return zero(op, item), Status();
     case OpKind::copy:
       return copy(op, item), Status();
+    case OpKind::convert:
+      return convert(op, item), Status();
     case OpKind::add:
       return add(op, item), Status();
     case OpKind::norm:

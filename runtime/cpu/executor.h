@@ -165,13 +165,27 @@ class CpuExecutor {
   const float* floats(const View& view) const {
     return view.present() ? reinterpret_cast<const float*>(tensor(view)) + view.offset : nullptr;
   }
+  // Rows of a block as a product reads them.
+  LeftMatrix left(const View& view, const Item& item) const;
+  // E, or another weight on the left.
+  LeftMatrix left(const View& view, int64_t rows, int64_t cols) const {
+    return {tensor(view) + view.offset * element_bytes(view.type), view.type, rows, cols, view.ld};
+  }
+  // A weight on the right.
+  RightMatrix right(const Op& op) const;
+  RightMatrix right(const View& view, int64_t k, int64_t n) const;
+  // Bytes of the scales of an int8 table, one for each row.
+  const float* scales(const View& view) const;
   float* address(const View& view, const Item& item) const;
   MutableMatrix matrix(const View& view, const Item& item) const {
     const int64_t ld = view.place == Place::source ? source_of(attention_of(item)).ld : view.ld;
     return {address(view, item), item.rows, view.cols, ld};
   }
   float* block_buffer(BufferId id, int thread) const {
-    return buffer(id) + thread * program_.extents.block_rows * program_.arena.value(info(id).ld);
+    const BufferInfo& facts = info(id);
+    return reinterpret_cast<float*>(buffer<std::byte>(id) + thread * program_.extents.block_rows *
+                                                                program_.arena.value(facts.ld) *
+                                                                static_cast<int64_t>(facts.element_bytes));
   }
   void* scratch(int thread) const { return buffer<std::byte>(BufferId::scratch) + thread * scratch_stride_; }
 
@@ -188,6 +202,7 @@ class CpuExecutor {
   void put_prefix(const Op& op, const Item& item) const;
   void zero(const Op& op, const Item& item) const;
   void copy(const Op& op, const Item& item) const;
+  void convert(const Op& op, const Item& item) const;
   void add(const Op& op, const Item& item) const;
   void norm(const Op& op, const Item& item) const;
   void activate(const Op& op, const Item& item) const;

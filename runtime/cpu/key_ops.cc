@@ -41,7 +41,7 @@ Status CpuExecutor::compress(const Op& op, const Item& item) const {
   GemmArgs args;
   args.b.n = d_head;
   if (projection.kind == ProjectionKind::linear) {
-    args.a = ConstMatrix{floats(projection.weight), projection.k, n, projection.weight.ld};
+    args.a = left(projection.weight, projection.k, n);
     args.b = {projected, ElementType::f32, RightLayout::row_major, n, d_head, op.a.ld};
     args.c = MutableMatrix{out, projection.k, d_head, d_head};
     args.epilogue.row_bias = floats(projection.row_bias);
@@ -79,10 +79,17 @@ void CpuExecutor::pack(const Item& item) const {
   const int64_t place = item.sequence * program_.key_slot + group.key_offset;
   const int64_t panels = item.sequence * program_.compressed_slot + group.panels_offset;
   const float* values = buffer(attention.value_is_key ? BufferId::keys : BufferId::values);
-  kernels_.pack_panel({buffer(BufferId::keys) + place, k, attention.d_head, attention.key_ld}, true,
-                      buffer(BufferId::compressed_key) + panels);
-  kernels_.pack_panel({values + place, k, attention.d_head, attention.key_ld}, false,
-                      buffer(BufferId::compressed_value) + panels);
+  const ConstMatrix key_rows{buffer(BufferId::keys) + place, k, attention.d_head, attention.key_ld};
+  const ConstMatrix value_rows{values + place, k, attention.d_head, attention.key_ld};
+  float* key_panels = buffer(BufferId::compressed_key) + panels;
+  float* value_panels = buffer(BufferId::compressed_value) + panels;
+  if (attention.compute == ElementType::bf16) {
+    kernels_.pack_panel_bf16(key_rows, true, reinterpret_cast<uint16_t*>(key_panels));
+    kernels_.pack_panel_bf16(value_rows, false, reinterpret_cast<uint16_t*>(value_panels));
+    return;
+  }
+  kernels_.pack_panel(key_rows, true, key_panels);
+  kernels_.pack_panel(value_rows, false, value_panels);
 }
 
 // Full attention: a block's K or V as panels. Head after head, K^T lies there whole, V in one block of panels for each
@@ -96,8 +103,13 @@ void CpuExecutor::pack_block(const Op& op, const Item& item) const {
   float* panels = buffer(op.out.buffer) + source.panel_start(item.sequence) * program_.full_width;
   for (int32_t g = 0; g < attention.groups; ++g) {
     const KeyGroup& group = program_.group(attention, g);
-    kernels_.pack_panel({projected + group.column, item.rows, attention.d_head, op.a.ld}, op.side == 0,
-                        panels + (g * all_rows + item.row) * padded);
+    const ConstMatrix rows{projected + group.column, item.rows, attention.d_head, op.a.ld};
+    float* to = panels + (g * all_rows + item.row) * padded;
+    if (attention.compute == ElementType::bf16) {
+      kernels_.pack_panel_bf16(rows, op.side == 0, reinterpret_cast<uint16_t*>(to));
+    } else {
+      kernels_.pack_panel(rows, op.side == 0, to);
+    }
   }
 }
 

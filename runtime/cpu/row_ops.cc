@@ -8,9 +8,12 @@ namespace linformer {
 void CpuExecutor::gather(const Op& op, const Item& item) const {
   const MutableMatrix out = matrix(op.out, item);
   const std::byte* table = tensor(op.a);
+  const float* steps = scales(op.a);
   for (int64_t r = 0; r < out.rows; ++r) {
     float* row = out.row(r);
-    kernels_.widen(op.a.type, table + batch_.ids[item.row + r] * op.a.ld * element_bytes(op.a.type), row, out.cols);
+    const int32_t token = batch_.ids[item.row + r];
+    kernels_.widen(op.a.type, table + token * op.a.ld * element_bytes(op.a.type), row, out.cols);
+    if (steps != nullptr) kernels_.scale_rows({row, 1, out.cols, out.cols}, steps + token);
     for (int64_t i = 0; op.scale != 1.f && i < out.cols; ++i) row[i] *= op.scale;
   }
 }
@@ -22,6 +25,7 @@ void CpuExecutor::add_weight_rows(const Op& op, const Item& item, const Index* i
   const int64_t row_bytes = op.a.ld * element_bytes(op.a.type);
   const std::byte* table =
       op.a.place == Place::weight ? tensor(op.a) : reinterpret_cast<const std::byte*>(buffer(op.a.buffer));
+  const float* steps = op.a.place == Place::weight ? scales(op.a) : nullptr;
   constexpr int64_t chunk = 256;
   float wide[chunk];
   for (int64_t r = 0; r < out.rows; ++r) {
@@ -33,6 +37,7 @@ void CpuExecutor::add_weight_rows(const Op& op, const Item& item, const Index* i
     for (int64_t i = 0; i < out.cols; i += chunk) {
       const int64_t count = std::min(chunk, out.cols - i);
       kernels_.widen(op.a.type, row + i * element_bytes(op.a.type), wide, count);
+      if (steps != nullptr) kernels_.scale_rows({wide, 1, count, count}, steps + indices[item.row + r]);
       kernels_.add(out.row(r) + i, wide, count);
     }
   }
@@ -82,6 +87,17 @@ void CpuExecutor::zero(const Op& op, const Item& item) const {
 void CpuExecutor::copy(const Op& op, const Item& item) const {
   const MutableMatrix from = matrix(op.a, item), to = matrix(op.out, item);
   for (int64_t r = 0; r < to.rows; ++r) std::copy_n(from.row(r), to.cols, to.row(r));
+}
+
+void CpuExecutor::convert(const Op& op, const Item& item) const {
+  const MutableMatrix from = matrix(op.a, item);
+  char* to = reinterpret_cast<char*>(address(op.out, item));
+  if (op.out.type == ElementType::bf16) {
+    return kernels_.round_rows(from, {reinterpret_cast<uint16_t*>(to), from.rows, from.cols, op.out.ld});
+  }
+  RowScale* scales = reinterpret_cast<RowScale*>(to + narrow_codes_bytes(from.cols));
+  kernels_.quantize_rows(
+      from, {reinterpret_cast<uint8_t*>(to), op.out.ld, scales, op.out.ld / static_cast<int64_t>(sizeof(RowScale))});
 }
 
 void CpuExecutor::add(const Op& op, const Item& item) const {

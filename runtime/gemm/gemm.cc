@@ -24,8 +24,22 @@ Status check_gemm(const GemmDesc& desc) {
                          "a matrix product of %" PRId64 " x %" PRId64 " x %" PRId64 ": each must be 1 to %" PRId64,
                          desc.max_m, desc.n, desc.k, largest);
   }
-  if (desc.type == ElementType::int8) {
-    return Status::error(Code::unsupported, "int8 weights are not supported: convert the model to f32, bf16 or f16");
+  const bool panels = desc.layout == RightLayout::panel16;
+  const bool multiplies_bf16 = desc.compute == ElementType::bf16 &&
+                               (desc.type == ElementType::bf16 ? panels : desc.type == ElementType::f32) &&
+                               (desc.left == ElementType::f32 || desc.left == ElementType::bf16);
+  const bool multiplies_int8 =
+      desc.compute == ElementType::int8 && desc.type == ElementType::int8 && panels && desc.left == ElementType::int8;
+  if (desc.compute != ElementType::f32 && !multiplies_bf16 && !multiplies_int8) {
+    return Status::error(Code::unsupported, "%s and %s can't be multiplied in %s", name_of(desc.left),
+                         name_of(desc.type), name_of(desc.compute));
+  }
+  if (desc.left != ElementType::f32 && desc.left != desc.compute && panels) {
+    return Status::error(Code::unsupported, "a left side of %s can't be multiplied with panels", name_of(desc.left));
+  }
+  if (desc.out != ElementType::f32 && (desc.out != ElementType::bf16 || desc.compute != ElementType::bf16 || !panels)) {
+    return Status::error(Code::unsupported, "a product in %s doesn't write %s", name_of(desc.compute),
+                         name_of(desc.out));
   }
   if (desc.layout == RightLayout::row_major && desc.type != ElementType::f32) {
     return Status::error(Code::unsupported, "a row-major right side must be f32, not %s", name_of(desc.type));

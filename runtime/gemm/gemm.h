@@ -22,6 +22,11 @@ struct GemmDesc {
   bool varying_k = false;  // E Z: K is the sequence's length
   RightLayout layout = RightLayout::panel16;
   ElementType type = ElementType::f32;  // of B
+  ElementType left = ElementType::f32;  // of A as it is passed
+  // What is multiplied. f32: what isn't is widened, A where it is E in bf16 or f16. bf16: A and B are rounded where
+  // they are f32. int8: both are, B in panels.
+  ElementType compute = ElementType::f32;
+  ElementType out = ElementType::f32;  // of C: f32, or bf16 where that is multiplied with panels
   Activation activation = Activation::none;
   bool bias = false, row_bias = false, residual = false, accumulate = false;
 };

@@ -6,8 +6,9 @@ namespace linformer {
 
 bool same_gemm(const GemmDesc& a, const GemmDesc& b) {
   return a.max_m == b.max_m && a.n == b.n && a.k == b.k && a.varying_n == b.varying_n && a.varying_k == b.varying_k &&
-         a.layout == b.layout && a.type == b.type && a.activation == b.activation && a.bias == b.bias &&
-         a.row_bias == b.row_bias && a.residual == b.residual && a.accumulate == b.accumulate;
+         a.layout == b.layout && a.type == b.type && a.left == b.left && a.compute == b.compute && a.out == b.out &&
+         a.activation == b.activation && a.bias == b.bias && a.row_bias == b.row_bias && a.residual == b.residual &&
+         a.accumulate == b.accumulate;
 }
 
 Status check_args(const GemmDesc& desc, const GemmArgs& args) {
@@ -21,8 +22,8 @@ Status check_args(const GemmDesc& desc, const GemmArgs& args) {
                              (epilogue.row_bias != nullptr) == desc.row_bias &&
                              (residual.data != nullptr) == desc.residual && epilogue.activation == desc.activation &&
                              epilogue.accumulate == desc.accumulate;
-  const bool fit_together = args.a.rows == m && args.b.k == k && args.b.n == n && args.b.type == desc.type &&
-                            args.b.layout == desc.layout &&
+  const bool fit_together = args.a.rows == m && args.a.type == desc.left && args.c.type == desc.out && args.b.k == k &&
+                            args.b.n == n && args.b.type == desc.type && args.b.layout == desc.layout &&
                             (residual.data == nullptr || (residual.rows == m && residual.cols == n));
   if (m_fits && n_fits && k_fits && same_epilogue && fit_together) return {};
   return Status::error(Code::internal,

@@ -11,6 +11,9 @@ namespace {
 // Columns unpacked at a time: at K = 3072 this is 3 MB, and sgemm reads A once for each chunk.
 constexpr int64_t chunk_width = 256;
 
+// Columns of a narrow A widened at a time.
+constexpr int64_t left_block = 1024;
+
 bool is_unpacked(const GemmDesc& desc) { return desc.layout == RightLayout::panel16 || desc.type != ElementType::f32; }
 
 // A residual that may be C itself can't wait behind an activation: its old values go to a tile first.
@@ -44,8 +47,26 @@ ConstMatrix right_columns(const Kernels& kernels, const RightMatrix& b, int64_t 
   if (b.type == ElementType::f32) {
     return {reinterpret_cast<const float*>(from), transposed ? n : b.k, transposed ? b.k : n, b.ld};
   }
-  for (int64_t j = 0; j < n; ++j) kernels.widen(b.type, from + j * b.ld * bytes, right + j * b.k, b.k);
+  for (int64_t j = 0; j < n; ++j) {
+    kernels.widen(b.type, from + j * b.ld * bytes, right + j * b.k, b.k);
+    if (b.type == ElementType::int8) kernels.scale_rows({right + j * b.k, 1, b.k, b.k}, b.scales + n0 + j);
+  }
   return {right, n, b.k, b.k};
+}
+
+// C = A B (+ C) with A of 16 bits, which goes through `left` a block of columns at a time.
+Status multiply_narrow(Sgemm sgemm, const Kernels& kernels, const LeftMatrix& a, bool transposed, const ConstMatrix& b,
+                       bool adds_to_c, float* left, const MutableMatrix& c) {
+  const int64_t bytes = element_bytes(a.type), step = std::min(a.cols, left_block);
+  for (int64_t k0 = 0; k0 < a.cols; k0 += left_block) {
+    const int64_t k = std::min(left_block, a.cols - k0);
+    for (int64_t i = 0; i < a.rows; ++i) {
+      kernels.widen(a.type, static_cast<const char*>(a.data) + (i * a.ld + k0) * bytes, left + i * step, k);
+    }
+    const ConstMatrix part = transposed ? b.part(0, k0, b.rows, k) : b.part(k0, 0, k, b.cols);
+    LINFORMER_TRY(sgemm({left, a.rows, k, step}, transposed, part, adds_to_c || k0 > 0 ? 1.f : 0.f, c));
+  }
+  return {};
 }
 
 }  // namespace
@@ -59,6 +80,10 @@ uint64_t sgemm_scratch_bytes(const GemmDesc& desc) {
   CheckedSize bytes;
   if (is_unpacked(desc)) bytes.add_product(static_cast<uint64_t>(desc.k), width, sizeof(float));
   if (needs_tile(desc)) bytes.add_product(static_cast<uint64_t>(desc.max_m), width, sizeof(float));
+  if (desc.left != ElementType::f32) {
+    bytes.add_product(static_cast<uint64_t>(desc.max_m), static_cast<uint64_t>(std::min(desc.k, left_block)),
+                      sizeof(float));
+  }
   return bytes.saturated();
 }
 
@@ -82,6 +107,7 @@ Status gemm_by_sgemm(Sgemm sgemm, const Kernels& kernels, const GemmDesc& desc, 
   const bool whole = !is_unpacked(desc) && !in_tile;
   float* right = static_cast<float*>(scratch);
   float* tile = right + (is_unpacked(desc) ? desc.k * std::min(chunk_width, desc.n) : 0);
+  float* left = tile + (needs_tile(desc) ? desc.max_m * std::min(chunk_width, desc.n) : 0);
   const int64_t m = args.c.rows, step = whole ? std::max<int64_t>(args.c.cols, 1) : chunk_width;
   for (int64_t n0 = 0; n0 < args.c.cols; n0 += step) {
     const int64_t n = std::min(step, args.c.cols - n0);
@@ -91,7 +117,12 @@ Status gemm_by_sgemm(Sgemm sgemm, const Kernels& kernels, const GemmDesc& desc, 
       // The tile takes C's old values, the residual, and C becomes the place of the sums.
       for (int64_t i = 0; i < m; ++i) std::memcpy(tile + i * n, c.row(i), static_cast<size_t>(n) * sizeof(float));
     }
-    LINFORMER_TRY(sgemm(args.a.floats(), desc.layout == RightLayout::transposed, b, adds_to_c ? 1.f : 0.f, c));
+    const bool transposed = desc.layout == RightLayout::transposed;
+    if (desc.left == ElementType::f32) {
+      LINFORMER_TRY(sgemm(args.a.floats(), transposed, b, adds_to_c ? 1.f : 0.f, c));
+    } else {
+      LINFORMER_TRY(multiply_narrow(sgemm, kernels, args.a, transposed, b, adds_to_c, left, c));
+    }
     if (asked.accumulate) continue;
     Epilogue rest = asked;
     if (asked.bias != nullptr) rest.bias = asked.bias + n0;

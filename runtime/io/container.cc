@@ -34,14 +34,14 @@ Status check_magic(std::span<const std::byte> file) {
 }
 
 Status check_version(const Header& header) {
-  if (header.version >= 1 && header.version <= container_version) return {};
-  if (byte_swapped(header.version) >= 1 && byte_swapped(header.version) <= container_version) {
+  if (header.version == container_version) return {};
+  if (byte_swapped(header.version) == container_version) {
     return Status::error(Code::unsupported, "the file's numbers are big endian: convert the checkpoint again");
   }
   if (header.version == 0)
     return Status::error(Code::corrupt_file, "format version is 0: convert the checkpoint again");
   return Status::error(Code::unsupported,
-                       "format version is %" PRIu32 ", this build reads up to %" PRIu32
+                       "format version is %" PRIu32 ", this build reads %" PRIu32
                        ": use a newer linformer or convert the checkpoint again",
                        header.version, container_version);
 }
@@ -130,10 +130,10 @@ Result<Container> parse_container(std::span<const std::byte> file) {
   return Container{metadata, file.subspan(header.tensor_offset, header.tensor_bytes)};
 }
 
-Result<Header> make_header(std::span<const std::byte> metadata, uint64_t tensor_size, uint32_t version) {
+Result<Header> make_header(std::span<const std::byte> metadata, uint64_t tensor_size) {
   Header header{};
   header.magic = container_magic;
-  header.version = version;
+  header.version = container_version;
   header.header_bytes = header_bytes;
   header.metadata_offset = header_bytes;
   header.metadata_bytes = metadata.size();

@@ -13,7 +13,7 @@ namespace linformer {
 // Each byte after the letters turns a common accident into an error: 0x89 a 7-bit channel, \r\n a text-mode copy,
 // \x1a a terminal or DOS copy.
 inline constexpr std::array<unsigned char, 8> container_magic = {0x89, 'L', 'N', 'F', 'R', '\r', '\n', 0x1a};
-inline constexpr uint32_t container_version = 4;  // the newest known; older ones are read too
+inline constexpr uint32_t container_version = 1;
 inline constexpr uint32_t header_bytes = 64;
 inline constexpr uint64_t segment_alignment = 4096;  // the tensor segment: a page, so that it can be mapped alone
 inline constexpr uint64_t tensor_alignment = 64;     // a cache line and the widest vector
@@ -43,10 +43,8 @@ struct Container {
 Result<Container> parse_container(std::span<const std::byte> file);
 
 // The header and its place for everything else, for writers. `metadata_size` and `tensor_size` in bytes; the file's
-// size is tensor_offset + tensor_bytes; `version` is the oldest that can read it. too_long when the metadata exceeds
-// max_metadata_bytes.
-Result<Header> make_header(std::span<const std::byte> metadata, uint64_t tensor_size,
-                           uint32_t version = container_version);
+// size is tensor_offset + tensor_bytes. too_long when the metadata exceeds max_metadata_bytes.
+Result<Header> make_header(std::span<const std::byte> metadata, uint64_t tensor_size);
 // The checksum that belongs into header.header_checksum.
 uint64_t checksum_of(const Header& header);
 

@@ -16,6 +16,7 @@ Kernels compose_avx512() {
   if (machine_has(Extension::avx512_bf16)) {
     table.gemm_bf16 = avx512_bf16_kernels.gemm;
     table.round_rows = avx512_bf16_kernels.round_rows;
+    table.pack_panel_bf16 = avx512_bf16_kernels.pack_panel;
     table.native_bf16 = true;
   }
   return table;

@@ -13,7 +13,7 @@
 
 namespace linformer {
 
-// C = activation(A B + row_bias + bias) + residual, or C += A B when `accumulate` (the rest is then absent).
+// C = activation(A B + row_bias + bias) + residual, or C += A B when `accumulate` (the rest is then absent; C is f32).
 struct Epilogue {
   const float* bias = nullptr;      // [N], one for each column
   const float* row_bias = nullptr;  // [M], one for each row
@@ -43,11 +43,12 @@ struct OnlineSoftmax {
   float* rescale;  // written by each step: what results of earlier steps are to be multiplied by
 };
 
-// Rows of f32 as u8, each with a scale of its own.
+// Rows of f32 as u8, with a scale for each row and slice.
 struct QuantizedRows {
   uint8_t* data = nullptr;
   int64_t ld = 0;  // a multiple of 4; what lies between the last column and the next multiple of 64 becomes zero
   RowScale* scales = nullptr;
+  int64_t scales_ld = 0;
 };
 
 struct Kernels {
@@ -58,19 +59,21 @@ struct Kernels {
   // each rounded to f32 (what vdpbf16ps does; subnormal operands and sums are zero). Null where the set has no
   // instruction for it, but in the scalar table.
   void (*gemm_bf16)(const GemmArgs&) = nullptr;
-  // A u8, B int8, C f32: exact sums in s32, K at most 2^16.
+  // A u8, B int8, C f32: sums of a slice of K are exact, in s32; slices are added in order.
   void (*gemm_int8)(const GemmArgs&) = nullptr;
   // True where gemm_bf16 is faster than gemm_f32.
   bool native_bf16 = false;
   // dst = src rounded to the nearest bf16, ties to even, subnormals to zero; zeros up to the next multiple of 32
   // columns.
   void (*round_rows)(ConstMatrix src, Matrix<uint16_t> dst) = nullptr;
-  // u = round(x / scale) + zero: the scale covers the row's range and zero. A row of zeros has scale 0, one with an
-  // element that is not finite the scale NaN.
+  // u = round(x / scale) + zero, for each slice of a row: the scale covers its range and zero. A slice of zeros has
+  // scale 0, one with an element that is not finite the scale NaN.
   void (*quantize_rows)(ConstMatrix src, const QuantizedRows& dst) = nullptr;
   // f32 panel16 of B[K, N] with zeroed padding. `src` as it lies in memory: K x N, or N x K when `transposed`
   // (B = src^T).
   void (*pack_panel)(ConstMatrix src, bool transposed, float* dst) = nullptr;
+  // The same in bf16, each element rounded; null where gemm_bf16 is.
+  void (*pack_panel_bf16)(ConstMatrix src, bool transposed, uint16_t* dst) = nullptr;
   // Rows [0, k) of panel `panel` of `b`, from row `first` on, as f32: k x 16. `first` is a multiple of 4; up to 3 rows
   // more are written.
   void (*widen_panel)(const RightMatrix& b, int64_t panel, int64_t first, int64_t k, float* dst) = nullptr;
@@ -86,7 +89,7 @@ struct Kernels {
   // y = (x - mean) / sqrt(var + epsilon) * scale + bias, for each row. y may be x.
   void (*layer_norm_rows)(ConstMatrix x, const NormWeights& weights, MutableMatrix y) = nullptr;
   void (*activate)(Activation activation, MutableMatrix x) = nullptr;  // in place
-  // dst = dst + src; dst = dst * src; dst = src widened to f32; elementwise.
+  // dst = dst + src; dst = dst * src; dst = src widened to f32 (int8: its codes); elementwise.
   void (*add)(float* dst, const float* src, int64_t count) = nullptr;
   void (*multiply)(float* dst, const float* src, int64_t count) = nullptr;
   void (*widen)(ElementType type, const void* src, float* dst, int64_t count) = nullptr;

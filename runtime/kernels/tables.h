@@ -10,6 +10,7 @@ using GemmKernel = void (*)(const GemmArgs&);
 struct Bf16Kernels {
   GemmKernel gemm;
   void (*round_rows)(ConstMatrix src, Matrix<uint16_t> dst);
+  void (*pack_panel)(ConstMatrix src, bool transposed, uint16_t* dst);
 };
 
 extern const Kernels scalar_kernels;

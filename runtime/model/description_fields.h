@@ -17,11 +17,9 @@ namespace linformer {
 
 struct Field {
   const char* name;
-  uint32_t limit = 0;    // of a list's entries; views into the file have none
-  uint32_t version = 1;  // of the format: a file where the field is not the default is of this version at least
+  uint32_t limit = 0;  // of a list's entries; views into the file have none
 
-  constexpr Field at_most(uint32_t entries) const { return {name, entries, version}; }
-  constexpr Field since(uint32_t first_version) const { return {name, limit, first_version}; }
+  constexpr Field at_most(uint32_t entries) const { return {name, entries}; }
 };
 
 // `table` is the schema's name, `label` the word for it in error sentences.
@@ -33,10 +31,8 @@ concept HasFields = requires {
   FieldsOf<T>::label;
 };
 
-// What a visitor has besides operator()(field, member...); these do nothing.
+// What a visitor has besides operator()(field, member...); this does nothing.
 struct FieldVisitor {
-  // A field of older files, which newer writers leave out.
-  static void retired(const Field&) {}
   // A field for the way back to the checkpoint (converter/writer/origin.h), which the runtime doesn't read.
   static void origin(const Field&) {}
 };
@@ -65,7 +61,6 @@ LINFORMER_FIELDS(TensorDescription, "Tensor", "tensor") {
   FIELD(offset);
   FIELD(bytes);
   FIELD(checksum);
-  FIELD(scales);
 }
 
 LINFORMER_FIELDS(Linear, "Linear", "linear") {
@@ -85,7 +80,6 @@ LINFORMER_FIELDS(Projection, "Projection", "projection") {
   FIELD(k);
   FIELD(weight);
   FIELD(bias);
-  visitor.retired({"bias_per_row"});  // whether there is a bias of [k]
   FIELD(kernel);
   FIELD(stride);
 }
@@ -102,16 +96,14 @@ LINFORMER_FIELDS(AttentionDescription, "Attention", "attention") {
   FIELD(output_second);
   FIELD(value_is_key);
   FIELD(causal);
-  visitor.retired({"masks_rows"});                // row_mask zeroed
-  visitor.retired({"activation_before_output"});  // output_activation is the layer's activation
   FIELD(key_projections, at_most(max_heads));
   FIELD(value_projections, at_most(max_heads));
-  FIELD(key_source, since(2));
-  FIELD(row_mask, since(2));
-  FIELD(output_activation, since(2));
-  FIELD(rotary_base, since(3));
-  FIELD(window, since(3));
-  FIELD(position_bias, since(3));
+  FIELD(key_source);
+  FIELD(row_mask);
+  FIELD(output_activation);
+  FIELD(rotary_base);
+  FIELD(window);
+  FIELD(position_bias);
 }
 
 LINFORMER_FIELDS(LayerDescription, "Layer", "layer") {
@@ -123,7 +115,7 @@ LINFORMER_FIELDS(LayerDescription, "Layer", "layer") {
   FIELD(ffn_norm);
   FIELD(ffn_resample);
   FIELD(activation);
-  FIELD(gated, since(3));
+  FIELD(gated);
 }
 
 LINFORMER_FIELDS(VectorInput, "VectorInput", "vectors") {
@@ -148,9 +140,9 @@ LINFORMER_FIELDS(EmbeddingDescription, "Embedding", "embedding") {
   FIELD(transform);
   FIELD(transform_before_norm);
   FIELD(zero_pad_rows);
-  FIELD(vectors, since(2));
-  FIELD(prefix, since(2));
-  FIELD(prefix_token, since(2));
+  FIELD(vectors);
+  FIELD(prefix);
+  FIELD(prefix_token);
 }
 
 LINFORMER_FIELDS(EncoderDescription, "Encoder", "encoder") {
@@ -164,9 +156,9 @@ LINFORMER_FIELDS(EncoderDescription, "Encoder", "encoder") {
   FIELD(projections, at_most(max_projections));
   FIELD(layers, at_most(max_layers));
   FIELD(final_norm);
-  FIELD(output, since(2));
-  FIELD(zero_masked_rows, since(2));
-  FIELD(memory_width, since(2));
+  FIELD(output);
+  FIELD(zero_masked_rows);
+  FIELD(memory_width);
 }
 
 LINFORMER_FIELDS(MaskedLmHead, "MaskedLmHead", "mlm") {
@@ -193,11 +185,11 @@ LINFORMER_FIELDS(ClassificationHead, "ClassificationHead", "head") {
   FIELD(dense);
   FIELD(activation);
   FIELD(output);
-  FIELD(kind);  // versions 1 to 3: a bool, multi_label
+  FIELD(kind);
   FIELD(labels, at_most(max_classes));
-  FIELD(norm, since(2));
-  FIELD(pairing, since(2));
-  FIELD(score_activation, since(4));
+  FIELD(norm);
+  FIELD(pairing);
+  FIELD(score_activation);
 }
 
 LINFORMER_FIELDS(SentenceEmbedding, "SentenceEmbedding", "embedding") {
@@ -262,7 +254,7 @@ LINFORMER_FIELDS(TokenizerDescription, "Tokenizer", "tokenizer") {
   FIELD(split_cjk);
   FIELD(continuing_prefix);
   FIELD(max_word_characters);
-  OPTIONAL(unigram, object.kind == TokenizerKind::unigram || !object.unigram.steps.empty(), since(2));
+  OPTIONAL(unigram, object.kind == TokenizerKind::unigram || !object.unigram.steps.empty());
 }
 
 LINFORMER_FIELDS(ModelDescription, "Model", "model") {
@@ -273,8 +265,8 @@ LINFORMER_FIELDS(ModelDescription, "Model", "model") {
   FIELD(mlm);
   FIELD(heads, at_most(max_classification_heads));
   FIELD(tokenizer);
-  OPTIONAL(embedding, object.embedding.present, since(2));
-  OPTIONAL(decoder, object.has_decoder(), since(2));
+  OPTIONAL(embedding, object.embedding.present);
+  OPTIONAL(decoder, object.has_decoder());
   visitor.origin({"sources"});
   visitor.origin({"settings"});
 }

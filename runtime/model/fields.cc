@@ -34,11 +34,11 @@ struct ShapeText {
   }
 };
 
-bool is_floating(ElementType type) { return type != ElementType::int8; }
-
 }  // namespace
 
-const char* name_of(TensorLayout layout) { return layout == TensorLayout::row_major ? "row_major" : "panel16"; }
+const char* name_of(TensorLayout layout) {
+  return layout == TensorLayout::row_major ? "row_major" : layout == TensorLayout::panel16 ? "panel16" : "padded_rows";
+}
 
 FieldName::FieldName(const char* format, ...) {
   va_list arguments;
@@ -81,15 +81,23 @@ Status TensorFields::floats(const FieldName& field, TensorIndex index, std::init
   return {};
 }
 
+Status TensorFields::left(const FieldName& field, TensorIndex index, std::initializer_list<uint64_t> shape) const {
+  LINFORMER_TRY(reference(field, index));
+  if ((*this)[index].layout != TensorLayout::padded_rows) return floats(field, index, shape);
+  const TensorDescription& tensor = (*this)[index];
+  if (std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end())) return {};
+  return mismatch(field, index, std::span(shape.begin(), shape.size()));
+}
+
 Status TensorFields::table(const FieldName& field, TensorIndex index, uint64_t width, uint64_t* rows) const {
   LINFORMER_TRY(reference(field, index));
   const TensorDescription& tensor = (*this)[index];
   if (tensor.shape.size() != 2 || (width != 0 && tensor.shape[1] != width)) {
     return mismatch(field, index, std::array<uint64_t, 2>{0, width});
   }
-  if (!is_floating(tensor.type) || tensor.layout != TensorLayout::row_major) {
-    return bad_field(field, "needs f32, bf16 or f16 row_major, tensor %" PRId32 " (%.60s) is %s %s", index,
-                     tensor.name.c_str(), name_of(tensor.type), name_of(tensor.layout));
+  if (tensor.layout != TensorLayout::row_major) {
+    return bad_field(field, "needs row_major, tensor %" PRId32 " (%.60s) is %s %s", index, tensor.name.c_str(),
+                     name_of(tensor.type), name_of(tensor.layout));
   }
   *rows = tensor.shape[0];
   return {};
@@ -101,9 +109,9 @@ Status TensorFields::linear(const FieldName& field, const Linear& linear, uint64
   if (weight.shape.size() != 2 || weight.shape[1] != in || (*out != 0 && weight.shape[0] != *out)) {
     return mismatch(field / "weight", linear.weight, std::array<uint64_t, 2>{*out, in});
   }
-  if (!is_floating(weight.type) || weight.layout != TensorLayout::panel16) {
-    return bad_field(field / "weight", "needs f32, bf16 or f16 panel16, tensor %" PRId32 " (%.60s) is %s %s",
-                     linear.weight, weight.name.c_str(), name_of(weight.type), name_of(weight.layout));
+  if (weight.layout != TensorLayout::panel16) {
+    return bad_field(field / "weight", "needs panel16, tensor %" PRId32 " (%.60s) is %s %s", linear.weight,
+                     weight.name.c_str(), name_of(weight.type), name_of(weight.layout));
   }
   *out = weight.shape[0];
   if (linear.bias == absent) return {};

@@ -31,11 +31,13 @@ class TensorFields {
 
   // The index is inside the table.
   Status reference(const FieldName& field, TensorIndex index) const;
-  // f32, row_major and of this shape: biases, norms and projections, which the executor reads as plain floats.
+  // f32, row_major and of this shape: biases and norms, which the executor reads as plain floats.
   Status floats(const FieldName& field, TensorIndex index, std::initializer_list<uint64_t> shape) const;
-  // A lookup table: row_major [at least one row, width] of f32, bf16 or f16. Returns the rows.
+  // E: the same, or padded_rows of bf16 or f16.
+  Status left(const FieldName& field, TensorIndex index, std::initializer_list<uint64_t> shape) const;
+  // A lookup table: row_major [at least one row, width] of any type. Returns the rows.
   Status table(const FieldName& field, TensorIndex index, uint64_t width, uint64_t* rows) const;
-  // panel16 [out, in] of f32, bf16 or f16, and its optional f32 [out] bias. Any number of outputs when *out is 0,
+  // panel16 [out, in] of any type, and its optional f32 [out] bias. Any number of outputs when *out is 0,
   // which is then set.
   Status linear(const FieldName& field, const Linear& linear, uint64_t in, uint64_t* out) const;
   Status linear(const FieldName& field, const Linear& linear, uint64_t in, uint64_t out) const {

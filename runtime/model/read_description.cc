@@ -62,7 +62,6 @@ class TableReader {
   void optional(const Field& field, std::initializer_list<bool>, T& out) {
     (*this)(field, out);
   }
-  void retired(const Field&) { next(); }
   void origin(const Field&) { next(); }
 
  private:
@@ -149,29 +148,17 @@ class TableReader {
   unsigned count_ = 0;  // of the fields visited
 };
 
-// What a table says besides its fields, and what version 1 said in other ones.
+// What a table says by being there.
 template <class T>
-void complete(const flatbuffers::Table&, T*) {}
+void complete(T*) {}
 
-void complete(const flatbuffers::Table&, SentenceEmbedding* out) { out->present = true; }
-
-void complete(const flatbuffers::Table& in, AttentionDescription* out) {
-  if (in.GetField<uint8_t>(schema::Attention::VT_MASKS_ROWS, 0) != 0) out->row_mask = RowMask::zeroed;
-}
-
-void complete(const flatbuffers::Table& in, LayerDescription* out) {
-  const auto* attention = in.GetPointer<const flatbuffers::Table*>(schema::Layer::VT_ATTENTION);
-  if (attention == nullptr) return;
-  if (attention->GetField<uint8_t>(schema::Attention::VT_ACTIVATION_BEFORE_OUTPUT, 0) != 0) {
-    out->attention.output_activation = out->activation;
-  }
-}
+void complete(SentenceEmbedding* out) { out->present = true; }
 
 template <class T>
 Status read_table(const flatbuffers::Table& in, Budget* budget, T* out) {
   TableReader reader(in, FieldsOf<T>::label, budget);
   FieldsOf<T>::visit(reader, *out);
-  if (reader.status().ok()) complete(in, out);
+  if (reader.status().ok()) complete(out);
   return reader.status();
 }
 

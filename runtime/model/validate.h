@@ -10,9 +10,9 @@
 
 namespace linformer {
 
-// `segment_bytes`: the size of the tensor segment. corrupt_file names the field, its value and what was expected;
-// unsupported for int8 weights. Features that this version's plan can't
-// execute are not errors here. O(tensors log tensors + layers * heads + tokenizer).
+// `segment_bytes`: the size of the tensor segment. corrupt_file names the field, its value and what was expected.
+// Features that this version's plan can't execute are not errors here. O(tensors log tensors + layers * heads +
+// tokenizer).
 Status validate(const ModelDescription& model, uint64_t segment_bytes);
 
 // Its parts, in the order in which they may be called.

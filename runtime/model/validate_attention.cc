@@ -39,7 +39,7 @@ Status check_no_window(const FieldName& field, const Projection& projection) {
 Status check_linear_projection(const FieldName& field, const Projection& projection, uint32_t max_tokens,
                                const TensorFields& tensors) {
   LINFORMER_TRY(check_no_window(field, projection));
-  LINFORMER_TRY(tensors.floats(field / "weight", projection.weight, {projection.k, max_tokens}));
+  LINFORMER_TRY(tensors.left(field / "weight", projection.weight, {projection.k, max_tokens}));
   if (projection.bias == absent) return {};
   return tensors.floats(field / "bias", projection.bias, {projection.k});
 }

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "base/checked.h"
-#include "base/matrix.h"
+#include "base/storage.h"
 #include "io/container.h"
 #include "model/utf8.h"
 #include "model/validate.h"
@@ -11,27 +11,39 @@
 namespace linformer {
 namespace {
 
-Status check_shape(const FieldName& field, const TensorDescription& tensor, uint64_t* elements) {
+Status check_shape(const FieldName& field, const TensorDescription& tensor, uint64_t* bytes) {
   if (tensor.shape.empty() || tensor.shape.size() > max_rank) {
     return bad_field(field, "has %zu dimensions, 1 to %" PRIu32 " are possible", tensor.shape.size(), max_rank);
   }
-  *elements = 1;
+  uint64_t elements = 1;
   for (uint64_t size : tensor.shape) {
     if (size == 0 || size > max_dimension) {
       return bad_field(field, "has a dimension of %" PRIu64 ", 1 to %" PRIu32 " are possible", size, max_dimension);
     }
-    if (!checked_mul(*elements, size, elements)) return bad_field(field, "has more elements than 64 bits can count");
+    if (!checked_mul(elements, size, &elements)) return bad_field(field, "has more elements than 64 bits can count");
   }
-  if (tensor.layout == TensorLayout::row_major) return {};
-  if (tensor.shape.size() != 2) {
+  const bool matrix = tensor.shape.size() == 2;
+  if (tensor.layout == TensorLayout::panel16 && !matrix) {
     return bad_field(field, "is panel16 with %zu dimensions, 2 are needed", tensor.shape.size());
   }
-  uint64_t rows = 0, columns = 0;
-  if (!checked_round_up(tensor.shape[0], 16, &columns) ||
-      !checked_round_up(tensor.shape[1], static_cast<uint64_t>(panel_depth(tensor.type)), &rows) ||
-      !checked_mul(rows, columns, elements)) {
+  const bool narrow = element_bytes(tensor.type) == 2;
+  if (tensor.layout == TensorLayout::padded_rows && (!matrix || !narrow)) {
+    return bad_field(field, "is padded_rows of %s with %zu dimensions, a matrix of bf16 or f16 is needed",
+                     name_of(tensor.type), tensor.shape.size());
+  }
+  if (tensor.type == ElementType::int8) {
+    if (!matrix) return bad_field(field, "is int8 with %zu dimensions, 2 are needed", tensor.shape.size());
+    if (tensor.layout == TensorLayout::panel16 && tensor.shape[1] > max_int8_inputs) {
+      return bad_field(field, "is int8 with %" PRIu64 " inputs, at most %" PRIu64 " are possible", tensor.shape[1],
+                       max_int8_inputs);
+    }
+  }
+  StoredParts storage;
+  const uint64_t rows = matrix ? tensor.shape[0] : 1, cols = matrix ? tensor.shape[1] : elements;
+  if (!parts_of(tensor.type, tensor.layout, rows, cols, &storage)) {
     return bad_field(field, "has more elements than 64 bits can count");
   }
+  *bytes = storage.bytes;
   return {};
 }
 
@@ -65,15 +77,9 @@ Status validate_tensors(const ModelDescription& model, uint64_t segment_bytes) {
       return bad_field(FieldName("tensors[%zu].name", i), "is empty, too long or not printable UTF-8");
     }
     const FieldName field("tensors[%zu] (%.80s)", i, tensor.name.c_str());
-    if (tensor.type == ElementType::int8) {
-      return Status::error(Code::unsupported,
-                           "%s is int8, which this version can't execute: convert with --dtype f32, bf16 or f16",
-                           field.text());
-    }
-    if (tensor.scales != absent) return bad_field(field, "has scales %" PRId32 " but is not int8", tensor.scales);
-    uint64_t elements = 0, bytes = 0;
-    LINFORMER_TRY(check_shape(field, tensor, &elements));
-    if (!checked_mul(elements, static_cast<uint64_t>(element_bytes(tensor.type)), &bytes) || bytes != tensor.bytes) {
+    uint64_t bytes = 0;
+    LINFORMER_TRY(check_shape(field, tensor, &bytes));
+    if (bytes != tensor.bytes) {
       return bad_field(field, "claims %" PRIu64 " bytes, its shape and type need %" PRIu64, tensor.bytes, bytes);
     }
     // A running sum leaves neither overlaps nor holes in which other data could hide.

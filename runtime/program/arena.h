@@ -22,6 +22,8 @@ enum class Term : uint8_t {
   d_scores,
   d_softmax,
   d_ffn,
+  d_narrow,
+  d_narrow_hidden,
   d_states,
   d_position,
   positions,

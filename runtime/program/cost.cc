@@ -78,10 +78,11 @@ class OpCost {
       cost_.bytes += product(k, op.out.cols, sizeof(float));
     } else {
       add(op.a, m);
-      add(op.b, m);
+      cost_.weight_bytes += product(k, op.out.cols, element_bytes(op.b.type));
     }
     add(op.bias, 1);
     add(op.residual, m);
+    if (op.accumulate) add(op.out, m);
     add(op.out, m);
     cost_.flop = 2 * product(m, op.out.cols, k);
     return cost_;

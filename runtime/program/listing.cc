@@ -139,7 +139,7 @@ class Describer {
     } else if (v.place == Place::source) {
       text_.add("%s[%lld, %lld]", source_name(), static_cast<long long>(source_), cols);
     } else if (v.present()) {
-      text_.add("%s[%lld, %lld]", info(v.buffer).name, rows, cols);
+      text_.add("%s[%lld, %lld]%s", info(v.buffer).name, rows, cols, type);
     }
   }
 
@@ -152,7 +152,7 @@ class Describer {
   void gemm(const Op& op) {
     view(op.out);
     const bool activated = op.activation != Activation::none;
-    text_.add(" = %s%s", activated ? name_of(op.activation) : "", activated ? "(" : "");
+    text_.add(" %s= %s%s", op.accumulate ? "+" : "", activated ? name_of(op.activation) : "", activated ? "(" : "");
     if (op.b.place == Place::source || op.b.place == Place::sequence) {
       text_.add("%s[%lld, %lld] x ", tensor_name(op.a), static_cast<long long>(op.a.rows),
                 static_cast<long long>(source_));
@@ -163,6 +163,9 @@ class Describer {
     View b = op.b;
     if (b.place == Place::sequence) b.rows = source_;
     view(b);
+    if (b.place == Place::weight && (op.a.cols < b.cols || op.out.cols < b.rows)) {
+      text_.add("[%lld.., %lld..]", static_cast<long long>(op.first_n), static_cast<long long>(op.first_k));
+    }
     if (op.row_bias.present()) text_.add(" + row bias");
     if (op.bias.present()) text_.add(" + bias");
     if (activated) text_.add(")");
@@ -213,10 +216,11 @@ class Describer {
 }  // namespace
 
 const char* name_of(OpKind kind) {
-  constexpr const char* names[] = {"gather", "add_position", "add_type", "read_vectors", "put_prefix",    "zero",
-                                   "copy",   "add",          "norm",     "gemm",         "row_sums",      "activate",
-                                   "gate",   "rotate",       "compress", "pack",         "pack",          "attend",
-                                   "select", "pool",         "pair",     "expand",       "probabilities", "normalize"};
+  constexpr const char* names[] = {"gather",   "add_position", "add_type", "read_vectors",  "put_prefix",
+                                   "zero",     "copy",         "convert",  "add",           "norm",
+                                   "gemm",     "row_sums",     "activate", "gate",          "rotate",
+                                   "compress", "pack",         "pack",     "attend",        "select",
+                                   "pool",     "pair",         "expand",   "probabilities", "normalize"};
   return names[static_cast<int>(kind)];
 }
 

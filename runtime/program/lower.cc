@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/storage.h"
 
 namespace linformer {
 
@@ -44,6 +45,41 @@ View Lowering::buffer_view(Place place, BufferId buffer, int64_t cols, int64_t o
   return view;
 }
 
+View Lowering::narrow(BufferId buffer, ElementType type, int64_t cols) {
+  View view;
+  view.place = Place::block;
+  view.buffer = buffer;
+  view.type = type;
+  view.cols = cols;
+  program_.arena.use(buffer);
+  program_.arena.widen(info(buffer).ld, narrow_row_bytes(type, cols));
+  return view;
+}
+
+void Lowering::convert(const View& a, const View& out) { unary(OpKind::convert, a, out); }
+
+View Lowering::multiplied(const View& a, ElementType compute) {
+  if (compute == ElementType::f32) return a;
+  const View out = narrow(BufferId::narrow_rows, compute, a.cols);
+  if (out_of_memory_) return out;
+  const int32_t ops = static_cast<int32_t>(program_.ops.size());
+  // What was converted serves all products of its stage, until its source is written.
+  bool known = converted_by_ >= program_.stages.back().op_begin;
+  if (known) {
+    const Op& last = program_.ops[static_cast<size_t>(converted_by_)];
+    known = last.out.type == compute && last.a.place == a.place && last.a.buffer == a.buffer && last.a.cols == a.cols &&
+            last.a.offset == a.offset && last.a.ld == a.ld;
+    for (int32_t i = converted_by_ + 1; known && i < ops; ++i) {
+      const View& written = program_.ops[static_cast<size_t>(i)].out;
+      known = written.place != a.place || written.buffer != a.buffer;
+    }
+  }
+  if (known) return out;
+  converted_by_ = ops;
+  convert(a, out);
+  return out;
+}
+
 View Lowering::slot(BufferId buffer, int64_t slot_rows, int64_t cols) {
   View view;
   view.place = Place::sequence;
@@ -73,6 +109,7 @@ View Lowering::weight(TensorIndex index) const {
   view.layout = t.layout == TensorLayout::panel16 ? RightLayout::panel16 : RightLayout::row_major;
   view.rows = t.shape.size() > 1 ? static_cast<int64_t>(t.shape[0]) : 1;
   view.cols = view.ld = static_cast<int64_t>(t.shape.back());
+  if (t.layout == TensorLayout::padded_rows) view.ld = round_up(view.cols, padded_row_multiple);
   return view;
 }
 
@@ -84,9 +121,12 @@ View Lowering::caller(int64_t cols) const {
 }
 
 Op& Lowering::gemm(const View& a, const Linear& linear, const View& out, Activation activation) {
+  const View b = weight(linear.weight);
+  const bool panels = b.layout == RightLayout::panel16;
+  const View left = multiplied(a, panels ? program_.target.compute(b.type) : ElementType::f32);
   Op& gemm = op(OpKind::gemm);
-  gemm.a = a;
-  gemm.b = weight(linear.weight);
+  gemm.a = left;
+  gemm.b = b;
   // A tied output: the token embedding, [outputs, inputs] row by row.
   if (gemm.b.layout == RightLayout::row_major) gemm.b.layout = RightLayout::transposed;
   gemm.bias = weight(linear.bias);
@@ -177,7 +217,9 @@ Status Lowering::complete() {
   for (Op& op : program_.ops) {
     for (View* view : {&op.a, &op.b, &op.out, &op.bias, &op.row_bias, &op.residual}) {
       const bool shares_ld = view->place == Place::rows || view->place == Place::block || view->place == Place::scored;
-      if (shares_ld && view->ld == 0) view->ld = arena.value(info(view->buffer).ld);
+      if (!shares_ld || view->ld != 0) continue;
+      const BufferInfo& buffer = info(view->buffer);
+      view->ld = arena.value(buffer.ld) * static_cast<int64_t>(buffer.element_bytes) / element_bytes(view->type);
     }
   }
   for (Attention& attention : program_.attentions) {

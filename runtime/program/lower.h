@@ -61,6 +61,11 @@ class Lowering {
   View weight(TensorIndex index) const;  // row-major, or the right side of a product
   View caller(int64_t cols) const;
 
+  // `a` as a product in `compute` reads it: converted, where it isn't yet.
+  View multiplied(const View& a, ElementType compute);
+  View narrow(BufferId buffer, ElementType type, int64_t cols);
+  void convert(const View& a, const View& out);
+
   // The common ops.
   Op& gemm(const View& a, const Linear& linear, const View& out, Activation activation = Activation::none);
   Op& norm(const Norm& norm, const View& a, const View& out);
@@ -90,6 +95,8 @@ class Lowering {
   void layer(size_t index, int64_t* width);
   void attention_output(const LayerState& layer, const View& target);
   void feed_forward(const LayerState& layer, const View& input, const View& target);
+  void sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual,
+                           ElementType compute);
   // lower_heads.cc
   void classification_head(const ClassificationHead& head, HeadSections* sections);
   void sentence_embedding(const SentenceEmbedding& embedding);
@@ -106,6 +113,7 @@ class Lowering {
   Program& program_;
   int32_t next_group_ = 0;
   bool out_of_memory_ = false;
+  int32_t converted_by_ = -1;  // the op that filled narrow_rows last
   Stage spare_stage_;
   Op spare_op_;
 };

@@ -1,4 +1,6 @@
 // One encoder layer, post-norm or pre-norm, on blocks of rows that stay in the core's cache.
+#include <algorithm>
+
 #include "program/lower.h"
 
 namespace linformer {
@@ -35,6 +37,41 @@ void Lowering::attention_output(const LayerState& layer, const View& target) {
   gemm(between, attention.output_second, out).residual = residual;
 }
 
+// Slice after slice of the inner width, each consumed while it is in the core's own cache: out = the first slice's
+// product + bias + residual, to which the others are added in order.
+void Lowering::sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual,
+                                   ElementType compute) {
+  const LayerDescription& description = *layer.description;
+  const int64_t inner = outputs(description.ffn_in);
+  const View left = multiplied(in, compute);
+  for (int64_t begin = 0; begin < inner; begin += int8_slice) {
+    const int64_t width = std::min(int8_slice, inner - begin);
+    const View slice = narrow(BufferId::narrow_hidden, compute, width);
+    // The kernel rounds what it writes; a row's odd last element needs a zero beside it.
+    const bool direct = compute == ElementType::bf16 && width % 2 == 0;
+    const View hidden = direct ? slice : block(BufferId::ffn, width);
+    Op& first = op(OpKind::gemm);
+    first.a = left;
+    first.b = weight(description.ffn_in.weight);
+    first.first_n = begin;
+    first.bias = weight(description.ffn_in.bias);
+    first.bias.cols = width;
+    first.bias.offset = begin;
+    first.activation = description.activation;
+    first.out = hidden;
+    if (!direct) convert(hidden, slice);
+    Op& second = op(OpKind::gemm);
+    second.a = slice;
+    second.b = weight(description.ffn_out.weight);
+    second.first_k = begin;
+    second.out = out;
+    second.accumulate = begin > 0;
+    if (begin > 0) continue;
+    second.bias = weight(description.ffn_out.bias);
+    second.residual = residual;
+  }
+}
+
 // target += ffn(norm(input)) pre-norm, or target += ffn(input) post-norm. `input` is `target` but in a reversible
 // model.
 void Lowering::feed_forward(const LayerState& layer, const View& input, const View& target) {
@@ -43,6 +80,20 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
   if (pre_norm() && description.ffn_norm.present()) {
     in = block(BufferId::query, layer.width_between);
     norm(description.ffn_norm, input, in);
+  }
+  View out = target;
+  out.cols = layer.width_out;
+  rows(target.buffer, layer.width_out);
+  View residual = adds() ? out : View();
+  const ElementType compute = program_.target.compute(tensor(description.ffn_in.weight).type);
+  const bool slices = compute != ElementType::f32 && !description.gated &&
+                      program_.target.compute(tensor(description.ffn_out.weight).type) == compute;
+  if (slices) {
+    if (adds() && description.ffn_resample.present()) {
+      residual = block(BufferId::query, layer.width_out);
+      gemm(target, description.ffn_resample, residual);
+    }
+    return sliced_feed_forward(layer, in, out, residual, compute);
   }
   const int64_t inner = outputs(description.ffn_in);
   View hidden = block(BufferId::ffn, inner);
@@ -53,10 +104,6 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
     gate.out.ld = inner / 2;  // rows next to one another: what every GEMM provider reads fastest
     hidden = gate.out;
   }
-  View out = target;
-  out.cols = layer.width_out;
-  rows(target.buffer, layer.width_out);
-  View residual = adds() ? out : View();
   if (adds() && description.ffn_resample.present()) {
     residual = block(BufferId::query, layer.width_out);
     gemm(target, description.ffn_resample, residual);

@@ -16,6 +16,7 @@ enum class OpKind : uint8_t {
   put_prefix,        // out[r] = a[0] where r is the prefix
   zero,              // out[r] = 0, for the rows that `which` names
   copy,              // out = a
+  convert,           // out = a rounded to bf16, or to int8 with a scale for each row and slice
   add,               // out += a
   norm,              // out = layer norm of a: b is its scale
   gemm,              // out = activation(a b + row_bias + bias) + residual
@@ -42,11 +43,13 @@ struct Op {
   Activation activation = Activation::none;
   ZeroRows which = ZeroRows::all;
   Pooling pooling = Pooling::first_token;
-  bool softmax = false;           // probabilities: else by `activation`
-  bool pooling_is_asked = false;  // pool: the caller says which
-  float scale = 1.f;              // gather
-  float epsilon = 0;              // norm
-  int32_t side = 0;               // compress: of keys (0) or values (1)
+  bool softmax = false;              // probabilities: else by `activation`
+  bool pooling_is_asked = false;     // pool: the caller says which
+  float scale = 1.f;                 // gather
+  float epsilon = 0;                 // norm
+  int32_t side = 0;                  // compress: of keys (0) or values (1)
+  bool accumulate = false;           // gemm: out += a b
+  int64_t first_k = 0, first_n = 0;  // gemm: the part of the weight b that is multiplied begins here
   View a, b, out, bias, row_bias, residual;
 };
 
@@ -104,9 +107,10 @@ struct Attention {
   KeySource key_source = KeySource::own;
   View own;  // packed rows that keys are made of where they are no encoder states
   int64_t heads = 0, d_head = 0;
-  int64_t key_width = 0;  // of Z W
-  int64_t key_ld = 0;     // of K and V in a slot
-  float scale = 0;        // on the scores
+  int64_t key_width = 0;                   // of Z W
+  int64_t key_ld = 0;                      // of K and V in a slot
+  float scale = 0;                         // on the scores
+  ElementType compute = ElementType::f32;  // of scores and context: f32 or bf16
   int32_t first_group = 0, groups = 0;
   int64_t window = 0;  // full: |i - j| at most this; 0: all
   View position_bias;  // full: [heads, 2N - 1], column j - i + N - 1

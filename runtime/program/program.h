@@ -25,6 +25,12 @@ struct Extents {
 // What the executor that runs it wants.
 struct Target {
   bool packs = false;  // K^T and V as panels
+  bool bf16 = false;   // multiplies bf16 weights without widening them
+  bool int8 = false;   // the same of int8, its rows of activations quantised
+  // What weights of `type` are multiplied in.
+  ElementType compute(ElementType type) const {
+    return (type == ElementType::bf16 && bf16) || (type == ElementType::int8 && int8) ? type : ElementType::f32;
+  }
 };
 
 struct LayerSections {

@@ -44,7 +44,9 @@ enum class BufferId : uint8_t {
   scores,   // one head's scores of a block
   softmax,  // full attention: one head's context, then row_max, row_sum and rescale of each row
   ffn,
-  scratch,  // the GEMM provider's
+  narrow_rows,    // a block of rows as a product in bf16 or int8 reads it
+  narrow_hidden,  // the same of a slice of the feed-forward network's inner width
+  scratch,        // the GEMM provider's
   pooled,
   paired,  // a head's input: normalized, or made of two sequences
   head,    // a head's dense output

@@ -55,7 +55,7 @@ Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
 
 }  // namespace
 
-Result<LoweredModel> lower_model(const ModelDescription& description, const SessionOptions& options) {
+Result<LoweredModel> lower_model(const ModelDescription& description, const SessionOptions& options, bool bf16) {
   LoweredModel lowered;
   Plan& plan = lowered.plan;
   plan.options = options;
@@ -70,8 +70,9 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
   plan.block_rows = std::min(max_block_rows, round_up(std::max(resolved.max_rows, resolved.max_memory), panel_width));
   const Extents extents{resolved.max_batch,  resolved.max_tokens, resolved.max_rows,
                         resolved.max_memory, resolved.threads,    plan.block_rows};
-  Result<Program> program =
-      lower(description, *lowered.encoder, lowered.has_heads, extents, {packs_activations(resolved.backend)});
+  const bool narrow = resolved.backend == BackendKind::native && resolved.compute == Compute::automatic;
+  const Target target{packs_activations(resolved.backend), narrow && bf16, narrow};
+  Result<Program> program = lower(description, *lowered.encoder, lowered.has_heads, extents, target);
   if (!program.ok()) return program.status();
   lowered.program = std::move(program.value());
   LINFORMER_TRY(plan_scratch(resolved.backend, &lowered.program));
@@ -107,7 +108,7 @@ void publish(const Program& program, const ArenaLayout& layout, Plan* plan) {
 }
 
 Result<Plan> plan(const Model& model, const SessionOptions& options) {
-  Result<LoweredModel> lowered = lower_model(model.description(), options);
+  Result<LoweredModel> lowered = lower_model(model.description(), options, plans_bf16(options));
   if (!lowered.ok()) return lowered.status();
   return lowered->plan;
 }

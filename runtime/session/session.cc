@@ -83,10 +83,10 @@ Result<Session> Session::create(std::shared_ptr<const Model> model, const Sessio
 
 Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, const SessionOptions& options) {
   if (weights == nullptr) return Status::error(Code::invalid_argument, "no weights: prepare a model's first");
-  Result<LoweredModel> lowered = lower_model(weights->model()->description(), options);
-  if (!lowered.ok()) return lowered.status();
   const Result<const Kernels*> kernels = choose_kernels(options.isa);
   if (!kernels.ok()) return kernels.status();
+  Result<LoweredModel> lowered = lower_model(weights->model()->description(), options, (*kernels)->native_bf16);
+  if (!lowered.ok()) return lowered.status();
   std::unique_ptr<State> state(new (std::nothrow) State);
   if (!state) return Status::error(Code::out_of_memory, "no memory for a session");
   state->plan = lowered->plan;

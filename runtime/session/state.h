@@ -24,7 +24,12 @@ struct LoweredModel {
 };
 
 // A pure function of its arguments: reads no environment and asks nothing of the machine.
-Result<LoweredModel> lower_model(const ModelDescription& description, const SessionOptions& options);
+// What plan() takes for granted where nothing is asked of the machine: bf16 where the instruction set may have it.
+inline bool plans_bf16(const SessionOptions& options) {
+  return options.isa == Isa::automatic || options.isa == Isa::avx512;
+}
+// `bf16`: whether the machine computes in it.
+Result<LoweredModel> lower_model(const ModelDescription& description, const SessionOptions& options, bool bf16);
 // The plan's buffers from the arena's layout.
 void publish(const Program& program, const ArenaLayout& layout, Plan* plan);
 

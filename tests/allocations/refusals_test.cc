@@ -64,7 +64,7 @@ TEST_CASE("memory that runs out is an error") {
     linformer_test::skip("the allocator can't be replaced under a sanitizer");
     return;
   }
-  for (const char* name : {"v1.lnfr", "v2.lnfr", "v3.lnfr"}) {
+  for (const char* name : {"f32.lnfr", "bf16.lnfr", "f16.lnfr", "int8.lnfr"}) {
     const std::string path = std::string(LINFORMER_GOLDEN_MODELS) + "/" + name;
     const AlignedBytes file(path);
     std::printf("%s\n", name);

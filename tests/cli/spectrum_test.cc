@@ -101,7 +101,11 @@ std::vector<RandomModel> shapes() {
   return all;
 }
 
-Session session_for(const std::shared_ptr<const Model>& model) { return take(Session::create(model, {})); }
+Session session_for(const std::shared_ptr<const Model>& model) {
+  SessionOptions options;
+  options.compute = Compute::f32;  // what the matrices are computed from in double precision
+  return take(Session::create(model, options));
+}
 
 std::vector<float> hidden(Session* session, Tokens tokens, int layer) {
   std::vector<float> rows(

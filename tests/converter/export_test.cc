@@ -27,7 +27,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr ElementType all_types[] = {ElementType::f32, ElementType::bf16, ElementType::f16};
+constexpr ElementType all_types[] = {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8};
 
 struct Made {
   convert::Report report;
@@ -151,7 +151,7 @@ int check_exports(const std::string& golden) {
     check_values(bytes, check_round_trip(bytes, config), make(bytes, config));
     ++files;
   }
-  std::printf("%d golden files converted, exported and converted again in 3 types, %d refused\n", files, unknowable);
+  std::printf("%d golden files converted, exported and converted again in 4 types, %d refused\n", files, unknowable);
   return files;
 }
 

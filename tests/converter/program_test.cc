@@ -32,6 +32,44 @@ TEST_CASE("exit codes: 0 for help and success, 1 for bad input, 2 for a bad comm
   CHECK(place.run(place.path("c.pt") + " --quiet -o " + place.path("good.lnfr")).out.empty());
 }
 
+TEST_CASE("weights that are kept have another type, and the report says what rounding costs") {
+  Workplace place;
+  write_file(place.path("c.pt"), with_head(2));
+  const std::string command = place.path("c.pt") + " -o " + place.path("x.lnfr") + " --dtype int8 ";
+  const Run run = place.run(command + "--keep 'f32:*fc1*' --keep 'bf16:*fc?.weight' --json");
+  REQUIRE_MESSAGE(run.status == 0, run.err);
+  const auto report = nlohmann::json::parse(run.out);
+  auto model = linformer::Model::load(place.path("x.lnfr").c_str());
+  REQUIRE(model.ok());
+  int of[4] = {};
+  double worst = 0;
+  for (const linformer::TensorDescription& tensor : (*model)->description().tensors) {
+    const std::string name(tensor.name);
+    CAPTURE(name);
+    const linformer::ElementType expected =
+        tensor.shape.size() == 1 || contains(name, "fc1")      ? linformer::ElementType::f32
+        : contains(name, "fc2") || contains(name, "compress_") ? linformer::ElementType::bf16
+                                                               : linformer::ElementType::int8;
+    CHECK(tensor.type == expected);
+    ++of[static_cast<int>(tensor.type)];
+  }
+  CHECK(of[1] == 6);
+  CHECK(of[3] >= 10);
+  for (const auto& weight : report["rounded"]) {
+    CHECK(weight["relative_error"] > 0);
+    worst = std::max(worst, weight["relative_error"].get<double>());
+  }
+  CHECK(report["rounded"].size() == static_cast<size_t>(of[1] + of[3]));
+  CHECK(report["rounding_error"] < worst);
+  CHECK(worst < 0.02);
+  CHECK(report["bytes_in_f32"] > 30000);
+  const Run told = place.run(command + "--force");
+  CHECK(contains(told.out, "weights changed by 0.00"));
+  const Run misspelt = place.run(command + "--force --keep f32:clasifier*");
+  CHECK(misspelt.status == 1);
+  CHECK(contains(misspelt.err, "no weight has a name like \"clasifier*\" (--keep): they are called"));
+}
+
 TEST_CASE("a wrong command line is told in one line: the program, what is wrong, and the next step") {
   Workplace place;
   write_file(place.path("c.pt"), with_head(2));
@@ -46,8 +84,10 @@ TEST_CASE("a wrong command line is told in one line: the program, what is wrong,
       {c, {"no output", "-o model.lnfr"}},
       {"--from-lnfr m.lnfr", {"no output", "-o model.safetensors"}},
       {"--from-lnfr m.lnfr --labels a,b -o y.safetensors", {"--from-lnfr", "--labels"}},
-      {c + x + " --dtype int8", {"--dtype takes f32, bf16 or f16", "not \"int8\""}},
-      {c + x + " --dtype 1", {"--dtype takes f32, bf16 or f16", "not \"1\""}},
+      {c + x + " --dtype int4", {"--dtype takes f32, bf16, f16 or int8", "not \"int4\""}},
+      {c + x + " --dtype 1", {"--dtype takes f32, bf16, f16 or int8", "not \"1\""}},
+      {c + x + " --keep classifier", {"--keep takes TYPE:PATTERN", "not \"classifier\""}},
+      {c + x + " --keep f64:*", {"--keep takes f32, bf16, f16 or int8", "not \"f64\""}},
       {c + x + " --dialect nope", {"no dialect \"nope\"", "fairseq, fairseq-hf, lucidrains", "tatp22"}},
       {place.path("absent.pt") + x + " --dialect nope", {"no dialect \"nope\""}},
       {c + x + " --unknown", {"--unknown"}},

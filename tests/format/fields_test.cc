@@ -110,8 +110,7 @@ class SchemaWalk {
       const reflection::Field& found = next(field);
       CAPTURE(field.name);
       CHECK(!found.deprecated());
-      const std::string version = field.version == 1 ? "" : " (" + std::to_string(field.version) + ")";
-      parts.push_back("`" + std::string(field.name) + "`" + version);
+      parts.push_back("`" + std::string(field.name) + "`");
       member(field, *found.type(), plain);
       if constexpr (std::is_floating_point_v<T>) CHECK(static_cast<T>(found.default_real()) == plain);
       if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
@@ -121,10 +120,6 @@ class SchemaWalk {
     template <class T>
     void optional(const Field& field, std::initializer_list<bool>, const T& plain) {
       (*this)(field, plain);
-    }
-    void retired(const Field& field) {
-      next(field);
-      parts.push_back("~~`" + std::string(field.name) + "`~~");
     }
     void origin(const Field& field) {
       const reflection::Field& found = next(field);
@@ -234,7 +229,6 @@ class Filling {
     if constexpr (std::is_same_v<T, SentenceEmbedding>) out.present = true;
     (*this)(field, out);
   }
-  static void retired(const Field&) {}
   static void origin(const Field&) {}
 
  private:
@@ -289,41 +283,4 @@ TEST_CASE("a description of defaults is read back as it was") {
   CHECK(read_back(ModelDescription(), &read) == "");
   CHECK(!read.embedding.present);
   CHECK(!read.has_decoder());
-}
-
-TEST_CASE("the version of the format follows from the fields that are used") {
-  ModelDescription description;
-  const auto version = [&] { return writer::format_version(description); };
-  CHECK(version() == 1);
-  ClassificationHead& head = description.heads.emplace_back();
-  head.norm.epsilon = 0.5f;  // of a norm that isn't there
-  CHECK(version() == 1);
-  head.norm.scale = 3;
-  CHECK(version() == 2);
-  head = {};
-  AttentionDescription& attention = description.encoder.layers.emplace_back().attention;
-  attention.causal = true;
-  CHECK(version() == 1);
-  attention.row_mask = RowMask::zeroed;
-  CHECK(version() == 2);
-  attention = {};
-  description.encoder.embedding.vectors.width = 4;
-  CHECK(version() == 2);
-  description.encoder.embedding = {};
-  description.embedding.present = true;
-  CHECK(version() == 2);
-  description.embedding = {};
-  description.encoder.projections.emplace_back().kind = ProjectionKind::convolution;
-  CHECK(version() == 2);
-  description.encoder.projections.clear();
-  CHECK(version() == 1);
-  description.encoder.layers[0].gated = true;
-  CHECK(version() == 3);
-  description.encoder.layers.clear();
-  ClassificationHead& answer = description.heads.emplace_back();
-  for (const auto& [kind, needed] : {std::pair{HeadKind::multi_label, 1u}, std::pair{HeadKind::score, 4u},
-                                     std::pair{HeadKind::regression, 4u}, std::pair{HeadKind::single_label, 1u}}) {
-    answer.kind = kind;
-    CHECK(version() == needed);
-  }
 }

@@ -17,36 +17,30 @@ using namespace linformer;
 using linformer_test::golden_model;
 using linformer_test::TinyModel;
 
-TEST_CASE("the golden file of version 1 loads and says what it always said") {
-  const auto model = Model::load(golden_model(1).c_str(), {Verify::always, 0});
-  CAPTURE(std::string(model.status().message()));
-  REQUIRE(model.ok());
-  const ModelDescription& golden = model.value()->description();
-  TinyModel tiny;
-  const writer::AlignedBytes bytes = tiny.builder.serialize();
-  const auto fresh = Model::load(bytes);
-  REQUIRE(fresh.ok());
-  CHECK(linformer_test::difference(golden, fresh.value()->description()) == "");
-  CHECK(linformer_test::difference(golden, tiny.builder.description) == "");
-  for (TensorIndex i = 0; i < static_cast<TensorIndex>(golden.tensors.size()); ++i) {
-    CHECK(std::memcmp(model.value()->data(i), fresh.value()->data(i), golden.tensors[static_cast<size_t>(i)].bytes) ==
-          0);
+TEST_CASE("each golden file loads, says what it always said, and is still written byte for byte") {
+  for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
+    CAPTURE(std::string(name_of(type)));
+    const auto model = Model::load(golden_model(type).c_str(), {Verify::always, 0});
+    CAPTURE(std::string(model.status().message()));
+    REQUIRE(model.ok());
+    TinyModel tiny(type);
+    tiny.use_everything();
+    const writer::AlignedBytes bytes = tiny.builder.serialize();
+    CHECK(linformer_test::difference(model.value()->description(), tiny.builder.description) == "");
+    if (FLATBUFFERS_VERSION_MAJOR != 2) {
+      linformer_test::skip("the golden files were written with flatbuffers 2, this is " +
+                           std::to_string(FLATBUFFERS_VERSION_MAJOR));
+      return;
+    }
+    std::ifstream file(golden_model(type), std::ios::binary);
+    const std::vector<char> golden{std::istreambuf_iterator<char>(file), {}};
+    REQUIRE(golden.size() == bytes.size());
+    CHECK(std::memcmp(golden.data(), bytes.data(), golden.size()) == 0);
   }
 }
 
-TEST_CASE("a file that uses nothing new is of version 1") {
-  TinyModel tiny;
-  CHECK(writer::format_version(tiny.builder.description) == 1);
-  const writer::AlignedBytes bytes = tiny.builder.serialize();
-  CHECK(static_cast<int>(bytes.data()[8]) == 1);
-  tiny.builder.description.encoder.embedding.prefix_token = 2;
-  const writer::AlignedBytes newer = tiny.builder.serialize();
-  CHECK(static_cast<int>(newer.data()[8]) == 2);
-  CHECK(Model::load(newer).ok());
-}
-
 TEST_CASE("the hex dump in FORMAT.md is the golden file's") {
-  std::ifstream file(golden_model(1), std::ios::binary);
+  std::ifstream file(golden_model(ElementType::bf16), std::ios::binary);
   const std::vector<char> golden{std::istreambuf_iterator<char>(file), {}};
   std::ifstream format(LINFORMER_FORMAT_DOCUMENT);
   REQUIRE(format);
@@ -73,51 +67,13 @@ TEST_CASE("the golden file stays small enough for the hostile tests") {
 }
 
 TEST_CASE("every field survives writing and loading") {
-  TinyModel tiny;
-  tiny.use_version_4();
-  const writer::AlignedBytes bytes = tiny.builder.serialize();
-  CHECK(static_cast<int>(bytes.data()[8]) == 4);
-  const auto loaded = Model::load(bytes);
-  CAPTURE(std::string(loaded.status().message()));
-  REQUIRE(loaded.ok());
-  CHECK(linformer_test::difference(loaded.value()->description(), tiny.builder.description) == "");
-}
-
-TEST_CASE("the golden file of version 2 loads and says what it always said") {
-  const auto model = Model::load(golden_model(2).c_str(), {Verify::always, 0});
-  CAPTURE(std::string(model.status().message()));
-  REQUIRE(model.ok());
-  TinyModel tiny;
-  tiny.use_everything();
-  CHECK(static_cast<int>(tiny.builder.serialize().data()[8]) == 2);
-  CHECK(linformer_test::difference(model.value()->description(), tiny.builder.description) == "");
-}
-
-TEST_CASE("the golden file of version 3 loads and says what it always said") {
-  const auto model = Model::load(golden_model(3).c_str(), {Verify::always, 0});
-  CAPTURE(std::string(model.status().message()));
-  REQUIRE(model.ok());
-  TinyModel tiny;
-  tiny.use_version_3();
-  CHECK(static_cast<int>(tiny.builder.serialize().data()[8]) == 3);
-  CHECK(linformer_test::difference(model.value()->description(), tiny.builder.description) == "");
-}
-
-TEST_CASE("the golden file of version 4 loads, says what it always said, and is still written byte for byte") {
-  const auto model = Model::load(golden_model(4).c_str(), {Verify::always, 0});
-  CAPTURE(std::string(model.status().message()));
-  REQUIRE(model.ok());
-  TinyModel tiny;
-  tiny.use_version_4();
-  const writer::AlignedBytes bytes = tiny.builder.serialize();
-  CHECK(linformer_test::difference(model.value()->description(), tiny.builder.description) == "");
-  if (FLATBUFFERS_VERSION_MAJOR != 2) {
-    linformer_test::skip("the golden file was written with flatbuffers 2, this is " +
-                         std::to_string(FLATBUFFERS_VERSION_MAJOR));
-    return;
+  for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
+    TinyModel tiny(type);
+    tiny.use_everything();
+    const writer::AlignedBytes bytes = tiny.builder.serialize();
+    const auto loaded = Model::load(bytes);
+    CAPTURE(std::string(loaded.status().message()));
+    REQUIRE(loaded.ok());
+    CHECK(linformer_test::difference(loaded.value()->description(), tiny.builder.description) == "");
   }
-  std::ifstream file(golden_model(4), std::ios::binary);
-  const std::vector<char> golden{std::istreambuf_iterator<char>(file), {}};
-  REQUIRE(golden.size() == bytes.size());
-  CHECK(std::memcmp(golden.data(), bytes.data(), golden.size()) == 0);
 }

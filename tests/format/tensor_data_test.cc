@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "converter/writer/narrow.h"
@@ -61,6 +64,98 @@ TEST_CASE("panel16 puts every weight where the kernels look, and zeros around") 
     }
     CHECK(decode(tensor, bytes.data()) == weights);
   }
+}
+
+TEST_CASE("panels of bf16 and int8 have pairs and fours of inputs side by side, padded rows whole cache lines") {
+  std::mt19937 random(6);
+  for (int round = 0; round < 40; ++round) {
+    const uint64_t out = 1 + random() % 40, in = 1 + random() % (round % 5 == 0 ? 1700 : 140);
+    const std::vector<float> weights = random_values(out * in, static_cast<uint32_t>(round));
+    for (ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
+      for (TensorLayout layout : {TensorLayout::row_major, TensorLayout::panel16, TensorLayout::padded_rows}) {
+        if (layout == TensorLayout::padded_rows && element_bytes(type) != 2) continue;
+        CAPTURE(std::string(name_of(type)));
+        CAPTURE(static_cast<int>(layout));
+        CAPTURE(out);
+        CAPTURE(in);
+        const TensorDescription tensor = matrix(type, layout, out, in);
+        RoundingError error;
+        std::vector<std::byte> bytes;
+        encode(
+            tensor, copy_of(weights), [&](auto piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); },
+            &error);
+        REQUIRE(bytes.size() == encoded_bytes(tensor));
+        const std::vector<float> back = decode(tensor, bytes.data());
+        RoundingError expected;
+        for (uint64_t i = 0; i < weights.size(); ++i) {
+          if (type != ElementType::f32) expected.add(weights[i], back[i]);
+          const float most = type == ElementType::f32    ? 0.f
+                             : type == ElementType::int8 ? 3.f / 127 / 2 * 1.001f
+                                                         : 3.f / 256;
+          REQUIRE(std::abs(back[i] - weights[i]) <= most);
+        }
+        CHECK(error.relative() == doctest::Approx(expected.relative()));
+        const uint64_t g = type == ElementType::int8 ? 4 : type == ElementType::bf16 ? 2 : 1;
+        const uint64_t width = static_cast<uint64_t>(element_bytes(type)),
+                       depth = (in + 16 * g - 1) / (16 * g) * 16 * g;
+        if (layout == TensorLayout::panel16) {  // FORMAT.md's formula; what no element has is zero
+          std::vector<bool> taken(bytes.size());
+          for (uint64_t r = 0; r < out; ++r) {
+            for (uint64_t c = 0; c < in; ++c) {
+              const uint64_t at = r / 16 * depth * 16 + c / g * g * 16 + r % 16 * g + c % g;
+              if (type == ElementType::f32) REQUIRE(std::memcmp(&bytes[at * 4], &weights[r * in + c], 4) == 0);
+              for (uint64_t b = 0; b < width; ++b) taken[at * width + b] = true;
+            }
+          }
+          for (uint64_t b = 0; b < (out + 15) / 16 * 16 * depth * width; ++b) {
+            REQUIRE((taken[b] || bytes[b] == std::byte{0}));
+          }
+        }
+        if (layout == TensorLayout::padded_rows) {
+          CHECK(bytes.size() == out * ((in + 31) / 32 * 32) * 2);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("int8: symmetric by output, never -128, with the sums of each slice of 768 inputs") {
+  const uint64_t out = 19, in = 1600;
+  std::vector<float> weights = random_values(out * in, 3);
+  std::fill_n(weights.begin() + 5 * in, in, 0.f);     // a channel of zeros
+  std::fill_n(weights.begin() + 6 * in, in, 1e-38f);  // of almost nothing
+  std::fill_n(weights.begin() + 7 * in, in, -3e38f);  // as large as they get
+  const TensorDescription tensor = matrix(ElementType::int8, TensorLayout::panel16, out, in);
+  const std::vector<std::byte> bytes = encode_all(tensor, copy_of(weights));
+  const uint64_t elements = 32 * 1600;
+  REQUIRE(bytes.size() == elements + 32 * 4 + 3 * 32 * 4);
+  std::vector<float> scales(32);
+  std::vector<int32_t> sums(3 * 32), expected(sums);
+  std::memcpy(scales.data(), &bytes[elements], scales.size() * 4);
+  std::memcpy(sums.data(), &bytes[elements + 128], sums.size() * 4);
+  for (uint64_t r = 0; r < out; ++r) {
+    float largest = 0;
+    int most = 0;
+    for (uint64_t c = 0; c < in; ++c) {
+      largest = std::max(largest, std::abs(weights[r * in + c]));
+      const int code = static_cast<int8_t>(bytes[r / 16 * in * 16 + c / 4 * 64 + r % 16 * 4 + c % 4]);
+      most = std::max(most, std::abs(code));
+      expected[c / 768 * 32 + r] += code;
+    }
+    CHECK(most == (r == 5 || r == 6 ? 0 : 127));
+    CHECK(scales[r] == (r == 5 || r == 6 ? 0.f : largest / 127));
+  }
+  CHECK(sums == expected);
+  // What was decoded is encoded to the same bytes.
+  CHECK(encode_all(tensor, copy_of(decode(tensor, bytes.data()))) == bytes);
+
+  weights[40] = std::numeric_limits<float>::infinity();
+  CHECK_THROWS_WITH_AS(encode_all(tensor, copy_of(weights)),
+                       "matrix holds inf, which int8 can't: convert with --dtype f32 or keep it with --keep",
+                       WriteError);
+  const TensorDescription wide = matrix(ElementType::int8, TensorLayout::panel16, 1, 65537);
+  CHECK_THROWS_WITH_AS(encode_all(wide, copy_of(std::vector<float>(65537))),
+                       "matrix has 65537 inputs: int8 takes 65536, keep it with --keep", WriteError);
 }
 
 TEST_CASE("every type and layout decodes to the narrowed values") {

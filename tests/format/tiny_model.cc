@@ -51,7 +51,8 @@ class Parts {
   Projection projection(const std::string& name) {
     Projection result;
     result.k = k;
-    result.weight = builder_.add_floats(name, {k, max_tokens}, weights_.next(k * max_tokens, 0, 0.25f));
+    result.weight =
+        builder_.add_projection(name, k, max_tokens, writer::copy_of(weights_.next(k * max_tokens, 0, 0.25f)));
     return result;
   }
 
@@ -245,11 +246,6 @@ void TinyModel::use_everything() {
   t.added_tokens[0].single_word = t.added_tokens[0].strip_right = t.added_tokens[0].normalized = true;
   builder.origin.settings = "{\"encoder_attention_heads\":2}";
   builder.origin.tensors.push_back({"encoder.embed_tokens.weight", {64, 16}, {{0, 0, 64, 0, {16, 1}}}});
-}
-
-void TinyModel::use_version_3() {
-  use_everything();
-  ModelDescription& model = builder.description;
   LayerDescription& gated = model.encoder.layers[0];
   gated.gated = true;
   gated.ffn_in.weight = builder.add_linear("gated.weight", 48, 16, std::vector<float>(48 * 16, 0.25f));
@@ -263,11 +259,6 @@ void TinyModel::use_version_3() {
   attention.value_projections = attention.key_projections;
   attention.window = 3;
   attention.position_bias = builder.add_floats("position_bias", {2, 39}, std::vector<float>(2 * 39, 0.75f));
-}
-
-void TinyModel::use_version_4() {
-  use_version_3();
-  ModelDescription& model = builder.description;
   ClassificationHead relevance;
   relevance.name = "relevance";
   relevance.kind = HeadKind::score;
@@ -282,8 +273,8 @@ void TinyModel::use_version_4() {
   model.heads.push_back(mood);
 }
 
-std::string golden_model(int version) {
-  return std::string(LINFORMER_GOLDEN_MODELS) + "/v" + std::to_string(version) + ".lnfr";
+std::string golden_model(ElementType type) {
+  return std::string(LINFORMER_GOLDEN_MODELS) + "/" + name_of(type) + ".lnfr";
 }
 
 }  // namespace linformer_test

@@ -1,4 +1,4 @@
-// The model behind schema/golden/v1.lnfr: small, with something in every part of the format.
+// The model behind schema/golden: small, with something in every part of the format.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,8 @@ struct TinyModel {
   TinyModel(const TinyModel&) = delete;
   TinyModel& operator=(const TinyModel&) = delete;
 
-  // A value in every field of version 2 that differs from its default, so that a forgotten one shows:
-  // schema/golden/v2.lnfr.
+  // A value in every field that differs from its default, so that a forgotten one shows.
   void use_everything();
-  // The same, and what version 3 of the format brought: schema/golden/v3.lnfr.
-  void use_version_3();
-  // The same, and what version 4 brought: schema/golden/v4.lnfr.
-  void use_version_4();
 
   linformer::writer::ModelBuilder builder;
 
@@ -33,7 +28,7 @@ struct TinyModel {
   std::vector<uint32_t> merges_;
 };
 
-// The path of the golden file of format version `version`.
-std::string golden_model(int version);
+// The path of the golden file whose weights are of `type`.
+std::string golden_model(linformer::ElementType type);
 
 }  // namespace linformer_test

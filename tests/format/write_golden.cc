@@ -1,4 +1,4 @@
-// Writes the golden model of a format version to the path given, or prints the hex dump that schema/FORMAT.md shows of
+// Writes the golden model of a precision to the path given, or prints the hex dump that schema/FORMAT.md shows of
 // the file given.
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "format/tiny_model.h"
+
+using namespace linformer;
 
 namespace {
 
@@ -26,11 +28,10 @@ void dump(const std::vector<unsigned char>& bytes, size_t begin, size_t end) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::strlen(argv[1]) == 1 && argv[1][0] >= '1' && argv[1][0] <= '4') {
-    linformer_test::TinyModel model;
-    if (argv[1][0] == '2') model.use_everything();
-    if (argv[1][0] == '3') model.use_version_3();
-    if (argv[1][0] == '4') model.use_version_4();
+  for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
+    if (argc != 3 || std::strcmp(argv[1], name_of(type)) != 0) continue;
+    linformer_test::TinyModel model(type);
+    model.use_everything();
     model.builder.write(argv[2]);
     return 0;
   }
@@ -40,6 +41,6 @@ int main(int argc, char** argv) {
     dump(bytes, std::strtoul(argv[3], nullptr, 0), std::strtoul(argv[4], nullptr, 0));
     return 0;
   }
-  std::fprintf(stderr, "usage: %s 1|2|3|4 OUTPUT | --dump FILE FIRST END\n", argv[0]);
+  std::fprintf(stderr, "usage: %s f32|bf16|f16|int8 OUTPUT | --dump FILE FIRST END\n", argv[0]);
   return 2;
 }

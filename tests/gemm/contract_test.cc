@@ -58,9 +58,25 @@ TEST_CASE("add refuses what no provider can do and finds equal descriptions agai
     bad = good;
     bad.accumulate = bad.bias = true;
     CHECK(provider->add(bad).status().code() == Code::invalid_argument);
+    for (ElementType left : {ElementType::f32, ElementType::bf16, ElementType::int8}) {
+      for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::int8}) {
+        for (ElementType compute : {ElementType::bf16, ElementType::f16, ElementType::int8}) {
+          const bool bf16 = compute == ElementType::bf16 && left != ElementType::int8 && type == ElementType::f32;
+          if (bf16 || (left == compute && type == compute && compute == ElementType::int8)) continue;
+          bad = good;
+          bad.left = left;
+          bad.type = type;
+          bad.compute = compute;
+          CHECK(provider->add(bad).status().code() == Code::unsupported);
+          CHECK(check_gemm(bad).code() == Code::unsupported);
+        }
+      }
+    }
     bad = good;
-    bad.type = ElementType::int8;
-    CHECK(provider->add(bad).status().code() == Code::unsupported);
+    bad.out = ElementType::bf16;
+    CHECK(check_gemm(bad).code() == Code::unsupported);
+    bad = good;
+    bad.left = ElementType::bf16;  // of an activation: E alone is widened, on its way to rows
     CHECK(check_gemm(bad).code() == Code::unsupported);
     bad = good;
     bad.layout = RightLayout::row_major;

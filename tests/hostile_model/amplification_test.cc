@@ -95,8 +95,8 @@ TEST_CASE("a tensor named 2^16 times") {
     FlatBufferBuilder builder;
     const auto name = builder.CreateString(std::string(1000, 'x'));
     const auto shape = builder.CreateVector(std::vector<uint64_t>{1, 1});
-    const auto tensor = schema::CreateTensor(builder, name, schema::ElementType::f32, schema::TensorLayout::row_major,
-                                             shape, 0, 4, 0, -1);
+    const auto tensor =
+        schema::CreateTensor(builder, name, schema::ElementType::f32, schema::TensorLayout::row_major, shape, 0, 4, 0);
     const auto tensors = repeated(builder, tensor, max_tensors);
     refuse("one tensor, 2^16 times", finish(builder, model_of(builder, tensors, 0, 0, filler)),
            filler == 0 ? "damaged" : "far more memory");

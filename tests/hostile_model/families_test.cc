@@ -1,4 +1,4 @@
-// The numbers of files that use what versions 2 and 3 of the format brought, one file for each way to attend and to
+// The numbers of files, one file for each way to attend and to
 // read.
 #include <doctest/doctest.h>
 
@@ -39,8 +39,6 @@ Projection windows(ProjectionKind kind) {
 
 const Variant variants[] = {
     {"everything", [](TinyModel& tiny) { tiny.use_everything(); }},
-    {"everything of version 3", [](TinyModel& tiny) { tiny.use_version_3(); }},
-    {"everything of version 4", [](TinyModel& tiny) { tiny.use_version_4(); }},
     {"full attention, embeddings",
      [](TinyModel& tiny) {
        ModelDescription& model = tiny.builder.description;

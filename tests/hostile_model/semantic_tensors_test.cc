@@ -33,10 +33,32 @@ TEST_CASE("tensors that contradict the file or themselves") {
       {"any script", "",
        [](ModelDescription& m) { m.tensors[3].name = std::string("\xd0\xb2\xd0\xb5\xd1\x81 \xf0\x9f\x98\x80"); }},
       {"same name", "has the name of tensor", [](ModelDescription& m) { m.tensors[9].name = m.tensors[4].name; }},
-      {"int8", "is int8", [](ModelDescription& m) { query_weight(m).type = ElementType::int8; }},
-      {"scales without int8", "has scales 0", [](ModelDescription& m) { query_weight(m).scales = 0; }},
+      {"int8 without scales and sums", "claims 1024 bytes, its shape and type need 1152",
+       [](ModelDescription& m) { query_weight(m).type = ElementType::int8; }},
+      {"sums that may not fit 32 bits", "is int8 with 65537 inputs, at most 65536",
+       [](ModelDescription& m) {
+         query_weight(m).type = ElementType::int8;
+         query_weight(m).shape = {16, 65537};
+       }},
+      {"a vector of int8", "is int8 with 1 dimensions",
+       [](ModelDescription& m) {
+         query_weight(m).type = ElementType::int8;
+         query_weight(m).layout = TensorLayout::row_major;
+         query_weight(m).shape = {256};
+       }},
+      {"padded rows of f32", "is padded_rows of f32",
+       [](ModelDescription& m) {
+         query_weight(m).type = ElementType::f32;
+         query_weight(m).layout = TensorLayout::padded_rows;
+       }},
+      {"padded rows of a vector", "is padded_rows of bf16 with 1 dimensions",
+       [](ModelDescription& m) {
+         query_weight(m).type = ElementType::bf16;
+         query_weight(m).layout = TensorLayout::padded_rows;
+         query_weight(m).shape = {256};
+       }},
       {"unknown type", "tensor type is 9", [](ModelDescription& m) { query_weight(m).type = ElementType{9}; }},
-      {"unknown layout", "tensor layout is 2", [](ModelDescription& m) { query_weight(m).layout = TensorLayout{2}; }},
+      {"unknown layout", "tensor layout is 3", [](ModelDescription& m) { query_weight(m).layout = TensorLayout{3}; }},
       {"scalar", "has 0 dimensions", [](ModelDescription& m) { query_weight(m).shape.clear(); }},
       {"rank 5", "tensor shape has 5 entries",
        [](ModelDescription& m) {
@@ -59,15 +81,15 @@ TEST_CASE("tensors that contradict the file or themselves") {
          m.tensors[0].shape = {max_dimension, max_dimension, max_dimension, max_dimension};
        }},
       {"panels of a vector", "panel16 with 1 dimensions", [](ModelDescription& m) { query_weight(m).shape = {256}; }},
-      {"type without its size", "claims 512 bytes, its shape and type need 1024",
-       [](ModelDescription& m) { query_weight(m).type = ElementType::f32; }},
-      {"layout without its size", "claims 512 bytes, its shape and type need 768",
+      {"type without its size", "claims 1024 bytes, its shape and type need 512",
+       [](ModelDescription& m) { query_weight(m).type = ElementType::f16; }},
+      {"layout without its size", "claims 1024 bytes, its shape and type need 768",
        [](ModelDescription& m) {
          TensorDescription& t = query_weight(m);
          t.shape = {16, 17};
          t.type = ElementType::f16;
          t.layout = TensorLayout::panel16;
-         REQUIRE(t.bytes == 512);
+         REQUIRE(t.bytes == 1024);
          t.shape = {16, 24};
          t.layout = TensorLayout::row_major;
        }},

@@ -36,8 +36,8 @@ struct NarrowProblem {
         bias(n),
         residual(m * c_ld),
         scales(padded(n, 16)),
-        sums(padded(n, 16)),
-        rows(static_cast<size_t>(m)) {
+        sums(padded(n, 16) * int8_slices(k)),
+        rows(static_cast<size_t>(m * int8_slices(k))) {
     fill_random(random, bias.data(), n);
     fill_random(random, residual.data(), residual.size());
     fill_random(random, scales.data(), scales.size());
@@ -45,15 +45,15 @@ struct NarrowProblem {
     std::memset(a.data(), 0, static_cast<size_t>(a.size()));
     std::memset(b.data(), 0, static_cast<size_t>(b.size()));
     std::uniform_real_distribution<float> values(-1.f, 1.f);
+    for (RowScale& row : rows) row = {values(random), static_cast<int32_t>(random() % 256)};
     for (int64_t i = 0; i < m; ++i) {
-      rows[static_cast<size_t>(i)] = {values(random), static_cast<int32_t>(random() % 256)};
       for (int64_t j = 0; j < k; ++j) store(a.data(), i * a_ld + j, values(random), random() % 256);
     }
     for (int64_t i = 0; i < k; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         const int32_t code = static_cast<int32_t>(random() % 255) - 127;
         store(b.data(), panel_index(type, k, i, j), values(random), static_cast<uint32_t>(code));
-        sums[j] += code;
+        sums[i / int8_slice * padded(n, 16) + j] += code;
       }
     }
   }
@@ -72,10 +72,14 @@ struct NarrowProblem {
     const int64_t col = panel * panel_width, cols = std::min(n - col, panels * panel_width);
     const int64_t bytes = element_bytes(type);
     GemmArgs g;
-    g.a = {a.data() + begin * a_ld * bytes, type, end - begin, k, a_ld, rows.data() + begin};
-    g.b = {b.data() + panel_index(type, k, 0, col) * bytes, type, RightLayout::panel16, k, cols};
-    g.b.scales = scales.data() + col;
-    g.b.sums = sums.data() + col;
+    g.a = {a.data() + begin * a_ld * bytes, type, end - begin, k, a_ld};
+    g.a.scales_ld = int8_slices(k);
+    g.a.scales = rows.data() + begin * g.a.scales_ld;
+    g.b = {b.data(), type, RightLayout::panel16, k, n};
+    g.b.scales = scales.data();
+    g.b.sums = sums.data();
+    g.b.sums_ld = padded(n, 16);
+    g.b = g.b.part(0, k, col, cols);
     const int64_t width = c.type == ElementType::f32 ? 4 : 2;
     c.data = static_cast<char*>(c.data) + (begin * c.ld + col) * width;
     c.rows = end - begin;
@@ -146,9 +150,15 @@ TEST_CASE("an int8 sum is exact at the largest K and the largest elements") {
   for (const int sign : {127, -127}) {
     std::memset(problem.a.data(), 0xff, static_cast<size_t>(problem.a.size()));
     std::memset(problem.b.data(), sign, static_cast<size_t>(problem.b.size()));
-    problem.sums.fill(sign * (1 << 16));
+    for (int64_t i = 0; i < problem.sums.size(); ++i) {
+      const int64_t begin = i / padded(problem.n, 16) * int8_slice;
+      problem.sums[i] = sign * static_cast<int32_t>(std::min(int8_slice, problem.k - begin));
+    }
     problem.scales.fill(1.f);
-    problem.rows = {{1.f, 0}, {1.f, 255}, {1.f, 1}};
+    for (size_t i = 0; i < problem.rows.size(); ++i) {
+      constexpr int32_t zeros[] = {0, 255, 1};
+      problem.rows[i] = {1.f, zeros[i / static_cast<size_t>(int8_slices(problem.k))]};
+    }
     for (const Kernels* kernels : all_kernels()) {
       CAPTURE(std::string(name_of(kernels->isa)));
       const std::vector<float> c = problem.result(*kernels);
@@ -237,38 +247,44 @@ TEST_CASE("round_rows: to the nearest, ties to even, and zeros behind") {
 TEST_CASE("quantize_rows: the same codes under every instruction set, within half a step") {
   Random random(15);
   for (int round = 0; round < 200; ++round) {
-    const int64_t cols = random_size(random, 1, 300), ld = padded(cols, 64);
+    const int64_t cols = random_size(random, 1, round % 4 == 0 ? 2000 : 300), ld = padded(cols, 64);
+    const size_t slices = static_cast<size_t>(int8_slices(cols));
     const float scale = std::pow(10.f, static_cast<float>(random_size(random, -30, 30)));
     const float shift = round % 3 == 0 ? scale * static_cast<float>(random_size(random, -3, 3)) : 0.f;
     GuardedArray<float> x(cols);
     fill_random(random, x.data(), cols, scale);
     for (int64_t j = 0; j < cols; ++j) x[j] += shift;
     std::vector<uint8_t> reference;
-    RowScale row;
+    std::vector<RowScale> row(slices);
     for (const Kernels* kernels : all_kernels()) {
       CAPTURE(std::string(name_of(kernels->isa)));
       GuardedArray<uint8_t> codes(ld);
       codes.fill(77);
-      RowScale found;
-      kernels->quantize_rows({x.data(), 1, cols, cols}, {codes.data(), ld, &found});
+      std::vector<RowScale> found(slices);
+      kernels->quantize_rows({x.data(), 1, cols, cols}, {codes.data(), ld, found.data(), int8_slices(cols)});
       REQUIRE(codes.front_intact());
       std::vector<uint8_t> all(codes.data(), codes.data() + ld);
       if (reference.empty()) {
         reference = all;
         row = found;
-        REQUIRE(row.scale > 0.f);
-        REQUIRE(row.zero >= 0);
-        REQUIRE(row.zero <= 255);
+        for (const RowScale& slice : row) {
+          REQUIRE(slice.scale > 0.f);
+          REQUIRE(slice.zero >= 0);
+          REQUIRE(slice.zero <= 255);
+        }
         for (int64_t j = 0; j < ld; ++j) {
           if (j >= cols) REQUIRE(all[static_cast<size_t>(j)] == 0);
           if (j >= cols) continue;
-          const double back = static_cast<double>(row.scale) * (all[static_cast<size_t>(j)] - row.zero);
-          REQUIRE(std::abs(back - static_cast<double>(x[j])) <= 0.501 * static_cast<double>(row.scale) * (1 + 1e-5));
+          const RowScale& slice = row[static_cast<size_t>(j / int8_slice)];
+          const double back = static_cast<double>(slice.scale) * (all[static_cast<size_t>(j)] - slice.zero);
+          REQUIRE(std::abs(back - static_cast<double>(x[j])) <= 0.501 * static_cast<double>(slice.scale) * (1 + 1e-5));
         }
       }
       REQUIRE(all == reference);
-      REQUIRE(found.zero == row.zero);
-      REQUIRE(same_bits(&found.scale, &row.scale, 1));
+      for (size_t s = 0; s < slices; ++s) {
+        REQUIRE(found[s].zero == row[s].zero);
+        REQUIRE(same_bits(&found[s].scale, &row[s].scale, 1));
+      }
     }
   }
 }
@@ -283,7 +299,7 @@ TEST_CASE("quantize_rows: rows of zeros, of almost nothing, and with what is not
       RowScale row{5.f, 5};
       const auto quantize = [&](float last) {
         x.back() = last;
-        kernels->quantize_rows({x.data(), 1, cols, cols}, {codes.data(), 64, &row});
+        kernels->quantize_rows({x.data(), 1, cols, cols}, {codes.data(), 64, &row, 1});
       };
       quantize(0.f);
       CHECK(row.scale == 0.f);

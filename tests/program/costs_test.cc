@@ -41,7 +41,7 @@ TEST_CASE("FLOPs of a Linformer are the closed formula's") {
   for (const bool shared : {false, true}) {
     model.shared_key_value = shared;
     const auto random = linformer_test::random_model(model);
-    const Result<LoweredModel> lowered = lower_model(random->description(), {});
+    const Result<LoweredModel> lowered = lower_model(random->description(), {}, true);
     REQUIRE(lowered.ok());
     const int64_t below = lowered->plan.project_first_below;
     REQUIRE(below > 1);

@@ -80,7 +80,7 @@ double difference(const Answer& a, const Answer& b) {
 }
 
 TEST_CASE("a text's bits do not depend on threads, batch or session") {
-  for (ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16}) {
+  for (ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
     RandomModel shape = test_shape();
     shape.type = type;
     const auto model = linformer_test::random_model(shape);

@@ -11,6 +11,7 @@ namespace {
 using namespace linformer;
 
 double widen(ElementType type, const std::byte* at) {
+  if (type == ElementType::int8) return static_cast<int8_t>(*at);
   if (type == ElementType::f32) {
     float value;
     std::memcpy(&value, at, sizeof value);
@@ -186,21 +187,28 @@ class Encoder {
 Matrix reference_tensor(const Model& model, TensorIndex index) {
   const TensorDescription& tensor = model.description().tensors[index];
   const std::byte* data = model.data(index);
-  const uint64_t width = static_cast<uint64_t>(element_bytes(tensor.type));
+  const ElementType type = tensor.type;
+  const uint64_t width = static_cast<uint64_t>(element_bytes(type));
   uint64_t count = 1;
   for (uint64_t extent : tensor.shape) count *= extent;
   Matrix values(count);
-  if (tensor.layout == TensorLayout::row_major) {
-    for (uint64_t i = 0; i < count; ++i) values[i] = widen(tensor.type, data + i * width);
-    return values;
-  }
-  const uint64_t outputs = tensor.shape[0], inputs = tensor.shape[1];
-  const uint64_t together = tensor.type == ElementType::bf16 ? 2 : 1;
-  const uint64_t panel_rows = (inputs + 16 * together - 1) / (16 * together) * 16 * together;
-  for (uint64_t o = 0; o < outputs; ++o) {
-    for (uint64_t i = 0; i < inputs; ++i) {
-      const uint64_t at = (o / 16 * panel_rows + i / together * together) * 16 + o % 16 * together + i % together;
-      values[o * inputs + i] = widen(tensor.type, data + at * width);
+  const uint64_t cols = tensor.shape.back(), rows = count / cols;
+  const uint64_t together = type == ElementType::int8 ? 4 : type == ElementType::bf16 ? 2 : 1;
+  const auto rounded_up = [](uint64_t value, uint64_t step) { return (value + step - 1) / step * step; };
+  const bool panels = tensor.layout == TensorLayout::panel16;
+  const uint64_t padded_rows = panels ? rounded_up(rows, 16) : rows;
+  const uint64_t padded_cols = panels                                       ? rounded_up(cols, 16 * together)
+                               : tensor.layout == TensorLayout::padded_rows ? rounded_up(cols, 32)
+                                                                            : cols;
+  const std::byte* scales = data + rounded_up(padded_rows * padded_cols * width, 64);
+  for (uint64_t r = 0; r < rows; ++r) {
+    float scale = 1;
+    if (type == ElementType::int8) std::memcpy(&scale, scales + r * sizeof scale, sizeof scale);
+    for (uint64_t c = 0; c < cols; ++c) {
+      const uint64_t at =
+          panels ? r / 16 * padded_cols * 16 + c / together * together * 16 + r % 16 * together + c % together
+                 : r * padded_cols + c;
+      values[r * cols + c] = static_cast<double>(scale) * widen(type, data + at * width);
     }
   }
   return values;

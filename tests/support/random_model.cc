@@ -232,8 +232,8 @@ class Maker {
     p.order = p.kind == ProjectionKind::linear ? shape_.order : ProjectionOrder::after_linear;
     if (p.kind == ProjectionKind::linear) {
       p.k = std::max(1u, shape_.k - std::min(shape_.k, (layer + head) * shape_.k_step));
-      p.weight = builder_.add_floats(prefix_ + name + ".weight", {p.k, shape_.n},
-                                     numbers_.uniform(uint64_t{p.k} * shape_.n, 1.7 / std::sqrt(shape_.n)));
+      const std::vector<float> weights = numbers_.uniform(uint64_t{p.k} * shape_.n, 1.7 / std::sqrt(shape_.n));
+      p.weight = builder_.add_projection(prefix_ + name + ".weight", p.k, shape_.n, writer::copy_of(weights));
       if (shape_.projection_bias) {
         p.bias = builder_.add_floats(prefix_ + name + ".bias", {p.k}, numbers_.uniform(p.k, 0.3));
       }

@@ -10,7 +10,7 @@ namespace {
 
 // A plain right side is packed a block at a time, so the scratch is the same for every k and for every n beyond a
 // chunk. A chunk is wide, so that A is read once for many columns, and still fits in L2 with A's block and C
-// (768 KB); 16-bit weights go through two buffers and serve few rows, so theirs is narrower. Blocks of K begin at
+// (768 KB); narrow weights go through two buffers and serve few rows, so theirs is narrower. Blocks of K begin at
 // multiples of k_block, whatever else varies.
 constexpr int64_t k_block = 256;
 
@@ -19,14 +19,50 @@ int64_t chunk_width(const GemmDesc& desc) {
   return desc.n < widest ? round_up(desc.n, panel_width) : widest;
 }
 
+// What lies in a thread's scratch, in bytes from its beginning.
+struct Scratch {
+  uint64_t packed = 0;   // plain right side: a block as panels
+  uint64_t widened = 0;  // rows of narrow weights on their way there
+  uint64_t tile = 0;     // sums that wait for the last block of K
+  uint64_t left = 0;     // rows of A in the type that is multiplied
+  uint64_t bytes = 0;
+};
+
 // An activation or a residual may follow only the last block of K: until then the sums wait in a tile.
 bool needs_tile(const GemmDesc& desc) {
   return desc.layout != RightLayout::panel16 && desc.k > k_block &&
          (desc.activation != Activation::none || desc.residual);
 }
 
+// Elements from one row of A to the next, as it lies in scratch.
+int64_t left_stride(const GemmDesc& desc) {
+  const int64_t k = desc.layout == RightLayout::panel16 ? desc.k : k_block;
+  return desc.compute == ElementType::f32 ? k : round_up(k, 64 / element_bytes(desc.compute));
+}
+
+Scratch scratch_of(const GemmDesc& desc) {
+  Scratch scratch;
+  CheckedSize bytes;
+  const auto place = [&](uint64_t* offset, bool needed, int64_t rows, int64_t cols, int64_t width) {
+    bytes.align(64);
+    *offset = bytes.saturated();
+    if (needed) {
+      bytes.add_product(static_cast<uint64_t>(rows), static_cast<uint64_t>(cols), static_cast<uint64_t>(width));
+    }
+  };
+  const bool plain = desc.layout != RightLayout::panel16;
+  const int64_t width = chunk_width(desc);
+  place(&scratch.packed, plain, k_block, width, sizeof(float));
+  place(&scratch.widened, plain && desc.type != ElementType::f32, k_block, width, sizeof(float));
+  place(&scratch.tile, needs_tile(desc), desc.max_m, width, sizeof(float));
+  place(&scratch.left, desc.left != desc.compute, desc.max_m, left_stride(desc), element_bytes(desc.compute));
+  scratch.bytes = bytes.saturated();
+  return scratch;
+}
+
 struct Entry {
   GemmDesc desc;
+  Scratch scratch;
 };
 
 class NativeProvider final : public GemmProvider {
@@ -37,8 +73,12 @@ class NativeProvider final : public GemmProvider {
 
   Result<int> add(const GemmDesc& desc) override {
     LINFORMER_TRY(check_gemm(desc));
+    if (desc.compute == ElementType::bf16 && kernels_.gemm_bf16 == nullptr) {
+      return Status::error(Code::unsupported, "%s has no bf16 products on this machine: compute in f32",
+                           name_of(kernels_.isa));
+    }
     if (const int known = gemms_.find(desc); known >= 0) return known;
-    Result<int> id = gemms_.append({desc});
+    Result<int> id = gemms_.append({desc, scratch_of(desc)});
     if (id.ok()) scratch_bytes_ = std::max(scratch_bytes_, native_scratch_bytes(desc));
     return id;
   }
@@ -46,53 +86,102 @@ class NativeProvider final : public GemmProvider {
   uint64_t scratch_bytes() const override { return scratch_bytes_; }
 
   Status run(int gemm, const GemmArgs& args, void* scratch) const override {
-    const GemmDesc& desc = gemms_[gemm].desc;
-    LINFORMER_TRY(check_args(desc, args));
-    if (desc.layout == RightLayout::panel16) {
-      kernels_.gemm_f32(args);
+    const Entry& entry = gemms_[gemm];
+    LINFORMER_TRY(check_args(entry.desc, args));
+    const Call call{entry, args, static_cast<char*>(scratch)};
+    if (entry.desc.layout == RightLayout::panel16) {
+      GemmArgs product = args;
+      product.a = left(call, 0, args.a.cols);
+      multiply(entry.desc, product);
     } else {
-      const int64_t width = chunk_width(desc);
+      const int64_t width = chunk_width(entry.desc);
       for (int64_t n0 = 0; n0 < args.c.cols; n0 += width) {
-        multiply_columns(desc, args, n0, std::min(width, args.c.cols - n0), static_cast<float*>(scratch));
+        multiply_columns(call, n0, std::min(width, args.c.cols - n0));
       }
     }
     return {};
   }
 
  private:
-  // B[k0 .., n0 ..] as panels in `packed`; `widened` holds the rows of 16-bit weights in between.
-  void pack_block(const RightMatrix& b, int64_t k0, int64_t k, int64_t n0, int64_t n, float* packed,
-                  float* widened) const {
-    if (b.layout == RightLayout::row_major) {
-      kernels_.pack_panel({static_cast<const float*>(b.data) + k0 * b.ld + n0, k, n, b.ld}, false, packed);
-      return;
+  struct Call {
+    const Entry& entry;
+    const GemmArgs& args;
+    char* scratch;
+  };
+
+  void multiply(const GemmDesc& desc, const GemmArgs& args) const {
+    switch (desc.compute) {
+      case ElementType::bf16:
+        return kernels_.gemm_bf16(args);
+      case ElementType::int8:
+        return kernels_.gemm_int8(args);
+      default:
+        return kernels_.gemm_f32(args);
     }
+  }
+
+  // Columns [k0, k0 + k) of A in the type that is multiplied.
+  LeftMatrix left(const Call& call, int64_t k0, int64_t k) const {
+    const GemmDesc& desc = call.entry.desc;
+    const LeftMatrix& a = call.args.a;
+    const char* from = static_cast<const char*>(a.data) + k0 * element_bytes(a.type);
+    if (desc.left == desc.compute) {
+      LeftMatrix part = a;
+      part.data = from;
+      part.cols = k;
+      return part;
+    }
+    char* to = call.scratch + call.entry.scratch.left;
+    const int64_t stride = left_stride(desc);
+    const ConstMatrix floats{reinterpret_cast<const float*>(from), a.rows, k, a.ld};
+    if (desc.compute == ElementType::bf16) {
+      kernels_.round_rows(floats, {reinterpret_cast<uint16_t*>(to), a.rows, k, stride});
+    } else {
+      for (int64_t i = 0; i < a.rows; ++i) {
+        kernels_.widen(a.type, from + i * a.ld * element_bytes(a.type), reinterpret_cast<float*>(to) + i * stride, k);
+      }
+    }
+    return {to, desc.compute, a.rows, k, stride};
+  }
+
+  // B[k0 .., n0 ..] as panels.
+  RightMatrix pack_block(const Call& call, int64_t k0, int64_t k, int64_t n0, int64_t n) const {
+    const RightMatrix& b = call.args.b;
+    char* packed = call.scratch + call.entry.scratch.packed;
     const int64_t bytes = element_bytes(b.type);
-    const char* from = static_cast<const char*>(b.data) + (n0 * b.ld + k0) * bytes;
-    if (b.type == ElementType::f32) {
-      kernels_.pack_panel({reinterpret_cast<const float*>(from), n, k, b.ld}, true, packed);
-      return;
+    const bool transposed = b.layout == RightLayout::transposed;
+    const char* from = static_cast<const char*>(b.data) + (transposed ? n0 * b.ld + k0 : k0 * b.ld + n0) * bytes;
+    ConstMatrix floats{reinterpret_cast<const float*>(from), transposed ? n : k, transposed ? k : n, b.ld};
+    if (b.type != ElementType::f32) {  // transposed: a tied output
+      float* widened = reinterpret_cast<float*>(call.scratch + call.entry.scratch.widened);
+      for (int64_t j = 0; j < n; ++j) {
+        float* row = widened + j * k_block;
+        kernels_.widen(b.type, from + j * b.ld * bytes, row, k);
+        if (b.type == ElementType::int8) kernels_.scale_rows({row, 1, k, k}, b.scales + n0 + j);
+      }
+      floats = {widened, n, k, k_block};
     }
-    for (int64_t j = 0; j < n; ++j) kernels_.widen(b.type, from + j * b.ld * bytes, widened + j * k_block, k);
-    kernels_.pack_panel({widened, n, k, k_block}, true, packed);
+    if (call.entry.desc.compute == ElementType::bf16) {
+      kernels_.pack_panel_bf16(floats, transposed, reinterpret_cast<uint16_t*>(packed));
+    } else {
+      kernels_.pack_panel(floats, transposed, reinterpret_cast<float*>(packed));
+    }
+    return {packed, call.entry.desc.compute, RightLayout::panel16, k, n};
   }
 
   // Columns [n0, n0 + n) of C.
-  void multiply_columns(const GemmDesc& desc, const GemmArgs& args, int64_t n0, int64_t n, float* scratch) const {
-    const int64_t m = args.c.rows, block_elements = k_block * chunk_width(desc);
-    float* packed = scratch;
-    float* widened = packed + block_elements;
-    const Epilogue& asked = args.epilogue;
-    const MutableMatrix c = args.c.floats().part(0, n0, m, n);
+  void multiply_columns(const Call& call, int64_t n0, int64_t n) const {
+    const GemmDesc& desc = call.entry.desc;
+    const Epilogue& asked = call.args.epilogue;
+    const int64_t m = call.args.c.rows;
+    const MutableMatrix c = call.args.c.floats().part(0, n0, m, n);
     const ConstMatrix residual = asked.residual.data == nullptr ? ConstMatrix{} : asked.residual.part(0, n0, m, n);
     // By the declared k: the same path for every length of a varying one.
     const bool in_tile = needs_tile(desc);
-    const MutableMatrix tile{desc.type == ElementType::f32 ? widened : widened + block_elements, m, n,
-                             chunk_width(desc)};
+    const MutableMatrix tile{reinterpret_cast<float*>(call.scratch + call.entry.scratch.tile), m, n, chunk_width(desc)};
     int64_t k0 = 0;
     do {
-      const int64_t k = std::min(k_block, args.a.cols - k0);
-      pack_block(args.b, k0, k, n0, n, packed, widened);
+      const int64_t k = std::min(k_block, call.args.a.cols - k0);
       Epilogue epilogue;
       epilogue.accumulate = asked.accumulate || k0 > 0;
       if (!epilogue.accumulate) {
@@ -103,12 +192,10 @@ class NativeProvider final : public GemmProvider {
           epilogue.residual = residual;
         }
       }
-      kernels_.gemm_f32({args.a.floats().part(0, k0, m, k),
-                         {packed, ElementType::f32, RightLayout::panel16, k, n, 0},
-                         in_tile ? tile : c,
-                         epilogue});
+      const RightMatrix b = pack_block(call, k0, k, n0, n);
+      multiply(desc, {left(call, k0, k), b, in_tile ? tile : c, epilogue});
       k0 += k_block;
-    } while (k0 < args.a.cols);
+    } while (k0 < call.args.a.cols);
     if (in_tile) finish_tile(asked.activation, residual, tile, c);
   }
 
@@ -129,15 +216,7 @@ class NativeProvider final : public GemmProvider {
 
 }  // namespace
 
-uint64_t native_scratch_bytes(const GemmDesc& desc) {
-  if (desc.layout == RightLayout::panel16) return 0;
-  const uint64_t width = static_cast<uint64_t>(chunk_width(desc));
-  CheckedSize bytes;
-  bytes.add_product(k_block, width, sizeof(float));
-  if (desc.type != ElementType::f32) bytes.add_product(k_block, width, sizeof(float));
-  if (needs_tile(desc)) bytes.add_product(static_cast<uint64_t>(desc.max_m), width, sizeof(float));
-  return bytes.saturated();
-}
+uint64_t native_scratch_bytes(const GemmDesc& desc) { return scratch_of(desc).bytes; }
 
 Result<std::unique_ptr<GemmProvider>> make_native_provider(const Kernels& kernels) {
   std::unique_ptr<GemmProvider> provider(new (std::nothrow) NativeProvider(kernels));

@@ -34,8 +34,7 @@ struct TensorDescription {
   Array<uint64_t> shape;  // logical shape as in the checkpoint: a panel16 Linear weight says [out, in]
   uint64_t offset = 0;    // bytes from the start of the tensor segment; a multiple of 64
   uint64_t bytes = 0;
-  uint64_t checksum = 0;        // XXH3-64 of the bytes
-  TensorIndex scales = absent;  // int8 only: f32 [out]
+  uint64_t checksum = 0;  // XXH3-64 of the bytes
 };
 
 // y = x W^T + b, W logically [out, in], stored panel16.

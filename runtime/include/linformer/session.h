@@ -21,6 +21,11 @@ enum class Padding : uint8_t {
 // second one's memory.
 enum class Part : uint8_t { encoder = 0, decoder };
 
+// What products with weights of fewer than 32 bits are computed in; only the native backend computes in another type
+// than f32. automatic: bf16 where the machine has instructions for it (AVX512-BF16) and else f32, int8 everywhere; f16
+// is widened to f32. f32: all weights are widened.
+enum class Compute : uint8_t { automatic = 0, f32 };
+
 struct SessionOptions {
   static constexpr int64_t most_sequences = 1 << 20;
   int64_t max_tokens = 0;  // longest text, with the model's prefix where it has one; 0 = the model's N
@@ -29,6 +34,7 @@ struct SessionOptions {
   int threads = 1;         // the caller's thread and threads - 1 of our own
   BackendKind backend = BackendKind::native;
   Isa isa = Isa::automatic;  // automatic: the best this machine has, or LINFORMER_ISA from the environment
+  Compute compute = Compute::automatic;
   Padding padding = Padding::strip;
   Part part = Part::encoder;
   int64_t max_memory = 0;  // longest memory of a text, for cross attention; 0 = max_tokens
@@ -64,8 +70,9 @@ struct Plan {
   uint64_t total_bytes = 0;
 };
 // A pure function of its inputs: it reads no environment, asks nothing of the machine and generates no code. Exact on
-// the native backend and OpenBLAS. oneDNN's scratch is known only when its primitives exist: Session::plan() has the
-// final figure, which may be some kilobytes larger for each thread.
+// the native backend and OpenBLAS. Of a file in bf16 it says what a machine needs that computes in bf16: for others set
+// `compute` to f32, or an instruction set that has none. oneDNN's scratch is known only when its primitives exist:
+// Session::plan() has the final figure, which may be some kilobytes larger for each thread.
 Result<Plan> plan(const Model& model, const SessionOptions& options);
 
 // One op of a model as sessions run it, for people to read: `linformer inspect --plan`, `--profile`.

@@ -5,12 +5,14 @@
 
 namespace linformer {
 
-enum class ElementType : uint8_t { f32 = 0, bf16 = 1, f16 = 2, int8 = 3 /* foreseen: with scales */ };
+enum class ElementType : uint8_t { f32 = 0, bf16 = 1, f16 = 2, int8 = 3 /* with scales */ };
 
 // row_major: as its shape says. panel16: a matrix B[K,N] (K inputs, N outputs; the transpose of
-// PyTorch's Linear weight) as ceil(N/16) panels, each round_up(K,16) rows of 16 consecutive outputs,
-// zero where padded. Every instruction set's kernel reads it in place, and oneDNN knows it as BA16a16b.
-enum class TensorLayout : uint8_t { row_major = 0, panel16 = 1 };
+// PyTorch's Linear weight) as ceil(N/16) panels of 16 consecutive outputs, zero where padded; in a panel, 1 (f32, f16),
+// 2 (bf16) or 4 (int8) consecutive inputs lie side by side for each output. Every instruction set's kernel reads it in
+// place, and oneDNN knows that of f32 as BA16a16b. padded_rows: row-major with zeros up to the next multiple of 32
+// elements; E of files of less than 32 bits.
+enum class TensorLayout : uint8_t { row_major = 0, panel16 = 1, padded_rows = 2 };
 
 enum class Activation : uint8_t {
   none = 0,

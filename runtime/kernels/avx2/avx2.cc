@@ -45,6 +45,7 @@ struct Lanes {
 // int8 without a dot product: bytes become 16-bit numbers, those at even and at odd places apart, so that no product
 // saturates as it would in vpmaddubsw.
 struct Int8Product {
+  using Tile = Int8Product;
   using Lanes = linformer::Lanes;
   struct Halves {
     __m256i even, odd;

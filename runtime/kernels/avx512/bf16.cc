@@ -15,9 +15,16 @@ struct Lanes : Avx512Lanes<xsimd::avx512bw> {
       _mm512_mask_cvtepi32_storeu_epi16(p, first_lanes_mask(count), _mm512_cvtepu16_epi32(rounded));
     }
   }
+  // dst[j] = (a[j], b[j]).
+  static LINFORMER_INLINE void store_pairs(uint16_t* p, Batch a, Batch b) {
+    const __m512i low = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(a));
+    const __m512i high = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(b));
+    _mm512_storeu_si512(p, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+  }
 };
 
 struct Bf16Product {
+  using Tile = Bf16Product;
   using Lanes = linformer::Lanes;
   using Sum = Lanes::Batch;
   using Left = __m512i;
@@ -34,6 +41,6 @@ void gemm(const GemmArgs& args) { multiply_all<Bf16Product>(args); }
 
 }  // namespace
 
-const Bf16Kernels avx512_bf16_kernels = {&gemm, &round_rows<Lanes>};
+const Bf16Kernels avx512_bf16_kernels = {&gemm, &round_rows<Lanes>, &pack_panel_bf16<Lanes>};
 
 }  // namespace linformer

@@ -7,6 +7,7 @@ namespace linformer {
 namespace {
 
 struct Int8Product {
+  using Tile = Int8Product;
   using Lanes = Avx512Lanes<xsimd::avx512bw>;
   using Sum = xsimd::batch<int32_t, xsimd::avx512bw>;
   using Left = __m512i;

@@ -21,27 +21,53 @@ LINFORMER_INLINE void store_sums(PartialSum* p, const Sum& x) {
   x.store_unaligned(reinterpret_cast<typename Sum::value_type*>(p));
 }
 
+// Sums of slice `slice` of K, times its scales of A: sums of int8 in one slice of K. Added to those of the slices
+// before.
+template <class L>
+LINFORMER_INLINE typename L::Batch scaled_sums(const GemmArgs& gemm, const PartialSum* sums, int64_t row, int64_t col,
+                                               int64_t slice, bool first, typename L::Batch before) {
+  using B = typename L::Batch;
+  using I = IntegersOf<B>;
+  // Scales and sums of B are padded to whole panels.
+  const RowScale& scale = gemm.a.scales[row * gemm.a.scales_ld + slice];
+  const I of_zero = I::load_unaligned(gemm.b.sums + slice * gemm.b.sums_ld + col);
+  const B exact = xsimd::to_float(load_sums<I>(sums) - I(scale.zero) * of_zero);
+  return first ? exact * B(scale.scale) : L::fma(exact, B(scale.scale), before);
+}
+
+// One of several slices of a tile: folded (+)= its sums.
+template <class L>
+void fold_slice(const GemmArgs& gemm, const PartialSum* partial, float* folded, int64_t row, int64_t rows, int64_t col,
+                int64_t cols, int64_t slice) {
+  using B = typename L::Batch;
+  for (int64_t i = 0; i < rows; ++i, partial += slab_width, folded += slab_width) {
+    for (int64_t j = 0; j < cols; j += L::width) {
+      const B before = B::load_unaligned(folded + j);
+      scaled_sums<L>(gemm, partial + j, row + i, col + j, slice, slice == 0, before).store_unaligned(folded + j);
+    }
+  }
+}
+
+// What a tile's sums are when its last block of K is done.
+enum class SumKind : uint8_t { floats, int8, folded_int8 };
+
 // Rows [row, row + rows) by columns [col, col + cols) of C from their finished sums.
-template <class L, ElementType left, Activation activation, ElementType out>
+template <class L, SumKind kind, Activation activation, ElementType out>
 void finish_rows(const GemmArgs& gemm, const PartialSum* partial, int64_t row, int64_t rows, int64_t col,
                  int64_t cols) {
   using B = typename L::Batch;
-  using I = IntegersOf<B>;
   const Epilogue& epilogue = gemm.epilogue;
   for (int64_t i = 0; i < rows; ++i, partial += slab_width) {
     const float* residual = epilogue.residual.data == nullptr ? nullptr : epilogue.residual.row(row + i) + col;
     const B row_bias(epilogue.row_bias == nullptr ? 0.f : epilogue.row_bias[row + i]);
-    RowScale scale;
-    if constexpr (left == ElementType::int8) scale = gemm.a.scales[row + i];
     for_each_batch<L>(cols, [&](int64_t j, int64_t count) {
       B sum(0.f);
-      if constexpr (left == ElementType::int8) {
-        // Scales and sums are padded to whole panels.
-        const I sums = load_sums<I>(partial + j) - I(scale.zero) * I::load_unaligned(gemm.b.sums + col + j);
-        sum = xsimd::to_float(sums) * B(scale.scale) * B::load_unaligned(gemm.b.scales + col + j);
+      if constexpr (kind == SumKind::int8) {
+        sum = scaled_sums<L>(gemm, partial + j, row + i, col + j, 0, true, sum);
       } else {
         sum = load_sums<B>(partial + j);
       }
+      if constexpr (kind != SumKind::floats) sum *= B::load_unaligned(gemm.b.scales + col + j);
       if constexpr (out == ElementType::f32) {
         float* c = gemm.c.floats().row(row + i) + col + j;
         if (epilogue.accumulate) {
@@ -62,16 +88,16 @@ void finish_rows(const GemmArgs& gemm, const PartialSum* partial, int64_t row, i
   }
 }
 
-template <class L, ElementType left>
+template <class L, ElementType left, SumKind kind>
 void finish_tile(const GemmArgs& gemm, const PartialSum* partial, int64_t row, int64_t rows, int64_t col,
                  int64_t cols) {
   with_activation(gemm.epilogue.activation, [&]<Activation activation>() {
     if constexpr (left == ElementType::bf16) {
       if (gemm.c.type == ElementType::bf16) {
-        return finish_rows<L, left, activation, ElementType::bf16>(gemm, partial, row, rows, col, cols);
+        return finish_rows<L, kind, activation, ElementType::bf16>(gemm, partial, row, rows, col, cols);
       }
     }
-    finish_rows<L, left, activation, ElementType::f32>(gemm, partial, row, rows, col, cols);
+    finish_rows<L, kind, activation, ElementType::f32>(gemm, partial, row, rows, col, cols);
   });
 }
 

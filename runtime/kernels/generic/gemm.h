@@ -21,10 +21,12 @@ namespace {
 inline constexpr int64_t row_chunk = 128;
 inline constexpr int64_t cache_line = 64;  // bytes
 inline constexpr int64_t step_bytes = 64;  // of a panel
-// Steps between two visits to `partial`; weights that are widened go through a buffer on the stack, so fewer at a time.
+// Steps between two visits to `partial`: of int8 a slice, whose sums are exact. Weights that are widened go through a
+// buffer on the stack, so fewer at a time.
 template <class P>
-inline constexpr int64_t k_block =
-    P::weights == ElementType::f32 || P::left != ElementType::f32 ? P::Lanes::k_block : 256;
+inline constexpr int64_t k_block = P::left == ElementType::int8                                     ? int8_slice / 4
+                                   : P::weights == ElementType::f32 || P::left == ElementType::bf16 ? P::Lanes::k_block
+                                                                                                    : 256;
 
 // 4 bytes of a row of A.
 LINFORMER_INLINE int32_t load_step(const char* a) {
@@ -40,6 +42,7 @@ struct FloatProduct {
   using Sum = typename L::Batch;
   using Left = Sum;
   using Right = Sum;
+  using Tile = FloatProduct<L, ElementType::f32>;  // weights are widened before: one set of tiles for all
   static constexpr ElementType left = ElementType::f32, weights = type;
   static constexpr int tile_rows = L::tile_rows;
   static LINFORMER_INLINE Sum none() { return Sum(0.f); }
@@ -119,7 +122,9 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
   constexpr bool widens = P::left == ElementType::f32 && P::weights != ElementType::f32;
   constexpr int64_t per_step = panel_interleave(P::left);                              // of K
   constexpr int64_t weight_step = panel_width * per_step * element_bytes(P::weights);  // bytes of a panel
+  constexpr bool slices = P::left == ElementType::int8;
   alignas(64) PartialSum partial[row_chunk * slab_width];
+  alignas(64) float folded[slices ? row_chunk * slab_width : 1];
   alignas(64) float wide[widens ? slab_panels * block_steps * panel_width : 1];
   const int64_t all_steps = (gemm.a.cols + per_step - 1) / per_step;
   const int64_t panel_stride = gemm.b.panel_bytes();
@@ -156,13 +161,21 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
       const char* a = left + (m0 + row) * left_stride + step0 * 4;
       for (int64_t p = 0; p < panels; p += L::tile_panels) {
         const int64_t tile_panels = panels - p < L::tile_panels ? panels - p : L::tile_panels;
-        tile_for<P>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride, steps, step0 == 0,
-                                            sums + p * panel_width, ahead);
+        tile_for<typename P::Tile>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride,
+                                                           steps, slices || step0 == 0, sums + p * panel_width, ahead);
       }
-      if (last) {
-        const int64_t col = panel0 * panel_width;
-        const int64_t cols = gemm.c.cols - col < panels * panel_width ? gemm.c.cols - col : panels * panel_width;
-        finish_tile<L, P::left>(gemm, sums, m0 + row, tile_rows, col, cols);
+      const int64_t col = panel0 * panel_width;
+      const int64_t cols = gemm.c.cols - col < panels * panel_width ? gemm.c.cols - col : panels * panel_width;
+      if constexpr (slices) {
+        if (all_steps > block_steps) {
+          float* of_tile = folded + row * slab_width;
+          fold_slice<L>(gemm, sums, of_tile, m0 + row, tile_rows, col, panels * panel_width, step0 / block_steps);
+          if (last) finish_tile<L, P::left, SumKind::folded_int8>(gemm, of_tile, m0 + row, tile_rows, col, cols);
+        } else {
+          finish_tile<L, P::left, SumKind::int8>(gemm, sums, m0 + row, tile_rows, col, cols);
+        }
+      } else if (last) {
+        finish_tile<L, P::left, SumKind::floats>(gemm, sums, m0 + row, tile_rows, col, cols);
       }
     }
     step0 += block_steps;

@@ -23,37 +23,43 @@ LINFORMER_INLINE RowScale scale_of(float lowest, float highest, bool finite) {
 }
 
 template <class L>
-void quantize_rows(ConstMatrix src, const QuantizedRows& dst) {
+RowScale quantize_slice(const float* x, int64_t cols, uint8_t* u) {
   using B = typename L::Batch;
   using I = IntegersOf<B>;
-  const int64_t cols = src.cols, padded = (cols + 63) / 64 * 64;
+  B lowest(0.f), highest(0.f), nothing(0.f);
+  for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+    const B value = load_lanes<L>(x + i, count, B(0.f));
+    lowest = xsimd::min(lowest, value);
+    highest = xsimd::max(highest, value);
+    nothing = L::fma(value, B(0.f), nothing);  // NaN from the first element that is not finite on
+  });
+  const float check = fold_lanes<L>(nothing, [](float a, float b) { return a + b; });
+  const RowScale scale = scale_of(fold_lanes<L>(lowest, [](float a, float b) { return a < b ? a : b; }),
+                                  fold_lanes<L>(highest, [](float a, float b) { return a > b ? a : b; }), check == 0.f);
+  const int64_t padded = (cols + 63) / 64 * 64;
+  __builtin_memset(u + cols, 0, static_cast<size_t>(padded - cols));
+  if (!(scale.scale > 0.f)) {
+    __builtin_memset(u, 0, static_cast<size_t>(cols));
+    return scale;
+  }
+  const B inverse(1.f / scale.scale), rounder(round_to_integer);
+  const I shift = bits_as<I>(rounder) - I(scale.zero);
+  for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+    const B scaled = load_lanes<L>(x + i, count, B(0.f)) * inverse;
+    const I code = bits_as<I>(scaled + rounder) - shift;
+    L::store_bytes(u + i, count, xsimd::max(I(0), xsimd::min(I(255), code)));
+  });
+  return scale;
+}
+
+template <class L>
+void quantize_rows(ConstMatrix src, const QuantizedRows& dst) {
   for (int64_t r = 0; r < src.rows; ++r) {
-    const float* x = src.row(r);
-    uint8_t* u = dst.data + r * dst.ld;
-    B lowest(0.f), highest(0.f), nothing(0.f);
-    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
-      const B value = load_lanes<L>(x + i, count, B(0.f));
-      lowest = xsimd::min(lowest, value);
-      highest = xsimd::max(highest, value);
-      nothing = L::fma(value, B(0.f), nothing);  // NaN from the first element that is not finite on
-    });
-    const float check = fold_lanes<L>(nothing, [](float a, float b) { return a + b; });
-    const RowScale scale =
-        scale_of(fold_lanes<L>(lowest, [](float a, float b) { return a < b ? a : b; }),
-                 fold_lanes<L>(highest, [](float a, float b) { return a > b ? a : b; }), check == 0.f);
-    dst.scales[r] = scale;
-    __builtin_memset(u + cols, 0, static_cast<size_t>(padded - cols));
-    if (!(scale.scale > 0.f)) {
-      __builtin_memset(u, 0, static_cast<size_t>(cols));
-      continue;
+    RowScale* scale = dst.scales + r * dst.scales_ld;
+    for (int64_t begin = 0; begin < src.cols; begin += int8_slice, ++scale) {
+      const int64_t count = src.cols - begin < int8_slice ? src.cols - begin : int8_slice;
+      *scale = quantize_slice<L>(src.row(r) + begin, count, dst.data + r * dst.ld + begin);
     }
-    const B inverse(1.f / scale.scale), rounder(round_to_integer);
-    const I shift = bits_as<I>(rounder) - I(scale.zero);
-    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
-      const B scaled = load_lanes<L>(x + i, count, B(0.f)) * inverse;
-      const I code = bits_as<I>(scaled + rounder) - shift;
-      L::store_bytes(u + i, count, xsimd::max(I(0), xsimd::min(I(255), code)));
-    });
   }
 }
 

@@ -106,5 +106,44 @@ void pack_panel(ConstMatrix src, bool transposed, float* dst) {
   }
 }
 
+// bf16 panels: pairs of k for each column. Lanes are as wide as a panel.
+template <class L>
+void pack_panel_bf16(ConstMatrix src, bool transposed, uint16_t* dst) {
+  using B = typename L::Batch;
+  static_assert(L::width == panel_width);
+  constexpr int64_t depth = 32;
+  const int64_t k = transposed ? src.cols : src.rows, n = transposed ? src.rows : src.cols;
+  for (int64_t n0 = 0; n0 < n; n0 += panel_width) {
+    const int64_t cols = n - n0 < panel_width ? n - n0 : panel_width;
+    for (int64_t k0 = 0; k0 < k; k0 += depth, dst += depth * panel_width) {
+      const int64_t rows = k - k0 < depth ? k - k0 : depth;
+      if (transposed) {
+        // Rows of 32 as pairs in 16 words of 4 bytes, which are then transposed as floats are.
+        alignas(64) uint16_t pairs[panel_width * depth];
+        for (int64_t j = 0; j < cols; ++j) {
+          const float* from = src.row(n0 + j) + k0;
+          for (int64_t i = 0; i < depth; i += L::width) {
+            const int64_t left = rows - i;
+            const B x = left >= L::width ? B::load_unaligned(from + i)
+                        : left > 0       ? L::load_partial(from + i, left, B(0.f))
+                                         : B(0.f);
+            L::store_bf16(pairs + j * depth + i, L::width, x);
+          }
+        }
+        transpose_panel_rows<L>(reinterpret_cast<const float*>(pairs), depth / 2, panel_width, cols,
+                                reinterpret_cast<float*>(dst));
+        continue;
+      }
+      for (int64_t i = 0; i < depth; i += 2) {
+        const auto row = [&](int64_t at) {
+          if (at >= rows) return B(0.f);
+          return load_lanes<L>(src.row(k0 + at) + n0, cols, B(0.f));
+        };
+        L::store_pairs(dst + i * panel_width, row(i), row(i + 1));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace linformer

@@ -199,6 +199,8 @@ void widen(ElementType type, const void* src, float* dst, int64_t count) {
   if (type == ElementType::f32) __builtin_memcpy(dst, src, static_cast<size_t>(count) * sizeof(float));
   if (type == ElementType::bf16) widen_as<L, ElementType::bf16>(src, dst, count);
   if (type == ElementType::f16) widen_as<L, ElementType::f16>(src, dst, count);
+  if (type != ElementType::int8) return;
+  for (int64_t i = 0; i < count; ++i) dst[i] = static_cast<float>(static_cast<const int8_t*>(src)[i]);
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ struct Lanes {
 
 // int8 without a dot product, which not every ARMv8 has: bytes become 16-bit numbers.
 struct Int8Product {
+  using Tile = Int8Product;
   using Lanes = linformer::Lanes;
   using Sum = xsimd::batch<int32_t, xsimd::neon64>;
   using Left = int16x4_t;   // the four of K

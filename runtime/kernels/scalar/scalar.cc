@@ -35,6 +35,10 @@ void widen(ElementType type, const void* src, float* dst, int64_t count) {
     std::memcpy(dst, src, static_cast<size_t>(count) * sizeof(float));
     return;
   }
+  if (type == ElementType::int8) {
+    for (int64_t i = 0; i < count; ++i) dst[i] = static_cast<float>(static_cast<const int8_t*>(src)[i]);
+    return;
+  }
   const uint16_t* halves = static_cast<const uint16_t*>(src);
   for (int64_t i = 0; i < count; ++i) {
     dst[i] = type == ElementType::bf16 ? bf16_to_f32(halves[i]) : f16_to_f32(halves[i]);
@@ -95,19 +99,28 @@ struct Bf16Sums {
 };
 
 struct Int8Sums {
-  using Sum = int32_t;
+  using Sum = float;
   static void multiply(const GemmArgs& gemm, int64_t row, int64_t panel, Sum* sums) {
     const uint8_t* a = static_cast<const uint8_t*>(gemm.a.data) + row * gemm.a.ld;
     const int8_t* b = static_cast<const int8_t*>(gemm.b.data) + panel * gemm.b.panel_bytes();
-    for (int64_t kk = 0; kk < gemm.a.cols; ++kk) {
-      const int8_t* of_k = b + kk / 4 * 4 * panel_width + kk % 4;
-      for (int64_t j = 0; j < panel_width; ++j) sums[j] += int32_t{a[kk]} * int32_t{of_k[4 * j]};
+    for (int64_t begin = 0; begin < gemm.a.cols; begin += int8_slice) {
+      const int64_t end = gemm.a.cols < begin + int8_slice ? gemm.a.cols : begin + int8_slice;
+      const int64_t slice = begin / int8_slice;
+      const RowScale& scale = gemm.a.scales[row * gemm.a.scales_ld + slice];
+      for (int64_t j = 0; j < panel_width; ++j) {
+        int32_t sum = 0;
+        for (int64_t kk = begin; kk < end; ++kk) {
+          sum += int32_t{a[kk]} * int32_t{b[kk / 4 * 4 * panel_width + 4 * j + kk % 4]};
+        }
+        // Wraps around as vectors do where a file's sums are wrong.
+        const uint32_t of_zero = static_cast<uint32_t>(gemm.b.sums[slice * gemm.b.sums_ld + panel * panel_width + j]);
+        const uint32_t shift = static_cast<uint32_t>(scale.zero) * of_zero;
+        const float exact = static_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(sum) - shift));
+        sums[j] = slice == 0 ? exact * scale.scale : std::fma(exact, scale.scale, sums[j]);
+      }
     }
   }
-  static float finish(const GemmArgs& gemm, int64_t row, int64_t column, Sum sum) {
-    const RowScale& scale = gemm.a.scales[row];
-    return static_cast<float>(sum - scale.zero * gemm.b.sums[column]) * scale.scale * gemm.b.scales[column];
-  }
+  static float finish(const GemmArgs& gemm, int64_t, int64_t column, Sum sum) { return sum * gemm.b.scales[column]; }
 };
 
 // To the nearest bf16, ties to even; a NaN stays one.
@@ -151,26 +164,33 @@ void round_rows(ConstMatrix src, Matrix<uint16_t> dst) {
   }
 }
 
+RowScale quantize_slice(const float* x, int64_t count, uint8_t* codes) {
+  float lowest = 0, highest = 0;
+  bool finite = true;
+  for (int64_t j = 0; j < count; ++j) {
+    lowest = std::fmin(lowest, x[j]);
+    highest = std::fmax(highest, x[j]);
+    finite = finite && std::isfinite(x[j]);
+  }
+  RowScale scale;
+  scale.scale = finite ? highest / 255.f - lowest / 255.f : NAN;
+  if (scale.scale < 1e-37f) scale.scale = 0;
+  const float inverse = scale.scale > 0 ? 1.f / scale.scale : 0.f;
+  if (scale.scale > 0) scale.zero = static_cast<int32_t>(std::nearbyint(-lowest * inverse));
+  for (int64_t j = 0; j < round_up(count, 64); ++j) {
+    int32_t code = 0;
+    if (j < count && scale.scale > 0) code = static_cast<int32_t>(std::nearbyint(x[j] * inverse)) + scale.zero;
+    codes[j] = static_cast<uint8_t>(code > 255 ? 255 : code < 0 ? 0 : code);
+  }
+  return scale;
+}
+
 void quantize_rows(ConstMatrix src, const QuantizedRows& dst) {
   for (int64_t r = 0; r < src.rows; ++r) {
-    const float* x = src.row(r);
-    float lowest = 0, highest = 0;
-    bool finite = true;
-    for (int64_t j = 0; j < src.cols; ++j) {
-      lowest = std::fmin(lowest, x[j]);
-      highest = std::fmax(highest, x[j]);
-      finite = finite && std::isfinite(x[j]);
-    }
-    RowScale scale;
-    scale.scale = finite ? highest / 255.f - lowest / 255.f : NAN;
-    if (scale.scale < 1e-37f) scale.scale = 0;
-    const float inverse = scale.scale > 0 ? 1.f / scale.scale : 0.f;
-    if (scale.scale > 0) scale.zero = static_cast<int32_t>(std::nearbyint(-lowest * inverse));
-    dst.scales[r] = scale;
-    for (int64_t j = 0; j < round_up(src.cols, 64); ++j) {
-      int32_t code = 0;
-      if (j < src.cols && scale.scale > 0) code = static_cast<int32_t>(std::nearbyint(x[j] * inverse)) + scale.zero;
-      dst.data[r * dst.ld + j] = static_cast<uint8_t>(code > 255 ? 255 : code < 0 ? 0 : code);
+    for (int64_t begin = 0; begin < src.cols; begin += int8_slice) {
+      const int64_t count = src.cols - begin < int8_slice ? src.cols - begin : int8_slice;
+      dst.scales[r * dst.scales_ld + begin / int8_slice] =
+          quantize_slice(src.row(r) + begin, count, dst.data + r * dst.ld + begin);
     }
   }
 }
@@ -183,6 +203,20 @@ void pack_panel(ConstMatrix src, bool transposed, float* dst) {
       for (int64_t j = col; j < col + panel_width; ++j) {
         const bool inside = kk < k && j < n;
         *dst++ = !inside ? 0.f : transposed ? src.row(j)[kk] : src.row(kk)[j];
+      }
+    }
+  }
+}
+
+void pack_panel_bf16(ConstMatrix src, bool transposed, uint16_t* dst) {
+  const int64_t k = transposed ? src.cols : src.rows, n = transposed ? src.rows : src.cols;
+  for (int64_t col = 0; col < n; col += panel_width) {
+    for (int64_t kk = 0; kk < round_up(k, 32); kk += 2) {
+      for (int64_t j = col; j < col + panel_width; ++j) {
+        for (int64_t half : {0, 1}) {
+          const bool inside = kk + half < k && j < n;
+          *dst++ = inside ? rounded_bf16(transposed ? src.row(j)[kk + half] : src.row(kk + half)[j]) : uint16_t{0};
+        }
       }
     }
   }
@@ -277,6 +311,7 @@ const Kernels scalar_kernels = {.isa = Isa::scalar,
                                 .round_rows = &round_rows,
                                 .quantize_rows = &quantize_rows,
                                 .pack_panel = &pack_panel,
+                                .pack_panel_bf16 = &pack_panel_bf16,
                                 .widen_panel = &widen_panel,
                                 .softmax_rows = &softmax_rows,
                                 .softmax_step = &softmax_step,
