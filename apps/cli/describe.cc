@@ -120,6 +120,11 @@ std::string describe_text(const Model& model, const std::string& path) {
   line("producer", excerpt(d.producer, text_width));
   line("dialect", excerpt(d.dialect, text_width));
   line("parameters", weights_text(d));
+  SessionOptions options;
+  options.compute = machine_compute();
+  if (const Result<Plan> planned = plan(model, options); planned.ok()) {
+    line("computed in", compute_text(*planned) + " on this machine");
+  }
   for (const auto& [name, value] : encoder_lines(d, d.encoder)) line(name, value);
   if (d.has_decoder()) {
     for (const auto& [name, value] : encoder_lines(d, d.decoder)) line("decoder " + name, value);

@@ -59,11 +59,24 @@ nlohmann::ordered_json tensors_json(const Model& model) {
   return json;
 }
 
+std::string compute_text(const Plan& plan) {
+  std::string text = linformer::name_of(plan.compute);
+  if (plan.weights == ElementType::bf16 && plan.compute == ElementType::f32) {
+    text += plan.options.backend != BackendKind::native ? ": only the native backend multiplies bf16"
+            : plan.options.compute == Compute::no_bf16  ? ": this machine or instruction set multiplies no bf16"
+                                                        : "";
+  }
+  if (plan.attention_compute != plan.compute) {
+    text += std::string(" (attention in ") + linformer::name_of(plan.attention_compute) + ")";
+  }
+  return text;
+}
+
 std::string plan_text(const Plan& plan) {
   const SessionOptions& options = plan.options;
   // The buffers are the same on every instruction set.
   std::string text = "A session for texts of n = " + std::to_string(options.max_tokens) + " tokens, " +
-                     linformer::name_of(options.backend) + " backend:\n";
+                     linformer::name_of(options.backend) + " backend, computing in " + compute_text(plan) + ":\n";
   Table buffers({"buffer", "bytes, rounded up to 64", ""}, {false, false, true});
   Table terms({"where", "", ""}, {false, true, false});
   for (int i = 0; i < plan.buffer_count; ++i) {
@@ -90,6 +103,9 @@ nlohmann::ordered_json plan_json(const Plan& plan) {
                                  {"threads", options.threads},
                                  {"backend", linformer::name_of(options.backend)},
                                  {"isa", linformer::name_of(options.isa)},
+                                 {"weights", linformer::name_of(plan.weights)},
+                                 {"compute", linformer::name_of(plan.compute)},
+                                 {"attention_compute", linformer::name_of(plan.attention_compute)},
                                  {"block_rows", plan.block_rows},
                                  {"project_first_below", plan.project_first_below},
                                  {"total_bytes", plan.total_bytes}};

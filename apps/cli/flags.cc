@@ -44,6 +44,14 @@ void RunFlags::add_to(CLI::App* command) {
       ->check(CLI::IsMember({"automatic", "scalar", "avx2", "avx512", "neon"}))
       ->capture_default_str()
       ->group("Running");
+  command
+      ->add_option("--compute", compute,
+                   "automatic: in the file's own precision where the machine multiplies it natively; f32: weights are "
+                   "widened")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"automatic", "f32"}))
+      ->capture_default_str()
+      ->group("Running");
   command->add_option("--max-tokens", max_tokens, "Longest text in tokens; default: what the model takes")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}))
@@ -88,6 +96,7 @@ SessionOptions RunFlags::session_options(const Model& model, int64_t longest) co
   options.threads = threads > 0 ? threads : std::min(processors(), max_threads);
   options.backend = parse_backend(backend);
   options.isa = parse_isa(isa);
+  options.compute = compute == "f32" ? Compute::f32 : Compute::automatic;
   options.padding = padding == "keep" ? Padding::keep : Padding::strip;
   options.profile = profile;
   return options;

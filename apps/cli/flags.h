@@ -24,7 +24,7 @@ struct RunFlags {
   int64_t batch = 16;
   int64_t max_tokens = 0;  // 0: the model's own limit
   int64_t pad_to = 0;
-  std::string backend = "native", isa = "automatic", padding = "strip";
+  std::string backend = "native", isa = "automatic", compute = "automatic", padding = "strip";
   bool profile = false;
 
   void add_to(CLI::App* command);

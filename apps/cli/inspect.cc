@@ -27,6 +27,12 @@ std::optional<int64_t> number_of(const std::string& text) {
   return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
+// A plan asks nothing of the machine; people ask about the one at hand.
+SessionOptions on_this_machine(SessionOptions options) {
+  if (options.compute == Compute::automatic) options.compute = machine_compute(options.isa);
+  return options;
+}
+
 // The program of one encoder of the model, for a text of as many tokens as --plan says.
 struct Listing {
   Listing(const InspectFlags& flags, const Model& model, Part part) {
@@ -36,7 +42,7 @@ struct Listing {
     if (tokens < 1 || tokens > limit) {
       throw UsageError("--plan " + flags.tokens + ": give a number of tokens, 1 to " + std::to_string(limit));
     }
-    SessionOptions options = flags.run.session_options(model, 0);
+    SessionOptions options = on_this_machine(flags.run.session_options(model, 0));
     options.max_tokens = tokens;
     options.max_batch = 1;
     options.max_rows = 0;
@@ -64,7 +70,7 @@ int inspect(InspectFlags flags) {
                        std::to_string(model->description().encoder.max_tokens) + " tokens");
     }
     flags.run.max_tokens = flags.memory;
-    planned = take(plan(*model, flags.run.session_options(*model, flags.memory)));
+    planned = take(plan(*model, on_this_machine(flags.run.session_options(*model, flags.memory))));
   }
   if (flags.verify) check(model->verify());
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "describe.h"
 #include "display.h"
 #include "errors.h"
 #include "op_text.h"
@@ -62,7 +63,7 @@ std::vector<ProfiledOp> profile_of(const Session& session) {
   return ops;
 }
 
-std::string profile_text(const std::vector<ProfiledOp>& ops) {
+std::string profile_text(const Plan& plan, const std::vector<ProfiledOp>& ops) {
   const double seconds = seconds_of(ops);
   double flop = 0, bytes = 0;
   Table table({"seconds", "share", "GFLOP/s", "GB/s", "part", "when", "op", "operands"},
@@ -80,13 +81,15 @@ std::string profile_text(const std::vector<ProfiledOp>& ops) {
   table.add({fixed(seconds, 4), "", fixed(per_second(flop, seconds) / 1e9, 1),
              fixed(per_second(bytes, seconds) / 1e9, 1), "total"});
   return "What the ops took, in seconds of all threads together, without waiting; rates are of one thread.\n"
-         "Shapes are of the longest text that was planned for.\n" +
-         table.text(2);
+         "Products with weights are computed in " +
+         compute_text(plan) + ". Shapes are of the longest text that was planned for.\n" + table.text(2);
 }
 
-nlohmann::ordered_json profile_json(const std::vector<ProfiledOp>& ops) {
+nlohmann::ordered_json profile_json(const Plan& plan, const std::vector<ProfiledOp>& ops) {
   const double seconds = seconds_of(ops);
-  nlohmann::ordered_json json = {{"seconds", seconds}};
+  nlohmann::ordered_json json = {{"seconds", seconds},
+                                 {"compute", linformer::name_of(plan.compute)},
+                                 {"attention_compute", linformer::name_of(plan.attention_compute)}};
   auto& lines = json["ops"] = nlohmann::ordered_json::array();
   for (const ProfiledOp& op : ops) {
     const ProgramLine& line = op.line;
@@ -106,10 +109,10 @@ nlohmann::ordered_json profile_json(const std::vector<ProfiledOp>& ops) {
 void report_profile(const Session& session, bool json) {
   if (!session.plan().options.profile) return;
   const std::vector<ProfiledOp> ops = profile_of(session);
-  const std::string text = json ? nlohmann::ordered_json{{"profile", profile_json(ops)}}.dump(
+  const std::string text = json ? nlohmann::ordered_json{{"profile", profile_json(session.plan(), ops)}}.dump(
                                       -1, ' ', false, nlohmann::json::error_handler_t::replace) +
                                       "\n"
-                                : profile_text(ops);
+                                : profile_text(session.plan(), ops);
   std::fputs(text.c_str(), stderr);
 }
 

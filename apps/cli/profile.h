@@ -16,8 +16,8 @@ struct ProfiledOp {
 };
 std::vector<ProfiledOp> profile_of(const Session& session);
 
-std::string profile_text(const std::vector<ProfiledOp>& ops);
-nlohmann::ordered_json profile_json(const std::vector<ProfiledOp>& ops);
+std::string profile_text(const Plan& plan, const std::vector<ProfiledOp>& ops);
+nlohmann::ordered_json profile_json(const Plan& plan, const std::vector<ProfiledOp>& ops);
 
 // Prints either on standard error where the session was created with SessionOptions::profile.
 void report_profile(const Session& session, bool json);

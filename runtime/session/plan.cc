@@ -47,6 +47,9 @@ Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
     return Status::error(Code::invalid_argument, "threads is %d: give 1 to %d", options->threads,
                          ThreadTeam::max_threads);
   }
+  if (options->compute > Compute::f32) {
+    return Status::error(Code::invalid_argument, "there is no compute number %d", static_cast<int>(options->compute));
+  }
   if (options->backend > BackendKind::openblas) {
     return Status::error(Code::invalid_argument, "there is no backend number %d", static_cast<int>(options->backend));
   }
@@ -70,7 +73,7 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
   plan.block_rows = std::min(max_block_rows, round_up(std::max(resolved.max_rows, resolved.max_memory), panel_width));
   const Extents extents{resolved.max_batch,  resolved.max_tokens, resolved.max_rows,
                         resolved.max_memory, resolved.threads,    plan.block_rows};
-  const bool narrow = resolved.backend == BackendKind::native && resolved.compute == Compute::automatic;
+  const bool narrow = resolved.backend == BackendKind::native && resolved.compute != Compute::f32;
   const Target target{packs_activations(resolved.backend), narrow && bf16, narrow};
   Result<Program> program = lower(description, *lowered.encoder, lowered.has_heads, extents, target);
   if (!program.ok()) return program.status();
@@ -90,6 +93,13 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
 void publish(const Program& program, const ArenaLayout& layout, Plan* plan) {
   static_assert(buffer_count <= Plan::max_buffers && term_count <= Plan::max_terms);
   plan->project_first_below = program.project_first_below;
+  plan->attention_compute = program.attentions[0].compute;
+  for (const Op& op : program.ops) {
+    if (op.kind != OpKind::gemm || op.b.layout != RightLayout::panel16) continue;
+    plan->weights = op.b.type;
+    plan->compute = op.a.type;
+    break;
+  }
   plan->buffer_count = buffer_count;
   for (int i = 0; i < buffer_count; ++i) {
     const BufferId id = static_cast<BufferId>(i);

@@ -60,6 +60,11 @@ Result<std::shared_ptr<const PreparedWeights>> PreparedWeights::create(std::shar
   return shared;
 }
 
+Compute machine_compute(Isa isa) {
+  const Result<const Kernels*> kernels = choose_kernels(isa);
+  return kernels.ok() && (*kernels)->native_bf16 ? Compute::automatic : Compute::no_bf16;
+}
+
 PreparedWeights::PreparedWeights(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 PreparedWeights::~PreparedWeights() = default;
 const std::shared_ptr<const Model>& PreparedWeights::model() const { return data_->model; }
@@ -85,12 +90,14 @@ Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, 
   if (weights == nullptr) return Status::error(Code::invalid_argument, "no weights: prepare a model's first");
   const Result<const Kernels*> kernels = choose_kernels(options.isa);
   if (!kernels.ok()) return kernels.status();
-  Result<LoweredModel> lowered = lower_model(weights->model()->description(), options, (*kernels)->native_bf16);
+  const bool bf16 = options.compute == Compute::automatic && (*kernels)->native_bf16;
+  Result<LoweredModel> lowered = lower_model(weights->model()->description(), options, bf16);
   if (!lowered.ok()) return lowered.status();
   std::unique_ptr<State> state(new (std::nothrow) State);
   if (!state) return Status::error(Code::out_of_memory, "no memory for a session");
   state->plan = lowered->plan;
   state->plan.options.isa = (*kernels)->isa;
+  if (options.compute == Compute::automatic && !bf16) state->plan.options.compute = Compute::no_bf16;
   state->part = lowered->encoder;
   state->has_heads = lowered->has_heads;
   Result<std::unique_ptr<CpuExecutor>> executor = CpuExecutor::create(

@@ -26,7 +26,7 @@ struct LoweredModel {
 // A pure function of its arguments: reads no environment and asks nothing of the machine.
 // What plan() takes for granted where nothing is asked of the machine: bf16 where the instruction set may have it.
 inline bool plans_bf16(const SessionOptions& options) {
-  return options.isa == Isa::automatic || options.isa == Isa::avx512;
+  return options.compute == Compute::automatic && (options.isa == Isa::automatic || options.isa == Isa::avx512);
 }
 // `bf16`: whether the machine computes in it.
 Result<LoweredModel> lower_model(const ModelDescription& description, const SessionOptions& options, bool bf16);

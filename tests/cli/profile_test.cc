@@ -99,5 +99,5 @@ TEST_CASE("profile: layers that are alike are summed") {
   CHECK(summed.flop == doctest::Approx(all.flop));
   CHECK(summed.seconds == doctest::Approx(all.seconds));
   CHECK(summed.lines < all.lines / 2);
-  CHECK(has(linformer::cli::profile_text(linformer::cli::profile_of(*session)), "layers 0 to 3"));
+  CHECK(has(linformer::cli::profile_text(session->plan(), linformer::cli::profile_of(*session)), "layers 0 to 3"));
 }

@@ -22,9 +22,14 @@ enum class Padding : uint8_t {
 enum class Part : uint8_t { encoder = 0, decoder };
 
 // What products with weights of fewer than 32 bits are computed in; only the native backend computes in another type
-// than f32. automatic: bf16 where the machine has instructions for it (AVX512-BF16) and else f32, int8 everywhere; f16
-// is widened to f32. f32: all weights are widened.
-enum class Compute : uint8_t { automatic = 0, f32 };
+// than f32, and f16 is always widened.
+enum class Compute : uint8_t {
+  automatic = 0,  // as the file says: int8; bf16 where the machine has instructions for it, else no_bf16
+  no_bf16,        // int8; bf16 is widened to f32
+  f32,            // all weights are widened
+};
+// What `automatic` comes to on this machine under `isa` (automatic: as a session takes it). Asks the processor.
+Compute machine_compute(Isa isa = Isa::automatic);
 
 struct SessionOptions {
   static constexpr int64_t most_sequences = 1 << 20;
@@ -63,6 +68,8 @@ struct Plan {
   int64_t block_rows = 0;  // rows that one thread takes through a layer at once
   // Texts of fewer tokens take E (X W), the others (E X) W: whichever needs fewer operations. The largest of any layer.
   int64_t project_first_below = 0;
+  // Of the first layer: the type of its weights, what is multiplied with them in, and what attention is computed in.
+  ElementType weights = ElementType::f32, compute = ElementType::f32, attention_compute = ElementType::f32;
   int buffer_count = 0;
   PlannedBuffer buffers[max_buffers] = {};  // in the order of their offsets; of 0 bytes: this model has no use for it
   int term_count = 0;
@@ -70,8 +77,8 @@ struct Plan {
   uint64_t total_bytes = 0;
 };
 // A pure function of its inputs: it reads no environment, asks nothing of the machine and generates no code. Exact on
-// the native backend and OpenBLAS. Of a file in bf16 it says what a machine needs that computes in bf16: for others set
-// `compute` to f32, or an instruction set that has none. oneDNN's scratch is known only when its primitives exist:
+// the native backend and OpenBLAS. Of a file in bf16 or int8 it says what a machine needs that computes in bf16: set
+// `compute` to machine_compute() for the one at hand. oneDNN's scratch is known only when its primitives exist:
 // Session::plan() has the final figure, which may be some kilobytes larger for each thread.
 Result<Plan> plan(const Model& model, const SessionOptions& options);
 
