@@ -172,6 +172,7 @@ void expect_end(ByteSource* source) {
 }
 
 constexpr const char* id_array = "an int64 array [texts, tokens]";
+constexpr const char* row_array = "a float32 array [rows, columns]";
 
 }  // namespace
 
@@ -189,6 +190,23 @@ bool NpyIdReader::next(std::vector<int64_t>* row) {
     return false;
   }
   read_elements<int64_t, int32_t>(source_, header_, columns(), rows_read_++, [&](auto id) { row->push_back(id); });
+  return true;
+}
+
+NpyRowReader::NpyRowReader(ByteSource* source) : source_(source), header_(read_header(source, 'f', row_array)) {
+  if (header_.shape.size() != 2 || columns() == 0) {
+    throw damaged(*source, "shape " + shape_text(header_.shape) + " is not [rows, columns]", row_array);
+  }
+}
+
+bool NpyRowReader::next(std::vector<float>* row) {
+  row->clear();
+  if (rows_read_ == rows()) {
+    expect_end(source_);
+    return false;
+  }
+  read_elements<double, float>(source_, header_, columns(), rows_read_++,
+                               [&](auto value) { row->push_back(static_cast<float>(value)); });
   return true;
 }
 

@@ -49,6 +49,21 @@ class NpyVectorReader {
   int64_t items_ = 0, vectors_ = 0, width_, items_read_ = 0;
 };
 
+// Reads float32 or float64 [rows, columns] row by row.
+class NpyRowReader {
+ public:
+  // As NpyIdReader's.
+  explicit NpyRowReader(ByteSource* source);
+  int64_t rows() const { return header_.shape[0]; }
+  int64_t columns() const { return header_.shape[1]; }
+  bool next(std::vector<float>* row);
+
+ private:
+  ByteSource* source_;
+  NpyHeader header_;
+  int64_t rows_read_ = 0;
+};
+
 // Throws DataError where the items of `reader` have more vectors than `limit`, before any is read.
 void check_vector_count(const NpyVectorReader& reader, int64_t limit);
 

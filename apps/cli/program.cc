@@ -57,6 +57,7 @@ int parse_and_run(int argument_count, char** arguments) {
   add_perplexity(&app, &run);
   add_tokenize(&app, &run);
   add_inspect(&app, &run);
+  add_compare(&app, &run);
   add_spectrum(&app, &run);
   app.footer(
       "linformer COMMAND --help says more.\n\n"

@@ -193,7 +193,7 @@ class Builder {
 }  // namespace
 
 void write_sentiment_model(const SentimentModel& shape, const std::string& path) {
-  writer::ModelBuilder model;
+  writer::ModelBuilder model(shape.type);
   Builder builder(shape, &model);
   model.description.producer = "tests/cli";
   model.description.dialect = "made up";

@@ -27,6 +27,7 @@ struct SentimentModel {
   bool embedding = false;    // mean, divided by its length
   bool vectors = false;      // reads vectors instead of tokens, with a row of zeros before them
   bool mask_token = true;    // the tokenizer has one
+  linformer::ElementType type = linformer::ElementType::f32;  // of the weights
 };
 
 // ids: [PAD] 0 [UNK] 1 [CLS] 2 [SEP] 3 [MASK] 4 good 5 bad 6 film 7 a 8 the 9 . 10 , 11 plot 12
