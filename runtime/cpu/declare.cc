@@ -30,6 +30,7 @@ GemmDesc desc_of(const Program& program, const Stage& stage, const Op& op) {
   desc.left = op.a.type;
   desc.compute = op.b.place != Place::weight ? program.target.compute(op.a.type) : op.a.type;  // E's, or as converted
   desc.out = op.out.type;
+  desc.varying_n = program.target.packs && op.b.place == Place::weight;  // threads may share it
   desc.accumulate = op.accumulate;
   desc.activation = op.activation;
   desc.bias = op.bias.present();

@@ -1,23 +1,51 @@
 // Each op of an item, in order, and where its operands lie.
 #include <algorithm>
 
+#include "base/checked.h"
 #include "cpu/clock.h"
 #include "cpu/executor.h"
 #include "program/cost.h"
 
 namespace linformer {
+namespace {
+
+// Of a thread's part of a product: fewer are not worth waiting for one another.
+constexpr int64_t least_shared_panels = 6;
+
+}  // namespace
+
+Status CpuExecutor::run_op(int32_t index, const Item& item) {
+  const Op& op = program_.ops[static_cast<size_t>(index)];
+  if (profile_.empty()) return execute(op, item);
+  const double begin = seconds_now();
+  LINFORMER_TRY(execute(op, item));
+  thread_profiles_[static_cast<size_t>(item.worker) * program_.ops.size() + static_cast<size_t>(index)].seconds +=
+      seconds_now() - begin;
+  return {};
+}
 
 Status CpuExecutor::run_ops(const Item& item) {
+  for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) LINFORMER_TRY(run_op(i, item));
+  return {};
+}
+
+// All threads on one item: products by columns, whole panels each, the rest on this thread.
+Status CpuExecutor::share_ops(const Item& item) {
+  const int64_t parts = team_.size();
   for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) {
     const Op& op = program_.ops[static_cast<size_t>(i)];
-    if (profile_.empty()) {
-      LINFORMER_TRY(execute(op, item));
+    const int64_t panels = ceil_div(op.out.cols, panel_width);
+    if (op.kind != OpKind::gemm || op.b.place != Place::weight || panels < least_shared_panels * parts) {
+      LINFORMER_TRY(run_op(i, item));
       continue;
     }
-    const double begin = seconds_now();
-    LINFORMER_TRY(execute(op, item));
-    thread_profiles_[static_cast<size_t>(item.thread) * program_.ops.size() + static_cast<size_t>(i)].seconds +=
-        seconds_now() - begin;
+    LINFORMER_TRY(parallel(parts, [&](int64_t index, int thread) {
+      Item part = item;
+      part.worker = thread;
+      part.from = panels * index / parts * panel_width;
+      part.to = std::min(panels * (index + 1) / parts * panel_width, op.out.cols);
+      return run_op(i, part);
+    }));
   }
   return {};
 }

@@ -165,7 +165,7 @@ Status CpuExecutor::run_item(const Stage& stage, const StageSize& size, const Pa
       }
     }
   }
-  return run_ops(item);
+  return size.shares ? share_ops(item) : run_ops(item);
 }
 
 // Stages that join one another are one parallel section; a barrier follows it.
@@ -186,8 +186,13 @@ Status CpuExecutor::run_section(const Section& section, const Part& part, const 
       while (index >= sizes[i - begin].items) index -= sizes[i++ - begin].items;
       return run_item(program_.stages[static_cast<size_t>(i)], sizes[i - begin], part, call, index, thread);
     };
-    if (part.thread >= 0) {
-      for (int64_t index = 0; index < items; ++index) LINFORMER_TRY(run_index(index, part.thread));
+    // Too few rows for all threads: they share each product by its columns, so that each weight is read by one of them.
+    const Domain domain = program_.stages[static_cast<size_t>(begin)].domain;
+    const bool rows = domain == Domain::row_blocks || domain == Domain::scored || domain == Domain::positions;
+    sizes[0].shares =
+        part.thread < 0 && end == begin + 1 && rows && items < team_.size() && provider_->kind() == BackendKind::native;
+    if (part.thread >= 0 || sizes[0].shares) {
+      for (int64_t index = 0; index < items; ++index) LINFORMER_TRY(run_index(index, std::max(part.thread, 0)));
     } else if (items > 0) {
       LINFORMER_TRY(parallel(items, run_index));
     }

@@ -91,6 +91,9 @@ class CpuExecutor {
     int64_t row = 0, rows = 0;        // of the batch (row_blocks, scored), or of the sequence
     int64_t column = 0, columns = 0;  // source_columns
     int64_t group = 0;                // key_heads
+    // Where several threads share an op: the one whose scratch is used, and the columns of `out` that it makes.
+    int worker = thread;
+    int64_t from = 0, to = 0;  // 0, 0: all
   };
 
   // The rows that a layer's keys and values are made of.
@@ -108,6 +111,7 @@ class CpuExecutor {
 
   struct StageSize {
     int64_t items = 0, steps = 1, step = 0;
+    bool shares = false;
   };
 
   CpuExecutor(Program program, const Kernels& kernels, std::span<const std::byte* const> weights)
@@ -128,6 +132,8 @@ class CpuExecutor {
                   int thread);
   // execute.cc
   Status run_ops(const Item& item);
+  Status run_op(int32_t index, const Item& item);
+  Status share_ops(const Item& item);
   void count_costs(const Section& section, const Part& part, const Call& call);
   void collect_profile();
   Status execute(const Op& op, const Item& item);

@@ -6,6 +6,30 @@
 
 namespace linformer {
 
+namespace {
+
+// Columns [from, to) of a product with a weight.
+void take_columns(int64_t from, int64_t to, GemmArgs* args) {
+  const int64_t columns = to - from;
+  RightMatrix& b = args->b;
+  if (b.layout == RightLayout::panel16) {
+    b = b.part(0, b.k, from, columns);
+  } else {  // a tied output: a row each
+    b.data = static_cast<const std::byte*>(b.data) + from * b.ld * element_bytes(b.type);
+    if (b.scales != nullptr) b.scales += from;
+    b.n = columns;
+  }
+  args->c.data = static_cast<std::byte*>(args->c.data) + from * element_bytes(args->c.type);
+  args->c.cols = columns;
+  Epilogue& epilogue = args->epilogue;
+  if (epilogue.bias != nullptr) epilogue.bias += from;
+  if (epilogue.residual.data != nullptr) {
+    epilogue.residual = epilogue.residual.part(0, from, epilogue.residual.rows, columns);
+  }
+}
+
+}  // namespace
+
 Status CpuExecutor::gemm(const Op& op, const Item& item) const {
   GemmArgs args;
   args.epilogue.activation = op.activation;
@@ -41,8 +65,9 @@ Status CpuExecutor::gemm(const Op& op, const Item& item) const {
     if (op.residual.present()) args.epilogue.residual = matrix(op.residual, item);
     if (op.row_bias.present()) args.epilogue.row_bias = floats(op.row_bias) + item.row;
   }
+  if (item.to > 0) take_columns(item.from, item.to, &args);
   const ptrdiff_t index = &op - program_.ops.data();
-  return provider_->run(gemms_.ops[static_cast<size_t>(index)], args, scratch(item.thread));
+  return provider_->run(gemms_.ops[static_cast<size_t>(index)], args, scratch(item.worker));
 }
 
 LeftMatrix CpuExecutor::left(const View& view, const Item& item) const {

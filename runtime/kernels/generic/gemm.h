@@ -51,12 +51,22 @@ struct FloatProduct {
   static LINFORMER_INLINE Sum add(Left a, Right b, Sum sum) { return L::fma(a, b, sum); }
 };
 
+// Weights that a tile prefetches: every fourth step a cache line from `address` on; or all that it reads itself,
+// further on, where too few tiles share a slab to prefetch the next one between them.
+struct Ahead {
+  uintptr_t address;
+  int64_t panel, step;  // bytes from one panel, and from one step, to the next
+  bool whole;
+};
+
+LINFORMER_INLINE void prefetch(uintptr_t address) { __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2); }
+
 // partial[Rows][Panels * 16] (+)= A[Rows, K] B[K, Panels * 16], `steps` of K: one accumulator for each element, K in
-// order. Meanwhile steps / 4 cache lines from `ahead` on are prefetched into L2: weights come from L3 or memory, and
-// without this every slab begins with waiting.
+// order. Meanwhile weights are prefetched into L2, which come from L3 or memory: without this every slab begins with
+// waiting.
 template <class P, int Rows, int Panels>
 void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel_stride, int64_t steps, bool first,
-                   PartialSum* partial, uintptr_t ahead) {
+                   PartialSum* partial, Ahead ahead) {
   using Sum = typename P::Sum;
   constexpr int width = P::Lanes::width;
   constexpr int per_panel = panel_width / width;
@@ -78,8 +88,17 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
     }
   };
   int64_t step = 0;
-  for (; step + 4 <= steps; step += 4, ahead += cache_line) {
-    __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 2);
+  for (; step + 4 <= steps; step += 4) {
+    if (ahead.whole) {
+      for (int p = 0; p < Panels; ++p) {
+        for (int64_t s = 0; s < 4; ++s)
+          prefetch(ahead.address + static_cast<uintptr_t>(p * ahead.panel + s * ahead.step));
+      }
+      ahead.address += static_cast<uintptr_t>(4 * ahead.step);
+    } else {
+      prefetch(ahead.address);
+      ahead.address += cache_line;
+    }
     multiply_step(step);
     multiply_step(step + 1);
     multiply_step(step + 2);
@@ -91,7 +110,7 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
   }
 }
 
-using MultiplyTile = void (*)(const char*, int64_t, const char*, int64_t, int64_t, bool, PartialSum*, uintptr_t);
+using MultiplyTile = void (*)(const char*, int64_t, const char*, int64_t, int64_t, bool, PartialSum*, Ahead);
 
 template <class P, int Panels, int... Rows>
 constexpr MultiplyTile tile_for(int64_t rows, std::integer_sequence<int, Rows...>) {
@@ -152,9 +171,11 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
       block_stride = block_steps * step_bytes;
     }
     for (int64_t t = 0; t < tiles; ++t) {
-      // Twelve tiles between them cover three panels; with fewer tiles the rest comes when it is needed.
-      const int64_t tile_next = t / 4 % panels * panel_stride + t % 4 * (steps / 4) * weight_step;
-      const uintptr_t ahead = reinterpret_cast<uintptr_t>(next) + static_cast<uintptr_t>(tile_next);
+      // Twelve tiles between them cover three panels.
+      const bool whole = tiles < 12 && t == 0;
+      const int64_t tile_next = whole ? 0 : t / 4 % panels * panel_stride + t % 4 * (steps / 4) * weight_step;
+      const Ahead ahead{reinterpret_cast<uintptr_t>(next) + static_cast<uintptr_t>(tile_next), panel_stride,
+                        weight_step, whole};
       const int64_t row = part_begin(rows, tiles, t);
       const int64_t tile_rows = part_begin(rows, tiles, t + 1) - row;
       PartialSum* sums = partial + row * slab_width;
