@@ -6,6 +6,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace linformer {
@@ -19,7 +21,7 @@ namespace {
 struct Features {
   bool avx2 = false, fma = false, f16c = false, avx512f = false;
   bool avx512_core = false;  // BW, CD, DQ and VL beside F
-  bool avx512_vnni = false, avx512_bf16 = false;
+  bool avx512_vnni = false, avx512_bf16 = false, amx = false;
 };
 
 Features detect() {
@@ -41,6 +43,8 @@ Features detect() {
   constexpr unsigned core = 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;
   features.avx512_core = features.avx512f && (ebx & core) == core;
   features.avx512_vnni = features.avx512_core && (ecx & 1u << 11) != 0;
+  constexpr unsigned tile_state = 3u << 17, amx = 1u << 22 | 1u << 24 | 1u << 25;
+  features.amx = (edx & amx) == amx && (state & tile_state) == tile_state;
   if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) {
     features.avx512_bf16 = features.avx512_vnni && (eax & 1u << 5) != 0;
   }
@@ -87,7 +91,18 @@ bool machine_has(Isa isa) {
 bool machine_has([[maybe_unused]] Extension extension) {
 #if defined(__x86_64__)
   if (!machine_has(Isa::avx512)) return false;
-  return extension == Extension::avx512_vnni ? features().avx512_vnni : features().avx512_bf16;
+  switch (extension) {
+    case Extension::avx512_vnni:
+      return features().avx512_vnni;
+    case Extension::avx512_bf16:
+      return features().avx512_bf16;
+    case Extension::amx: {
+      // Linux saves tiles only for processes that asked (arch_prctl ARCH_REQ_XCOMP_PERM, XTILEDATA).
+      static const bool allowed = features().amx && syscall(SYS_arch_prctl, 0x1023, 18) == 0;
+      return allowed;
+    }
+  }
+  return false;
 #else
   return false;
 #endif

@@ -10,9 +10,10 @@ namespace linformer {
 bool machine_has(Isa isa);
 
 // Instructions that some machines of a set have and others lack.
-enum class Extension : uint8_t { avx512_vnni, avx512_bf16 };
+enum class Extension : uint8_t { avx512_vnni, avx512_bf16, amx };
 
-// True when the machine has what the extension's unit is compiled for (kernels/CMakeLists.txt).
+// True when the machine has what the extension's unit is compiled for (kernels/CMakeLists.txt). amx: tiles, bf16 and
+// int8; the first question asks the kernel to let this process use them.
 bool machine_has(Extension extension);
 
 // The value of LINFORMER_ISA (scalar, avx2, avx512, neon), automatic when it is unset or empty. invalid_argument for

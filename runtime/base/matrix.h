@@ -46,8 +46,8 @@ inline constexpr int64_t int8_slice = 768;
   return narrow_codes_bytes(cols) + round_up(int8_slices(cols) * static_cast<int64_t>(sizeof(RowScale)), 64);
 }
 
-// The left side A[M, K] of a product, row-major. Narrower than f32: each row is readable up to the next multiple of 4
-// bytes, with zeros there.
+// The left side A[M, K] of a product, row-major. Narrower than f32: each row is readable up to the next multiple of 64
+// bytes; up to the next multiple of 4 it is zero, and then finite (it meets zeros of the right side's padding).
 struct LeftMatrix {
   const void* data = nullptr;
   ElementType type = ElementType::f32;  // int8: u8

@@ -19,6 +19,12 @@ Kernels compose_avx512() {
     table.pack_panel_bf16 = avx512_bf16_kernels.pack_panel;
     table.native_bf16 = true;
   }
+#if defined(LINFORMER_HAS_AMX)
+  if (machine_has(Extension::avx512_bf16) && machine_has(Extension::amx)) {
+    table.gemm_bf16 = amx_gemm_bf16;
+    table.gemm_int8 = amx_gemm_int8;
+  }
+#endif
   return table;
 }
 #endif

@@ -19,6 +19,9 @@ extern const Kernels avx2_kernels;
 extern const Kernels avx512_kernels;           // gemm_int8 is AVX2's
 extern const GemmKernel avx512_gemm_int8;      // VNNI
 extern const Bf16Kernels avx512_bf16_kernels;  // AVX512-BF16
+#if defined(LINFORMER_HAS_AMX)
+extern const GemmKernel amx_gemm_bf16, amx_gemm_int8;  // AMX-BF16, AMX-INT8
+#endif
 #elif defined(__aarch64__)
 extern const Kernels neon_kernels;
 #endif

@@ -47,8 +47,8 @@ void Lowering::sliced_feed_forward(const LayerState& layer, const View& in, cons
   for (int64_t begin = 0; begin < inner; begin += int8_slice) {
     const int64_t width = std::min(int8_slice, inner - begin);
     const View slice = narrow(BufferId::narrow_hidden, compute, width);
-    // The kernel rounds what it writes; a row's odd last element needs a zero beside it.
-    const bool direct = compute == ElementType::bf16 && width % 2 == 0;
+    // The kernel rounds what it writes, but writes no padding.
+    const bool direct = compute == ElementType::bf16 && width % 32 == 0;
     const View hidden = direct ? slice : block(BufferId::ffn, width);
     Op& first = op(OpKind::gemm);
     first.a = left;

@@ -2,15 +2,10 @@
 #pragma once
 
 #include "kernels/generic/rows.h"
+#include "kernels/generic/sums.h"
 
 namespace linformer {
 namespace {
-
-inline constexpr int64_t slab_panels = 3;
-inline constexpr int64_t slab_width = slab_panels * panel_width;
-
-// A sum that is not finished: a float, or the bits of an int32.
-using PartialSum = float;
 
 template <class Sum>
 LINFORMER_INLINE Sum load_sums(const PartialSum* p) {
@@ -47,9 +42,6 @@ void fold_slice(const GemmArgs& gemm, const PartialSum* partial, float* folded, 
     }
   }
 }
-
-// What a tile's sums are when its last block of K is done.
-enum class SumKind : uint8_t { floats, int8, folded_int8 };
 
 // Rows [row, row + rows) by columns [col, col + cols) of C from their finished sums.
 template <class L, SumKind kind, Activation activation, ElementType out>

@@ -1,0 +1,20 @@
+// Sums of a product between its last multiply-add and its epilogue.
+#pragma once
+
+#include "base/matrix.h"
+#include "kernels/kernels.h"
+
+namespace linformer {
+namespace {
+
+inline constexpr int64_t slab_panels = 3;
+inline constexpr int64_t slab_width = slab_panels * panel_width;  // from one row of sums to the next
+
+// A sum that is not finished: a float, or the bits of an int32.
+using PartialSum = float;
+
+// What a tile's sums are when its last block of K is done.
+enum class SumKind : uint8_t { floats, int8, folded_int8 };
+
+}  // namespace
+}  // namespace linformer

@@ -1,0 +1,224 @@
+// The loops of AMX (generic/tiles.h) over emulated tiles: what Intel's manual says TDPBF16PS and TDPBUSD do.
+#include "kernels/generic/tiles.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "kernels/kernel_support.h"
+
+using namespace linformer;
+using namespace linformer_test;
+
+namespace {
+
+float of_bf16(uint16_t bits) { return static_cast<float>(value_of(ElementType::bf16, bits)); }
+
+template <ElementType element>
+class EmulatedTiles {
+ public:
+  static constexpr ElementType type = element;
+  int configured = 0;
+
+  void configure(int64_t first, int64_t second) {
+    REQUIRE(first >= 1);
+    REQUIRE(first <= 16);
+    REQUIRE(second >= 1);
+    REQUIRE(second <= 16);
+    rows_[0] = first;
+    rows_[1] = second;
+    ++configured;
+  }
+  template <int C>
+  void zero() {
+    std::memset(sums_[C], 0, sizeof sums_[C]);
+  }
+  template <int R>
+  void load_rows(const char* a, int64_t stride) {
+    std::memset(left_[R], 0xee, sizeof left_[R]);
+    for (int64_t i = 0; i < rows_[R]; ++i) std::memcpy(left_[R][i], a + i * stride, 64);
+  }
+  template <int P>
+  void load_panel(const char* b) {
+    std::memcpy(right_[P], b, sizeof right_[P]);
+  }
+  template <int C>
+  void multiply() {
+    for (int64_t i = 0; i < rows_[C / 2]; ++i) {
+      for (int64_t j = 0; j < 16; ++j) dot(left_[C / 2][i], right_[C % 2], j, &sums_[C][i * 16 + j]);
+    }
+  }
+  template <int C>
+  void store(PartialSum* sums) {
+    for (int64_t i = 0; i < rows_[C / 2]; ++i) std::memcpy(sums + i * slab_width, &sums_[C][i * 16], 64);
+  }
+  void prefetch(const char*) {}
+
+  void fold(const GemmArgs& gemm, const PartialSum* sums, float* folded, int64_t row, int64_t rows, int64_t col,
+            int64_t cols, int64_t slice) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < cols; ++j) {
+        const RowScale& scale = gemm.a.scales[(row + i) * gemm.a.scales_ld + slice];
+        const float x = exact(gemm, sums[i * slab_width + j], scale, col + j, slice);
+        float& sum = folded[i * slab_width + j];
+        sum = slice == 0 ? x * scale.scale : std::fma(x, scale.scale, sum);
+      }
+    }
+  }
+  template <SumKind kind>
+  void finish(const GemmArgs& gemm, const PartialSum* sums, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < cols; ++j) {
+        float x = sums[i * slab_width + j];
+        if (kind == SumKind::int8) {
+          const RowScale& scale = gemm.a.scales[(row + i) * gemm.a.scales_ld];
+          x = exact(gemm, x, scale, col + j, 0) * scale.scale;
+        }
+        if (kind != SumKind::floats) x *= gemm.b.scales[col + j];
+        gemm.c.floats().row(row + i)[col + j] = x;
+      }
+    }
+  }
+
+ private:
+  static float exact(const GemmArgs& gemm, float bits, const RowScale& scale, int64_t col, int64_t slice) {
+    int32_t sum;
+    std::memcpy(&sum, &bits, sizeof sum);
+    return static_cast<float>(sum - scale.zero * gemm.b.sums[slice * gemm.b.sums_ld + col]);
+  }
+  static void dot(const char* a, const char* panel, int64_t j, uint32_t* sum) {
+    if (element == ElementType::int8) {
+      int32_t total = static_cast<int32_t>(*sum);
+      for (int64_t k = 0; k < 64; ++k) {
+        total += static_cast<uint8_t>(a[k]) * static_cast<int8_t>(panel[k / 4 * 64 + 4 * j + k % 4]);
+      }
+      *sum = static_cast<uint32_t>(total);
+      return;
+    }
+    float even = 0, odd = 0, before;  // each in order of k, then both to what was there
+    uint16_t left[32], right[2];
+    std::memcpy(left, a, sizeof left);
+    for (int64_t k = 0; k < 16; ++k) {
+      std::memcpy(right, panel + k * 64 + j * 4, sizeof right);
+      even = std::fma(of_bf16(left[2 * k]), of_bf16(right[0]), even);
+      odd = std::fma(of_bf16(left[2 * k + 1]), of_bf16(right[1]), odd);
+    }
+    std::memcpy(&before, sum, sizeof before);
+    before += even + odd;
+    std::memcpy(sum, &before, sizeof before);
+  }
+
+  int64_t rows_[2] = {};
+  uint32_t sums_[4][256];
+  char left_[2][16][64], right_[2][1024];
+};
+
+constexpr int64_t padded(int64_t count, int64_t to) { return (count + to - 1) / to * to; }
+
+struct Problem {
+  ElementType type;
+  int64_t m, n, k, a_ld;
+  GuardedArray<char> a, b;
+  std::vector<float> scales;
+  std::vector<int32_t> sums;
+  std::vector<RowScale> rows;
+
+  Problem(Random& random, ElementType element, int64_t row_count, int64_t col_count, int64_t depth)
+      : type(element),
+        m(row_count),
+        n(col_count),
+        k(depth),
+        a_ld(padded(k, 64 / element_bytes(type))),
+        a(m * a_ld * element_bytes(type)),
+        b(panel_elements(type, k, n) * element_bytes(type)),
+        scales(static_cast<size_t>(padded(n, 16))),
+        sums(static_cast<size_t>(padded(n, 16) * int8_slices(k))),
+        rows(static_cast<size_t>(m * int8_slices(k))) {
+    std::memset(a.data(), 0, static_cast<size_t>(a.size()));
+    std::memset(b.data(), 0, static_cast<size_t>(b.size()));
+    std::uniform_real_distribution<float> values(-1.f, 1.f);
+    for (float& scale : scales) scale = values(random);
+    for (RowScale& row : rows) row = {values(random), static_cast<int32_t>(random() % 256)};
+    const auto store = [&](char* to, int64_t at, int32_t code) {
+      const uint16_t bits = truncate_to(ElementType::bf16, values(random));
+      if (type == ElementType::bf16) std::memcpy(to + at * 2, &bits, 2);
+      if (type == ElementType::int8) to[at] = static_cast<char>(code);
+    };
+    for (int64_t i = 0; i < m * k; ++i) store(a.data(), i / k * a_ld + i % k, static_cast<int32_t>(random() % 256));
+    for (int64_t i = 0; i < k * n; ++i) {
+      const int32_t code = static_cast<int32_t>(random() % 255) - 127;
+      store(b.data(), panel_index(type, k, i / n, i % n), code);
+      sums[static_cast<size_t>(i / n / int8_slice * padded(n, 16) + i % n)] += code;
+    }
+  }
+  // Rows [row, row + count).
+  GemmArgs args(float* c, int64_t row, int64_t count) const {
+    GemmArgs args;
+    args.a = {a.data() + row * a_ld * element_bytes(type), type, count, k, a_ld};
+    args.a.scales_ld = int8_slices(k);
+    args.a.scales = rows.data() + row * args.a.scales_ld;
+    args.b = {b.data(), type, RightLayout::panel16, k, n};
+    args.b.scales = scales.data();
+    args.b.sums = sums.data();
+    args.b.sums_ld = padded(n, 16);
+    args.c = MutableMatrix{c + row * n, count, n, n};
+    return args;
+  }
+  template <ElementType element>
+  std::vector<float> by_tiles(int64_t rows_at_once) const {
+    std::vector<float> c(static_cast<size_t>(m * n), quiet_nan);
+    EmulatedTiles<element> tiles;
+    for (int64_t row = 0; row < m; row += rows_at_once) {
+      multiply_by_tiles(tiles, args(c.data(), row, std::min(rows_at_once, m - row)));
+    }
+    return c;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("tiles: int8 products have the bits of the scalar table, whatever the rows beside them") {
+  Random random(21);
+  for (int round = 0; round < 60; ++round) {
+    const int64_t m = random_size(random, 1, round % 10 == 0 ? 300 : 70);
+    const int64_t k = random_size(random, 1, round % 5 == 0 ? 2500 : 300);
+    const Problem problem(random, ElementType::int8, m, random_size(random, 1, 90), k);
+    CAPTURE(m);
+    CAPTURE(problem.n);
+    CAPTURE(k);
+    std::vector<float> expected(static_cast<size_t>(m * problem.n));
+    kernels_for(Isa::scalar)->gemm_int8(problem.args(expected.data(), 0, m));
+    for (int64_t at_once : {m, int64_t{1}, int64_t{17}, int64_t{33}}) {
+      const std::vector<float> c = problem.by_tiles<ElementType::int8>(at_once);
+      REQUIRE(same_bits(c.data(), expected.data(), m * problem.n));
+    }
+  }
+}
+
+TEST_CASE("tiles: bf16 products are close to double precision, and keep their bits whatever the rows beside them") {
+  Random random(22);
+  for (int round = 0; round < 60; ++round) {
+    const int64_t m = random_size(random, 1, round % 10 == 0 ? 200 : 70), n = random_size(random, 1, 90);
+    const int64_t k = random_size(random, 1, round % 5 == 0 ? 1500 : 300);
+    const Problem problem(random, ElementType::bf16, m, n, k);
+    const std::vector<float> c = problem.by_tiles<ElementType::bf16>(m);
+    const auto element = [&](const GuardedArray<char>& from, int64_t at) {
+      uint16_t bits;
+      std::memcpy(&bits, from.data() + at * 2, 2);
+      return value_of(ElementType::bf16, bits);
+    };
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int64_t q = 0; q < k; ++q) {
+          sum += element(problem.a, i * problem.a_ld + q) * element(problem.b, panel_index(problem.type, k, q, j));
+        }
+        REQUIRE(std::abs(static_cast<double>(c[static_cast<size_t>(i * n + j)]) - sum) <
+                1e-6 * std::sqrt(static_cast<double>(k)) + 1e-6);
+      }
+    }
+    for (int64_t at_once : {int64_t{1}, int64_t{17}, int64_t{33}}) {
+      REQUIRE(same_bits(problem.by_tiles<ElementType::bf16>(at_once).data(), c.data(), m * n));
+    }
+  }
+}
