@@ -59,7 +59,7 @@ TEST_CASE("inspect: --memory prints the plan that a session allocates") {
   const Ran text = run({"inspect", f.model(), "--memory", "8"});
   CHECK(text.out.find("total") != std::string::npos);
   CHECK(text.out.find("4 x rows x d_row") != std::string::npos);
-  CHECK(text.out.find("A session for texts of n = 8 tokens, native backend:\n") != std::string::npos);
+  CHECK(text.out.find("A session for texts of n = 8 tokens, native backend, computing in f32:\n") != std::string::npos);
   CHECK(run({"inspect", f.model(), "--memory", "13"}).code == 2);
 }
 

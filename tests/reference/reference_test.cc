@@ -59,6 +59,7 @@ class Comparison {
       : case_(c), views_(c.views()), arrays_(expected) {
     SessionOptions options = c.options;
     options.backend = engine.backend;
+    options.compute = Compute::f32;  // the file's weights are what both compute with
     options.isa = engine.isa;
     options.threads = threads;
     Result<Session> session = Session::create(c.model, options);
