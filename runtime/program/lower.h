@@ -88,7 +88,7 @@ class Lowering {
   void shared_side(const LayerState& layer, int side);
   void project_rows(const LayerState& layer, int side, const View& out);
   void compress_by_head(const LayerState& layer, int side, bool joins);
-  void full_side(const LayerState& layer, int side, bool joins);
+  void full_side(const LayerState& layer, int side);
   void rotate(const LayerState& layer, const View& x);
   void reserve_attention(const LayerState& layer);
   // lower_layer.cc

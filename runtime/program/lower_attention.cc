@@ -209,9 +209,8 @@ void Lowering::compress_by_head(const LayerState& layer, int side, bool joins) {
   program_.arena.use(keys_of(side));
 }
 
-// K and V of every block of rows, whole.
-void Lowering::full_side(const LayerState& layer, int side, bool joins) {
-  key_stage(layer, Domain::source_rows, When::always, 0, joins);
+// K or V of every block of rows, whole.
+void Lowering::full_side(const LayerState& layer, int side) {
   const int64_t width = layer.attention.key_width;
   if (!program_.target.packs) {
     View out;
@@ -296,7 +295,12 @@ void Lowering::keys_and_values(LayerState* layer) {
   reserve_attention(*layer);
   const int sides = description.value_is_key ? 1 : 2;
   if (attention.full) {
-    for (int side = 0; side < sides; ++side) full_side(*layer, side, side > 0);
+    // Rows that are converted serve both.
+    const bool together = program_.target.compute(tensor(description.key.weight).type) != ElementType::f32;
+    for (int side = 0; side < sides; ++side) {
+      if (side == 0 || !together) key_stage(*layer, Domain::source_rows, When::always, 0, side > 0);
+      full_side(*layer, side);
+    }
     return;
   }
   if (one_projection) {
