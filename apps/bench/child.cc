@@ -13,8 +13,8 @@ extern char** environ;
 namespace linformer::bench {
 
 Measurement measure_in_child(const Case& what) {
-  std::string option = case_option, json = nlohmann::json(what).dump(), name = "linformer-bench";
-  char* arguments[] = {name.data(), option.data(), json.data(), nullptr};
+  std::string name = "linformer", command = "bench", option = "--case", json = nlohmann::json(what).dump();
+  char* arguments[] = {name.data(), command.data(), option.data(), json.data(), nullptr};
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("the system refused a pipe");
   posix_spawn_file_actions_t actions;
@@ -47,10 +47,10 @@ Measurement measure_in_child(const Case& what) {
   return parsed.at("measurement").get<Measurement>();
 }
 
-int run_case(const std::string& json) {
+int run_case(const std::string& json, const DescribeProfile& describe_profile) {
   nlohmann::json answer;
   try {
-    answer["measurement"] = measure(nlohmann::json::parse(json).get<Case>());
+    answer["measurement"] = measure(nlohmann::json::parse(json).get<Case>(), describe_profile);
   } catch (const std::exception& error) {
     answer = {{"error", error.what()}};
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -36,43 +37,94 @@ double encoder_flop(const Model& model, const SessionOptions& options, int64_t t
   return sum;
 }
 
-Measurement measure(const Case& what) {
+uint64_t encoder_weight_bytes(const Model& model, int64_t tokens) {
+  const EncoderDescription& encoder = model.description().encoder;
+  std::set<TensorIndex> weights;
+  const auto add = [&](const Linear& linear) {
+    if (linear.present()) weights.insert(linear.weight);
+  };
+  add(encoder.embedding.factor);
+  add(encoder.embedding.transform);
+  add(encoder.embedding.vectors.linear);
+  add(encoder.output);
+  for (const LayerDescription& layer : encoder.layers) {
+    const AttentionDescription& attention = layer.attention;
+    for (const Linear* linear :
+         {&attention.query, &attention.key, &attention.value, &attention.output, &attention.output_second,
+          &layer.attention_resample, &layer.ffn_in, &layer.ffn_out, &layer.ffn_resample}) {
+      add(*linear);
+    }
+  }
+  double bytes = 0;
+  for (const TensorIndex index : weights) {
+    bytes += static_cast<double>(model.description().tensors[static_cast<size_t>(index)].bytes);
+  }
+  std::set<TensorIndex> projections;
+  for (const Projection& projection : encoder.projections) {
+    if (projection.kind != ProjectionKind::linear || !projections.insert(projection.weight).second) continue;
+    const TensorDescription& tensor = model.description().tensors[static_cast<size_t>(projection.weight)];
+    const double share = static_cast<double>(tokens) / static_cast<double>(encoder.max_tokens);
+    bytes += static_cast<double>(tensor.bytes) * std::min(1.0, share);
+  }
+  return static_cast<uint64_t>(bytes);
+}
+
+Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   LoadOptions load_options;
   load_options.checksums = Verify::never;  // would read weights that the model may never use
   auto model = Model::load(what.model.c_str(), load_options);
   require(model.status());
   const EncoderDescription& encoder = (*model)->description().encoder;
+  if (encoder.vocab_size == 0) throw std::runtime_error("this model reads vectors; bench measures models of tokens");
+  const EmbeddingDescription& embedding = encoder.embedding;
+  const int64_t prefix = embedding.prefix != absent || embedding.prefix_token >= 0 ? 1 : 0;
+  const int64_t most = int64_t{encoder.max_tokens} - prefix, tokens = what.tokens > 0 ? what.tokens : most;
+  if (tokens > most) {
+    throw std::runtime_error(what.model + " takes at most " + std::to_string(most) + " tokens, not " +
+                             std::to_string(tokens));
+  }
 
   SessionOptions options;
-  options.max_tokens = what.tokens;
+  options.max_tokens = tokens + prefix;
   options.max_batch = what.batch;
   options.threads = what.threads;
   options.backend = what.backend;
   options.isa = what.isa;
+  options.compute = what.compute;
   auto session = Session::create(*model, options);
   require(session.status());
 
-  std::vector<int32_t> ids(static_cast<size_t>(what.tokens * what.batch));
+  std::vector<int32_t> ids(static_cast<size_t>(tokens * what.batch));
   const uint32_t first = std::min(4u, encoder.vocab_size - 1);  // beyond the usual special tokens
   for (size_t i = 0; i < ids.size(); ++i) {
     ids[i] = static_cast<int32_t>(first + i * 7919 % (encoder.vocab_size - first));
   }
   std::vector<Tokens> texts;
   for (int64_t t = 0; t < what.batch; ++t) {
-    texts.push_back(Tokens(ids).subspan(static_cast<size_t>(t * what.tokens), static_cast<size_t>(what.tokens)));
+    texts.push_back(Tokens(ids).subspan(static_cast<size_t>(t * tokens), static_cast<size_t>(tokens)));
   }
-  std::vector<float> hidden(ids.size() * encoder.d_model);
+  std::vector<float> pooled(texts.size() * static_cast<size_t>(session->hidden_width(-1)));
   Outputs outputs;
-  outputs.hidden = hidden;
+  outputs.pooled = pooled;
+  outputs.pooling = Pooling::mean;
 
   using Clock = std::chrono::steady_clock;
-  for (int i = 0; i < 2; ++i) require(session->run(texts, outputs));
-  std::vector<double> times;
-  const auto begin = Clock::now();
   const auto seconds_since = [](Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
-  while (static_cast<int>(times.size()) < least_calls || seconds_since(begin) < what.seconds) {
+  const double long_enough = 5 * what.seconds;  // for fewer calls than least_calls
+  auto begin = Clock::now();
+  for (int i = 0; i < what.warm_ups && (i == 0 || seconds_since(begin) < long_enough); ++i) {
+    require(session->run(texts, outputs));
+  }
+  std::vector<double> times;
+  begin = Clock::now();
+  const auto enough = [&] {
+    const double seconds = seconds_since(begin);
+    if (times.empty() || seconds < what.seconds) return false;
+    return static_cast<int>(times.size()) >= what.least_calls || (what.seconds > 0 && seconds > long_enough);
+  };
+  while (!enough()) {
     const auto call = Clock::now();
     require(session->run(texts, outputs));
     times.push_back(seconds_since(call) * 1e3);
@@ -80,16 +132,33 @@ Measurement measure(const Case& what) {
   std::sort(times.begin(), times.end());
 
   Measurement result;
-  result.isa = name_of(session->plan().options.isa);
+  const Plan& plan = session->plan();
+  result.tokens = tokens;
+  result.isa = name_of(plan.options.isa);
+  result.weights = plan.weights;
+  result.compute = plan.compute;
+  result.attention_compute = plan.attention_compute;
   result.calls = static_cast<int>(times.size());
   result.min_ms = times.front();
   result.median_ms = times[times.size() / 2];
-  result.p90_ms = times[times.size() * 9 / 10];
-  result.gigaflop = encoder_flop(**model, options, what.tokens) * static_cast<double>(what.batch) / 1e9;
-  result.arena_bytes = session->plan().total_bytes;
+  result.p99_ms = times[times.size() * 99 / 100];
+  result.gigaflop = encoder_flop(**model, options, tokens + prefix) * static_cast<double>(what.batch) / 1e9;
+  result.weight_bytes = encoder_weight_bytes(**model, tokens);
+  result.model_bytes = (*model)->file_bytes();
+  result.arena_bytes = plan.total_bytes;
   result.used_bytes = session->used_bytes();
   result.peak_bytes = process_bytes("VmHWM");
-  result.resident_file_bytes = process_bytes("RssFile");
+  const uint64_t of_files = process_bytes("RssFile");
+  result.own_bytes = result.peak_bytes - std::min(result.peak_bytes, of_files);
+  if (!what.profile || !describe_profile) return result;
+  // Taking each op's time costs time, so it isn't the session above.
+  session = Session::create(*model, [&] {
+    options.profile = true;
+    return options;
+  }());
+  require(session.status());
+  for (int i = 0; i < std::max(1, result.calls / 4); ++i) require(session->run(texts, outputs));
+  result.profile = describe_profile(*session);
   return result;
 }
 
@@ -97,46 +166,68 @@ void to_json(nlohmann::json& json, const Case& what) {
   json = {{"model", what.model},
           {"backend", static_cast<int>(what.backend)},
           {"isa", static_cast<int>(what.isa)},
+          {"compute", static_cast<int>(what.compute)},
           {"threads", what.threads},
           {"tokens", what.tokens},
           {"batch", what.batch},
-          {"seconds", what.seconds}};
+          {"seconds", what.seconds},
+          {"warm_ups", what.warm_ups},
+          {"least_calls", what.least_calls},
+          {"profile", what.profile}};
 }
 
 void from_json(const nlohmann::json& json, Case& what) {
   what.model = json.at("model").get<std::string>();
   what.backend = static_cast<BackendKind>(json.at("backend").get<int>());
   what.isa = static_cast<Isa>(json.at("isa").get<int>());
+  what.compute = static_cast<Compute>(json.at("compute").get<int>());
   what.threads = json.at("threads").get<int>();
   what.tokens = json.at("tokens").get<int64_t>();
   what.batch = json.at("batch").get<int64_t>();
   what.seconds = json.at("seconds").get<double>();
+  what.warm_ups = json.at("warm_ups").get<int>();
+  what.least_calls = json.at("least_calls").get<int>();
+  what.profile = json.at("profile").get<bool>();
 }
 
 void to_json(nlohmann::json& json, const Measurement& m) {
-  json = {{"isa", m.isa},
+  json = {{"tokens", m.tokens},
+          {"isa", m.isa},
+          {"weights", static_cast<int>(m.weights)},
+          {"compute", static_cast<int>(m.compute)},
+          {"attention_compute", static_cast<int>(m.attention_compute)},
           {"calls", m.calls},
           {"min_ms", m.min_ms},
           {"median_ms", m.median_ms},
-          {"p90_ms", m.p90_ms},
+          {"p99_ms", m.p99_ms},
           {"gigaflop", m.gigaflop},
+          {"weight_bytes", m.weight_bytes},
+          {"model_bytes", m.model_bytes},
           {"arena_bytes", m.arena_bytes},
           {"used_bytes", m.used_bytes},
           {"peak_bytes", m.peak_bytes},
-          {"resident_file_bytes", m.resident_file_bytes}};
+          {"own_bytes", m.own_bytes},
+          {"profile", m.profile}};
 }
 
 void from_json(const nlohmann::json& json, Measurement& m) {
+  m.tokens = json.at("tokens").get<int64_t>();
   m.isa = json.at("isa").get<std::string>();
+  m.weights = static_cast<ElementType>(json.at("weights").get<int>());
+  m.compute = static_cast<ElementType>(json.at("compute").get<int>());
+  m.attention_compute = static_cast<ElementType>(json.at("attention_compute").get<int>());
   m.calls = json.at("calls").get<int>();
   m.min_ms = json.at("min_ms").get<double>();
   m.median_ms = json.at("median_ms").get<double>();
-  m.p90_ms = json.at("p90_ms").get<double>();
+  m.p99_ms = json.at("p99_ms").get<double>();
   m.gigaflop = json.at("gigaflop").get<double>();
+  m.weight_bytes = json.at("weight_bytes").get<uint64_t>();
+  m.model_bytes = json.at("model_bytes").get<uint64_t>();
   m.arena_bytes = json.at("arena_bytes").get<uint64_t>();
   m.used_bytes = json.at("used_bytes").get<uint64_t>();
   m.peak_bytes = json.at("peak_bytes").get<uint64_t>();
-  m.resident_file_bytes = json.at("resident_file_bytes").get<uint64_t>();
+  m.own_bytes = json.at("own_bytes").get<uint64_t>();
+  m.profile = json.at("profile");
 }
 
 }  // namespace linformer::bench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -13,31 +14,45 @@ struct Case {
   std::string model;  // path
   BackendKind backend = BackendKind::native;
   Isa isa = Isa::automatic;
+  Compute compute = Compute::automatic;
   int threads = 1;
-  int64_t tokens = 0;  // of each text
-  int64_t batch = 1;   // texts in a call
-  double seconds = 2;  // measured time at least, and at least `least_calls` calls
+  int64_t tokens = 0;                 // of each text; 0: as many as the model takes
+  int64_t batch = 1;                  // texts in a call
+  double seconds = 2;                 // measured time at least
+  int warm_ups = 2, least_calls = 5;  // fewer once they take five times `seconds`
+  bool profile = false;
 };
-inline constexpr int least_calls = 5;
 
 struct Measurement {
-  std::string isa;  // as the session chose
+  int64_t tokens = 0;             // of each text
+  std::string isa;                // as the session chose
+  ElementType weights, compute;   // of the encoder's products
+  ElementType attention_compute;  // of scores and context
   int calls = 0;
-  double min_ms = 0, median_ms = 0, p90_ms = 0;  // of a call
+  double min_ms = 0, median_ms = 0, p99_ms = 0;  // of a call
   double gigaflop = 0;                           // of a call
+  uint64_t weight_bytes = 0;                     // that a call reads: products' weights and E's columns
+  uint64_t model_bytes = 0;                      // of the file
   uint64_t arena_bytes = 0;                      // planned
   uint64_t used_bytes = 0;                       // touched
   uint64_t peak_bytes = 0;                       // the process's largest resident set, file pages included
-  uint64_t resident_file_bytes = 0;              // resident pages of files (the model, libraries)
+  uint64_t own_bytes = 0;                        // of it, without pages of files: working memory, stack and heap
+  nlohmann::ordered_json profile;                // null unless asked for
 };
 
-// Loads the model, warms up with two calls, then measures. All hidden states are asked for, so that no row can be
-// left out. Throws std::runtime_error with the runtime's sentence.
-Measurement measure(const Case& what);
+// What Case::profile adds: a session's profile as JSON.
+using DescribeProfile = std::function<nlohmann::ordered_json(const Session&)>;
+
+// Loads the model, warms up, then measures. The mean of the encoder's rows is asked for, so that no row can be left
+// out and the caller holds none. Throws std::runtime_error with the runtime's sentence.
+Measurement measure(const Case& what, const DescribeProfile& describe_profile = {});
 
 // Floating-point operations of one text's embedding, layers and what follows the last one, as the program that sessions
 // run has them (a multiply-add is two); heads aren't among the outputs that are measured. Throws as measure().
 double encoder_flop(const Model& model, const SessionOptions& options, int64_t tokens);
+
+// Bytes of weights that the encoder's products read once for `tokens` tokens. Throws as measure().
+uint64_t encoder_weight_bytes(const Model& model, int64_t tokens);
 
 // For the way between the driver and the process that measures.
 void to_json(nlohmann::json& json, const Case& what);

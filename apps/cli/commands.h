@@ -24,6 +24,7 @@ void add_tokenize(CLI::App* app, Run* run);
 void add_inspect(CLI::App* app, Run* run);
 void add_compare(CLI::App* app, Run* run);
 void add_spectrum(CLI::App* app, Run* run);
+void add_bench(CLI::App* app, Run* run);
 
 // The whole program: arguments without the program's name. Prints errors on standard error; throws nothing.
 int run_program(int argument_count, char** arguments);

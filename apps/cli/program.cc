@@ -59,6 +59,7 @@ int parse_and_run(int argument_count, char** arguments) {
   add_inspect(&app, &run);
   add_compare(&app, &run);
   add_spectrum(&app, &run);
+  add_bench(&app, &run);
   app.footer(
       "linformer COMMAND --help says more.\n\n"
       "Examples:\n"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "display.h"
-#include "spectrum_drawing.h"
+#include "drawing.h"
 
 namespace linformer::cli {
 namespace {

@@ -1,4 +1,4 @@
-// The FLOPs that linformer-bench divides by its times: closed formulas beside the program's sum.
+// The FLOPs that `linformer bench` divides by its times: closed formulas beside the program's sum.
 #include <doctest/doctest.h>
 
 #include "bench/measure.h"

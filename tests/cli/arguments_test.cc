@@ -125,9 +125,7 @@ TEST_CASE("an unknown LINFORMER_ISA is a usage error of every program, whatever 
 #ifdef LINFORMER_CONVERT
       {LINFORMER_CONVERT, "--from-lnfr", f.model(), "-o", out},
 #endif
-#ifdef LINFORMER_BENCH
-      {LINFORMER_BENCH, "--random", "small", "--n", "8", "--seconds", "0"},
-#endif
+      {LINFORMER_PROGRAM, "bench", "--random", "tiny", "--n", "8", "--seconds", "0"},
   };
   for (std::vector<std::string>& command : commands) {
     CAPTURE(json(command).dump());

@@ -32,7 +32,7 @@ class Drawing {
   // `hint` is shown under the pointer.
   void box(double x, double y, double width, double height, std::string_view classes, std::string_view fill,
            std::string_view hint = "");
-  void curve(const std::vector<Point>& points, std::string_view stroke, std::string_view hint);
+  void curve(const std::vector<Point>& points, std::string_view stroke, std::string_view hint, bool dashed = false);
 
   // The whole picture, with `title` for those who can't see it.
   std::string svg(double width, double height, std::string_view title) const;

@@ -1,4 +1,4 @@
-#include "spectrum_drawing.h"
+#include "drawing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +21,7 @@ constexpr char style[] = R"(<style>
 .equal{stroke:#8c959f;stroke-width:1.2;stroke-dasharray:1.5 3.5}
 .bar{fill:#0969da;fill-opacity:.16}
 .curve{fill:none;stroke-width:1.9;stroke-linejoin:round}
+.dashed{stroke-dasharray:2 4;stroke-width:1.3}
 .title{font-size:21px;font-weight:600}
 .heading{font-size:14.5px;font-weight:600}
 .plain{font-size:12.5px}
@@ -130,11 +131,11 @@ void Drawing::box(double x, double y, double width, double height, std::string_v
   body_ += hint.empty() ? "/>\n" : "><title>" + escaped(hint) + "</title></rect>\n";
 }
 
-void Drawing::curve(const std::vector<Point>& points, std::string_view stroke, std::string_view hint) {
+void Drawing::curve(const std::vector<Point>& points, std::string_view stroke, std::string_view hint, bool dashed) {
   std::string places;
   for (const Point& point : points) places.append(number(point.x)).append(",").append(number(point.y)).append(" ");
-  body_ += "<polyline class=\"curve\"" + attribute("stroke", stroke) + attribute("points", places) + "><title>" +
-           escaped(hint) + "</title></polyline>\n";
+  body_ += "<polyline" + attribute("class", dashed ? "curve dashed" : "curve") + attribute("stroke", stroke) +
+           attribute("points", places) + "><title>" + escaped(hint) + "</title></polyline>\n";
 }
 
 std::string Drawing::svg(double width, double height, std::string_view title) const {

@@ -1,0 +1,102 @@
+#include "bench/limits.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "bench/limit_loops.h"
+
+namespace linformer::bench {
+namespace {
+
+constexpr int attempts = 6;
+constexpr double seconds_of_attempt = 0.1;
+// Of each thread; well beyond any cache that a core has for itself, and with all threads beyond what they share.
+constexpr size_t words_read = size_t{96} << 17;  // 96 MiB
+
+// The best sum over threads of `amount` for each call of work(thread), in 1e9 a second.
+double best_rate(int threads, double amount, const std::function<void(int)>& work) {
+  double best = 0;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    std::atomic<int> ready{0};
+    std::vector<double> rates(static_cast<size_t>(threads));
+    std::vector<std::thread> team;
+    for (int t = 0; t < threads; ++t) {
+      team.emplace_back([&, t] {
+        work(t);  // warms up
+        ready.fetch_add(1);
+        while (ready.load() < threads) std::this_thread::yield();
+        using Clock = std::chrono::steady_clock;
+        const auto begin = Clock::now();
+        int64_t calls = 0;
+        double seconds = 0;
+        do {
+          work(t);
+          ++calls;
+          seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+        } while (seconds < seconds_of_attempt);
+        rates[static_cast<size_t>(t)] = static_cast<double>(calls) * amount / seconds / 1e9;
+      });
+    }
+    for (std::thread& thread : team) thread.join();
+    double sum = 0;
+    for (const double rate : rates) sum += rate;
+    best = std::max(best, sum);
+  }
+  return best;
+}
+
+Rate arithmetic_rate(ElementType type, int threads) {
+  const ArithmeticLoop loop = arithmetic_loop(type);
+  if (loop.run == nullptr) return {};
+  const auto work = [&](int) { [[maybe_unused]] volatile float sink = loop.run(0.5f); };
+  return {best_rate(threads, loop.operations, work), loop.instruction};
+}
+
+Rate memory_rate(int threads) {
+  std::vector<std::unique_ptr<uint64_t[]>> data;
+  for (int t = 0; t < threads; ++t) {
+    data.push_back(std::make_unique_for_overwrite<uint64_t[]>(words_read));
+    std::fill_n(data.back().get(), words_read, static_cast<uint64_t>(t) + 1);  // pages of their own
+  }
+  const auto work = [&](int t) {
+    [[maybe_unused]] volatile uint64_t sink = read_words(data[static_cast<size_t>(t)].get(), words_read);
+  };
+  return {best_rate(threads, static_cast<double>(words_read) * sizeof(uint64_t), work), "read"};
+}
+
+nlohmann::ordered_json rate_json(const Rate& rate, const char* unit) {
+  if (rate.instruction.empty()) return nullptr;
+  return {{unit, rate.giga}, {"instruction", rate.instruction}};
+}
+
+}  // namespace
+
+void Limits::raise(const Limits& other) {
+  f32.giga = std::max(f32.giga, other.f32.giga);
+  bf16.giga = std::max(bf16.giga, other.bf16.giga);
+  int8.giga = std::max(int8.giga, other.int8.giga);
+  memory.giga = std::max(memory.giga, other.memory.giga);
+}
+
+Limits measure_limits(int threads) {
+  Limits limits;
+  limits.f32 = arithmetic_rate(ElementType::f32, threads);
+  limits.bf16 = arithmetic_rate(ElementType::bf16, threads);
+  limits.int8 = arithmetic_rate(ElementType::int8, threads);
+  limits.memory = memory_rate(threads);
+  return limits;
+}
+
+void to_json(nlohmann::ordered_json& json, const Limits& limits) {
+  json = {{"f32", rate_json(limits.f32, "gflops")},
+          {"bf16", rate_json(limits.bf16, "gflops")},
+          {"int8", rate_json(limits.int8, "gflops")},
+          {"memory", rate_json(limits.memory, "gbps")}};
+}
+
+}  // namespace linformer::bench

@@ -1,0 +1,328 @@
+// Measures models beside the machine's limits, each case in a process of its own.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+
+#include "base/threads.h"
+#include "bench/child.h"
+#include "bench/paper.h"
+#include "bench/random_model.h"
+#include "bench_report.h"
+#include "commands.h"
+#include "display.h"
+#include "errors.h"
+#include "files/atomic_file.h"
+#include "flags.h"
+#include "output.h"
+#include "paper_picture.h"
+#include "paper_report.h"
+#include "processors.h"
+#include "profile.h"
+
+namespace linformer::cli {
+namespace {
+
+constexpr uint64_t most_bytes_of_call = uint64_t{1} << 40;  // ids of a call: beyond any machine
+
+struct BenchFlags {
+  std::vector<std::string> models;
+  std::string random, keep, compute = "automatic", isa = "automatic", measured_case, csv, svg;
+  std::vector<std::string> precisions, backends = {"native"};
+  std::vector<int64_t> tokens, batches = {1};
+  std::vector<uint32_t> ks = {128};
+  int threads = 0;
+  double seconds = 2, minutes = 30;
+  int64_t longest = bench::paper_lengths.back();
+  bool json = false, profile = false, paper = false;
+};
+
+ElementType type_of(const std::string& name) {
+  for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
+    if (name == linformer::name_of(type)) return type;
+  }
+  throw UsageError("--precision " + name + ": give f32, bf16, f16 or int8");
+}
+
+std::vector<ElementType> types_of(const BenchFlags& flags, const std::vector<std::string>& otherwise) {
+  std::vector<ElementType> types;
+  for (const std::string& name : flags.precisions.empty() ? otherwise : flags.precisions) {
+    types.push_back(type_of(name));
+  }
+  return types;
+}
+
+// What is being done, where somebody watches.
+class Announcer {
+ public:
+  ~Announcer() { clear(); }
+  void operator()(const std::string& what) {
+    if (!active_) return;
+    std::fprintf(stderr, "\r\033[K%s", excerpt(what, terminal_width(STDERR_FILENO, 80) - 1).c_str());
+    std::fflush(stderr);
+    shown_ = true;
+  }
+  void clear() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+    shown_ = false;
+  }
+
+ private:
+  bool active_ = ::isatty(STDERR_FILENO) != 0, shown_ = false;
+};
+
+nlohmann::ordered_json profile_of_case(const Session& session) {
+  const std::vector<ProfiledOp> ops = profile_of(session);
+  return {{"text", profile_text(session.plan(), ops)}, {"json", profile_json(session.plan(), ops)}};
+}
+
+class Bench {
+ public:
+  explicit Bench(const BenchFlags& flags) : flags_(flags) {
+    report_.threads = flags.threads > 0 ? flags.threads : std::min(processors(), int{ThreadTeam::max_threads});
+    report_.machine = bench::this_machine();
+  }
+
+  int run() {
+    measure_limits();
+    if (flags_.random.empty()) {
+      for (const std::string& model : flags_.models) measure_model(std::filesystem::path(model).filename(), model);
+    } else {
+      measure_random();
+    }
+    measure_limits();  // again: the machine may have been slowed down before
+    announce_.clear();
+    standard_output().write(flags_.json ? json_text(bench_json(report_)) : bench_text(report_));
+    const bool any = std::any_of(report_.rows.begin(), report_.rows.end(),
+                                 [](const BenchRow& row) { return row.measurement.has_value(); });
+    if (!any) throw DataError("nothing could be measured: " + report_.rows.front().error);
+    return exit_ok;
+  }
+
+  int run_paper() {
+    measure_limits();
+    bench::PaperOptions options;
+    options.threads = report_.threads;
+    options.minutes = flags_.minutes;
+    options.longest = static_cast<uint32_t>(flags_.longest);
+    options.types = types_of(flags_, {"f32", "int8"});
+    PaperReport paper;
+    paper.runs = bench::run_paper(options, report_.limits, [this](const std::string& what) { announce_(what); });
+    measure_limits();
+    announce_.clear();
+    paper.machine = report_.machine;
+    paper.limits = report_.limits;
+    paper.options = options;
+    write_file(flags_.csv, paper_csv(paper));
+    write_file(flags_.svg, paper_svg(paper));
+    if (files::is_standard_output(flags_.csv) || files::is_standard_output(flags_.svg)) return exit_ok;
+    standard_output().write(flags_.json ? json_text(paper_json(paper)) : paper_text(paper));
+    return exit_ok;
+  }
+
+ private:
+  static std::string json_text(const nlohmann::ordered_json& json) {
+    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  }
+
+  static void write_file(const std::string& path, const std::string& content) {
+    if (path.empty()) return;
+    files::AtomicFile file(path);
+    file.append(content);
+    file.commit();
+  }
+
+  void measure_limits() {
+    announce_("measuring the machine's limits");
+    const bench::Limits limits = bench::measure_limits(report_.threads);
+    if (report_.limits.f32.giga == 0) report_.limits = limits;
+    report_.limits.raise(limits);
+  }
+
+  void measure_random() {
+    const std::vector<int64_t> lengths = this->lengths();
+    for (const uint32_t k : flags_.ks) {
+      bench::ModelShape shape = bench::shape_of(flags_.random);
+      shape.n = static_cast<uint32_t>(*std::max_element(lengths.begin(), lengths.end()));
+      shape.k = k;
+      const std::string name = flags_.random + (k == 0 ? ", full attention" : ", k " + std::to_string(k));
+      for (const ElementType type : types_of(flags_, {"f32", "bf16", "int8"})) {
+        announce_("writing a random model");
+        if (!flags_.keep.empty()) {
+          bench::write_random_model(shape, type, flags_.keep);
+          measure_model(name, flags_.keep);
+        } else {
+          const bench::TemporaryModel model(shape, type);
+          measure_model(name, model.path());
+        }
+      }
+    }
+  }
+
+  std::vector<int64_t> lengths() const {
+    if (!flags_.tokens.empty()) return flags_.tokens;
+    // A file's default is what it takes.
+    return flags_.random.empty() ? std::vector<int64_t>{0} : std::vector<int64_t>{512};
+  }
+
+  void measure_model(const std::string& name, const std::string& path) {
+    for (const std::string& backend : flags_.backends) {
+      for (const int64_t tokens : lengths()) {
+        for (const int64_t batch : flags_.batches) {
+          BenchRow row;
+          row.model = name;
+          row.what.model = path;
+          row.what.backend = parse_backend(backend);
+          row.what.isa = parse_isa(flags_.isa);
+          row.what.compute = flags_.compute == "f32" ? Compute::f32 : Compute::automatic;
+          row.what.threads = report_.threads;
+          row.what.tokens = tokens;
+          row.what.batch = batch;
+          row.what.seconds = flags_.seconds;
+          row.what.profile = flags_.profile;
+          announce_("measuring " + name + (tokens > 0 ? ", n " + std::to_string(tokens) : "") + ", batch " +
+                    std::to_string(batch));
+          try {
+            row.measurement = bench::measure_in_child(row.what);
+          } catch (const std::exception& error) {
+            row.error = error.what();
+          }
+          report_.rows.push_back(std::move(row));
+        }
+      }
+    }
+  }
+
+  const BenchFlags& flags_;
+  BenchReport report_;
+  Announcer announce_;
+};
+
+int bench_command(const BenchFlags& flags) {
+  if (!flags.measured_case.empty()) return bench::run_case(flags.measured_case, profile_of_case);
+  const int kinds = (flags.models.empty() ? 0 : 1) + (flags.random.empty() ? 0 : 1) + (flags.paper ? 1 : 0);
+  if (kinds != 1) throw UsageError("give either model files, --random SIZE or --paper; see 'linformer bench --help'");
+  if (!flags.paper && !(flags.csv.empty() && flags.svg.empty())) throw UsageError("--csv and --svg go with --paper");
+  if (flags.random.empty() && !flags.paper && !flags.precisions.empty()) {
+    throw UsageError("--precision goes with --random and --paper; a file has its own, and --compute f32 widens it");
+  }
+  if (!flags.keep.empty() && (flags.random.empty() || flags.ks.size() * flags.precisions.size() != 1)) {
+    throw UsageError("--keep goes with --random SIZE, one --precision and one --k");
+  }
+  if ((flags.paper || !flags.random.empty()) && !bench::can_make_models()) {
+    throw DataError("random models need the converter, which this build leaves out; give a model file");
+  }
+  const auto to_output = [](const std::string& path) { return files::is_standard_output(path) ? 1 : 0; };
+  if (to_output(flags.csv) + to_output(flags.svg) + (flags.json ? 1 : 0) > 1) {
+    throw UsageError("only one of --json, --csv and --svg can go to standard output");
+  }
+  check_outputs(flags.models, {{"--keep", flags.keep}, {"--csv", flags.csv}, {"--svg", flags.svg}});
+  for (const int64_t tokens : flags.tokens) {
+    for (const int64_t batch : flags.batches) {
+      if (static_cast<uint64_t>(tokens) * static_cast<uint64_t>(batch) > most_bytes_of_call / sizeof(int32_t)) {
+        throw UsageError("--n " + std::to_string(tokens) + " with --batch " + std::to_string(batch) +
+                         " is more than a call can hold; lower one");
+      }
+    }
+  }
+  for (const std::string& model : flags.models) load_model(model);  // said now, and not once for each case
+  Bench bench(flags);
+  return flags.paper ? bench.run_paper() : bench.run();
+}
+
+void add_options(CLI::App* command, BenchFlags* flags) {
+  command->add_option("MODEL", flags->models, "Model files (.lnfr)")->type_name("");
+  command->add_option("--random", flags->random, "Instead of files: random weights of size tiny, small, base or large")
+      ->type_name("SIZE")
+      ->check(CLI::IsMember(bench::size_names()));
+  command->add_option("--k", flags->ks, "Compressed rows of a random model, several by commas; 0: full attention")
+      ->type_name("K,..")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 1 << 16))
+      ->capture_default_str();
+  command
+      ->add_option("--precision", flags->precisions,
+                   "Weights of random models: f32, bf16, f16, int8; default: f32,bf16,int8, with --paper f32,int8")
+      ->type_name("TYPE,..")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"f32", "bf16", "f16", "int8"}));
+  command->add_option("--keep", flags->keep, "Write the random model to this file and leave it")->type_name("FILE");
+  command->add_option("--n", flags->tokens, "Tokens of a text, several by commas; default: what a file takes, or 512")
+      ->type_name("N,..")
+      ->delimiter(',')
+      ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}));
+  command->add_option("--batch", flags->batches, "Texts in a call, several by commas")
+      ->type_name("N,..")
+      ->delimiter(',')
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 16))
+      ->capture_default_str();
+  command
+      ->add_option("--seconds", flags->seconds,
+                   "Time to measure each case for; 5 calls at least where they take no longer than 5 S")
+      ->type_name("S")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  command->add_flag("--profile", flags->profile, "Each op's time too, of further calls");
+  command->add_flag("--json", flags->json, "One JSON object instead of a table");
+  command->add_option("--threads", flags->threads, "Threads; default: as many as affinity and CPU quota allow")
+      ->type_name("N")
+      ->check(CLI::Range(1, int{ThreadTeam::max_threads}))
+      ->group("Running");
+  command->add_option("--backend", flags->backends, "native, onednn or openblas, several by commas")
+      ->type_name("NAME,..")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"native", "onednn", "openblas"}))
+      ->capture_default_str()
+      ->group("Running");
+  command->add_option("--isa", flags->isa, "Instruction set: automatic, scalar, avx2, avx512 or neon")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"automatic", "scalar", "avx2", "avx512", "neon"}))
+      ->capture_default_str()
+      ->group("Running");
+  command->add_option("--compute", flags->compute, "automatic: in the file's own precision; f32: weights are widened")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"automatic", "f32"}))
+      ->capture_default_str()
+      ->group("Running");
+  command->add_flag("--paper", flags->paper, "The Linformer paper's efficiency tables and figure, beside its numbers")
+      ->group("Paper");
+  command->add_option("--minutes", flags->minutes, "What would take longer is left out and said")
+      ->type_name("M")
+      ->check(CLI::Range(0.0, 10000.0))
+      ->capture_default_str()
+      ->group("Paper");
+  command->add_option("--longest", flags->longest, "Longest text")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{512}, int64_t{bench::paper_lengths.back()}))
+      ->capture_default_str()
+      ->group("Paper");
+  command->add_option("--csv", flags->csv, "All cells as a table")->type_name("FILE")->group("Paper");
+  command->add_option("--svg", flags->svg, "The figure")->type_name("FILE")->group("Paper");
+  // A process that measures one case is this program again.
+  command->add_option("--case", flags->measured_case, "")->group("");
+}
+
+}  // namespace
+
+void add_bench(CLI::App* app, Run* run) {
+  CLI::App* command = app->add_subcommand("bench", "Measure time and memory beside the machine's limits");
+  auto flags = std::make_shared<BenchFlags>();
+  add_options(command, flags.get());
+  command->footer(
+      "Each case runs in a process of its own, so that its peak memory is its own. The limits are measured in the "
+      "same\n"
+      "run: multiply-adds from registers for each precision, and reading memory. A quiet machine gives steady "
+      "figures.\n\n"
+      "Examples:\n"
+      "  linformer bench model.lnfr\n"
+      "  linformer bench model.lnfr --n 64,512 --batch 1,8 --threads 2 --json\n"
+      "  linformer bench --random base --k 128 --n 512,4096 --precision f32,bf16,int8\n"
+      "  linformer bench --random base --k 0 --n 512 --profile\n"
+      "  linformer bench --paper --minutes 20 --csv paper.csv --svg paper.svg\n");
+  command->callback([flags, run] { *run = [flags] { return bench_command(*flags); }; });
+}
+
+}  // namespace linformer::cli

@@ -1,0 +1,148 @@
+#include "bench_report.h"
+
+#include "display.h"
+#include "profile.h"
+
+namespace linformer::cli {
+namespace {
+
+using bench::Measurement;
+
+double per_second(const BenchRow& row, double amount) { return amount / row.measurement->median_ms * 1e3; }
+double texts_per_second(const BenchRow& row) { return per_second(row, static_cast<double>(row.what.batch)); }
+double tokens_per_second(const BenchRow& row) {
+  return texts_per_second(row) * static_cast<double>(row.measurement->tokens);
+}
+double gigaflops(const BenchRow& row) { return per_second(row, row.measurement->gigaflop); }
+// Of the weights alone: what the caches keep between calls counts as read, too.
+double weights_gbps(const BenchRow& row) {
+  return per_second(row, static_cast<double>(row.measurement->weight_bytes) / 1e9);
+}
+
+std::optional<double> share(double value, double limit) {
+  return limit > 0 ? std::optional(value / limit) : std::nullopt;
+}
+std::optional<double> share_of_limit(const BenchRow& row, const bench::Limits& limits) {
+  return share(gigaflops(row), limits.of(row.measurement->compute).giga);
+}
+std::optional<double> share_of_memory(const BenchRow& row, const bench::Limits& limits) {
+  return share(weights_gbps(row), limits.memory.giga);
+}
+
+std::string percent(std::optional<double> part) { return part ? fixed(100 * *part, 1) + " %" : "-"; }
+std::string megabytes(uint64_t bytes) { return fixed(static_cast<double>(bytes) / 1e6, 1); }
+
+std::string computed_in(const Measurement& m) {
+  const std::string weights = linformer::name_of(m.weights), compute = linformer::name_of(m.compute);
+  return weights == compute ? weights : weights + " in " + compute;
+}
+
+nlohmann::ordered_json optional_json(std::optional<double> value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+std::string limit_text(const bench::Rate& rate, const char* type) {
+  return rate.giga > 0 ? std::string(type) + " " + fixed(rate.giga, 0) + " (" + rate.instruction + ")"
+                       : std::string(type) + " - ";
+}
+
+nlohmann::ordered_json row_json(const BenchRow& row, const bench::Limits& limits) {
+  nlohmann::ordered_json json = {{"model", row.model},
+                                 {"backend", linformer::name_of(row.what.backend)},
+                                 {"n", row.measurement ? row.measurement->tokens : row.what.tokens},
+                                 {"batch", row.what.batch}};
+  if (!row.measurement) {
+    json["error"] = row.error;
+    return json;
+  }
+  const Measurement& m = *row.measurement;
+  json.update({{"isa", m.isa},
+               {"weights", linformer::name_of(m.weights)},
+               {"compute", linformer::name_of(m.compute)},
+               {"attention_compute", linformer::name_of(m.attention_compute)},
+               {"calls", m.calls},
+               {"min_ms", m.min_ms},
+               {"median_ms", m.median_ms},
+               {"p99_ms", m.p99_ms},
+               {"texts_per_second", texts_per_second(row)},
+               {"tokens_per_second", tokens_per_second(row)},
+               {"gflop", m.gigaflop},
+               {"gflops", gigaflops(row)},
+               {"share_of_limit", optional_json(share_of_limit(row, limits))},
+               {"weight_bytes", m.weight_bytes},
+               {"weights_gbps", weights_gbps(row)},
+               {"share_of_memory", optional_json(share_of_memory(row, limits))},
+               {"model_bytes", m.model_bytes},
+               {"arena_bytes", m.arena_bytes},
+               {"used_bytes", m.used_bytes},
+               {"own_bytes", m.own_bytes},
+               {"peak_bytes", m.peak_bytes}});
+  if (!m.profile.is_null()) json["profile"] = m.profile.at("json");
+  return json;
+}
+
+}  // namespace
+
+std::string machine_text(const bench::Machine& machine, const bench::Limits& limits, int threads) {
+  return machine.processor + (machine.instructions.empty() ? "" : " (" + machine.instructions + ")") + ", " +
+         std::to_string(threads) + (threads == 1 ? " thread" : " threads") + "\n" +
+         "Limits, GFLOP/s from registers: " + limit_text(limits.f32, "f32") + ", " + limit_text(limits.bf16, "bf16") +
+         ", " + limit_text(limits.int8, "int8") + "; memory " + fixed(limits.memory.giga, 1) + " GB/s read\n";
+}
+
+nlohmann::ordered_json machine_json(const bench::Machine& machine, const bench::Limits& limits, int threads) {
+  const auto giga = [](const bench::Rate& rate) {
+    return optional_json(rate.giga > 0 ? std::optional(rate.giga) : std::nullopt);
+  };
+  return {
+      {"linformer", LINFORMER_VERSION},
+      {"machine", machine},
+      {"threads", threads},
+      {"limits",
+       {{"f32_gflops", giga(limits.f32)},
+        {"bf16_gflops", giga(limits.bf16)},
+        {"int8_gops", giga(limits.int8)},
+        {"memory_gbps", giga(limits.memory)},
+        {"instructions",
+         {{"f32", limits.f32.instruction}, {"bf16", limits.bf16.instruction}, {"int8", limits.int8.instruction}}}}}};
+}
+
+std::string bench_text(const BenchReport& report) {
+  Table table({"model", "computed", "n", "batch", "min ms", "median", "p99", "texts/s", "tokens/s", "GFLOP/s",
+               "of limit", "weights GB/s", "of memory", "arena MB", "peak MB"},
+              {false, false, true, true, true, true, true, true, true, true, true, true, true, true, true});
+  std::string failed, profiles;
+  for (const BenchRow& row : report.rows) {
+    const std::string model =
+        excerpt(row.model, 40) +
+        (row.what.backend == BackendKind::native ? "" : std::string(", ") + linformer::name_of(row.what.backend));
+    if (!row.measurement) {
+      failed += "Not measured: " + model + ", n " + std::to_string(row.what.tokens) + ": " + row.error + "\n";
+      continue;
+    }
+    const Measurement& m = *row.measurement;
+    table.add({model, computed_in(m), std::to_string(m.tokens), std::to_string(row.what.batch), fixed(m.min_ms, 2),
+               fixed(m.median_ms, 2), fixed(m.p99_ms, 2), fixed(texts_per_second(row), 1),
+               grouped(static_cast<uint64_t>(tokens_per_second(row))), fixed(gigaflops(row), 1),
+               percent(share_of_limit(row, report.limits)), fixed(weights_gbps(row), 1),
+               percent(share_of_memory(row, report.limits)), megabytes(m.arena_bytes), megabytes(m.peak_bytes)});
+    if (!m.profile.is_null()) {
+      profiles += "\n" + model + ", " + computed_in(m) + ", n " + std::to_string(m.tokens) + ":\n" +
+                  m.profile.at("text").get<std::string>();
+    }
+  }
+  return machine_text(report.machine, report.limits, report.threads) + "\n" + table.text() + "\n" +
+         "Rates are of the median. Of limit: GFLOP/s of the type that is computed in. Of memory: the products' "
+         "weights, "
+         "read once a call.\nPeak: the process's largest resident set, the model's mapped pages included.\n" +
+         failed + profiles;
+}
+
+nlohmann::ordered_json bench_json(const BenchReport& report) {
+  nlohmann::ordered_json json = machine_json(report.machine, report.limits, report.threads);
+  auto& results = json["results"] = nlohmann::ordered_json::array();
+  for (const BenchRow& row : report.rows) results.push_back(row_json(row, report.limits));
+  return json;
+}
+
+}  // namespace linformer::cli

@@ -1,0 +1,65 @@
+// Ratios and growth of `linformer bench --paper`, from made measurements.
+#include "bench/paper.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+namespace linformer_test {
+namespace {
+
+using namespace linformer::bench;
+
+PaperCell cell(uint32_t n, uint32_t k, double ms, uint64_t arena, int64_t batch = 1) {
+  PaperCell made{n, k, batch, Measurement{}, {}};
+  made.measurement->median_ms = ms;
+  made.measurement->arena_bytes = arena;
+  return made;
+}
+
+TEST_CASE("Time and memory saved are of a text") {
+  PaperRun run;
+  run.cells = {cell(512, 0, 80, 4000, 8), cell(512, 128, 20, 1000, 4), {1024, 128, 1, {}, "no time"}};
+  CHECK(*run.time_saved(512, 128) == 2);
+  CHECK(*run.memory_saved(512, 128) == 2);
+  const double held = 4.0 * 12 * 512 * 512;  // of one layer
+  CHECK(*run.memory_saved_of_held_attention(512, 128) == (500 + held) / 250);
+  CHECK_FALSE(run.time_saved(512, 256));
+  CHECK_FALSE(run.time_saved(1024, 128));
+  CHECK(run.find(1024, 128) == nullptr);
+}
+
+TEST_CASE("Growth is the exponent that fits best") {
+  PaperRun run;
+  for (const uint32_t n : paper_lengths) {
+    run.cells.push_back(cell(n, 0, 1e-4 * n * n, 4 * n));
+    run.cells.push_back(cell(n, 128, 2e-3 * n * 4, 3 * n * 4, 4));
+  }
+  CHECK(*run.time_growth(0) == doctest::Approx(2));
+  CHECK(*run.time_growth(128) == doctest::Approx(1));
+  CHECK(*run.memory_growth(128) == doctest::Approx(1));
+  CHECK_FALSE(run.time_growth(256));
+}
+
+TEST_CASE("The paper's numbers") {
+  CHECK(paper_time_saved(0, 0) == 1.5);
+  CHECK(paper_time_saved(7, 4) == 7.9);
+  CHECK(paper_memory_saved(7, 0) == 60);
+  CHECK(paper_memory_saved(0, 2) == 0);
+}
+
+TEST_CASE("Without a minute every cell is left out, and says so") {
+  PaperOptions options;
+  options.minutes = 0;
+  Limits limits;
+  limits.f32.giga = 100;
+  int announced = 0;
+  const std::vector<PaperRun> runs = run_paper(options, limits, [&](const std::string&) { ++announced; });
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0].cells.size() == 8 + 2 + 3 + 4 + 5 * 5);  // Transformers, and the cells that the paper fills
+  CHECK(announced == 2 * 42);
+  for (const PaperCell& one : runs[1].cells) CHECK(one.left_out == "more than the minutes given");
+}
+
+}  // namespace
+}  // namespace linformer_test

@@ -1,0 +1,154 @@
+// linformer bench.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "paper_picture.h"
+#include "process.h"
+#include "sentiment_model.h"
+#include "support/files.h"
+
+namespace linformer_test {
+namespace {
+
+using nlohmann::json;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST_CASE("bench: cases of random models as JSON") {
+  const Ran ran = run({"bench", "--random", "tiny", "--n", "16,8", "--k", "4", "--batch", "1,2", "--precision",
+                       "f32,int8", "--seconds", "0", "--threads", "2", "--json"});
+  CAPTURE(ran.err);
+  REQUIRE(ran.code == 0);
+  const json out = json::parse(ran.out);
+  CHECK(out.at("threads") == 2);
+  CHECK(out.at("limits").at("f32_gflops") > 0);
+  CHECK(out.at("limits").at("memory_gbps") > 0);
+  CHECK(out.at("machine").contains("processor"));
+  REQUIRE(out.at("results").size() == 8);
+  for (const json& row : out.at("results")) {
+    CHECK(row.at("min_ms") > 0);
+    CHECK(row.at("min_ms") <= row.at("median_ms"));
+    CHECK(row.at("median_ms") <= row.at("p99_ms"));
+    const double texts = row.at("texts_per_second");
+    CHECK(texts * row.at("median_ms").get<double>() / 1e3 == doctest::Approx(row.at("batch").get<double>()));
+    CHECK(row.at("tokens_per_second").get<double>() == doctest::Approx(texts * row.at("n").get<double>()));
+    CHECK(row.at("share_of_limit") > 0);
+    CHECK(row.at("arena_bytes") > 0);
+    CHECK(row.at("compute") == row.at("weights"));
+  }
+  CHECK(out.at("results")[0].at("n") == 16);
+  CHECK(out.at("results")[1].at("batch") == 2);
+  CHECK(out.at("results")[4].at("weights") == "int8");
+}
+
+TEST_CASE("bench: a file, its table and its profile") {
+  const Folder folder;
+  const std::string model = folder.path("kept.lnfr");
+  const Ran made = run({"bench", "--random", "tiny", "--n", "24", "--precision", "int8", "--keep", model, "--seconds",
+                        "0", "--threads", "1"});
+  REQUIRE(made.code == 0);
+  CHECK(std::filesystem::exists(model));
+  const Ran ran = run({"bench", model, "--seconds", "0", "--threads", "1", "--profile"});
+  CAPTURE(ran.err);
+  REQUIRE(ran.code == 0);
+  CHECK(has(ran.out, "Limits, GFLOP/s from registers: f32 "));
+  CHECK(has(ran.out, "kept.lnfr"));
+  CHECK(has(ran.out, "GFLOP/s  GB/s"));  // the profile's own table
+  const Ran widened = run({"bench", model, "--seconds", "0", "--threads", "1", "--compute", "f32", "--json"});
+  REQUIRE(widened.code == 0);
+  const json row = json::parse(widened.out).at("results")[0];
+  CHECK(row.at("n") == 24);  // what the file takes
+  CHECK(row.at("weights") == "int8");
+  CHECK(row.at("compute") == "f32");
+}
+
+TEST_CASE("bench: what can't be measured is said in one line") {
+  const Folder folder;
+  const std::string model = folder.path("kept.lnfr");
+  REQUIRE(
+      run({"bench", "--random", "tiny", "--n", "8", "--precision", "f32", "--keep", model, "--seconds", "0"}).code ==
+      0);
+  struct Bad {
+    std::vector<std::string> arguments;
+    int code;
+    std::string says;
+  };
+  const std::vector<Bad> all = {
+      {{}, 2, "give either model files, --random SIZE or --paper"},
+      {{model, "--paper"}, 2, "give either model files, --random SIZE or --paper"},
+      {{model, "--precision", "int8"}, 2, "--precision goes with --random and --paper"},
+      {{model, "--keep", "other.lnfr"}, 2, "--keep goes with --random SIZE"},
+      {{"--random", "tiny", "--keep", model}, 2, "--keep goes with --random SIZE, one --precision and one --k"},
+      {{"--random", "huge"}, 2, "--random"},
+      {{"--random", "tiny", "--svg", "a.svg"}, 2, "--csv and --svg go with --paper"},
+      {{"--paper", "--csv", "-", "--json"}, 2, "only one of --json, --csv and --svg can go to standard output"},
+      {{model, "--n", "16777216", "--batch", "65536"}, 2, "is more than a call can hold"},
+      {{model, "--n", "9", "--seconds", "0"}, 1, "takes at most 8 tokens, not 9"},
+      {{folder.path("none.lnfr")}, 1, "none.lnfr"},
+  };
+  for (const Bad& bad : all) {
+    std::vector<std::string> arguments = {"bench"};
+    arguments.insert(arguments.end(), bad.arguments.begin(), bad.arguments.end());
+    CAPTURE(json(arguments).dump());
+    const Ran ran = run(arguments);
+    CAPTURE(ran.err);
+    CHECK(ran.code == bad.code);
+    CHECK(lines_of(ran.err).size() == 1);
+    CHECK(has(ran.err, bad.says));
+  }
+}
+
+TEST_CASE("bench --paper: what the minutes can't hold is left blank and said") {
+  const Folder folder;
+  const std::string csv = folder.path("paper.csv"), svg = folder.path("paper.svg");
+  const Ran ran = run({"bench", "--paper", "--minutes", "0", "--longest", "1024", "--csv", csv, "--svg", svg,
+                       "--precision", "f32", "--threads", "1"});
+  CAPTURE(ran.err);
+  REQUIRE(ran.code == 0);
+  CHECK(has(ran.out, "Time saved: 0 of 0 measured cells reach the paper's."));
+  CHECK(has(ran.out, "Left blank: n 1024, k 512: more than the minutes given"));
+  const std::vector<std::string> lines = lines_of(read_file(csv));
+  REQUIRE(lines.size() == 1 + 2 + 2 + 3);
+  for (const std::string& line : lines) CHECK(std::count(line.begin(), line.end(), ',') == 14);
+  CHECK(read_file(svg).starts_with("<svg "));
+}
+
+TEST_CASE("bench --paper: tables, CSV, JSON and picture of what was measured") {
+  using namespace linformer;
+  cli::PaperReport report;
+  report.machine.processor = "A <processor>";
+  bench::PaperRun run{ElementType::f32, {}};
+  const auto add = [&](uint32_t n, uint32_t k, double ms) {
+    bench::PaperCell cell{n, k, 1, bench::Measurement{}, {}};
+    cell.measurement->median_ms = ms;
+    cell.measurement->arena_bytes = uint64_t{n} * 1000;
+    run.cells.push_back(cell);
+  };
+  add(512, 0, 30);
+  add(512, 128, 15);
+  add(512, 256, 25);
+  add(1024, 0, 80);
+  add(1024, 128, 30);
+  report.runs = {run};
+  const std::string text = cli::paper_text(report);
+  CAPTURE(text);
+  // 2.0 of 1.5, 1.2 of 1.3 and 2.7 of 1.7.
+  CHECK(has(text, "Time saved: 2 of 3 measured cells reach the paper's."));
+  CHECK(has(text, "Memory saved, beside our Transformer, which holds no attention matrix: 0 of 3"));
+  CHECK(has(text, "Linformer, k 128"));
+  CHECK(has(text, "n^1.00"));
+  const json out = cli::paper_json(report).at("paper")[0];
+  CHECK(out.at("reached").at("time_saved").at("cells") == 2);
+  CHECK(out.at("cells")[1].at("time_saved").at("ours") == 2.0);
+  CHECK(out.at("cells")[1].at("time_saved").at("paper") == 1.5);
+  const std::vector<std::string> lines = lines_of(cli::paper_csv(report));
+  REQUIRE(lines.size() == 6);
+  CHECK(lines[2].starts_with("f32,512,128,1,15,1.92,"));
+  const std::string svg = cli::paper_svg(report);
+  CHECK(has(svg, "A &lt;processor&gt;"));
+  CHECK(has(svg, "k 128, paper"));
+}
+
+}  // namespace
+}  // namespace linformer_test
