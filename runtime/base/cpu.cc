@@ -8,6 +8,8 @@
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 namespace linformer {
@@ -101,8 +103,21 @@ bool machine_has([[maybe_unused]] Extension extension) {
       static const bool allowed = features().amx && syscall(SYS_arch_prctl, 0x1023, 18) == 0;
       return allowed;
     }
+    default:
+      return false;
   }
-  return false;
+#elif defined(__aarch64__) && defined(__linux__)
+  // Bits of the kernel's asm/hwcap.h, spelled out: older headers lack the last two.
+  switch (extension) {
+    case Extension::neon_dotprod:
+      return (getauxval(AT_HWCAP) & 1ul << 20) != 0;  // HWCAP_ASIMDDP
+    case Extension::neon_i8mm:
+      return (getauxval(AT_HWCAP2) & 1ul << 13) != 0;  // HWCAP2_I8MM
+    case Extension::neon_bf16:
+      return (getauxval(AT_HWCAP2) & 1ul << 14) != 0;  // HWCAP2_BF16
+    default:
+      return false;
+  }
 #else
   return false;
 #endif

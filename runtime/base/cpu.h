@@ -10,7 +10,7 @@ namespace linformer {
 bool machine_has(Isa isa);
 
 // Instructions that some machines of a set have and others lack.
-enum class Extension : uint8_t { avx512_vnni, avx512_bf16, amx };
+enum class Extension : uint8_t { avx512_vnni, avx512_bf16, amx, neon_dotprod, neon_i8mm, neon_bf16 };
 
 // True when the machine has what the extension's unit is compiled for (kernels/CMakeLists.txt). amx: tiles, bf16 and
 // int8; the first question asks the kernel to let this process use them.

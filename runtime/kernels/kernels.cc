@@ -8,23 +8,36 @@
 namespace linformer {
 namespace {
 
+#if defined(__x86_64__) || defined(__aarch64__)
+void put_bf16(const Bf16Kernels& bf16, Kernels* table) {
+  table->gemm_bf16 = bf16.gemm;
+  table->round_rows = bf16.round_rows;
+  table->pack_panel_bf16 = bf16.pack_panel;
+  table->native_bf16 = true;
+}
+#endif
+
 #if defined(__x86_64__)
 // What the machine has beside AVX-512F.
 Kernels compose_avx512() {
   Kernels table = avx512_kernels;
   table.gemm_int8 = machine_has(Extension::avx512_vnni) ? avx512_gemm_int8 : avx2_kernels.gemm_int8;
-  if (machine_has(Extension::avx512_bf16)) {
-    table.gemm_bf16 = avx512_bf16_kernels.gemm;
-    table.round_rows = avx512_bf16_kernels.round_rows;
-    table.pack_panel_bf16 = avx512_bf16_kernels.pack_panel;
-    table.native_bf16 = true;
-  }
+  if (machine_has(Extension::avx512_bf16)) put_bf16(avx512_bf16_kernels, &table);
 #if defined(LINFORMER_HAS_AMX)
   if (machine_has(Extension::avx512_bf16) && machine_has(Extension::amx)) {
     table.gemm_bf16 = amx_gemm_bf16;
     table.gemm_int8 = amx_gemm_int8;
   }
 #endif
+  return table;
+}
+#elif defined(__aarch64__)
+// What the machine has beside NEON.
+Kernels compose_neon() {
+  Kernels table = neon_kernels;
+  if (machine_has(Extension::neon_dotprod)) table.gemm_int8 = neon_dotprod_gemm_int8;
+  if (machine_has(Extension::neon_i8mm)) table.gemm_int8 = neon_i8mm_gemm_int8;
+  if (machine_has(Extension::neon_bf16)) put_bf16(neon_bf16_kernels, &table);
   return table;
 }
 #endif
@@ -41,8 +54,10 @@ const Kernels* table_of(Isa isa) {
       return &composed;
     }
 #elif defined(__aarch64__)
-    case Isa::neon:
-      return &neon_kernels;
+    case Isa::neon: {
+      static const Kernels composed = compose_neon();
+      return &composed;
+    }
 #endif
     default:
       return nullptr;

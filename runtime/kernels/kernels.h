@@ -56,12 +56,12 @@ struct Kernels {
   // B is panel16. A and C f32; B of any type, widened to f32 in registers.
   void (*gemm_f32)(const GemmArgs&) = nullptr;
   // A and B bf16, C f32 or bf16: for each pair of k the product of the second is added first, then that of the first,
-  // each rounded to f32 (what vdpbf16ps does; subnormal operands and sums are zero). Null where the set has no
-  // instruction for it, but in the scalar table.
+  // each rounded to f32 (what vdpbf16ps does; subnormal operands and sums are zero). NEON's BFDOT adds both products
+  // first and rounds to odd. Null where the machine has no instruction for it, but in the scalar table.
   void (*gemm_bf16)(const GemmArgs&) = nullptr;
   // A u8, B int8, C f32: sums of a slice of K are exact, in s32; slices are added in order.
   void (*gemm_int8)(const GemmArgs&) = nullptr;
-  // True where gemm_bf16 is faster than gemm_f32.
+  // True where gemm_bf16 is faster than gemm_f32: it is there and the table isn't the scalar one.
   bool native_bf16 = false;
   // dst = src rounded to the nearest bf16, ties to even, subnormals to zero; zeros up to the next multiple of 32
   // columns.

@@ -23,7 +23,10 @@ extern const Bf16Kernels avx512_bf16_kernels;  // AVX512-BF16
 extern const GemmKernel amx_gemm_bf16, amx_gemm_int8;  // AMX-BF16, AMX-INT8
 #endif
 #elif defined(__aarch64__)
-extern const Kernels neon_kernels;
+extern const Kernels neon_kernels;               // gemm_int8 runs on any machine
+extern const GemmKernel neon_dotprod_gemm_int8;  // FEAT_DotProd
+extern const GemmKernel neon_i8mm_gemm_int8;     // FEAT_I8MM
+extern const Bf16Kernels neon_bf16_kernels;      // FEAT_BF16
 #endif
 
 }  // namespace linformer

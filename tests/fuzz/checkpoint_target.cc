@@ -79,6 +79,7 @@ ConvertOptions options_of(const Parts& parts) {
     if (name == "dialect") options.dialect = value;
     if (name == "dtype" && value == "bf16") options.weight_type = ElementType::bf16;
     if (name == "dtype" && value == "f16") options.weight_type = ElementType::f16;
+    if (name == "dtype" && value == "int8") options.weight_type = ElementType::int8;
   }
   return options;
 }

@@ -22,9 +22,8 @@ std::string text_of(std::span<const std::byte> bytes) {
 }
 
 // A whole file around metadata and tensors.
-std::string assembled(std::string_view metadata, std::string_view tensors, uint32_t version) {
-  const Result<Header> header =
-      make_header(std::as_bytes(std::span(metadata)), tensors.size(), std::clamp(version, 1u, container_version));
+std::string assembled(std::string_view metadata, std::string_view tensors) {
+  const Result<Header> header = make_header(std::as_bytes(std::span(metadata)), tensors.size());
   if (!header.ok()) return {};
   std::string file(reinterpret_cast<const char*>(&*header), sizeof(Header));
   file += metadata;
@@ -39,7 +38,6 @@ std::span<const uint8_t> as_bytes(const std::string& text) {
 
 struct Sections {
   std::string metadata, tensors;
-  uint32_t version = container_version;
 };
 
 bool looks_like_model(std::span<const uint8_t> bytes) {
@@ -56,7 +54,7 @@ Sections sections_of(std::span<const uint8_t> bytes) {
   const auto text = [](std::span<const uint8_t> part) {
     return std::string(reinterpret_cast<const char*>(part.data()), part.size());
   };
-  return {text(rest.first(metadata)), text(tensors), header.version};
+  return {text(rest.first(metadata)), text(tensors)};
 }
 
 template <class Number>
@@ -229,7 +227,7 @@ writer::AlignedBytes repaired(std::span<const uint8_t> bytes) {
   std::string whole;
   if (looks_like_model(bytes)) {
     const Sections sections = sections_of(bytes);
-    whole = assembled(sections.metadata, sections.tensors, sections.version);
+    whole = assembled(sections.metadata, sections.tensors);
   }
   const auto source = whole.empty() ? std::as_bytes(bytes) : std::as_bytes(std::span<const char>(whole));
   writer::AlignedBytes file(source.size());
@@ -249,7 +247,7 @@ std::string altered_model(std::span<const uint8_t> bytes, size_t most, Random& r
   for (int attempt = 0; attempt < attempts; ++attempt) {
     Sections sections = sections_of(bytes);
     alter_sections(file, &sections, most, random);
-    changed = assembled(sections.metadata, sections.tensors, sections.version);
+    changed = assembled(sections.metadata, sections.tensors);
     if (changed.size() > most) continue;
     if (attempts == 1 || loads(changed)) break;
   }
@@ -261,7 +259,7 @@ std::string crossed_models(std::span<const uint8_t> first, std::span<const uint8
   const Sections one = sections_of(first), other = sections_of(second);
   const writer::AlignedBytes file = repaired(first), others = repaired(second);  // which descriptions point into
   const auto model = Model::load(file, {Verify::never}), donor = Model::load(others, {Verify::never});
-  if (!model.ok() || !donor.ok()) return assembled(one.metadata, other.tensors, one.version);
+  if (!model.ok() || !donor.ok()) return assembled(one.metadata, other.tensors);
   ModelDescription description = (*model)->description();
   const ModelDescription& given = (*donor)->description();
   switch (random.below(3)) {
@@ -274,7 +272,7 @@ std::string crossed_models(std::span<const uint8_t> first, std::span<const uint8
     default:
       description.encoder.projections = given.encoder.projections;
   }
-  return assembled(text_of(writer::serialize_metadata(description)), one.tensors, one.version);
+  return assembled(text_of(writer::serialize_metadata(description)), one.tensors);
 }
 
 }  // namespace linformer_fuzz

@@ -62,8 +62,12 @@ void write_models(const Writer& writer) {
     shape.d_model = 12;
     shape.ffn = 16;
     shape.vocabulary = 20;
-    writer::ModelBuilder builder = random_builder(shape);
-    add("variant" + std::to_string(number++), builder);
+    for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::int8}) {
+      shape.type = type;
+      writer::ModelBuilder builder = random_builder(shape);
+      add("variant" + std::to_string(number) + "_" + name_of(type), builder);
+    }
+    ++number;
   }
   RandomModel decoder;
   decoder.d_model = 8;
@@ -133,6 +137,7 @@ void write_checkpoints(const Writer& writer) {
   TinyFairseq tiny;
   std::vector<HandTensor> tensors = tiny.tensors();
   writer.write("fairseq", {{"checkpoint.pt", torch_zip(tensors, tiny.settings())}, {"options", "dtype bf16\n"}});
+  writer.write("fairseq_int8", {{"checkpoint.pt", torch_zip(tensors, tiny.settings())}, {"options", "dtype int8\n"}});
   writer.write("fairseq_legacy", {{"checkpoint.pt", torch_legacy(tensors, tiny.settings())}});
   writer.write("fairseq_cfg", {{"checkpoint_best.pt", torch_zip_with_cfg(tensors, tiny.settings())}});
   add_head(tensors, "sentence_classification_head", 8, 8, 2);

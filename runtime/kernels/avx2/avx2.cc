@@ -13,6 +13,7 @@ struct Lanes {
   static constexpr int tile_panels = 1;
   static constexpr int64_t k_block = 384;
   static constexpr int transpose_width = 8;
+  static constexpr int32_t code_shift = 0;
 
   static LINFORMER_INLINE Batch fma(Batch a, Batch b, Batch c) { return _mm256_fmadd_ps(a, b, c); }
   static LINFORMER_INLINE Batch divide(Batch a, Batch b) { return _mm256_div_ps(a, b); }

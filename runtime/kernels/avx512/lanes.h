@@ -16,6 +16,7 @@ struct Avx512Lanes {
   static constexpr int tile_panels = 3;
   static constexpr int64_t k_block = 768;
   static constexpr int transpose_width = 8;
+  static constexpr int32_t code_shift = 0;
 
   static LINFORMER_INLINE __mmask16 first_lanes_mask(int64_t count) {
     return static_cast<__mmask16>((1u << count) - 1u);

@@ -16,12 +16,12 @@ LINFORMER_INLINE void store_sums(PartialSum* p, const Sum& x) {
   x.store_unaligned(reinterpret_cast<typename Sum::value_type*>(p));
 }
 
-// Sums of int8 in one slice of K, times that slice's scale of their row of A; `of_zero`: the sums of B's columns.
+// Sums of int8 in one slice of K, without what the zero of their row of A adds; `of_zero`: the sums of B's columns.
 template <class L>
-LINFORMER_INLINE typename L::Batch scaled_sums(const PartialSum* sums, const RowScale& scale,
-                                               IntegersOf<typename L::Batch> of_zero) {
+LINFORMER_INLINE typename L::Batch exact_sums(const PartialSum* sums, const RowScale& scale,
+                                              IntegersOf<typename L::Batch> of_zero) {
   using I = IntegersOf<typename L::Batch>;
-  return xsimd::to_float(load_sums<I>(sums) - I(scale.zero) * of_zero) * typename L::Batch(scale.scale);
+  return xsimd::to_float(load_sums<I>(sums) - I(scale.zero - L::code_shift) * of_zero);
 }
 
 // One of several slices of a tile: folded (+)= its sums.
@@ -37,7 +37,7 @@ void fold_slice(const GemmArgs& gemm, const PartialSum* partial, float* folded, 
     for (int64_t i = 0; i < rows; ++i) {
       const RowScale scale = scales[i * scales_ld];
       float* const to = folded + i * slab_width + j;
-      const B exact = xsimd::to_float(load_sums<I>(partial + i * slab_width + j) - I(scale.zero) * of_zero);
+      const B exact = exact_sums<L>(partial + i * slab_width + j, scale, of_zero);
       const B sum = slice == 0 ? exact * B(scale.scale) : L::fma(exact, B(scale.scale), B::load_unaligned(to));
       sum.store_unaligned(to);
     }
@@ -71,7 +71,7 @@ void finish_rows(const GemmArgs& gemm, const PartialSum* partial, int64_t row, i
       B sum(0.f);
       if constexpr (kind == SumKind::int8) {
         const RowScale scale = row_scales[i * scales_ld];
-        sum = scaled_sums<L>(partial + i * slab_width + j, scale, of_zero);
+        sum = exact_sums<L>(partial + i * slab_width + j, scale, of_zero) * B(scale.scale);
       } else {
         sum = load_sums<B>(partial + i * slab_width + j);
       }

@@ -9,6 +9,9 @@
 //   load_partial(p, count, fill), store_partial(p, count, x)   the first `count` lanes, touching nothing beyond
 //   widen_bf16(p), widen_f16(p)   `width` elements to f32
 //   transpose_width, transpose_block(...)   for pack_panel
+//   code_shift          what an int8 product takes from the codes of A before it multiplies
+//   store_bytes(p, count, x)   the low bytes of integers that are 0 to 255
+//   store_bf16(p, count, x), store_pairs(p, a, b)   rounded to bf16: only where the set multiplies it
 // Templates on it have internal linkage because their argument has.
 #pragma once
 

@@ -106,11 +106,10 @@ void pack_panel(ConstMatrix src, bool transposed, float* dst) {
   }
 }
 
-// bf16 panels: pairs of k for each column. Lanes are as wide as a panel.
+// bf16 panels: pairs of k for each column.
 template <class L>
 void pack_panel_bf16(ConstMatrix src, bool transposed, uint16_t* dst) {
   using B = typename L::Batch;
-  static_assert(L::width == panel_width);
   constexpr int64_t depth = 32;
   const int64_t k = transposed ? src.cols : src.rows, n = transposed ? src.rows : src.cols;
   for (int64_t n0 = 0; n0 < n; n0 += panel_width) {
@@ -135,11 +134,14 @@ void pack_panel_bf16(ConstMatrix src, bool transposed, uint16_t* dst) {
         continue;
       }
       for (int64_t i = 0; i < depth; i += 2) {
-        const auto row = [&](int64_t at) {
-          if (at >= rows) return B(0.f);
-          return load_lanes<L>(src.row(k0 + at) + n0, cols, B(0.f));
-        };
-        L::store_pairs(dst + i * panel_width, row(i), row(i + 1));
+        for (int64_t j = 0; j < panel_width; j += L::width) {
+          const int64_t count = cols - j < L::width ? cols - j : L::width;
+          const auto row = [&](int64_t at) {
+            if (at >= rows || count <= 0) return B(0.f);
+            return load_lanes<L>(src.row(k0 + at) + n0 + j, count, B(0.f));
+          };
+          L::store_pairs(dst + i * panel_width + 2 * j, row(i), row(i + 1));
+        }
       }
     }
   }

@@ -1,0 +1,56 @@
+// bf16 products by BFDOT (FEAT_BF16).
+#include "kernels/generic/gemm.h"
+#include "kernels/neon/lanes.h"
+#include "kernels/tables.h"
+
+namespace linformer {
+namespace {
+
+struct Lanes : NeonLanes {
+  // The instruction keeps subnormals; every other set, and BFDOT where it reads, takes them for zeros.
+  static LINFORMER_INLINE uint16x4_t rounded(float32x4_t x) {
+    const uint32x4_t sign = vandq_u32(vreinterpretq_u32_f32(x), vdupq_n_u32(0x80000000u));
+    const uint32x4_t subnormal = vcltq_f32(vabsq_f32(x), vdupq_n_f32(0x1p-126f));
+    const float32x4_t flushed = vbslq_f32(subnormal, vreinterpretq_f32_u32(sign), x);
+    return vreinterpret_u16_bf16(vcvt_bf16_f32(flushed));
+  }
+  static LINFORMER_INLINE void store_bf16(uint16_t* p, int64_t count, Batch x) {
+    const uint16x4_t halves = rounded(x);
+    if (count == width) {
+      vst1_u16(p, halves);
+    } else {
+      __builtin_memcpy(p, &halves, static_cast<size_t>(count) * sizeof(uint16_t));
+    }
+  }
+  // dst[j] = (a[j], b[j]).
+  static LINFORMER_INLINE void store_pairs(uint16_t* p, Batch a, Batch b) {
+    const uint16x4x2_t pairs = {{rounded(a), rounded(b)}};
+    vst2_u16(p, pairs);
+  }
+};
+
+// Of each pair of k both products are added to each other first, then to the sum. Each addition rounds to odd, the
+// other sets' to even, so bits are not theirs.
+struct Bf16Product {
+  using Tile = Bf16Product;
+  using Lanes = linformer::Lanes;
+  using Sum = Lanes::Batch;
+  using Left = bfloat16x8_t;
+  using Right = bfloat16x8_t;
+  static constexpr ElementType left = ElementType::bf16, weights = ElementType::bf16;
+  static constexpr int tile_rows = Lanes::tile_rows;
+  static LINFORMER_INLINE Sum none() { return Sum(0.f); }
+  static LINFORMER_INLINE Left spread(const char* a) { return vreinterpretq_bf16_s32(vdupq_n_s32(load_step(a))); }
+  static LINFORMER_INLINE Right load(const char* b) {
+    return vreinterpretq_bf16_u16(vld1q_u16(reinterpret_cast<const uint16_t*>(b)));
+  }
+  static LINFORMER_INLINE Sum add(Left a, Right b, Sum sum) { return vbfdotq_f32(sum, a, b); }
+};
+
+void gemm(const GemmArgs& args) { multiply_all<Bf16Product>(args); }
+
+}  // namespace
+
+const Bf16Kernels neon_bf16_kernels = {&gemm, &round_rows<Lanes>, &pack_panel_bf16<Lanes>};
+
+}  // namespace linformer

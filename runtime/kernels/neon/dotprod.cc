@@ -1,0 +1,37 @@
+// int8 products by SDOT (FEAT_DotProd), which takes bytes with a sign alone.
+#include "kernels/generic/gemm.h"
+#include "kernels/neon/lanes.h"
+#include "kernels/tables.h"
+
+namespace linformer {
+namespace {
+
+// The codes of A, 0 to 255, are multiplied as what they are above 128: the bytes with the top bit flipped. The products
+// differ by 128 times the sums of B's columns, which is what a zero point of 128 more would say.
+struct ShiftedLanes : NeonLanes {
+  static constexpr int32_t code_shift = 128;
+};
+
+struct Int8Product {
+  using Tile = Int8Product;
+  using Lanes = ShiftedLanes;
+  using Sum = xsimd::batch<int32_t, xsimd::neon64>;
+  using Left = int8x16_t;
+  using Right = int8x16_t;
+  static constexpr ElementType left = ElementType::int8, weights = ElementType::int8;
+  static constexpr int tile_rows = Lanes::tile_rows;
+  static LINFORMER_INLINE Sum none() { return Sum(0); }
+  static LINFORMER_INLINE Left spread(const char* a) {
+    return veorq_s8(vreinterpretq_s8_s32(vdupq_n_s32(load_step(a))), vdupq_n_s8(-128));
+  }
+  static LINFORMER_INLINE Right load(const char* b) { return vld1q_s8(reinterpret_cast<const int8_t*>(b)); }
+  static LINFORMER_INLINE Sum add(Left a, Right b, Sum sum) { return vdotq_s32(sum, a, b); }
+};
+
+void gemm(const GemmArgs& args) { multiply_all<Int8Product>(args); }
+
+}  // namespace
+
+const GemmKernel neon_dotprod_gemm_int8 = &gemm;
+
+}  // namespace linformer

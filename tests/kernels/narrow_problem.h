@@ -1,0 +1,134 @@
+// A product in bf16 or int8 with everything that goes in and out of it.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "base/cpu.h"
+#include "kernels/kernel_support.h"
+#include "kernels/tables.h"
+
+namespace linformer_test {
+
+using namespace linformer;
+
+constexpr int64_t padded(int64_t count, int64_t to) { return (count + to - 1) / to * to; }
+
+// A[M, K] and B[K, N] in bf16 or int8, with what a product needs beside them.
+struct NarrowProblem {
+  ElementType type;
+  int64_t m, n, k, a_ld, c_ld;
+  Epilogue epilogue;
+  GuardedArray<char> a, b;
+  GuardedArray<float> bias, residual, scales;
+  GuardedArray<int32_t> sums;
+  std::vector<RowScale> rows;
+
+  NarrowProblem(Random& random, ElementType element, int64_t row_count, int64_t col_count, int64_t depth)
+      : type(element),
+        m(row_count),
+        n(col_count),
+        k(depth),
+        a_ld(padded(k, 64) + 64 * random_size(random, 0, 1)),
+        c_ld(n + random_size(random, 0, 5)),
+        // The last row ends where its padding to 4 bytes does.
+        a(((m - 1) * a_ld + padded(k, type == ElementType::bf16 ? 2 : 4)) * element_bytes(type)),
+        b(panel_elements(type, k, n) * element_bytes(type)),
+        bias(n),
+        residual(m * c_ld),
+        scales(padded(n, 16)),
+        sums(padded(n, 16) * int8_slices(k)),
+        rows(static_cast<size_t>(m * int8_slices(k))) {
+    fill_random(random, bias.data(), n);
+    fill_random(random, residual.data(), residual.size());
+    fill_random(random, scales.data(), scales.size());
+    sums.fill(0);
+    std::memset(a.data(), 0, static_cast<size_t>(a.size()));
+    std::memset(b.data(), 0, static_cast<size_t>(b.size()));
+    std::uniform_real_distribution<float> values(-1.f, 1.f);
+    for (RowScale& row : rows) row = {values(random), static_cast<int32_t>(random() % 256)};
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < k; ++j) store(a.data(), i * a_ld + j, values(random), random() % 256);
+    }
+    for (int64_t i = 0; i < k; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        const int32_t code = static_cast<int32_t>(random() % 255) - 127;
+        store(b.data(), panel_index(type, k, i, j), values(random), static_cast<uint32_t>(code));
+        sums[i / int8_slice * padded(n, 16) + j] += code;
+      }
+    }
+  }
+
+  void store(char* to, int64_t index, float value, uint32_t code) const {
+    if (type == ElementType::bf16) {
+      const uint16_t bits = truncate_to(ElementType::bf16, value);
+      std::memcpy(to + index * 2, &bits, 2);
+    } else {
+      to[index] = static_cast<char>(code);
+    }
+  }
+
+  // Rows [begin, end) and `panels` panels from `panel` on.
+  GemmArgs args(OutMatrix c, int64_t begin, int64_t end, int64_t panel = 0, int64_t panels = 1 << 20) const {
+    const int64_t col = panel * panel_width, cols = std::min(n - col, panels * panel_width);
+    const int64_t bytes = element_bytes(type);
+    GemmArgs g;
+    g.a = {a.data() + begin * a_ld * bytes, type, end - begin, k, a_ld};
+    g.a.scales_ld = int8_slices(k);
+    g.a.scales = rows.data() + begin * g.a.scales_ld;
+    g.b = {b.data(), type, RightLayout::panel16, k, n};
+    g.b.scales = scales.data();
+    g.b.sums = sums.data();
+    g.b.sums_ld = padded(n, 16);
+    g.b = g.b.part(0, k, col, cols);
+    const int64_t width = c.type == ElementType::f32 ? 4 : 2;
+    c.data = static_cast<char*>(c.data) + (begin * c.ld + col) * width;
+    c.rows = end - begin;
+    c.cols = cols;
+    g.c = c;
+    g.epilogue = epilogue;
+    if (epilogue.bias != nullptr) g.epilogue.bias += col;
+    if (epilogue.residual.data != nullptr) {
+      g.epilogue.residual = epilogue.residual.part(begin, col, end - begin, cols);
+    }
+    return g;
+  }
+
+  void run(const Kernels& kernels, const GemmArgs& args) const {
+    (type == ElementType::bf16 ? kernels.gemm_bf16 : kernels.gemm_int8)(args);
+  }
+
+  std::vector<float> result(const Kernels& kernels) const {
+    GuardedArray<float> c((m - 1) * c_ld + n);
+    c.fill(epilogue.accumulate ? 0.25f : quiet_nan);
+    run(kernels, args(MutableMatrix{c.data(), m, n, c_ld}, 0, m));
+    REQUIRE(c.front_intact());
+    return {c.data(), c.data() + c.size()};
+  }
+};
+
+inline bool has(const Kernels& kernels, ElementType type) {
+  return (type == ElementType::bf16 ? kernels.gemm_bf16 : kernels.gemm_int8) != nullptr;
+}
+
+inline void check_equal(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  REQUIRE(same_bits(a.data(), b.data(), static_cast<int64_t>(a.size())));
+}
+
+// all_kernels(), and NEON's as a machine with fewer extensions has them.
+inline std::vector<const Kernels*> narrow_kernels() {
+  std::vector<const Kernels*> tables = all_kernels();
+#if defined(__aarch64__)
+  tables.push_back(&neon_kernels);
+  if (machine_has(Extension::neon_dotprod)) {
+    static Kernels dotprod = neon_kernels;
+    dotprod.gemm_int8 = neon_dotprod_gemm_int8;
+    tables.push_back(&dotprod);
+  }
+#endif
+  return tables;
+}
+
+}  // namespace linformer_test
