@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Times the same weights in other engines beside linformer, in turns, in one run, and compares what they compute."""
+import argparse
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from peers import environment
+from peers.common import UserError, progress
+
+APPS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ENGINES = ("pytorch", "onnxruntime", "openvino", "linformer")
+PRECISIONS = ("f32", "bf16", "int8")
+
+EXAMPLES = """examples:
+  peers.py setup                                                    the other engines, in an environment of their own
+  peers.py encode --linformer build/release --n 512,4096 --k 128    RoBERTa-base's size, Linformer
+  peers.py encode --linformer build/release --n 512 --k 0           the same with full attention
+  peers.py growth --linformer build/release --n 512,1024,2048,4096  how a layer's time grows, beside Reformer
+  peers.py sentences --linformer build/release --model random --vocabulary vocab.txt --texts sentences.txt
+  peers.py classify --linformer build/release --texts reviews.jsonl
+
+peers.py COMMAND --help says more. The first command that needs the environment makes it.
+Exit status: 0 measured, 1 nothing could be measured or an answer differs, 2 usage or an input is wrong."""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise UserError(f"{message} (--help shows examples)")
+
+
+def number(least, most):
+    def check(text):
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{value} is not in {least} .. {most}")
+        return value
+    return check
+
+
+def seconds(text):
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+    if not 0 <= value <= 3600:
+        raise argparse.ArgumentTypeError(f"{text} is not in 0 .. 3600 seconds")
+    return value
+
+
+def numbers(least, most):
+    check = number(least, most)
+    return lambda text: sorted({check(part) for part in text.split(",")})
+
+
+def some_of(known):
+    def check(text):
+        chosen = text.split(",")
+        for name in chosen:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
+        return [name for name in known if name in chosen]
+    return check
+
+
+def parse(arguments):
+    parser = Parser(prog="peers.py", description=__doc__, epilog=EXAMPLES, allow_abbrev=False,
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+
+    def command(name, text, examples):
+        made = commands.add_parser(name, help=text, description=text + ".", epilog="examples:\n" + examples,
+                                   allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+        made.add_argument("--environment", metavar="FOLDER", default=environment.default_folder(),
+                          help="virtual environment with the other engines (%(default)s)")
+        return made
+
+    def measured(made, rounds, engines=ENGINES):
+        made.add_argument("--linformer", metavar="BUILD", required=True,
+                          help="build folder with linformer and linformer-convert, such as build/release")
+        made.add_argument("--threads", type=number(1, 256), default=2, metavar="T", help="of every engine (2)")
+        made.add_argument("--rounds", type=number(1, 1000), default=rounds, metavar="R",
+                          help=f"turns that each takes ({rounds})")
+        made.add_argument("--engines", type=some_of(engines), default=list(engines), metavar="A,B",
+                          help="some of " + ", ".join(engines))
+        made.add_argument("--json", metavar="FILE", help="all figures; - is standard output, without the tables")
+        made.add_argument("--scratch", metavar="FOLDER",
+                          help="where models are written for the time of the run (the system's temporary folder)")
+        return made
+
+    def precisions(made, known=PRECISIONS):
+        made.add_argument("--precisions", type=some_of(known), default=list(PRECISIONS), metavar="A,B",
+                          help="some of " + ", ".join(known) + "; an engine skips those that it hasn't")
+        made.add_argument("--calibrations", type=number(1, 300), default=4, metavar="N",
+                          help="inputs that OpenVINO's int8 is calibrated with (4)")
+
+    command("setup", "Installs PyTorch, ONNX Runtime, OpenVINO and what they need",
+            "  peers.py setup\n  peers.py setup --environment /var/tmp/peers")
+
+    made = measured(command(
+        "encode", "One text through an encoder of RoBERTa-base's size, random weights",
+        "  peers.py encode --linformer build/release --n 512,4096 --k 128 --threads 2 --json encode.json\n"
+        "  peers.py encode --linformer build/release --n 512 --k 0 --engines openvino,linformer --precisions bf16"), 5)
+    made.add_argument("--n", type=numbers(1, 1 << 16), default=[512], metavar="N,..", help="tokens of the text (512)")
+    made.add_argument("--k", type=number(0, 1 << 14), default=128, metavar="K",
+                      help="rows that keys and values are compressed to; 0: full attention (128)")
+    made.add_argument("--seconds", type=seconds, default=1.0, metavar="S", help="of a turn, at least (1)")
+    precisions(made)
+
+    made = measured(command(
+        "growth", "How the time of a layer grows with the text's length, beside Reformer's LSH attention",
+        "  peers.py growth --linformer build/release --n 512,1024,2048,4096 --threads 2"), 3,
+        ("reformer", "linformer"))
+    made.add_argument("--n", type=numbers(64, 1 << 16), default=[512, 1024, 2048, 4096], metavar="N,..",
+                      help="tokens, multiples of 64 (512,1024,2048,4096)")
+    made.add_argument("--k", type=number(1, 1 << 14), default=128, metavar="K", help="of the Linformer (128)")
+    made.add_argument("--hashes", type=number(1, 64), default=4, metavar="H", help="rounds of Reformer's hashing (4)")
+    made.add_argument("--layers", type=number(1, 24), default=2, metavar="L",
+                      help="of every model; times are divided by them (2)")
+    made.add_argument("--seconds", type=seconds, default=1.0, metavar="S", help="of a turn, at least (1)")
+
+    made = measured(command(
+        "sentences", "Sentences a second of a sentence-embedding BERT",
+        "  peers.py sentences --linformer build/release --model all-MiniLM-L6-v2/ --texts sentences.txt\n"
+        "  peers.py sentences --linformer build/release --model random --vocabulary vocab.txt --texts sentences.txt"),
+        3)
+    made.add_argument("--model", required=True, metavar="FOLDER",
+                      help="BERT of sentence-transformers with mean pooling and normalisation; random: one of MiniLM's shape")
+    made.add_argument("--vocabulary", metavar="FILE",
+                      help="of --model random: vocab.txt of BERT (lower case), or a folder with one")
+    made.add_argument("--texts", required=True, metavar="FILE", help="a text a line")
+    made.add_argument("--count", type=number(1, 10 ** 7), metavar="N", help="the first N texts alone")
+    made.add_argument("--batch", type=number(1, 4096), default=32, metavar="B", help="texts in the others' batch (32)")
+    precisions(made)
+
+    made = measured(command(
+        "classify", "Reviews a second of a classifier that apps/train made, and whether all give the same labels",
+        "  peers.py classify --linformer build/release --texts reviews.jsonl\n"
+        "  peers.py classify --linformer build/release --texts test.jsonl.gz --checkpoint model/ --engines "
+        "pytorch,linformer"), 3)
+    made.add_argument("--checkpoint", default=os.path.join(APPS, "sample"), metavar="FOLDER",
+                      help="what train.py --out wrote (apps/sample)")
+    made.add_argument("--texts", required=True, metavar="FILE", help="labelled records, .jsonl or .jsonl.gz")
+    made.add_argument("--text-field", default="text", metavar="NAME", help="(text)")
+    made.add_argument("--label-field", default="label", metavar="NAME", help="(label); records may lack it")
+    made.add_argument("--count", type=number(1, 10 ** 7), metavar="N", help="the first N records alone")
+    made.add_argument("--batch", type=number(1, 4096), default=32, metavar="B", help="texts in the others' batch (32)")
+    precisions(made, PRECISIONS + ("f16",))
+
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        raise UserError("give a command: setup, encode, growth, sentences or classify (--help shows examples)")
+    return options
+
+
+def leave_out_missing(options):
+    """Engines whose packages couldn't be installed; setup said why."""
+    missing = environment.missing_packages()
+    options.missing = missing
+    options.found = [engine for engine, packages in environment.NEEDS.items()
+                     if not any(package in missing for package in packages)]
+    for engine in [engine for engine in options.engines if engine in environment.NEEDS]:
+        if engine not in options.found:
+            options.engines.remove(engine)
+            print(f"peers.py: {engine} is left out: the environment has it not (peers.py setup says why)",
+                  file=sys.stderr)
+    if options.scratch and not os.path.isdir(options.scratch):
+        raise UserError(f"--scratch {options.scratch} is no folder")
+
+
+def main():
+    try:
+        options = parse(sys.argv[1:])
+        if options.command == "setup":
+            environment.setup(options.environment)
+            return 0
+        environment.enter(options.environment, sys.argv)
+        leave_out_missing(options)
+        from importlib import import_module
+        return import_module("peers." + options.command).run(options)
+    except UserError as error:
+        progress.clear()
+        print(f"peers.py: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        progress.clear()
+        return 130
+    except BrokenPipeError:
+        return 0
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    sys.exit(main())

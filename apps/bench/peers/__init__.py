@@ -1,0 +1,1 @@
+"""Other engines beside linformer: the parts of peers.py."""

@@ -1,0 +1,161 @@
+"""How each engine loads a model and runs it. Imported by workers alone, so that a process has only its own engine."""
+import json
+import os
+
+import numpy as np
+
+
+def load_onnxruntime(path, spec):
+    import onnxruntime
+    onnxruntime.set_default_logger_severity(3)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = spec["threads"], 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return lambda **inputs: session.run(None, inputs)[0]
+
+
+def load_openvino(path, spec):
+    import openvino
+    settings = {"INFERENCE_NUM_THREADS": spec["threads"], "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY"}
+    # An int8 model keeps OpenVINO's own choice for what isn't int8.
+    if spec["precision"] in ("f32", "bf16"):
+        settings["INFERENCE_PRECISION_HINT"] = spec["precision"]
+    request = openvino.Core().compile_model(path, "CPU", settings).create_infer_request()
+
+    def call(**inputs):
+        request.infer(inputs, share_inputs=True)
+        return request.get_output_tensor().data
+
+    return call
+
+
+def load_graph(spec):
+    return load_onnxruntime(spec["graph"], spec) if spec["engine"] == "onnxruntime" else load_openvino(
+        spec["graph"], spec)
+
+
+def start_torch(spec):
+    import torch
+    torch.set_num_threads(spec["threads"])
+    torch.set_grad_enabled(False)
+    return torch, torch.bfloat16 if spec["precision"] == "bf16" else torch.float32
+
+
+def version(engine):
+    from importlib.metadata import version
+    return version({"pytorch": "torch", "reformer": "transformers"}.get(engine, engine))
+
+
+class Encode:
+    """One text of token ids, the same in each call."""
+
+    def __init__(self, spec):
+        self.ids = np.load(spec["ids"])
+        if spec["engine"] == "pytorch":
+            torch, dtype = start_torch(spec)
+            from .torch_encoder import Encoder
+            model = Encoder(spec["weights"], spec["shape"], self.ids.shape[1]).to(dtype).eval()
+            ids = torch.from_numpy(self.ids)
+            self.call = torch.inference_mode()(lambda: model(ids).float().numpy())
+        else:
+            model = load_graph(spec)
+            self.call = lambda: model(ids=self.ids)
+        self.call()
+
+
+class Reformer:
+    """Layers with LSH attention on rows that are given, so that no embedding is timed."""
+
+    def __init__(self, spec):
+        torch, dtype = start_torch(spec)
+        torch.manual_seed(spec["seed"])
+        from transformers import ReformerConfig, ReformerModel
+        n, d, heads, layers = spec["n"], spec["d"], spec["heads"], spec["layers"]
+        config = ReformerConfig(
+            attn_layers=["lsh"] * layers, hidden_size=d, attention_head_size=d // heads, num_attention_heads=heads,
+            feed_forward_size=4 * d, hidden_act="gelu", lsh_attn_chunk_length=spec["chunk"],
+            num_hashes=spec["hashes"], num_buckets=None, axial_pos_embds=False, max_position_embeddings=n,
+            vocab_size=32, is_decoder=False, hash_seed=spec["seed"], use_cache=False)
+        model = ReformerModel(config).eval().to(dtype)
+        rows = torch.randn(1, n, d, dtype=dtype)
+        self.call = torch.inference_mode()(lambda: model(inputs_embeds=rows).last_hidden_state)
+        self.call()
+
+
+class Texts:
+    """A pass over all texts in batches of 32, sorted by length and padded: as users of these engines do it."""
+
+    def __init__(self, spec):
+        with open(spec["texts"], encoding="utf-8") as file:
+            self.texts = json.load(file)
+        # By characters, as sentence-transformers does: before anything is tokenized.
+        order = sorted(range(len(self.texts)), key=lambda i: -len(self.texts[i]))
+        self.batches = [order[begin:begin + spec["batch"]] for begin in range(0, len(order), spec["batch"])]
+        self.load(spec)
+        # The longest, one in the middle and the shortest.
+        for index in sorted({0, len(self.batches) // 2, len(self.batches) - 1}):
+            self.vectors(self.batches[index])
+
+    def call(self):
+        rows = [None] * len(self.texts)
+        for batch in self.batches:
+            for i, row in zip(batch, self.vectors(batch)):
+                rows[i] = row
+        return np.stack(rows)
+
+
+class Sentences(Texts):
+    def load(self, spec):
+        from transformers import AutoTokenizer
+        self.tokenizer = AutoTokenizer.from_pretrained(spec["folder"])
+        self.longest = spec["longest"]
+        if spec["engine"] != "pytorch":
+            self.model = load_graph(spec)
+            return
+        self.torch, dtype = start_torch(spec)
+        from transformers import AutoModel
+        self.model = AutoModel.from_pretrained(spec["folder"], dtype=dtype, add_pooling_layer=False).eval()
+
+    def vectors(self, batch):
+        texts = [self.texts[i] for i in batch]
+        tokens = self.tokenizer(texts, padding=True, truncation=True, max_length=self.longest,
+                                return_tensors="np" if not hasattr(self, "torch") else "pt")
+        if hasattr(self, "torch"):
+            with self.torch.inference_mode():
+                hidden = self.model(**tokens).last_hidden_state.float()
+                mask = tokens["attention_mask"].unsqueeze(-1)
+                mean = (hidden * mask).sum(1) / mask.sum(1)
+                return self.torch.nn.functional.normalize(mean, dim=1).numpy()
+        mask = tokens["attention_mask"].astype(np.int64)
+        hidden = self.model(ids=tokens["input_ids"].astype(np.int64), mask=mask)
+        mean = (hidden * mask[:, :, None]).sum(1) / mask.sum(1, keepdims=True)
+        return mean / np.linalg.norm(mean, axis=1, keepdims=True)
+
+
+class Classify(Texts):
+    def load(self, spec):
+        import sys
+        sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "train"))
+        from . import framing
+        self.frame, self.pad, self.longest = framing.frame, framing.PAD, spec["longest"]
+        self.tokenizer = framing.tokenizer(spec["folder"])
+        if spec["engine"] != "pytorch":
+            self.model = load_graph(spec)
+            return
+        self.torch, dtype = start_torch(spec)
+        import checkpoint
+        self.model = checkpoint.load(spec["folder"])[0].to(dtype)
+
+    def vectors(self, batch):
+        encoded = self.tokenizer.encode_batch([self.texts[i] for i in batch], add_special_tokens=False)
+        sequences = [self.frame(one.ids, self.longest) for one in encoded]
+        ids = np.full((len(batch), max(map(len, sequences))), self.pad, dtype=np.int64)
+        for row, sequence in zip(ids, sequences):
+            row[:len(sequence)] = sequence
+        if hasattr(self, "torch"):
+            with self.torch.inference_mode():
+                return self.model(self.torch.from_numpy(ids)).float().numpy()
+        return self.model(ids=ids, mask=(ids != self.pad).astype(np.int64)).copy()
+
+
+TASKS = {"encode": Encode, "reformer": Reformer, "sentences": Sentences, "classify": Classify}
