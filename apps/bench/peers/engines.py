@@ -1,8 +1,11 @@
 """How each engine loads a model and runs it. Imported by workers alone, so that a process has only its own engine."""
 import json
 import os
+import sys
 
 import numpy as np
+
+from . import framing
 
 
 def load_onnxruntime(path, spec):
@@ -59,7 +62,7 @@ class Encode:
             self.call = torch.inference_mode()(lambda: model(ids).float().numpy())
         else:
             model = load_graph(spec)
-            self.call = lambda: model(ids=self.ids)
+            self.call = lambda: model(ids=self.ids)  # OpenVINO gives the same array again in each call
         self.call()
 
 
@@ -134,28 +137,24 @@ class Sentences(Texts):
 
 class Classify(Texts):
     def load(self, spec):
-        import sys
-        sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "train"))
-        from . import framing
-        self.frame, self.pad, self.longest = framing.frame, framing.PAD, spec["longest"]
+        self.longest = spec["longest"]
         self.tokenizer = framing.tokenizer(spec["folder"])
         if spec["engine"] != "pytorch":
             self.model = load_graph(spec)
             return
         self.torch, dtype = start_torch(spec)
+        apps = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        sys.path.insert(0, os.path.join(apps, "train"))
         import checkpoint
         self.model = checkpoint.load(spec["folder"])[0].to(dtype)
 
     def vectors(self, batch):
         encoded = self.tokenizer.encode_batch([self.texts[i] for i in batch], add_special_tokens=False)
-        sequences = [self.frame(one.ids, self.longest) for one in encoded]
-        ids = np.full((len(batch), max(map(len, sequences))), self.pad, dtype=np.int64)
-        for row, sequence in zip(ids, sequences):
-            row[:len(sequence)] = sequence
+        ids, mask = framing.batch([one.ids for one in encoded], self.longest)
         if hasattr(self, "torch"):
             with self.torch.inference_mode():
                 return self.model(self.torch.from_numpy(ids)).float().numpy()
-        return self.model(ids=ids, mask=(ids != self.pad).astype(np.int64)).copy()
+        return self.model(ids=ids, mask=mask).copy()
 
 
 TASKS = {"encode": Encode, "reformer": Reformer, "sentences": Sentences, "classify": Classify}

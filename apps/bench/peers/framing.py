@@ -2,6 +2,8 @@
 import json
 import os
 
+import numpy as np
+
 BOS, PAD, EOS = 0, 1, 2
 
 
@@ -18,3 +20,12 @@ def tokenizer(folder):
 
 def frame(ids, longest):
     return [BOS, *ids[:longest - 2], EOS]
+
+
+def batch(sequences, longest):
+    """(ids, mask) of texts without special tokens, framed and padded to the longest of them."""
+    framed = [frame(sequence, longest) for sequence in sequences]
+    ids = np.full((len(framed), max(map(len, framed))), PAD, dtype=np.int64)
+    for row, sequence in zip(ids, framed):
+        row[:len(sequence)] = sequence
+    return ids, (ids != PAD).astype(np.int64)

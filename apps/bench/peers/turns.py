@@ -173,10 +173,21 @@ def make_room(newcomer):
         RESIDENT[0].stop()
 
 
+def save_output(peer, path):
+    """Of a peer that takes no turns."""
+    try:
+        peer.prepare()
+        peer.save(path)
+    except (Died, UserError) as error:
+        peer.error = str(error)
+    finally:
+        peer.stop()
+
+
 def take_turns(peers, rounds, seconds, what, outputs=None):
     """Rounds of turns, every other one backwards: a machine whose speed drifts treats all alike.
 
-    outputs: {peer: file} where what it computes is saved before the first round. A peer that fails is left out from
+    outputs: {peer: file} where what it computes is saved after its first turn. A peer that fails is left out from
     then on, with its reason.
     """
     def attempt(peer, act, doing):
@@ -192,12 +203,11 @@ def take_turns(peers, rounds, seconds, what, outputs=None):
     try:
         for peer in peers:
             attempt(peer, peer.prepare, "preparing")
-        for peer in peers:
-            if outputs and peer in outputs:
-                attempt(peer, lambda: peer.save(outputs[peer]), "output of")
         for number in range(rounds):
             for peer in peers if number % 2 == 0 else reversed(peers):
                 attempt(peer, lambda: peer.turn(seconds), f"round {number + 1} of {rounds},")
+                if number == 0 and outputs and peer in outputs:
+                    attempt(peer, lambda: peer.save(outputs[peer]), "output of")
                 if peer in RESIDENT:
                     RESIDENT.remove(peer)
                     RESIDENT.append(peer)

@@ -1,0 +1,148 @@
+"""peers.py classify: reviews a second of a classifier that apps/train made, in every engine, and its answers."""
+import json
+import os
+import sys
+import tempfile
+
+import numpy as np
+
+from . import ours, texts, turns
+from . import weights as w
+from .common import UserError, note, processor, progress, write_json
+from .turns import BENCH
+
+# Of a logit of linformer's f32 beside PyTorch's.
+MOST_DIFFERENCE = 1e-4
+
+
+def read_records(options):
+    """(texts, labels or Nones)"""
+    found = []
+    with texts.opened(options.texts) as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+                found.append((record[options.text_field], record.get(options.label_field)))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise UserError(f"{options.texts}: line {number} is no record with a field "
+                                f"{options.text_field!r}") from error
+            if len(found) == options.count:
+                break
+    if not found:
+        raise UserError(f"{options.texts} has no records")
+    return [text for text, _ in found], [label for _, label in found]
+
+
+def indices(labels, names):
+    """Labels as indices, by name or number; None where a record has none that is known."""
+    known = {**{str(i): i for i in range(len(names))}, **{name: i for i, name in enumerate(names)}}
+    made = [known.get(str(label)) for label in labels]
+    return None if None in made else np.array(made)
+
+
+def read_checkpoint(folder):
+    """(shape, weights) with apps/train's own code, so with PyTorch."""
+    sys.path.insert(0, os.path.join(os.path.dirname(BENCH), "train"))
+    import checkpoint
+    import config
+    try:
+        model, settings, _ = checkpoint.load(folder)
+    except config.UserError as error:
+        raise UserError(str(error)) from error
+    shape = w.Shape(settings.layers, settings.d_model, settings.heads, settings.ffn, settings.vocab_size, settings.k,
+                    settings.max_tokens, 1e-5, 2, 1)
+    compressions = model.compressions()
+    if len(compressions) != 1:
+        raise UserError(f"{folder}: it has {len(compressions)} projections; only one for all layers, keys and values "
+                        "can be compared (train.py --sharing layer_kv)")
+    return shape, w.from_fairseq(model.state_dict(), shape)
+
+
+def calibrate(path, folder, lines, longest, options):
+    from . import framing
+    ordered = sorted(lines, key=len)
+    tokenizer = framing.tokenizer(folder)
+    batches = []
+    for chosen in texts.spread(len(ordered), options.calibrations, options.batch):
+        encoded = tokenizer.encode_batch([ordered[i] for i in chosen], add_special_tokens=False)
+        batches.append(framing.batch([one.ids for one in encoded], longest))
+    texts.write_calibration(path, batches)
+
+
+def run(options):
+    programs = ours.Programs(options.linformer) if "linformer" in options.engines else None
+    lines, truth = read_records(options)
+    try:
+        with open(os.path.join(options.checkpoint, "labels.txt"), encoding="utf-8") as file:
+            names = file.read().splitlines()
+    except OSError as error:
+        raise UserError(f"{options.checkpoint} has no labels.txt: --checkpoint names what train.py --out wrote") from error
+    truth = indices(truth, names)
+    if "pytorch" not in options.found or "tokenizers" in options.missing:
+        note("linformer is measured alone: reading the checkpoint takes PyTorch and tokenizers, which the environment "
+             "has not")
+        options.engines = [engine for engine in options.engines if engine == "linformer"]
+    quiet = options.json == "-"
+    with tempfile.TemporaryDirectory(prefix="peers-", dir=options.scratch) as folder:
+        def path(name):
+            return os.path.join(folder, name)
+
+        peers = []
+        if options.engines != ["linformer"]:
+            progress.say("reading the checkpoint ...")
+            shape, weights = read_checkpoint(options.checkpoint)
+            w.save(path("weights.safetensors"), weights)
+            calibrate(path("calibration.npz"), options.checkpoint, lines, shape.longest, options)
+            about = {"texts": path("texts.json"), "folder": os.path.abspath(options.checkpoint),
+                     "longest": shape.longest}
+            peers = texts.worker_peers(options, folder, "classify", path("weights.safetensors"), shape,
+                                       path("calibration.npz"), about, classifier=True)
+            # The plain graph was for sentences: this model is small, and one kind says enough.
+            peers = [peer for peer in peers if peer.about.get("graph") != "plain"]
+        with open(path("texts.json"), "w", encoding="utf-8") as file:
+            json.dump(lines, file)
+        with open(path("texts.jsonl"), "w", encoding="utf-8") as file:
+            file.writelines(json.dumps({"text": line}) + "\n" for line in lines)
+        for precision in options.precisions if programs else ():
+            command = [programs.linformer, "classify", "{model}", "--input", path("texts.jsonl"), "--logits", "{out}",
+                       "--threads", str(options.threads)]
+            peers.append(texts.OursOnTexts(precision, programs, options.checkpoint, path(f"{precision}.lnfr"), command))
+        outputs = {peer: path(f"output-{i}.npy") for i, peer in enumerate(peers)}
+        turns.take_turns(peers, options.rounds, 0, f"{len(lines)} reviews", outputs)
+        reference = next((p for p in peers if (p.engine, p.precision) == ("pytorch", "f32")), None)
+        agree = compare(peers, outputs, reference, truth)
+    if not quiet:
+        print(f"{processor()}, {options.threads} threads; {len(lines):,} reviews; the others in batches of "
+              f"{options.batch}, linformer as a whole process\n")
+        texts.report(peers, len(lines), "reviews", [
+            ("accuracy", "accuracy", ".4f"), ("other labels", "other_labels", "d"),
+            ("logit differs", "largest_logit_difference", ".1e")])
+        if not agree:
+            note("linformer's f32 answers differ from PyTorch's")
+    if options.json:
+        write_json(options.json, {
+            "task": "classify", "processor": processor(), "threads": options.threads, "reviews": len(lines),
+            "batch": options.batch, "rounds": options.rounds, "linformer_f32_agrees": agree,
+            "results": texts.rows_of(peers, len(lines))})
+    return 0 if agree and any(not peer.error for peer in peers) else 1
+
+
+def compare(peers, outputs, reference, truth):
+    """Adds what the logits say; whether linformer's f32 gives PyTorch's answers."""
+    wanted = None if reference is None or reference.error else np.load(outputs[reference])
+    agree = True
+    for peer in peers:
+        if peer.error:
+            continue
+        logits = np.load(outputs[peer])
+        if truth is not None:
+            peer.figures["accuracy"] = float((logits.argmax(1) == truth).mean())
+        if wanted is None:
+            continue
+        other, difference = int((logits.argmax(1) != wanted.argmax(1)).sum()), float(np.abs(logits - wanted).max())
+        peer.figures.update({"other_labels": other, "largest_logit_difference": difference})
+        if (peer.engine, peer.precision) == ("linformer", "f32"):
+            agree = other == 0 and difference <= MOST_DIFFERENCE
+    return agree

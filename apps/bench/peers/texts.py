@@ -1,0 +1,116 @@
+"""What sentences and classify share: many texts, a whole pass of them in a turn."""
+import gzip
+import os
+import shutil
+
+import numpy as np
+
+from .common import UserError, note, print_table
+from .compare import shown
+from .ours import Process
+from .turns import Peer, WorkerPeer
+
+PRECISIONS = {"pytorch": ("f32", "bf16"), "onnxruntime": ("f32", "int8"), "openvino": ("f32", "bf16", "int8"),
+              "linformer": ("f32", "bf16", "f16", "int8")}
+
+
+def opened(path):
+    try:
+        return (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path} can't be read: {error.strerror}") from error
+
+
+class OursOnTexts(Peer):
+    """The whole process of a linformer command: start, load, tokenize, run, write."""
+
+    def __init__(self, precision, programs, checkpoint, model, command):
+        super().__init__("linformer", precision)
+        self.programs, self.checkpoint, self.model, self.command = programs, checkpoint, model, command
+        self.version, self.array = programs.version(), model + ".npy"
+
+    def prepare(self):
+        if not os.path.exists(self.model):
+            self.programs.convert(self.checkpoint, self.model, self.precision)
+        # Read once, as the others have loaded theirs before.
+        self.run()
+
+    def run(self):
+        if os.path.exists(self.array):
+            os.remove(self.array)
+        return Process([word.format(model=self.model, out=self.array) for word in self.command])
+
+    def turn(self, seconds):
+        process = self.run()
+        self.times.append(process.seconds)
+        self.peak = max(self.peak, process.peak_mb)
+
+    def save(self, path):
+        shutil.copy(self.array, path)
+
+
+def worker_peers(options, folder, task, weights, shape, calibration, about, classifier):
+    """Peers of the other engines. Graphs are made of `weights`; about: what a worker's task reads besides."""
+    def path(name):
+        return os.path.join(folder, name)
+
+    graph = {"kind": "graph", "weights": weights, "shape": shape._asdict() if shape else None, "masked": True,
+             "classifier": classifier}
+    plain = {**graph, "out": path("plain.onnx"), "fused": False}
+    fused = {**graph, "out": path("fused.onnx"), "fused": True}
+    steps = {
+        ("onnxruntime", "f32", "plain"): (plain["out"], [plain]),
+        ("onnxruntime", "f32", "fused"): (fused["out"], [fused]),
+        ("onnxruntime", "int8", "fused"): (path("int8.onnx"), [
+            fused, {"kind": "onnxruntime int8", "graph": fused["out"], "out": path("int8.onnx")}]),
+        ("openvino", "int8", None): (path("int8.xml"), [
+            plain, {"kind": "openvino int8", "graph": plain["out"], "out": path("int8.xml"),
+                    "calibration": calibration, "calibrations": options.calibrations, "threads": options.threads}])}
+    for precision in ("f32", "bf16"):
+        steps["openvino", precision, None] = (path("plain.xml"), [
+            plain, {"kind": "openvino", "graph": plain["out"], "out": path("plain.xml")}])
+        steps["pytorch", precision, None] = (None, [])
+    made = []
+    for engine in options.engines:
+        for (its, precision, kind), (model, needed) in steps.items():
+            if its == engine and precision in options.precisions:
+                spec = {"task": task, "threads": options.threads, "batch": options.batch, "graph": model, **about}
+                made.append(WorkerPeer(engine, precision, spec, folder, needed, **({"graph": kind} if kind else {})))
+    return made
+
+
+def write_calibration(path, batches):
+    """batches: arrays of ids, padded, with their masks."""
+    np.savez(path, **{f"{i}_{name}": value for i, (ids, mask) in enumerate(batches)
+                      for name, value in (("ids", ids), ("mask", mask))})
+
+
+def spread(count, batches, size):
+    """Indices of texts for calibration: `batches` runs of `size` neighbours over all of a sorted order."""
+    starts = [int(i * max(0, count - size) / max(1, batches - 1)) for i in range(batches)]
+    return [range(start, min(count, start + size)) for start in starts]
+
+
+def report(peers, count, unit, columns):
+    """columns: (title, key of the figures, format)."""
+    table = []
+    for peer in peers:
+        if peer.error:
+            note(f"{peer.title} {peer.precision} could not be measured: {peer.error}")
+            continue
+        row = peer.row()
+        table.append([peer.title, peer.precision, f"{1e3 * count / row['median_ms']:.1f}",
+                      f"{1e3 * count / row['min_ms']:.1f}", f"{row['peak_mb']:.0f}",
+                      *(shown(row.get(key), form) for _, key, form in columns), row.get("version") or "-"])
+    print_table([("engine", "<"), ("precision", "<"), (f"{unit}/s", ">"), ("best", ">"), ("peak MB", ">"),
+                 *((title, ">") for title, _, _ in columns), ("version", "<")], table)
+
+
+def rows_of(peers, count):
+    rows = []
+    for peer in peers:
+        row = peer.row()
+        if not peer.error:
+            row["texts_per_second"] = 1e3 * count / row["median_ms"]
+        rows.append(row)
+    return rows
