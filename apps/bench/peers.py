@@ -130,7 +130,8 @@ def parse(arguments):
         "  peers.py sentences --linformer build/release --model random --vocabulary vocab.txt --texts sentences.txt"),
         3)
     made.add_argument("--model", required=True, metavar="FOLDER",
-                      help="BERT of sentence-transformers with mean pooling and normalisation; random: one of MiniLM's shape")
+                      help="BERT of sentence-transformers with mean pooling and normalisation; random: one of "
+                           "MiniLM's shape")
     made.add_argument("--vocabulary", metavar="FILE",
                       help="of --model random: vocab.txt of BERT (lower case), or a folder with one")
     made.add_argument("--texts", required=True, metavar="FILE", help="a text a line")
@@ -150,7 +151,7 @@ def parse(arguments):
     made.add_argument("--label-field", default="label", metavar="NAME", help="(label); records may lack it")
     made.add_argument("--count", type=number(1, 10 ** 7), metavar="N", help="the first N records alone")
     made.add_argument("--batch", type=number(1, 4096), default=32, metavar="B", help="texts in the others' batch (32)")
-    precisions(made, PRECISIONS + ("f16",))
+    precisions(made, ("f32", "bf16", "f16", "int8"))
 
     options = parser.parse_args(arguments)
     if options.command is None:

@@ -78,7 +78,8 @@ def run(options):
         with open(os.path.join(options.checkpoint, "labels.txt"), encoding="utf-8") as file:
             names = file.read().splitlines()
     except OSError as error:
-        raise UserError(f"{options.checkpoint} has no labels.txt: --checkpoint names what train.py --out wrote") from error
+        raise UserError(f"{options.checkpoint} has no labels.txt: --checkpoint names what train.py --out "
+                        "wrote") from error
     truth = indices(truth, names)
     if "pytorch" not in options.found or "tokenizers" in options.missing:
         note("linformer is measured alone: reading the checkpoint takes PyTorch and tokenizers, which the environment "

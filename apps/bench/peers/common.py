@@ -41,7 +41,8 @@ def last_line(text):
 def run(command, what):
     """A program's standard output; a failure becomes one line that begins with `what`."""
     try:
-        done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True)
     except OSError as error:
         raise UserError(f"{what}: {command[0]} can't be run ({error.strerror})") from error
     if done.returncode != 0:

@@ -109,9 +109,7 @@ class Texts:
 
 class Sentences(Texts):
     def load(self, spec):
-        from transformers import AutoTokenizer
-        self.tokenizer = AutoTokenizer.from_pretrained(spec["folder"])
-        self.longest = spec["longest"]
+        self.tokenizer = framing.bert_tokenizer(spec["folder"], spec["longest"], spec["pad"])
         if spec["engine"] != "pytorch":
             self.model = load_graph(spec)
             return
@@ -120,17 +118,14 @@ class Sentences(Texts):
         self.model = AutoModel.from_pretrained(spec["folder"], dtype=dtype, add_pooling_layer=False).eval()
 
     def vectors(self, batch):
-        texts = [self.texts[i] for i in batch]
-        tokens = self.tokenizer(texts, padding=True, truncation=True, max_length=self.longest,
-                                return_tensors="np" if not hasattr(self, "torch") else "pt")
+        ids, mask = framing.bert_batch(self.tokenizer, [self.texts[i] for i in batch])
         if hasattr(self, "torch"):
             with self.torch.inference_mode():
-                hidden = self.model(**tokens).last_hidden_state.float()
-                mask = tokens["attention_mask"].unsqueeze(-1)
-                mean = (hidden * mask).sum(1) / mask.sum(1)
+                ids, mask = self.torch.from_numpy(ids), self.torch.from_numpy(mask)
+                hidden = self.model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
+                mean = (hidden * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True)
                 return self.torch.nn.functional.normalize(mean, dim=1).numpy()
-        mask = tokens["attention_mask"].astype(np.int64)
-        hidden = self.model(ids=tokens["input_ids"].astype(np.int64), mask=mask)
+        hidden = self.model(ids=ids, mask=mask)
         mean = (hidden * mask[:, :, None]).sum(1) / mask.sum(1, keepdims=True)
         return mean / np.linalg.norm(mean, axis=1, keepdims=True)
 

@@ -118,6 +118,8 @@ def setup(folder):
         if problem:
             missing[package] = problem
             note(f"{package} {PINS[package]} couldn't be installed: {problem}")
+    # Measuring reports to nobody; OpenVINO and NNCF do without this package.
+    python(folder, "-m", "pip", "uninstall", "-y", "openvino-telemetry")
     progress.clear()
     if "numpy" in missing:
         raise UserError("nothing works without numpy: see the reason above")

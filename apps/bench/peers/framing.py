@@ -1,4 +1,7 @@
-"""Token ids of the sample's texts. Without PyTorch, which apps/train's own code imports and other engines don't have."""
+"""Token ids of texts by Hugging Face's tokenizers alone: apps/train's code and transformers import PyTorch.
+
+Its libraries would count as memory of every engine.
+"""
 import json
 import os
 
@@ -12,7 +15,8 @@ def tokenizer(folder):
     with open(os.path.join(folder, "vocab.json"), encoding="utf-8") as file:
         vocabulary = json.load(file)
     with open(os.path.join(folder, "merges.txt"), encoding="utf-8") as file:
-        merges = [tuple(line.split(" ")) for line in file.read().split("\n") if line and not line.startswith("#version")]
+        lines = [line for line in file.read().split("\n") if line and not line.startswith("#version")]
+    merges = [tuple(line.split(" ")) for line in lines]
     made = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     return made
@@ -29,3 +33,18 @@ def batch(sequences, longest):
     for row, sequence in zip(ids, framed):
         row[:len(sequence)] = sequence
     return ids, (ids != PAD).astype(np.int64)
+
+
+def bert_tokenizer(folder, longest, pad):
+    from tokenizers import Tokenizer
+    made = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
+    made.enable_truncation(longest)
+    made.enable_padding(pad_id=pad, pad_token=made.id_to_token(pad))
+    return made
+
+
+def bert_batch(tokenizer, texts):
+    """(ids, mask) of texts with special tokens, padded to the longest of them."""
+    encoded = tokenizer.encode_batch(texts)
+    return tuple(np.array([getattr(one, name) for one in encoded], dtype=np.int64)
+                 for name in ("ids", "attention_mask"))

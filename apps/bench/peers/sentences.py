@@ -3,9 +3,7 @@ import json
 import os
 import tempfile
 
-import numpy as np
-
-from . import ours, texts, turns
+from . import framing, ours, texts, turns
 from . import weights as w
 from .common import UserError, note, processor, progress, write_json
 from .compare import compare_all
@@ -78,30 +76,29 @@ def check_pooling(folder):
         with open(os.path.join(folder, "1_Pooling", "config.json"), encoding="utf-8") as file:
             pooling = json.load(file)
     except (OSError, ValueError) as error:
-        raise UserError(f"{folder} is no model of sentence-transformers: 1_Pooling/config.json can't be read") from error
+        raise UserError(f"{folder} is no model of sentence-transformers: 1_Pooling/config.json can't be "
+                        "read") from error
+    if not os.path.isfile(os.path.join(folder, "tokenizer.json")):
+        raise UserError(f"{folder} has no tokenizer.json, which the others read")
     if not pooling.get("pooling_mode_mean_tokens", pooling.get("pooling_mode") == "mean"):
         raise UserError(f"{folder}: only mean pooling can be compared (1_Pooling/config.json says otherwise)")
 
 
-def calibrate(path, folder, lines, longest, options):
-    from transformers import AutoTokenizer
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+def calibrate(path, folder, lines, longest, pad, options):
+    tokenizer = framing.bert_tokenizer(folder, longest, pad)
     ordered = sorted(lines, key=len)
-    batches = []
-    for chosen in texts.spread(len(ordered), options.calibrations, options.batch):
-        made = tokenizer([ordered[i] for i in chosen], padding=True, truncation=True, max_length=longest,
-                         return_tensors="np")
-        batches.append((made["input_ids"].astype(np.int64), made["attention_mask"].astype(np.int64)))
-    texts.write_calibration(path, batches)
+    texts.write_calibration(path, [framing.bert_batch(tokenizer, [ordered[i] for i in chosen]) for chosen
+                                   in texts.spread(len(ordered), options.calibrations, options.batch)])
 
 
 def run(options):
-    os.environ["HF_HUB_OFFLINE"], os.environ["TRANSFORMERS_VERBOSITY"] = "1", "error"
     programs = ours.Programs(options.linformer) if "linformer" in options.engines else None
-    lost = [name for name in ("transformers", "tokenizers") if name in options.missing]
-    if lost:
-        note(f"linformer is measured alone: the environment has no {lost[0]} (peers.py setup says why)")
+    if "tokenizers" in options.missing:
+        note("linformer is measured alone: the environment has no tokenizers (peers.py setup says why)")
         options.engines = [engine for engine in options.engines if engine == "linformer"]
+    elif "transformers" in options.missing and "pytorch" in options.engines:
+        note("pytorch is left out: the environment has no transformers (peers.py setup says why)")
+        options.engines.remove("pytorch")
     with texts.opened(options.texts) as file:
         # Empty lines and spaces at the ends aside, so that all read the same texts.
         lines = [line.strip() for line in file if line.strip()][:options.count]
@@ -127,8 +124,8 @@ def run(options):
         with open(path("texts.json"), "w", encoding="utf-8") as file:
             json.dump(lines, file)
         if "openvino" in options.engines and "int8" in options.precisions:
-            calibrate(path("calibration.npz"), model, lines, longest, options)
-        about = {"texts": path("texts.json"), "folder": model, "longest": longest}
+            calibrate(path("calibration.npz"), model, lines, longest, shape.pad, options)
+        about = {"texts": path("texts.json"), "folder": os.path.abspath(model), "longest": longest, "pad": shape.pad}
         peers = texts.worker_peers(options, folder, "sentences", path("weights.safetensors"), shape,
                                    path("calibration.npz"), about, classifier=False)
         for precision in options.precisions if programs else ():
@@ -141,8 +138,8 @@ def run(options):
         if reference is not None:
             compare_all(peers, outputs, reference)
     if not quiet:
-        print(f"{processor()}, {options.threads} threads; {len(lines):,} sentences, {shape.layers} layers, d {shape.d}; "
-              f"the others in batches of {options.batch}, linformer as a whole process\n")
+        print(f"{processor()}, {options.threads} threads; {len(lines):,} sentences, {shape.layers} layers, "
+              f"d {shape.d}; the others in batches of {options.batch}, linformer as a whole process\n")
         texts.report(peers, len(lines), "sentences", [("mean cosine", "mean_cosine", ".6f"),
                                                       ("least cosine", "least_cosine", ".6f")])
     if options.json:

@@ -10,10 +10,6 @@ from .compare import shown
 from .ours import Process
 from .turns import Peer, WorkerPeer
 
-PRECISIONS = {"pytorch": ("f32", "bf16"), "onnxruntime": ("f32", "int8"), "openvino": ("f32", "bf16", "int8"),
-              "linformer": ("f32", "bf16", "f16", "int8")}
-
-
 def opened(path):
     try:
         return (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8")
@@ -54,28 +50,25 @@ def worker_peers(options, folder, task, weights, shape, calibration, about, clas
     def path(name):
         return os.path.join(folder, name)
 
-    graph = {"kind": "graph", "weights": weights, "shape": shape._asdict() if shape else None, "masked": True,
+    graph = {"kind": "graph", "weights": weights, "shape": shape._asdict(), "masked": True,
              "classifier": classifier}
     plain = {**graph, "out": path("plain.onnx"), "fused": False}
     fused = {**graph, "out": path("fused.onnx"), "fused": True}
-    steps = {
-        ("onnxruntime", "f32", "plain"): (plain["out"], [plain]),
-        ("onnxruntime", "f32", "fused"): (fused["out"], [fused]),
-        ("onnxruntime", "int8", "fused"): (path("int8.onnx"), [
-            fused, {"kind": "onnxruntime int8", "graph": fused["out"], "out": path("int8.onnx")}]),
-        ("openvino", "int8", None): (path("int8.xml"), [
-            plain, {"kind": "openvino int8", "graph": plain["out"], "out": path("int8.xml"),
-                    "calibration": calibration, "calibrations": options.calibrations, "threads": options.threads}])}
-    for precision in ("f32", "bf16"):
-        steps["openvino", precision, None] = (path("plain.xml"), [
-            plain, {"kind": "openvino", "graph": plain["out"], "out": path("plain.xml")}])
-        steps["pytorch", precision, None] = (None, [])
+    ir = {"kind": "openvino", "graph": plain["out"], "out": path("plain.xml")}
+    narrow = {"kind": "onnxruntime int8", "graph": fused["out"], "out": path("int8.onnx")}
+    calibrated = {"kind": "openvino int8", "graph": plain["out"], "out": path("int8.xml"), "calibration": calibration,
+                  "calibrations": options.calibrations, "threads": options.threads}
+    known = [("pytorch", "f32", None, None, []), ("pytorch", "bf16", None, None, []),
+             ("onnxruntime", "f32", "plain", plain["out"], [plain]),
+             ("onnxruntime", "f32", "fused", fused["out"], [fused]),
+             ("onnxruntime", "int8", "fused", narrow["out"], [fused, narrow]),
+             ("openvino", "f32", None, ir["out"], [plain, ir]), ("openvino", "bf16", None, ir["out"], [plain, ir]),
+             ("openvino", "int8", None, calibrated["out"], [plain, calibrated])]
     made = []
-    for engine in options.engines:
-        for (its, precision, kind), (model, needed) in steps.items():
-            if its == engine and precision in options.precisions:
-                spec = {"task": task, "threads": options.threads, "batch": options.batch, "graph": model, **about}
-                made.append(WorkerPeer(engine, precision, spec, folder, needed, **({"graph": kind} if kind else {})))
+    for engine, precision, kind, model, needed in known:
+        if engine in options.engines and precision in options.precisions:
+            spec = {"task": task, "threads": options.threads, "batch": options.batch, "graph": model, **about}
+            made.append(WorkerPeer(engine, precision, spec, folder, needed, **({"graph": kind} if kind else {})))
     return made
 
 

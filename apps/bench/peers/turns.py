@@ -5,6 +5,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 from .common import UserError, last_line, memory, progress
 
@@ -19,8 +20,7 @@ def environment(threads):
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
         variables[name] = str(threads)
     variables.update({"CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error",
-                      "HF_HUB_DISABLE_PROGRESS_BARS": "1", "TOKENIZERS_PARALLELISM": "true", "PYTHONPATH": BENCH,
-                      "OPENVINO_TELEMETRY_DISABLE": "1"})
+                      "HF_HUB_DISABLE_PROGRESS_BARS": "1", "TOKENIZERS_PARALLELISM": "true", "PYTHONPATH": BENCH})
     return variables
 
 
@@ -193,6 +193,7 @@ def take_turns(peers, rounds, seconds, what, outputs=None):
     def attempt(peer, act, doing):
         if peer.error:
             return
+        time.sleep(0.05)  # threads that spin after a call come to rest
         progress.say(f"{what}: {doing} {peer.title} {peer.precision} ...")
         try:
             act()
