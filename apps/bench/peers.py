@@ -193,6 +193,11 @@ def main():
         return 130
     except BrokenPipeError:
         return 0
+    except OSError as error:  # a full disk, most often
+        progress.clear()
+        name = f"{error.filename}: " if error.filename else ""
+        print(f"peers.py: {name}{error.strerror or error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

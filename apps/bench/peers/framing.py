@@ -7,15 +7,21 @@ import os
 
 import numpy as np
 
+from .common import UserError
+
 BOS, PAD, EOS = 0, 1, 2
 
 
 def tokenizer(folder):
     from tokenizers import Tokenizer, models, pre_tokenizers
-    with open(os.path.join(folder, "vocab.json"), encoding="utf-8") as file:
-        vocabulary = json.load(file)
-    with open(os.path.join(folder, "merges.txt"), encoding="utf-8") as file:
-        lines = [line for line in file.read().split("\n") if line and not line.startswith("#version")]
+    try:
+        with open(os.path.join(folder, "vocab.json"), encoding="utf-8") as file:
+            vocabulary = json.load(file)
+        with open(os.path.join(folder, "merges.txt"), encoding="utf-8") as file:
+            lines = [line for line in file.read().split("\n") if line and not line.startswith("#version")]
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{folder} has no vocabulary in vocab.json and merges.txt: {reason}") from error
     merges = [tuple(line.split(" ")) for line in lines]
     made = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -37,7 +43,11 @@ def batch(sequences, longest):
 
 def bert_tokenizer(folder, longest, pad):
     from tokenizers import Tokenizer
-    made = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
+    path = os.path.join(folder, "tokenizer.json")
+    try:
+        made = Tokenizer.from_file(path)
+    except Exception as error:  # the library raises nothing more special
+        raise UserError(f"{path} is no tokenizer: {error}") from error
     made.enable_truncation(longest)
     made.enable_padding(pad_id=pad, pad_token=made.id_to_token(pad))
     return made

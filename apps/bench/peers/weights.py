@@ -120,17 +120,22 @@ def bert_config(shape, kind):
 
 def read_bert(folder):
     """(shape, weights) of a folder with a BERT of Hugging Face."""
+    from safetensors import SafetensorError
     try:
         with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
             config = json.load(file)
         state = load(os.path.join(folder, "model.safetensors"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{folder} has no BERT in config.json and model.safetensors: {error}") from error
+    except (OSError, ValueError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{folder} has no BERT in config.json and model.safetensors: {reason}") from error
     if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
         raise UserError(f"{folder}: only a BERT with gelu can be compared (config.json says otherwise)")
-    shape = Shape(config["num_hidden_layers"], config["hidden_size"], config["num_attention_heads"],
-                  config["intermediate_size"], config["vocab_size"], 0, config["max_position_embeddings"],
-                  config["layer_norm_eps"], 0, config.get("pad_token_id", 0))
+    try:
+        shape = Shape(config["num_hidden_layers"], config["hidden_size"], config["num_attention_heads"],
+                      config["intermediate_size"], config["vocab_size"], 0, config["max_position_embeddings"],
+                      config["layer_norm_eps"], 0, config.get("pad_token_id", 0))
+    except KeyError as error:
+        raise UserError(f"{folder}: config.json has no {error.args[0]}") from error
     prefix = "bert." if any(name.startswith("bert.") for name in state) else ""
     try:
         weights = {name: state[prefix + name_in(BERT, name)].astype(np.float32) for name in names(shape, True)}
