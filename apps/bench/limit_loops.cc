@@ -157,6 +157,30 @@ float f32_neon(float start) {
   for (int i = 1; i < sums; ++i) sum[0] = vaddq_f32(sum[0], sum[i]);
   return vgetq_lane_f32(sum[0], 0);
 }
+
+__attribute__((target("arch=armv8.2-a+bf16"))) float bf16_neon(float start) {
+  float32x4_t sum[sums];
+  for (int i = 0; i < sums; ++i) sum[i] = vdupq_n_f32(start + static_cast<float>(i));
+  const bfloat16x8_t a = vreinterpretq_bf16_u16(vdupq_n_u16(0x3c00)), b = vreinterpretq_bf16_u16(vdupq_n_u16(0x3b00));
+  for (int64_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 12
+    for (int i = 0; i < sums; ++i) sum[i] = vbfdotq_f32(sum[i], a, b);
+  }
+  for (int i = 1; i < sums; ++i) sum[0] = vaddq_f32(sum[0], sum[i]);
+  return vgetq_lane_f32(sum[0], 0);
+}
+
+__attribute__((target("arch=armv8.2-a+dotprod"))) float int8_neon(float start) {
+  int32x4_t sum[sums];
+  for (int i = 0; i < sums; ++i) sum[i] = vdupq_n_s32(static_cast<int>(start) + i);
+  const int8x16_t a = vdupq_n_s8(1), b = vdupq_n_s8(-1);
+  for (int64_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 12
+    for (int i = 0; i < sums; ++i) sum[i] = vdotq_s32(sum[i], a, b);
+  }
+  for (int i = 1; i < sums; ++i) sum[0] = vaddq_s32(sum[0], sum[i]);
+  return static_cast<float>(vgetq_lane_s32(sum[0], 0));
+}
 #endif
 
 // Without FMA a multiplication and an addition, which the compiler may put into vectors.
@@ -189,7 +213,15 @@ ArithmeticLoop arithmetic_loop(ElementType type) {
   if (machine_has(Isa::avx512)) return {"avx512 fma", operations_of<16>(), f32_avx512};
   if (machine_has(Isa::avx2)) return {"avx2 fma", operations_of<8>(), f32_avx2};
 #elif defined(__aarch64__)
-  if (type == ElementType::f32 && machine_has(Isa::neon)) return {"neon fma", operations_of<4>(), f32_neon};
+  if (type == ElementType::bf16) {
+    if (machine_has(Extension::neon_bf16)) return {"bfdot", 2 * operations_of<4>(), bf16_neon};
+    return {};
+  }
+  if (type == ElementType::int8) {
+    if (machine_has(Extension::neon_dotprod)) return {"sdot", 4 * operations_of<4>(), int8_neon};
+    return {};
+  }
+  if (machine_has(Isa::neon)) return {"neon fma", operations_of<4>(), f32_neon};
 #endif
   if (type != ElementType::f32) return {};
   return {"scalar", operations_of<1>(), f32_scalar};
