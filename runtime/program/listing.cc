@@ -106,9 +106,13 @@ class Describer {
     return description_.tensors[static_cast<size_t>(view.tensor)].name.c_str();
   }
 
-  void view(const View& v) {
+  static const char* type_of(const View& view) {
     const char* types[] = {"", " bf16", " f16", " int8"};
-    const char* type = types[static_cast<int>(v.type)];
+    return types[static_cast<int>(view.type)];
+  }
+
+  void view(const View& v) {
+    const char* type = type_of(v);
     long long rows = static_cast<long long>(v.rows);
     // A slot may have room for more rows than this sequence has.
     if (rows == 0 || (v.place == Place::sequence && stage_.domain == Domain::source_rows)) {
@@ -154,8 +158,8 @@ class Describer {
     const bool activated = op.activation != Activation::none;
     text_.add(" %s= %s%s", op.accumulate ? "+" : "", activated ? name_of(op.activation) : "", activated ? "(" : "");
     if (op.b.place == Place::source || op.b.place == Place::sequence) {
-      text_.add("%s[%lld, %lld] x ", tensor_name(op.a), static_cast<long long>(op.a.rows),
-                static_cast<long long>(source_));
+      text_.add("%s[%lld, %lld]%s x ", tensor_name(op.a), static_cast<long long>(op.a.rows),
+                static_cast<long long>(source_), type_of(op.a));
     } else {
       view(op.a);
       text_.add(" x ");

@@ -55,6 +55,9 @@ TEST_CASE("bench: a file, its table and its profile") {
   CHECK(has(ran.out, "Limits, GFLOP/s from registers: f32 "));
   CHECK(has(ran.out, "kept.lnfr"));
   CHECK(has(ran.out, "GFLOP/s  GB/s"));  // the profile's own table
+  const Ran listed = run({"inspect", model, "--plan"});
+  CHECK(has(listed.out, "compress_k.weight[128, 24] bf16 x "));  // E of an int8 file
+  CHECK(has(listed.out, "q_proj.weight[128, 128] int8 panel16"));
   const Ran widened = run({"bench", model, "--seconds", "0", "--threads", "1", "--compute", "f32", "--json"});
   REQUIRE(widened.code == 0);
   const json row = json::parse(widened.out).at("results")[0];
