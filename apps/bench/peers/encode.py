@@ -134,9 +134,12 @@ def measure(options, files, programs, n):
 def limits_of(peers):
     """Medians over all runs of linformer bench."""
     found = [limits for peer in peers for limits in getattr(peer, "limits", [])]
-    names = {name for limits in found for name in limits}
-    return {name: statistics.median(limits[name] for limits in found if limits.get(name) is not None)
-            for name in sorted(names) if any(limits.get(name) is not None for limits in found)}
+    numbers = {}
+    for limits in found:
+        for name, value in limits.items():
+            if isinstance(value, (int, float)):
+                numbers.setdefault(name, []).append(value)
+    return {name: statistics.median(values) for name, values in sorted(numbers.items())}
 
 
 def run(options):
