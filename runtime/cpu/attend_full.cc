@@ -53,7 +53,7 @@ void apply(const ScoreMask& mask, MutableMatrix scores) {
 
 // Queries of positions [row, row + query.rows) of one sequence against its keys.
 Status CpuExecutor::attend_full(const Attention& attention, const Source& source, int64_t sequence, int64_t row,
-                                MutableMatrix query, int thread) const {
+                                MutableMatrix query, HeadRange range) const {
   const int64_t block = program_.extents.block_rows, d_head = attention.d_head, m = query.rows;
   const int64_t padded = round_up(d_head, panel_width), n = source.length(sequence);
   const int64_t all_rows = round_up(n, panel_width);
@@ -77,12 +77,12 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
   mask.scale = attention.scale;
   if (attention.excludes_masked && batch_.has_masks) mask.masks = source.masks + source.starts[sequence];
 
-  float* context_rows = block_buffer(BufferId::softmax, thread);
+  float* context_rows = block_buffer(BufferId::softmax, range.thread);
   const MutableMatrix context = {context_rows, m, d_head, padded};
   float* row_max = context_rows + block * padded;
   const OnlineSoftmax softmax = {row_max, row_max + block, row_max + 2 * block};
   const int64_t scores_ld = program_.arena.value(Term::d_scores);
-  for (int64_t head = 0; head < attention.heads; ++head) {
+  for (int64_t head = range.begin; head < range.end; ++head) {
     const int64_t g = attention.groups == 1 ? 0 : head;
     const KeyGroup& group = program_.group(attention, head);
     const GemmIds::Group& ids = gemms_.groups[static_cast<size_t>(attention.first_group + g)];
@@ -95,17 +95,21 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
     for (int64_t first = first_seen; first < seen; first += block) {
       const int64_t count = std::min(block, n - first);
       const int64_t place = packs ? (g * all_rows + first) * padded : first * attention.key_ld + group.column;
-      const MutableMatrix scores = {block_buffer(BufferId::scores, thread), m, count, scores_ld};
+      const MutableMatrix scores = {block_buffer(BufferId::scores, range.thread), m, count, scores_ld};
       GemmArgs args;
       args.a = query.part(0, head * d_head, m, d_head);
       args.b = {keys + place, attention.compute, packs ? RightLayout::panel16 : RightLayout::transposed, d_head,
                 count,        attention.key_ld};
       args.c = scores;
-      LINFORMER_TRY(provider_->run(ids.scores, args, scratch(thread)));
+      LINFORMER_TRY(provider_->run(ids.scores, args, scratch(range.thread)));
       mask.first = first;
       apply(mask, scores);
-      kernels_.softmax_step(scores, attention.scale, softmax);
-      args.a = scores;
+      if (attention.compute == ElementType::bf16) {
+        kernels_.softmax_step_bf16(scores, attention.scale, softmax);
+      } else {
+        kernels_.softmax_step(scores, attention.scale, softmax);
+      }
+      args.a = probabilities_of(attention, scores);
       args.b = {values + place, attention.compute, packs ? RightLayout::panel16 : RightLayout::row_major, count,
                 d_head,         attention.key_ld};
       args.c = context;
@@ -114,7 +118,7 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
         kernels_.scale_rows(context, softmax.rescale);
         args.epilogue.accumulate = true;
       }
-      LINFORMER_TRY(provider_->run(later ? ids.context_add : ids.context, args, scratch(thread)));
+      LINFORMER_TRY(provider_->run(later ? ids.context_add : ids.context, args, scratch(range.thread)));
     }
     for (int64_t r = 0; r < m; ++r) softmax.rescale[r] = 1.f / softmax.row_sum[r];
     kernels_.scale_rows(context, softmax.rescale);

@@ -70,7 +70,7 @@ Status attention_gemms(const Program& program, const Attention& attention, const
   context.k = scores.n;
   context.varying_k = scores.varying_n;
   context.layout = packs ? RightLayout::panel16 : RightLayout::row_major;
-  context.type = context.compute = attention.compute;
+  context.left = context.type = context.compute = attention.compute;
   LINFORMER_TRY(add(context, &ids->context));
   if (!attention.full) return {};
   context.accumulate = true;

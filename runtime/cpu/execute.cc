@@ -29,21 +29,27 @@ Status CpuExecutor::run_ops(const Item& item) {
   return {};
 }
 
-// All threads on one item: products by columns, whole panels each, the rest on this thread.
+// All threads on one item: products by columns, whole panels each, attention by heads, the rest on this thread.
 Status CpuExecutor::share_ops(const Item& item) {
-  const int64_t parts = team_.size();
   for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) {
     const Op& op = program_.ops[static_cast<size_t>(i)];
-    const int64_t panels = ceil_div(op.out.cols, panel_width);
-    if (op.kind != OpKind::gemm || op.b.place != Place::weight || panels < least_shared_panels * parts) {
+    int64_t unit = 0, least = 1;  // columns that stay together, and how many of those are worth a thread
+    if (op.kind == OpKind::attend) unit = attention_of(item).d_head;
+    if (op.kind == OpKind::gemm && op.b.place == Place::weight) {
+      unit = panel_width;
+      least = least_shared_panels;
+    }
+    const int64_t units = unit == 0 ? 0 : ceil_div(op.out.cols, unit);
+    const int64_t parts = std::min<int64_t>(team_.size(), units / least);
+    if (parts < 2) {
       LINFORMER_TRY(run_op(i, item));
       continue;
     }
     LINFORMER_TRY(parallel(parts, [&](int64_t index, int thread) {
       Item part = item;
       part.worker = thread;
-      part.from = panels * index / parts * panel_width;
-      part.to = std::min(panels * (index + 1) / parts * panel_width, op.out.cols);
+      part.from = units * index / parts * unit;
+      part.to = std::min(units * (index + 1) / parts * unit, op.out.cols);
       return run_op(i, part);
     }));
   }

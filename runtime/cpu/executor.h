@@ -218,10 +218,16 @@ class CpuExecutor {
   void pack(const Item& item) const;
   void pack_block(const Op& op, const Item& item) const;
   Status attend(const Op& op, const Item& item) const;
+  // Heads [begin, end) on `thread`.
+  struct HeadRange {
+    int64_t begin, end;
+    int thread;
+  };
   Status attend_compressed(const Attention& attention, const Source& source, int64_t sequence, int64_t row,
-                           MutableMatrix query, int thread) const;
+                           MutableMatrix query, HeadRange range) const;
   Status attend_full(const Attention& attention, const Source& source, int64_t sequence, int64_t row,
-                     MutableMatrix query, int thread) const;
+                     MutableMatrix query, HeadRange range) const;
+  static LeftMatrix probabilities_of(const Attention& attention, MutableMatrix scores);
   void select(const Op& op, const Item& item) const;
   void pool(const Op& op, const Item& item) const;
   void pool_sequence(Pooling pooling, const View& rows, int64_t sequence, float* pooled) const;

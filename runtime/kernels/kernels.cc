@@ -13,6 +13,7 @@ void put_bf16(const Bf16Kernels& bf16, Kernels* table) {
   table->gemm_bf16 = bf16.gemm;
   table->round_rows = bf16.round_rows;
   table->pack_panel_bf16 = bf16.pack_panel;
+  table->softmax_step_bf16 = bf16.softmax_step;
   table->native_bf16 = true;
 }
 #endif

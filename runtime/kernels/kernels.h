@@ -84,6 +84,9 @@ struct Kernels {
   // row_sum = row_sum * rescale + what x now adds up to; row_max = m. At the end all is to be divided by row_sum.
   // scale > 0; a masked x is -1e30, not -inf.
   void (*softmax_step)(MutableMatrix x, float scale, const OnlineSoftmax& state) = nullptr;
+  // The same, but each row of x becomes bf16 at its own place, zeros up to the next multiple of 32 columns; x.ld is a
+  // multiple of 16. Null where gemm_bf16 is.
+  void (*softmax_step_bf16)(MutableMatrix x, float scale, const OnlineSoftmax& state) = nullptr;
   // x[r, :] *= factors[r].
   void (*scale_rows)(MutableMatrix x, const float* factors) = nullptr;
   // y = (x - mean) / sqrt(var + epsilon) * scale + bias, for each row. y may be x.

@@ -11,6 +11,7 @@ struct Bf16Kernels {
   GemmKernel gemm;
   void (*round_rows)(ConstMatrix src, Matrix<uint16_t> dst);
   void (*pack_panel)(ConstMatrix src, bool transposed, uint16_t* dst);
+  void (*softmax_step)(MutableMatrix x, float scale, const OnlineSoftmax& state);
 };
 
 extern const Kernels scalar_kernels;

@@ -46,5 +46,6 @@ TEST_CASE("a table computes in bf16 where the machine has instructions for it") 
     CHECK(has(table->gemm_bf16) == table->native_bf16);
     CHECK(has(table->round_rows) == table->native_bf16);
     CHECK(has(table->pack_panel_bf16) == table->native_bf16);
+    CHECK(has(table->softmax_step_bf16) == table->native_bf16);
   }
 }

@@ -308,3 +308,36 @@ TEST_CASE("widen_panel gives the elements of a panel, of every type") {
     }
   }
 }
+
+TEST_CASE("softmax_step_bf16: softmax_step, rounded where it lies, zeros behind") {
+  for (const Kernels* kernels : all_kernels()) {
+    if (kernels->softmax_step_bf16 == nullptr) continue;
+    CAPTURE(std::string(name_of(kernels->isa)));
+    Random random(8);
+    for (int64_t cols = 1; cols < 80; ++cols) {
+      CAPTURE(cols);
+      const int64_t rows = random_size(random, 1, 5), ld = (cols + 15) / 16 * 16 + 16 * random_size(random, 0, 1);
+      GuardedArray<float> wide(rows * ld), narrow(rows * ld), state(3 * rows), narrow_state(3 * rows);
+      fill_random(random, wide.data(), wide.size(), 6);
+      if (cols % 7 == 0) wide[cols / 2] = quiet_nan;
+      state.fill(-1.f);  // of a block before
+      std::memcpy(narrow.data(), wide.data(), static_cast<size_t>(wide.size()) * sizeof(float));
+      std::memcpy(narrow_state.data(), state.data(), static_cast<size_t>(state.size()) * sizeof(float));
+      const auto state_of = [&](GuardedArray<float>& of) -> linformer::OnlineSoftmax {
+        return {of.data(), of.data() + rows, of.data() + 2 * rows};
+      };
+      kernels->softmax_step({wide.data(), rows, cols, ld}, 0.5f, state_of(state));
+      kernels->softmax_step_bf16({narrow.data(), rows, cols, ld}, 0.5f, state_of(narrow_state));
+      CHECK(std::memcmp(state.data(), narrow_state.data(), static_cast<size_t>(state.size()) * sizeof(float)) == 0);
+      REQUIRE((narrow.front_intact() && narrow_state.front_intact()));
+      const int64_t padded = (cols + 31) / 32 * 32;
+      std::vector<uint16_t> rounded(static_cast<size_t>(padded)), row(rounded.size());
+      for (int64_t r = 0; r < rows; ++r) {
+        CAPTURE(r);
+        kernels->round_rows({wide.data() + r * ld, 1, cols, ld}, {rounded.data(), 1, cols, padded});
+        std::memcpy(row.data(), narrow.data() + r * ld, row.size() * sizeof(uint16_t));
+        CHECK(row == rounded);
+      }
+    }
+  }
+}

@@ -1,4 +1,5 @@
 // The AVX2 + FMA + F16C table.
+#include "kernels/avx2/fold.h"
 #include "kernels/avx2/transpose.h"
 #include "kernels/generic/gemm.h"
 #include "kernels/tables.h"
@@ -34,6 +35,10 @@ struct Lanes {
   }
   static LINFORMER_INLINE void transpose_block(const float* src, int64_t ld, int64_t rows, int64_t cols, float* dst) {
     transpose_8x8(src, ld, rows, cols, dst);
+  }
+  template <class How>
+  static LINFORMER_INLINE float fold(Batch x) {
+    return fold_eight<How>(x);
   }
   // The low bytes of `x`, whose elements are 0 to 255.
   static LINFORMER_INLINE void store_bytes(uint8_t* p, int64_t count, __m256i x) {

@@ -41,6 +41,7 @@ void gemm(const GemmArgs& args) { multiply_all<Bf16Product>(args); }
 
 }  // namespace
 
-const Bf16Kernels avx512_bf16_kernels = {&gemm, &round_rows<Lanes>, &pack_panel_bf16<Lanes>};
+const Bf16Kernels avx512_bf16_kernels = {&gemm, &round_rows<Lanes>, &pack_panel_bf16<Lanes>,
+                                         &softmax_step<Lanes, ElementType::bf16>};
 
 }  // namespace linformer

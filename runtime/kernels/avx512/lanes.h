@@ -2,6 +2,7 @@
 // an architecture of its own.
 #pragma once
 
+#include "kernels/avx2/fold.h"
 #include "kernels/avx2/transpose.h"
 #include "kernels/generic/lanes.h"
 
@@ -39,6 +40,12 @@ struct Avx512Lanes {
   }
   static LINFORMER_INLINE void transpose_block(const float* src, int64_t ld, int64_t rows, int64_t cols, float* dst) {
     transpose_8x8(src, ld, rows, cols, dst);
+  }
+  template <class How>
+  static LINFORMER_INLINE float fold(Batch x) {
+    const __m512d halves = _mm512_castps_pd(x);
+    const __m256 high = _mm256_castpd_ps(_mm512_extractf64x4_pd(halves, 1));
+    return fold_eight<How>(fold_256(How(), _mm512_castps512_ps256(x), high));
   }
   // The low bytes of `x`, whose elements are 0 to 255.
   static LINFORMER_INLINE void store_bytes(uint8_t* p, int64_t count, __m512i x) {

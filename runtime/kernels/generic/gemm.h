@@ -240,7 +240,7 @@ constexpr Kernels make_kernels(Isa isa) {
   k.pack_panel = &pack_panel<L>;
   k.widen_panel = &widen_panel<L>;
   k.softmax_rows = &softmax_rows<L>;
-  k.softmax_step = &softmax_step<L>;
+  k.softmax_step = &softmax_step<L, ElementType::f32>;
   k.scale_rows = &scale_rows<L>;
   k.layer_norm_rows = &layer_norm_rows<L>;
   k.activate = &activate<L>;

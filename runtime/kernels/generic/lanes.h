@@ -41,15 +41,42 @@ LINFORMER_INLINE To bits_as(const From& x) {
 #endif
 }
 
-// Lane sums and maxima in one order, whatever the version of xsimd: halves are folded onto each other.
-template <class L, class Combine>
-LINFORMER_INLINE float fold_lanes(typename L::Batch x, Combine combine) {
-  float lanes[L::width];
-  x.store_unaligned(lanes);
-  for (int half = L::width / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) lanes[i] = combine(lanes[i], lanes[i + half]);
+// What folds two lanes into one. A NaN on the right stays, and one on the left of a sum.
+struct AddLanes {
+  static LINFORMER_INLINE float fold(float a, float b) { return a + b; }
+};
+struct MaxLanes {
+  static LINFORMER_INLINE float fold(float a, float b) { return a > b ? a : b; }
+};
+struct MinLanes {
+  static LINFORMER_INLINE float fold(float a, float b) { return a < b ? a : b; }
+};
+
+// All lanes in one order, whatever the set: halves are folded onto each other. L::fold does the same in registers.
+template <class L, class How>
+LINFORMER_INLINE float fold_lanes(typename L::Batch x) {
+  if constexpr (requires { L::template fold<How>(x); }) {
+    return L::template fold<How>(x);
+  } else {
+    float lanes[L::width];
+    x.store_unaligned(lanes);
+    for (int half = L::width / 2; half > 0; half /= 2) {
+      for (int i = 0; i < half; ++i) lanes[i] = How::fold(lanes[i], lanes[i + half]);
+    }
+    return lanes[0];
   }
-  return lanes[0];
+}
+template <class L>
+LINFORMER_INLINE float fold_sum(typename L::Batch x) {
+  return fold_lanes<L, AddLanes>(x);
+}
+template <class L>
+LINFORMER_INLINE float fold_max(typename L::Batch x) {
+  return fold_lanes<L, MaxLanes>(x);
+}
+template <class L>
+LINFORMER_INLINE float fold_min(typename L::Batch x) {
+  return fold_lanes<L, MinLanes>(x);
 }
 
 }  // namespace

@@ -33,9 +33,8 @@ RowScale quantize_slice(const float* x, int64_t cols, uint8_t* u) {
     highest = xsimd::max(highest, value);
     nothing = L::fma(value, B(0.f), nothing);  // NaN from the first element that is not finite on
   });
-  const float check = fold_lanes<L>(nothing, [](float a, float b) { return a + b; });
-  const RowScale scale = scale_of(fold_lanes<L>(lowest, [](float a, float b) { return a < b ? a : b; }),
-                                  fold_lanes<L>(highest, [](float a, float b) { return a > b ? a : b; }), check == 0.f);
+  const float check = fold_sum<L>(nothing);
+  const RowScale scale = scale_of(fold_min<L>(lowest), fold_max<L>(highest), check == 0.f);
   const int64_t padded = (cols + 63) / 64 * 64;
   __builtin_memset(u + cols, 0, static_cast<size_t>(padded - cols));
   if (!(scale.scale > 0.f)) {

@@ -44,7 +44,7 @@ void softmax_rows(MutableMatrix matrix, float scale) {
       store_lanes<L>(x + i, count, scaled);
       highest = xsimd::max(highest, count == L::width ? scaled : load_lanes<L>(x + i, count, lowest));
     });
-    const B shift(fold_lanes<L>(highest, [](float a, float b) { return a > b ? a : b; }));
+    const B shift(fold_max<L>(highest));
     B sum(0.f);
     for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
       const B shifted = load_lanes<L>(x + i, count, lowest) - shift;
@@ -53,14 +53,15 @@ void softmax_rows(MutableMatrix matrix, float scale) {
       store_lanes<L>(x + i, count, e);
       sum += e;
     });
-    const B inverse(1.f / fold_lanes<L>(sum, [](float a, float b) { return a + b; }));
+    const B inverse(1.f / fold_sum<L>(sum));
     for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
       store_lanes<L>(x + i, count, load_lanes<L>(x + i, count, B(0.f)) * inverse);
     });
   }
 }
 
-template <class L>
+// `out`: what the rows become, at their own place. Of bf16 what is written never lies beyond what was read.
+template <class L, ElementType out>
 void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state) {
   using B = typename L::Batch;
   const B factor(scale), lowest(-__builtin_inff());
@@ -71,21 +72,29 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
     B most = lowest;
     for_each_batch<L>(cols,
                       [&](int64_t i, int64_t count) { most = xsimd::max(most, load_lanes<L>(x + i, count, lowest)); });
-    const float block = scale * fold_lanes<L>(most, [](float a, float b) { return a > b ? a : b; });
+    const float block = scale * fold_max<L>(most);
     const float before = row_max[r], after = before > block ? before : block;
     const B shift(after);
     B sum(0.f);
+    [[maybe_unused]] uint16_t* narrow = reinterpret_cast<uint16_t*>(x);
     for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
       const B shifted = load_lanes<L>(x + i, count, lowest) * factor - shift;
       const B e = xsimd::select(shifted < B(exp_lowest), B(0.f), exp_clamped<L>(shifted));
-      store_lanes<L>(x + i, count, e);
+      if constexpr (out == ElementType::bf16) {
+        L::store_bf16(narrow + i, count, e);
+      } else {
+        store_lanes<L>(x + i, count, e);
+      }
       sum += e;
     });
+    if constexpr (out == ElementType::bf16) {
+      __builtin_memset(narrow + cols, 0, static_cast<size_t>((cols + 31) / 32 * 32 - cols) * sizeof(uint16_t));
+    }
     float lanes[L::width];
     const B gap(before - after);
     xsimd::select(gap < B(exp_lowest), B(0.f), exp_clamped<L>(gap)).store_unaligned(lanes);
     rescale[r] = lanes[0];
-    row_sum[r] = row_sum[r] * lanes[0] + fold_lanes<L>(sum, [](float a, float b) { return a + b; });
+    row_sum[r] = row_sum[r] * lanes[0] + fold_sum<L>(sum);
     row_max[r] = after;
   }
 }
@@ -115,7 +124,7 @@ LINFORMER_INLINE float sum_row(int64_t cols, Term term) {
     s3 += term(i + 3 * L::width, static_cast<int64_t>(L::width));
   }
   for_each_batch<L>(cols - i, [&](int64_t j, int64_t count) { s0 += term(i + j, count); });
-  return fold_lanes<L>((s0 + s1) + (s2 + s3), [](float a, float b) { return a + b; });
+  return fold_sum<L>((s0 + s1) + (s2 + s3));
 }
 
 template <class L>

@@ -261,6 +261,19 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
   }
 }
 
+void softmax_step_bf16(MutableMatrix matrix, float scale, const OnlineSoftmax& state) {
+  softmax_step(matrix, scale, state);
+  for (int64_t r = 0; r < matrix.rows; ++r) {
+    char* row = reinterpret_cast<char*>(matrix.row(r));
+    for (int64_t j = 0; j < round_up(matrix.cols, 32); ++j) {
+      float x = 0;
+      if (j < matrix.cols) std::memcpy(&x, row + j * static_cast<int64_t>(sizeof x), sizeof x);
+      const uint16_t narrow = rounded_bf16(x);
+      std::memcpy(row + j * static_cast<int64_t>(sizeof narrow), &narrow, sizeof narrow);
+    }
+  }
+}
+
 void scale_rows(MutableMatrix matrix, const float* factors) {
   for (int64_t r = 0; r < matrix.rows; ++r) {
     float* x = matrix.row(r);
@@ -315,6 +328,7 @@ const Kernels scalar_kernels = {.isa = Isa::scalar,
                                 .widen_panel = &widen_panel,
                                 .softmax_rows = &softmax_rows,
                                 .softmax_step = &softmax_step,
+                                .softmax_step_bf16 = &softmax_step_bf16,
                                 .scale_rows = &scale_rows,
                                 .layer_norm_rows = &layer_norm_rows,
                                 .activate = &activate,
