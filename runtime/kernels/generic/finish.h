@@ -46,7 +46,7 @@ void fold_slice(const GemmArgs& gemm, const PartialSum* partial, float* folded, 
 
 // Rows [row, row + rows) by columns [col, col + cols) of C from their finished sums. Columns outside, rows inside: what
 // belongs to a column is read once.
-template <class L, SumKind kind, Activation activation, ElementType out>
+template <class L, ElementType left, SumKind kind, Activation activation, ElementType out>
 void finish_rows(const GemmArgs& gemm, const PartialSum* partial, int64_t row, int64_t rows, int64_t col,
                  int64_t cols) {
   using B = typename L::Batch;
@@ -84,7 +84,7 @@ void finish_rows(const GemmArgs& gemm, const PartialSum* partial, int64_t row, i
         }
       }
       B x = sum + B(row_bias == nullptr ? 0.f : row_bias[i]);
-      x = activated<L, activation>(x + bias);
+      x = activated<L, activation, left != ElementType::f32>(x + bias);
       if (residual != nullptr) x += load_lanes<L>(residual + i * residual_ld + j, count, B(0.f));
       if constexpr (out == ElementType::f32) {
         store_lanes<L>(to, count, x);
@@ -101,10 +101,10 @@ void finish_tile(const GemmArgs& gemm, const PartialSum* partial, int64_t row, i
   with_activation(gemm.epilogue.activation, [&]<Activation activation>() {
     if constexpr (left == ElementType::bf16) {
       if (gemm.c.type == ElementType::bf16) {
-        return finish_rows<L, kind, activation, ElementType::bf16>(gemm, partial, row, rows, col, cols);
+        return finish_rows<L, left, kind, activation, ElementType::bf16>(gemm, partial, row, rows, col, cols);
       }
     }
-    finish_rows<L, kind, activation, ElementType::f32>(gemm, partial, row, rows, col, cols);
+    finish_rows<L, left, kind, activation, ElementType::f32>(gemm, partial, row, rows, col, cols);
   });
 }
 

@@ -61,6 +61,15 @@ struct Ahead {
 
 LINFORMER_INLINE void prefetch(uintptr_t address) { __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2); }
 
+// Where a tile will write: C of many rows is no longer in a near cache then, and the writes would wait for it.
+LINFORMER_INLINE void prefetch_out(const OutMatrix& c, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+  const int64_t element = element_bytes(c.type);
+  const char* line = static_cast<const char*>(c.data) + (row * c.ld + col) * element;
+  for (int64_t i = 0; i < rows; ++i, line += c.ld * element) {
+    for (int64_t byte = 0; byte < cols * element; byte += cache_line) __builtin_prefetch(line + byte, 1, 3);
+  }
+}
+
 // partial[Rows][Panels * 16] (+)= A[Rows, K] B[K, Panels * 16], `steps` of K: one accumulator for each element, K in
 // order. Meanwhile weights are prefetched into L2, which come from L3 or memory: without this every slab begins with
 // waiting.
@@ -178,6 +187,9 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
                         weight_step, whole};
       const int64_t row = part_begin(rows, tiles, t);
       const int64_t tile_rows = part_begin(rows, tiles, t + 1) - row;
+      const int64_t col = panel0 * panel_width;
+      const int64_t cols = gemm.c.cols - col < panels * panel_width ? gemm.c.cols - col : panels * panel_width;
+      if (last) prefetch_out(gemm.c, m0 + row, tile_rows, col, cols);
       PartialSum* sums = partial + row * slab_width;
       const char* a = left + (m0 + row) * left_stride + step0 * 4;
       for (int64_t p = 0; p < panels; p += L::tile_panels) {
@@ -185,8 +197,6 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
         tile_for<typename P::Tile>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride,
                                                            steps, slices || step0 == 0, sums + p * panel_width, ahead);
       }
-      const int64_t col = panel0 * panel_width;
-      const int64_t cols = gemm.c.cols - col < panels * panel_width ? gemm.c.cols - col : panels * panel_width;
       if constexpr (slices) {
         if (all_steps > block_steps) {
           float* of_tile = folded + row * slab_width;

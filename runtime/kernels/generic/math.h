@@ -24,7 +24,20 @@ LINFORMER_INLINE typename L::Batch exp2_of_sum(typename L::Batch rounded, typena
 }
 
 inline constexpr float round_to_integer = 12582912.f;  // 1.5 * 2^23: adding it leaves the nearest integer
-inline constexpr float exp_lowest = -87.f;             // exp gives at least exp(-87), about 1.6e-38
+
+// 2^t for t in [-126, 127.4], for what is rounded to 16 or 8 bits then: relative error 3e-6.
+template <class L>
+LINFORMER_INLINE typename L::Batch exp2_narrow(typename L::Batch t) {
+  using B = typename L::Batch;
+  using I = IntegersOf<B>;
+  const B rounded = t + B(round_to_integer), fraction = t - (rounded - B(round_to_integer));
+  B p = L::fma(B(0.0095701022f), fraction, B(0.055917863f));
+  p = L::fma(p, fraction, B(0.24024744f));
+  p = L::fma(p, fraction, B(0.69312179f));
+  p = L::fma(p, fraction, B(0.99999928f));
+  return bits_as<B>(bits_as<I>(p) + (bits_as<I>(rounded) << 23));
+}
+inline constexpr float exp_lowest = -87.f;  // exp gives at least exp(-87), about 1.6e-38
 inline constexpr float exp_highest = 88.f;
 
 // exp(x), x clamped to [-87, 88]; relative error 1e-7.
@@ -58,6 +71,19 @@ LINFORMER_INLINE typename L::Batch gelu(typename L::Batch x) {
   const B rounded = p + B(round_to_integer);
   const B tail = exp2_of_sum<L>(rounded, p - (rounded - B(round_to_integer)));
   return L::fma(B(0.f) - u, tail, xsimd::max(B(0.f), x));
+}
+
+// The same for what is rounded to 16 or 8 bits then: absolute error 5e-7 max(1, |x|).
+template <class L>
+LINFORMER_INLINE typename L::Batch gelu_narrow(typename L::Batch x) {
+  using B = typename L::Batch;
+  const B u = xsimd::min(B(10.f), xsimd::abs(x));  // u Phi(-u) is below 1e-22 there
+  B p = L::fma(B(-0.00047329394f), u, B(0.0070844609f));
+  p = L::fma(p, u, B(-0.05182717f));
+  p = L::fma(p, u, B(-0.45999265f));
+  p = L::fma(p, u, B(-1.1507877f));
+  p = L::fma(p, u, B(-1.0000377f));
+  return L::fma(B(0.f) - u, exp2_narrow<L>(p), xsimd::max(B(0.f), x));
 }
 
 // 1 / (1 + exp(-x))
@@ -100,9 +126,11 @@ LINFORMER_INLINE typename L::Batch gelu_tanh(typename L::Batch x) {
   return L::fma(B(0.f) - u, L::divide(e, B(1.f) + e), xsimd::max(B(0.f), x));
 }
 
-template <class L, Activation activation>
+// `narrow`: of a product in bf16 or int8, whose operands were rounded to more than these differ by.
+template <class L, Activation activation, bool narrow = false>
 LINFORMER_INLINE typename L::Batch activated(typename L::Batch x) {
   using B = typename L::Batch;
+  if constexpr (narrow && activation == Activation::gelu) return gelu_narrow<L>(x);
   if constexpr (activation == Activation::relu) return xsimd::max(B(0.f), x);
   if constexpr (activation == Activation::gelu) return gelu<L>(x);
   if constexpr (activation == Activation::gelu_tanh) return gelu_tanh<L>(x);

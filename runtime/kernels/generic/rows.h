@@ -60,6 +60,13 @@ void softmax_rows(MutableMatrix matrix, float scale) {
   }
 }
 
+// exp(x) for x <= 0, as exact as `out` can hold; above exp_lowest alone.
+template <class L, ElementType out>
+LINFORMER_INLINE typename L::Batch exp_of(typename L::Batch x) {
+  if constexpr (out == ElementType::bf16) return exp2_narrow<L>(x * typename L::Batch(1.44269502f));
+  return exp_clamped<L>(x);
+}
+
 // `out`: what the rows become, at their own place. Of bf16 what is written never lies beyond what was read.
 template <class L, ElementType out>
 void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state) {
@@ -78,8 +85,9 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
     B sum(0.f);
     [[maybe_unused]] uint16_t* narrow = reinterpret_cast<uint16_t*>(x);
     for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+      // Rounded as `after` was: exactly 0 for the largest, whatever its size.
       const B shifted = load_lanes<L>(x + i, count, lowest) * factor - shift;
-      const B e = xsimd::select(shifted < B(exp_lowest), B(0.f), exp_clamped<L>(shifted));
+      const B e = xsimd::select(shifted < B(exp_lowest), B(0.f), exp_of<L, out>(shifted));
       if constexpr (out == ElementType::bf16) {
         L::store_bf16(narrow + i, count, e);
       } else {
