@@ -12,7 +12,7 @@ namespace linformer::bench {
 namespace {
 
 constexpr size_t lengths = paper_lengths.size(), ks = paper_ks.size();
-// Tables 4 of the paper, rows by n.
+// Table 4 of the paper: a row for each n, a column for each k.
 constexpr double time_saved_in_paper[lengths][ks] = {
     {1.5, 1.3, 0, 0, 0},       {1.7, 1.6, 1.3, 0, 0},     {2.6, 2.4, 2.1, 1.3, 0}, {3.4, 3.2, 2.8, 2.2, 1.3},
     {5.5, 5.0, 4.4, 3.5, 2.1}, {8.6, 7.8, 7.0, 5.6, 3.3}, {13, 12, 11, 8.8, 5.0},  {20, 18, 16, 14, 7.9}};

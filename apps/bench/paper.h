@@ -17,6 +17,7 @@ inline constexpr std::array<uint32_t, 8> paper_lengths = {512, 1024, 2048, 4096,
 inline constexpr std::array<uint32_t, 5> paper_ks = {128, 256, 512, 1024, 2048};
 
 // How many times less the Linformer takes than the Transformer, as printed in the paper for a V100; 0: not given.
+// `length` and `k` are places in paper_lengths and paper_ks.
 double paper_time_saved(size_t length, size_t k);
 double paper_memory_saved(size_t length, size_t k);
 

@@ -40,6 +40,8 @@ class AmxTiles {
                              16,
                              16};
     __builtin_memcpy(config_.rows, rows, sizeof rows);
+    // GCC's intrinsic says that it reads the first bytes alone: the rest might never be written.
+    __asm__ volatile("" : : "m"(config_));
     _tile_loadconfig(&config_);
   }
   // The intrinsics take a register's number as a literal.
