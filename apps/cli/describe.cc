@@ -122,6 +122,7 @@ std::string describe_text(const Model& model, const std::string& path) {
   line("parameters", weights_text(d));
   SessionOptions options;
   options.compute = machine_compute();
+  options.block_rows = machine_block_rows();
   if (const Result<Plan> planned = plan(model, options); planned.ok()) {
     line("computed in", compute_text(*planned) + " on this machine");
   }

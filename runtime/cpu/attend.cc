@@ -7,6 +7,13 @@
 
 namespace linformer {
 
+namespace {
+
+// Of scores, which so stay in the nearest cache until the product with V reads them.
+constexpr int64_t attend_rows = 64;
+
+}  // namespace
+
 // out: Q of a block of packed rows, all heads; replaced by the context, head by head.
 Status CpuExecutor::attend(const Op& op, const Item& item) const {
   const Attention& attention = attention_of(item);
@@ -36,6 +43,29 @@ LeftMatrix CpuExecutor::probabilities_of(const Attention& attention, MutableMatr
   return {scores.data, ElementType::bf16, scores.rows, scores.cols, 2 * scores.ld};
 }
 
+// Rows of scores, the first of which is row `row` of its sequence, become probabilities; of bf16 what is to be
+// multiplied by `inverse_sums`, after the product with V: rows are shorter there.
+void CpuExecutor::softmax(const Attention& attention, MutableMatrix scores, int64_t row, float* inverse_sums) const {
+  const int64_t k = scores.cols;
+  for (int64_t r = 0, rows = attention.causal ? 1 : scores.rows; r < scores.rows; r += rows) {
+    const int64_t seen = attention.causal ? std::min(k, row + r + 1) : k;
+    const MutableMatrix part = scores.part(r, 0, rows, seen);
+    if (attention.compute != ElementType::bf16) {
+      kernels_.softmax_rows(part, attention.scale);
+      std::fill_n(scores.row(r) + seen, k - seen, 0.f);
+      continue;
+    }
+    float row_max[attend_rows], rescale[attend_rows];
+    std::fill_n(row_max, rows, -std::numeric_limits<float>::infinity());
+    std::fill_n(inverse_sums + r, rows, 0.f);
+    kernels_.softmax_step_bf16(part, attention.scale, {row_max, inverse_sums + r, rescale});
+    for (int64_t i = r; i < r + rows; ++i) inverse_sums[i] = 1.f / inverse_sums[i];
+    if (seen == k) continue;
+    uint16_t* unseen = reinterpret_cast<uint16_t*>(part.data) + seen;
+    std::fill_n(unseen, round_up(k, 32) - seen, uint16_t{0});
+  }
+}
+
 Status CpuExecutor::attend_compressed(const Attention& attention, const Source& source, int64_t sequence, int64_t row,
                                       MutableMatrix query, HeadRange range) const {
   const int64_t d_head = attention.d_head, n = source.length(sequence);
@@ -47,46 +77,25 @@ Status CpuExecutor::attend_compressed(const Attention& attention, const Source& 
             : buffer(attention.value_is_key ? BufferId::keys : BufferId::values) + sequence * program_.key_slot;
   const int64_t scores_ld = program_.arena.value(Term::d_scores);
   // In bf16 rows are divided by their sums when they are short: after the product with V.
-  float row_max[max_block_rows], row_sum[max_block_rows], rescale[max_block_rows];
-  const OnlineSoftmax softmax = {row_max, row_sum, rescale};
   for (int64_t head = range.begin; head < range.end; ++head) {
     const KeyGroup& group = program_.group(attention, head);
     const GemmIds::Group& ids = gemms_.groups[static_cast<size_t>(&group - program_.groups.data())];
     const int64_t k = group.projections[0].rows_of(n), place = packs ? group.panels_offset : group.key_offset;
-    const MutableMatrix scores = {block_buffer(BufferId::scores, range.thread), query.rows, k, scores_ld};
-    GemmArgs args;
-    args.a = query.part(0, head * d_head, query.rows, d_head);
-    args.b = {keys + place,    attention.compute, packs ? RightLayout::panel16 : RightLayout::transposed, d_head, k,
-              attention.key_ld};
-    args.c = scores;
-    LINFORMER_TRY(provider_->run(ids.scores, args, scratch(range.thread)));
-    if (attention.compute == ElementType::bf16) {
-      std::fill_n(softmax.row_max, query.rows, -std::numeric_limits<float>::infinity());
-      std::fill_n(softmax.row_sum, query.rows, 0.f);
+    const RightLayout layout = packs ? RightLayout::panel16 : RightLayout::transposed;
+    const RightMatrix key_panels = {keys + place, attention.compute, layout, d_head, k, attention.key_ld};
+    const RightMatrix value_panels = {values + place, attention.compute, packs ? layout : RightLayout::row_major, k,
+                                      d_head,         attention.key_ld};
+    for (int64_t first = 0; first < query.rows; first += attend_rows) {
+      const int64_t rows = std::min(attend_rows, query.rows - first);
+      const MutableMatrix q = query.part(first, head * d_head, rows, d_head);
+      const MutableMatrix scores = {block_buffer(BufferId::scores, range.thread), rows, k, scores_ld};
+      LINFORMER_TRY(provider_->run(ids.scores, {q, key_panels, scores, {}}, scratch(range.thread)));
+      float sums[attend_rows];
+      softmax(attention, scores, row + first, sums);
+      const LeftMatrix probabilities = probabilities_of(attention, scores);
+      LINFORMER_TRY(provider_->run(ids.context, {probabilities, value_panels, q, {}}, scratch(range.thread)));
+      if (attention.compute == ElementType::bf16) kernels_.scale_rows(q, sums);
     }
-    for (int64_t r = 0, rows = attention.causal ? 1 : query.rows; r < query.rows; r += rows) {
-      const int64_t seen = attention.causal ? std::min(k, row + r + 1) : k;
-      const MutableMatrix part = scores.part(r, 0, rows, seen);
-      if (attention.compute == ElementType::bf16) {
-        kernels_.softmax_step_bf16(part, attention.scale,
-                                   {softmax.row_max + r, softmax.row_sum + r, softmax.rescale + r});
-        if (seen < k) {
-          uint16_t* unseen = reinterpret_cast<uint16_t*>(part.data) + seen;
-          std::fill_n(unseen, round_up(k, 32) - seen, uint16_t{0});
-        }
-      } else {
-        kernels_.softmax_rows(part, attention.scale);
-        std::fill_n(scores.row(r) + seen, k - seen, 0.f);
-      }
-    }
-    args.c = query.part(0, head * d_head, query.rows, d_head);
-    args.a = probabilities_of(attention, scores);
-    args.b = {values + place, attention.compute, packs ? RightLayout::panel16 : RightLayout::row_major, k,
-              d_head,         attention.key_ld};
-    LINFORMER_TRY(provider_->run(ids.context, args, scratch(range.thread)));
-    if (attention.compute != ElementType::bf16) continue;
-    for (int64_t r = 0; r < query.rows; ++r) softmax.rescale[r] = 1.f / softmax.row_sum[r];
-    kernels_.scale_rows(args.c.floats(), softmax.rescale);
   }
   return {};
 }

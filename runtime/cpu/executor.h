@@ -223,6 +223,7 @@ class CpuExecutor {
     int64_t begin, end;
     int thread;
   };
+  void softmax(const Attention& attention, MutableMatrix scores, int64_t row, float* inverse_sums) const;
   Status attend_compressed(const Attention& attention, const Source& source, int64_t sequence, int64_t row,
                            MutableMatrix query, HeadRange range) const;
   Status attend_full(const Attention& attention, const Source& source, int64_t sequence, int64_t row,

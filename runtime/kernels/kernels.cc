@@ -22,12 +22,18 @@ void put_bf16(const Bf16Kernels& bf16, Kernels* table) {
 // What the machine has beside AVX-512F.
 Kernels compose_avx512() {
   Kernels table = avx512_kernels;
-  table.gemm_int8 = machine_has(Extension::avx512_vnni) ? avx512_gemm_int8 : avx2_kernels.gemm_int8;
+  table.gemm_int8 = avx2_kernels.gemm_int8;
+  if (machine_has(Extension::avx512_vnni)) {
+    table.gemm_int8 = avx512_gemm_int8;
+    table.quantize_rows = avx512_quantize_rows;
+  }
   if (machine_has(Extension::avx512_bf16)) put_bf16(avx512_bf16_kernels, &table);
 #if defined(LINFORMER_HAS_AMX)
   if (machine_has(Extension::avx512_bf16) && machine_has(Extension::amx)) {
     table.gemm_bf16 = amx_gemm_bf16;
     table.gemm_int8 = amx_gemm_int8;
+    // Rows of f32 and a slice of the feed-forward network fit into the 2 MB of L2 that such machines have.
+    table.block_rows = 256;
   }
 #endif
   return table;

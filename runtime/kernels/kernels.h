@@ -38,7 +38,7 @@ struct NormWeights {
 
 // State of an online softmax, one entry for each row.
 struct OnlineSoftmax {
-  float* row_max;  // of what was seen so far; before the first step -inf
+  float* row_max;  // of what was seen so far, in units of the step's own; before the first step -inf
   float* row_sum;  // of exp(scale * x - row_max); before the first step 0
   float* rescale;  // written by each step: what results of earlier steps are to be multiplied by
 };
@@ -53,6 +53,8 @@ struct QuantizedRows {
 
 struct Kernels {
   Isa isa = Isa::scalar;
+  // Rows that a thread should take through a layer at once: so often a weight is used that was read once.
+  int64_t block_rows = 128;
   // B is panel16. A and C f32; B of any type, widened to f32 in registers.
   void (*gemm_f32)(const GemmArgs&) = nullptr;
   // A and B bf16, C f32 or bf16: for each pair of k the product of the second is added first, then that of the first,

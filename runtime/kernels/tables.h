@@ -6,6 +6,7 @@
 namespace linformer {
 
 using GemmKernel = void (*)(const GemmArgs&);
+using QuantizeKernel = void (*)(ConstMatrix src, const QuantizedRows& dst);
 
 struct Bf16Kernels {
   GemmKernel gemm;
@@ -17,8 +18,9 @@ struct Bf16Kernels {
 extern const Kernels scalar_kernels;
 #if defined(__x86_64__)
 extern const Kernels avx2_kernels;
-extern const Kernels avx512_kernels;           // gemm_int8 is AVX2's
-extern const GemmKernel avx512_gemm_int8;      // VNNI
+extern const Kernels avx512_kernels;       // gemm_int8 is AVX2's
+extern const GemmKernel avx512_gemm_int8;  // VNNI, and this with BW
+extern const QuantizeKernel avx512_quantize_rows;
 extern const Bf16Kernels avx512_bf16_kernels;  // AVX512-BF16
 #if defined(LINFORMER_HAS_AMX)
 extern const GemmKernel amx_gemm_bf16, amx_gemm_int8;  // AMX-BF16, AMX-INT8

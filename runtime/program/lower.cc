@@ -52,7 +52,8 @@ View Lowering::narrow(BufferId buffer, ElementType type, int64_t cols) {
   view.type = type;
   view.cols = cols;
   program_.arena.use(buffer);
-  program_.arena.widen(info(buffer).ld, narrow_row_bytes(type, cols));
+  program_.arena.widen(info(buffer).ld,
+                       ceil_div(narrow_row_bytes(type, cols), static_cast<int64_t>(info(buffer).element_bytes)));
   return view;
 }
 

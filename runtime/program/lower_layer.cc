@@ -44,12 +44,14 @@ void Lowering::sliced_feed_forward(const LayerState& layer, const View& in, cons
   const LayerDescription& description = *layer.description;
   const int64_t inner = outputs(description.ffn_in);
   const View left = multiplied(in, compute);
+  // The query's block is free by now, and still near.
+  const bool free = residual.place != Place::block || residual.buffer != BufferId::query;
   for (int64_t begin = 0; begin < inner; begin += int8_slice) {
     const int64_t width = std::min(int8_slice, inner - begin);
-    const View slice = narrow(BufferId::narrow_hidden, compute, width);
     // The kernel rounds what it writes, but writes no padding.
     const bool direct = compute == ElementType::bf16 && width % 32 == 0;
-    const View hidden = direct ? slice : block(BufferId::ffn, width);
+    const View slice = narrow(direct && free ? BufferId::query : BufferId::narrow_hidden, compute, width);
+    const View hidden = direct ? slice : block(free ? BufferId::query : BufferId::ffn, width);
     Op& first = op(OpKind::gemm);
     first.a = left;
     first.b = weight(description.ffn_in.weight);

@@ -107,10 +107,10 @@ struct Program {
 
 // Columns of E Z that one item computes.
 inline constexpr int64_t column_chunk = 128;
-// Rows that a thread takes through a layer at once: a row block with its FFN slice (128 x 3072 floats) stays near the
-// core's own cache, and each weight read from the shared cache serves 128 rows. Full attention takes keys in blocks of
-// as many.
-inline constexpr int64_t max_block_rows = 128;
+// Rows that a thread takes through a layer at once, where nothing else is asked for: a row block with its FFN slice
+// (128 x 3072 floats) stays near the core's own cache, and each weight read from the shared cache serves 128 rows. Full
+// attention takes keys in blocks of as many.
+inline constexpr int64_t default_block_rows = 128, max_block_rows = 256;
 
 // Rows in steps of `block`, split evenly over `parts` where there are fewer: a multiple of the panel width.
 int64_t even_step(int64_t rows, int64_t parts, int64_t block);

@@ -50,6 +50,13 @@ Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
   if (options->compute > Compute::f32) {
     return Status::error(Code::invalid_argument, "there is no compute number %d", static_cast<int>(options->compute));
   }
+  if (options->block_rows == 0) options->block_rows = default_block_rows;
+  if (options->block_rows < panel_width || options->block_rows > max_block_rows ||
+      options->block_rows % panel_width != 0) {
+    return Status::error(Code::invalid_argument, "block_rows is %lld: give a multiple of %d up to %d, or 0",
+                         static_cast<long long>(options->block_rows), static_cast<int>(panel_width),
+                         static_cast<int>(max_block_rows));
+  }
   if (options->backend > BackendKind::openblas) {
     return Status::error(Code::invalid_argument, "there is no backend number %d", static_cast<int>(options->backend));
   }
@@ -70,7 +77,8 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
   lowered.has_heads = decoder == description.has_decoder();
   LINFORMER_TRY(resolve(*lowered.encoder, &plan.options));
   const SessionOptions& resolved = plan.options;
-  plan.block_rows = std::min(max_block_rows, round_up(std::max(resolved.max_rows, resolved.max_memory), panel_width));
+  plan.block_rows =
+      std::min(resolved.block_rows, round_up(std::max(resolved.max_rows, resolved.max_memory), panel_width));
   const Extents extents{resolved.max_batch,  resolved.max_tokens, resolved.max_rows,
                         resolved.max_memory, resolved.threads,    plan.block_rows};
   const bool narrow = resolved.backend == BackendKind::native && resolved.compute != Compute::f32;

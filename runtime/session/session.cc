@@ -65,6 +65,11 @@ Compute machine_compute(Isa isa) {
   return kernels.ok() && (*kernels)->native_bf16 ? Compute::automatic : Compute::no_bf16;
 }
 
+int64_t machine_block_rows(Isa isa) {
+  const Result<const Kernels*> kernels = choose_kernels(isa);
+  return kernels.ok() ? (*kernels)->block_rows : default_block_rows;
+}
+
 PreparedWeights::PreparedWeights(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 PreparedWeights::~PreparedWeights() = default;
 const std::shared_ptr<const Model>& PreparedWeights::model() const { return data_->model; }
@@ -91,7 +96,9 @@ Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, 
   const Result<const Kernels*> kernels = choose_kernels(options.isa);
   if (!kernels.ok()) return kernels.status();
   const bool bf16 = options.compute == Compute::automatic && (*kernels)->native_bf16;
-  Result<LoweredModel> lowered = lower_model(weights->model()->description(), options, bf16);
+  SessionOptions resolved = options;
+  if (options.block_rows == 0 && options.backend == BackendKind::native) resolved.block_rows = (*kernels)->block_rows;
+  Result<LoweredModel> lowered = lower_model(weights->model()->description(), resolved, bf16);
   if (!lowered.ok()) return lowered.status();
   std::unique_ptr<State> state(new (std::nothrow) State);
   if (!state) return Status::error(Code::out_of_memory, "no memory for a session");

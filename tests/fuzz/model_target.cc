@@ -133,6 +133,7 @@ void open_and_run(const std::shared_ptr<const Model>& model, Part part, uint64_t
   options.max_batch = 2;
   options.part = part;
   options.compute = machine_compute();  // plan() asks nothing of the machine
+  options.block_rows = machine_block_rows();
   const bool prefixed = encoder.embedding.prefix != absent || encoder.embedding.prefix_token >= 0;
   const int64_t longest = options.max_tokens - (prefixed && options.max_tokens > 1 ? 1 : 0);
   if (static_cast<uint64_t>(longest) * encoder.embedding.vectors.width > most_floats ||

@@ -32,8 +32,7 @@ struct NarrowProblem {
         k(depth),
         a_ld(padded(k, 64) + 64 * random_size(random, 0, 1)),
         c_ld(n + random_size(random, 0, 5)),
-        // The last row ends where its padding to 4 bytes does.
-        a(((m - 1) * a_ld + padded(k, type == ElementType::bf16 ? 2 : 4)) * element_bytes(type)),
+        a(((m - 1) * a_ld + padded(k, panel_depth(type))) * element_bytes(type)),
         b(panel_elements(type, k, n) * element_bytes(type)),
         bias(n),
         residual(m * c_ld),
@@ -44,12 +43,13 @@ struct NarrowProblem {
     fill_random(random, residual.data(), residual.size());
     fill_random(random, scales.data(), scales.size());
     sums.fill(0);
-    std::memset(a.data(), 0, static_cast<size_t>(a.size()));
+    std::memset(a.data(), 0x3f, static_cast<size_t>(a.size()));  // finite
     std::memset(b.data(), 0, static_cast<size_t>(b.size()));
     std::uniform_real_distribution<float> values(-1.f, 1.f);
     for (RowScale& row : rows) row = {values(random), static_cast<int32_t>(random() % 256)};
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < k; ++j) store(a.data(), i * a_ld + j, values(random), random() % 256);
+      for (int64_t j = k; j < padded(k, 4); ++j) store(a.data(), i * a_ld + j, 0.f, 0);
     }
     for (int64_t i = 0; i < k; ++i) {
       for (int64_t j = 0; j < n; ++j) {
@@ -117,9 +117,26 @@ inline void check_equal(const std::vector<float>& a, const std::vector<float>& b
   REQUIRE(same_bits(a.data(), b.data(), static_cast<int64_t>(a.size())));
 }
 
-// all_kernels(), and NEON's as a machine with fewer extensions has them.
+// Whether bf16 is multiplied by AMX, which adds in an order of its own (tiles_test.cc).
+inline bool by_tiles([[maybe_unused]] const Kernels& kernels) {
+#if defined(LINFORMER_HAS_AMX)
+  return kernels.gemm_bf16 == amx_gemm_bf16;
+#else
+  return false;
+#endif
+}
+
+// all_kernels(), and a set's as a machine with fewer extensions has them.
 inline std::vector<const Kernels*> narrow_kernels() {
   std::vector<const Kernels*> tables = all_kernels();
+#if defined(LINFORMER_HAS_AMX)
+  if (machine_has(Extension::amx)) {
+    static Kernels plain = *kernels_for(Isa::avx512);
+    plain.gemm_int8 = avx512_gemm_int8;
+    plain.gemm_bf16 = avx512_bf16_kernels.gemm;
+    tables.push_back(&plain);
+  }
+#endif
 #if defined(__aarch64__)
   tables.push_back(&neon_kernels);
   if (machine_has(Extension::neon_dotprod)) {

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "base/cpu.h"
 #include "kernels/kernel_support.h"
+#include "kernels/tables.h"
 
 using namespace linformer;
 using namespace linformer_test;
@@ -49,42 +51,52 @@ class EmulatedTiles {
     }
   }
   template <int C>
-  void store(PartialSum* sums) {
-    for (int64_t i = 0; i < rows_[C / 2]; ++i) std::memcpy(sums + i * slab_width, &sums_[C][i * 16], 64);
+  void load(const PartialSum* sums, int64_t stride) {
+    const char* from = reinterpret_cast<const char*>(sums);
+    for (int64_t i = 0; i < rows_[C / 2]; ++i) std::memcpy(&sums_[C][i * 16], from + i * stride, 64);
+  }
+  template <int C>
+  void store(PartialSum* sums, int64_t stride) {
+    char* to = reinterpret_cast<char*>(sums);
+    for (int64_t i = 0; i < rows_[C / 2]; ++i) std::memcpy(to + i * stride, &sums_[C][i * 16], 64);
   }
   void prefetch(const char*) {}
 
-  void fold(const GemmArgs& gemm, const PartialSum* sums, float* folded, int64_t row, int64_t rows, int64_t col,
-            int64_t cols, int64_t slice) {
+  void fold(const GemmArgs& gemm, const PartialSum* sums, float* folded, const RowFactors* factors, int64_t factors_ld,
+            int64_t rows, int64_t col, int64_t cols, int64_t slice) {
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < cols; ++j) {
-        const RowScale& scale = gemm.a.scales[(row + i) * gemm.a.scales_ld + slice];
-        const float x = exact(gemm, sums[i * slab_width + j], scale, col + j, slice);
-        float& sum = folded[i * slab_width + j];
-        sum = slice == 0 ? x * scale.scale : std::fma(x, scale.scale, sum);
+        const RowFactors& factor = factors[i * factors_ld];
+        const float x = of_slice(gemm, sums[i * panel_width + j], factor, col + j, slice);
+        float& sum = folded[i * panel_width + j];
+        sum = slice == 0 ? x * factor.scale : std::fma(x, factor.scale, sum);
       }
     }
   }
   template <SumKind kind>
-  void finish(const GemmArgs& gemm, const PartialSum* sums, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+  void finish(const GemmArgs& gemm, const PartialSum* sums, const RowFactors* factors, int64_t factors_ld, int64_t row,
+              int64_t rows, int64_t col, int64_t cols) {
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < cols; ++j) {
-        float x = sums[i * slab_width + j];
+        float x = sums[i * panel_width + j];
         if (kind == SumKind::int8) {
-          const RowScale& scale = gemm.a.scales[(row + i) * gemm.a.scales_ld];
-          x = exact(gemm, x, scale, col + j, 0) * scale.scale;
+          const RowFactors& factor = factors[i * factors_ld];
+          x = of_slice(gemm, x, factor, col + j, 0) * factor.scale;
         }
-        if (kind != SumKind::floats) x *= gemm.b.scales[col + j];
-        gemm.c.floats().row(row + i)[col + j] = x;
+        const float addend = gemm.epilogue.bias == nullptr ? 0.f : gemm.epilogue.bias[col + j];
+        float& out = gemm.c.floats().row(row + i)[col + j];
+        out = std::fma(x, kind == SumKind::floats ? 1.f : gemm.b.scales[col + j],
+                       gemm.epilogue.accumulate ? out : addend);
       }
     }
   }
 
  private:
-  static float exact(const GemmArgs& gemm, float bits, const RowScale& scale, int64_t col, int64_t slice) {
+  static float of_slice(const GemmArgs& gemm, float bits, const RowFactors& factor, int64_t col, int64_t slice) {
     int32_t sum;
     std::memcpy(&sum, &bits, sizeof sum);
-    return static_cast<float>(sum - scale.zero * gemm.b.sums[slice * gemm.b.sums_ld + col]);
+    const float of_column = static_cast<float>(gemm.b.sums[slice * gemm.b.sums_ld + col]);
+    return std::fma(factor.zero, -of_column, static_cast<float>(sum));
   }
   static void dot(const char* a, const char* panel, int64_t j, uint32_t* sum) {
     if (element == ElementType::int8) {
@@ -119,9 +131,10 @@ struct Problem {
   ElementType type;
   int64_t m, n, k, a_ld;
   GuardedArray<char> a, b;
-  std::vector<float> scales;
+  std::vector<float> scales, bias;
   std::vector<int32_t> sums;
   std::vector<RowScale> rows;
+  bool accumulate = false;
 
   Problem(Random& random, ElementType element, int64_t row_count, int64_t col_count, int64_t depth)
       : type(element),
@@ -162,11 +175,13 @@ struct Problem {
     args.b.sums = sums.data();
     args.b.sums_ld = padded(n, 16);
     args.c = MutableMatrix{c + row * n, count, n, n};
+    if (!bias.empty()) args.epilogue.bias = bias.data();
+    args.epilogue.accumulate = accumulate;
     return args;
   }
   template <ElementType element>
   std::vector<float> by_tiles(int64_t rows_at_once) const {
-    std::vector<float> c(static_cast<size_t>(m * n), quiet_nan);
+    std::vector<float> c(static_cast<size_t>(m * n), accumulate ? 0.25f : quiet_nan);
     EmulatedTiles<element> tiles;
     for (int64_t row = 0; row < m; row += rows_at_once) {
       multiply_by_tiles(tiles, args(c.data(), row, std::min(rows_at_once, m - row)));
@@ -222,3 +237,29 @@ TEST_CASE("tiles: bf16 products are close to double precision, and keep their bi
     }
   }
 }
+
+#if defined(LINFORMER_HAS_AMX)
+TEST_CASE("tiles: the machine's give the bits of emulated ones") {
+  if (!machine_has(Extension::amx)) return;  // as instruction sets that a machine lacks
+  Random random(23);
+  for (int round = 0; round < 120; ++round) {
+    const ElementType type = round % 2 == 0 ? ElementType::bf16 : ElementType::int8;
+    const int64_t m = random_size(random, 1, round % 10 < 2 ? 300 : 70), n = random_size(random, 1, 90);
+    Problem problem(random, type, m, n, random_size(random, 1, round % 6 < 2 ? 2500 : 300));
+    problem.accumulate = random() % 3 == 0;
+    if (!problem.accumulate && random() % 2 == 0) {
+      problem.bias.resize(static_cast<size_t>(n));
+      fill_random(random, problem.bias.data(), n);
+    }
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(problem.k);
+    const bool bf16 = type == ElementType::bf16;
+    const std::vector<float> expected =
+        bf16 ? problem.by_tiles<ElementType::bf16>(m) : problem.by_tiles<ElementType::int8>(m);
+    std::vector<float> c(static_cast<size_t>(m * n), problem.accumulate ? 0.25f : quiet_nan);
+    (bf16 ? amx_gemm_bf16 : amx_gemm_int8)(problem.args(c.data(), 0, m));
+    REQUIRE(same_bits(c.data(), expected.data(), m * n));
+  }
+}
+#endif

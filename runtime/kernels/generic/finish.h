@@ -7,6 +7,17 @@
 namespace linformer {
 namespace {
 
+inline constexpr int64_t cache_line = 64;  // bytes
+
+// Where a tile will write: C of many rows is no longer in a near cache then, and the writes would wait for it.
+LINFORMER_INLINE void prefetch_out(const OutMatrix& c, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+  const int64_t element = element_bytes(c.type);
+  const char* line = static_cast<const char*>(c.data) + (row * c.ld + col) * element;
+  for (int64_t i = 0; i < rows; ++i, line += c.ld * element) {
+    for (int64_t byte = 0; byte < cols * element; byte += cache_line) __builtin_prefetch(line + byte, 1, 3);
+  }
+}
+
 template <class Sum>
 LINFORMER_INLINE Sum load_sums(const PartialSum* p) {
   return Sum::load_unaligned(reinterpret_cast<const typename Sum::value_type*>(p));
@@ -16,29 +27,41 @@ LINFORMER_INLINE void store_sums(PartialSum* p, const Sum& x) {
   x.store_unaligned(reinterpret_cast<typename Sum::value_type*>(p));
 }
 
-// Sums of int8 in one slice of K, without what the zero of their row of A adds; `of_zero`: the sums of B's columns.
+// The sums of B's columns in one slice of K, which a row's zero is multiplied by.
 template <class L>
-LINFORMER_INLINE typename L::Batch exact_sums(const PartialSum* sums, const RowScale& scale,
-                                              IntegersOf<typename L::Batch> of_zero) {
+struct ColumnSums {
   using I = IntegersOf<typename L::Batch>;
-  return xsimd::to_float(load_sums<I>(sums) - I(scale.zero - L::code_shift) * of_zero);
-}
+  I exact;
+  typename L::Batch negative;
+  explicit LINFORMER_INLINE ColumnSums(I sums) : exact(sums), negative(xsimd::to_float(I(0) - sums)) {}
+};
 
-// One of several slices of a tile: folded (+)= its sums.
+// Sums of int8 in one slice of K, without what the zero of their row of A adds. A sum has at most 25 bits, and the
+// column's 17: in f32 little is lost, and integers would take thrice as long to multiply.
 template <class L>
-void fold_slice(const GemmArgs& gemm, const PartialSum* partial, float* folded, int64_t row, int64_t rows, int64_t col,
-                int64_t cols, int64_t slice) {
+LINFORMER_INLINE typename L::Batch sums_of_slice(const PartialSum* sums, const RowFactors& row,
+                                                 const ColumnSums<L>& columns) {
   using B = typename L::Batch;
   using I = IntegersOf<B>;
-  const int64_t scales_ld = gemm.a.scales_ld;
-  const RowScale* const scales = gemm.a.scales + row * scales_ld + slice;
+  I sum = load_sums<I>(sums);
+  if constexpr (L::code_shift != 0) sum += I(L::code_shift) * columns.exact;
+  return L::fma(B(row.zero), columns.negative, xsimd::to_float(sum));
+}
+
+// One of several slices of a tile: folded (+)= its sums. `ld`: of both. `factors`: of rows `factors_ld` apart, of the
+// slice.
+template <class L, int64_t ld = slab_width>
+void fold_slice(const GemmArgs& gemm, const PartialSum* partial, float* folded, const RowFactors* factors,
+                int64_t factors_ld, int64_t rows, int64_t col, int64_t cols, int64_t slice) {
+  using B = typename L::Batch;
+  using I = IntegersOf<B>;
   for (int64_t j = 0; j < cols; j += L::width) {
-    const I of_zero = I::load_unaligned(gemm.b.sums + slice * gemm.b.sums_ld + col + j);
+    const ColumnSums<L> columns(I::load_unaligned(gemm.b.sums + slice * gemm.b.sums_ld + col + j));
     for (int64_t i = 0; i < rows; ++i) {
-      const RowScale scale = scales[i * scales_ld];
-      float* const to = folded + i * slab_width + j;
-      const B exact = exact_sums<L>(partial + i * slab_width + j, scale, of_zero);
-      const B sum = slice == 0 ? exact * B(scale.scale) : L::fma(exact, B(scale.scale), B::load_unaligned(to));
+      const RowFactors factor = factors[i * factors_ld];
+      float* const to = folded + i * ld + j;
+      const B of_slice = sums_of_slice<L>(partial + i * ld + j, factor, columns);
+      const B sum = slice == 0 ? of_slice * B(factor.scale) : L::fma(of_slice, B(factor.scale), B::load_unaligned(to));
       sum.store_unaligned(to);
     }
   }
@@ -46,45 +69,48 @@ void fold_slice(const GemmArgs& gemm, const PartialSum* partial, float* folded, 
 
 // Rows [row, row + rows) by columns [col, col + cols) of C from their finished sums. Columns outside, rows inside: what
 // belongs to a column is read once.
-template <class L, ElementType left, SumKind kind, Activation activation, ElementType out>
-void finish_rows(const GemmArgs& gemm, const PartialSum* partial, int64_t row, int64_t rows, int64_t col,
-                 int64_t cols) {
+template <class L, ElementType left, SumKind kind, int64_t ld, Activation activation, ElementType out>
+void finish_rows(const GemmArgs& gemm, const PartialSum* partial, const RowFactors* factors, int64_t factors_ld,
+                 int64_t row, int64_t rows, int64_t col, int64_t cols) {
   using B = typename L::Batch;
   using I = IntegersOf<B>;
   using Out = std::conditional_t<out == ElementType::f32, float, uint16_t>;
   // Copies that stay in registers: C may alias what the caller passed.
   const Epilogue epilogue = gemm.epilogue;
   const bool accumulates = epilogue.accumulate;
-  const int64_t residual_ld = epilogue.residual.ld, out_ld = gemm.c.ld, scales_ld = gemm.a.scales_ld;
+  const int64_t residual_ld = epilogue.residual.ld, out_ld = gemm.c.ld;
   const float* const residual = epilogue.residual.data == nullptr ? nullptr : epilogue.residual.row(row) + col;
   const float* const row_bias = epilogue.row_bias == nullptr ? nullptr : epilogue.row_bias + row;
-  const RowScale* const row_scales = kind == SumKind::int8 ? gemm.a.scales + row * scales_ld : nullptr;
   Out* const c = static_cast<Out*>(gemm.c.data) + row * out_ld + col;
   for_each_batch<L>(cols, [&](int64_t j, int64_t count) {
     // Scales and sums of B are padded to whole panels.
     B column_scale(1.f), bias(0.f);
-    I of_zero(0);
+    I column_sums(0);
     if constexpr (kind != SumKind::floats) column_scale = B::load_unaligned(gemm.b.scales + col + j);
-    if constexpr (kind == SumKind::int8) of_zero = I::load_unaligned(gemm.b.sums + col + j);
+    if constexpr (kind == SumKind::int8) column_sums = I::load_unaligned(gemm.b.sums + col + j);
+    const ColumnSums<L> columns(column_sums);
+    const auto scaled = [&](B sum, B addend) __attribute__((always_inline)) {
+      if constexpr (kind == SumKind::floats) return sum + addend;
+      return L::fma(sum, column_scale, addend);
+    };
     if (epilogue.bias != nullptr) bias = load_lanes<L>(epilogue.bias + col + j, count, B(0.f));
     for (int64_t i = 0; i < rows; ++i) {
       B sum(0.f);
       if constexpr (kind == SumKind::int8) {
-        const RowScale scale = row_scales[i * scales_ld];
-        sum = exact_sums<L>(partial + i * slab_width + j, scale, of_zero) * B(scale.scale);
+        const RowFactors factor = factors[i * factors_ld];
+        sum = sums_of_slice<L>(partial + i * ld + j, factor, columns) * B(factor.scale);
       } else {
-        sum = load_sums<B>(partial + i * slab_width + j);
+        sum = load_sums<B>(partial + i * ld + j);
       }
-      if constexpr (kind != SumKind::floats) sum *= column_scale;
       Out* const to = c + i * out_ld + j;
       if constexpr (out == ElementType::f32) {
         if (accumulates) {
-          store_lanes<L>(to, count, sum + load_lanes<L>(to, count, B(0.f)));
+          store_lanes<L>(to, count, scaled(sum, load_lanes<L>(to, count, B(0.f))));
           continue;
         }
       }
-      B x = sum + B(row_bias == nullptr ? 0.f : row_bias[i]);
-      x = activated<L, activation, left != ElementType::f32>(x + bias);
+      const B addend = row_bias == nullptr ? bias : B(row_bias[i]) + bias;
+      B x = activated<L, activation, left != ElementType::f32>(scaled(sum, addend));
       if (residual != nullptr) x += load_lanes<L>(residual + i * residual_ld + j, count, B(0.f));
       if constexpr (out == ElementType::f32) {
         store_lanes<L>(to, count, x);
@@ -95,16 +121,18 @@ void finish_rows(const GemmArgs& gemm, const PartialSum* partial, int64_t row, i
   });
 }
 
-template <class L, ElementType left, SumKind kind>
-void finish_tile(const GemmArgs& gemm, const PartialSum* partial, int64_t row, int64_t rows, int64_t col,
-                 int64_t cols) {
+template <class L, ElementType left, SumKind kind, int64_t ld = slab_width>
+void finish_tile(const GemmArgs& gemm, const PartialSum* partial, const RowFactors* factors, int64_t factors_ld,
+                 int64_t row, int64_t rows, int64_t col, int64_t cols) {
   with_activation(gemm.epilogue.activation, [&]<Activation activation>() {
     if constexpr (left == ElementType::bf16) {
       if (gemm.c.type == ElementType::bf16) {
-        return finish_rows<L, left, kind, activation, ElementType::bf16>(gemm, partial, row, rows, col, cols);
+        return finish_rows<L, left, kind, ld, activation, ElementType::bf16>(gemm, partial, factors, factors_ld, row,
+                                                                             rows, col, cols);
       }
     }
-    finish_rows<L, left, kind, activation, ElementType::f32>(gemm, partial, row, rows, col, cols);
+    finish_rows<L, left, kind, ld, activation, ElementType::f32>(gemm, partial, factors, factors_ld, row, rows, col,
+                                                                 cols);
   });
 }
 

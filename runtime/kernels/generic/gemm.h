@@ -19,7 +19,6 @@ namespace linformer {
 namespace {
 
 inline constexpr int64_t row_chunk = 128;
-inline constexpr int64_t cache_line = 64;  // bytes
 inline constexpr int64_t step_bytes = 64;  // of a panel
 // Steps between two visits to `partial`: of int8 a slice, whose sums are exact. Weights that are widened go through a
 // buffer on the stack, so fewer at a time.
@@ -60,15 +59,6 @@ struct Ahead {
 };
 
 LINFORMER_INLINE void prefetch(uintptr_t address) { __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2); }
-
-// Where a tile will write: C of many rows is no longer in a near cache then, and the writes would wait for it.
-LINFORMER_INLINE void prefetch_out(const OutMatrix& c, int64_t row, int64_t rows, int64_t col, int64_t cols) {
-  const int64_t element = element_bytes(c.type);
-  const char* line = static_cast<const char*>(c.data) + (row * c.ld + col) * element;
-  for (int64_t i = 0; i < rows; ++i, line += c.ld * element) {
-    for (int64_t byte = 0; byte < cols * element; byte += cache_line) __builtin_prefetch(line + byte, 1, 3);
-  }
-}
 
 // partial[Rows][Panels * 16] (+)= A[Rows, K] B[K, Panels * 16], `steps` of K: one accumulator for each element, K in
 // order. Meanwhile weights are prefetched into L2, which come from L3 or memory: without this every slab begins with
@@ -198,15 +188,22 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
                                                            steps, slices || step0 == 0, sums + p * panel_width, ahead);
       }
       if constexpr (slices) {
+        const int64_t slice = step0 / block_steps;
+        RowFactors factors[P::tile_rows];
+        for (int64_t i = 0; i < tile_rows; ++i) {
+          factors[i] = RowFactors::of(gemm.a.scales[(m0 + row + i) * gemm.a.scales_ld + slice]);
+        }
         if (all_steps > block_steps) {
           float* of_tile = folded + row * slab_width;
-          fold_slice<L>(gemm, sums, of_tile, m0 + row, tile_rows, col, panels * panel_width, step0 / block_steps);
-          if (last) finish_tile<L, P::left, SumKind::folded_int8>(gemm, of_tile, m0 + row, tile_rows, col, cols);
+          fold_slice<L>(gemm, sums, of_tile, factors, 1, tile_rows, col, panels * panel_width, slice);
+          if (last) {
+            finish_tile<L, P::left, SumKind::folded_int8>(gemm, of_tile, nullptr, 0, m0 + row, tile_rows, col, cols);
+          }
         } else {
-          finish_tile<L, P::left, SumKind::int8>(gemm, sums, m0 + row, tile_rows, col, cols);
+          finish_tile<L, P::left, SumKind::int8>(gemm, sums, factors, 1, m0 + row, tile_rows, col, cols);
         }
       } else if (last) {
-        finish_tile<L, P::left, SumKind::floats>(gemm, sums, m0 + row, tile_rows, col, cols);
+        finish_tile<L, P::left, SumKind::floats>(gemm, sums, nullptr, 0, m0 + row, tile_rows, col, cols);
       }
     }
     step0 += block_steps;

@@ -11,6 +11,7 @@
 //   transpose_width, transpose_block(...)   for pack_panel
 //   code_shift          what an int8 product takes from the codes of A before it multiplies
 //   store_bytes(p, count, x)   the low bytes of integers that are 0 to 255
+//   store_codes(p, a, b, c, d) whole vectors as bytes, what is below 0 or above 255 as that; a set may lack it
 //   store_bf16(p, count, x), store_pairs(p, a, b)   rounded to bf16: only where the set multiplies it
 // Templates on it have internal linkage because their argument has.
 #pragma once

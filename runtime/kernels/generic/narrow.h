@@ -41,12 +41,24 @@ RowScale quantize_slice(const float* x, int64_t cols, uint8_t* u) {
     __builtin_memset(u, 0, static_cast<size_t>(cols));
     return scale;
   }
-  const B inverse(1.f / scale.scale), rounder(round_to_integer);
-  const I shift = bits_as<I>(rounder) - I(scale.zero);
-  for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
-    const B scaled = load_lanes<L>(x + i, count, B(0.f)) * inverse;
-    const I code = bits_as<I>(scaled + rounder) - shift;
-    L::store_bytes(u + i, count, xsimd::max(I(0), xsimd::min(I(255), code)));
+  // One rounding, to the nearest code, ties to the even one.
+  const B inverse(1.f / scale.scale), rounder(round_to_integer + static_cast<float>(scale.zero));
+  const I integers = bits_as<I>(B(round_to_integer));
+  const auto code = [&](B value) __attribute__((always_inline)) {
+    return bits_as<I>(L::fma(value, inverse, rounder)) - integers;
+  };
+  int64_t done = 0;
+  if constexpr (requires { L::store_codes(u, code(B(0.f)), code(B(0.f)), code(B(0.f)), code(B(0.f))); }) {
+    constexpr int64_t w = L::width;
+    for (; done + 4 * w <= cols; done += 4 * w) {
+      const float* from = x + done;
+      L::store_codes(u + done, code(B::load_unaligned(from)), code(B::load_unaligned(from + w)),
+                     code(B::load_unaligned(from + 2 * w)), code(B::load_unaligned(from + 3 * w)));
+    }
+  }
+  for_each_batch<L>(cols - done, [&](int64_t i, int64_t count) {
+    const I clamped = xsimd::max(I(0), xsimd::min(I(255), code(load_lanes<L>(x + done + i, count, B(0.f)))));
+    L::store_bytes(u + done + i, count, clamped);
   });
   return scale;
 }

@@ -60,17 +60,24 @@ void softmax_rows(MutableMatrix matrix, float scale) {
   }
 }
 
-// exp(x) for x <= 0, as exact as `out` can hold; above exp_lowest alone.
+// Of bf16 the exponents are those of 2, and the results as exact as it can hold.
+template <ElementType out>
+inline constexpr float exponent_unit = out == ElementType::bf16 ? 1.44269502f : 1.f;
+
+// exp(x), or of bf16 2^x, for x <= 0; 0 where it is below exp(exp_lowest).
 template <class L, ElementType out>
-LINFORMER_INLINE typename L::Batch exp_of(typename L::Batch x) {
-  if constexpr (out == ElementType::bf16) return exp2_narrow<L>(x * typename L::Batch(1.44269502f));
-  return exp_clamped<L>(x);
+LINFORMER_INLINE typename L::Batch power(typename L::Batch x) {
+  using B = typename L::Batch;
+  // 2^-126 becomes a subnormal, which is 0 in bf16. NaN stays.
+  if constexpr (out == ElementType::bf16) return exp2_narrow<L>(xsimd::max(B(-126.f), x));
+  return xsimd::select(x < B(exp_lowest), B(0.f), exp_clamped<L>(x));
 }
 
 // `out`: what the rows become, at their own place. Of bf16 what is written never lies beyond what was read.
 template <class L, ElementType out>
 void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state) {
   using B = typename L::Batch;
+  scale *= exponent_unit<out>;
   const B factor(scale), lowest(-__builtin_inff());
   // Copies that stay in registers: vector stores may alias what the caller passed.
   const int64_t rows = matrix.rows, cols = matrix.cols, ld = matrix.ld;
@@ -86,8 +93,7 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
     [[maybe_unused]] uint16_t* narrow = reinterpret_cast<uint16_t*>(x);
     for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
       // Rounded as `after` was: exactly 0 for the largest, whatever its size.
-      const B shifted = load_lanes<L>(x + i, count, lowest) * factor - shift;
-      const B e = xsimd::select(shifted < B(exp_lowest), B(0.f), exp_of<L, out>(shifted));
+      const B e = power<L, out>(load_lanes<L>(x + i, count, lowest) * factor - shift);
       if constexpr (out == ElementType::bf16) {
         L::store_bf16(narrow + i, count, e);
       } else {
@@ -98,11 +104,14 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
     if constexpr (out == ElementType::bf16) {
       __builtin_memset(narrow + cols, 0, static_cast<size_t>((cols + 31) / 32 * 32 - cols) * sizeof(uint16_t));
     }
-    float lanes[L::width];
-    const B gap(before - after);
-    xsimd::select(gap < B(exp_lowest), B(0.f), exp_clamped<L>(gap)).store_unaligned(lanes);
-    rescale[r] = lanes[0];
-    row_sum[r] = row_sum[r] * lanes[0] + fold_sum<L>(sum);
+    float kept = 0;
+    if (before != -__builtin_inff()) {
+      float lanes[L::width];
+      power<L, ElementType::f32>(B((before - after) / exponent_unit<out>)).store_unaligned(lanes);
+      kept = lanes[0];
+    }
+    rescale[r] = kept;
+    row_sum[r] = row_sum[r] * kept + fold_sum<L>(sum);
     row_max[r] = after;
   }
 }

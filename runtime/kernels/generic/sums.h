@@ -13,6 +13,12 @@ inline constexpr int64_t slab_width = slab_panels * panel_width;  // from one ro
 // A sum that is not finished: a float, or the bits of an int32.
 using PartialSum = float;
 
+// RowScale as the epilogue multiplies by it: both are broadcast from memory.
+struct RowFactors {
+  float scale, zero;
+  [[gnu::always_inline]] static RowFactors of(const RowScale& row) { return {row.scale, static_cast<float>(row.zero)}; }
+};
+
 // What a tile's sums are when its last block of K is done.
 enum class SumKind : uint8_t { floats, int8, folded_int8 };
 

@@ -1,15 +1,20 @@
 // Products by tiles of 16 rows x 64 bytes (AMX), as templates over the tile operations: tests run them with emulated
 // tiles on any machine.
 //
+// Loops, outer to inner: pairs of panels; blocks of 32 rows; slices of K; tiles of K. The units that multiply tiles
+// work beside those of vectors, so a block's epilogue runs in pieces between the multiplications of the next block.
+// Where C is nothing but sums, they go there without one.
+//
 // Tiles is a type with
 //   type                                    bf16 or int8
 //   configure(first, second)                rows of the two row tiles, 1 to 16 each
-//   zero<C>(), store<C>(sums)               C = 0 to 3: sums of row tile C / 2 and panel C % 2, slab_width apart
+//   zero<C>()                               C = 0 to 3: sums of row tile C / 2 and panel C % 2
+//   load<C>(sums, stride), store<C>(...)    rows of 16 sums, `stride` bytes apart
 //   load_rows<R>(a, stride)                 R = 0, 1: 64 bytes of each row of a row tile
 //   load_panel<P>(b)                        P = 0, 1: 16 steps of a panel, 1 KB that lies together
 //   multiply<C>()                           sums C += row tile C / 2 x panel C % 2
-//   prefetch(address)
-//   fold(...), finish(...)                  as fold_slice and finish_tile of finish.h do
+//   prefetch(address)                       into L2
+//   fold(...), finish(...)                  as fold_slice and finish_tile of finish.h do, sums in rows of 16
 // An element's sums run over K in tiles of 64 bytes, in order, whatever the rows and columns beside it.
 #pragma once
 
@@ -21,106 +26,238 @@ namespace {
 inline constexpr int64_t tile_side = 16;   // rows of a tile, and steps of a panel in one
 inline constexpr int64_t tile_depth = 64;  // bytes of K
 inline constexpr int64_t panel_tile = tile_side * 64;
-inline constexpr int64_t tiled_rows = 128;  // that pass over two panels before the next two
+inline constexpr int64_t tiled_rows = 2 * tile_side;            // of a block
+inline constexpr int64_t tile_sums = tiled_rows * panel_width;  // of a block and one panel
+// A block's sums are read this many steps after they were stored: sooner their stores would still be under way.
+inline constexpr int64_t first_piece_step = 2;
 
-// Where a pair of panels lies, and what is prefetched meanwhile.
-struct PanelPair {
-  const char* data;
-  int64_t stride;        // bytes from the first panel to the second
-  const char* prefetch;  // null: nothing
-};
-
-// sums (of 16 or 32 rows by `Panels` panels) over `steps` tiles of K.
-template <int Panels, class Tiles>
-void sum_tiles(Tiles& tiles, const char* a, int64_t a_stride, bool two, const PanelPair& panels, int64_t steps,
-               PartialSum* sums) {
-  tiles.template zero<0>();
-  if constexpr (Panels == 2) tiles.template zero<1>();
-  if (two) {
-    tiles.template zero<2>();
-    if constexpr (Panels == 2) tiles.template zero<3>();
-  }
-  for (int64_t step = 0; step < steps; ++step) {
-    tiles.template load_rows<0>(a + step * tile_depth, a_stride);
-    tiles.template load_panel<0>(panels.data + step * panel_tile);
-    tiles.template multiply<0>();
-    if constexpr (Panels == 2) {
-      tiles.template load_panel<1>(panels.data + panels.stride + step * panel_tile);
-      tiles.template multiply<1>();
-    }
-    if (two) {
-      tiles.template load_rows<1>(a + tile_side * a_stride + step * tile_depth, a_stride);
-      tiles.template multiply<2>();
-      if constexpr (Panels == 2) tiles.template multiply<3>();
-    }
-    if (panels.prefetch == nullptr) continue;
-    for (int64_t line = 0; line < panel_tile; line += 64) {
-      for (int p = 0; p < Panels; ++p) tiles.prefetch(panels.prefetch + p * panels.stride + step * panel_tile + line);
-    }
-  }
-  tiles.template store<0>(sums);
-  if constexpr (Panels == 2) tiles.template store<1>(sums + panel_width);
-  if (!two) return;
-  tiles.template store<2>(sums + tile_side * slab_width);
-  if constexpr (Panels == 2) tiles.template store<3>(sums + tile_side * slab_width + panel_width);
-}
-
-// Rows [m0, m0 + rows) by `panels` (1 or 2) panels, all of K.
 template <class Tiles>
-void multiply_panels(Tiles& tiles, const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel0, int64_t panels) {
-  constexpr bool slices = Tiles::type == ElementType::int8;
-  alignas(64) PartialSum partial[tiled_rows * slab_width];
-  alignas(64) float folded[slices ? tiled_rows * slab_width : 1];
-  const int64_t width = element_bytes(Tiles::type), per_tile = tile_depth / width;
-  const int64_t all_steps = (gemm.a.cols + per_tile - 1) / per_tile;
-  const int64_t block = slices ? int8_slice / per_tile : all_steps;
-  const int64_t stride = gemm.b.panel_bytes(), a_stride = gemm.a.ld * width;
-  const char* left = static_cast<const char*>(gemm.a.data) + m0 * a_stride;
-  const char* right = static_cast<const char*>(gemm.b.data) + panel0 * stride;
-  const int64_t col = panel0 * panel_width;
-  const int64_t cols = gemm.c.cols - col < panels * panel_width ? gemm.c.cols - col : panels * panel_width;
-  const bool more = (panel0 + 2 * panels) * panel_width <= gemm.c.cols;  // as many panels follow
-  for (int64_t step0 = 0; step0 < all_steps; step0 += block) {
-    const int64_t steps = all_steps - step0 < block ? all_steps - step0 : block;
-    const bool last = step0 + steps == all_steps;
-    for (int64_t row = 0; row < rows; row += 2 * tile_side) {
-      const int64_t count = rows - row < 2 * tile_side ? rows - row : 2 * tile_side;
-      const bool two = count > tile_side;
-      // Configuring takes as long as a few products: only where the number of rows changes.
-      tiles.configure(two ? tile_side : count, two ? count - tile_side : tile_side);
-      const char* here = right + step0 * panel_tile;
-      const PanelPair pair{here, stride, row == 0 && more ? here + panels * stride : nullptr};
-      PartialSum* sums = partial + row * slab_width;
-      const char* a = left + row * a_stride + step0 * tile_depth;
-      if (panels == 2) {
-        sum_tiles<2>(tiles, a, a_stride, two, pair, steps, sums);
-      } else {
-        sum_tiles<1>(tiles, a, a_stride, two, pair, steps, sums);
-      }
-      if constexpr (slices) {
-        if (all_steps > block) {
-          float* of_tile = folded + row * slab_width;
-          tiles.fold(gemm, sums, of_tile, m0 + row, count, col, panels * panel_width, step0 / block);
-          if (last) tiles.template finish<SumKind::folded_int8>(gemm, of_tile, m0 + row, count, col, cols);
+class TileProduct {
+ public:
+  TileProduct(Tiles& tiles, const GemmArgs& gemm) : tiles_(tiles), gemm_(gemm) {}
+
+  void run() {
+    const int64_t panels = (gemm_.c.cols + panel_width - 1) / panel_width;
+    const int64_t chunk = slices ? most_factors / slice_count_ / tiled_rows * tiled_rows : gemm_.c.rows;
+    for (int64_t row = 0; row < gemm_.c.rows; row += chunk) {
+      const int64_t rows = gemm_.c.rows - row < chunk ? gemm_.c.rows - row : chunk;
+      if constexpr (slices) read_factors(row, rows);
+      for (int64_t panel = 0; panel < panels; panel += 2) {
+        if (panels - panel > 1) {
+          multiply_panels<2>(row, rows, panel);
         } else {
-          tiles.template finish<SumKind::int8>(gemm, sums, m0 + row, count, col, cols);
+          multiply_panels<1>(row, rows, panel);
         }
-      } else {
-        tiles.template finish<SumKind::floats>(gemm, sums, m0 + row, count, col, cols);
+      }
+      finish_all();
+    }
+  }
+
+ private:
+  static constexpr bool slices = Tiles::type == ElementType::int8;
+  static constexpr int64_t width = element_bytes(Tiles::type), per_tile = tile_depth / width;
+  static constexpr int64_t piece_rows = 8, pieces_of_panel = tiled_rows / piece_rows, all_pieces = 2 * pieces_of_panel;
+
+  // 32 rows of the largest K.
+  static constexpr int64_t most_factors = tiled_rows * int8_slices(int64_t{1} << 16);
+
+  // Rows by columns of C, and a slice of K.
+  struct Block {
+    int64_t row = 0, rows = 0, col = 0, cols = 0, slice = 0;
+    bool last = true;            // slice
+    PartialSum* sums = nullptr;  // where they go, and how many bytes lie between their rows, panels
+    int64_t stride = 0, panel = 0;
+    bool direct = false;  // to C itself
+  };
+  // Of the next panels: line `first` of each tile, and every `every`-th from there on. Null: nothing.
+  struct Ahead {
+    const char* panels;
+    int64_t first, every;
+  };
+
+  // What belongs to rows lies far apart: read once for all panels.
+  void read_factors(int64_t row, int64_t rows) {
+    first_factor_ = row;
+    for (int64_t i = 0; i < rows; ++i) {
+      const RowScale* scales = gemm_.a.scales + (row + i) * gemm_.a.scales_ld;
+      for (int64_t s = 0; s < slice_count_; ++s) factors_[i * slice_count_ + s] = RowFactors::of(scales[s]);
+    }
+  }
+
+  // Rows [row0, row0 + all_rows) by `Panels` panels, all of K.
+  template <int Panels>
+  void multiply_panels(int64_t row0, int64_t all_rows, int64_t panel) {
+    const int64_t all_steps = (gemm_.a.cols + per_tile - 1) / per_tile;
+    const int64_t slice_steps = slices ? int8_slice / per_tile : all_steps;
+    const int64_t stride = gemm_.b.panel_bytes(), a_stride = gemm_.a.ld * width;
+    const char* right = static_cast<const char*>(gemm_.b.data) + panel * stride;
+    const int64_t col = panel * panel_width, left_cols = gemm_.c.cols - col;
+    const bool more = left_cols >= 2 * Panels * panel_width;  // as many panels follow
+    const int64_t blocks = (all_rows + tiled_rows - 1) / tiled_rows;
+    for (int64_t b = 0; b < blocks; ++b) {
+      const int64_t row = row0 + b * tiled_rows, rows_left = all_rows - b * tiled_rows;
+      Block block{row, rows_left < tiled_rows ? rows_left : tiled_rows, col,
+                  left_cols < Panels * panel_width ? left_cols : Panels * panel_width};
+      place(&block, Panels);
+      const bool two = block.rows > tile_side;
+      // Configuring takes as long as a few products, and empties the registers: only where the shape changes.
+      if (block.rows != shape_rows_ || Panels != shape_panels_) {
+        finish_all();
+        tiles_.configure(two ? tile_side : block.rows, two ? block.rows - tile_side : tile_side);
+        shape_rows_ = block.rows;
+        shape_panels_ = Panels;
+      }
+      for (int64_t step = 0; step < all_steps; step += slice_steps, ++block.slice) {
+        const int64_t steps = all_steps - step < slice_steps ? all_steps - step : slice_steps;
+        block.last = step + steps == all_steps;
+        const char* panels = right + step * panel_tile;
+        const char* a = static_cast<const char*>(gemm_.a.data) + row * a_stride + step * tile_depth;
+        const Ahead ahead{more ? panels + Panels * stride : nullptr, b, blocks};
+        if (two) {
+          sum_tiles<2, Panels>(block, a, a_stride, panels, stride, steps, ahead);
+        } else {
+          sum_tiles<1, Panels>(block, a, a_stride, panels, stride, steps, ahead);
+        }
       }
     }
   }
-}
+
+  // Sums of `Rows` row tiles by `Panels` panels over `steps` tiles of K. They stay in their registers: the next block
+  // stores each when it needs the register, so nothing waits for the last multiplications.
+  template <int Rows, int Panels>
+  void sum_tiles(const Block& block, const char* a, int64_t a_stride, const char* panels, int64_t stride, int64_t steps,
+                 const Ahead& ahead) {
+    const int64_t delay = steps > 2 * first_piece_step ? first_piece_step : 0;
+    const int64_t pieces_a_step = (all_pieces + steps - delay - 1) / (steps - delay);
+    for (int64_t step = 0; step < steps; ++step) {
+      const bool first = step == 0;
+      tiles_.template load_rows<0>(a, a_stride);
+      tiles_.template load_panel<0>(panels);
+      if (first) begin<0>(block);
+      tiles_.template multiply<0>();
+      if constexpr (Panels == 2) {
+        tiles_.template load_panel<1>(panels + stride);
+        if (first) begin<1>(block);
+        tiles_.template multiply<1>();
+      }
+      if constexpr (Rows == 2) {
+        tiles_.template load_rows<1>(a + tile_side * a_stride, a_stride);
+        if (first) begin<2>(block);
+        tiles_.template multiply<2>();
+        if constexpr (Panels == 2) {
+          if (first) begin<3>(block);
+          tiles_.template multiply<3>();
+        }
+      }
+      if (first) {
+        if (holds_ && !held_.direct) stored();
+        held_ = block;
+        holds_ = true;
+      }
+      a += tile_depth;
+      panels += panel_tile;
+      if (ahead.panels != nullptr) {
+        const int64_t lines = steps * 16, from = lines * ahead.first / ahead.every,
+                      to = lines * (ahead.first + 1) / ahead.every;
+        const int64_t each = (to - from + steps - 1) / steps;
+        const int64_t begin = from + step * each, end = begin + each < to ? begin + each : to;
+        for (int64_t line = begin; line < end; ++line) {
+          tiles_.prefetch(ahead.panels + line * 64);
+          if constexpr (Panels == 2) tiles_.prefetch(ahead.panels + stride + line * 64);
+        }
+      }
+      for (int64_t i = 0; step >= delay && i < pieces_a_step && pieces_ < all_pieces; ++i) finish_piece();
+    }
+  }
+
+  // Sums that nothing is done to are C, or are added to it.
+  void place(Block* block, int64_t panels) {
+    const Epilogue& epilogue = gemm_.epilogue;
+    block->direct = !slices && gemm_.c.type == ElementType::f32 && block->cols == panels * panel_width &&
+                    epilogue.bias == nullptr && epilogue.row_bias == nullptr &&
+                    epilogue.activation == Activation::none && epilogue.residual.data == nullptr;
+    block->sums = block->direct ? gemm_.c.floats().row(block->row) + block->col : sums_;
+    block->stride = (block->direct ? gemm_.c.ld : panel_width) * static_cast<int64_t>(sizeof(PartialSum));
+    block->panel = block->direct ? panel_width : tile_sums;
+  }
+  template <int C>
+  static PartialSum* sums_of(const Block& block) {
+    return block.sums + C / 2 * tile_side * (block.stride / static_cast<int64_t>(sizeof(PartialSum))) +
+           C % 2 * block.panel;
+  }
+  template <int C>
+  void store() {
+    tiles_.template store<C>(sums_of<C>(held_), held_.stride);
+  }
+  // Register C leaves the block before.
+  template <int C>
+  void begin(const Block& block) {
+    if (holds_) store<C>();
+    if (block.direct && gemm_.epilogue.accumulate) {
+      tiles_.template load<C>(sums_of<C>(block), block.stride);
+    } else {
+      tiles_.template zero<C>();
+    }
+  }
+  // What the registers held is in memory.
+  void stored() {
+    done_ = held_;
+    pieces_ = 0;
+  }
+
+  void finish_all() {
+    if (!holds_) return;
+    store<0>();
+    if (shape_panels_ == 2) store<1>();
+    if (shape_rows_ > tile_side) store<2>();
+    if (shape_rows_ > tile_side && shape_panels_ == 2) store<3>();
+    holds_ = false;
+    if (held_.direct) return;
+    stored();
+    while (pieces_ < all_pieces) finish_piece();
+  }
+
+  // The epilogue of a few rows by a panel of the last block.
+  void finish_piece() {
+    const int64_t panel = pieces_ / pieces_of_panel, first = pieces_ % pieces_of_panel * piece_rows;
+    ++pieces_;
+    const int64_t col = panel * panel_width;
+    if (first >= done_.rows || col >= done_.cols) return;
+    const int64_t rows = done_.rows - first < piece_rows ? done_.rows - first : piece_rows;
+    const int64_t cols = done_.cols - col < panel_width ? done_.cols - col : panel_width;
+    const int64_t at = panel * tile_sums + first * panel_width;
+    const PartialSum* sums = sums_ + at;
+    const int64_t row = done_.row + first, out_col = done_.col + col;
+    if constexpr (!slices) {
+      tiles_.template finish<SumKind::floats>(gemm_, sums, nullptr, 0, row, rows, out_col, cols);
+    } else {
+      const RowFactors* factors = factors_ + (row - first_factor_) * slice_count_ + done_.slice;
+      if (done_.last && done_.slice == 0) {
+        tiles_.template finish<SumKind::int8>(gemm_, sums, factors, slice_count_, row, rows, out_col, cols);
+        return;
+      }
+      tiles_.fold(gemm_, sums, folded_ + at, factors, slice_count_, rows, out_col, panel_width, done_.slice);
+      if (!done_.last) return;
+      tiles_.template finish<SumKind::folded_int8>(gemm_, folded_ + at, nullptr, 0, row, rows, out_col, cols);
+    }
+  }
+
+  Tiles& tiles_;
+  const GemmArgs gemm_;
+  int64_t shape_rows_ = 0, shape_panels_ = 0;
+  Block held_, done_;            // whose sums are in registers; in sums_
+  bool holds_ = false;           // held_
+  int64_t pieces_ = all_pieces;  // of done_ that are finished
+  alignas(64) PartialSum sums_[2 * tile_sums];
+  alignas(64) float folded_[slices ? 2 * tile_sums : 1];
+  const int64_t slice_count_ = int8_slices(gemm_.a.cols);
+  int64_t first_factor_ = 0;  // row
+  RowFactors factors_[slices ? most_factors : 1];
+};
 
 template <class Tiles>
 void multiply_by_tiles(Tiles& tiles, const GemmArgs& gemm) {
-  const int64_t panels = (gemm.c.cols + panel_width - 1) / panel_width;
-  for (int64_t m0 = 0; m0 < gemm.c.rows; m0 += tiled_rows) {
-    const int64_t rows = gemm.c.rows - m0 < tiled_rows ? gemm.c.rows - m0 : tiled_rows;
-    for (int64_t panel = 0; panel < panels; panel += 2) {
-      multiply_panels(tiles, gemm, m0, rows, panel, panels - panel < 2 ? 1 : 2);
-    }
-  }
+  TileProduct<Tiles>(tiles, gemm).run();
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ struct F32Sums {
       for (int64_t j = 0; j < panel_width; ++j) sums[j] += a[kk] * wide[j];
     }
   }
-  static float finish(const GemmArgs&, int64_t, int64_t, Sum sum) { return sum; }
+  static float column_scale(const GemmArgs&, int64_t) { return 1.f; }
 };
 
 // A subnormal counts as zero.
@@ -95,7 +95,7 @@ struct Bf16Sums {
       }
     }
   }
-  static float finish(const GemmArgs&, int64_t, int64_t, Sum sum) { return sum; }
+  static float column_scale(const GemmArgs&, int64_t) { return 1.f; }
 };
 
 struct Int8Sums {
@@ -112,15 +112,13 @@ struct Int8Sums {
         for (int64_t kk = begin; kk < end; ++kk) {
           sum += int32_t{a[kk]} * int32_t{b[kk / 4 * 4 * panel_width + 4 * j + kk % 4]};
         }
-        // Wraps around as vectors do where a file's sums are wrong.
-        const uint32_t of_zero = static_cast<uint32_t>(gemm.b.sums[slice * gemm.b.sums_ld + panel * panel_width + j]);
-        const uint32_t shift = static_cast<uint32_t>(scale.zero) * of_zero;
-        const float exact = static_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(sum) - shift));
-        sums[j] = slice == 0 ? exact * scale.scale : std::fma(exact, scale.scale, sums[j]);
+        const float of_column = static_cast<float>(gemm.b.sums[slice * gemm.b.sums_ld + panel * panel_width + j]);
+        const float of_slice = std::fma(static_cast<float>(scale.zero), -of_column, static_cast<float>(sum));
+        sums[j] = slice == 0 ? of_slice * scale.scale : std::fma(of_slice, scale.scale, sums[j]);
       }
     }
   }
-  static float finish(const GemmArgs& gemm, int64_t, int64_t column, Sum sum) { return sum * gemm.b.scales[column]; }
+  static float column_scale(const GemmArgs& gemm, int64_t column) { return gemm.b.scales[column]; }
 };
 
 // To the nearest bf16, ties to even; a NaN stays one.
@@ -139,14 +137,15 @@ void gemm(const GemmArgs& gemm) {
       typename Sums::Sum sums[panel_width] = {};
       Sums::multiply(gemm, i, col / panel_width, sums);
       for (int64_t j = 0; j < cols; ++j) {
-        float x = Sums::finish(gemm, i, col + j, sums[j]);
+        const float column_scale = Sums::column_scale(gemm, col + j);
         if (epilogue.accumulate) {
-          gemm.c.floats().row(i)[col + j] += x;
+          float& sum = gemm.c.floats().row(i)[col + j];
+          sum = std::fma(sums[j], column_scale, sum);
           continue;
         }
-        if (epilogue.row_bias != nullptr) x += epilogue.row_bias[i];
-        if (epilogue.bias != nullptr) x += epilogue.bias[col + j];
-        x = activated(epilogue.activation, x);
+        float addend = epilogue.row_bias == nullptr ? 0.f : epilogue.row_bias[i];
+        if (epilogue.bias != nullptr) addend += epilogue.bias[col + j];
+        float x = activated(epilogue.activation, std::fma(sums[j], column_scale, addend));
         if (epilogue.residual.data != nullptr) x += epilogue.residual.row(i)[col + j];
         if (gemm.c.type == ElementType::bf16) {
           gemm.c.halves().row(i)[col + j] = rounded_bf16(x);
@@ -177,9 +176,13 @@ RowScale quantize_slice(const float* x, int64_t count, uint8_t* codes) {
   if (scale.scale < 1e-37f) scale.scale = 0;
   const float inverse = scale.scale > 0 ? 1.f / scale.scale : 0.f;
   if (scale.scale > 0) scale.zero = static_cast<int32_t>(std::nearbyint(-lowest * inverse));
+  // Floats of this size are integers: one rounding, to the nearest code, ties to the even one.
+  constexpr float integers = 12582912.f;
   for (int64_t j = 0; j < round_up(count, 64); ++j) {
     int32_t code = 0;
-    if (j < count && scale.scale > 0) code = static_cast<int32_t>(std::nearbyint(x[j] * inverse)) + scale.zero;
+    if (j < count && scale.scale > 0) {
+      code = static_cast<int32_t>(std::fma(x[j], inverse, integers + static_cast<float>(scale.zero)) - integers);
+    }
     codes[j] = static_cast<uint8_t>(code > 255 ? 255 : code < 0 ? 0 : code);
   }
   return scale;
