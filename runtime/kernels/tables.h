@@ -1,11 +1,13 @@
 // The tables that exist in this build; kernels.cc chooses among them.
 #pragma once
 
+#include "kernels/generic/sums.h"
 #include "kernels/kernels.h"
 
 namespace linformer {
 
 using GemmKernel = void (*)(const GemmArgs&);
+using FinishTile = void (*)(const GemmArgs&, const TileSums&);
 using QuantizeKernel = void (*)(ConstMatrix src, const QuantizedRows& dst);
 
 struct Bf16Kernels {
@@ -13,6 +15,13 @@ struct Bf16Kernels {
   void (*round_rows)(ConstMatrix src, Matrix<uint16_t> dst);
   void (*pack_panel)(ConstMatrix src, bool transposed, uint16_t* dst);
   void (*softmax_step)(MutableMatrix x, float scale, const OnlineSoftmax& state);
+  FinishTile finish = nullptr;  // for AMX
+};
+
+// Of int8 products by AMX.
+struct Int8Epilogue {
+  FinishTile finish, finish_folded;
+  void (*fold)(const GemmArgs&, const TileSums&, float* folded, int64_t slice);
 };
 
 extern const Kernels scalar_kernels;
@@ -21,6 +30,7 @@ extern const Kernels avx2_kernels;
 extern const Kernels avx512_kernels;       // gemm_int8 is AVX2's
 extern const GemmKernel avx512_gemm_int8;  // VNNI, and this with BW
 extern const QuantizeKernel avx512_quantize_rows;
+extern const Int8Epilogue avx512_int8_epilogue;
 extern const Bf16Kernels avx512_bf16_kernels;  // AVX512-BF16
 #if defined(LINFORMER_HAS_AMX)
 extern const GemmKernel amx_gemm_bf16, amx_gemm_int8;  // AMX-BF16, AMX-INT8

@@ -62,31 +62,29 @@ class EmulatedTiles {
   }
   void prefetch(const char*) {}
 
-  void fold(const GemmArgs& gemm, const PartialSum* sums, float* folded, const RowFactors* factors, int64_t factors_ld,
-            int64_t rows, int64_t col, int64_t cols, int64_t slice) {
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = 0; j < cols; ++j) {
-        const RowFactors& factor = factors[i * factors_ld];
-        const float x = of_slice(gemm, sums[i * panel_width + j], factor, col + j, slice);
-        float& sum = folded[i * panel_width + j];
+  void fold(const GemmArgs& gemm, const TileSums& tile, float* folded, int64_t slice) {
+    for (int64_t i = 0; i < tile.rows; ++i) {
+      for (int64_t j = 0; j < tile.cols; ++j) {
+        const RowFactors& factor = tile.factors[i * tile.factors_ld];
+        const float x = of_slice(gemm, tile.sums[i * tile.ld + j], factor, tile.col + j, slice);
+        float& sum = folded[i * tile.ld + j];
         sum = slice == 0 ? x * factor.scale : std::fma(x, factor.scale, sum);
       }
     }
   }
   template <SumKind kind>
-  void finish(const GemmArgs& gemm, const PartialSum* sums, const RowFactors* factors, int64_t factors_ld, int64_t row,
-              int64_t rows, int64_t col, int64_t cols) {
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = 0; j < cols; ++j) {
-        float x = sums[i * panel_width + j];
+  void finish(const GemmArgs& gemm, const TileSums& tile) {
+    for (int64_t i = 0; i < tile.rows; ++i) {
+      for (int64_t j = 0; j < tile.cols; ++j) {
+        const int64_t col = tile.col + j;
+        float x = tile.sums[i * tile.ld + j];
         if (kind == SumKind::int8) {
-          const RowFactors& factor = factors[i * factors_ld];
-          x = of_slice(gemm, x, factor, col + j, 0) * factor.scale;
+          const RowFactors& factor = tile.factors[i * tile.factors_ld];
+          x = of_slice(gemm, x, factor, col, 0) * factor.scale;
         }
-        const float addend = gemm.epilogue.bias == nullptr ? 0.f : gemm.epilogue.bias[col + j];
-        float& out = gemm.c.floats().row(row + i)[col + j];
-        out = std::fma(x, kind == SumKind::floats ? 1.f : gemm.b.scales[col + j],
-                       gemm.epilogue.accumulate ? out : addend);
+        const float addend = gemm.epilogue.bias == nullptr ? 0.f : gemm.epilogue.bias[col];
+        float& out = gemm.c.floats().row(tile.row + i)[col];
+        out = std::fma(x, kind == SumKind::floats ? 1.f : gemm.b.scales[col], gemm.epilogue.accumulate ? out : addend);
       }
     }
   }

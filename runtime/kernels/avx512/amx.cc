@@ -1,19 +1,12 @@
 // bf16 and int8 products by AMX. Their loops are tested with emulated tiles on any machine, and with real ones where it
 // has them.
-#include "kernels/avx512/lanes.h"
-#include "kernels/generic/finish.h"
+#include <immintrin.h>
+
 #include "kernels/generic/tiles.h"
 #include "kernels/tables.h"
 
 namespace linformer {
 namespace {
-
-struct Lanes : Avx512Lanes<xsimd::avx512bw> {
-  static LINFORMER_INLINE void store_bf16(uint16_t* p, int64_t count, Batch x) {
-    const __m256i rounded = (__m256i)_mm512_cvtneps_pbh(x);
-    _mm512_mask_cvtepi32_storeu_epi16(p, first_lanes_mask(count), _mm512_cvtepu16_epi32(rounded));
-  }
-};
 
 // Palette 1: registers 0 to 3 are sums, 4 and 5 rows, 6 and 7 panels.
 struct alignas(64) TileConfig {
@@ -51,13 +44,6 @@ class AmxTiles {
     if constexpr (C == 1) _tile_zero(1);
     if constexpr (C == 2) _tile_zero(2);
     if constexpr (C == 3) _tile_zero(3);
-  }
-  template <int C>
-  void load(const PartialSum* sums) {
-    if constexpr (C == 0) _tile_loadd(0, sums, sums_stride);
-    if constexpr (C == 1) _tile_loadd(1, sums, sums_stride);
-    if constexpr (C == 2) _tile_loadd(2, sums, sums_stride);
-    if constexpr (C == 3) _tile_loadd(3, sums, sums_stride);
   }
   // Rows stream past panels, which stay in the nearest cache where rows aren't kept there: worth a quarter in int8.
   template <int R>
@@ -99,18 +85,17 @@ class AmxTiles {
     if constexpr (C == 3) _tile_stored(3, sums, stride);
   }
   void prefetch(const char* address) { _mm_prefetch(address, _MM_HINT_T1); }
-  void fold(const GemmArgs& gemm, const PartialSum* sums, float* folded, const RowFactors* factors, int64_t factors_ld,
-            int64_t rows, int64_t col, int64_t cols, int64_t slice) {
-    fold_slice<Lanes, panel_width>(gemm, sums, folded, factors, factors_ld, rows, col, cols, slice);
+  void fold(const GemmArgs& gemm, const TileSums& tile, float* folded, int64_t slice) {
+    avx512_int8_epilogue.fold(gemm, tile, folded, slice);
   }
   template <SumKind kind>
-  void finish(const GemmArgs& gemm, const PartialSum* sums, const RowFactors* factors, int64_t factors_ld, int64_t row,
-              int64_t rows, int64_t col, int64_t cols) {
-    finish_tile<Lanes, element, kind, panel_width>(gemm, sums, factors, factors_ld, row, rows, col, cols);
+  void finish(const GemmArgs& gemm, const TileSums& tile) {
+    if constexpr (kind == SumKind::floats) avx512_bf16_kernels.finish(gemm, tile);
+    if constexpr (kind == SumKind::int8) avx512_int8_epilogue.finish(gemm, tile);
+    if constexpr (kind == SumKind::folded_int8) avx512_int8_epilogue.finish_folded(gemm, tile);
   }
 
  private:
-  static constexpr int64_t sums_stride = panel_width * sizeof(PartialSum);
   TileConfig config_;
 };
 

@@ -17,9 +17,9 @@ struct Lanes : Avx512Lanes<xsimd::avx512bw> {
   }
   // dst[j] = (a[j], b[j]).
   static LINFORMER_INLINE void store_pairs(uint16_t* p, Batch a, Batch b) {
-    const __m512i low = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(a));
-    const __m512i high = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(b));
-    _mm512_storeu_si512(p, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                                           21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    _mm512_storeu_si512(p, _mm512_permutexvar_epi16(order, (__m512i)_mm512_cvtne2ps_pbh(b, a)));
   }
 };
 
@@ -42,6 +42,7 @@ void gemm(const GemmArgs& args) { multiply_all<Bf16Product>(args); }
 }  // namespace
 
 const Bf16Kernels avx512_bf16_kernels = {&gemm, &round_rows<Lanes>, &pack_panel_bf16<Lanes>,
-                                         &softmax_step<Lanes, ElementType::bf16>};
+                                         &softmax_step<Lanes, ElementType::bf16>,
+                                         &finish_tile<Lanes, ElementType::bf16, SumKind::floats>};
 
 }  // namespace linformer

@@ -35,5 +35,8 @@ void gemm(const GemmArgs& args) { multiply_all<Int8Product>(args); }
 
 const GemmKernel avx512_gemm_int8 = &gemm;
 const QuantizeKernel avx512_quantize_rows = &quantize_rows<Lanes>;
+const Int8Epilogue avx512_int8_epilogue = {&finish_tile<Lanes, ElementType::int8, SumKind::int8>,
+                                           &finish_tile<Lanes, ElementType::int8, SumKind::folded_int8>,
+                                           &fold_slice<Lanes>};
 
 }  // namespace linformer

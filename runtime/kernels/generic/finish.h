@@ -48,15 +48,17 @@ LINFORMER_INLINE typename L::Batch sums_of_slice(const PartialSum* sums, const R
   return L::fma(B(row.zero), columns.negative, xsimd::to_float(sum));
 }
 
-// One of several slices of a tile: folded (+)= its sums. `ld`: of both. `factors`: of rows `factors_ld` apart, of the
-// slice.
-template <class L, int64_t ld = slab_width>
-void fold_slice(const GemmArgs& gemm, const PartialSum* partial, float* folded, const RowFactors* factors,
-                int64_t factors_ld, int64_t rows, int64_t col, int64_t cols, int64_t slice) {
+// One of several slices of a tile: folded (+)= its sums. They lie alike.
+template <class L>
+void fold_slice(const GemmArgs& gemm, const TileSums& tile, float* folded, int64_t slice) {
   using B = typename L::Batch;
   using I = IntegersOf<B>;
-  for (int64_t j = 0; j < cols; j += L::width) {
-    const ColumnSums<L> columns(I::load_unaligned(gemm.b.sums + slice * gemm.b.sums_ld + col + j));
+  const int64_t ld = tile.ld, rows = tile.rows, factors_ld = tile.factors_ld;
+  const PartialSum* const partial = tile.sums;
+  const RowFactors* const factors = tile.factors;
+  const int32_t* const column_sums = gemm.b.sums + slice * gemm.b.sums_ld + tile.col;
+  for (int64_t j = 0; j < tile.cols; j += L::width) {
+    const ColumnSums<L> columns(I::load_unaligned(column_sums + j));
     for (int64_t i = 0; i < rows; ++i) {
       const RowFactors factor = factors[i * factors_ld];
       float* const to = folded + i * ld + j;
@@ -67,22 +69,23 @@ void fold_slice(const GemmArgs& gemm, const PartialSum* partial, float* folded, 
   }
 }
 
-// Rows [row, row + rows) by columns [col, col + cols) of C from their finished sums. Columns outside, rows inside: what
-// belongs to a column is read once.
-template <class L, ElementType left, SumKind kind, int64_t ld, Activation activation, ElementType out>
-void finish_rows(const GemmArgs& gemm, const PartialSum* partial, const RowFactors* factors, int64_t factors_ld,
-                 int64_t row, int64_t rows, int64_t col, int64_t cols) {
+// C from a tile's finished sums. Columns outside, rows inside: what belongs to a column is read once.
+template <class L, ElementType left, SumKind kind, Activation activation, ElementType out>
+void finish_rows(const GemmArgs& gemm, const TileSums& tile) {
   using B = typename L::Batch;
   using I = IntegersOf<B>;
   using Out = std::conditional_t<out == ElementType::f32, float, uint16_t>;
   // Copies that stay in registers: C may alias what the caller passed.
   const Epilogue epilogue = gemm.epilogue;
+  const int64_t row = tile.row, rows = tile.rows, col = tile.col, ld = tile.ld, factors_ld = tile.factors_ld;
+  const PartialSum* const partial = tile.sums;
+  const RowFactors* const factors = tile.factors;
   const bool accumulates = epilogue.accumulate;
   const int64_t residual_ld = epilogue.residual.ld, out_ld = gemm.c.ld;
   const float* const residual = epilogue.residual.data == nullptr ? nullptr : epilogue.residual.row(row) + col;
   const float* const row_bias = epilogue.row_bias == nullptr ? nullptr : epilogue.row_bias + row;
   Out* const c = static_cast<Out*>(gemm.c.data) + row * out_ld + col;
-  for_each_batch<L>(cols, [&](int64_t j, int64_t count) {
+  for_each_batch<L>(tile.cols, [&](int64_t j, int64_t count) {
     // Scales and sums of B are padded to whole panels.
     B column_scale(1.f), bias(0.f);
     I column_sums(0);
@@ -121,18 +124,15 @@ void finish_rows(const GemmArgs& gemm, const PartialSum* partial, const RowFacto
   });
 }
 
-template <class L, ElementType left, SumKind kind, int64_t ld = slab_width>
-void finish_tile(const GemmArgs& gemm, const PartialSum* partial, const RowFactors* factors, int64_t factors_ld,
-                 int64_t row, int64_t rows, int64_t col, int64_t cols) {
+template <class L, ElementType left, SumKind kind>
+void finish_tile(const GemmArgs& gemm, const TileSums& tile) {
   with_activation(gemm.epilogue.activation, [&]<Activation activation>() {
     if constexpr (left == ElementType::bf16) {
       if (gemm.c.type == ElementType::bf16) {
-        return finish_rows<L, left, kind, ld, activation, ElementType::bf16>(gemm, partial, factors, factors_ld, row,
-                                                                             rows, col, cols);
+        return finish_rows<L, left, kind, activation, ElementType::bf16>(gemm, tile);
       }
     }
-    finish_rows<L, left, kind, ld, activation, ElementType::f32>(gemm, partial, factors, factors_ld, row, rows, col,
-                                                                 cols);
+    finish_rows<L, left, kind, activation, ElementType::f32>(gemm, tile);
   });
 }
 

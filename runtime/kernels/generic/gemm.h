@@ -187,23 +187,27 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
         tile_for<typename P::Tile>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride,
                                                            steps, slices || step0 == 0, sums + p * panel_width, ahead);
       }
+      TileSums tile{sums, slab_width, m0 + row, tile_rows, col, cols};
       if constexpr (slices) {
         const int64_t slice = step0 / block_steps;
         RowFactors factors[P::tile_rows];
         for (int64_t i = 0; i < tile_rows; ++i) {
           factors[i] = RowFactors::of(gemm.a.scales[(m0 + row + i) * gemm.a.scales_ld + slice]);
         }
+        tile.factors = factors;
+        tile.factors_ld = 1;
         if (all_steps > block_steps) {
           float* of_tile = folded + row * slab_width;
-          fold_slice<L>(gemm, sums, of_tile, factors, 1, tile_rows, col, panels * panel_width, slice);
-          if (last) {
-            finish_tile<L, P::left, SumKind::folded_int8>(gemm, of_tile, nullptr, 0, m0 + row, tile_rows, col, cols);
-          }
+          tile.cols = panels * panel_width;
+          fold_slice<L>(gemm, tile, of_tile, slice);
+          tile.cols = cols;
+          tile.sums = of_tile;
+          if (last) finish_tile<L, P::left, SumKind::folded_int8>(gemm, tile);
         } else {
-          finish_tile<L, P::left, SumKind::int8>(gemm, sums, factors, 1, m0 + row, tile_rows, col, cols);
+          finish_tile<L, P::left, SumKind::int8>(gemm, tile);
         }
       } else if (last) {
-        finish_tile<L, P::left, SumKind::floats>(gemm, sums, nullptr, 0, m0 + row, tile_rows, col, cols);
+        finish_tile<L, P::left, SumKind::floats>(gemm, tile);
       }
     }
     step0 += block_steps;

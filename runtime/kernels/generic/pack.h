@@ -112,10 +112,13 @@ void pack_panel_bf16(ConstMatrix src, bool transposed, uint16_t* dst) {
   using B = typename L::Batch;
   constexpr int64_t depth = 32;
   const int64_t k = transposed ? src.cols : src.rows, n = transposed ? src.rows : src.cols;
-  for (int64_t n0 = 0; n0 < n; n0 += panel_width) {
-    const int64_t cols = n - n0 < panel_width ? n - n0 : panel_width;
-    for (int64_t k0 = 0; k0 < k; k0 += depth, dst += depth * panel_width) {
-      const int64_t rows = k - k0 < depth ? k - k0 : depth;
+  const int64_t panel = (k + depth - 1) / depth * depth * panel_width;
+  // All panels of a few rows before the next: a row is read from one end to the other.
+  for (int64_t k0 = 0; k0 < k; k0 += depth) {
+    const int64_t rows = k - k0 < depth ? k - k0 : depth;
+    for (int64_t n0 = 0; n0 < n; n0 += panel_width) {
+      const int64_t cols = n - n0 < panel_width ? n - n0 : panel_width;
+      uint16_t* const to = dst + n0 / panel_width * panel + k0 * panel_width;
       if (transposed) {
         // Rows of 32 as pairs in 16 words of 4 bytes, which are then transposed as floats are.
         alignas(64) uint16_t pairs[panel_width * depth];
@@ -130,7 +133,7 @@ void pack_panel_bf16(ConstMatrix src, bool transposed, uint16_t* dst) {
           }
         }
         transpose_panel_rows<L>(reinterpret_cast<const float*>(pairs), depth / 2, panel_width, cols,
-                                reinterpret_cast<float*>(dst));
+                                reinterpret_cast<float*>(to));
         continue;
       }
       for (int64_t i = 0; i < depth; i += 2) {
@@ -140,7 +143,7 @@ void pack_panel_bf16(ConstMatrix src, bool transposed, uint16_t* dst) {
             if (at >= rows || count <= 0) return B(0.f);
             return load_lanes<L>(src.row(k0 + at) + n0 + j, count, B(0.f));
           };
-          L::store_pairs(dst + i * panel_width + 2 * j, row(i), row(i + 1));
+          L::store_pairs(to + i * panel_width + 2 * j, row(i), row(i + 1));
         }
       }
     }

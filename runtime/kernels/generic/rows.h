@@ -82,37 +82,48 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
   // Copies that stay in registers: vector stores may alias what the caller passed.
   const int64_t rows = matrix.rows, cols = matrix.cols, ld = matrix.ld;
   float *x = matrix.data, *row_max = state.row_max, *row_sum = state.row_sum, *rescale = state.rescale;
-  for (int64_t r = 0; r < rows; ++r, x += ld) {
-    B most = lowest;
-    for_each_batch<L>(cols,
-                      [&](int64_t i, int64_t count) { most = xsimd::max(most, load_lanes<L>(x + i, count, lowest)); });
-    const float block = scale * fold_max<L>(most);
-    const float before = row_max[r], after = before > block ? before : block;
-    const B shift(after);
-    B sum(0.f);
-    [[maybe_unused]] uint16_t* narrow = reinterpret_cast<uint16_t*>(x);
-    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
-      // Rounded as `after` was: exactly 0 for the largest, whatever its size.
-      const B e = power<L, out>(load_lanes<L>(x + i, count, lowest) * factor - shift);
-      if constexpr (out == ElementType::bf16) {
-        L::store_bf16(narrow + i, count, e);
-      } else {
-        store_lanes<L>(x + i, count, e);
+  // The largest of a few rows before their exponentials: the one waits for all of its row, the others don't.
+  constexpr int64_t together = 8;
+  for (int64_t first = 0; first < rows; first += together) {
+    const int64_t end = rows - first < together ? rows : first + together;
+    for (int64_t r = first; r < end; ++r) {
+      B most = lowest;
+      for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+        most = xsimd::max(most, load_lanes<L>(x + r * ld + i, count, lowest));
+      });
+      const float block = scale * fold_max<L>(most);
+      const float before = row_max[r], after = before > block ? before : block;
+      row_max[r] = after;
+      // What was before, for now.
+      rescale[r] = before;
+    }
+    for (int64_t r = first; r < end; ++r) {
+      float* const row = x + r * ld;
+      [[maybe_unused]] uint16_t* const narrow = reinterpret_cast<uint16_t*>(row);
+      const B shift(row_max[r]);
+      B sum(0.f);
+      for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+        // Rounded as the largest was: exactly 0 for it, whatever its size.
+        const B e = power<L, out>(load_lanes<L>(row + i, count, lowest) * factor - shift);
+        if constexpr (out == ElementType::bf16) {
+          L::store_bf16(narrow + i, count, e);
+        } else {
+          store_lanes<L>(row + i, count, e);
+        }
+        sum += e;
+      });
+      if (const int64_t padding = (cols + 31) / 32 * 32 - cols; out == ElementType::bf16 && padding > 0) {
+        __builtin_memset(narrow + cols, 0, static_cast<size_t>(padding) * sizeof(uint16_t));
       }
-      sum += e;
-    });
-    if constexpr (out == ElementType::bf16) {
-      __builtin_memset(narrow + cols, 0, static_cast<size_t>((cols + 31) / 32 * 32 - cols) * sizeof(uint16_t));
+      float kept = 0;
+      if (const float before = rescale[r]; before != -__builtin_inff()) {
+        float lanes[L::width];
+        power<L, ElementType::f32>(B((before - row_max[r]) / exponent_unit<out>)).store_unaligned(lanes);
+        kept = lanes[0];
+      }
+      rescale[r] = kept;
+      row_sum[r] = row_sum[r] * kept + fold_sum<L>(sum);
     }
-    float kept = 0;
-    if (before != -__builtin_inff()) {
-      float lanes[L::width];
-      power<L, ElementType::f32>(B((before - after) / exponent_unit<out>)).store_unaligned(lanes);
-      kept = lanes[0];
-    }
-    rescale[r] = kept;
-    row_sum[r] = row_sum[r] * kept + fold_sum<L>(sum);
-    row_max[r] = after;
   }
 }
 

@@ -69,10 +69,10 @@ class TileProduct {
     int64_t stride = 0, panel = 0;
     bool direct = false;  // to C itself
   };
-  // Of the next panels: line `first` of each tile, and every `every`-th from there on. Null: nothing.
+  // Cache lines of the next panels that a block prefetches between its multiplications.
   struct Ahead {
-    const char* panels;
-    int64_t first, every;
+    const char* lines = nullptr;
+    int64_t count = 0;
   };
 
   // What belongs to rows lies far apart: read once for all panels.
@@ -94,6 +94,13 @@ class TileProduct {
     const int64_t col = panel * panel_width, left_cols = gemm_.c.cols - col;
     const bool more = left_cols >= 2 * Panels * panel_width;  // as many panels follow
     const int64_t blocks = (all_rows + tiled_rows - 1) / tiled_rows;
+    // Evenly over blocks and steps.
+    const int64_t most_steps = all_steps < slice_steps ? all_steps : slice_steps;
+    const int64_t lines_of_block = (most_steps * tile_side + blocks - 1) / blocks;
+    lines_a_step_ = (lines_of_block + most_steps - 1) / most_steps;
+    pieces_a_step_ = most_steps > 2 * first_piece_step
+                         ? (all_pieces + most_steps - first_piece_step - 1) / (most_steps - first_piece_step)
+                         : (all_pieces + most_steps - 1) / most_steps;
     for (int64_t b = 0; b < blocks; ++b) {
       const int64_t row = row0 + b * tiled_rows, rows_left = all_rows - b * tiled_rows;
       Block block{row, rows_left < tiled_rows ? rows_left : tiled_rows, col,
@@ -112,7 +119,10 @@ class TileProduct {
         block.last = step + steps == all_steps;
         const char* panels = right + step * panel_tile;
         const char* a = static_cast<const char*>(gemm_.a.data) + row * a_stride + step * tile_depth;
-        const Ahead ahead{more ? panels + Panels * stride : nullptr, b, blocks};
+        Ahead ahead;
+        if (const int64_t first = b * lines_of_block, end = first + lines_of_block, lines = steps * tile_side; more) {
+          ahead = {panels + Panels * stride + first * 64, (end < lines ? end : lines) - first};
+        }
         if (two) {
           sum_tiles<2, Panels>(block, a, a_stride, panels, stride, steps, ahead);
         } else {
@@ -126,9 +136,8 @@ class TileProduct {
   // stores each when it needs the register, so nothing waits for the last multiplications.
   template <int Rows, int Panels>
   void sum_tiles(const Block& block, const char* a, int64_t a_stride, const char* panels, int64_t stride, int64_t steps,
-                 const Ahead& ahead) {
+                 Ahead ahead) {
     const int64_t delay = steps > 2 * first_piece_step ? first_piece_step : 0;
-    const int64_t pieces_a_step = (all_pieces + steps - delay - 1) / (steps - delay);
     for (int64_t step = 0; step < steps; ++step) {
       const bool first = step == 0;
       tiles_.template load_rows<0>(a, a_stride);
@@ -156,18 +165,13 @@ class TileProduct {
       }
       a += tile_depth;
       panels += panel_tile;
-      if (ahead.panels != nullptr) {
-        const int64_t lines = steps * 16, from = lines * ahead.first / ahead.every,
-                      to = lines * (ahead.first + 1) / ahead.every;
-        const int64_t each = (to - from + steps - 1) / steps;
-        const int64_t begin = from + step * each, end = begin + each < to ? begin + each : to;
-        for (int64_t line = begin; line < end; ++line) {
-          tiles_.prefetch(ahead.panels + line * 64);
-          if constexpr (Panels == 2) tiles_.prefetch(ahead.panels + stride + line * 64);
-        }
+      for (int64_t i = 0; i < lines_a_step_ && ahead.count > 0; ++i, --ahead.count, ahead.lines += 64) {
+        tiles_.prefetch(ahead.lines);
+        if constexpr (Panels == 2) tiles_.prefetch(ahead.lines + stride);
       }
-      for (int64_t i = 0; step >= delay && i < pieces_a_step && pieces_ < all_pieces; ++i) finish_piece();
+      for (int64_t i = 0; step >= delay && i < pieces_a_step_ && pieces_ < all_pieces; ++i) finish_piece();
     }
+    while (pieces_ < all_pieces) finish_piece();
   }
 
   // Sums that nothing is done to are C, or are added to it.
@@ -205,7 +209,7 @@ class TileProduct {
     pieces_ = 0;
   }
 
-  void finish_all() {
+  [[gnu::noinline]] void finish_all() {
     if (!holds_) return;
     store<0>();
     if (shape_panels_ == 2) store<1>();
@@ -218,7 +222,7 @@ class TileProduct {
   }
 
   // The epilogue of a few rows by a panel of the last block.
-  void finish_piece() {
+  [[gnu::noinline]] void finish_piece() {
     const int64_t panel = pieces_ / pieces_of_panel, first = pieces_ % pieces_of_panel * piece_rows;
     ++pieces_;
     const int64_t col = panel * panel_width;
@@ -226,25 +230,26 @@ class TileProduct {
     const int64_t rows = done_.rows - first < piece_rows ? done_.rows - first : piece_rows;
     const int64_t cols = done_.cols - col < panel_width ? done_.cols - col : panel_width;
     const int64_t at = panel * tile_sums + first * panel_width;
-    const PartialSum* sums = sums_ + at;
-    const int64_t row = done_.row + first, out_col = done_.col + col;
+    TileSums tile{sums_ + at, panel_width, done_.row + first, rows, done_.col + col, cols};
     if constexpr (!slices) {
-      tiles_.template finish<SumKind::floats>(gemm_, sums, nullptr, 0, row, rows, out_col, cols);
+      tiles_.template finish<SumKind::floats>(gemm_, tile);
     } else {
-      const RowFactors* factors = factors_ + (row - first_factor_) * slice_count_ + done_.slice;
-      if (done_.last && done_.slice == 0) {
-        tiles_.template finish<SumKind::int8>(gemm_, sums, factors, slice_count_, row, rows, out_col, cols);
-        return;
-      }
-      tiles_.fold(gemm_, sums, folded_ + at, factors, slice_count_, rows, out_col, panel_width, done_.slice);
+      tile.factors = factors_ + (tile.row - first_factor_) * slice_count_ + done_.slice;
+      tile.factors_ld = slice_count_;
+      if (done_.last && done_.slice == 0) return tiles_.template finish<SumKind::int8>(gemm_, tile);
+      tile.cols = panel_width;
+      tiles_.fold(gemm_, tile, folded_ + at, done_.slice);
       if (!done_.last) return;
-      tiles_.template finish<SumKind::folded_int8>(gemm_, folded_ + at, nullptr, 0, row, rows, out_col, cols);
+      tile.cols = cols;
+      tile.sums = folded_ + at;
+      tiles_.template finish<SumKind::folded_int8>(gemm_, tile);
     }
   }
 
   Tiles& tiles_;
   const GemmArgs gemm_;
   int64_t shape_rows_ = 0, shape_panels_ = 0;
+  int64_t lines_a_step_ = 0, pieces_a_step_ = 0;
   Block held_, done_;            // whose sums are in registers; in sums_
   bool holds_ = false;           // held_
   int64_t pieces_ = all_pieces;  // of done_ that are finished
