@@ -123,20 +123,16 @@ class TileProduct {
         if (const int64_t first = b * lines_of_block, end = first + lines_of_block, lines = steps * tile_side; more) {
           ahead = {panels + Panels * stride + first * 64, (end < lines ? end : lines) - first};
         }
-        if (two) {
-          sum_tiles<2, Panels>(block, a, a_stride, panels, stride, steps, ahead);
-        } else {
-          sum_tiles<1, Panels>(block, a, a_stride, panels, stride, steps, ahead);
-        }
+        sum_tiles<Panels>(block, two, a, a_stride, panels, stride, steps, ahead);
       }
     }
   }
 
-  // Sums of `Rows` row tiles by `Panels` panels over `steps` tiles of K. They stay in their registers: the next block
-  // stores each when it needs the register, so nothing waits for the last multiplications.
-  template <int Rows, int Panels>
-  void sum_tiles(const Block& block, const char* a, int64_t a_stride, const char* panels, int64_t stride, int64_t steps,
-                 Ahead ahead) {
+  // Sums of one or two row tiles by `Panels` panels over `steps` tiles of K. They stay in their registers: the next
+  // block stores each when it needs the register, so nothing waits for the last multiplications.
+  template <int Panels>
+  void sum_tiles(const Block& block, bool two, const char* a, int64_t a_stride, const char* panels, int64_t stride,
+                 int64_t steps, Ahead ahead) {
     const int64_t delay = steps > 2 * first_piece_step ? first_piece_step : 0;
     for (int64_t step = 0; step < steps; ++step) {
       const bool first = step == 0;
@@ -149,7 +145,7 @@ class TileProduct {
         if (first) begin<1>(block);
         tiles_.template multiply<1>();
       }
-      if constexpr (Rows == 2) {
+      if (two) {
         tiles_.template load_rows<1>(a + tile_side * a_stride, a_stride);
         if (first) begin<2>(block);
         tiles_.template multiply<2>();
@@ -175,7 +171,7 @@ class TileProduct {
   }
 
   // Sums that nothing is done to are C, or are added to it.
-  void place(Block* block, int64_t panels) {
+  [[gnu::noinline]] void place(Block* block, int64_t panels) {
     const Epilogue& epilogue = gemm_.epilogue;
     block->direct = !slices && gemm_.c.type == ElementType::f32 && block->cols == panels * panel_width &&
                     epilogue.bias == nullptr && epilogue.row_bias == nullptr &&
