@@ -59,7 +59,8 @@ struct Kernels {
   void (*gemm_f32)(const GemmArgs&) = nullptr;
   // A and B bf16, C f32 or bf16: for each pair of k the product of the second is added first, then that of the first,
   // each rounded to f32 (what vdpbf16ps does; subnormal operands and sums are zero). NEON's BFDOT adds both products
-  // first and rounds to odd. Null where the machine has no instruction for it, but in the scalar table.
+  // first and rounds to odd; AMX adds up 16 pairs, even and odd k apart, and then both. Null where the machine has no
+  // instruction for it, but in the scalar table.
   void (*gemm_bf16)(const GemmArgs&) = nullptr;
   // A u8, B int8, C f32: sums of a slice of K are exact, in s32; slices are added in order.
   void (*gemm_int8)(const GemmArgs&) = nullptr;

@@ -119,6 +119,26 @@ TEST_CASE("a text's bits do not depend on threads, batch or session") {
   }
 }
 
+TEST_CASE("a text's bits do not depend on the rows that a thread takes at once") {
+  for (ElementType type : {ElementType::f32, ElementType::bf16, ElementType::int8}) {
+    RandomModel shape = test_shape();
+    shape.type = type;
+    const auto model = linformer_test::random_model(shape);
+    const auto text = linformer_test::random_ids(5, 300, shape.vocabulary);
+    std::vector<Answer> answers;
+    for (int64_t rows : {256, 128, 48, 16}) {
+      SessionOptions options;
+      options.block_rows = rows;
+      options.threads = 2;
+      Result<Session> session = Session::create(model, options);
+      REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
+      CHECK(session->plan().block_rows == rows);
+      answers.push_back(run(*session, *model, {text})[0]);
+      CHECK(difference(answers.front(), answers.back()) == 0);
+    }
+  }
+}
+
 TEST_CASE("nothing of an earlier call is left: an arena full of NaN changes no bit") {
   // Token 4 embeds to NaN, so a batch of it writes NaN through every buffer.
   RandomModel shape = test_shape();

@@ -34,6 +34,9 @@ TEST_CASE("plan refuses options that cannot work") {
   CHECK(refused([](auto& o) { o.max_batch = 0; }, "max_batch is 0"));
   CHECK(refused([](auto& o) { o.max_batch = int64_t{1} << 40; }, "max_batch"));
   CHECK(refused([](auto& o) { o.max_rows = -5; }, "max_rows is -5"));
+  CHECK(refused([](auto& o) { o.block_rows = 24; }, "block_rows is 24: give a multiple of 16 up to 256"));
+  CHECK(refused([](auto& o) { o.block_rows = 272; }, "block_rows is 272"));
+  CHECK(refused([](auto& o) { o.block_rows = -16; }, "block_rows is -16"));
   CHECK(refused([](auto& o) { o.threads = 0; }, "threads is 0"));
   CHECK(refused([](auto& o) { o.threads = 100000; }, "threads is 100000"));
 }
@@ -115,6 +118,20 @@ TEST_CASE("the arena is the plan's size and a full batch uses it to its end") {
   outputs.probabilities = probabilities;
   REQUIRE(session->run(texts, outputs).ok());
   CHECK(session->used_bytes() == session->plan().total_bytes);
+}
+
+TEST_CASE("a session takes the machine's rows of a block, a plan those that it is told, and they agree") {
+  const auto model = linformer_test::random_model({});
+  SessionOptions options;
+  options.max_batch = 8;
+  Result<Session> session = Session::create(model, options);
+  REQUIRE(session.ok());
+  CHECK(session->plan().options.block_rows == machine_block_rows());
+  options.block_rows = machine_block_rows();
+  options.compute = machine_compute();
+  CHECK(plan(*model, options)->total_bytes == session->plan().total_bytes);
+  options.block_rows = 0;
+  CHECK(plan(*model, options)->block_rows == 128);
 }
 
 TEST_CASE("run refuses what it was not planned for, and then writes nothing") {

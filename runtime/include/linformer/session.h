@@ -49,7 +49,8 @@ struct SessionOptions {
   Part part = Part::encoder;
   int64_t max_memory = 0;  // longest memory of a text, for cross attention; 0 = max_tokens
   // Rows that a thread takes through a layer at once, a multiple of 16 up to 256: more read the weights less often and
-  // need more memory. 0: 128 in plan(), machine_block_rows() in a session. Results don't depend on it.
+  // need more memory. 0: 128 in plan(), machine_block_rows() in a session. Results don't depend on it, but that full
+  // attention adds up in blocks of as many keys.
   int64_t block_rows = 0;
   bool profile = false;  // measures each op: Session::profile()
 };
