@@ -19,6 +19,7 @@ linformer_packages_test=(
   doctest-dev pkg-config
   libsentencepiece-dev # a second opinion on unigram tokenizers
   python3-numpy        # a second opinion on the encoder
+  python3-pip          # fetches NVRTC, which compiles the GPU's kernels
 )
 linformer_packages_fuzz=(
   clang libclang-rt-dev # libFuzzer and the sanitizers

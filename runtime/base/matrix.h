@@ -39,10 +39,10 @@ struct RowScale {
 inline constexpr int64_t int8_slice = 768;
 [[gnu::always_inline]] constexpr int64_t int8_slices(int64_t cols) { return (cols + int8_slice - 1) / int8_slice; }
 
-// Bytes of a row of `cols` activations in bf16, or in int8 with the scales of its slices behind: whole cache lines.
+// Bytes of a row of `cols` activations in 16 bits, or in int8 with the scales of its slices behind: whole cache lines.
 [[gnu::always_inline]] constexpr int64_t narrow_codes_bytes(int64_t cols) { return round_up(cols, 64); }
 [[gnu::always_inline]] constexpr int64_t narrow_row_bytes(ElementType type, int64_t cols) {
-  if (type == ElementType::bf16) return round_up(cols, 32) * 2;
+  if (type != ElementType::int8) return round_up(cols, 32) * 2;
   return narrow_codes_bytes(cols) + round_up(int8_slices(cols) * static_cast<int64_t>(sizeof(RowScale)), 64);
 }
 

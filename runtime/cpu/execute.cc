@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "cpu/clock.h"
+#include "base/clock.h"
 #include "cpu/executor.h"
 #include "program/cost.h"
 

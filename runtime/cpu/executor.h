@@ -7,57 +7,20 @@
 
 #include "base/threads.h"
 #include "cpu/declare.h"
-#include "program/batch.h"
-#include "program/program.h"
+#include "program/executor.h"
 
 namespace linformer {
 
-// Where the numbers of a call go. Null: not wanted.
-struct HeadRequest {
-  int32_t head = 0;
-  float* logits = nullptr;
-  float* probabilities = nullptr;
-};
-
-struct Request {
-  float* hidden = nullptr;
-  int hidden_layer = -1;
-  float* pooled = nullptr;
-  Pooling pooling = Pooling::first_token;
-  // At index i of [0, heads): a function, so that nothing is copied.
-  HeadRequest (*head)(const void* context, size_t index) = nullptr;
-  size_t heads = 0;
-  const void* context = nullptr;
-  float* embeddings = nullptr;
-  float* mlm_logits = nullptr;
-  RowOf (*mlm_position)(const void* context, size_t index) = nullptr;
-  size_t mlm_positions = 0;
-};
-
-class CpuExecutor {
+class CpuExecutor final : public Executor {
  public:
   // Prepares every GEMM of the program. `weights`: the bytes of each tensor, valid while this lives.
   static Result<std::unique_ptr<CpuExecutor>> create(Program program, BackendKind backend, const Kernels& kernels,
                                                      std::span<const std::byte* const> weights, bool profile);
-  ~CpuExecutor();
+  ~CpuExecutor() override;
 
-  const Program& program() const { return program_; }
-  // The arena's final layout, with the scratch that the provider's GEMMs turned out to need.
-  const ArenaLayout& layout() const { return layout_; }
-  // Starts the threads and fills the tables; nothing is allocated after it. The arena stays the caller's.
-  Status start(std::byte* arena);
-  template <class T = float>
-  T* buffer(BufferId id) const {
-    return reinterpret_cast<T*>(arena_ + layout_.offsets[static_cast<int>(id)]);
-  }
-
-  Status run(const Batch& batch, const Request& request);
-
-  // What ops did in all calls, all threads together, by index in the program; empty without `profile`.
-  struct OpProfile {
-    double seconds = 0, flop = 0, bytes = 0;
-  };
-  std::span<const OpProfile> profile() const { return profile_; }
+  Status start(std::byte* arena) override;
+  Status run(const Batch& batch, const Request& request) override;
+  std::span<const OpProfile> profile() const override { return profile_; }
 
  private:
   // Sequences next to one another, and who works on them.
@@ -115,12 +78,8 @@ class CpuExecutor {
   };
 
   CpuExecutor(Program program, const Kernels& kernels, std::span<const std::byte* const> weights)
-      : program_(std::move(program)), kernels_(kernels), weights_(weights) {}
+      : Executor(std::move(program), weights), kernels_(kernels) {}
 
-  // tables.cc
-  void fill_tables();
-  void fill_positions();
-  void fill_rotary(const Rotary& rotary);
   // executor.cc
   Part part_of(int64_t first, int64_t end, int thread) const;
   bool splits_by_sequences(const Part& whole) const;
@@ -237,14 +196,10 @@ class CpuExecutor {
   void probabilities(const Op& op, const Item& item) const;
   void normalize_length(const Op& op, const Item& item) const;
 
-  Program program_;
   const Kernels& kernels_;
-  std::span<const std::byte* const> weights_;
   std::unique_ptr<GemmProvider> provider_;
   GemmIds gemms_;
-  ArenaLayout layout_;
   int64_t scratch_stride_ = 0;  // bytes
-  std::byte* arena_ = nullptr;
   ThreadTeam team_;
   std::unique_ptr<Status[]> errors_;  // one for each thread
   Batch batch_;

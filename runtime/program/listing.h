@@ -6,7 +6,6 @@
 
 namespace linformer {
 
-const char* name_of(OpKind kind);
 const char* name_of(Domain domain);
 
 struct OpText {

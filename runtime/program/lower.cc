@@ -60,7 +60,7 @@ View Lowering::narrow(BufferId buffer, ElementType type, int64_t cols) {
 void Lowering::convert(const View& a, const View& out) { unary(OpKind::convert, a, out); }
 
 View Lowering::multiplied(const View& a, ElementType compute) {
-  if (compute == ElementType::f32) return a;
+  if (compute == a.type) return a;
   const View out = narrow(BufferId::narrow_rows, compute, a.cols);
   if (out_of_memory_) return out;
   const int32_t ops = static_cast<int32_t>(program_.ops.size());
@@ -124,7 +124,8 @@ View Lowering::caller(int64_t cols) const {
 Op& Lowering::gemm(const View& a, const Linear& linear, const View& out, Activation activation) {
   const View b = weight(linear.weight);
   const bool panels = b.layout == RightLayout::panel16;
-  const View left = multiplied(a, panels ? program_.target.compute(b.type) : ElementType::f32);
+  const bool whole = panels || program_.target.device;
+  const View left = multiplied(a, whole ? program_.target.compute(b.type) : ElementType::f32);
   Op& gemm = op(OpKind::gemm);
   gemm.a = left;
   gemm.b = b;

@@ -93,7 +93,8 @@ class Lowering {
   void reserve_attention(const LayerState& layer);
   // lower_layer.cc
   void layer(size_t index, int64_t* width);
-  void attention_output(const LayerState& layer, const View& target);
+  View attend(const LayerState& layer, const View& query);
+  void attention_output(const LayerState& layer, const View& context, const View& target);
   void feed_forward(const LayerState& layer, const View& input, const View& target);
   void sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual,
                            ElementType compute);

@@ -240,17 +240,20 @@ void Lowering::reserve_attention(const LayerState& layer) {
   Program& p = program_;
   const Attention& attention = layer.attention;
   const int64_t padded = round_up(attention.d_head, panel_width);
-  block(BufferId::scores, 0);
+  const bool scores = !p.target.device;
+  if (scores) block(BufferId::scores, 0);
   if (!attention.full) {
     int64_t k = 0;
     for (int32_t g = 0; g < attention.groups; ++g) {
       k = std::max(k, p.groups[static_cast<size_t>(attention.first_group + g)].k);
     }
-    block(BufferId::scores, round_up(k, panel_width));
+    if (scores) block(BufferId::scores, round_up(k, panel_width));
     return;
   }
-  block(BufferId::scores, p.extents.block_rows);
-  block(BufferId::softmax, padded + 3);
+  if (scores) {
+    block(BufferId::scores, p.extents.block_rows);
+    block(BufferId::softmax, padded + 3);
+  }
   // Each sequence's rows begin at a multiple of the panel width.
   const int64_t width = p.target.packs ? attention.groups * padded : attention.key_width;
   p.full_width = std::max(p.full_width, width);
@@ -282,6 +285,7 @@ void Lowering::keys_and_values(LayerState* layer) {
   const ElementType weights = tensor(description.query.weight).type;
   const bool narrow = weights == ElementType::bf16 || weights == ElementType::int8;
   attention.compute = narrow && program_.target.packs && program_.target.bf16 ? ElementType::bf16 : ElementType::f32;
+  if (program_.target.device) attention.compute = program_.target.all;
   attention.window = description.window;
   attention.position_bias = weight(description.position_bias);
   attention.key_width = int64_t{description.kv_heads} * description.head_dim;

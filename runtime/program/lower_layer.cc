@@ -5,11 +5,22 @@
 
 namespace linformer {
 
+// The context takes the query's place; on a device, in 16 bits, a place of its own.
+View Lowering::attend(const LayerState& layer, const View& query) {
+  const Target& target = program_.target;
+  Op& attend = op(OpKind::attend);
+  attend.out = query;
+  if (!target.device || target.all == ElementType::f32) return query;
+  const View context = narrow(BufferId::narrow_hidden, target.all, layer.attention.heads * layer.attention.d_head);
+  attend.a = query;
+  attend.out = context;
+  return context;
+}
+
 // target += the output projection of the context in the query's block, or target = it where there is no residual.
-void Lowering::attention_output(const LayerState& layer, const View& target) {
+void Lowering::attention_output(const LayerState& layer, const View& context, const View& target) {
   const LayerDescription& description = *layer.description;
   const AttentionDescription& attention = description.attention;
-  const View context = block(BufferId::query, layer.attention.heads * layer.attention.d_head);
   if (attention.output_activation != Activation::none) {
     Op& activate = op(OpKind::activate);
     activate.activation = attention.output_activation;
@@ -46,10 +57,12 @@ void Lowering::sliced_feed_forward(const LayerState& layer, const View& in, cons
   const View left = multiplied(in, compute);
   // The query's block is free by now, and still near.
   const bool free = residual.place != Place::block || residual.buffer != BufferId::query;
-  for (int64_t begin = 0; begin < inner; begin += int8_slice) {
-    const int64_t width = std::min(int8_slice, inner - begin);
+  const bool device = program_.target.device;
+  const int64_t step = device ? inner : int8_slice;
+  for (int64_t begin = 0; begin < inner; begin += step) {
+    const int64_t width = std::min(step, inner - begin);
     // The kernel rounds what it writes, but writes no padding.
-    const bool direct = compute == ElementType::bf16 && width % 32 == 0;
+    const bool direct = device || (compute == ElementType::bf16 && width % 32 == 0);
     const View slice = narrow(direct && free ? BufferId::query : BufferId::narrow_hidden, compute, width);
     const View hidden = direct ? slice : block(free ? BufferId::query : BufferId::ffn, width);
     Op& first = op(OpKind::gemm);
@@ -103,7 +116,8 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
   if (description.gated) {
     Op& gate = unary(OpKind::gate, hidden, block(BufferId::ffn, inner / 2));
     gate.activation = description.activation;
-    gate.out.ld = inner / 2;  // rows next to one another: what every GEMM provider reads fastest
+    // Rows next to one another: what every GEMM provider reads fastest. A device makes all rows at once, in place.
+    if (!program_.target.device) gate.out.ld = inner / 2;
     hidden = gate.out;
   }
   if (adds() && description.ffn_resample.present()) {
@@ -135,8 +149,7 @@ void Lowering::layer(size_t index, int64_t* width) {
   const View query = block(BufferId::query, layer.attention.heads * layer.attention.d_head);
   gemm(layer.attention.own, attention.query, query);
   rotate(layer, query);
-  op(OpKind::attend).out = query;
-  attention_output(layer, target);
+  attention_output(layer, attend(layer, query), target);
   const View between = rows(BufferId::rows, layer.width_between);
   if (!pre_norm() && description.attention_norm.present()) norm(description.attention_norm, between, between);
   if (description.ffn_in.present()) {

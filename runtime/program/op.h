@@ -27,7 +27,7 @@ enum class OpKind : uint8_t {
   compress,          // a head's keys or values from its columns of Z W: linear, convolution or pooling
   pack,              // K^T and V of one head of a sequence, as panels
   pack_block,        // the same for a block of rows, full attention
-  attend,            // out = softmax(out K^T) V, head by head
+  attend,            // out = softmax(out K^T) V, head by head; of `a` in the place of out, if there is one
   select,            // out[i] = the row of the caller's masked position i
   pool,              // out[s] = the rows of sequence s as one
   pair,              // out[i] = (a, b, a b, a - b) of sequences 2i and 2i + 1
@@ -35,6 +35,8 @@ enum class OpKind : uint8_t {
   probabilities,     // the caller's, from its logits
   normalize_length,  // out[s] /= its Euclidean length
 };
+
+const char* name_of(OpKind kind);
 
 enum class ZeroRows : uint8_t { all, pads, masked };
 

@@ -24,11 +24,14 @@ struct Extents {
 
 // What the executor that runs it wants.
 struct Target {
-  bool packs = false;  // K^T and V as panels
-  bool bf16 = false;   // multiplies bf16 weights without widening them
-  bool int8 = false;   // the same of int8, its rows of activations quantised
+  bool packs = false;                  // K^T and V as panels
+  bool bf16 = false;                   // multiplies bf16 weights without widening them
+  bool int8 = false;                   // the same of int8, its rows of activations quantised
+  bool device = false;                 // runs each op on all rows at once, attends without a buffer of scores
+  ElementType all = ElementType::f32;  // device: what every weight is multiplied in, f32 or of 16 bits
   // What weights of `type` are multiplied in.
   ElementType compute(ElementType type) const {
+    if (device) return all;
     return (type == ElementType::bf16 && bf16) || (type == ElementType::int8 && int8) ? type : ElementType::f32;
   }
 };

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/checked.h"
+#include "program/device_scratch.h"
 #include "program/lower.h"
 #include "session/state.h"
 
@@ -50,6 +51,10 @@ Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
   if (options->compute > Compute::f32) {
     return Status::error(Code::invalid_argument, "there is no compute number %d", static_cast<int>(options->compute));
   }
+  if (options->device < -1) {
+    return Status::error(Code::invalid_argument, "device is %d: give -1 for the CPU, or a GPU's number",
+                         options->device);
+  }
   if (options->block_rows == 0) options->block_rows = default_block_rows;
   if (options->block_rows < panel_width || options->block_rows > max_block_rows ||
       options->block_rows % panel_width != 0) {
@@ -60,6 +65,25 @@ Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
   if (options->backend > BackendKind::openblas) {
     return Status::error(Code::invalid_argument, "there is no backend number %d", static_cast<int>(options->backend));
   }
+  return {};
+}
+
+// What a GPU multiplies a file's weights in: 16 bits where the file has no more.
+ElementType device_compute(const ModelDescription& description, const EncoderDescription& encoder,
+                           const SessionOptions& options, bool bf16) {
+  const Linear& query = encoder.layers[0].attention.query;
+  const ElementType type = description.tensors[static_cast<size_t>(query.weight)].type;
+  if (options.compute == Compute::f32 || (type == ElementType::bf16 && !bf16)) return ElementType::f32;
+  return type == ElementType::int8 ? ElementType::f16 : type;
+}
+
+Status plan_device_scratch(Program* program) {
+  DeviceScratch scratch;
+  if (!device_scratch(*program, &scratch)) {
+    return Status::error(Code::too_long, "the session's memory can't be addressed: lower max_tokens or max_batch");
+  }
+  program->arena[Term::scratch] = Count::bytes(scratch.total);
+  program->arena.use(BufferId::scratch);
   return {};
 }
 
@@ -79,14 +103,33 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
   const SessionOptions& resolved = plan.options;
   plan.block_rows =
       std::min(resolved.block_rows, round_up(std::max(resolved.max_rows, resolved.max_memory), panel_width));
-  const Extents extents{resolved.max_batch,  resolved.max_tokens, resolved.max_rows,
-                        resolved.max_memory, resolved.threads,    plan.block_rows};
+  if (resolved.device >= 0) {
+    // A block is all rows at once, and what is compressed of them.
+    int64_t k = 0;
+    for (const Projection& projection : lowered.encoder->projections) k = std::max(k, int64_t{projection.k});
+    const int64_t rows =
+        std::max({resolved.max_rows, resolved.max_memory * resolved.max_batch, k * resolved.max_batch});
+    plan.block_rows = round_up(rows, panel_width);
+  }
+  const Extents extents{resolved.max_batch,
+                        resolved.max_tokens,
+                        resolved.max_rows,
+                        resolved.max_memory,
+                        resolved.device >= 0 ? 1 : resolved.threads,
+                        plan.block_rows};
   const bool narrow = resolved.backend == BackendKind::native && resolved.compute != Compute::f32;
-  const Target target{packs_activations(resolved.backend), narrow && bf16, narrow};
+  Target target{packs_activations(resolved.backend), narrow && bf16, narrow};
+  if (resolved.device >= 0) {
+    target = {.device = true, .all = device_compute(description, *lowered.encoder, resolved, bf16)};
+  }
   Result<Program> program = lower(description, *lowered.encoder, lowered.has_heads, extents, target);
   if (!program.ok()) return program.status();
   lowered.program = std::move(program.value());
-  LINFORMER_TRY(plan_scratch(resolved.backend, &lowered.program));
+  if (resolved.device < 0) {
+    LINFORMER_TRY(plan_scratch(resolved.backend, &lowered.program));
+  } else {
+    LINFORMER_TRY(plan_device_scratch(&lowered.program));
+  }
   ArenaLayout layout;
   if (!lowered.program.arena.lay_out(&layout)) {
     return Status::error(Code::too_long,

@@ -49,10 +49,10 @@ Result<std::shared_ptr<const PreparedWeights>> PreparedWeights::create(std::shar
   if (model == nullptr) return Status::error(Code::invalid_argument, "no model: load one before creating a session");
   const size_t tensors = model->description().tensors.size();
   std::unique_ptr<Data> data(new (std::nothrow) Data);
-  if (!data || !data->tensors.try_resize(tensors)) {
+  if (!data || !data->weights.tensors.try_resize(tensors)) {
     return Status::error(Code::out_of_memory, "no memory for the places of %zu tensors", tensors);
   }
-  for (size_t i = 0; i < tensors; ++i) data->tensors[i] = model->data(static_cast<TensorIndex>(i));
+  for (size_t i = 0; i < tensors; ++i) data->weights.tensors[i] = model->data(static_cast<TensorIndex>(i));
   data->model = std::move(model);
   std::unique_ptr<const PreparedWeights> made(new (std::nothrow) PreparedWeights(std::move(data)));
   std::shared_ptr<const PreparedWeights> shared = try_share(std::move(made));
@@ -75,6 +75,7 @@ PreparedWeights::~PreparedWeights() = default;
 const std::shared_ptr<const Model>& PreparedWeights::model() const { return data_->model; }
 
 Session::State::~State() {
+  executor.reset();  // may still use the arena
   if (arena != nullptr) munmap(arena, arena_bytes);
 }
 
@@ -95,7 +96,9 @@ Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, 
   if (weights == nullptr) return Status::error(Code::invalid_argument, "no weights: prepare a model's first");
   const Result<const Kernels*> kernels = choose_kernels(options.isa);
   if (!kernels.ok()) return kernels.status();
-  const bool bf16 = options.compute == Compute::automatic && (*kernels)->native_bf16;
+  const Result<bool> native = multiplies_bf16(options, **kernels);
+  if (!native.ok()) return native.status();
+  const bool bf16 = options.compute == Compute::automatic && *native;
   SessionOptions resolved = options;
   if (options.block_rows == 0 && options.backend == BackendKind::native) resolved.block_rows = (*kernels)->block_rows;
   Result<LoweredModel> lowered = lower_model(weights->model()->description(), resolved, bf16);
@@ -107,14 +110,14 @@ Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, 
   if (options.compute == Compute::automatic && !bf16) state->plan.options.compute = Compute::no_bf16;
   state->part = lowered->encoder;
   state->has_heads = lowered->has_heads;
-  Result<std::unique_ptr<CpuExecutor>> executor = CpuExecutor::create(
-      std::move(lowered->program), options.backend, **kernels, weights->data_->tensors, options.profile);
+  Result<std::unique_ptr<Executor>> executor =
+      create_executor(std::move(lowered->program), options, **kernels, weights->data_->weights);
   if (!executor.ok()) return executor.status();
   state->executor = std::move(executor.value());
   state->weights = std::move(weights);
   publish(state->program(), state->executor->layout(), &state->plan);
 
-  const uint64_t bytes = state->plan.total_bytes;
+  const uint64_t bytes = state->executor->host_bytes();
   const bool addressable = bytes <= PTRDIFF_MAX;
   void* arena = addressable ? mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
@@ -131,6 +134,7 @@ Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, 
 }
 
 uint64_t Session::used_bytes() const {
+  if (state_->plan.options.device >= 0) return state_->plan.total_bytes;
   const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   constexpr uint64_t pages_at_once = 1024;
   unsigned char resident[pages_at_once];
@@ -170,6 +174,7 @@ Status Session::run(std::span<const Input> inputs, const Outputs& outputs) {
 
 Status Session::State::run(const InputList& inputs, const Outputs& outputs) {
   LINFORMER_TRY(check(inputs, outputs));
+  LINFORMER_TRY(executor->ready());
   const Batch batch = pack(inputs);
   Request request;
   request.context = &outputs;

@@ -6,14 +6,29 @@
 #include "cpu/executor.h"
 #include "linformer/session.h"
 #include "program/batch.h"
+#if defined(LINFORMER_HAS_CUDA)
+#include "cuda/create.h"
+#endif
 
 namespace linformer {
 
-// The weights of a model as an executor reads them.
+// The weights of a model as executors read them.
+struct ExecutorWeights {
+  Array<const std::byte*> tensors;  // where each tensor lies
+#if defined(LINFORMER_HAS_CUDA)
+  cuda::WeightStore on_devices;
+#endif
+};
+
 struct PreparedWeights::Data {
   std::shared_ptr<const Model> model;
-  Array<const std::byte*> tensors;  // where each tensor lies
+  ExecutorWeights weights;
 };
+
+// Whether the session's device, or the CPU's kernels, multiply bf16.
+Result<bool> multiplies_bf16(const SessionOptions& options, const Kernels& kernels);
+Result<std::unique_ptr<Executor>> create_executor(Program program, const SessionOptions& options,
+                                                  const Kernels& kernels, ExecutorWeights& weights);
 
 // A model lowered for a session, and the plan that says so.
 struct LoweredModel {
@@ -57,7 +72,7 @@ struct Session::State {
   Plan plan;
   const EncoderDescription* part = nullptr;
   bool has_heads = true;
-  std::unique_ptr<CpuExecutor> executor;
+  std::unique_ptr<Executor> executor;
   std::byte* arena = nullptr;
   uint64_t arena_bytes = 0;
 

@@ -65,6 +65,7 @@ void compare_run(const std::shared_ptr<const Model>& model, const Engine& engine
   SessionOptions options;
   options.backend = engine.backend;
   options.isa = engine.isa;
+  options.device = engine.device;
   options.padding = padding;
   options.threads = threads;
   options.max_batch = inputs.texts;

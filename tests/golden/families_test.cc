@@ -65,6 +65,7 @@ class Comparison {
     SessionOptions options;
     options.backend = engine_.backend;
     options.isa = engine_.isa;
+    options.device = engine_.device;
     options.padding = Padding::keep;
     options.threads = threads_;
     options.max_batch = static_cast<int64_t>(inputs.inputs.size());

@@ -34,9 +34,12 @@ const std::map<std::string, Layer>& layers() {
                 {},
                 {"linformer/description.h", "linformer/model.h", "linformer/session.h", "program/lower.h",
                  "program/listing.h"}};
-    t["session"] = {{"base", "io", "kernels", "gemm", "model", "program", "cpu"}, {}};
+    t["cuda"] = {{"base", "program"},
+                 {"cuda_runtime_api.h", "cublasLt.h", "cuda_fp16.h", "cuda_bf16.h", "mma.h"},
+                 t["cpu"].not_these};
+    t["session"] = {{"base", "io", "kernels", "gemm", "model", "program", "cpu", "cuda"}, {}};
     t["text"] = {{"base", "io"}, {"utf8proc.h"}};
-    t["c_api"] = {{"base", "io", "kernels", "gemm", "model", "program", "cpu", "session", "text"}, {}};
+    t["c_api"] = {{"base", "io", "kernels", "gemm", "model", "program", "cpu", "cuda", "session", "text"}, {}};
     return t;
   }();
   return table;

@@ -61,6 +61,7 @@ class Comparison {
     options.backend = engine.backend;
     options.compute = Compute::f32;  // the file's weights are what both compute with
     options.isa = engine.isa;
+    options.device = engine.device;
     options.threads = threads;
     Result<Session> session = Session::create(c.model, options);
     REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));

@@ -36,6 +36,7 @@ class Runner {
     SessionOptions options;
     options.backend = engine_.backend;
     options.isa = engine_.isa;
+    options.device = engine_.device;
     options.threads = threads;
     options.max_batch = batch;
     options.max_tokens = max_tokens;
@@ -137,6 +138,7 @@ TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or
       for (const RandomInput* input : forwards) expected.push_back(runner.run(alone, {input})[0]);
       REQUIRE(std::all_of(expected[0].begin(), expected[0].end(), [](float value) { return std::isfinite(value); }));
       for (int threads : {1, 2, 4}) {
+        if (engine.device >= 0 && threads > 1) continue;  // of the CPU
         CAPTURE(threads);
         Session batched = runner.session(threads, texts);
         const Answers together = runner.run(batched, forwards), turned = runner.run(batched, backwards);

@@ -93,7 +93,7 @@ TEST_CASE("the plan is a pure function whose buffers add up") {
         const uint64_t rows = 144, block = 128, packed = 4 * 16 * 16;
         uint64_t scratch = 0;
         for (int i = 0; i < first.buffer_count; ++i) {
-          if (std::string(first.buffers[i].name) == "GEMM scratch") scratch = first.buffers[i].bytes;
+          if (std::string(first.buffers[i].name) == "scratch") scratch = first.buffers[i].bytes;
         }
         const auto up = [](uint64_t bytes) { return (bytes + 63) / 64 * 64; };
         const uint64_t expected = up(8 * 4) + 2 * up(4 * rows) + up(rows) + (pre_norm ? 2 : 1) * up(4 * rows * 32) +

@@ -34,6 +34,10 @@ std::vector<Variant> variants(uint32_t n) {
     s.causal = true;
     s.row_mask = RowMask::excluded;
   });
+  add("full, widths of keys change, position bias", false, [](RandomModel& s) {
+    s.kinds = {none};
+    s.mixed_kv_heads = s.position_bias = true;
+  });
   add("linear by head", true, [](RandomModel& s) {
     s.each_head = true;
     s.k_step = 4;

@@ -5,16 +5,38 @@
 
 #include "gemm/gemm.h"
 #include "linformer/session.h"
+#if defined(LINFORMER_TEST_DEVICE)
+#include "cuda/create.h"
+#include "support/skip.h"
+#endif
 
 namespace linformer_test {
 
 struct Engine {
   linformer::BackendKind backend;
   linformer::Isa isa;
+  int device = -1;  // SessionOptions::device
 };
+
+// The instruction set that a session takes where none is asked for.
+inline linformer::Isa best_isa() { return linformer::kernels_for(linformer::Isa::automatic)->isa; }
+
+#if defined(LINFORMER_TEST_DEVICE)
+// The same tests on a device: a real one, or one that is played on the CPU (tests/cuda).
+inline std::vector<Engine> device_engines() {
+  if (const auto found = linformer::cuda::multiplies_bf16(0); !found.ok()) {
+    skip(found.status().message());
+    return {};
+  }
+  return {{linformer::BackendKind::native, best_isa(), 0}};
+}
+#endif
 
 inline std::vector<Engine> engines() {
   using namespace linformer;
+#if defined(LINFORMER_TEST_DEVICE)
+  return device_engines();
+#endif
   std::vector<Engine> found;
   for (BackendKind backend : {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
     for (Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::neon}) {
@@ -24,8 +46,5 @@ inline std::vector<Engine> engines() {
   }
   return found;
 }
-
-// The instruction set that a session takes where none is asked for.
-inline linformer::Isa best_isa() { return linformer::kernels_for(linformer::Isa::automatic)->isa; }
 
 }  // namespace linformer_test

@@ -181,10 +181,11 @@ class Maker {
                  KeySource source) {
     const std::string name = "layers." + std::to_string(index);
     const uint32_t head_dim = shape_.head_dim != 0 ? shape_.head_dim : shape_.d_model / shape_.heads;
-    const uint32_t width = shape_.heads * head_dim, key_width = shape_.one_kv_head ? head_dim : width;
+    const bool one_kv_head = shape_.one_kv_head || (shape_.mixed_kv_heads && index % 2 == 1);
+    const uint32_t width = shape_.heads * head_dim, key_width = one_kv_head ? head_dim : width;
     const uint32_t key_in = source == KeySource::own ? in : e->memory_width;
     attention->heads = shape_.heads;
-    attention->kv_heads = shape_.one_kv_head ? 1 : shape_.heads;
+    attention->kv_heads = one_kv_head ? 1 : shape_.heads;
     attention->head_dim = head_dim;
     attention->scale = static_cast<float>(1 / std::sqrt(head_dim));
     attention->causal = shape_.causal;

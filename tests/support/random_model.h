@@ -50,6 +50,7 @@ struct RandomModel {
   uint32_t kernel = 4, stride = 4;  // of convolution and pooling
   bool mixed_windows = false;       // convolution, mean and max in turn over layers, heads and sides; needs each_head
   bool one_kv_head = false, value_is_key = false, causal = false;
+  bool mixed_kv_heads = false;  // the second layer, the fourth, ... has one key/value head
   linformer::RowMask row_mask = linformer::RowMask::none;
   std::vector<linformer::KeySource> key_sources = {linformer::KeySource::own};  // of the decoder where there is one
   uint32_t memory_width = 0;   // 0: as the rows that read it; without a decoder

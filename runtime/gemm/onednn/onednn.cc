@@ -7,7 +7,7 @@
 #include "gemm/onednn/panel_gemm.h"
 #include "gemm/onednn/panel_scratch.h"
 #include "gemm/sgemm.h"
-#include "gemm/shared_library.h"
+#include "base/shared_library.h"
 
 namespace linformer {
 namespace {

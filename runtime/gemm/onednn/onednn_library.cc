@@ -1,6 +1,6 @@
 #include "gemm/onednn/onednn_library.h"
 
-#include "gemm/shared_library.h"
+#include "base/shared_library.h"
 
 namespace linformer::onednn {
 namespace {

@@ -4,7 +4,7 @@
 #include <cblas.h>
 
 #include "gemm/openmp.h"
-#include "gemm/shared_library.h"
+#include "base/shared_library.h"
 
 namespace linformer {
 

@@ -52,7 +52,18 @@ struct SessionOptions {
   // need more memory. 0: 128 in plan(), machine_block_rows() in a session. Results don't depend on it, but that full
   // attention adds up in blocks of as many keys.
   int64_t block_rows = 0;
-  bool profile = false;  // measures each op: Session::profile()
+  bool profile = false;  // measures each op: Session::profile(); on a GPU each waits for the one before it
+  // -1: the CPU. From 0 on: that CUDA device, in a build with CUDA; threads, backend, isa and block_rows are the CPU's.
+  // All memory of the session is on the device but ids, tables and scores on their way. run() gives the same bits in
+  // any batch. Products are computed in f16 (int8 files too), bf16 from compute capability 8.0 on (f32 below) or f32.
+  int device = -1;
+  // device: a cudaStream_t of the caller's, which outlives the session; null: one of its own
+  void* stream = nullptr;
+  // device: the spans of Outputs are in its memory. With a stream of the caller's run() then returns when its work is
+  // in the stream (after masked positions 64 by 64), and Input::vectors are read until it is done. These may be in the
+  // device's memory in any case, written before run() or in the same stream.
+  bool device_outputs = false;
+  bool tf32 = false;  // device: products in f32 round their operands to 10 bits, where there are tensor cores
 };
 
 // One buffer of the arena.
@@ -112,13 +123,14 @@ Status list_program(const Model& model, const SessionOptions& options, int64_t t
                     void* context);
 
 // A model's weights as a device and precision reads them. Immutable; shared by any number of sessions and threads.
-// On the CPU weights are read where the file's mapping has them: bytes() is 0.
+// On the CPU weights are read where the file's mapping has them. On a device the first session uploads what it reads,
+// for all others of the same device and type.
 class PreparedWeights {
  public:
   static Result<std::shared_ptr<const PreparedWeights>> create(std::shared_ptr<const Model> model);
   const std::shared_ptr<const Model>& model() const;
-  // Memory that the prepared weights take beside the model's own.
-  uint64_t bytes() const { return 0; }
+  // Memory that the prepared weights take beside the model's own: on devices, for the sessions created so far.
+  uint64_t bytes() const;
   ~PreparedWeights();
 
  private:
@@ -202,7 +214,8 @@ class Session {
   // visit(context, line) for each op that ran since the session exists, with its FLOPs, bytes and seconds in all calls
   // together. invalid_argument without SessionOptions::profile.
   Status profile(ProgramVisitor visit, void* context) const;
-  // Bytes up to the end of the arena's highest page ever touched, for comparison with plan().total_bytes.
+  // Bytes up to the end of the arena's highest page ever touched, for comparison with plan().total_bytes. On a device
+  // all of it is taken at once.
   uint64_t used_bytes() const;
 
   Session(Session&&) noexcept;

@@ -1,12 +1,12 @@
 // Tables that are made once for a session, for as many positions as it was planned for.
 #include <cmath>
 
-#include "cpu/executor.h"
+#include "program/executor.h"
 
 namespace linformer {
 
 // Sine and cosine of each position times each frequency, in double precision, once for a session.
-void CpuExecutor::fill_positions() {
+void Executor::fill_positions() {
   const SinusoidalTable& table = program_.sinusoidal;
   const int64_t half = table.width / 2;
   const float* frequencies = table.frequencies < 0
@@ -28,7 +28,7 @@ void CpuExecutor::fill_positions() {
 }
 
 // Row p: the cosines of p base^(-2 j / d_head), then the sines.
-void CpuExecutor::fill_rotary(const Rotary& rotary) {
+void Executor::fill_rotary(const Rotary& rotary) {
   const int64_t half = rotary.d_head / 2;
   float* row = buffer(BufferId::rotary_table) + rotary.offset;
   for (int64_t p = 0; p < program_.extents.tokens; ++p, row += rotary.d_head) {
@@ -42,7 +42,7 @@ void CpuExecutor::fill_rotary(const Rotary& rotary) {
   }
 }
 
-void CpuExecutor::fill_tables() {
+void Executor::fill_tables() {
   fill_positions();
   for (const Rotary& rotary : program_.rotaries) fill_rotary(rotary);
 }

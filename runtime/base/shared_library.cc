@@ -1,4 +1,4 @@
-#include "gemm/shared_library.h"
+#include "base/shared_library.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>

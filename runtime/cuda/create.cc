@@ -1,0 +1,189 @@
+// What happens once for a session: ops are checked, memory is taken, and every kernel and product is rehearsed.
+#include "cuda/create.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/checked.h"
+#include "cuda/executor.h"
+
+namespace linformer::cuda {
+namespace {
+
+constexpr int64_t widest_head = 256;
+
+}  // namespace
+
+Result<bool> multiplies_bf16(int device) {
+  Result<std::unique_ptr<Device>> opened = Device::open(device);
+  if (!opened.ok()) return opened.status();
+  return (*opened)->architecture() >= 80;
+}
+
+Result<std::unique_ptr<Executor>> create_executor(Program program, std::span<const std::byte* const> weights,
+                                                  WeightStore& store, const ExecutorOptions& options) {
+  return CudaExecutor::create(std::move(program), weights, store, options);
+}
+
+Result<std::unique_ptr<Executor>> CudaExecutor::create(Program program, std::span<const std::byte* const> weights,
+                                                       WeightStore& store, const ExecutorOptions& options) {
+  std::unique_ptr<CudaExecutor> made(new (std::nothrow) CudaExecutor(std::move(program), weights, options));
+  if (!made) return Status::error(Code::out_of_memory, "no memory for a session");
+  LINFORMER_TRY(made->prepare(store));
+  return std::unique_ptr<Executor>(std::move(made));
+}
+
+CudaExecutor::~CudaExecutor() {
+  stream_.reset();  // waits until nothing uses the memory
+  if (device_weights_ != nullptr) device_weights_->device().free(memory_);
+}
+
+// What has no kernel, by name: before anything runs.
+Status CudaExecutor::check_ops() const {
+  for (const Op& op : program_.ops) {
+    const bool panels = op.kind == OpKind::pack || op.kind == OpKind::pack_block;
+    const bool adds_activated = op.kind == OpKind::gemm && op.residual.present() && op.activation != Activation::none;
+    if (!panels && !adds_activated) continue;
+    return Status::error(Code::unsupported, "the op '%s'%s has no kernel on a GPU: use the CPU", name_of(op.kind),
+                         adds_activated ? " with an activation before a residual" : "");
+  }
+  for (const Attention& attention : program_.attentions) {
+    if (attention.heads > Grid::most_y) {
+      return Status::error(Code::unsupported, "the op 'attend' has no kernel on a GPU for %lld heads: use the CPU",
+                           static_cast<long long>(attention.heads));
+    }
+    if (attention.d_head <= widest_head) continue;
+    return Status::error(Code::unsupported,
+                         "the op 'attend' has no kernel on a GPU for heads of %lld columns, only up to %lld: use the "
+                         "CPU",
+                         static_cast<long long>(attention.d_head), static_cast<long long>(widest_head));
+  }
+  return {};
+}
+
+Status CudaExecutor::place_heads(Array<HeadKeys>* heads) {
+  const Program& p = program_;
+  for (const Attention& attention : p.attentions) {
+    bool fits = first_head_.try_push(static_cast<int64_t>(heads->size()));
+    for (int64_t h = 0; fits && h < attention.heads; ++h) {
+      const KeyGroup& group = p.group(attention, h);
+      const HeadProjection& projection = group.projections[0];
+      HeadKeys keys;
+      keys.offset = attention.full ? group.column : group.key_offset;
+      keys.count = attention.full || projection.kind != ProjectionKind::linear ? 0 : projection.k;
+      if (!attention.full && projection.kind != ProjectionKind::linear) {
+        keys.window = projection.kernel;
+        keys.stride = projection.stride;
+      }
+      fits = heads->try_push(keys);
+    }
+    if (!fits) return Status::error(Code::out_of_memory, "no memory for the heads of a session");
+  }
+  return {};
+}
+
+Status CudaExecutor::prepare(WeightStore& store) {
+  LINFORMER_TRY(check_ops());
+  if (!program_.arena.lay_out(&layout_) || !device_scratch(program_, &scratch_)) {
+    return Status::error(Code::too_long, "the session's memory can't be addressed: lower max_tokens or max_batch");
+  }
+  if (options_.profile && !profile_.try_resize(program_.ops.size())) {
+    return Status::error(Code::out_of_memory, "no memory for the profile of %zu ops", program_.ops.size());
+  }
+  Result<const DeviceWeights*> weights = store.get(options_.device, type_, program_, weights_);
+  if (!weights.ok()) return weights.status();
+  const Device& device = (*weights)->device();
+  Result<std::unique_ptr<Stream>> stream = Stream::create(device, {options_.stream, options_.tf32});
+  if (!stream.ok()) return stream.status();
+  memory_ = device.allocate(layout_.total);
+  device_weights_ = *weights;
+  stream_ = std::move(stream.value());
+  if (memory_ == nullptr) {
+    return Status::error(Code::out_of_memory, "cuda:%d has no %llu bytes for a session: lower max_tokens or max_batch",
+                         device.index(), static_cast<unsigned long long>(layout_.total));
+  }
+  static_assert(sizeof(HeadKeys) == device_head_bytes);
+  Array<HeadKeys> heads;
+  LINFORMER_TRY(place_heads(&heads));
+  LINFORMER_TRY(device.upload(scratch(scratch_.heads), heads.data(), heads.size() * sizeof(HeadKeys)));
+  stream_->set_workspace(scratch(scratch_.workspace), scratch_.total - device_alignment - scratch_.workspace);
+  stream_->set_shapes(program_.extents.rows,
+                      std::min(device_e_slice, std::max(program_.extents.tokens, program_.extents.encoder_states)));
+  staging_ = layout_.offsets[static_cast<int>(BufferId::rows)];
+  const uint64_t outputs = options_.device_outputs ? 0 : static_cast<uint64_t>(scratch_.output_elements) * 4;
+  staging_bytes_ = device_positions * sizeof(int32_t) + outputs;
+  return {};
+}
+
+Status CudaExecutor::start(std::byte* arena) {
+  arena_ = arena;
+  const Device& device = device_weights_->device();
+  const Device::Current current(device);
+  stream_->pin(arena, host_bytes());
+  fill_tables();
+  const uint64_t tables = layout_.offsets[static_cast<int>(BufferId::position_table)];
+  LINFORMER_TRY(device.upload(memory_ + tables, arena_ + tables, staging_ - tables));
+  stream_->rehearse(true);
+  LINFORMER_TRY(rehearse());
+  stream_->rehearse(false);
+  return {};
+}
+
+// Everything that a call may ask for: of the longest texts, and for each layer of the longest that take E (Z W).
+Status CudaExecutor::rehearse() {
+  const Extents& e = program_.extents;
+  bool needs_states = false;
+  for (const Attention& attention : program_.attentions) {
+    needs_states = needs_states || attention.key_source == KeySource::memory;
+  }
+  for (const bool states : {false, true}) {
+    if (states ? program_.states_width == 0 : needs_states) continue;
+    batch_ = {};
+    batch_.has_states = states;
+    const int64_t longest = std::min(e.tokens, e.rows);
+    LINFORMER_TRY(rehearse(longest, e.encoder_states));
+    int64_t last = longest + 1;
+    for (const Stage& stage : program_.stages) {
+      if (stage.when != When::below || stage.threshold == last) continue;
+      last = stage.threshold;
+      const int64_t length = std::clamp<int64_t>(last - 1, 1, longest);
+      LINFORMER_TRY(rehearse(length, std::min(last - 1, e.encoder_states)));
+    }
+  }
+  return {};
+}
+
+// Texts of `length` rows, each with as many encoder states as `states`.
+Status CudaExecutor::rehearse(int64_t length, int64_t states) {
+  const Extents& e = program_.extents;
+  const int64_t sequences = std::clamp<int64_t>(e.rows / length, 1, e.sequences);
+  int32_t* starts = buffer<int32_t>(BufferId::row_starts);
+  int32_t* state_starts = batch_.has_states ? buffer<int32_t>(BufferId::state_starts) : nullptr;
+  for (int64_t s = 0; s <= e.sequences; ++s) {
+    starts[s] = static_cast<int32_t>(std::min(s, sequences) * length);
+    if (state_starts != nullptr) state_starts[s] = static_cast<int32_t>(std::min(s, sequences) * states);
+  }
+  batch_.sequences = sequences;
+  batch_.rows = sequences * length;
+  batch_.has_masks = true;
+  batch_.row_starts = batch_.output_starts = starts;
+  batch_.state_starts = state_starts;
+  Request request;
+  request.mlm_positions = static_cast<size_t>(device_positions);
+  float none = 0;
+  Call call;
+  call.request = &request;
+  call.output = call.probabilities = &none;  // nothing is written
+  LINFORMER_TRY(run_section(program_.embedding, call));
+  for (const LayerSections& layer : program_.layers) LINFORMER_TRY(run_section(layer.stages, call));
+  LINFORMER_TRY(run_section(program_.finish, call));
+  LINFORMER_TRY(run_section(program_.output_hidden, call));
+  batch_.sequences = e.sequences;  // as many scores as a call can have
+  LINFORMER_TRY(run_section(program_.pooled, call));
+  for (const HeadSections& head : program_.heads) LINFORMER_TRY(run_section(head.stages, call));
+  LINFORMER_TRY(run_section(program_.sentence_embedding, call));
+  return run_section(program_.masked_lm, call);
+}
+
+}  // namespace linformer::cuda

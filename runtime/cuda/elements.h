@@ -1,0 +1,268 @@
+// Ops that make each element of a matrix from elements at the same place, or from a row that an index names.
+#pragma once
+
+#include <cmath>
+
+#include "cuda/element.h"
+#include "linformer/types.h"
+
+namespace linformer::cuda {
+
+// op(row, col) for every element of [rows, cols]. A thread has one row, and every 2^`shift`th column of it: nothing is
+// divided.
+template <class Op>
+struct EachElement {
+  static constexpr int threads = 256;
+  struct Shared {};
+  Op op;
+  int64_t rows = 0, cols = 0;
+  int shift = shift_for(cols);
+
+  static constexpr int shift_for(int64_t columns) {
+    int shift = 0;
+    while (shift < 8 && (int64_t{1} << shift) < columns) ++shift;
+    return shift;
+  }
+  Grid grid() const {
+    const int64_t rows_of_block = threads >> shift;
+    return {(rows + rows_of_block - 1) / rows_of_block, 1};
+  }
+  LINFORMER_DEVICE void operator()(Block<threads>& block, Shared&) const {
+    block.each([&](int thread) {
+      const int width = 1 << shift;
+      const int64_t row = static_cast<int64_t>(block.x()) * (threads >> shift) + (thread >> shift);
+      if (row >= rows) return;
+      for (int64_t col = thread & (width - 1); col < cols; col += width) op(row, col);
+    });
+  }
+};
+
+LINFORMER_HOST_DEVICE float activated(Activation activation, float x) {
+  switch (activation) {
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return x > 0 || x != x ? x : 0.f;
+    case Activation::gelu:
+      return x * 0.5f * erfcf(x * -0.70710678f);
+    case Activation::gelu_tanh:
+      return 0.5f * x * (1.f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
+    case Activation::tanh:
+      return tanhf(x);
+    case Activation::leaky_relu:
+      return x < 0 ? 0.01f * x : x;
+    case Activation::sigmoid:
+      return 1.f / (1.f + expf(-x));
+    case Activation::silu:
+      return x / (1.f + expf(-x));
+  }
+  return x;
+}
+
+// out = a row of a table, times its step where it is int8's, times `scale`; or is added.
+template <class T, class Index>
+struct TableRow {
+  float* out;
+  int64_t out_ld;
+  const T* table;
+  int64_t ld;
+  const Index* indices;
+  float scale;
+  bool adds;
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
+    const float x = widen(table[static_cast<int64_t>(indices[row]) * ld + col]);
+    float* to = out + row * out_ld + col;
+    *to = adds ? *to + x : x * scale;
+  }
+};
+
+// The row before a text's vectors: of index -1.
+struct Prefix {
+  float* out;
+  int64_t out_ld;
+  const float* prefix;
+  const int32_t* ids;
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
+    if (ids[row] < 0) out[row * out_ld + col] = prefix[col];
+  }
+};
+
+// Rows of zeros: all, those of an id, or those whose mask has a bit.
+struct Zero {
+  float* out;
+  int64_t out_ld;
+  const int32_t* ids;    // or null
+  const uint8_t* masks;  // or null
+  int32_t id;
+  uint8_t mask;
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
+    if (ids != nullptr && ids[row] != id) return;
+    if (masks != nullptr && (masks[row] & mask) == 0) return;
+    out[row * out_ld + col] = 0;
+  }
+};
+
+// Everything of one value.
+struct Fill {
+  float* out;
+  int64_t out_ld;
+  float value;
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const { out[row * out_ld + col] = value; }
+};
+
+// out = a, converted.
+template <class T>
+struct Copy {
+  T* out;
+  int64_t out_ld;
+  const float* a;
+  int64_t a_ld;
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
+    narrow(a[row * a_ld + col], out + row * out_ld + col);
+  }
+};
+// The same of sequences of n rows, which get zeros behind them up to `padded` rows.
+template <class T>
+struct CopyPadded {
+  T* out;
+  int64_t out_ld;
+  const float* a;
+  int64_t a_ld, a_step, n, padded;
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
+    const int64_t sequence = row / padded, r = row % padded;
+    narrow(r < n ? a[sequence * a_step + r * a_ld + col] : 0.f, out + row * out_ld + col);
+  }
+};
+
+// out += a
+template <class T>
+struct Add {
+  float* out;
+  int64_t out_ld;
+  const T* a;
+  int64_t a_ld;
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
+    out[row * out_ld + col] += widen(a[row * a_ld + col]);
+  }
+};
+
+// out = the sum of `parts` matrices, in order.
+struct SumParts {
+  float* out;
+  int64_t out_ld;
+  const float* a;
+  int64_t a_ld, a_step, parts;
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
+    float sum = a[row * a_ld + col];
+    for (int64_t i = 1; i < parts; ++i) sum += a[i * a_step + row * a_ld + col];
+    out[row * out_ld + col] = sum;
+  }
+};
+
+// out = activation(out + bias of the column + bias of the row).
+template <class T>
+struct Finish {
+  T* out;
+  int64_t out_ld;
+  const float* bias;
+  const float* row_bias;
+  int64_t rows_of_bias;  // the rows of a sequence, which follow one another
+  Activation activation;
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
+    T* to = out + row * out_ld + col;
+    float x = widen(*to);
+    if (row_bias != nullptr) x += row_bias[row % rows_of_bias];
+    if (bias != nullptr) x += bias[col];
+    narrow(activated(activation, x), to);
+  }
+};
+
+// out = activation(first half of a) * second half.
+struct Gate {
+  float* out;
+  int64_t out_ld;
+  const float* a;
+  int64_t a_ld, width;
+  Activation activation;
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
+    const float* from = a + row * a_ld + col;
+    out[row * out_ld + col] = activated(activation, from[0]) * from[width];
+  }
+};
+
+// A pair of channels of each head, turned by its row's position; columns are half of the row's.
+template <class T>
+struct Rotate {
+  T* out;
+  int64_t out_ld;
+  const float* table;  // [positions, d_head]: cosines, then sines
+  const int32_t* starts;
+  int64_t d_head;
+  int32_t sequences;
+  int64_t first;  // position of row 0 where there are no starts
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
+    int64_t position = first + row;
+    if (starts != nullptr) {
+      int32_t low = 0, high = sequences;  // the last that begins at or before the row
+      while (high - low > 1) {
+        const int32_t middle = (low + high) / 2;
+        (starts[middle] <= row ? low : high) = middle;
+      }
+      position = row - starts[low];
+    }
+    const int64_t half = d_head / 2, head = col / half, j = col % half;
+    const float cosine = table[position * d_head + j], sine = table[position * d_head + half + j];
+    T* x = out + row * out_ld + head * d_head + j;
+    const float a = widen(x[0]), b = widen(x[half]);
+    narrow(a * cosine - b * sine, x);
+    narrow(b * cosine + a * sine, x + half);
+  }
+};
+
+// (a, b, a b, a - b) of two rows that follow one another.
+struct Pair {
+  float* out;
+  int64_t out_ld;
+  const float* a;
+  int64_t a_ld, width;
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
+    const float x = a[2 * row * a_ld + col], y = a[(2 * row + 1) * a_ld + col];
+    float* to = out + row * out_ld + col;
+    to[0] = x;
+    to[width] = y;
+    to[2 * width] = x * y;
+    to[3 * width] = x - y;
+  }
+};
+
+// out[j] += sum of the first n elements of a[j], times bias.
+struct AddScaledBias {
+  float* out;
+  int64_t out_ld;
+  const float *sums, *bias;
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const { out[row * out_ld + col] += sums[row] * bias[col]; }
+};
+
+// The mean or maximum of each window of rows. A NaN stays.
+struct PoolWindows {
+  float* out;
+  int64_t out_ld;
+  const float* a;
+  int64_t a_ld, length, stride;
+  bool mean;
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
+    const float* from = a + row * stride * a_ld + col;
+    float result = *from;
+    for (int64_t t = 1; t < length; ++t) {
+      const float x = from[t * a_ld];
+      if (mean) {
+        result += x;
+      } else if (!(result != result || result > x)) {
+        result = x;
+      }
+    }
+    out[row * out_ld + col] = mean ? result * (1.f / static_cast<float>(length)) : result;
+  }
+};
+
+}  // namespace linformer::cuda

@@ -1,0 +1,257 @@
+#include "cuda/executor.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "program/cost.h"
+
+namespace linformer::cuda {
+
+// What the session packed: everything before the tables.
+Status CudaExecutor::send(const Batch& batch) {
+  const auto one = [&](BufferId id, int64_t bytes) {
+    return stream_->copy(device_buffer(id), 0, buffer<std::byte>(id), 0, bytes, 1);
+  };
+  LINFORMER_TRY(one(BufferId::row_starts, static_cast<int64_t>(layout_.bytes[static_cast<int>(BufferId::row_starts)])));
+  LINFORMER_TRY(one(BufferId::ids, 4 * batch.rows));
+  LINFORMER_TRY(one(BufferId::positions, 4 * batch.rows));
+  LINFORMER_TRY(one(BufferId::masks, batch.rows));
+  if (batch.types != nullptr) LINFORMER_TRY(one(BufferId::types, batch.rows));
+  if (batch.has_states) {
+    const int64_t states = batch.state_starts[batch.sequences];
+    LINFORMER_TRY(one(BufferId::state_starts, 4 * (batch.sequences + 1)));
+    LINFORMER_TRY(one(BufferId::state_masks, states));
+    LINFORMER_TRY(one(BufferId::encoder_states, 4 * states * program_.states_width));
+  }
+  return stream_->mark();
+}
+
+CudaExecutor::Source CudaExecutor::source_of(const Attention& attention) const {
+  const KeySource from = attention.key_source;
+  if (from == KeySource::memory || (from == KeySource::memory_or_own && batch_.has_states)) {
+    return {device_buffer(BufferId::encoder_states), program_.states_width, BufferId::state_starts,
+            BufferId::state_masks, batch_.state_starts};
+  }
+  return {device_buffer(attention.own.buffer), attention.own.ld, BufferId::row_starts, BufferId::masks,
+          batch_.row_starts};
+}
+
+CudaExecutor::Operand CudaExecutor::operand(const View& view, const Item& item) const {
+  Operand x;
+  x.type = view.type;
+  x.rows = item.rows;
+  x.cols = view.cols;
+  x.ld = view.ld;
+  x.count = item.count;
+  switch (view.place) {
+    case Place::none:
+    case Place::weight:
+      break;
+    case Place::rows:
+    case Place::scored:
+      x.data = device_buffer(view.buffer) + (item.row * view.ld + view.offset) * element_bytes(view.type);
+      break;
+    case Place::source: {
+      const Source source = source_of(attention_of(item));
+      x.ld = source.ld;
+      x.step = item.n * source.ld;
+      x.data = source.rows + source.host_starts[item.sequence] * source.ld * int64_t{sizeof(float)};
+      break;
+    }
+    case Place::sequence: {
+      const bool is_key = view.buffer == BufferId::keys || view.buffer == BufferId::values;
+      const Attention& attention = attention_of(item);
+      x.step = is_key ? program_.key_slot : program_.compressed_slot;
+      int64_t first = item.sequence * x.step;
+      if (attention.full) {
+        x.step = item.n * view.ld;
+        first = int64_t{source_of(attention).host_starts[item.sequence]} * view.ld;
+      }
+      x.data = device_buffer(view.buffer) + (first + view.offset) * int64_t{sizeof(float)};
+      break;
+    }
+    case Place::block:
+      x.step = item.rows * view.ld;
+      x.data = device_buffer(view.buffer) + view.offset * element_bytes(view.type);
+      break;
+    case Place::table:
+      x.data = device_buffer(view.buffer) + view.offset * int64_t{sizeof(float)};
+      break;
+    case Place::output:
+      x.data = scratch(scratch_.outputs);
+      break;
+  }
+  return x;
+}
+
+const float* CudaExecutor::floats(const View& view) const {
+  if (!view.present()) return nullptr;
+  return reinterpret_cast<const float*>(device_weights_->vector(view).data) + view.offset;
+}
+
+Status CudaExecutor::run_ops(const Item& item) {
+  for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) {
+    bool fused = false;
+    if (profile_.empty() || stream_->rehearses()) {
+      LINFORMER_TRY(run_op(i, item, &fused));
+    } else {
+      const double begin = seconds_now();
+      LINFORMER_TRY(run_op(i, item, &fused));
+      LINFORMER_TRY(stream_->wait());
+      profile_[static_cast<size_t>(i)].seconds += seconds_now() - begin;
+    }
+    i += fused;
+  }
+  return {};
+}
+
+// `fused`: the next op was done with it.
+Status CudaExecutor::run_op(int32_t index, const Item& item, bool* fused) {
+  const Op& op = program_.ops[static_cast<size_t>(index)];
+  if (op.kind != OpKind::norm) return execute(op, item);
+  const Op* next = index + 1 < item.stage.op_end ? &program_.ops[static_cast<size_t>(index) + 1] : nullptr;
+  *fused = next != nullptr && next->kind == OpKind::convert && next->a.place == op.out.place &&
+           next->a.buffer == op.out.buffer && next->a.offset == op.out.offset && next->a.cols == op.out.cols;
+  return norm(op, item, *fused ? next : nullptr);
+}
+
+// What a section costs for the sequences of the batch.
+void CudaExecutor::count_costs(const Section& section, const Call& call) {
+  for (int32_t s = section.begin; s < section.end; ++s) {
+    const Stage& stage = program_.stages[static_cast<size_t>(s)];
+    for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
+      OpProfile& counted = profile_[static_cast<size_t>(i)];
+      double weight_bytes = 0;  // read once for all sequences, where the stage is for any
+      for (int64_t q = 0; q < batch_.sequences; ++q) {
+        const int64_t states = batch_.has_states ? batch_.state_starts[q + 1] - batch_.state_starts[q] : 0;
+        // All masked-LM positions are counted with the first sequence.
+        const int64_t positions = q == 0 ? static_cast<int64_t>(call.request->mlm_positions) : 0;
+        const Cost cost =
+            cost_of(program_, stage, program_.ops[static_cast<size_t>(i)], batch_.length(q), states, positions);
+        counted.flop += cost.flop;
+        counted.bytes += cost.bytes;
+        weight_bytes = std::max(weight_bytes, cost.weight_bytes);
+      }
+      counted.bytes += weight_bytes;
+    }
+  }
+}
+
+// Sequences of equal length that follow one another are one item.
+Status CudaExecutor::run_key_stage(const Stage& stage, const Call& call) {
+  const Attention& attention = program_.attentions[static_cast<size_t>(stage.attention)];
+  const Source source = source_of(attention);
+  for (int64_t s = 0; s < batch_.sequences;) {
+    const int64_t n = source.length(s);
+    int64_t end = s + 1;
+    while (end < batch_.sequences && source.length(end) == n) ++end;
+    Item item{stage, call};
+    item.sequence = s;
+    item.count = end - s;
+    item.n = n;
+    s = end;
+    if (stage.when != When::always && (n < stage.threshold) != (stage.when == When::below)) continue;
+    switch (stage.domain) {
+      case Domain::source_rows:
+        item.rows = n;
+        LINFORMER_TRY(run_ops(item));
+        break;
+      case Domain::key_heads:
+        for (item.group = 0; item.group < stage.extent; ++item.group) LINFORMER_TRY(run_ops(item));
+        break;
+      case Domain::compressed_rows:
+        item.rows = stage.extent;
+        LINFORMER_TRY(run_ops(item));
+        break;
+      default:  // columns of E Z, all at once
+        LINFORMER_TRY(run_ops(item));
+    }
+  }
+  return {};
+}
+
+Status CudaExecutor::run_stage(const Stage& stage, const Call& call) {
+  Item item{stage, call};
+  switch (stage.domain) {
+    case Domain::row_blocks:
+      item.rows = batch_.rows;
+      return run_ops(item);
+    case Domain::scored:
+      item.rows = stage.extent == 0 ? batch_.rows : batch_.sequences / stage.extent;
+      LINFORMER_TRY(run_ops(item));
+      return give(item);
+    case Domain::sequences:
+      return run_ops(item);
+    case Domain::positions:
+      for (const int64_t all = static_cast<int64_t>(call.request->mlm_positions); item.row < all;
+           item.row += item.rows) {
+        item.rows = std::min({device_positions, all - item.row, program_.extents.block_rows});
+        LINFORMER_TRY(run_ops(item));
+        LINFORMER_TRY(give(item));
+      }
+      return {};
+    default:
+      return run_key_stage(stage, call);
+  }
+}
+
+Status CudaExecutor::run_section(const Section& section, const Call& call) {
+  if (!profile_.empty() && !stream_->rehearses()) count_costs(section, call);
+  for (int32_t i = section.begin; i < section.end; ++i) {
+    LINFORMER_TRY(run_stage(program_.stages[static_cast<size_t>(i)], call));
+  }
+  return {};
+}
+
+Status CudaExecutor::run(const Batch& batch, const Request& request) {
+  const Device::Current current(device_weights_->device());
+  const Status status = run_all(batch, request);
+  const bool later = options_.device_outputs && options_.stream != nullptr;
+  if (status.ok() && later) return {};
+  const Status waited = stream_->wait();  // after an error too: what is under way reads and writes the caller's memory
+  return status.ok() ? waited : status;
+}
+
+Status CudaExecutor::run_all(const Batch& batch, const Request& request) {
+  batch_ = batch;
+  LINFORMER_TRY(send(batch));
+  Call call;
+  call.request = &request;
+  call.output = request.hidden;
+  const auto hidden = [&](int layer, const Section& section) -> Status {
+    if (request.hidden == nullptr || request.hidden_layer != layer) return {};
+    return run_section(section, call);
+  };
+  LINFORMER_TRY(run_section(program_.embedding, call));
+  LINFORMER_TRY(hidden(0, program_.embedding_hidden));
+  for (size_t i = 0; i < program_.layers.size(); ++i) {
+    LINFORMER_TRY(run_section(program_.layers[i].stages, call));
+    LINFORMER_TRY(hidden(static_cast<int>(i) + 1, program_.layers[i].hidden));
+  }
+  LINFORMER_TRY(run_section(program_.finish, call));
+  LINFORMER_TRY(hidden(-1, program_.output_hidden));
+  if (request.pooled != nullptr) {
+    call.output = request.pooled;
+    call.pooling = request.pooling;
+    LINFORMER_TRY(run_section(program_.pooled, call));
+  }
+  for (size_t i = 0; i < request.heads; ++i) {
+    const HeadRequest head = request.head(request.context, i);
+    if (head.logits == nullptr && head.probabilities == nullptr) continue;
+    call.output = head.logits;
+    call.probabilities = head.probabilities;
+    LINFORMER_TRY(run_section(program_.heads[static_cast<size_t>(head.head)].stages, call));
+  }
+  call.probabilities = nullptr;
+  if (request.embeddings != nullptr) {
+    call.output = request.embeddings;
+    LINFORMER_TRY(run_section(program_.sentence_embedding, call));
+  }
+  if (request.mlm_logits != nullptr) {
+    call.output = request.mlm_logits;
+    LINFORMER_TRY(run_section(program_.masked_lm, call));
+  }
+  return {};
+}
+
+}  // namespace linformer::cuda

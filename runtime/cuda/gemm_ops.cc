@@ -1,0 +1,214 @@
+// Products: with weights on the right, E Z and E (Z W) with rows there, and those of a head's own projection.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "cuda/executor.h"
+#include "cuda/rows.h"
+
+namespace linformer::cuda {
+namespace {
+
+constexpr int64_t most_at_once = 1 << 15;  // products in one call: cuBLASLt takes a grid's 65,535 at most
+
+}  // namespace
+
+Status CudaExecutor::product(const Operand& a, const Operand& b, bool transposed, const Operand& c, bool adds,
+                             const float* bias) {
+  if (c.rows == 0 || c.cols == 0) return {};
+  Product p;
+  p.a = a.data;
+  p.b = b.data;
+  p.c = c.data;
+  p.bias = bias;
+  p.type = a.type;
+  p.out_type = c.type;
+  p.m = c.rows;
+  p.n = c.cols;
+  p.k = a.cols;
+  p.a_ld = a.ld;
+  p.b_ld = b.ld;
+  p.c_ld = c.ld;
+  p.transposed = transposed;
+  p.adds = adds;
+  p.batched = !transposed;  // one sequence takes the algorithm that several take
+  p.count = c.count;
+  p.a_step = a.step;
+  p.b_step = b.step;
+  p.c_step = c.step;
+  return stream_->multiply(p);
+}
+
+// c = activation(c + row_bias + bias).
+Status CudaExecutor::finish(const Operand& all, const float* bias, const float* row_bias, Activation activation) {
+  if (bias == nullptr && row_bias == nullptr && activation == Activation::none) return {};
+  const Operand joined = all.joined();
+  for (int64_t i = 0; i < joined.count; ++i) {
+    const Operand c = joined.one(i);
+    LINFORMER_TRY(typed(c.type, [&]<class T>(T*) {
+      return each_element(Finish<T>{reinterpret_cast<T*>(c.data), c.ld, bias, row_bias, all.rows, activation}, c.rows,
+                          c.cols);
+    }));
+  }
+  return {};
+}
+
+// Sequences' rows in f32 as E is multiplied with them: as they are, or in 16 bits with zeros up to a multiple of 8
+// rows.
+Result<CudaExecutor::Operand> CudaExecutor::narrowed(const Operand& x) {
+  if (type_ == ElementType::f32) return x;
+  Operand to = x;
+  to.data = scratch(scratch_.narrow);
+  to.type = type_;
+  to.rows = round_up(x.rows, device_row_multiple);
+  to.ld = round_up(x.cols, device_row_multiple);
+  to.step = to.rows * to.ld;
+  if (to.step * to.count > scratch_.narrow_elements) {
+    return Status::error(Code::internal, "rows don't fit into their buffer");
+  }
+  const auto convert = [&]<class T>(T*) {
+    return each_element(CopyPadded<T>{reinterpret_cast<T*>(to.data), to.ld, x.floats(), x.ld, x.step, x.rows, to.rows},
+                        to.rows * to.count, x.cols);
+  };
+  LINFORMER_TRY(typed(type_, convert));
+  return to;
+}
+
+// out = E rows, for each of the operands' sequences. Many rows are added up in slices, side by side on the device: how
+// they are cut depends on their number alone.
+Status CudaExecutor::multiply_e(const DeviceTensor& e, int64_t k, const Operand& rows, const Operand& out) {
+  Operand left{e.data, e.type, k, rows.rows, e.ld};
+  Operand to = out;
+  to.rows = k;
+  const int64_t slices = rows.rows / device_e_slice, rest = rows.rows % device_e_slice;
+  if (slices == 0 || slices + (rest > 0) == 1) {
+    for (int64_t s = 0; s < to.count; s += most_at_once) {
+      Operand right = rows.one(s), some = to.one(s);
+      left.count = right.count = some.count = std::min(most_at_once, to.count - s);
+      LINFORMER_TRY(product(left, right, false, some, false));
+    }
+    return {};
+  }
+  for (int64_t s = 0; s < to.count; ++s) {
+    Operand part = left, right = rows.one(s);
+    Operand sums{scratch(scratch_.slices), ElementType::f32, k, to.cols, to.cols, slices, k * to.cols};
+    part.cols = right.rows = device_e_slice;
+    part.count = right.count = slices;
+    part.step = device_e_slice;
+    right.step = device_e_slice * right.ld;
+    LINFORMER_TRY(product(part, right, false, sums, false));
+    if (rest > 0) {
+      const int64_t size = element_bytes(e.type);
+      part.data += slices * part.step * size;
+      right.data += slices * right.step * size;
+      part.cols = right.rows = rest;
+      part.count = right.count = 1;
+      Operand last = sums.one(slices);
+      LINFORMER_TRY(product(part, right, false, last, false));
+    }
+    const Operand c = to.one(s);
+    LINFORMER_TRY(each_element(SumParts{c.floats(), c.ld, sums.floats(), sums.ld, sums.step, slices + (rest > 0)},
+                               c.rows, c.cols));
+  }
+  return {};
+}
+
+Status CudaExecutor::gemm(const Op& op, const Item& item) {
+  const Operand out = operand(op.out, item);
+  const float *bias = floats(op.bias), *row_bias = floats(op.row_bias);
+  if (op.b.place != Place::weight) {
+    // E times rows of the sequence.
+    Operand rows = operand(op.b, item), made = out;
+    rows.rows = item.n;
+    if (item.stage.domain == Domain::source_columns) rows.cols = item.stage.extent;
+    Result<Operand> narrow = narrowed(rows);
+    if (!narrow.ok()) return narrow.status();
+    made.rows = op.a.rows;
+    LINFORMER_TRY(multiply_e(device_weights_->matrix(op.a), op.a.rows, *narrow, made));
+    return finish(made, bias, row_bias, op.activation);
+  }
+  const DeviceTensor& weight = device_weights_->matrix(op.b);
+  const Operand b{weight.data, weight.type, weight.rows, op.b.cols, weight.ld};
+  // One product of all rows where they follow one another.
+  Operand a = operand(op.a, item), c = out;
+  if (c.follow() && a.follow()) {
+    a = a.joined();
+    c = c.joined();
+  }
+  bool adds = op.accumulate;
+  if (op.residual.present()) {
+    const Operand residual = operand(op.residual, item);
+    if (residual.data != c.data) {
+      LINFORMER_TRY(each_element(Copy<float>{c.floats(), c.ld, residual.floats(), residual.ld}, c.rows, c.cols));
+    }
+    adds = true;
+  }
+  // Not of one column: cuBLASLt before 12 is said to add that wrongly.
+  const bool adds_bias = bias != nullptr && row_bias == nullptr && c.type == ElementType::f32 && c.cols > 1 &&
+                         reinterpret_cast<uintptr_t>(bias) % 16 == 0;
+  if (a.count > 1) {
+    for (int64_t i = 0; i < a.count; ++i) {
+      LINFORMER_TRY(product(a.one(i), b, true, c.one(i), adds, adds_bias ? bias : nullptr));
+    }
+  } else {
+    LINFORMER_TRY(product(a, b, true, c, adds, adds_bias ? bias : nullptr));
+  }
+  return finish(out, adds_bias ? nullptr : bias, row_bias, op.activation);
+}
+
+// out[j] += (E 1)[j] b: the part of E (Z W + 1 b^T) that (E Z) W lacks.
+Status CudaExecutor::add_row_sums(const Op& op, const Item& item) {
+  const DeviceTensor& e = device_weights_->matrix(op.a);
+  float* const sums = reinterpret_cast<float*>(scratch(scratch_.sums));
+  LINFORMER_TRY(typed(e.type, [&]<class T>(T*) {
+    const EachRow<RowSums<T>> kernel{{reinterpret_cast<const T*>(e.data), e.ld, item.n, sums}, item.rows};
+    return stream_->launch(kernel, kernel.grid());
+  }));
+  const Operand out = operand(op.out, item);
+  for (int64_t i = 0; i < out.count; ++i) {
+    const Operand c = out.one(i);
+    LINFORMER_TRY(each_element(AddScaledBias{c.floats(), c.ld, sums, floats(op.bias)}, c.rows, c.cols));
+  }
+  return {};
+}
+
+// A head's keys or values from its columns of Z W.
+Status CudaExecutor::compress(const Op& op, const Item& item) {
+  const Attention& attention = attention_of(item);
+  const KeyGroup& group = program_.group(attention, item.group);
+  const HeadProjection& projection = group.projections[op.side];
+  const int64_t n = item.n, d_head = attention.d_head;
+  Operand from = operand(op.a, item), to = operand(op.out, item);
+  from.data += group.column * int64_t{sizeof(float)};
+  from.cols = d_head;
+  from.rows = n;
+  to.data += group.key_offset * int64_t{sizeof(float)};
+  to.rows = projection.rows_of(n);
+  const float *bias = floats(projection.bias), *row_bias = floats(projection.row_bias);
+  if (projection.kind == ProjectionKind::mean_pool || projection.kind == ProjectionKind::max_pool) {
+    for (int64_t i = 0; i < to.count; ++i) {
+      const Operand x = from.one(i), y = to.one(i);
+      LINFORMER_TRY(each_element(PoolWindows{y.floats(), y.ld, x.floats(), x.ld, std::min(projection.kernel, n),
+                                             projection.stride, projection.kind == ProjectionKind::mean_pool},
+                                 y.rows, y.cols));
+    }
+    return {};
+  }
+  Result<Operand> narrow = narrowed(from);
+  if (!narrow.ok()) return narrow.status();
+  const DeviceTensor& weight = device_weights_->matrix(projection.weight);
+  if (projection.kind == ProjectionKind::linear) {
+    LINFORMER_TRY(multiply_e(weight, projection.k, *narrow, to));
+    return finish(to, bias, row_bias, Activation::none);
+  }
+  // C = sum over t of (row t of every window) W_t^T.
+  for (int64_t t = 0; t < std::min(projection.kernel, n); ++t) {
+    Operand rows = *narrow, taps{weight.data, weight.type, d_head, d_head, weight.ld};
+    rows.data += t * rows.ld * element_bytes(rows.type);
+    rows.ld *= projection.stride;
+    taps.data += t * d_head * weight.ld * element_bytes(weight.type);
+    for (int64_t i = 0; i < to.count; ++i) LINFORMER_TRY(product(rows.one(i), taps, true, to.one(i), t > 0));
+  }
+  return finish(to, bias, nullptr, Activation::none);
+}
+
+}  // namespace linformer::cuda

@@ -1,0 +1,193 @@
+// Ops that need a row, or a column of a sequence, as a whole.
+#pragma once
+
+#include <cmath>
+
+#include "cuda/elements.h"
+
+namespace linformer::cuda {
+
+// A warp for each row.
+template <class Op>
+struct EachRow {
+  static constexpr int threads = 128, rows_of_block = threads / warp_size;
+  struct Shared {};
+  Op op;
+  int64_t rows = 0;
+  Grid grid() const { return {(rows + rows_of_block - 1) / rows_of_block, 1}; }
+  LINFORMER_DEVICE void operator()(Block<threads>& block, Shared&) const {
+    block.each_warp([&](Warp& warp) {
+      const int64_t row = static_cast<int64_t>(block.x()) * rows_of_block + warp.index();
+      if (row < rows) op(warp, row);
+    });
+  }
+};
+
+// out = (a - mean) / sqrt(variance + epsilon) * scale + bias, in place or not; also rounded to T, if `narrowed`.
+template <class T>
+struct Norm {
+  const float* a;
+  int64_t a_ld;
+  float* out;
+  int64_t out_ld;
+  const float *scale, *bias;
+  int64_t cols;
+  float epsilon;
+  T* narrowed;
+  int64_t narrowed_ld;
+  LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
+    const float* x = a + row * a_ld;
+    const float count = static_cast<float>(cols);
+    const float mean = warp.sum([&](int lane) {
+      float sum = 0;
+      for (int64_t i = lane; i < cols; i += warp_size) sum += x[i];
+      return sum;
+    }) / count;
+    const float variance = warp.sum([&](int lane) {
+      float sum = 0;
+      for (int64_t i = lane; i < cols; i += warp_size) sum += (x[i] - mean) * (x[i] - mean);
+      return sum;
+    }) / count;
+    const float factor = 1.f / sqrtf(variance + epsilon);
+    warp.each_lane([&](int lane) {
+      for (int64_t i = lane; i < cols; i += warp_size) {
+        const float y = (x[i] - mean) * factor * scale[i] + bias[i];
+        out[row * out_ld + i] = y;
+        if (narrowed != nullptr) narrow(y, narrowed + row * narrowed_ld + i);
+      }
+    });
+  }
+};
+
+// x /= its Euclidean length, but never by less than 1e-12: as torch.nn.functional.normalize.
+struct NormalizeLength {
+  float* x;
+  int64_t ld, cols;
+  LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
+    float* from = x + row * ld;
+    // Scaled by the largest, so that no square is too large or too small.
+    const float largest = warp.max([&](int lane) {
+      float most = 0;
+      for (int64_t i = lane; i < cols; i += warp_size) most = fabsf(from[i]) > most ? fabsf(from[i]) : most;
+      return most;
+    });
+    const float unit = largest > 0 ? largest : 1.f;
+    const float squares = warp.sum([&](int lane) {
+      float sum = 0;
+      for (int64_t i = lane; i < cols; i += warp_size) sum += from[i] / unit * (from[i] / unit);
+      return sum;
+    });
+    const float length = sqrtf(squares) * unit;
+    warp.each_lane([&](int lane) {
+      for (int64_t i = lane; i < cols; i += warp_size) from[i] /= length > 1e-12f ? length : 1e-12f;
+    });
+  }
+};
+
+// Scores become probabilities: a softmax, or each by itself.
+struct Probabilities {
+  float* x;
+  int64_t ld, cols;
+  bool softmax;
+  Activation activation;
+  LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
+    float* to = x + row * ld;
+    if (!softmax) {
+      warp.each_lane([&](int lane) {
+        for (int64_t i = lane; i < cols; i += warp_size) to[i] = activated(activation, to[i]);
+      });
+      return;
+    }
+    const float highest = warp.max([&](int lane) {
+      float most = to[0];
+      for (int64_t i = lane; i < cols; i += warp_size) most = to[i] > most || to[i] != to[i] ? to[i] : most;
+      return most;
+    });
+    const float sum = warp.sum([&](int lane) {
+      float part = 0;
+      for (int64_t i = lane; i < cols; i += warp_size) part += expf(to[i] - highest);
+      return part;
+    });
+    warp.each_lane([&](int lane) {
+      for (int64_t i = lane; i < cols; i += warp_size) to[i] = expf(to[i] - highest) / sum;
+    });
+  }
+};
+
+// sums[row] = the sum of the first n elements of a row of E.
+template <class T>
+struct RowSums {
+  const T* a;
+  int64_t ld, n;
+  float* sums;
+  LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
+    const float sum = warp.sum([&](int lane) {
+      float part = 0;
+      for (int64_t i = lane; i < n; i += warp_size) part += widen(a[row * ld + i]);
+      return part;
+    });
+    warp.each_lane([&](int lane) {
+      if (lane == 0) sums[row] = sum;
+    });
+  }
+};
+
+// The rows of a sequence as one. Masked rows don't count, but for the mean over N. A block takes 32 columns of a
+// sequence; its warps every fourth row.
+struct Pool {
+  static constexpr int threads = 128, strips = threads / warp_size;
+  struct Shared {
+    double sums[strips][warp_size];
+    float highest[strips][warp_size];
+    int64_t counts[strips];
+  };
+  const float* rows;
+  int64_t ld, cols;
+  const int32_t* starts;
+  const uint8_t* masks;
+  float* out;
+  int64_t out_ld;
+  Pooling pooling;
+  int64_t most_rows;
+  int64_t sequences;
+  Grid grid() const { return {sequences, (cols + warp_size - 1) / warp_size}; }
+  LINFORMER_DEVICE void operator()(Block<threads>& block, Shared& s) const {
+    const int64_t begin = starts[block.x()], end = starts[block.x() + 1];
+    const int64_t first = static_cast<int64_t>(block.y()) * warp_size;
+    const bool all = pooling == Pooling::mean_over_max_tokens;
+    block.each([&](int thread) {
+      const int strip = thread / warp_size, lane = thread % warp_size;
+      double sum = 0;
+      float high = 0;
+      int64_t count = 0;
+      for (int64_t r = begin + strip; first + lane < cols && r < end; r += strips) {
+        if (pooling == Pooling::first_token && r > begin) break;
+        if (!all && pooling != Pooling::first_token && (masks[r] & 1) != 0) continue;
+        const float x = rows[r * ld + first + lane];
+        sum += static_cast<double>(x);
+        high = count == 0 || x > high ? x : high;
+        ++count;
+      }
+      s.sums[strip][lane] = sum;
+      s.highest[strip][lane] = high;
+      if (lane == 0) s.counts[strip] = count;
+    });
+    block.each([&](int thread) {
+      if (thread >= warp_size || first + thread >= cols) return;
+      double sum = 0;
+      float high = 0;
+      int64_t count = 0;
+      for (int strip = 0; strip < strips; ++strip) {
+        if (s.counts[strip] == 0) continue;
+        sum += s.sums[strip][thread];
+        high = count == 0 || s.highest[strip][thread] > high ? s.highest[strip][thread] : high;
+        count += s.counts[strip];
+      }
+      const int64_t divisor = all ? most_rows : count > 0 ? count : 1;
+      const float mean = static_cast<float>(sum / static_cast<double>(divisor));
+      out[block.x() * out_ld + first + thread] = pooling == Pooling::max && count > 0 ? high : mean;
+    });
+  }
+};
+
+}  // namespace linformer::cuda

@@ -1,0 +1,58 @@
+#include "program/device_scratch.h"
+
+#include <algorithm>
+
+#include "base/matrix.h"
+
+namespace linformer {
+namespace {
+
+constexpr int64_t workspace_bytes = int64_t{8} << 20;
+
+}  // namespace
+
+bool device_scratch(const Program& p, DeviceScratch* scratch) {
+  int64_t widest = 1, most_k = 1, outputs = 1, heads = 0;
+  for (const Op& op : p.ops) {
+    if (op.kind == OpKind::gemm && op.b.place != Place::weight) {
+      widest = std::max(widest, op.b.cols);
+      most_k = std::max(most_k, op.a.rows);
+    }
+    if (op.out.place != Place::output || op.kind == OpKind::expand) continue;
+    const bool positions = p.vocabulary > 0 && op.out.cols == p.vocabulary;
+    const int64_t rows = positions ? std::max(device_positions, p.extents.sequences) : p.extents.sequences;
+    outputs = std::max(outputs, op.out.cols * rows);
+  }
+  for (const Attention& attention : p.attentions) {
+    widest = std::max(widest, attention.key_width);
+    heads += attention.heads;
+  }
+  for (const KeyGroup& group : p.groups) most_k = std::max({most_k, group.projections[0].k, group.projections[1].k});
+  const Extents& e = p.extents;
+  const int64_t longest = std::max(e.tokens, e.encoder_states);
+  const Count padded = Count(device_row_multiple) * e.sequences;
+  const Count rows = larger(e.rows, Count(e.sequences) * e.encoder_states) + padded;
+  const Count narrow = rows * round_up(widest, 8);
+  const int64_t parts = longest > device_e_slice ? longest / device_e_slice + 1 : 0;
+  Count offset;
+  bool fits = true;
+  const auto place = [&](uint64_t* at, const Count& elements, uint64_t each) {
+    fits = fits && offset.get(at);
+    offset = offset + (elements * Count::bytes(each)).rounded_up(device_alignment);
+  };
+  place(&scratch->narrow, narrow, p.target.all == ElementType::f32 ? 0 : 2);
+  place(&scratch->slices, Count(parts) * most_k * widest, sizeof(float));
+  place(&scratch->outputs, outputs, sizeof(float));
+  place(&scratch->sums, most_k, sizeof(float));
+  place(&scratch->heads, heads, device_head_bytes);
+  place(&scratch->positions, device_positions, sizeof(int32_t));
+  place(&scratch->workspace, workspace_bytes, 1);
+  offset = offset + device_alignment;  // the region itself may begin anywhere
+  uint64_t elements = 0;
+  fits = fits && offset.get(&scratch->total) && narrow.get(&elements) && scratch->total <= INT64_MAX;
+  scratch->narrow_elements = static_cast<int64_t>(elements);
+  scratch->output_elements = outputs;
+  return fits;
+}
+
+}  // namespace linformer

@@ -1,0 +1,106 @@
+// What can't be played: outputs in a device's memory, and the caller's stream.
+#include <cuda_runtime_api.h>
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "support/engines.h"
+#include "support/random_model.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::RandomModel;
+
+class DeviceFloats {
+ public:
+  explicit DeviceFloats(size_t count) : count_(count) {
+    REQUIRE(cudaMalloc(reinterpret_cast<void**>(&data_), count * sizeof(float)) == cudaSuccess);
+    REQUIRE(cudaMemset(data_, 0xff, count * sizeof(float)) == cudaSuccess);
+  }
+  DeviceFloats(const DeviceFloats&) = delete;
+  DeviceFloats& operator=(const DeviceFloats&) = delete;
+  ~DeviceFloats() { cudaFree(data_); }
+  std::span<float> span() const { return {data_, count_}; }
+  std::vector<float> copy() const {
+    std::vector<float> values(count_);
+    REQUIRE(cudaMemcpy(values.data(), data_, count_ * sizeof(float), cudaMemcpyDeviceToHost) == cudaSuccess);
+    return values;
+  }
+
+ private:
+  size_t count_;
+  float* data_ = nullptr;
+};
+
+TEST_CASE("outputs in a device's memory, by the caller's stream, call after call") {
+  if (linformer_test::engines().empty()) return;
+  for (ElementType type : {ElementType::f32, ElementType::f16}) {
+    RandomModel shape;
+    shape.type = type;
+    const auto model = linformer_test::random_model(shape);
+    cudaStream_t stream = nullptr;
+    REQUIRE(cudaStreamCreate(&stream) == cudaSuccess);
+    {
+      SessionOptions options;
+      options.device = 0;
+      options.max_batch = 3;
+      Result<Session> host = Session::create(model, options);
+      options.stream = stream;
+      options.device_outputs = true;
+      Result<Session> device = Session::create(model, options);
+      REQUIRE_MESSAGE(host.ok(), std::string(host.status().message()));
+      REQUIRE_MESSAGE(device.ok(), std::string(device.status().message()));
+      constexpr int calls = 8;
+      std::vector<std::vector<float>> expected;
+      std::vector<std::unique_ptr<DeviceFloats>> got;
+      for (int call = 0; call < calls; ++call) {
+        std::vector<std::vector<int32_t>> texts;
+        size_t rows = 0;
+        for (int64_t length : {48 - call, 1 + call, 20}) {
+          texts.push_back(linformer_test::random_ids(static_cast<uint64_t>(call), length, shape.vocabulary));
+          rows += texts.back().size();
+        }
+        const std::vector<Tokens> spans(texts.begin(), texts.end());
+        std::vector<float> hidden(rows * shape.d_model, NAN), logits(9, NAN), probabilities(9, NAN);
+        Outputs outputs;
+        outputs.hidden = hidden;
+        outputs.logits = logits;
+        outputs.probabilities = probabilities;
+        REQUIRE(host->run(spans, outputs).ok());
+        for (const std::vector<float>& part : {hidden, logits, probabilities}) {
+          expected.push_back(part);
+          got.push_back(std::make_unique<DeviceFloats>(part.size()));
+        }
+        const size_t last = got.size();
+        outputs.hidden = got[last - 3]->span();
+        outputs.logits = got[last - 2]->span();
+        outputs.probabilities = got[last - 1]->span();
+        REQUIRE(device->run(spans, outputs).ok());
+      }
+      REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
+      for (size_t i = 0; i < got.size(); ++i) {
+        const std::vector<float> values = got[i]->copy();
+        for (float value : values) REQUIRE(std::isfinite(value));
+        CHECK(std::memcmp(values.data(), expected[i].data(), values.size() * sizeof(float)) == 0);
+      }
+    }
+    cudaStreamDestroy(stream);
+  }
+}
+
+TEST_CASE("a session leaves the calling thread's device as it was") {
+  if (linformer_test::engines().empty()) return;
+  int before = -1, after = -1;
+  REQUIRE(cudaGetDevice(&before) == cudaSuccess);
+  SessionOptions options;
+  options.device = 0;
+  Result<Session> session = Session::create(linformer_test::random_model(RandomModel()), options);
+  REQUIRE(session.ok());
+  REQUIRE(cudaGetDevice(&after) == cudaSuccess);
+  CHECK(before == after);
+}
+
+}  // namespace

@@ -1,0 +1,17 @@
+#!/bin/bash
+# no_cuda.sh FILE...: a build without CUDA has no trace of it among its symbols and libraries.
+set -euo pipefail
+status=0
+for file in "$@"; do
+  [ -n "$file" ] || continue
+  symbols=$(nm -C "$file" 2>/dev/null)
+  if [ -z "$symbols" ]; then
+    echo "$file: nm finds no symbols"
+    status=1
+  elif found=$(grep -iE 'cuda|cublas' <<<"$symbols"); then
+    printf '%s: symbols of CUDA\n%s\n' "$file" "$found"
+    status=1
+  fi
+  if readelf -d "$file" 2>/dev/null | grep -iE 'NEEDED.*(cuda|cublas)'; then status=1; fi
+done
+exit $status

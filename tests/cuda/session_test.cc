@@ -1,0 +1,260 @@
+// Sessions on a device, played or real: what they share, take and refuse.
+#include "linformer/session.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <string>
+
+#include "cuda/grid.h"
+#include "support/engines.h"
+#include "support/random_model.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::RandomModel;
+
+SessionOptions on_device() {
+  SessionOptions options;
+  options.device = 0;
+  options.max_batch = 4;
+  return options;
+}
+
+Session created(const std::shared_ptr<const PreparedWeights>& weights, const SessionOptions& options) {
+  Result<Session> session = Session::create(weights, options);
+  REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
+  return std::move(session.value());
+}
+
+std::shared_ptr<const PreparedWeights> prepared(const std::shared_ptr<const Model>& model) {
+  auto weights = PreparedWeights::create(model);
+  REQUIRE(weights.ok());
+  return *weights;
+}
+
+struct Answer {
+  std::vector<float> hidden, logits, probabilities, mlm;
+  bool operator==(const Answer& other) const {
+    const auto same = [](const std::vector<float>& a, const std::vector<float>& b) {
+      return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+    };
+    return same(hidden, other.hidden) && same(logits, other.logits) && same(probabilities, other.probabilities) &&
+           same(mlm, other.mlm);
+  }
+};
+
+Answer run(Session& session, const std::vector<std::vector<int32_t>>& texts, uint32_t vocabulary) {
+  const std::vector<Tokens> spans(texts.begin(), texts.end());
+  int64_t rows = 0;
+  std::vector<MaskPosition> positions;
+  for (size_t t = 0; t < texts.size(); ++t) {
+    const int64_t length = static_cast<int64_t>(texts[t].size());
+    for (int64_t i = 0; i < length; ++i) positions.push_back({static_cast<int64_t>(t), i});
+    rows += length;
+  }
+  const size_t width = static_cast<size_t>(session.hidden_width(-1));
+  Answer answer;
+  answer.hidden.assign(static_cast<size_t>(rows) * width, NAN);
+  answer.logits.assign(texts.size() * 3, NAN);
+  answer.probabilities = answer.logits;
+  answer.mlm.assign(positions.size() * vocabulary, NAN);
+  Outputs outputs;
+  outputs.hidden = answer.hidden;
+  outputs.logits = answer.logits;
+  outputs.probabilities = answer.probabilities;
+  outputs.mlm_positions = positions;
+  outputs.mlm_logits = answer.mlm;
+  const Status status = session.run(spans, outputs);
+  REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
+  for (const std::vector<float>* part : {&answer.hidden, &answer.logits, &answer.probabilities, &answer.mlm}) {
+    for (float value : *part) REQUIRE(std::isfinite(value));
+  }
+  return answer;
+}
+
+std::vector<std::vector<int32_t>> texts_of(const RandomModel& shape) {
+  std::vector<std::vector<int32_t>> texts;
+  for (int64_t length : {40, 3, 17, 48}) {
+    texts.push_back(linformer_test::random_ids(static_cast<uint64_t>(length), length, shape.vocabulary));
+  }
+  return texts;
+}
+
+#if defined(LINFORMER_CUDA_PLAYED)
+TEST_CASE("sessions share the weights on a device, and the second uploads none") {
+  const RandomModel shape;
+  const auto weights = prepared(linformer_test::random_model(shape));
+  CHECK(weights->bytes() == 0);
+  Session first = created(weights, on_device());
+  const uint64_t bytes = weights->bytes();
+  CHECK(bytes > 0);
+  // Where each head's keys lie, and the tables that hold positions, are a session's own.
+  const int before = cuda::Played::uploads;
+  Session second = created(weights, on_device());
+  CHECK(weights->bytes() == bytes);
+  CHECK(cuda::Played::uploads - before == 2);
+  const auto texts = texts_of(shape);
+  CHECK(run(first, texts, shape.vocabulary) == run(second, texts, shape.vocabulary));
+  CHECK(first.used_bytes() == first.plan().total_bytes);
+}
+#endif
+
+#if defined(LINFORMER_CUDA_PLAYED)
+TEST_CASE("outputs in the device's memory have the same bits") {
+  for (ElementType type : {ElementType::f32, ElementType::f16}) {
+    RandomModel shape;
+    shape.type = type;
+    shape.masked_lm = true;
+    const auto weights = prepared(linformer_test::random_model(shape));
+    SessionOptions options = on_device();
+    Session host = created(weights, options);
+    options.device_outputs = true;
+    Session device = created(weights, options);
+    const auto texts = texts_of(shape);
+    CHECK(run(host, texts, shape.vocabulary) == run(device, texts, shape.vocabulary));
+  }
+}
+#endif
+
+#if defined(LINFORMER_CUDA_PLAYED)
+TEST_CASE("memory that a device doesn't have is an error each time, and nothing is lost") {
+  const RandomModel shape;
+  const auto model = linformer_test::random_model(shape);
+  int refused = 0;
+  for (int allowed = 0;; ++allowed) {
+    cuda::Played::allocations = allowed;
+    const auto weights = prepared(model);
+    Result<Session> session = Session::create(weights, on_device());
+    if (session.ok()) break;
+    ++refused;
+    REQUIRE(session.status().code() == Code::out_of_memory);
+    CHECK(std::string(session.status().message()).find("cuda:0") != std::string::npos);
+    // The same weights serve once there is memory.
+    cuda::Played::allocations = -1;
+    CHECK(Session::create(weights, on_device()).ok());
+  }
+  cuda::Played::allocations = -1;
+  CHECK(refused > 10);
+}
+#endif
+
+TEST_CASE("what no kernel does is refused by name, before anything runs") {
+  if (linformer_test::engines().empty()) return;
+  RandomModel shape;
+  shape.d_model = 64;
+  shape.heads = 1;
+  shape.head_dim = 264;
+  Result<Session> session = Session::create(linformer_test::random_model(shape), on_device());
+  REQUIRE(!session.ok());
+  CHECK(session.status().code() == Code::unsupported);
+  CHECK(std::string(session.status().message()).find("'attend' has no kernel on a GPU for heads of 264") !=
+        std::string::npos);
+  shape.head_dim = 256;
+  CHECK(Session::create(linformer_test::random_model(shape), on_device()).ok());
+  SessionOptions options = on_device();
+  options.device = 99;
+  session = Session::create(linformer_test::random_model(shape), options);
+  REQUIRE(!session.ok());
+  CHECK(std::string(session.status().message()).find("no device cuda:99") != std::string::npos);
+  options.device = -2;
+  session = Session::create(linformer_test::random_model(shape), options);
+  REQUIRE(!session.ok());
+  CHECK(session.status().code() == Code::invalid_argument);
+}
+
+#if defined(LINFORMER_CUDA_PLAYED)
+TEST_CASE("a file's type is computed in, or the next higher one that the device multiplies") {
+  const auto computes = [](ElementType type, int architecture) {
+    RandomModel shape;
+    shape.type = type;
+    cuda::Played::architecture = architecture;
+    Result<Session> session = Session::create(linformer_test::random_model(shape), on_device());
+    cuda::Played::architecture = 90;
+    REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
+    return session->plan().compute;
+  };
+  CHECK(computes(ElementType::f32, 90) == ElementType::f32);
+  CHECK(computes(ElementType::f16, 70) == ElementType::f16);
+  CHECK(computes(ElementType::int8, 70) == ElementType::f16);
+  CHECK(computes(ElementType::bf16, 80) == ElementType::bf16);
+  CHECK(computes(ElementType::bf16, 75) == ElementType::f32);
+}
+#endif
+
+TEST_CASE("texts that E takes in slices agree with the CPU, alone and in a batch") {
+  if (linformer_test::engines().empty()) return;
+  RandomModel shape;
+  shape.n = 4500;
+  shape.shared_key_value = true;
+  shape.d_model = 16;
+  shape.heads = 2;
+  shape.ffn = 16;
+  shape.masked_lm = false;
+  for (ElementType type : {ElementType::f32, ElementType::f16}) {
+    shape.type = type;
+    const auto weights = prepared(linformer_test::random_model(shape));
+    std::vector<std::vector<int32_t>> texts;
+    for (int64_t length : {4500, 4096, 2049}) {
+      texts.push_back(linformer_test::random_ids(static_cast<uint64_t>(length), length, shape.vocabulary));
+    }
+    const auto hidden = [&](Session& session, const std::vector<std::vector<int32_t>>& some) {
+      const std::vector<Tokens> spans(some.begin(), some.end());
+      size_t rows = 0;
+      for (const auto& text : some) rows += text.size();
+      std::vector<float> out(rows * shape.d_model, NAN);
+      Outputs outputs;
+      outputs.hidden = out;
+      REQUIRE(session.run(spans, outputs).ok());
+      return out;
+    };
+    SessionOptions options = on_device();
+    Session device = created(weights, options);
+    options.device = -1;
+    Session cpu = created(weights, options);
+    const std::vector<float> together = hidden(device, texts), expected = hidden(cpu, texts);
+    double worst = 0;
+    for (size_t i = 0; i < together.size(); ++i) {
+      const double x = std::abs(static_cast<double>(together[i]) - static_cast<double>(expected[i]));
+      if (!(x <= worst)) worst = x;
+    }
+    CHECK(worst < (type == ElementType::f32 ? 2e-5 : 2e-2));
+    size_t at = 0;
+    for (const auto& text : texts) {
+      const std::vector<float> alone = hidden(device, {text});
+      CHECK(std::memcmp(alone.data(), together.data() + at, alone.size() * sizeof(float)) == 0);
+      at += alone.size();
+    }
+  }
+}
+
+TEST_CASE("each op's time on a device") {
+  if (linformer_test::engines().empty()) return;
+  const RandomModel shape;
+  SessionOptions options = on_device();
+  options.profile = true;
+  Session session = created(prepared(linformer_test::random_model(shape)), options);
+  run(session, texts_of(shape), shape.vocabulary);
+  std::set<std::string> ops;
+  double seconds = 0, flop = 0;
+  struct Sums {
+    std::set<std::string>& ops;
+    double &seconds, &flop;
+  } sums{ops, seconds, flop};
+  const auto visit = [](void* context, const ProgramLine& line) {
+    Sums& to = *static_cast<Sums*>(context);
+    to.ops.insert(line.op);
+    to.seconds += line.seconds;
+    to.flop += line.flop;
+  };
+  REQUIRE(session.profile(visit, &sums).ok());
+  CHECK(ops.contains("gemm"));
+  CHECK(ops.contains("attend"));
+  CHECK(seconds > 0);
+  CHECK(flop > 0);
+}
+
+}  // namespace
