@@ -78,6 +78,7 @@ nlohmann::ordered_json rate_json(const Rate& rate, const char* unit) {
 
 void Limits::raise(const Limits& other) {
   f32.giga = std::max(f32.giga, other.f32.giga);
+  f16.giga = std::max(f16.giga, other.f16.giga);
   bf16.giga = std::max(bf16.giga, other.bf16.giga);
   int8.giga = std::max(int8.giga, other.int8.giga);
   memory.giga = std::max(memory.giga, other.memory.giga);
@@ -94,6 +95,7 @@ Limits measure_limits(int threads) {
 
 void to_json(nlohmann::ordered_json& json, const Limits& limits) {
   json = {{"f32", rate_json(limits.f32, "gflops")},
+          {"f16", rate_json(limits.f16, "gflops")},
           {"bf16", rate_json(limits.bf16, "gflops")},
           {"int8", rate_json(limits.int8, "gflops")},
           {"memory", rate_json(limits.memory, "gbps")}};

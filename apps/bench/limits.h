@@ -15,9 +15,10 @@ struct Rate {
 };
 
 struct Limits {
-  Rate f32, bf16, int8, memory;
+  Rate f32, f16, bf16, int8, memory;  // f16: of a GPU
 
   const Rate& of(ElementType type) const {
+    if (type == ElementType::f16 && f16.giga > 0) return f16;
     return type == ElementType::int8 ? int8 : type == ElementType::bf16 ? bf16 : f32;
   }
   // The larger rate of each: a slow moment of the machine is no limit.
@@ -26,6 +27,10 @@ struct Limits {
 
 // Takes about two seconds.
 Limits measure_limits(int threads);
+// Of a GPU: what its library's products reach, and copies in its memory. Throws std::runtime_error where there is none.
+Limits measure_device_limits(int device);
+// "cuda:0, compute capability 9.0"; throws likewise.
+std::string device_text(int device);
 
 void to_json(nlohmann::ordered_json& json, const Limits& limits);
 

@@ -58,6 +58,7 @@ void to_json(nlohmann::ordered_json& json, const Machine& machine) {
           {"instructions", machine.instructions},
           {"system", machine.system},
           {"compiler", machine.compiler}};
+  if (!machine.device.empty()) json["device"] = machine.device;
 }
 
 }  // namespace linformer::bench

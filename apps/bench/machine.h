@@ -12,6 +12,7 @@ struct Machine {
   std::string instructions;  // those that kernels ask for: "avx2 fma avx512f avx512_vnni avx512_bf16"
   std::string system;        // "Linux 6.1.0"
   std::string compiler;      // that this program was made with
+  std::string device;        // that computed, with its compute capability; empty: the processor
 };
 Machine this_machine();
 // Memory that can be had without swapping, in bytes; 0 where the system doesn't say.

@@ -91,6 +91,7 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   options.backend = what.backend;
   options.isa = what.isa;
   options.compute = what.compute;
+  options.device = what.device;
   auto session = Session::create(*model, options);
   require(session.status());
 
@@ -167,6 +168,7 @@ void to_json(nlohmann::json& json, const Case& what) {
           {"backend", static_cast<int>(what.backend)},
           {"isa", static_cast<int>(what.isa)},
           {"compute", static_cast<int>(what.compute)},
+          {"device", what.device},
           {"threads", what.threads},
           {"tokens", what.tokens},
           {"batch", what.batch},
@@ -181,6 +183,7 @@ void from_json(const nlohmann::json& json, Case& what) {
   what.backend = static_cast<BackendKind>(json.at("backend").get<int>());
   what.isa = static_cast<Isa>(json.at("isa").get<int>());
   what.compute = static_cast<Compute>(json.at("compute").get<int>());
+  what.device = json.at("device").get<int>();
   what.threads = json.at("threads").get<int>();
   what.tokens = json.at("tokens").get<int64_t>();
   what.batch = json.at("batch").get<int64_t>();

@@ -15,6 +15,7 @@ struct Case {
   BackendKind backend = BackendKind::native;
   Isa isa = Isa::automatic;
   Compute compute = Compute::automatic;
+  int device = -1;  // SessionOptions::device
   int threads = 1;
   int64_t tokens = 0;                 // of each text; 0: as many as the model takes
   int64_t batch = 1;                  // texts in a call

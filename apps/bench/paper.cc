@@ -66,6 +66,7 @@ class Schedule {
     what.least_calls = seconds > long_call ? 1 : 3;
     what.seconds = seconds > long_call ? 0 : 0.5;
     what.threads = options_.threads;
+    what.device = options_.device;
     what.batch = cell->batch;
     const double left = options_.minutes * 60 - elapsed();
     if (seconds * (what.warm_ups + what.least_calls) > left) {
@@ -73,7 +74,8 @@ class Schedule {
       return;
     }
     const double available = static_cast<double>(available_memory());
-    if (available > 0 && bytes_of(*cell, options_) > 0.9 * available) {
+    // A device says itself what it can't hold.
+    if (options_.device < 0 && available > 0 && bytes_of(*cell, options_) > 0.9 * available) {
       cell->left_out = "more than the free memory";
       return;
     }

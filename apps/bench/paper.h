@@ -23,6 +23,7 @@ double paper_memory_saved(size_t length, size_t k);
 
 struct PaperOptions {
   int threads = 1;
+  int device = -1;                          // SessionOptions::device
   double minutes = 30;                      // for all cells together
   uint32_t layers = 2;                      // of RoBERTa-base's width; what is printed is of one layer
   int64_t least_tokens = 4096;              // of a call: as many texts of n tokens as hold them

@@ -30,7 +30,7 @@ constexpr uint64_t most_bytes_of_call = uint64_t{1} << 40;  // ids of a call: be
 
 struct BenchFlags {
   std::vector<std::string> models;
-  std::string random, keep, compute = "automatic", isa = "automatic", measured_case, csv, svg;
+  std::string random, keep, compute = "automatic", isa = "automatic", device = "cpu", measured_case, csv, svg;
   std::vector<std::string> precisions, backends = {"native"};
   std::vector<int64_t> tokens, batches = {1};
   std::vector<uint32_t> ks = {128};
@@ -81,9 +81,15 @@ nlohmann::ordered_json profile_of_case(const Session& session) {
 
 class Bench {
  public:
-  explicit Bench(const BenchFlags& flags) : flags_(flags) {
+  explicit Bench(const BenchFlags& flags) : flags_(flags), device_(parse_device(flags.device)) {
     report_.threads = flags.threads > 0 ? flags.threads : std::min(processors(), int{ThreadTeam::max_threads});
     report_.machine = bench::this_machine();
+    if (device_ < 0) return;
+    try {
+      report_.machine.device = bench::device_text(device_);
+    } catch (const std::runtime_error& error) {
+      throw DataError(error.what());
+    }
   }
 
   int run() {
@@ -108,7 +114,9 @@ class Bench {
     options.threads = report_.threads;
     options.minutes = flags_.minutes;
     options.longest = static_cast<uint32_t>(flags_.longest);
-    options.types = types_of(flags_, {"f32", "int8"});
+    options.device = device_;
+    options.types = types_of(
+        flags_, device_ < 0 ? std::vector<std::string>{"f32", "int8"} : std::vector<std::string>{"f32", "f16"});
     PaperReport paper;
     paper.runs = bench::run_paper(options, report_.limits, [this](const std::string& what) { announce_(what); });
     measure_limits();
@@ -136,20 +144,23 @@ class Bench {
   }
 
   void measure_limits() {
-    announce_("measuring the machine's limits");
-    const bench::Limits limits = bench::measure_limits(report_.threads);
+    announce_("measuring the limits");
+    const bench::Limits limits =
+        device_ < 0 ? bench::measure_limits(report_.threads) : bench::measure_device_limits(device_);
     if (report_.limits.f32.giga == 0) report_.limits = limits;
     report_.limits.raise(limits);
   }
 
   void measure_random() {
     const std::vector<int64_t> lengths = this->lengths();
+    // A GPU has f16 in the place of int8.
+    const std::vector<std::string> defaults = {"f32", "bf16", device_ < 0 ? "int8" : "f16"};
     for (const uint32_t k : flags_.ks) {
       bench::ModelShape shape = bench::shape_of(flags_.random);
       shape.n = static_cast<uint32_t>(*std::max_element(lengths.begin(), lengths.end()));
       shape.k = k;
       const std::string name = flags_.random + (k == 0 ? ", full attention" : ", k " + std::to_string(k));
-      for (const ElementType type : types_of(flags_, {"f32", "bf16", "int8"})) {
+      for (const ElementType type : types_of(flags_, defaults)) {
         announce_("writing a random model");
         if (!flags_.keep.empty()) {
           bench::write_random_model(shape, type, flags_.keep);
@@ -178,6 +189,7 @@ class Bench {
           row.what.backend = parse_backend(backend);
           row.what.isa = parse_isa(flags_.isa);
           row.what.compute = flags_.compute == "f32" ? Compute::f32 : Compute::automatic;
+          row.what.device = device_;
           row.what.threads = report_.threads;
           row.what.tokens = tokens;
           row.what.batch = batch;
@@ -197,6 +209,7 @@ class Bench {
   }
 
   const BenchFlags& flags_;
+  const int device_;
   BenchReport report_;
   Announcer announce_;
 };
@@ -244,8 +257,10 @@ void add_options(CLI::App* command, BenchFlags* flags) {
       ->check(CLI::Range(0, 1 << 16))
       ->capture_default_str();
   command
-      ->add_option("--precision", flags->precisions,
-                   "Weights of random models: f32, bf16, f16, int8; default: f32,bf16,int8, with --paper f32,int8")
+      ->add_option(
+          "--precision", flags->precisions,
+          "Weights of random models: f32, bf16, f16, int8; default: f32,bf16,int8, with --paper f32,int8; on a "
+          "GPU f16 in the place of int8")
       ->type_name("TYPE,..")
       ->delimiter(',')
       ->check(CLI::IsMember({"f32", "bf16", "f16", "int8"}));
@@ -275,6 +290,10 @@ void add_options(CLI::App* command, BenchFlags* flags) {
       ->type_name("NAME,..")
       ->delimiter(',')
       ->check(CLI::IsMember({"native", "onednn", "openblas"}))
+      ->capture_default_str()
+      ->group("Running");
+  command->add_option("--device", flags->device, "cpu, or a GPU in a build with CUDA: cuda or cuda:0, cuda:1, ...")
+      ->type_name("NAME")
       ->capture_default_str()
       ->group("Running");
   command->add_option("--isa", flags->isa, "Instruction set: automatic, scalar, avx2, avx512 or neon")

@@ -84,10 +84,13 @@ nlohmann::ordered_json row_json(const BenchRow& row, const bench::Limits& limits
 }  // namespace
 
 std::string machine_text(const bench::Machine& machine, const bench::Limits& limits, int threads) {
-  return machine.processor + (machine.instructions.empty() ? "" : " (" + machine.instructions + ")") + ", " +
-         std::to_string(threads) + (threads == 1 ? " thread" : " threads") + "\n" +
-         "Limits, GFLOP/s from registers: " + limit_text(limits.f32, "f32") + ", " + limit_text(limits.bf16, "bf16") +
-         ", " + limit_text(limits.int8, "int8") + "; memory " + fixed(limits.memory.giga, 1) + " GB/s read\n";
+  return (machine.device.empty() ? std::string() : machine.device + "\n") + machine.processor +
+         (machine.instructions.empty() ? "" : " (" + machine.instructions + ")") + ", " + std::to_string(threads) +
+         (threads == 1 ? " thread" : " threads") + "\n" + "Limits, GFLOP/s " +
+         (limits.memory.instruction == "read" ? "from registers: " : "of products: ") + limit_text(limits.f32, "f32") +
+         ", " + (limits.f16.giga > 0 ? limit_text(limits.f16, "f16") + ", " : std::string()) +
+         limit_text(limits.bf16, "bf16") + ", " + limit_text(limits.int8, "int8") + "; memory " +
+         fixed(limits.memory.giga, 1) + " GB/s " + limits.memory.instruction + "\n";
 }
 
 nlohmann::ordered_json machine_json(const bench::Machine& machine, const bench::Limits& limits, int threads) {
@@ -100,6 +103,7 @@ nlohmann::ordered_json machine_json(const bench::Machine& machine, const bench::
       {"threads", threads},
       {"limits",
        {{"f32_gflops", giga(limits.f32)},
+        {"f16_gflops", giga(limits.f16)},
         {"bf16_gflops", giga(limits.bf16)},
         {"int8_gops", giga(limits.int8)},
         {"memory_gbps", giga(limits.memory)},

@@ -4,6 +4,7 @@
 
 #include "describe.h"
 #include "display.h"
+#include "flags.h"
 
 namespace linformer::cli {
 namespace {
@@ -62,9 +63,10 @@ nlohmann::ordered_json tensors_json(const Model& model) {
 std::string compute_text(const Plan& plan) {
   std::string text = linformer::name_of(plan.compute);
   if (plan.weights == ElementType::bf16 && plan.compute == ElementType::f32) {
-    text += plan.options.backend != BackendKind::native ? ": only the native backend multiplies bf16"
-            : plan.options.compute == Compute::no_bf16  ? ": this machine or instruction set multiplies no bf16"
-                                                        : "";
+    text += plan.options.device >= 0                      ? ": a GPU multiplies bf16 from compute capability 8.0 on"
+            : plan.options.backend != BackendKind::native ? ": only the native backend multiplies bf16"
+            : plan.options.compute == Compute::no_bf16    ? ": this machine or instruction set multiplies no bf16"
+                                                          : "";
   }
   if (plan.attention_compute != plan.compute) {
     text += std::string(" (attention in ") + linformer::name_of(plan.attention_compute) + ")";
@@ -75,8 +77,10 @@ std::string compute_text(const Plan& plan) {
 std::string plan_text(const Plan& plan) {
   const SessionOptions& options = plan.options;
   // The buffers are the same on every instruction set.
-  std::string text = "A session for texts of n = " + std::to_string(options.max_tokens) + " tokens, " +
-                     linformer::name_of(options.backend) + " backend, computing in " + compute_text(plan) + ":\n";
+  const std::string place =
+      options.device < 0 ? std::string(linformer::name_of(options.backend)) + " backend" : device_name(options.device);
+  std::string text = "A session for texts of n = " + std::to_string(options.max_tokens) + " tokens, " + place +
+                     ", computing in " + compute_text(plan) + ":\n";
   Table buffers({"buffer", "bytes, rounded up to 64", ""}, {false, false, true});
   Table terms({"where", "", ""}, {false, true, false});
   for (int i = 0; i < plan.buffer_count; ++i) {
@@ -92,7 +96,7 @@ std::string plan_text(const Plan& plan) {
     if (used) terms.add({term.name, grouped(static_cast<uint64_t>(term.value)), term.meaning});
   }
   return text + buffers.text(2) + "\n" + terms.text(2) + "  = " + byte_size(plan.total_bytes) +
-         " beside the model file's mapping\n";
+         (options.device < 0 ? " beside the model file's mapping\n" : " on the device, beside the weights\n");
 }
 
 nlohmann::ordered_json plan_json(const Plan& plan) {
@@ -101,6 +105,7 @@ nlohmann::ordered_json plan_json(const Plan& plan) {
                                  {"max_batch", options.max_batch},
                                  {"max_rows", options.max_rows},
                                  {"threads", options.threads},
+                                 {"device", device_name(options.device)},
                                  {"backend", linformer::name_of(options.backend)},
                                  {"isa", linformer::name_of(options.isa)},
                                  {"weights", linformer::name_of(plan.weights)},

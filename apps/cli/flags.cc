@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 
 #include "base/checked.h"
 #include "base/threads.h"
@@ -42,6 +43,10 @@ void RunFlags::add_to(CLI::App* command) {
   command->add_option("--isa", isa, "Instruction set: automatic, scalar, avx2, avx512 or neon")
       ->type_name("NAME")
       ->check(CLI::IsMember({"automatic", "scalar", "avx2", "avx512", "neon"}))
+      ->capture_default_str()
+      ->group("Running");
+  command->add_option("--device", device, "cpu, or a GPU in a build with CUDA: cuda or cuda:0, cuda:1, ...")
+      ->type_name("NAME")
       ->capture_default_str()
       ->group("Running");
   command
@@ -96,6 +101,7 @@ SessionOptions RunFlags::session_options(const Model& model, int64_t longest) co
   options.threads = threads > 0 ? threads : std::min(processors(), max_threads);
   options.backend = parse_backend(backend);
   options.isa = parse_isa(isa);
+  options.device = parse_device(device);
   options.compute = compute == "f32" ? Compute::f32 : Compute::automatic;
   options.padding = padding == "keep" ? Padding::keep : Padding::strip;
   options.profile = profile;
@@ -365,6 +371,22 @@ BackendKind parse_backend(const std::string& name) {
   if (name == "onednn") return BackendKind::onednn;
   return name == "openblas" ? BackendKind::openblas : BackendKind::native;
 }
+
+int parse_device(const std::string& name) {
+  constexpr std::string_view prefix = "cuda:";
+  if (name == "cpu") return -1;
+  if (name == "cuda") return 0;
+  int number = -1;
+  if (name.starts_with(prefix)) {
+    const char* const end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, number);
+    if (error != std::errc() || stop != end) number = -1;
+  }
+  if (number < 0) throw UsageError("--device " + name + ": give cpu, cuda or cuda:N, N a device's number from 0 on");
+  return number;
+}
+
+std::string device_name(int device) { return device < 0 ? "cpu" : "cuda:" + std::to_string(device); }
 
 Isa parse_isa(const std::string& name) {
   for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::neon}) {

@@ -24,7 +24,7 @@ struct RunFlags {
   int64_t batch = 16;
   int64_t max_tokens = 0;  // 0: the model's own limit
   int64_t pad_to = 0;
-  std::string backend = "native", isa = "automatic", compute = "automatic", padding = "strip";
+  std::string backend = "native", isa = "automatic", device = "cpu", compute = "automatic", padding = "strip";
   bool profile = false;
 
   void add_to(CLI::App* command);
@@ -109,5 +109,8 @@ std::vector<std::string> output_names(const Model& model, int head);
 // Values of the options above.
 BackendKind parse_backend(const std::string& name);
 Isa parse_isa(const std::string& name);
+// "cpu" is -1, "cuda" is 0, "cuda:N" is N: SessionOptions::device. Throws UsageError.
+int parse_device(const std::string& name);
+std::string device_name(int device);
 
 }  // namespace linformer::cli

@@ -29,6 +29,7 @@ std::optional<int64_t> number_of(const std::string& text) {
 
 // A plan asks nothing of the machine; people ask about the one at hand.
 SessionOptions on_this_machine(SessionOptions options) {
+  if (options.device >= 0) return options;
   if (options.compute == Compute::automatic) options.compute = machine_compute(options.isa);
   if (options.backend == BackendKind::native) options.block_rows = machine_block_rows(options.isa);
   return options;

@@ -144,6 +144,40 @@ TEST_CASE("an unknown LINFORMER_ISA is a usage error of every program, whatever 
   CHECK(run_program("/usr/bin/env", {"LINFORMER_ISA=AVX9000", LINFORMER_PROGRAM, "--help"}).code == 0);
 }
 
+// Neither this test's machine nor its build need have one.
+TEST_CASE("a device that can't be had is one clear error of every program, and nothing is written") {
+  const CliFixture f;
+  const std::string out = f.path("out");
+  const std::vector<std::vector<std::string>> commands = {
+      {"classify", f.model(), "good"},
+      {"embed", f.model(), "good", "--pooling", "mean", "-o", out},
+      {"encode", f.model(), "--text", "good", "-o", out},
+      {"fill-mask", f.model(), "good [MASK]"},
+      {"perplexity", f.model(), f.file("t", "good\n")},
+      {"compare", f.model(), f.model(), "--input", f.path("t")},
+      {"bench", f.model(), "--n", "8", "--seconds", "0"},
+      {"bench", "--random", "tiny", "--n", "8", "--seconds", "0"},
+      {"bench", "--paper", "--csv", out},
+  };
+  for (std::vector<std::string> command : commands) {
+    CAPTURE(json(command).dump());
+    command.insert(command.end(), {"--device", "cuda:4000"});
+    const Ran ran = run(command);
+    CAPTURE(ran.err);
+    CHECK(ran.code == 1);
+    CHECK(ran.out == "");
+    CHECK(lines_of(ran.err).size() == 1);
+    CHECK((has(ran.err, "this build has no CUDA: configure it with -DLINFORMER_CUDA=ON, or use the CPU") ||
+           has(ran.err, "no CUDA device can be used") || has(ran.err, "there is no device cuda:4000")));
+    CHECK_FALSE(std::ifstream(out).good());
+  }
+  CHECK(run({"classify", f.model(), "good", "--device", "cpu"}).code == 0);
+  // What only plans needs none.
+  const Ran plan = run({"inspect", f.model(), "--memory", "8", "--device", "cuda"});
+  CHECK(plan.code == 0);
+  CHECK(has(plan.out, "on the device, beside the weights"));
+}
+
 TEST_CASE("--delimiter names what stands between fields, and makes a table of what has no format") {
   const CliFixture f;
   const std::string table = "k;text\n1;\"good; film\"\n2;bad\n";
