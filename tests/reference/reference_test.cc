@@ -169,7 +169,7 @@ TEST_CASE("random models of every kind agree with double precision") {
 
   const std::vector<Engine> engines = linformer_test::engines();
   std::vector<std::string> names;
-  for (const Engine& e : engines) names.push_back(std::string(name_of(e.backend)) + " " + name_of(e.isa));
+  for (const Engine& e : engines) names.push_back(linformer_test::label_of(e));
   std::map<std::string, Row> table;
   for (int index = 0; index < models; ++index) {
     const RandomCase& c = cases[static_cast<size_t>(index)];

@@ -1,6 +1,7 @@
 // The backends and instruction sets that this build and machine have.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "gemm/gemm.h"
@@ -20,6 +21,11 @@ struct Engine {
 
 // The instruction set that a session takes where none is asked for.
 inline linformer::Isa best_isa() { return linformer::kernels_for(linformer::Isa::automatic)->isa; }
+
+inline std::string label_of(const Engine& engine) {
+  if (engine.device >= 0) return "cuda:" + std::to_string(engine.device);
+  return std::string(linformer::name_of(engine.backend)) + " " + linformer::name_of(engine.isa);
+}
 
 #if defined(LINFORMER_TEST_DEVICE)
 // The same tests on a device: a real one, or one that is played on the CPU (tests/cuda).
