@@ -159,8 +159,15 @@ struct SumParts {
   }
 };
 
-// out = activation(out + bias of the column + bias of the row).
-template <class T>
+// Elements that are read and written at once.
+template <class T, int count>
+struct alignas(sizeof(T) * count) Pack {
+  T x[count];
+};
+
+// out = activation(out + bias of the column + bias of the row), `width` columns at once: 1, or 4 or more where rows and
+// biases begin at multiples of 16 bytes.
+template <class T, int width>
 struct Finish {
   T* out;
   int64_t out_ld;
@@ -168,12 +175,20 @@ struct Finish {
   const float* row_bias;
   int64_t rows_of_bias;  // the rows of a sequence, which follow one another
   Activation activation;
-  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
-    T* to = out + row * out_ld + col;
-    float x = widen(*to);
-    if (row_bias != nullptr) x += row_bias[row % rows_of_bias];
-    if (bias != nullptr) x += bias[col];
-    narrow(activated(activation, x), to);
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t unit) const {
+    constexpr int floats = width < 4 ? width : 4;
+    const int64_t col = unit * width;
+    Pack<T, width>* to = reinterpret_cast<Pack<T, width>*>(out + row * out_ld + col);
+    Pack<T, width> pack = *to;
+    const float of_row = row_bias != nullptr ? row_bias[row % rows_of_bias] : 0.f;
+    for (int i = 0; i < width; i += floats) {
+      Pack<float, floats> of_column = {};
+      if (bias != nullptr) of_column = *reinterpret_cast<const Pack<float, floats>*>(bias + col + i);
+      for (int j = 0; j < floats; ++j) {
+        narrow(activated(activation, widen(pack.x[i + j]) + of_row + of_column.x[j]), &pack.x[i + j]);
+      }
+    }
+    *to = pack;
   }
 };
 

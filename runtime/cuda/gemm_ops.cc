@@ -8,6 +8,8 @@
 namespace linformer::cuda {
 namespace {
 
+bool aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; }
+
 constexpr int64_t most_at_once = 1 << 15;  // products in one call: cuBLASLt takes a grid's 65,535 at most
 
 }  // namespace
@@ -45,8 +47,15 @@ Status CudaExecutor::finish(const Operand& all, const float* bias, const float* 
   for (int64_t i = 0; i < joined.count; ++i) {
     const Operand c = joined.one(i);
     LINFORMER_TRY(typed(c.type, [&]<class T>(T*) {
-      return each_element(Finish<T>{reinterpret_cast<T*>(c.data), c.ld, bias, row_bias, all.rows, activation}, c.rows,
-                          c.cols);
+      constexpr int width = 16 / sizeof(T);
+      T* const data = reinterpret_cast<T*>(c.data);
+      const bool whole = c.cols % width == 0 && c.ld % width == 0 && aligned(data) && aligned(bias);
+      Status done;
+      if (whole || stream_->rehearses()) {
+        done = each_element(Finish<T, width>{data, c.ld, bias, row_bias, all.rows, activation}, c.rows, c.cols / width);
+      }
+      if (!done.ok() || (whole && !stream_->rehearses())) return done;
+      return each_element(Finish<T, 1>{data, c.ld, bias, row_bias, all.rows, activation}, c.rows, c.cols);
     }));
   }
   return {};
@@ -143,8 +152,8 @@ Status CudaExecutor::gemm(const Op& op, const Item& item) {
     adds = true;
   }
   // Not of one column: cuBLASLt before 12 is said to add that wrongly.
-  const bool adds_bias = bias != nullptr && row_bias == nullptr && c.type == ElementType::f32 && c.cols > 1 &&
-                         reinterpret_cast<uintptr_t>(bias) % 16 == 0;
+  const bool adds_bias =
+      bias != nullptr && row_bias == nullptr && c.type == ElementType::f32 && c.cols > 1 && aligned(bias);
   if (a.count > 1) {
     for (int64_t i = 0; i < a.count; ++i) {
       LINFORMER_TRY(product(a.one(i), b, true, c.one(i), adds, adds_bias ? bias : nullptr));
