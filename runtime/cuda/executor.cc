@@ -137,20 +137,40 @@ void CudaExecutor::count_costs(const Section& section, const Call& call) {
   }
 }
 
-// Sequences of equal length that follow one another are one item.
+// Whether the stage's ops are the same for sequences of any length: products of their compressed rows and weights.
+bool CudaExecutor::takes_any_length(const Stage& stage) const {
+  if (stage.domain != Domain::compressed_rows) return false;
+  for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
+    const Op& op = program_.ops[static_cast<size_t>(i)];
+    if (op.kind != OpKind::convert && (op.kind != OpKind::gemm || op.b.place != Place::weight)) return false;
+  }
+  return true;
+}
+
+// Sequences that follow one another are one item where they have equal lengths, or where these make no difference. The
+// rows of full attention's keys lie as their sequences do, so all of them are one.
 Status CudaExecutor::run_key_stage(const Stage& stage, const Call& call) {
   const Attention& attention = program_.attentions[static_cast<size_t>(stage.attention)];
   const Source source = source_of(attention);
+  Item item{stage, call};
+  if (attention.full && stage.domain == Domain::source_rows) {
+    item.n = item.rows = source.host_starts[batch_.sequences];
+    item.whole_batch = true;
+    return run_ops(item);
+  }
+  const bool any = takes_any_length(stage);
+  const auto takes = [&](int64_t n) {
+    return stage.when == When::always || (n < stage.threshold) == (stage.when == When::below);
+  };
   for (int64_t s = 0; s < batch_.sequences;) {
     const int64_t n = source.length(s);
     int64_t end = s + 1;
-    while (end < batch_.sequences && source.length(end) == n) ++end;
-    Item item{stage, call};
+    while (end < batch_.sequences && (any ? takes(source.length(end)) == takes(n) : source.length(end) == n)) ++end;
     item.sequence = s;
     item.count = end - s;
     item.n = n;
     s = end;
-    if (stage.when != When::always && (n < stage.threshold) != (stage.when == When::below)) continue;
+    if (!takes(n)) continue;
     switch (stage.domain) {
       case Domain::source_rows:
         item.rows = n;

@@ -39,8 +39,9 @@ class CudaExecutor final : public Executor {
     const Call& call;
     int64_t row = 0, rows = 0;
     int64_t sequence = 0, count = 1;
-    int64_t n = 0;      // rows that their keys are made of
-    int64_t group = 0;  // key_heads
+    int64_t n = 0;             // rows that their keys are made of
+    bool whole_batch = false;  // one item of all sequences' rows
+    int64_t group = 0;         // key_heads
   };
   // `count` matrices.
   struct Operand {
@@ -88,6 +89,7 @@ class CudaExecutor final : public Executor {
   Status send(const Batch& batch);
   Status run_section(const Section& section, const Call& call);
   Status run_stage(const Stage& stage, const Call& call);
+  bool takes_any_length(const Stage& stage) const;
   Status run_key_stage(const Stage& stage, const Call& call);
   Status run_ops(const Item& item);
   Status run_op(int32_t index, const Item& item, bool* fused);
