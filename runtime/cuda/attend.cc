@@ -1,6 +1,4 @@
 // Attention in one launch: a block for each tile of queries, head and sequence.
-#include <algorithm>
-
 #include "cuda/executor.h"
 
 namespace linformer::cuda {
@@ -33,12 +31,10 @@ Status CudaExecutor::attend(const Op& op, const Item& item) {
   p.d_head = static_cast<int>(attention.d_head);
   p.scale = attention.scale;
   p.causal = attention.causal;
-  int64_t longest = 0;
-  for (int64_t s = 0; s < batch_.sequences; ++s) longest = std::max(longest, batch_.length(s));
   const auto run = [&]<class Kernel>(Kernel kernel) {
     kernel.p = p;
-    kernel.p.tiles = static_cast<int>((longest + Kernel::rows - 1) / Kernel::rows);
-    return stream_->launch(kernel, {kernel.p.tiles * batch_.sequences, attention.heads});
+    kernel.p.sequences = static_cast<int>(batch_.sequences);
+    return stream_->launch(kernel, {Kernel::blocks(batch_.rows, batch_.sequences), attention.heads});
   };
   return typed(type_, [&]<class T>(T*) {
     if (attention.d_head <= 32) return run(AttentionKernel<T, 32>{});

@@ -30,7 +30,7 @@ struct AttentionParameters {
   const float* position_bias = nullptr;  // [heads, bias_ld], at its middle: key - query = 0
   int64_t bias_ld = 0, window = 0;
   int d_head = 0;
-  int tiles = 0;  // blocks of queries of the longest sequence: block x is x % tiles of sequence x / tiles
+  int sequences = 0;
   float scale = 0;
   bool causal = false;
 };
@@ -58,9 +58,9 @@ struct AttentionKernel {
   AttentionParameters p;
 
   LINFORMER_DEVICE void operator()(Block<threads>& block, Shared& s) const {
-    const int sequence = block.x() / p.tiles, head = block.y();
+    const int sequence = sequence_of(block.x()), head = block.y();
     const int64_t begin = p.starts[sequence], n = p.starts[sequence + 1] - begin;
-    const int64_t first_row = static_cast<int64_t>(block.x() % p.tiles) * rows;
+    const int64_t first_row = (block.x() - first_block(sequence)) * rows;
     if (first_row >= n) return;
     const int64_t source = p.sources[sequence], source_rows = p.sources[sequence + 1] - source;
     const HeadKeys keys = p.heads[head];
@@ -118,7 +118,19 @@ struct AttentionKernel {
     });
   }
 
+  // Blocks for so many rows in so many sequences: each sequence has enough, and one more at most.
+  static int64_t blocks(int64_t all_rows, int64_t all_sequences) { return all_rows / rows + all_sequences; }
+
  private:
+  LINFORMER_DEVICE int64_t first_block(int sequence) const { return p.starts[sequence] / rows + sequence; }
+  LINFORMER_DEVICE int sequence_of(int64_t index) const {
+    int low = 0, high = p.sequences;  // the last that begins at or before it
+    while (high - low > 1) {
+      const int middle = low + (high - low) / 2;
+      (first_block(middle) <= index ? low : high) = middle;
+    }
+    return low;
+  }
   LINFORMER_DEVICE void load(Block<threads>& block, Shared& s, const float* from, int64_t left) const {
     block.each([&](int thread) {
       for (int i = thread; i < keys_at_once * depth; i += threads) {

@@ -48,6 +48,10 @@ Status CudaExecutor::check_ops() const {
     return Status::error(Code::unsupported, "the op '%s'%s has no kernel on a GPU: use the CPU", name_of(op.kind),
                          adds_activated ? " with an activation before a residual" : "");
   }
+  if (program_.output_width > Grid::most_y * warp_size) {
+    return Status::error(Code::unsupported, "the op 'pool' has no kernel on a GPU for %lld columns: use the CPU",
+                         static_cast<long long>(program_.output_width));
+  }
   for (const Attention& attention : program_.attentions) {
     if (attention.heads > Grid::most_y) {
       return Status::error(Code::unsupported, "the op 'attend' has no kernel on a GPU for %lld heads: use the CPU",
@@ -130,7 +134,8 @@ Status CudaExecutor::start(std::byte* arena) {
   return {};
 }
 
-// Everything that a call may ask for: of the longest texts, and for each layer of the longest that take E (Z W).
+// Everything that a call may ask for: of the longest text, and of each layer for the longest that takes E (Z W). One
+// text is enough, since algorithms don't depend on their number.
 Status CudaExecutor::rehearse() {
   const Extents& e = program_.extents;
   bool needs_states = false;
@@ -142,44 +147,49 @@ Status CudaExecutor::rehearse() {
     batch_ = {};
     batch_.has_states = states;
     const int64_t longest = std::min(e.tokens, e.rows);
-    LINFORMER_TRY(rehearse(longest, e.encoder_states));
-    int64_t last = longest + 1;
-    for (const Stage& stage : program_.stages) {
-      if (stage.when != When::below || stage.threshold == last) continue;
-      last = stage.threshold;
-      const int64_t length = std::clamp<int64_t>(last - 1, 1, longest);
-      LINFORMER_TRY(rehearse(length, std::min(last - 1, e.encoder_states)));
+    LINFORMER_TRY(rehearse_all(longest, e.encoder_states));
+    for (const LayerSections& layer : program_.layers) {
+      for (int32_t i = layer.stages.begin; i < layer.stages.end; ++i) {
+        const Stage& stage = program_.stages[static_cast<size_t>(i)];
+        if (stage.when != When::below) continue;
+        const Call call = rehearsed(std::clamp<int64_t>(stage.threshold - 1, 1, longest),
+                                    std::min(stage.threshold - 1, e.encoder_states));
+        LINFORMER_TRY(run_stage(stage, call));
+      }
     }
   }
   return {};
 }
 
-// Texts of `length` rows, each with as many encoder states as `states`.
-Status CudaExecutor::rehearse(int64_t length, int64_t states) {
-  const Extents& e = program_.extents;
-  const int64_t sequences = std::clamp<int64_t>(e.rows / length, 1, e.sequences);
+// A call of one text of `length` rows with as many encoder states as `states`, which writes nothing.
+CudaExecutor::Call CudaExecutor::rehearsed(int64_t length, int64_t states) {
   int32_t* starts = buffer<int32_t>(BufferId::row_starts);
-  int32_t* state_starts = batch_.has_states ? buffer<int32_t>(BufferId::state_starts) : nullptr;
-  for (int64_t s = 0; s <= e.sequences; ++s) {
-    starts[s] = static_cast<int32_t>(std::min(s, sequences) * length);
-    if (state_starts != nullptr) state_starts[s] = static_cast<int32_t>(std::min(s, sequences) * states);
-  }
-  batch_.sequences = sequences;
-  batch_.rows = sequences * length;
+  starts[0] = 0;
+  starts[1] = static_cast<int32_t>(length);
+  batch_.sequences = 1;
+  batch_.rows = length;
   batch_.has_masks = true;
   batch_.row_starts = batch_.output_starts = starts;
-  batch_.state_starts = state_starts;
-  Request request;
-  request.mlm_positions = static_cast<size_t>(device_positions);
-  float none = 0;
+  if (batch_.has_states) {
+    int32_t* state_starts = buffer<int32_t>(BufferId::state_starts);
+    state_starts[0] = 0;
+    state_starts[1] = static_cast<int32_t>(states);
+    batch_.state_starts = state_starts;
+  }
+  static constexpr Request request{.mlm_positions = static_cast<size_t>(device_positions)};
   Call call;
   call.request = &request;
-  call.output = call.probabilities = &none;  // nothing is written
+  call.output = call.probabilities = &nobody_;
+  return call;
+}
+
+Status CudaExecutor::rehearse_all(int64_t length, int64_t states) {
+  const Call call = rehearsed(length, states);
   LINFORMER_TRY(run_section(program_.embedding, call));
   for (const LayerSections& layer : program_.layers) LINFORMER_TRY(run_section(layer.stages, call));
   LINFORMER_TRY(run_section(program_.finish, call));
   LINFORMER_TRY(run_section(program_.output_hidden, call));
-  batch_.sequences = e.sequences;  // as many scores as a call can have
+  batch_.sequences = std::min<int64_t>(2, program_.extents.sequences);  // a pair; stages of scores read no starts
   LINFORMER_TRY(run_section(program_.pooled, call));
   for (const HeadSections& head : program_.heads) LINFORMER_TRY(run_section(head.stages, call));
   LINFORMER_TRY(run_section(program_.sentence_embedding, call));

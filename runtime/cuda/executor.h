@@ -83,7 +83,8 @@ class CudaExecutor final : public Executor {
   Status check_ops() const;
   Status place_heads(Array<HeadKeys>* heads);
   Status rehearse();
-  Status rehearse(int64_t length, int64_t states);
+  Call rehearsed(int64_t length, int64_t states);
+  Status rehearse_all(int64_t length, int64_t states);
   // executor.cc
   Status run_all(const Batch& batch, const Request& request);
   Status send(const Batch& batch);
@@ -164,6 +165,7 @@ class CudaExecutor final : public Executor {
   Array<int64_t> first_head_;  // by attention
   Array<OpProfile> profile_;
   Batch batch_;
+  float nobody_ = 0;  // asks for outputs while they are rehearsed
 };
 
 }  // namespace linformer::cuda

@@ -80,6 +80,7 @@ struct Played {
   static inline int architecture = 90;
   static inline int allocations = -1;  // that succeed until one fails; -1: all
   static inline int uploads = 0;       // so far
+  static inline int64_t products = 0;  // so far, rehearsed ones too
   template <class F>
   static void loop(int count, F&& f) {
     for (int i = 0; i < count; ++i) f(backwards ? count - 1 - i : i);

@@ -1,5 +1,6 @@
 #include "cuda/weights.h"
 
+#include <cmath>
 #include <cstring>
 #include <new>
 
@@ -32,9 +33,19 @@ void put(float x, ElementType type, std::byte* to, int64_t index) {
   }
 }
 
+// Whether a finite number stays one.
+bool fits(float x, ElementType type) {
+  constexpr float most_f16 = 65520, most_bf16 = 3.3961776e38f;  // what rounds to infinity
+  const float magnitude = std::abs(x);
+  if (!std::isfinite(x) || type == ElementType::f32) return true;
+  return magnitude < (type == ElementType::f16 ? most_f16 : most_bf16);
+}
+
 }  // namespace
 
-Status DeviceWeights::upload(const View& view, ElementType type, const std::byte* from, DeviceTensor* tensor) {
+// `finite`: a value that isn't would be multiplied with zeros, as the columns of E beyond a text are.
+Status DeviceWeights::upload(const View& view, ElementType type, bool finite, const std::byte* from,
+                             DeviceTensor* tensor) {
   const int64_t rows = view.rows, cols = view.cols;
   const int64_t ld = rows == 1 && type == ElementType::f32 ? cols : round_up(cols, device_row_multiple);
   if (tensor->data != nullptr) {
@@ -57,7 +68,7 @@ Status DeviceWeights::upload(const View& view, ElementType type, const std::byte
     return status;
   };
   const bool panels = view.layout == RightLayout::panel16;
-  if (!panels && view.type == type && view.ld == ld) return done(device_->upload(data, from, bytes));
+  if (!panels && view.type == type && view.ld == ld && !finite) return done(device_->upload(data, from, bytes));
   std::unique_ptr<std::byte[]> made(new (std::nothrow) std::byte[bytes]);
   if (!made) {
     return done(Status::error(Code::out_of_memory, "no memory to convert %llu bytes of weights",
@@ -75,8 +86,14 @@ Status DeviceWeights::upload(const View& view, ElementType type, const std::byte
       const uint64_t index = panels ? element_index(view.type, TensorLayout::panel16, static_cast<uint64_t>(cols),
                                                     static_cast<uint64_t>(row), static_cast<uint64_t>(col))
                                     : static_cast<uint64_t>(row * view.ld + col);
-      const float x = widened(from, view.type, index);
-      put(scales != nullptr ? x * scales[row] : x, type, made.get(), row * ld + col);
+      const float stored = widened(from, view.type, index), x = scales != nullptr ? stored * scales[row] : stored;
+      if (!fits(x, type) || (finite && !std::isfinite(x))) {
+        return done(Status::error(Code::unsupported,
+                                  "tensor %d has the value %g, which a GPU can't multiply in %s: compute in f32, or "
+                                  "use the CPU",
+                                  static_cast<int>(view.tensor), static_cast<double>(x), name_of(type)));
+      }
+      put(x, type, made.get(), row * ld + col);
     }
   }
   return done(device_->upload(data, made.get(), bytes));
@@ -94,17 +111,19 @@ Result<std::unique_ptr<DeviceWeights>> DeviceWeights::create(int device, Element
 }
 
 Status DeviceWeights::add(const Program& program, std::span<const std::byte* const> tensors) {
-  const auto add = [&](const View& view, bool in_f32) -> Status {
+  const auto add = [&](const View& view, bool in_f32, bool finite) -> Status {
     if (view.place != Place::weight) return {};
     const size_t index = static_cast<size_t>(view.tensor);
-    return upload(view, in_f32 ? ElementType::f32 : type_, tensors[index], &tensors_[2 * index + in_f32]);
+    return upload(view, in_f32 ? ElementType::f32 : type_, finite, tensors[index], &tensors_[2 * index + in_f32]);
   };
-  const auto matrix = [&](const View& view) { return add(view, false); };
-  const auto vector = [&](const View& view) { return add(view, true); };
+  const auto matrix = [&](const View& view) { return add(view, false, false); };
+  const auto vector = [&](const View& view) { return add(view, true, false); };
+  // In 16 bits a text's rows are rounded up in number.
+  const auto projection_matrix = [&](const View& view) { return add(view, false, type_ != ElementType::f32); };
   for (const Op& op : program.ops) {
     const bool multiplies = op.kind == OpKind::gemm || op.kind == OpKind::add_row_sums;
     const bool table = op.kind == OpKind::gather || op.kind == OpKind::add_position || op.kind == OpKind::add_type;
-    LINFORMER_TRY(multiplies || table ? matrix(op.a) : vector(op.a));
+    LINFORMER_TRY(multiplies ? projection_matrix(op.a) : table ? matrix(op.a) : vector(op.a));
     LINFORMER_TRY(multiplies ? matrix(op.b) : vector(op.b));
     for (const View* view : {&op.bias, &op.row_bias}) {
       View whole = *view;
@@ -117,7 +136,7 @@ Status DeviceWeights::add(const Program& program, std::span<const std::byte* con
       View weight = projection.weight;
       // [taps, out, in]
       if (projection.kind == ProjectionKind::convolution) weight.rows = projection.kernel * weight.cols;
-      LINFORMER_TRY(matrix(weight));
+      LINFORMER_TRY(projection_matrix(weight));
       LINFORMER_TRY(vector(projection.bias));
       LINFORMER_TRY(vector(projection.row_bias));
     }

@@ -34,7 +34,7 @@ class DeviceWeights {
 
  private:
   explicit DeviceWeights(ElementType type) : type_(type) {}
-  Status upload(const View& view, ElementType type, const std::byte* from, DeviceTensor* tensor);
+  Status upload(const View& view, ElementType type, bool finite, const std::byte* from, DeviceTensor* tensor);
 
   std::unique_ptr<Device> device_;
   const ElementType type_;

@@ -83,9 +83,10 @@ Status validate_encoder(const EncoderDescription& encoder, const TensorFields& t
   uint64_t width = encoder.d_model;
   for (size_t i = 0; i < encoder.layers.size(); ++i) {
     LINFORMER_TRY(validate_attention(encoder, tensors, i, &width));
+    const uint64_t between = width;
     LINFORMER_TRY(check_feed_forward(encoder, tensors, i, &width));
     if (encoder.residual == ResidualKind::reversible &&
-        (width != encoder.d_model || !encoder.layers[i].ffn_in.present() ||
+        (width != encoder.d_model || between != encoder.d_model || !encoder.layers[i].ffn_in.present() ||
          encoder.norm_placement != NormPlacement::pre)) {
       return bad_field(FieldName("layers[%zu]", i), "can't be reversible: that takes pre-norm, an ffn and one width");
     }

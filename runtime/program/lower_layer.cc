@@ -105,7 +105,7 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
                       program_.target.compute(tensor(description.ffn_out.weight).type) == compute;
   if (slices) {
     if (adds() && description.ffn_resample.present()) {
-      residual = block(BufferId::query, layer.width_out);
+      residual = block(BufferId::ffn, layer.width_out);  // the query's block may hold `in`
       gemm(target, description.ffn_resample, residual);
     }
     return sliced_feed_forward(layer, in, out, residual, compute);

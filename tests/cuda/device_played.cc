@@ -84,6 +84,7 @@ Status Stream::copy(void* to, int64_t to_step, const void* from, int64_t from_st
 }
 
 Status Stream::multiply(const Product& product) {
+  Played::products += 1;
   if (rehearses_) return {};
   if (product.type == ElementType::f16) {
     multiply_typed<Half>(product);

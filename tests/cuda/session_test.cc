@@ -231,6 +231,54 @@ TEST_CASE("texts that E takes in slices agree with the CPU, alone and in a batch
   }
 }
 
+#if defined(LINFORMER_CUDA_PLAYED)
+TEST_CASE("what a session rehearses doesn't grow with kernels, lengths and batches") {
+  RandomModel shape;
+  shape.kinds = {ProjectionKind::convolution};
+  shape.n = 4096;
+  shape.layers = 3;
+  const auto rehearsed = [&](uint32_t kernel, int64_t batch) {
+    shape.kernel = shape.stride = kernel;
+    SessionOptions options = on_device();
+    options.max_batch = batch;
+    const auto weights = prepared(linformer_test::random_model(shape));
+    const int64_t before = cuda::Played::products;
+    created(weights, options);
+    return cuda::Played::products - before;
+  };
+  const int64_t few = rehearsed(16, 1);
+  CHECK(few > 10);
+  CHECK(rehearsed(2048, 1) == few);
+  CHECK(rehearsed(16, 256) == few);
+}
+#endif
+
+TEST_CASE("weights that f16 can't hold are refused, and computed in f32") {
+  if (linformer_test::engines().empty()) return;
+  RandomModel shape;
+  shape.type = ElementType::f16;
+  shape.masked_lm = false;
+  for (const float value : {1e5f, INFINITY}) {
+    CAPTURE(value);
+    writer::ModelBuilder builder = linformer_test::random_builder(shape);
+    // The first E in f32, beside weights in f16.
+    Projection& first = builder.description.encoder.projections[0];
+    std::vector<float> e(size_t{shape.k} * shape.n, 0.25f);
+    e[5] = value;
+    first.weight = builder.add_floats("e", {shape.k, shape.n}, e);
+    const writer::AlignedBytes bytes = builder.serialize();
+    const auto model = Model::load(bytes);
+    REQUIRE_MESSAGE(model.ok(), std::string(model.status().message()));
+    Result<Session> session = Session::create(*model, on_device());
+    REQUIRE(!session.ok());
+    CHECK(session.status().code() == Code::unsupported);
+    CHECK(std::string(session.status().message()).find("can't multiply in f16") != std::string::npos);
+    SessionOptions options = on_device();
+    options.compute = Compute::f32;
+    CHECK(Session::create(*model, options).ok());
+  }
+}
+
 TEST_CASE("each op's time on a device") {
   if (linformer_test::engines().empty()) return;
   const RandomModel shape;

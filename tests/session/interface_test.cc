@@ -217,4 +217,13 @@ TEST_CASE("what no implementation does is refused by name") {
         }).find("layer 0 uses full attention in some of its heads only") == 0);
 }
 
+TEST_CASE("a reversible model has one width within its layers too") {
+  linformer_test::RandomModel shape;
+  shape.residual = ResidualKind::reversible;
+  shape.pre_norm = true;
+  shape.attention_between = 64;
+  // The writer validates as loading does.
+  CHECK_THROWS_WITH(linformer_test::random_builder(shape).serialize(), doctest::Contains("can't be reversible"));
+}
+
 }  // namespace

@@ -87,6 +87,11 @@ std::vector<Variant> variants(uint32_t n) {
     s.token_types = 2;
     s.position_kind = PositionKind::sinusoidal_halves;
   });
+  add("pre-norm, widths change", false, [](RandomModel& s) {
+    s.pre_norm = true;
+    s.between = 44;
+    s.attention_between = 18;
+  });
   add("vectors, causal", true, [](RandomModel& s) {
     s.vector_width = 13;
     s.prefix = true;

@@ -1,0 +1,40 @@
+// Every kind of model in bf16 and int8, computed as its file says, beside the same weights in f32.
+#include <cstdio>
+
+#include "session/variant_answers.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::RandomInput;
+using linformer_test::Variant;
+
+TEST_CASE("every kind of model: what is computed in bf16 or int8 stays near what is computed in f32") {
+  for (const auto& [type, limit] : {std::pair{ElementType::bf16, 0.05}, std::pair{ElementType::int8, 0.12}}) {
+    double worst = 0;
+    for (Variant variant : linformer_test::variants(45)) {
+      variant.shape.type = type;
+      CAPTURE(variant.name);
+      CAPTURE(std::string(name_of(type)));
+      const auto model = linformer_test::random_model(variant.shape);
+      const EncoderDescription& encoder =
+          variant.shape.decoder ? model->description().decoder : model->description().encoder;
+      std::vector<RandomInput> texts;
+      for (int64_t length : {44, 3, 20, 1}) {
+        texts.push_back(linformer_test::random_input(texts.size() + 1, encoder, length, 17, variant.masks));
+      }
+      SessionOptions options;
+      const auto narrow = run(model, variant, options, texts);
+      options.compute = Compute::f32;
+      const auto wide = run(model, variant, options, texts);
+      for (size_t i = 0; i < wide.all().size(); ++i) {
+        const double x = linformer_test::difference(*wide.all()[i], *narrow.all()[i]);
+        CHECK(x <= limit);
+        worst = std::max(worst, x);
+      }
+    }
+    std::printf("%s: largest difference to f32, of the largest value: %.2g\n", name_of(type), worst);
+  }
+}
+
+}  // namespace
