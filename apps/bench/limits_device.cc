@@ -101,7 +101,7 @@ Limits measure_device_limits(int index) {
 }
 
 std::string device_text(int index) {
-  const int architecture = take(cuda::Device::open(index))->architecture();
+  const int architecture = take(cuda::Device::architecture_of(index));
   return "cuda:" + std::to_string(index) + ", compute capability " + std::to_string(architecture / 10) + "." +
          std::to_string(architecture % 10);
 }

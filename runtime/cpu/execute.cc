@@ -4,7 +4,6 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "cpu/executor.h"
-#include "program/cost.h"
 
 namespace linformer {
 namespace {
@@ -59,24 +58,8 @@ Status CpuExecutor::share_ops(const Item& item) {
 // What a section costs for the sequences of a part.
 void CpuExecutor::count_costs(const Section& section, const Part& part, const Call& call) {
   OpProfile* profile = thread_profiles_.data() + static_cast<size_t>(std::max(part.thread, 0)) * program_.ops.size();
-  for (int32_t s = section.begin; s < section.end; ++s) {
-    const Stage& stage = program_.stages[static_cast<size_t>(s)];
-    for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
-      const Op& op = program_.ops[static_cast<size_t>(i)];
-      OpProfile& counted = profile[i];
-      double weight_bytes = 0;  // read once for all sequences, where the stage is for any
-      for (int64_t q = part.first; q < part.first + part.sequences; ++q) {
-        const int64_t states = batch_.has_states ? batch_.state_starts[q + 1] - batch_.state_starts[q] : 0;
-        // All masked-LM positions are counted with the first sequence.
-        const int64_t positions = q == part.first ? static_cast<int64_t>(call.request->mlm_positions) : 0;
-        const Cost cost = cost_of(program_, stage, op, batch_.length(q), states, positions);
-        counted.flop += cost.flop;
-        counted.bytes += cost.bytes;
-        weight_bytes = std::max(weight_bytes, cost.weight_bytes);
-      }
-      counted.bytes += weight_bytes;
-    }
-  }
+  Executor::count_costs(section, batch_, part.first, part.sequences, static_cast<int64_t>(call.request->mlm_positions),
+                        profile);
 }
 
 void CpuExecutor::collect_profile() {

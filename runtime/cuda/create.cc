@@ -16,9 +16,9 @@ constexpr int64_t widest_head = 256;
 }  // namespace
 
 Result<bool> multiplies_bf16(int device) {
-  Result<std::unique_ptr<Device>> opened = Device::open(device);
-  if (!opened.ok()) return opened.status();
-  return (*opened)->architecture() >= 80;
+  const Result<int> architecture = Device::architecture_of(device);
+  if (!architecture.ok()) return architecture.status();
+  return *architecture >= 80;
 }
 
 Result<std::unique_ptr<Executor>> create_executor(Program program, std::span<const std::byte* const> weights,

@@ -22,6 +22,8 @@ namespace linformer::cuda {
 class Device {
  public:
   static Result<std::unique_ptr<Device>> open(int index);
+  // Of a device that can be used: 8.0 is 80.
+  static Result<int> architecture_of(int index);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -39,7 +41,6 @@ class Device {
   };
 
   int index() const { return index_; }
-  // 8.0 is 80.
   int architecture() const { return architecture_; }
   // 256-byte aligned; null where there is none.
   std::byte* allocate(uint64_t bytes) const;

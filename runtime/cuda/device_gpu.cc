@@ -47,7 +47,7 @@ Device::Current::~Current() {
   if (before_ >= 0 && cudaGetDevice(&now) == cudaSuccess && now != before_) cudaSetDevice(before_);
 }
 
-Result<std::unique_ptr<Device>> Device::open(int index) {
+Result<int> Device::architecture_of(int index) {
   int devices = 0;
   const cudaError_t counted = cudaGetDeviceCount(&devices);
   if (counted != cudaSuccess || devices == 0) {
@@ -58,19 +58,25 @@ Result<std::unique_ptr<Device>> Device::open(int index) {
     return Status::error(Code::invalid_argument, "there is no device cuda:%d: this machine has %d, from cuda:0 on",
                          index, devices);
   }
-  std::unique_ptr<Device> made(new (std::nothrow) Device);
-  if (!made) return Status::error(Code::out_of_memory, "no memory for a device");
-  made->index_ = index;
-  const Current current(*made);
   int major = 0, minor = 0;
   cudaError_t status = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index);
   if (status == cudaSuccess) status = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index);
   if (status != cudaSuccess) return launch_error("cudaDeviceGetAttribute", status);
-  made->architecture_ = 10 * major + minor;
-  if (made->architecture_ < 70) {
+  if (major < 7) {
     return Status::error(Code::unsupported, "cuda:%d has compute capability %d.%d, and 7.0 is the least: use the CPU",
                          index, major, minor);
   }
+  return 10 * major + minor;
+}
+
+Result<std::unique_ptr<Device>> Device::open(int index) {
+  const Result<int> architecture = architecture_of(index);
+  if (!architecture.ok()) return architecture.status();
+  std::unique_ptr<Device> made(new (std::nothrow) Device);
+  if (!made) return Status::error(Code::out_of_memory, "no memory for a device");
+  made->index_ = index;
+  made->architecture_ = *architecture;
+  const Current current(*made);
   const Result<const CublasLibrary*> library = open_cublas();
   if (!library.ok()) return library.status();
   const cublasStatus_t created = cublas().create(&made->blas_);

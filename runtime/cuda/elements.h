@@ -59,7 +59,7 @@ LINFORMER_HOST_DEVICE float activated(Activation activation, float x) {
   return x;
 }
 
-// out = a row of a table, times its step where it is int8's, times `scale`; or is added.
+// out = a row of a table, times `scale`; or is added.
 template <class T, class Index>
 struct TableRow {
   float* out;
@@ -210,13 +210,12 @@ template <class T>
 struct Rotate {
   T* out;
   int64_t out_ld;
-  const float* table;  // [positions, d_head]: cosines, then sines
-  const int32_t* starts;
+  const float* table;     // [positions, d_head]: cosines, then sines
+  const int32_t* starts;  // of the sequences; null: row 0 is position 0
   int64_t d_head;
   int32_t sequences;
-  int64_t first;  // position of row 0 where there are no starts
   LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
-    int64_t position = first + row;
+    int64_t position = row;
     if (starts != nullptr) {
       int32_t low = 0, high = sequences;  // the last that begins at or before the row
       while (high - low > 1) {

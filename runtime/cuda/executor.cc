@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "program/cost.h"
 
 namespace linformer::cuda {
 
@@ -115,28 +114,6 @@ Status CudaExecutor::run_op(int32_t index, const Item& item, bool* fused) {
   return norm(op, item, *fused ? next : nullptr);
 }
 
-// What a section costs for the sequences of the batch.
-void CudaExecutor::count_costs(const Section& section, const Call& call) {
-  for (int32_t s = section.begin; s < section.end; ++s) {
-    const Stage& stage = program_.stages[static_cast<size_t>(s)];
-    for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
-      OpProfile& counted = profile_[static_cast<size_t>(i)];
-      double weight_bytes = 0;  // read once for all sequences, where the stage is for any
-      for (int64_t q = 0; q < batch_.sequences; ++q) {
-        const int64_t states = batch_.has_states ? batch_.state_starts[q + 1] - batch_.state_starts[q] : 0;
-        // All masked-LM positions are counted with the first sequence.
-        const int64_t positions = q == 0 ? static_cast<int64_t>(call.request->mlm_positions) : 0;
-        const Cost cost =
-            cost_of(program_, stage, program_.ops[static_cast<size_t>(i)], batch_.length(q), states, positions);
-        counted.flop += cost.flop;
-        counted.bytes += cost.bytes;
-        weight_bytes = std::max(weight_bytes, cost.weight_bytes);
-      }
-      counted.bytes += weight_bytes;
-    }
-  }
-}
-
 // Whether the stage's ops are the same for sequences of any length: products of their compressed rows and weights.
 bool CudaExecutor::takes_any_length(const Stage& stage) const {
   if (stage.domain != Domain::compressed_rows) return false;
@@ -216,7 +193,10 @@ Status CudaExecutor::run_stage(const Stage& stage, const Call& call) {
 }
 
 Status CudaExecutor::run_section(const Section& section, const Call& call) {
-  if (!profile_.empty() && !stream_->rehearses()) count_costs(section, call);
+  if (!profile_.empty() && !stream_->rehearses()) {
+    count_costs(section, batch_, 0, batch_.sequences, static_cast<int64_t>(call.request->mlm_positions),
+                profile_.data());
+  }
   for (int32_t i = section.begin; i < section.end; ++i) {
     LINFORMER_TRY(run_stage(program_.stages[static_cast<size_t>(i)], call));
   }

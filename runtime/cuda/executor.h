@@ -95,7 +95,6 @@ class CudaExecutor final : public Executor {
   Status run_ops(const Item& item);
   Status run_op(int32_t index, const Item& item, bool* fused);
   Status execute(const Op& op, const Item& item);
-  void count_costs(const Section& section, const Call& call);
   Source source_of(const Attention& attention) const;
   const Attention& attention_of(const Item& item) const {
     return program_.attentions[static_cast<size_t>(item.stage.attention)];

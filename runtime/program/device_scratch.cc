@@ -32,7 +32,7 @@ bool device_scratch(const Program& p, DeviceScratch* scratch) {
   const int64_t longest = std::max(e.tokens, e.encoder_states);
   const Count padded = Count(device_row_multiple) * e.sequences;
   const Count rows = larger(e.rows, Count(e.sequences) * e.encoder_states) + padded;
-  const Count narrow = rows * round_up(widest, 8);
+  const Count narrow = rows * round_up(widest, device_row_multiple);
   const int64_t parts = longest > device_e_slice ? longest / device_e_slice + 1 : 0;
   Count offset;
   bool fits = true;

@@ -63,6 +63,10 @@ class Executor {
  protected:
   Executor(Program program, std::span<const std::byte* const> weights)
       : program_(std::move(program)), weights_(weights) {}
+  // Adds to `profile`, by index in the program, what a section costs for sequences [first, first + sequences) of the
+  // batch. All masked-LM positions are counted with the first.
+  void count_costs(const Section& section, const Batch& batch, int64_t first, int64_t sequences, int64_t positions,
+                   OpProfile* profile) const;
   // Sinusoidal and rotary positions, for as many tokens as the program was lowered for.
   void fill_tables();
 

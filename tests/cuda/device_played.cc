@@ -36,11 +36,17 @@ void multiply_typed(const Product& p) {
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> Device::open(int index) {
+Result<int> Device::architecture_of(int index) {
   if (index != 0) return Status::error(Code::invalid_argument, "there is no device cuda:%d: cuda:0 is played", index);
+  return Played::architecture;
+}
+
+Result<std::unique_ptr<Device>> Device::open(int index) {
+  const Result<int> architecture = architecture_of(index);
+  if (!architecture.ok()) return architecture.status();
   std::unique_ptr<Device> device(new (std::nothrow) Device);
   if (!device) return Status::error(Code::out_of_memory, "no memory for a device");
-  device->architecture_ = Played::architecture;
+  device->architecture_ = *architecture;
   return device;
 }
 
