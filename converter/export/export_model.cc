@@ -11,7 +11,7 @@
 #include "converter/readers/error.h"
 #include "files/atomic_file.h"
 #include "io/container.h"
-#include "io/mapped_file.h"
+#include "io/file_bytes.h"
 #include "model/flatbuffers_compat.h"
 
 namespace linformer::convert {
@@ -122,7 +122,7 @@ ExportReport export_model(std::span<const std::byte> file, const std::function<v
 
 ExportReport export_checkpoint(const ExportOptions& options) {
   check_output(options);
-  Result<MappedFile> file = MappedFile::open(options.model.c_str());
+  Result<FileBytes> file = FileBytes::map(options.model.c_str());
   if (!file.ok()) fail(file.status().message());
   files::AtomicFile output(options.output);
   ExportReport report;

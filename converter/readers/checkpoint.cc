@@ -94,7 +94,7 @@ Checkpoint Checkpoint::open_single(const std::string& path) {
   if (!std::filesystem::exists(status)) fail(path, " does not exist");
   if (!std::filesystem::is_regular_file(status)) fail(path, " is not a regular file");
   if (std::filesystem::file_size(path, error) == 0) fail(path, " is empty: download or copy it again");
-  Result<MappedFile> file = MappedFile::open(path.c_str());
+  Result<FileBytes> file = FileBytes::map(path.c_str());
   if (!file.ok()) fail(file.status().message());
   Checkpoint checkpoint;
   checkpoint.file_ = std::move(file.value());

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "converter/readers/value.h"
-#include "io/mapped_file.h"
+#include "io/file_bytes.h"
 
 namespace linformer::convert {
 
@@ -95,7 +95,7 @@ class Checkpoint {
   void add_shard(Checkpoint shard);
 
  private:
-  MappedFile file_;
+  FileBytes file_;
   ValueStore values_;
   std::vector<Storage> storages_;
   mutable std::vector<bool> verified_;  // by storage

@@ -1,15 +1,14 @@
 #include "linformer/model.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstring>
 #include <new>
 
 #include "base/checked.h"
 #include "base/shared.h"
 #include "io/container.h"
+#include "io/file_bytes.h"
 #include "io/hash.h"
-#include "io/mapped_file.h"
 #include "model/read_description.h"
 #include "model/validate.h"
 
@@ -42,37 +41,74 @@ Status with_path(const char* path, const Status& status) {
 
 }  // namespace
 
-std::shared_ptr<Model> Model::allocate() { return try_share(std::unique_ptr<Model>(new (std::nothrow) Model)); }
+// A model's bytes: in pages of its own or of a file, or the caller's.
+struct Model::Storage {
+  explicit Storage(FileBytes pages) : owned(std::move(pages)), bytes(owned.bytes()) {}
+  Storage(std::span<const std::byte> memory, ReleaseBytes done, void* argument)
+      : bytes(memory), release(done), context(argument) {}
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  ~Storage() {
+    if (release != nullptr) release(context);
+  }
 
-Model::~Model() {
-  if (mapping_ != nullptr) MappedFile::unmap(bytes_);
-}
+  FileBytes owned;
+  std::span<const std::byte> bytes;
+  ReleaseBytes release = nullptr;
+  void* context = nullptr;
+};
+
+Model::~Model() = default;
 
 Result<std::shared_ptr<const Model>> Model::load(const char* path, const LoadOptions& options) {
-  Result<MappedFile> file = options.access == Access::read ? MappedFile::read(path) : MappedFile::open(path);
+  Result<FileBytes> file = options.access == Access::read ? FileBytes::read(path) : FileBytes::map(path);
   if (!file.ok()) return file.status();
-  std::shared_ptr<Model> model = allocate();
-  if (!model) return Status::error(Code::out_of_memory, "no memory for the model's description");
-  model->bytes_ = file->release();
-  model->mapping_ = const_cast<std::byte*>(model->bytes_.data());
-  Result<std::shared_ptr<const Model>> opened = open(std::move(model), options);
+  Result<std::shared_ptr<const Model>> opened =
+      open(std::unique_ptr<Storage>(new (std::nothrow) Storage(std::move(*file))), options);
   if (!opened.ok()) return with_path(path, opened.status());
   return opened;
 }
 
 Result<std::shared_ptr<const Model>> Model::load(std::span<const std::byte> memory, const LoadOptions& options) {
-  if (reinterpret_cast<uintptr_t>(memory.data()) % tensor_alignment != 0) {
-    return Status::error(Code::invalid_argument,
-                         "the model's memory at %p is not aligned to %" PRIu64 " bytes: allocate it with aligned_alloc",
-                         static_cast<const void*>(memory.data()), tensor_alignment);
-  }
-  std::shared_ptr<Model> model = allocate();
-  if (!model) return Status::error(Code::out_of_memory, "no memory for the model's description");
-  model->bytes_ = memory;
-  return open(std::move(model), options);
+  return load(memory, nullptr, nullptr, options);
 }
 
-Result<std::shared_ptr<const Model>> Model::open(std::shared_ptr<Model> model, const LoadOptions& options) {
+Result<std::shared_ptr<const Model>> Model::load(std::span<const std::byte> memory, ReleaseBytes release, void* context,
+                                                 const LoadOptions& options) {
+  const bool aligned = reinterpret_cast<uintptr_t>(memory.data()) % tensor_alignment == 0;
+  if (aligned && options.access == Access::map) {
+    std::unique_ptr<Storage> storage(new (std::nothrow) Storage(memory, release, context));
+    if (!storage && release != nullptr) release(context);
+    return open(std::move(storage), options);
+  }
+  Result<FileBytes> copy = FileBytes::copy(memory);
+  if (release != nullptr) release(context);
+  if (!copy.ok()) return copy.status();
+  return open(std::unique_ptr<Storage>(new (std::nothrow) Storage(std::move(*copy))), options);
+}
+
+Result<std::shared_ptr<const Model>> Model::load_descriptor(int descriptor, uint64_t offset, uint64_t bytes,
+                                                            const LoadOptions& options) {
+  const bool maps = options.access == Access::map && offset % tensor_alignment == 0;
+  Result<FileBytes> part =
+      maps ? FileBytes::map(descriptor, offset, bytes) : FileBytes::read(descriptor, offset, bytes);
+  if (!part.ok()) return part.status();
+  return open(std::unique_ptr<Storage>(new (std::nothrow) Storage(std::move(*part))), options);
+}
+
+Result<std::shared_ptr<const Model>> Model::load_with(ReadBytes read, void* context, uint64_t bytes,
+                                                      const LoadOptions& options) {
+  if (read == nullptr) return Status::error(Code::invalid_argument, "there is no function to read the model with");
+  Result<FileBytes> copy = FileBytes::read_with(read, context, bytes);
+  if (!copy.ok()) return copy.status();
+  return open(std::unique_ptr<Storage>(new (std::nothrow) Storage(std::move(*copy))), options);
+}
+
+Result<std::shared_ptr<const Model>> Model::open(std::unique_ptr<Storage> storage, const LoadOptions& options) {
+  std::shared_ptr<Model> model = try_share(std::unique_ptr<Model>(new (std::nothrow) Model));
+  if (!model || !storage) return Status::error(Code::out_of_memory, "no memory for the model's description");
+  model->bytes_ = storage->bytes;
+  model->storage_ = std::move(storage);
   const Result<Container> container = parse_container(model->bytes_);
   if (!container.ok()) return container.status();
   const auto& [metadata, tensors] = container.value();

@@ -10,7 +10,7 @@
 #include "format/temporary_folder.h"
 #include "format/tiny_model.h"
 #include "io/container.h"
-#include "io/mapped_file.h"
+#include "io/file_bytes.h"
 #include "linformer/model.h"
 
 using namespace linformer;
@@ -110,18 +110,6 @@ TEST_CASE("a model is verified in one thread while another reads it") {
   CHECK(sum > 0);
 }
 
-TEST_CASE("memory must be aligned") {
-  TinyModel tiny;
-  const writer::AlignedBytes bytes = tiny.builder.serialize();
-  writer::AlignedBytes shifted(bytes.size() + 64);
-  for (size_t shift : {1, 8, 32}) {
-    std::memcpy(shifted.data() + shift, bytes.data(), bytes.size());
-    const auto model = Model::load(std::span<const std::byte>(shifted.data() + shift, bytes.size()));
-    CHECK(model.status().code() == Code::invalid_argument);
-  }
-  CHECK(Model::load(std::span<const std::byte>()).status().code() == Code::corrupt_file);
-}
-
 TEST_CASE("tensor checksums are compared as asked") {
   TinyModel tiny;
   writer::AlignedBytes bytes = tiny.builder.serialize();
@@ -173,12 +161,12 @@ TEST_CASE("a long path is shown by its end") {
 TEST_CASE("a mapping moves and is released once") {
   const TemporaryFolder folder;
   std::ofstream(folder.path("file")) << "abc";
-  auto first = MappedFile::open(folder.path("file").c_str());
+  auto first = FileBytes::map(folder.path("file").c_str());
   REQUIRE(first.ok());
-  MappedFile second = std::move(*first);
+  FileBytes second = std::move(*first);
   CHECK(first->bytes().empty());
   CHECK(second.bytes().size() == 3);
-  MappedFile third;
+  FileBytes third;
   third = std::move(second);
   CHECK(third.bytes()[0] == std::byte{'a'});
 }

@@ -24,23 +24,42 @@ enum class Verify : uint8_t {
 enum class Access : uint8_t {
   map = 0,  // pages are read when they are first used, and shared by all processes that map the file. It must not be
             // changed while the model lives: bytes that are written show, and where it shrinks the process gets SIGBUS.
-            // To replace a model, rename another file over it.
+            // To replace a model, rename another file over it. Memory of the caller's is used where it lies.
   read,     // into memory of the model's own, all at once. What happens to the file afterwards doesn't matter.
 };
 
 struct LoadOptions {
   Verify checksums = Verify::automatic;
   uint64_t verify_below = 64u << 20;  // bytes
-  Access access = Access::map;        // of a path
+  Access access = Access::map;
 };
+
+// Puts the bytes [offset, offset + bytes) of a model's file to `destination`; false: they can't be had.
+using ReadBytes = bool (*)(void* context, std::byte* destination, uint64_t offset, size_t bytes);
+// The memory that a model was loaded from isn't read any more.
+using ReleaseBytes = void (*)(void* context);
 
 class Model {
  public:
   // Maps or reads the file and validates all of its structure: O(tensors) work and allocations beyond checksums.
   // Errors: io_error, corrupt_file, unsupported, out_of_memory.
   static Result<std::shared_ptr<const Model>> load(const char* path, const LoadOptions& options = {});
-  // `memory` stays the caller's: it must be 64-byte aligned, unchanged, and outlive the model.
+  // `memory` is a whole file's bytes. It stays the caller's, unchanged, for as long as the model lives. Where it isn't
+  // aligned to 64 bytes, or with Access::read, it is copied, and no longer needed once this returns.
   static Result<std::shared_ptr<const Model>> load(std::span<const std::byte> memory, const LoadOptions& options = {});
+  // The same for memory that is handed over: release(context) is called exactly once, by the thread that no longer
+  // needs it. That is this one where the bytes were copied or couldn't be loaded.
+  static Result<std::shared_ptr<const Model>> load(std::span<const std::byte> memory, ReleaseBytes release,
+                                                   void* context, const LoadOptions& options = {});
+  // The bytes [offset, offset + bytes) of an open file that may hold more than the model, as an APK's assets; 0 bytes:
+  // up to its end. The descriptor stays the caller's, who may close it, and its position isn't moved. Bytes that don't
+  // begin at a multiple of 64 are read, not mapped. Errors as above, and invalid_argument for a part beyond the file.
+  static Result<std::shared_ptr<const Model>> load_descriptor(int descriptor, uint64_t offset = 0, uint64_t bytes = 0,
+                                                              const LoadOptions& options = {});
+  // `bytes` bytes from wherever read() brings them, asked for in order and on this thread, into memory of the model's
+  // own. io_error where it returns false.
+  static Result<std::shared_ptr<const Model>> load_with(ReadBytes read, void* context, uint64_t bytes,
+                                                        const LoadOptions& options = {});
 
   const ModelDescription& description() const { return description_; }
   // The bytes of tensor `index` inside the file. `index` must be valid.
@@ -56,12 +75,12 @@ class Model {
 
  private:
   Model() = default;
-  static std::shared_ptr<Model> allocate();  // null: no memory
-  static Result<std::shared_ptr<const Model>> open(std::shared_ptr<Model> model, const LoadOptions& options);
+  struct Storage;
+  static Result<std::shared_ptr<const Model>> open(std::unique_ptr<Storage> storage, const LoadOptions& options);
   std::span<const std::byte> bytes_;
   const std::byte* tensor_segment_ = nullptr;
   ModelDescription description_;
-  void* mapping_ = nullptr;  // owned when loaded from a path, mapped or read
+  std::unique_ptr<Storage> storage_;
 };
 
 }  // namespace linformer
