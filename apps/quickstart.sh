@@ -32,7 +32,7 @@ compile() {
 : >"$build.log"
 compile cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_BUILD_TESTS=OFF
 # Everything that `cmake --install` installs.
-compile cmake --build "$build" --target linformer linformer_cli linformer-convert --parallel "$(nproc)"
+compile cmake --build "$build" --target linformer linformer_shared linformer_cli linformer-convert --parallel "$(nproc)"
 
 step "3. Convert the checkpoint that PyTorch saved to one model file"
 labels=$(paste -sd, apps/sample/labels.txt)

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <optional>
 
+#include "base/description.h"
 #include "converter/dialects/dialect.h"
 #include "converter/dialects/head_kind.h"
 #include "converter/dialects/sentence_transformers.h"

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/readers/found_file.h"
 #include "model/limits.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/dialects/report.h"
-#include "linformer/description.h"
 
 namespace linformer::convert {
 

@@ -1,49 +1,56 @@
-# The library as its users see it: one archive with every layer, linformer::linformer, in the tree and installed.
-# The layers stay targets of their own so that the build keeps their order.
+# What is installed: both libraries, their headers, a CMake package and files for pkg-config.
 include(CMakePackageConfigHelpers)
 
-set(objects)
-set(layers base io kernels gemm model program cpu session text)
-if(LINFORMER_CUDA)
-  list(APPEND layers cuda)
+# Installed, utf8proc is looked up again on the user's machine (linformer-config.cmake): the same kind of library by its
+# file name, and the same version, since its tables decide what a text's tokens are.
+set(linformer_libs "")
+set(utf8proc_file "")
+if(NOT TARGET linformer_utf8proc)
+  get_filename_component(utf8proc_file ${UTF8PROC_LIBRARY} NAME)
+  include(utf8proc_version.cmake)
+  linformer_utf8proc_version(${UTF8PROC_INCLUDE_DIR} utf8proc_version)
+  set(linformer_libs " -lutf8proc")
+  if(utf8proc_file MATCHES "\\.a$")
+    set(linformer_libs " -l:${utf8proc_file}")  # -lutf8proc would take the shared library
+  endif()
 endif()
-foreach(layer ${layers})
-  list(APPEND objects $<TARGET_OBJECTS:linformer_${layer}>)
-endforeach()
-add_library(linformer STATIC ${objects})
-add_library(linformer::linformer ALIAS linformer)
-set_target_properties(linformer PROPERTIES LINKER_LANGUAGE CXX)
-target_compile_features(linformer PUBLIC cxx_std_20)
-target_include_directories(linformer PUBLIC
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include>
-  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(linformer PUBLIC Threads::Threads)
-
-# What an application links besides the archive. Installed, utf8proc is looked up again on the user's machine
-# (linformer-config.cmake): the same kind of library by its file name, and the same version, since its tables decide what
-# a text's tokens are.
-get_filename_component(utf8proc_file ${UTF8PROC_LIBRARY} NAME)
-include(utf8proc_version.cmake)
-linformer_utf8proc_version(${UTF8PROC_INCLUDE_DIR} utf8proc_version)
-target_link_libraries(linformer PUBLIC
-  $<BUILD_INTERFACE:third_party_utf8proc> $<INSTALL_INTERFACE:linformer::utf8proc>)
-set(linformer_libs "-lutf8proc -pthread")
-if(utf8proc_file MATCHES "\\.a$")
-  set(linformer_libs "-l:${utf8proc_file} -pthread")  # -lutf8proc would take the shared library
-endif()
+string(APPEND linformer_libs " -pthread")
 if(LINFORMER_CUDA)
-  target_link_libraries(linformer PUBLIC CUDA::cudart_static)
   string(APPEND linformer_libs " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl")
-elseif(CMAKE_DL_LIBS AND (LINFORMER_ONEDNN OR LINFORMER_OPENBLAS))
-  target_link_libraries(linformer PUBLIC ${CMAKE_DL_LIBS})  # backends' libraries are opened at run time
+elseif(CMAKE_DL_LIBS IN_LIST linformer_needs)
   string(APPEND linformer_libs " -l${CMAKE_DL_LIBS}")
+endif()
+if(linformer_hiding_options)
+  string(APPEND linformer_libs " -Wl,${linformer_hiding_options}")
 endif()
 
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/linformer)
-install(TARGETS linformer EXPORT linformer-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+set(pkg_config_directory ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH linformer_pc_up /${pkg_config_directory} /)
+string(REGEX REPLACE "/$" "" linformer_pc_up "${linformer_pc_up}")
+
+# Two sets of targets: who links the shared library needs no utf8proc.
+foreach(kind static shared)
+  set(target linformer_shared)
+  set(pc_file linformer-shared.pc)
+  if(kind STREQUAL "static")
+    set(target linformer)
+    set(pc_file linformer.pc)
+  elseif(NOT TARGET linformer_shared)
+    continue()
+  endif()
+  install(TARGETS ${target} EXPORT linformer-${kind}-targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library
+    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(EXPORT linformer-${kind}-targets NAMESPACE linformer:: DESTINATION ${package_directory} COMPONENT library)
+  configure_file(${pc_file}.in ${CMAKE_CURRENT_BINARY_DIR}/${pc_file} @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${pc_file} DESTINATION ${pkg_config_directory} COMPONENT library)
+endforeach()
 install(DIRECTORY include/linformer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
   FILES_MATCHING PATTERN "*.h")
-install(EXPORT linformer-targets NAMESPACE linformer:: DESTINATION ${package_directory} COMPONENT library)
+install(FILES c_api/linformer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 configure_package_config_file(linformer-config.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/linformer-config.cmake
   INSTALL_DESTINATION ${package_directory})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/linformer-config-version.cmake
@@ -51,7 +58,3 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/linformer-config-ve
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/linformer-config.cmake utf8proc_version.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/linformer-config-version.cmake
   DESTINATION ${package_directory} COMPONENT library)
-file(RELATIVE_PATH linformer_pc_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-string(REGEX REPLACE "/$" "" linformer_pc_up "${linformer_pc_up}")
-configure_file(linformer.pc.in ${CMAKE_CURRENT_BINARY_DIR}/linformer.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/linformer.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)

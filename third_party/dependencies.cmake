@@ -1,25 +1,35 @@
 # One interface target for each library that the project uses; README.md says which versions and why.
 # A library is looked up only when a part that needs it is built.
 find_package(Threads REQUIRED)
-# Headers are looked up as headers: a CMake package is installed for one architecture and refuses to be used for another.
+
+# linformer_header(VARIABLE HEADER PACKAGE ADVICE...): the folder of HEADER, in the cache as VARIABLE. Headers are looked
+# up as headers: a CMake package is installed for one architecture and refuses to be used for another.
+function(linformer_header variable header package)
+  find_path(${variable} ${header} ${ARGN})
+  if(NOT ${variable})
+    message(FATAL_ERROR "linformer needs ${header}, which is not here: install it (${package}) or set ${variable}${advice}")
+  endif()
+endfunction()
+
 # Of the kernels, only those of instruction sets are written with xsimd; other targets have scalar ones.
+set(linformer_needs_xsimd OFF)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64|arm64")
-  find_path(XSIMD_INCLUDE_DIR xsimd/xsimd.hpp REQUIRED)
+  set(linformer_needs_xsimd ON)
+endif()
+if(LINFORMER_FETCH_DEPS)
+  include(${CMAKE_CURRENT_LIST_DIR}/fetch.cmake)
+else()
+  include(${CMAKE_CURRENT_LIST_DIR}/system.cmake)
+endif()
+
+if(linformer_needs_xsimd)
   add_library(third_party_xsimd INTERFACE)
   target_include_directories(third_party_xsimd SYSTEM INTERFACE ${XSIMD_INCLUDE_DIR})
 endif()
-
-find_path(FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h REQUIRED)
 add_library(third_party_flatbuffers INTERFACE)
 target_include_directories(third_party_flatbuffers SYSTEM INTERFACE ${FLATBUFFERS_INCLUDE_DIR})
-find_program(LINFORMER_FLATC flatc REQUIRED)
-
-find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 add_library(third_party_xxhash INTERFACE)  # header only: XXH_INLINE_ALL
 target_include_directories(third_party_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE_DIR})
-
-find_path(UTF8PROC_INCLUDE_DIR utf8proc.h REQUIRED)
-find_library(UTF8PROC_LIBRARY NAMES libutf8proc.a utf8proc REQUIRED)
 add_library(third_party_utf8proc INTERFACE)
 target_include_directories(third_party_utf8proc SYSTEM INTERFACE ${UTF8PROC_INCLUDE_DIR})
 target_link_libraries(third_party_utf8proc INTERFACE ${UTF8PROC_LIBRARY})
@@ -36,7 +46,8 @@ endfunction()
 
 if(LINFORMER_ONEDNN)
   # Not through its CMake package: Debian's asks for OpenCL headers that nothing here uses.
-  find_path(DNNL_INCLUDE_DIR dnnl.h REQUIRED)
+  set(advice ", or build without oneDNN: -DLINFORMER_ONEDNN=OFF")
+  linformer_header(DNNL_INCLUDE_DIR dnnl.h libdnnl-dev)
   find_library(DNNL_LIBRARY dnnl)
   add_library(third_party_dnnl INTERFACE)
   target_include_directories(third_party_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
@@ -46,13 +57,15 @@ endif()
 if(LINFORMER_OPENBLAS)
   # The OpenMP build is preferred: it alone lets each of the session's threads multiply on its own. The others work
   # too (runtime/gemm/README.md).
-  find_library(OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial)
-  find_path(OPENBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial openblas REQUIRED)
+  find_library(OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES ${linformer_openblas_folders})
+  set(advice ", or build without OpenBLAS: -DLINFORMER_OPENBLAS=OFF")
+  linformer_header(OPENBLAS_INCLUDE_DIR cblas.h libopenblas-openmp-dev PATH_SUFFIXES ${linformer_openblas_folders} openblas)
   add_library(third_party_openblas INTERFACE)
   target_include_directories(third_party_openblas SYSTEM INTERFACE ${OPENBLAS_INCLUDE_DIR})
   linformer_opened_library(third_party_openblas OPENBLAS "${OPENBLAS_LIBRARY}")
 endif()
 
+# Of programs and tests, not of the library: always the system's.
 if(LINFORMER_BUILD_CONVERTER OR LINFORMER_BUILD_APPS OR LINFORMER_BUILD_TESTS)
   find_package(nlohmann_json 3.10 REQUIRED)
 endif()

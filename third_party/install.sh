@@ -3,6 +3,7 @@
 #   linformer_install build         # library, converter and programs
 #   linformer_install build test    # and what the tests need
 #   linformer_install build fuzz    # and what the fuzz targets need (tests/fuzz)
+#   linformer_install aarch64       # and what a build for that machine needs (tests/targets)
 # Asks apt only for what is missing, without questions. On a system without apt it names the list and goes on:
 # CMake says what it can't find.
 
@@ -25,7 +26,17 @@ linformer_packages_fuzz=(
   clang libclang-rt-dev # libFuzzer and the sanitizers
 )
 
-linformer_install() {
+# Compilers of other machines, and what runs their programs (tests/targets).
+linformer_packages_aarch64=(g++-aarch64-linux-gnu qemu-user)
+linformer_packages_armhf=(g++-arm-linux-gnueabihf qemu-user)
+linformer_packages_i386=(g++-i686-linux-gnu qemu-user)
+linformer_packages_wasm32=(emscripten node-acorn nodejs)
+# Other compilers of this machine.
+linformer_packages_clang_14=(clang-14)
+linformer_packages_clang_19=(clang-19)
+
+# Prints those of the groups' packages that aren't installed, between spaces.
+linformer_missing() {
   local group package missing=()
   for group in "$@"; do
     local -n packages="linformer_packages_$group"
@@ -35,6 +46,12 @@ linformer_install() {
       fi
     done
   done
+  echo "${missing[*]}"
+}
+
+linformer_install() {
+  local missing
+  read -ra missing <<<"$(linformer_missing "$@")"
   if [ ${#missing[@]} -eq 0 ]; then return 0; fi
   if ! command -v apt-get >/dev/null; then
     echo "This system has no apt-get. Needed, by their Debian names: ${missing[*]}" >&2

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/description.h"
+
 namespace linformer::bench {
 namespace {
 
@@ -104,10 +106,10 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   for (int64_t t = 0; t < what.batch; ++t) {
     texts.push_back(Tokens(ids).subspan(static_cast<size_t>(t * tokens), static_cast<size_t>(tokens)));
   }
-  std::vector<float> pooled(texts.size() * static_cast<size_t>(session->hidden_width(-1)));
-  Outputs outputs;
-  outputs.pooled = pooled;
-  outputs.pooling = Pooling::mean;
+  const Result<Shape> shape = session->shape(Output::pooled({}), texts);
+  require(shape.status());
+  std::vector<float> pooled(static_cast<size_t>(shape->floats()));
+  const Output output = Output::pooled(pooled, Pooling::mean);
 
   using Clock = std::chrono::steady_clock;
   const auto seconds_since = [](Clock::time_point start) {
@@ -116,7 +118,7 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   const double long_enough = 5 * what.seconds;  // for fewer calls than least_calls
   auto begin = Clock::now();
   for (int i = 0; i < what.warm_ups && (i == 0 || seconds_since(begin) < long_enough); ++i) {
-    require(session->run(texts, outputs));
+    require(session->run(texts, output));
   }
   std::vector<double> times;
   begin = Clock::now();
@@ -127,7 +129,7 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   };
   while (!enough()) {
     const auto call = Clock::now();
-    require(session->run(texts, outputs));
+    require(session->run(texts, output));
     times.push_back(seconds_since(call) * 1e3);
   }
   std::sort(times.begin(), times.end());
@@ -158,7 +160,7 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
     return options;
   }());
   require(session.status());
-  for (int i = 0; i < std::max(1, result.calls / 4); ++i) require(session->run(texts, outputs));
+  for (int i = 0; i < std::max(1, result.calls / 4); ++i) require(session->run(texts, output));
   result.profile = describe_profile(*session);
   return result;
 }

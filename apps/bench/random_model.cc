@@ -9,6 +9,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "base/description.h"
+
 #ifdef LINFORMER_WITH_WRITER
 #include "converter/writer/model_builder.h"
 #endif

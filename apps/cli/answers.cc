@@ -35,7 +35,7 @@ std::string number_text(float value, HeadKind kind, int places) {
 
 class JsonAnswers : public AnswerWriter {
  public:
-  JsonAnswers(const AnswerOptions& options, const std::vector<HeadLabels>* heads, Output* output)
+  JsonAnswers(const AnswerOptions& options, const std::vector<HeadLabels>* heads, OutputStream* output)
       : options_(options), heads_(*heads), output_(output) {}
 
   void write(const Answer& answer) override {
@@ -108,12 +108,12 @@ class JsonAnswers : public AnswerWriter {
 
   AnswerOptions options_;
   const std::vector<HeadLabels>& heads_;
-  Output* output_;
+  OutputStream* output_;
 };
 
 class TsvAnswers : public AnswerWriter {
  public:
-  TsvAnswers(const AnswerOptions& options, const std::vector<HeadLabels>* heads, Output* output)
+  TsvAnswers(const AnswerOptions& options, const std::vector<HeadLabels>* heads, OutputStream* output)
       : options_(options), heads_(*heads), output_(output) {}
 
   void write(const Answer& answer) override {
@@ -166,12 +166,12 @@ class TsvAnswers : public AnswerWriter {
 
   AnswerOptions options_;
   const std::vector<HeadLabels>& heads_;
-  Output* output_;
+  OutputStream* output_;
 };
 
 class TableAnswers : public AnswerWriter {
  public:
-  TableAnswers(const AnswerOptions& options, const std::vector<HeadLabels>* heads, int width, Output* output)
+  TableAnswers(const AnswerOptions& options, const std::vector<HeadLabels>* heads, int width, OutputStream* output)
       : options_(options), heads_(*heads), output_(output), width_(width) {
     for (const HeadLabels& head : heads_) {
       for (const std::string& label : head.labels) {
@@ -234,7 +234,7 @@ class TableAnswers : public AnswerWriter {
 
   AnswerOptions options_;
   const std::vector<HeadLabels>& heads_;
-  Output* output_;
+  OutputStream* output_;
   int width_;
   int label_width_ = 5;  // of the word ERROR
   int head_width_ = 4;   // of the word head
@@ -259,7 +259,8 @@ std::vector<size_t> best_classes(const std::vector<float>& probabilities, HeadKi
 }
 
 std::unique_ptr<AnswerWriter> make_answer_writer(AnswerStyle style, const AnswerOptions& options,
-                                                 const std::vector<HeadLabels>* heads, int width, Output* output) {
+                                                 const std::vector<HeadLabels>* heads, int width,
+                                                 OutputStream* output) {
   if (style == AnswerStyle::json) return std::make_unique<JsonAnswers>(options, heads, output);
   if (style == AnswerStyle::tsv) return std::make_unique<TsvAnswers>(options, heads, output);
   return std::make_unique<TableAnswers>(options, heads, width, output);

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "linformer/description.h"
+#include "base/description.h"
+#include "job.h"
 #include "output.h"
-#include "pipeline.h"
 
 namespace linformer::cli {
 
@@ -58,7 +58,7 @@ enum class AnswerStyle { json, tsv, table };
 // `heads` and `output` must outlive the writer. `width`: columns of the terminal, for tables. With several heads each
 // of them has its own line, or in JSON its own object.
 std::unique_ptr<AnswerWriter> make_answer_writer(AnswerStyle style, const AnswerOptions& options,
-                                                 const std::vector<HeadLabels>* heads, int width, Output* output);
+                                                 const std::vector<HeadLabels>* heads, int width, OutputStream* output);
 
 // Classes by descending probability, equal ones by index; as many as the options say.
 std::vector<size_t> best_classes(const std::vector<float>& probabilities, HeadKind kind, const AnswerOptions& options);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "base/description.h"
 #include "base/threads.h"
 #include "bench/child.h"
 #include "bench/paper.h"
@@ -75,7 +76,7 @@ class Announcer {
 };
 
 nlohmann::ordered_json profile_of_case(const Session& session) {
-  const std::vector<ProfiledOp> ops = profile_of(session);
+  const std::vector<ProfiledOp> ops = profile_of({&session, 1});
   return {{"text", profile_text(session.plan(), ops)}, {"json", profile_json(session.plan(), ops)}};
 }
 

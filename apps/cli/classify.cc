@@ -6,16 +6,19 @@
 #include <cstdio>
 #include <limits>
 
-#include "classifier.h"
+#include "answers.h"
+#include "base/description.h"
 #include "commands.h"
 #include "display.h"
 #include "errors.h"
 #include "evaluator.h"
 #include "files/atomic_file.h"
+#include "linformer/classifier.h"
 #include "npy.h"
 #include "output.h"
 #include "profile.h"
 #include "record_loop.h"
+#include "text_queue.h"
 
 namespace linformer::cli {
 namespace {
@@ -94,15 +97,22 @@ std::vector<int> chosen_heads(const Model& model, const ClassifyFlags& flags) {
   return heads;
 }
 
-class Classification {
+class Classify {
  public:
-  explicit Classification(const ClassifyFlags& flags)
+  explicit Classify(const ClassifyFlags& flags)
       : flags_(flags),
         fields_(flags.input.fields(flags.eval)),
         model_(load_model(flags.model)),
         heads_(chosen_heads(*model_, flags)),
         labels_(labels_of_heads()),
-        classifier_(model_, tokenizer(), pipeline_options(), heads_, [this](Answer& answer) { take_answer(answer); }),
+        classifier_(make_classifier()),
+        queue_(
+            classifier_.texts_at_once(), flags.longer.value() != OnLong::window,
+            [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
+              return classifier_.classify(
+                  inputs, [&](size_t i, const Classification& made) { return answer(i, made.report, made.values); });
+            },
+            [this](Job& job, std::span<const float> values) { take_values(static_cast<Answer&>(job), values); }),
         progress_(!::isatty(STDOUT_FILENO) || (!flags.eval.empty() && !flags.records)) {
     if (!flags.eval.empty()) {
       evaluator_.emplace(labels_[0].labels, evaluator_options());
@@ -127,7 +137,7 @@ class Classification {
   int operator()() {
     try {
       read_all();
-      classifier_.pipeline().flush();
+      queue_.flush();
     } catch (const FailFast&) {
       progress_.clear();
       standard_output().flush();
@@ -140,8 +150,8 @@ class Classification {
     }
     standard_output().flush();
     if (logits_) logits_->commit();
-    tally_.summarize(classifier_.pipeline().max_tokens(), flags_.json ? "" : "--on-long window reads all of a text");
-    report_profile(classifier_.pipeline().session(), flags_.json);
+    tally_.summarize(classifier_.max_tokens(), flags_.json ? "" : "--on-long window reads all of a text");
+    report_profile(classifier_.sessions(), flags_.json);
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
@@ -161,10 +171,18 @@ class Classification {
     return head.kind == HeadKind::multi_label || (gives_numbers(head.kind) && head.labels.size() > 1);
   }
 
-  std::optional<Tokenizer> tokenizer() const {
-    if (flags_.vectors.empty()) return load_tokenizer(*model_, flags_.model);
-    require_vectors(*model_, flags_.model);
-    return std::nullopt;
+  Classifier make_classifier() const {
+    if (flags_.vectors.empty()) {
+      require_tokenizer(*model_, flags_.model);
+    } else {
+      require_vectors(*model_, flags_.model);
+    }
+    ClassifierOptions options;
+    options.texts = text_options(*model_, flags_.run, flags_.tokens, &flags_.longer);
+    options.heads = heads_;
+    Result<Classifier> made = Classifier::create(model_, options);
+    if (!made.ok()) refuse(made.status());
+    return std::move(made.value());
   }
 
   EvaluatorOptions evaluator_options() const {
@@ -179,41 +197,29 @@ class Classification {
     return options;
   }
 
-  PipelineOptions pipeline_options() const {
-    PipelineOptions options;
-    options.sequences.on_long = flags_.longer.value();
-    options.sequences.overlap = flags_.longer.overlap;
-    options.sequences.tokens = flags_.tokens.options();
-    options.sequences.tokens.truncation = flags_.longer.pair_truncation();
-    options.sequences.apart = head_of(*model_, heads_[0]).pairing != Pairing::none;
-    options.run = flags_.run;
-    return options;
-  }
-
   void read_all() {
     if (!flags_.vectors.empty()) return read_vectors();
     RecordLoop loop;
     loop.visit = [this](Record& record) { add_record(record); };
     // Answers don't wait for a writer that pauses.
-    loop.on_wait = [this] { classifier_.pipeline().flush(); };
+    loop.on_wait = [this] { queue_.flush(); };
     loop.progress = &progress_;
     loop.run(flags_.input, fields_);
   }
 
   void read_vectors() {
-    Pipeline& pipeline = classifier_.pipeline();
     if (head_of(*model_, heads_[0]).pairing != Pairing::none) {
       throw UsageError("--vectors: this head compares two texts; choose another with --head");
     }
     ByteSource source(flags_.vectors);
     NpyVectorReader reader(&source, model_->description().encoder.embedding.vectors.width);
-    check_vector_count(reader, pipeline.max_tokens());
+    check_vector_count(reader, classifier_.max_tokens());
     std::vector<float> values;
     const auto next = [&] {
       try {
         return reader.next(&values);
       } catch (const DataError&) {  // what was read before is still answered
-        pipeline.flush();
+        queue_.flush();
         throw;
       }
     };
@@ -221,7 +227,7 @@ class Classification {
       auto answer = std::make_unique<Answer>();
       answer->id = ++tally_.records;
       answer->excerpt = std::to_string(reader.vectors()) + " vectors";
-      pipeline.add_vectors(std::move(answer), values, reader.vectors());
+      queue_.add_vectors(std::move(answer), values);
       standard_output().flush();
       progress_.update(tally_.records, source.bytes_read(), source.file_bytes());
     }
@@ -234,7 +240,23 @@ class Classification {
     answer->error = std::move(record.error);
     if (writer_ && writer_->shows_texts()) answer->excerpt = excerpt(record.text, excerpt_columns);
     if (answer->error.empty() && evaluator_) answer->error = evaluator_->read_truth(record, answer.get());
-    classifier_.pipeline().add(std::move(answer), record.text, record.pair);
+    if (answer->error.empty() && !record.pair && head_of(*model_, heads_[0]).pairing != Pairing::none) {
+      answer->error = "this head compares two texts; name the second with --pair or --pair-text";
+    }
+    queue_.add(std::move(answer), std::move(record.text), std::move(record.pair));
+  }
+
+  void take_values(Answer& answer, std::span<const float> values) {
+    for (size_t h = 0; h < heads_.size() && !values.empty(); ++h) {
+      const size_t classes = labels_[h].labels.size();
+      const auto part = [&](size_t which) {
+        const std::span<const float> span = values.subspan(which * classes, classes);
+        return std::vector<float>(span.begin(), span.end());
+      };
+      answer.heads.push_back({part(0), part(1)});
+      values = values.subspan(2 * classes);
+    }
+    take_answer(answer);
   }
 
   void take_answer(Answer& answer) {
@@ -258,6 +280,7 @@ class Classification {
   std::vector<int> heads_;
   std::vector<HeadLabels> labels_;
   Classifier classifier_;
+  TextQueue queue_;
   Progress progress_;
   std::optional<Evaluator> evaluator_;
   std::optional<LogitsFile> logits_;
@@ -374,7 +397,7 @@ void add_classify(CLI::App* app, Run* run) {
   command->callback([flags, run] {
     *run = [flags] {
       check_flags(*flags);
-      return Classification(*flags)();
+      return Classify(*flags)();
     };
   });
 }

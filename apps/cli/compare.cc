@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "answers.h"
+#include "base/description.h"
 #include "commands.h"
 #include "describe.h"
 #include "differences.h"
@@ -16,8 +17,9 @@
 #include "label_names.h"
 #include "npy.h"
 #include "output.h"
-#include "pipeline.h"
+#include "pipeline/runner.h"
 #include "record_loop.h"
+#include "text_queue.h"
 
 namespace linformer::cli {
 namespace {
@@ -53,40 +55,42 @@ class Side {
   Side(const std::string& path, const CompareFlags& flags)
       : path_(path),
         model_(load_model(path)),
-        pipeline_(
-            model_, load_tokenizer(*model_, path), options_of(flags),
-            [this](Session* session, std::span<const Input> inputs, std::span<Job* const> owners) {
-              run(session, inputs, owners);
+        runner_(make_runner(flags)),
+        queue_(
+            runner_->texts_at_once(), false,
+            [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
+              return runner_->run(inputs, answer, {});
             },
-            [this](Job& job) { take_job(static_cast<Compared&>(job)); }) {
-    choose_head(flags.head);
-    const Session& session = pipeline_.session();
-    own_vector_ = session.embedding_width() > 0;
-    width_ = static_cast<size_t>(own_vector_ ? session.embedding_width() : session.hidden_width(-1));
-  }
+            [this](Job& job, std::span<const float> values) { take_job(static_cast<Compared&>(job), values); }) {}
 
   void add(std::unique_ptr<Compared> job, const Record& record) {
-    pipeline_.add(std::move(job), record.text, record.pair);
+    queue_.add(std::move(job), record.text, record.pair);
   }
-  void flush() { pipeline_.flush(); }
+  void flush() { queue_.flush(); }
   std::deque<Answered> answers;
 
   const std::string& path() const { return path_; }
   const Model& model() const { return *model_; }
-  const Plan& plan() const { return pipeline_.session().plan(); }
-  int64_t max_tokens() const { return pipeline_.max_tokens(); }
+  const Plan& plan() const { return runner_->sessions()[0].plan(); }
+  int64_t max_tokens() const { return runner_->max_tokens(); }
   bool has_head() const { return head_ >= 0; }
   HeadKind kind() const { return head_of(*model_, head_).kind; }
   const std::vector<std::string>& labels() const { return labels_; }
   size_t width() const { return width_; }
 
  private:
-  static PipelineOptions options_of(const CompareFlags& flags) {
-    PipelineOptions options;
-    options.sequences.can_window = false;
-    options.sequences.tokens = flags.tokens.options();
-    options.run = flags.run;
-    return options;
+  std::unique_ptr<TextRunner> make_runner(const CompareFlags& flags) {
+    require_tokenizer(*model_, path_);
+    choose_head(flags.head);
+    std::vector<Output> outputs;
+    if (has_head()) outputs.push_back(Output::logits({}, head_));
+    const bool own_vector = model_->description().embedding.present && !model_->description().has_decoder();
+    outputs.push_back(own_vector ? Output::embeddings({}) : Output::pooled({}, Pooling::mean));
+    Result<std::unique_ptr<TextRunner>> made =
+        TextRunner::create(model_, text_options(*model_, flags.run, flags.tokens, nullptr), outputs);
+    if (!made.ok()) refuse(made.status());
+    width_ = static_cast<size_t>(made.value()->columns(outputs.size() - 1));
+    return std::move(made.value());
   }
 
   void choose_head(const std::string& name) {
@@ -101,49 +105,23 @@ class Side {
     labels_ = output_names(*model_, head_);
   }
 
-  void run(Session* session, std::span<const Input> inputs, std::span<Job* const> owners) {
-    const size_t classes = labels_.size();
-    logits_.resize(inputs.size() * classes);
-    vectors_.resize(inputs.size() * width_);
-    Outputs outputs;
-    if (has_head()) {
-      outputs.head = head_;
-      outputs.logits = logits_;
+  void take_job(Compared& job, std::span<const float> values) {
+    if (!values.empty()) {
+      const auto vector = values.begin() + static_cast<ptrdiff_t>(labels_.size());
+      job.logits.assign(values.begin(), vector);
+      job.vector.assign(vector, values.end());
     }
-    if (own_vector_) {
-      outputs.embeddings = vectors_;
-    } else {
-      outputs.pooled = vectors_;
-      outputs.pooling = Pooling::mean;
-    }
-    check(session->run(inputs, outputs));
-    for (size_t t = 0; t < inputs.size(); ++t) {
-      Compared& job = static_cast<Compared&>(*owners[t]);
-      job.logits.assign(logits_.begin() + static_cast<ptrdiff_t>(t * classes),
-                        logits_.begin() + static_cast<ptrdiff_t>((t + 1) * classes));
-      job.vector.assign(vectors_.begin() + static_cast<ptrdiff_t>(t * width_),
-                        vectors_.begin() + static_cast<ptrdiff_t>((t + 1) * width_));
-      const auto finite = [](float value) { return std::isfinite(value); };
-      if (!std::all_of(job.logits.begin(), job.logits.end(), finite) ||
-          !std::all_of(job.vector.begin(), job.vector.end(), finite)) {
-        job.error = path_ + " gave a number that is not finite; check its weights";
-      }
-    }
-  }
-
-  void take_job(Compared& job) {
     answers.push_back({job.id_text(), std::move(job.error), job.truncated(), job.truth, std::move(job.logits),
                        std::move(job.vector)});
   }
 
   std::string path_;
   std::shared_ptr<const Model> model_;
-  Pipeline pipeline_;
   int head_ = -1;
-  bool own_vector_ = false;
   std::vector<std::string> labels_;
   size_t width_ = 0;
-  std::vector<float> logits_, vectors_;
+  std::unique_ptr<TextRunner> runner_;
+  TextQueue queue_;
 };
 
 // Rows of the original program's outputs, one for each record.

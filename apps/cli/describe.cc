@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/description.h"
 #include "describe_encoder.h"
 #include "display.h"
 #include "flags.h"

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/description.h"
 #include "describe_projections.h"
 #include "display.h"
 #include "model/description_fields.h"
@@ -109,10 +110,10 @@ std::string attention_text(const EncoderDescription& e) {
          where(e, "bias by position", [](const Layer& l) { return l.attention.position_bias != absent; }) +
          where(e, "masked rows zeroed", [](const Layer& l) { return l.attention.row_mask == RowMask::zeroed; }) +
          where(e, "masked rows left out", [](const Layer& l) { return l.attention.row_mask == RowMask::excluded; }) +
-         where(e, "keys from a memory of rows of " + std::to_string(e.memory_width),
-               [](const Layer& l) { return l.attention.key_source == KeySource::memory; }) +
-         where(e, "keys from a memory where there is one",
-               [](const Layer& l) { return l.attention.key_source == KeySource::memory_or_own; });
+         where(e, "keys from encoder states of " + std::to_string(e.encoder_states_width),
+               [](const Layer& l) { return l.attention.key_source == KeySource::encoder_states; }) +
+         where(e, "keys from encoder states where there are any",
+               [](const Layer& l) { return l.attention.key_source == KeySource::encoder_states_or_own; });
 }
 
 std::string feed_forward_text(const ModelDescription& description, const EncoderDescription& encoder) {
@@ -185,7 +186,7 @@ void add_encoder_json(const ModelDescription& description, const EncoderDescript
   json["residual"] = enum_name(e.residual);
   json["output_width"] = nullptr;
   if (e.output.present()) json["output_width"] = outputs_of(description, e.output);
-  json["memory_width"] = e.memory_width;
+  json["encoder_states_width"] = e.encoder_states_width;
   const EmbeddingDescription& embedding = e.embedding;
   json["input"] = embedding.tokens != absent ? "tokens" : "vectors";
   if (embedding.tokens == absent) json["vector_width"] = embedding.vectors.width;

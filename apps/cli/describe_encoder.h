@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/description.h"
 #include "linformer/model.h"
 
 namespace linformer::cli {

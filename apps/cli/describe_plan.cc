@@ -2,6 +2,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "base/description.h"
 #include "describe.h"
 #include "display.h"
 #include "flags.h"

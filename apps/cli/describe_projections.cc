@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/description.h"
 #include "display.h"
 
 namespace linformer::cli {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "linformer/description.h"
+#include "base/description.h"
 
 namespace linformer::cli {
 

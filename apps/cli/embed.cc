@@ -5,15 +5,17 @@
 #include <cstdio>
 #include <limits>
 
+#include "base/description.h"
 #include "commands.h"
 #include "display.h"
 #include "errors.h"
 #include "files/atomic_file.h"
+#include "linformer/embedder.h"
 #include "npy.h"
 #include "output.h"
-#include "pipeline.h"
 #include "profile.h"
 #include "record_loop.h"
+#include "text_queue.h"
 
 namespace linformer::cli {
 namespace {
@@ -32,44 +34,34 @@ struct Vector : Job {
 };
 
 // How a text's rows become one vector.
-struct Method {
-  bool own = false;  // as the model says
-  Pooling pooling = Pooling::mean;
-  bool normalize = false;  // by us, at the end
-};
-
-Method method_of(const Model& model, const EmbedFlags& flags) {
-  const SentenceEmbedding& embedding = model.description().embedding;
-  Method method;
+EmbedderOptions options_of(const Model& model, const EmbedFlags& flags) {
+  EmbedderOptions options;
+  options.texts = text_options(model, flags.run, flags.tokens, &flags.longer);
   if (!flags.pooling.empty()) {
-    method.pooling = flags.pooling == "first" ? Pooling::first_token
-                     : flags.pooling == "max" ? Pooling::max
-                                              : Pooling::mean;
-    method.normalize = flags.normalize;
-    return method;
+    options.pooling = flags.pooling == "first" ? Pooling::first_token
+                      : flags.pooling == "max" ? Pooling::max
+                                               : Pooling::mean;
   }
-  if (!embedding.present) {
+  if (flags.normalize || flags.no_normalize) options.normalize = flags.normalize;
+  const SentenceEmbedding& embedding = model.description().embedding;
+  if (!options.pooling && !embedding.present) {
     throw UsageError("this model doesn't say how its texts become vectors; choose with --pooling first, mean or max");
   }
-  method.own = true;
-  // Means over windows are to be divided by their length again.
-  method.normalize = flags.normalize || (embedding.normalize && !flags.no_normalize);
-  if (embedding.normalize && flags.no_normalize) {
-    if (embedding.dense.present()) {
-      throw UsageError("--no-normalize: this model divides by the length after a linear of its own; leave it out");
-    }
-    method.own = false;
-    method.pooling = embedding.pooling;
+  if (!options.pooling && flags.no_normalize && embedding.normalize && embedding.dense.present()) {
+    throw UsageError("--no-normalize: this model divides by the length after a linear of its own; leave it out");
   }
-  return method;
+  return options;
 }
 
-void divide_by_length(std::span<float> values) {
-  double squares = 0;
-  for (const float value : values) squares += static_cast<double>(value) * static_cast<double>(value);
-  // As torch.nn.functional.normalize: never divided by less than this.
-  const float length = static_cast<float>(std::max(std::sqrt(squares), 1e-12));
-  for (float& value : values) value /= length;
+Embedder make_embedder(const std::shared_ptr<const Model>& model, const EmbedFlags& flags) {
+  require_tokenizer(*model, flags.model);
+  const EmbedderOptions options = options_of(*model, flags);
+  if (!options.pooling && model->description().has_decoder()) {
+    throw DataError(flags.model + ": this model's vectors come from its decoder, which only the library runs");
+  }
+  Result<Embedder> made = Embedder::create(model, options);
+  if (!made.ok()) refuse(made.status());
+  return std::move(made.value());
 }
 
 // Vectors as an array whose number of rows is known only at the end. What can't be rewritten is kept until then.
@@ -111,18 +103,15 @@ class Embed {
       : flags_(flags),
         fields_(flags.input.fields("")),
         model_(load_model(flags.model)),
-        pipeline_(
-            model_, load_tokenizer(*model_, flags.model), pipeline_options(),
-            [this](Session* session, std::span<const Input> inputs, std::span<Job* const> owners) {
-              run(session, inputs, owners);
+        embedder_(make_embedder(model_, flags)),
+        queue_(
+            embedder_.texts_at_once(), flags.longer.value() != OnLong::window,
+            [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
+              return embedder_.embed(inputs, answer);
             },
-            [this](Job& job) { take(static_cast<Vector&>(job)); }),
-        method_(method_of(*model_, flags)),
-        width_(method_.own ? pipeline_.session().embedding_width() : pipeline_.session().hidden_width(-1)),
+            [this](Job& job, std::span<const float> values) { take(static_cast<Vector&>(job), values); }),
+        width_(embedder_.width()),
         progress_(!::isatty(STDOUT_FILENO) || !flags.json) {
-    if (method_.own && width_ == 0) {
-      throw DataError(flags.model + ": this model's vectors come from its decoder, which only the library runs");
-    }
     if (!flags.json) file_.emplace(flags.output, width_);
     if (flags.json && !flags.output.empty()) lines_.emplace(flags.output);
   }
@@ -134,55 +123,23 @@ class Embed {
       ++tally_.records;
       vector->id = take_id(&record, tally_.records, flags_.input);
       vector->error = std::move(record.error);
-      pipeline_.add(std::move(vector), record.text, record.pair);
+      queue_.add(std::move(vector), std::move(record.text), std::move(record.pair));
     };
-    loop.on_wait = [this] { pipeline_.flush(); };
+    loop.on_wait = [this] { queue_.flush(); };
     loop.progress = &progress_;
     loop.run(flags_.input, fields_);
-    pipeline_.flush();
+    queue_.flush();
     progress_.clear();
     if (file_) file_->commit();
     if (lines_) lines_->commit();
-    tally_.summarize(pipeline_.max_tokens(), "--on-long window reads all of a text");
-    report_profile(pipeline_.session(), flags_.json);
+    tally_.summarize(embedder_.max_tokens(), "--on-long window reads all of a text");
+    report_profile(embedder_.sessions(), flags_.json);
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
  private:
-  PipelineOptions pipeline_options() const {
-    PipelineOptions options;
-    options.sequences.on_long = flags_.longer.value();
-    options.sequences.overlap = flags_.longer.overlap;
-    options.sequences.tokens = flags_.tokens.options();
-    options.sequences.tokens.truncation = flags_.longer.pair_truncation();
-    options.run = flags_.run;
-    return options;
-  }
-
-  void run(Session* session, std::span<const Input> inputs, std::span<Job* const> owners) {
-    const size_t width = static_cast<size_t>(width_);
-    values_.resize(inputs.size() * width);
-    Outputs outputs;
-    if (method_.own) {
-      outputs.embeddings = values_;
-    } else {
-      outputs.pooled = values_;
-      outputs.pooling = method_.pooling;
-    }
-    check(session->run(inputs, outputs));
-    for (size_t t = 0; t < inputs.size(); ++t) {
-      Vector& vector = static_cast<Vector&>(*owners[t]);
-      vector.values.resize(width);
-      const float share = 1.f / static_cast<float>(vector.windows);
-      for (size_t i = 0; i < width; ++i) {
-        const float value = values_[t * width + i];
-        if (!std::isfinite(value)) vector.error = "the model gave a number that is not finite; check its weights";
-        vector.values[i] += vector.windows == 1 ? value : share * value;
-      }
-    }
-  }
-
-  void take(Vector& vector) {
+  void take(Vector& vector, std::span<const float> values) {
+    vector.values.assign(values.begin(), values.end());
     if (!vector.error.empty()) {
       ++tally_.errors;
       // A record without a vector keeps its row, so that row i belongs to record i.
@@ -190,16 +147,14 @@ class Embed {
       if (!flags_.json || lines_) tally_.report(vector.id, vector.error, false, &progress_);
     } else {
       tally_.cut += vector.truncated() ? 1 : 0;
-      const bool divided = method_.own && model_->description().embedding.normalize && vector.windows == 1;
-      if (method_.normalize && !divided) divide_by_length(vector.values);
     }
     if (file_) return file_->add(vector.values);
     nlohmann::ordered_json line = {{"id", vector.id}};
     if (!vector.error.empty()) {
       line["error"] = vector.error;
     } else {
-      auto& values = line["embedding"] = nlohmann::ordered_json::array();
-      for (const float value : vector.values) values.push_back(shortest(value));
+      auto& numbers = line["embedding"] = nlohmann::ordered_json::array();
+      for (const float value : vector.values) numbers.push_back(shortest(value));
       line["tokens"] = vector.tokens;
       line["truncated"] = vector.truncated();
       if (vector.truncated()) line["total_tokens"] = vector.total_tokens;
@@ -213,13 +168,12 @@ class Embed {
   const EmbedFlags& flags_;
   RecordFields fields_;
   std::shared_ptr<const Model> model_;
-  Pipeline pipeline_;
-  Method method_;
+  Embedder embedder_;
+  TextQueue queue_;
   int64_t width_;
   Progress progress_;
   std::optional<VectorFile> file_;
   std::optional<files::AtomicFile> lines_;
-  std::vector<float> values_;
   Tally tally_;
 };
 

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/description.h"
 #include "batch.h"
 #include "commands.h"
 #include "display.h"
@@ -34,9 +35,10 @@ enum class What { hidden, pooled, embedding, logits, mlm };
 struct Wanted {
   What what = What::hidden;
   int hidden_layer = -1;
-  int head = 0;
-  bool per_token = false;  // [texts, tokens, width] instead of [texts, width]
-  bool two = false;        // a row of the output for two texts
+  int head = 0;                         // logits
+  std::optional<Pooling> pooling = {};  // pooled
+  bool per_token = false;               // [texts, tokens, width] instead of [texts, width]
+  bool two = false;                     // a row of the output for two texts
 };
 
 Wanted parse_what(const std::string& text, const EncodeFlags& flags, const Model& model) {
@@ -57,7 +59,10 @@ Wanted parse_what(const std::string& text, const EncodeFlags& flags, const Model
     }
   } else if (kind == "pooled") {
     wanted.what = What::pooled;
-    if (!detail.empty()) wanted.head = find_head(model, detail);
+    if (!detail.empty()) {
+      const Pooling pooling = head_of(model, find_head(model, detail)).pooling;
+      wanted.pooling = pooling == Pooling::none ? Pooling::first_token : pooling;
+    }
   } else if (kind == "logits") {
     wanted.what = What::logits;
     wanted.head = find_head(model, detail);
@@ -200,7 +205,7 @@ class Encode {
       options.max_rows = std::max(options.max_rows, 2 * options.max_tokens);
     }
     session_.emplace(take(Session::create(model_, options)));
-    width_ = output_width();
+    width_ = take(session_->shape(output({}), 2, 2)).columns;  // of two texts: a head may compare them
     int64_t rows_at_once = session_->plan().options.max_rows;
     if (wanted_.what == What::mlm) rows_at_once = std::min(rows_at_once, mlm_positions_at_once(width_));
     batch_.emplace(*session_, rows_at_once);
@@ -212,16 +217,18 @@ class Encode {
     file_->append(header);
   }
 
-  int64_t output_width() const {
+  Output output(std::span<float> values) const {
     switch (wanted_.what) {
-      case What::logits:
-        return static_cast<int64_t>(class_labels(*model_, wanted_.head).size());
+      case What::pooled:
+        return Output::pooled(values, wanted_.pooling);
       case What::embedding:
-        return session_->embedding_width();
+        return Output::embeddings(values);
+      case What::logits:
+        return Output::logits(values, wanted_.head);
       case What::mlm:
-        return model_->description().encoder.vocab_size;
+        return Output::masked_lm(values, {});
       default:
-        return session_->hidden_width(wanted_.hidden_layer);
+        return Output::hidden(values, wanted_.hidden_layer);
     }
   }
 
@@ -252,18 +259,8 @@ class Encode {
   }
 
   void run_others(std::span<const Input> inputs) {
-    int64_t rows = 0;
-    for (const Input& input : inputs) rows += rows_of(input);
-    if (!wanted_.per_token) rows = static_cast<int64_t>(inputs.size()) / (wanted_.two ? 2 : 1);
-    values_.resize(static_cast<size_t>(rows * width_));
-    Outputs outputs;
-    outputs.head = wanted_.head;
-    if (wanted_.what == What::hidden) outputs.hidden = values_;
-    if (wanted_.what == What::pooled) outputs.pooled = values_;
-    if (wanted_.what == What::embedding) outputs.embeddings = values_;
-    if (wanted_.what == What::logits) outputs.logits = values_;
-    outputs.hidden_layer = wanted_.hidden_layer;
-    check(session_->run(inputs, outputs));
+    values_.resize(static_cast<size_t>(take(session_->shape(output({}), inputs)).floats()));
+    check(session_->run(inputs, output(values_)));
     if (!wanted_.per_token) return file_->append(std::as_bytes(std::span(values_)));
     const float* source = values_.data();
     for (const Input& input : inputs) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/description.h"
 #include "errors.h"
 #include "json_fields.h"
 #include "npy.h"

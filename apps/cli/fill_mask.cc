@@ -4,14 +4,17 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/description.h"
+#include "batch.h"
 #include "commands.h"
 #include "display.h"
 #include "errors.h"
 #include "filled_masks.h"
 #include "masked_lm.h"
 #include "output.h"
-#include "pipeline.h"
+#include "pipeline/reader.h"
 #include "record_loop.h"
+#include "text_queue.h"
 
 namespace linformer::cli {
 namespace {
@@ -30,13 +33,11 @@ class FillMask {
       : flags_(flags),
         fields_(flags.input.fields("")),
         model_(load_model_with_mask(flags.model)),
-        pipeline_(
-            model_, load_tokenizer(*model_, flags.model), pipeline_options(),
-            [this](Session* session, std::span<const Input> inputs, std::span<Job* const> owners) {
-              run(session, inputs, owners);
-            },
-            [this](Job& job) { take(static_cast<FilledText&>(job)); }),
-        names_(model_->description().tokenizer, pipeline_.tokenizer()),
+        tokenizer_(load_tokenizer(*model_, flags.model)),
+        session_(cli::take(Session::create(model_, flags.run.session_options(*model_, 0)))),
+        reader_(rules()),
+        batch_(session_),
+        names_(model_->description().tokenizer, tokenizer_),
         scores_(model_->description().encoder.vocab_size),
         progress_(!::isatty(STDOUT_FILENO)) {
     const bool table = flags.table || (!flags.json && ::isatty(STDOUT_FILENO));
@@ -56,15 +57,16 @@ class FillMask {
       filled->error = std::move(record.error);
       std::optional<std::string> pair;
       if (record.pair) pair = names_.with_own_mask(*record.pair);
-      pipeline_.add(std::move(filled), names_.with_own_mask(record.text), pair);
+      add(std::move(filled), names_.with_own_mask(record.text), pair);
     };
-    loop.on_wait = [this] { pipeline_.flush(); };
+    loop.on_wait = [this] { flush(); };
     loop.progress = &progress_;
     loop.run(flags_.input, fields_);
-    pipeline_.flush();
+    flush();
     progress_.clear();
     standard_output().flush();
-    tally_.summarize(pipeline_.max_tokens(), flags_.json ? "" : "what was cut off is not read");
+    tally_.summarize(session_.plan().options.max_tokens - session_.output_rows(0),
+                     flags_.json ? "" : "what was cut off is not read");
     if (many_masks_ > 0) {
       std::fprintf(
           stderr,
@@ -87,21 +89,55 @@ class FillMask {
     return model;
   }
 
-  PipelineOptions pipeline_options() const {
-    PipelineOptions options;
-    options.sequences.on_long = flags_.on_long == "error" ? OnLong::error : OnLong::truncate;
-    options.sequences.can_window = false;
-    options.run = flags_.run;
-    return options;
+  ReadRules rules() const {
+    TextOptions options;
+    options.on_long = flags_.on_long == "error" ? OnLong::error : OnLong::truncate;
+    const Result<ReadRules> made = ReadRules::of(*model_, tokenizer_, session_, options);
+    if (!made.ok()) refuse(made.status());
+    return *made;
   }
 
-  void run(Session* session, std::span<const Input> inputs, std::span<Job* const> owners) {
+  // A text that can't be read keeps its place.
+  void add(std::unique_ptr<FilledText> filled, const std::string& text, const std::optional<std::string>& pair) {
+    if (filled->error.empty()) {
+      TextInput input{text, {}, {}};
+      if (pair) input.pair = *pair;
+      TextReport report;
+      report.status = reader_.read(input, &report);
+      filled->tokens = report.tokens;
+      filled->total_tokens = report.total_tokens;
+      if (!report.status.ok()) filled->error = explained(report.status, false);
+    }
+    if (filled->error.empty()) {
+      const TextSequence sequence = cli::take(reader_.sequence(0));
+      ids_.assign(sequence.ids.begin(), sequence.ids.end());
+      flags_.run.pad(*model_, &ids_);
+      types_.assign(sequence.types.begin(), sequence.types.end());
+      types_.resize(ids_.size());
+      if (!batch_.empty() && !batch_.fits(ids_.size())) flush();
+      batch_.add(ids_, types_);
+      owners_.push_back(filled.get());
+    }
+    waiting_.push_back(std::move(filled));
+    // Bad records fill no batch, and must not pile up behind one either.
+    if ((!batch_.empty() && !batch_.fits(1)) || waiting_.size() >= static_cast<size_t>(2 * flags_.run.batch)) flush();
+  }
+
+  void flush() {
+    if (!batch_.empty()) run(&session_, batch_.inputs(), owners_);
+    for (const std::unique_ptr<FilledText>& text : waiting_) take(*text);
+    batch_.clear();
+    owners_.clear();
+    waiting_.clear();
+  }
+
+  void run(Session* session, std::span<const Input> inputs, std::span<FilledText* const> owners) {
     const ModelDescription& description = model_->description();
     const bool strip = session->plan().options.padding == Padding::strip;
     std::vector<MaskPosition> positions;
     std::vector<FilledText*> texts;
     for (size_t t = 0; t < inputs.size(); ++t) {
-      FilledText& text = static_cast<FilledText&>(*owners[t]);
+      FilledText& text = *owners[t];
       for (const int32_t id : inputs[t].tokens) {
         if (strip && id == description.encoder.pad_id) continue;
         if (id == description.tokenizer.mask) {
@@ -146,7 +182,14 @@ class FillMask {
   const FillFlags& flags_;
   RecordFields fields_;
   std::shared_ptr<const Model> model_;
-  Pipeline pipeline_;
+  Tokenizer tokenizer_;
+  Session session_;
+  TextReader reader_;
+  Batch batch_;
+  std::vector<std::unique_ptr<FilledText>> waiting_;
+  std::vector<FilledText*> owners_;  // of each text in the batch
+  std::vector<int32_t> ids_;
+  std::vector<uint8_t> types_;
   MaskNames names_;
   MaskedLm scores_;
   Progress progress_;

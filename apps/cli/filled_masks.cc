@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/description.h"
 #include "display.h"
 #include "errors.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 class JsonFilled : public FilledWriter {
  public:
-  JsonFilled(MaskNames* names, Output* output) : names_(names), output_(output) {}
+  JsonFilled(MaskNames* names, OutputStream* output) : names_(names), output_(output) {}
 
   void write(FilledText* text) override {
     const std::string id = "{\"id\":" + dumped(text->id);
@@ -46,7 +47,7 @@ class JsonFilled : public FilledWriter {
   }
 
   MaskNames* names_;
-  Output* output_;
+  OutputStream* output_;
 };
 
 // Shows each candidate of each mask with its text, or, of a text with many masks, the filled text beside the first.
@@ -66,7 +67,7 @@ void for_each_candidate(MaskNames* names, FilledText* text, Show show) {
 // A line for each candidate: id, number of the mask, rank, token, probability, text.
 class TsvFilled : public FilledWriter {
  public:
-  TsvFilled(MaskNames* names, Output* output) : names_(names), output_(output) {}
+  TsvFilled(MaskNames* names, OutputStream* output) : names_(names), output_(output) {}
 
   void write(FilledText* text) override {
     constexpr int repeated_columns = 256;  // of an id that stands before each of many masks
@@ -84,12 +85,12 @@ class TsvFilled : public FilledWriter {
 
  private:
   MaskNames* names_;
-  Output* output_;
+  OutputStream* output_;
 };
 
 class TableFilled : public FilledWriter {
  public:
-  TableFilled(bool numbered, int width, MaskNames* names, Output* output)
+  TableFilled(bool numbered, int width, MaskNames* names, OutputStream* output)
       : id_width_(numbered ? 6 : 16), width_(width), names_(names), output_(output) {}
 
   void write(FilledText* text) override {
@@ -117,7 +118,7 @@ class TableFilled : public FilledWriter {
 
   int id_width_, width_;
   MaskNames* names_;
-  Output* output_;
+  OutputStream* output_;
   bool header_written_ = false;
 };
 
@@ -173,7 +174,7 @@ std::string MaskNames::with(const Candidate& candidate, const FilledMask& mask, 
 }
 
 std::unique_ptr<FilledWriter> make_filled_writer(FilledStyle style, bool numbered, int width, MaskNames* names,
-                                                 Output* output) {
+                                                 OutputStream* output) {
   if (style == FilledStyle::json) return std::make_unique<JsonFilled>(names, output);
   if (style == FilledStyle::tsv) return std::make_unique<TsvFilled>(names, output);
   return std::make_unique<TableFilled>(numbered, width, names, output);

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
+#include "job.h"
 #include "linformer/tokenizer.h"
 #include "output.h"
-#include "pipeline.h"
 
 namespace linformer::cli {
 
@@ -70,6 +71,6 @@ enum class FilledStyle { json, tsv, table };
 
 // `numbered`: ids are the records' numbers. `width`: columns of the terminal. `names` and `output` must outlive it.
 std::unique_ptr<FilledWriter> make_filled_writer(FilledStyle style, bool numbered, int width, MaskNames* names,
-                                                 Output* output);
+                                                 OutputStream* output);
 
 }  // namespace linformer::cli

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/checked.h"
+#include "base/description.h"
 #include "base/threads.h"
 #include "errors.h"
 #include "evaluation.h"
@@ -290,11 +291,15 @@ void require_masked_lm(const Model& model, const std::string& path) {
   }
 }
 
-Tokenizer load_tokenizer(const Model& model, const std::string& path) {
+void require_tokenizer(const Model& model, const std::string& path) {
   require_tokens(model, path);
   if (model.description().tokenizer.kind == TokenizerKind::none) {
     throw DataError(path + ": this model has no tokenizer; convert it again with linformer-convert --tokenizer DIR");
   }
+}
+
+Tokenizer load_tokenizer(const Model& model, const std::string& path) {
+  require_tokenizer(model, path);
   return take(Tokenizer::create(model.description().tokenizer));
 }
 

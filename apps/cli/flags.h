@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "linformer/session.h"
-#include "linformer/tokenizer.h"
+#include "base/description.h"
+#include "linformer/text_input.h"
 #include "records.h"
 
 // Not <CLI/CLI.hpp>, which takes seconds to compile.
@@ -73,8 +73,6 @@ struct TokenFlags {
 // longest_first, only_first, only_second or none.
 Truncation parse_truncation(const std::string& name);
 
-enum class OnLong { truncate = 0, error, window };
-
 // Texts with more tokens than the model takes.
 struct LongFlags {
   std::string on_long = "truncate", truncation = "longest_first";
@@ -90,6 +88,7 @@ struct LongFlags {
 std::shared_ptr<const Model> load_model(const std::string& path);
 // The tokenizer inside `model`. Throws DataError when it has none, or when the model doesn't read text.
 Tokenizer load_tokenizer(const Model& model, const std::string& path);
+void require_tokenizer(const Model& model, const std::string& path);
 // Throw DataError when the model reads the other kind of input.
 void require_tokens(const Model& model, const std::string& path);
 void require_vectors(const Model& model, const std::string& path);

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "base/description.h"
 #include "commands.h"
 #include "describe.h"
 #include "errors.h"

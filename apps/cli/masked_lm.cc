@@ -14,17 +14,29 @@ int64_t mlm_positions_at_once(int64_t vocabulary) {
   return std::max<int64_t>(1, max_floats / vocabulary);
 }
 
+size_t MaskedLm::next_part(std::span<const MaskPosition> positions) const {
+  if (positions.size() <= at_once_) return positions.size();
+  size_t count = at_once_;
+  while (count > 0 && positions[count - 1].text == positions[count].text) --count;
+  return count == 0 ? at_once_ : count;
+}
+
 void MaskedLm::run(Session* session, std::span<const Input> inputs, std::span<const MaskPosition> positions,
                    const std::function<void(size_t position, std::span<const float> logits)>& visit) {
-  const size_t at_once = static_cast<size_t>(mlm_positions_at_once(static_cast<int64_t>(vocabulary_)));
-  for (size_t first = 0; first < positions.size(); first += at_once) {
-    const size_t count = std::min(at_once, positions.size() - first);
-    logits_.resize(count * vocabulary_);
-    Outputs outputs;
-    outputs.mlm_positions = positions.subspan(first, count);
-    outputs.mlm_logits = logits_;
-    check(session->run(inputs, outputs));
-    for (size_t i = 0; i < count; ++i) visit(first + i, std::span(logits_).subspan(i * vocabulary_, vocabulary_));
+  for (size_t first = 0; first < positions.size();) {
+    const std::span<const MaskPosition> part = positions.subspan(first, next_part(positions.subspan(first)));
+    inputs_.clear();
+    positions_.clear();
+    for (size_t i = 0; i < part.size(); ++i) {
+      if (i == 0 || part[i].text != part[i - 1].text) inputs_.push_back(inputs[static_cast<size_t>(part[i].text)]);
+      positions_.push_back({static_cast<int64_t>(inputs_.size()) - 1, part[i].position});
+    }
+    logits_.resize(std::max(logits_.size(), part.size() * vocabulary_));
+    check(session->run(inputs_, Output::masked_lm(logits_, positions_)));
+    for (size_t i = 0; i < part.size(); ++i) {
+      visit(first + i, std::span(logits_).subspan(i * vocabulary_, vocabulary_));
+    }
+    first += part.size();
   }
 }
 

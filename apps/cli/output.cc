@@ -26,12 +26,12 @@ void write_all(int fd, const char* bytes, size_t count, const std::string& name)
 
 }  // namespace
 
-void Output::write(std::string_view bytes) {
+void OutputStream::write(std::string_view bytes) {
   buffer_.append(bytes);
   if (buffer_.size() >= flush_bytes) flush();
 }
 
-void Output::flush() {
+void OutputStream::flush() {
   // Emptied first: bytes that failed are not tried again by whoever cleans up.
   std::string bytes;
   bytes.swap(buffer_);
@@ -40,8 +40,8 @@ void Output::flush() {
   buffer_.swap(bytes);
 }
 
-Output& standard_output() {
-  static Output output(STDOUT_FILENO, "standard output");
+OutputStream& standard_output() {
+  static OutputStream output(STDOUT_FILENO, "standard output");
   return output;
 }
 

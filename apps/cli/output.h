@@ -10,9 +10,9 @@
 namespace linformer::cli {
 
 // Buffered bytes to a descriptor. Throws OutputClosed when its reader went away and DataError on any other failure.
-class Output {
+class OutputStream {
  public:
-  Output(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
+  OutputStream(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
   void write(std::string_view bytes);
   void flush();
   int fd() const { return fd_; }
@@ -23,7 +23,7 @@ class Output {
   std::string buffer_;
 };
 
-Output& standard_output();
+OutputStream& standard_output();
 
 // An option that names an output, and its value; "" where it was not given.
 struct NamedOutput {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/description.h"
 #include "errors.h"
 
 namespace linformer::cli {

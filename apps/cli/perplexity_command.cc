@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/description.h"
 #include "commands.h"
 #include "display.h"
 #include "encode_inputs.h"
@@ -11,8 +12,9 @@
 #include "files/atomic_file.h"
 #include "output.h"
 #include "perplexity.h"
+#include "pipeline/reader.h"
 #include "record_loop.h"
-#include "sequences.h"
+#include "text_queue.h"
 
 namespace linformer::cli {
 namespace {
@@ -83,25 +85,31 @@ class PerplexityCommand {
   }
 
   void read_texts() {
-    SequenceOptions options;
-    options.on_long = flags_.longer.value();
-    options.overlap = flags_.longer.overlap;
-    options.tokens = flags_.tokens.options();
-    options.tokens.truncation = flags_.longer.pair_truncation();
-    Sequences sequences(*model_, load_tokenizer(*model_, flags_.model), options, sums_.session());
-    longest_ = sequences.max_tokens();
+    const Tokenizer tokenizer = load_tokenizer(*model_, flags_.model);
+    const Result<ReadRules> rules = ReadRules::of(*model_, tokenizer, sums_.session(),
+                                                  text_options(*model_, flags_.run, flags_.tokens, &flags_.longer));
+    if (!rules.ok()) refuse(rules.status());
+    TextReader reader(*rules);
+    longest_ = rules->max_tokens;
     RecordLoop loop;
     loop.visit = [&](Record& record) {
       ++tally_.records;
       id_ = take_id(&record, tally_.records, flags_.input);
-      if (record.error.empty()) record.error = sequences.read(record.text, record.pair);
+      TextReport report;
+      if (record.error.empty()) {
+        TextInput input{record.text, {}, {}};
+        if (record.pair) input.pair = *record.pair;
+        report.status = reader.read(input, &report);
+        if (!report.status.ok()) record.error = explained(report.status, flags_.longer.value() != OnLong::window);
+      }
       if (!record.error.empty()) {
         ++tally_.errors;
         return tally_.report(id_, record.error, false, &progress_);
       }
-      tally_.cut += sequences.tokens() < sequences.total_tokens() ? 1 : 0;
+      tally_.cut += report.truncated() ? 1 : 0;
       std::array<int64_t, 2> counted{};  // of each text's own tokens, in earlier windows
-      sequences.for_each([&](const Sequence& sequence) {
+      for (int64_t window = 0; window < report.windows; ++window) {
+        const TextSequence sequence = take(reader.sequence(window));
         ids_.assign(sequence.ids.begin(), sequence.ids.end());
         types_.assign(sequence.types.begin(), sequence.types.end());
         candidates_.assign(ids_.size(), 0);
@@ -113,7 +121,7 @@ class PerplexityCommand {
         }
         counted = next;
         add();
-      });
+      }
     };
     loop.progress = &progress_;
     loop.limit = flags_.limit;

@@ -49,7 +49,7 @@ double per_second(double amount, double seconds) { return seconds > 0 ? amount /
 
 }  // namespace
 
-std::vector<ProfiledOp> profile_of(const Session& session) {
+std::vector<ProfiledOp> profile_of(std::span<const Session> sessions) {
   std::vector<ProfiledOp> ops;
   const auto visit = [](void* context, const ProgramLine& line) {
     auto* all = static_cast<std::vector<ProfiledOp>*>(context);
@@ -57,7 +57,7 @@ std::vector<ProfiledOp> profile_of(const Session& session) {
     if (layer >= 0 && add_to(all, line, layer)) return;
     all->push_back({layer < 0 ? std::vector<int>() : std::vector{layer}, line});
   };
-  check(session.profile(visit, &ops));
+  check(Session::profile(sessions, visit, &ops));
   std::stable_sort(ops.begin(), ops.end(),
                    [](const ProfiledOp& a, const ProfiledOp& b) { return a.line.seconds > b.line.seconds; });
   return ops;
@@ -106,13 +106,14 @@ nlohmann::ordered_json profile_json(const Plan& plan, const std::vector<Profiled
   return json;
 }
 
-void report_profile(const Session& session, bool json) {
-  if (!session.plan().options.profile) return;
-  const std::vector<ProfiledOp> ops = profile_of(session);
-  const std::string text = json ? nlohmann::ordered_json{{"profile", profile_json(session.plan(), ops)}}.dump(
+void report_profile(std::span<const Session> sessions, bool json) {
+  const Plan& plan = sessions[0].plan();
+  if (!plan.options.profile) return;
+  const std::vector<ProfiledOp> ops = profile_of(sessions);
+  const std::string text = json ? nlohmann::ordered_json{{"profile", profile_json(plan, ops)}}.dump(
                                       -1, ' ', false, nlohmann::json::error_handler_t::replace) +
                                       "\n"
-                                : profile_text(session.plan(), ops);
+                                : profile_text(plan, ops);
   std::fputs(text.c_str(), stderr);
 }
 

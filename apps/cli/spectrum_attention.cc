@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/description.h"
 #include "base/half.h"
 #include "base/matrix.h"
 #include "base/storage.h"
@@ -99,13 +100,15 @@ void require_full_attention(const Model& model, const std::string& path) {
                       " already, so it has no n x n attention matrix whose rank could be asked; give a model with "
                       "full attention, such as the one it was made from, and compare the k it needs with this one");
     }
-    if (attention.key_source == KeySource::memory) {
-      throw DataError(layer + "reads keys from a memory and not from the text; give a model with self-attention only");
+    if (attention.key_source == KeySource::encoder_states) {
+      throw DataError(layer +
+                      "reads keys from encoder states and not from the text; give a model with self-attention only");
     }
   }
 }
 
-AttentionMatrices::AttentionMatrices(const Model& model) : model_(model), encoder_(model.description().encoder) {
+AttentionMatrices::AttentionMatrices(const Model& model, int64_t hidden_bytes)
+    : model_(model), encoder_(model.description().encoder), hidden_bytes_(hidden_bytes) {
   layers_.resize(encoder_.layers.size());
 }
 
@@ -116,26 +119,43 @@ int AttentionMatrices::heads(int layer) const {
 void AttentionMatrices::read(Session* session, Tokens tokens) {
   rows_ = session->output_rows(static_cast<int64_t>(tokens.size()));
   const Tokens texts[] = {tokens};
-  for (int l = 0; l < layers(); ++l) {
-    const LayerDescription& description = encoder_.layers[static_cast<size_t>(l)];
-    const int64_t stride = session->hidden_width(l);
-    hidden_.resize(static_cast<size_t>(rows_ * stride));
-    Outputs outputs;
-    outputs.hidden = hidden_;
-    outputs.hidden_layer = l;
-    check(session->run(texts, outputs));
-
-    Layer& layer = layers_[static_cast<size_t>(l)];
-    layer.width = inputs_of(model_, description.attention.query);
-    layer.input.resize(static_cast<size_t>(rows_ * layer.width));
-    // A reversible layer's attention reads the second of two streams.
-    const int64_t first = encoder_.residual == ResidualKind::reversible ? stride / 2 : 0;
-    const bool norm_in_front = encoder_.norm_placement == NormPlacement::pre && description.attention_norm.present();
-    for (int64_t r = 0; r < rows_; ++r) {
-      double* row = layer.input.data() + r * layer.width;
-      std::copy_n(hidden_.data() + r * stride + first, layer.width, row);
-      if (norm_in_front) normalize(model_, description.attention_norm, row, layer.width);
+  const int64_t room = hidden_bytes_ / static_cast<int64_t>(sizeof(float));
+  for (int first = 0, end = 0; first < layers(); first = end) {
+    std::vector<Shape> shapes;
+    int64_t floats = 0;
+    for (end = first; end < layers(); ++end) {
+      const Shape shape = take(session->shape(Output::hidden({}, end), texts));
+      if (end > first && floats + shape.floats() > room) break;
+      shapes.push_back(shape);
+      floats += shape.floats();
     }
+    hidden_.resize(static_cast<size_t>(floats));
+    std::vector<Output> outputs;
+    std::span<float> rest = hidden_;
+    for (const Shape& shape : shapes) {
+      outputs.push_back(Output::hidden(rest, first + static_cast<int>(outputs.size())));
+      rest = rest.subspan(static_cast<size_t>(shape.floats()));
+    }
+    check(session->run(texts, outputs));
+    for (const Output& output : outputs) {
+      keep(output.layer, output.values.data(), shapes[static_cast<size_t>(output.layer - first)].columns);
+    }
+  }
+}
+
+// What the layer's queries and keys are made of, out of its hidden states.
+void AttentionMatrices::keep(int index, const float* rows, int64_t stride) {
+  const LayerDescription& description = encoder_.layers[static_cast<size_t>(index)];
+  Layer& layer = layers_[static_cast<size_t>(index)];
+  layer.width = inputs_of(model_, description.attention.query);
+  layer.input.resize(static_cast<size_t>(rows_ * layer.width));
+  // A reversible layer's attention reads the second of two streams.
+  const int64_t first = encoder_.residual == ResidualKind::reversible ? stride / 2 : 0;
+  const bool norm_in_front = encoder_.norm_placement == NormPlacement::pre && description.attention_norm.present();
+  for (int64_t r = 0; r < rows_; ++r) {
+    double* row = layer.input.data() + r * layer.width;
+    std::copy_n(rows + r * stride + first, layer.width, row);
+    if (norm_in_front) normalize(model_, description.attention_norm, row, layer.width);
   }
 }
 

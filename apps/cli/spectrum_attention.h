@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "linformer/session.h"
 
 namespace linformer::cli {
@@ -16,8 +17,10 @@ void require_full_attention(const Model& model, const std::string& path);
 
 class AttentionMatrices {
  public:
-  // `model` has full attention and stays alive as long as this.
-  explicit AttentionMatrices(const Model& model);
+  // `model` has full attention and stays alive as long as this. Hidden states of several layers are computed in one
+  // pass, as many as `hidden_bytes` hold: all of a base-sized model at 7,281 rows. Beyond that each group of layers
+  // takes a pass of its own.
+  explicit AttentionMatrices(const Model& model, int64_t hidden_bytes = int64_t{256} << 20);
 
   int layers() const { return static_cast<int>(encoder_.layers.size()); }
   int heads(int layer) const;
@@ -39,14 +42,16 @@ class AttentionMatrices {
     int64_t width = 0;
     std::vector<double> input;  // [rows, width], after the norm where there is one in front
   };
+  void keep(int layer, const float* rows, int64_t stride);
   void project(const Linear& linear, int64_t first, int64_t head_dim, const Layer& layer, std::vector<double>* weight,
                std::vector<double>* out) const;
 
   const Model& model_;
   const EncoderDescription& encoder_;
+  int64_t hidden_bytes_;
   int64_t rows_ = 0;
   std::vector<Layer> layers_;
-  std::vector<float> hidden_;
+  std::vector<float> hidden_;  // of a group of layers
 };
 
 }  // namespace linformer::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/description.h"
 #include "encode_inputs.h"
 #include "errors.h"
 #include "record_loop.h"

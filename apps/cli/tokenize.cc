@@ -12,7 +12,7 @@ namespace linformer::cli {
 namespace {
 
 struct TokenizeFlags {
-  std::string model, tokenizer, truncation = "longest_first", no_room = "error";
+  std::string model, tokenizer, truncation = "longest_first";
   InputFlags input;
   TokenFlags tokens;
   int64_t max_length = 0;
@@ -25,7 +25,6 @@ EncodeOptions encode_options(const TokenizeFlags& flags) {
   options.token_strings = true;
   options.max_length = flags.max_length;
   options.truncation = parse_truncation(flags.truncation);
-  options.no_room = flags.no_room == "words" ? NoRoom::whole_words : NoRoom::error;
   return options;
 }
 
@@ -111,14 +110,6 @@ void add_tokenize(CLI::App* app, Run* run) {
   command->add_option("--truncation", flags->truncation, "What is cut: longest_first, only_first, only_second or none")
       ->type_name("HOW")
       ->check(CLI::IsMember({"longest_first", "only_first", "only_second", "none"}))
-      ->capture_default_str()
-      ->group("Tokens");
-  command
-      ->add_option("--no-room", flags->no_room,
-                   "Where --max-length is below the special tokens alone: error, or words to keep each text's words up "
-                   "to N tokens as Hugging Face does")
-      ->type_name("HOW")
-      ->check(CLI::IsMember({"error", "words"}))
       ->capture_default_str()
       ->group("Tokens");
   flags->tokens.add_to(command);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {

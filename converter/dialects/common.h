@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/dialects/dialect.h"
 #include "converter/dialects/tensor_table.h"
 

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/dialects/report.h"
 #include "converter/dialects/settings.h"
 #include "converter/dialects/weights.h"
 #include "converter/readers/checkpoint.h"
-#include "linformer/description.h"
 
 namespace linformer::convert {
 

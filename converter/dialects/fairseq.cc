@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/description.h"
 #include "converter/dialects/common.h"
 #include "converter/dialects/fairseq_names.h"
 #include "converter/dialects/fairseq_settings.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/description.h"
 #include "converter/dialects/common.h"
 #include "converter/dialects/hugging_face_encoder.h"
 #include "converter/dialects/hugging_face_heads.h"

@@ -1,5 +1,7 @@
 #include "converter/dialects/fairseq_names.h"
 
+#include "base/description.h"
+
 namespace linformer::convert::fairseq {
 
 namespace {

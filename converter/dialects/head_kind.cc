@@ -4,6 +4,7 @@
 #include <cctype>
 #include <optional>
 
+#include "base/description.h"
 #include "base/enum_names.h"
 #include "converter/readers/error.h"
 

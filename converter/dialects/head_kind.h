@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/dialects/dialect.h"
 
 namespace linformer::convert {
@@ -32,9 +33,9 @@ Activation activation_named(std::string_view name, const std::string& what);
 // The number of outputs of a head whose output is set.
 uint64_t outputs_of(const Conversion& conversion, const ClassificationHead& head);
 
-// Sets the head's kind, as the setting head_kind says or else by `rule`, and reports it. `rule` is asked with the number
-// of outputs where head_kind says nothing of the head: what it can't read doesn't matter otherwise. Throws Error where
-// the kind doesn't fit the number of outputs.
+// Sets the head's kind, as the setting head_kind says or else by `rule`, and reports it. `rule` is asked with the
+// number of outputs where head_kind says nothing of the head: what it can't read doesn't matter otherwise. Throws Error
+// where the kind doesn't fit the number of outputs.
 void set_kind(Conversion& conversion, const Settings& settings, const std::function<KindRule(uint64_t outputs)>& rule,
               ClassificationHead* head);
 

@@ -1,5 +1,6 @@
 #include "converter/dialects/hugging_face_encoder.h"
 
+#include "base/description.h"
 #include "converter/dialects/common.h"
 #include "converter/dialects/hugging_face_settings.h"
 #include "converter/readers/error.h"

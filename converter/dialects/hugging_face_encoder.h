@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/description.h"
 #include "converter/dialects/dialect.h"
 #include "converter/dialects/hugging_face_names.h"
 #include "converter/dialects/tensor_table.h"

@@ -1,5 +1,6 @@
 #include "converter/dialects/hugging_face_heads.h"
 
+#include "base/description.h"
 #include "converter/dialects/common.h"
 #include "converter/dialects/head_kind.h"
 #include "converter/dialects/hugging_face_settings.h"

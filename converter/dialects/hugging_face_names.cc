@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "base/description.h"
+
 namespace linformer::convert::hugging_face {
 
 namespace {

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/dialects/head_kind.h"
 #include "converter/dialects/hugging_face_names.h"
 #include "converter/dialects/report.h"
 #include "converter/dialects/settings.h"
-#include "linformer/description.h"
 
 namespace linformer::convert::hugging_face {
 

@@ -1,5 +1,6 @@
 #include "converter/dialects/layer_parts.h"
 
+#include "base/description.h"
 #include "converter/dialects/common.h"
 #include "converter/readers/error.h"
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "base/description.h"
 #include "converter/dialects/dialect.h"
 #include "converter/dialects/tensor_table.h"
 

@@ -1,5 +1,6 @@
 #include "converter/dialects/lucidrains.h"
 
+#include "base/description.h"
 #include "converter/dialects/lucidrains_layers.h"
 #include "converter/readers/error.h"
 
@@ -63,9 +64,9 @@ void convert_attention(Conversion& conversion, TensorTable& tensors, const Setti
   take_vectors(&encoder, dimension(query, 1));
   encoder.max_tokens = dimension(tensors.need("proj_k"), 0);
   encoder.residual = ResidualKind::none;
-  encoder.memory_width = encoder.d_model;
+  encoder.encoder_states_width = encoder.d_model;
   LayerDescription& layer = encoder.layers.emplace_back();
-  layer.attention.key_source = KeySource::memory_or_own;
+  layer.attention.key_source = KeySource::encoder_states_or_own;
   AttentionReader reader(conversion, tensors, settings);
   reader.read("", 0, &layer.attention);
   reader.report();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert::lucidrains {

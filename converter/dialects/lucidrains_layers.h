@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/description.h"
 #include "converter/dialects/common.h"
 
 namespace linformer::convert::lucidrains {

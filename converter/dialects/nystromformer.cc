@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/dialects/common.h"
 #include "converter/dialects/nystromformer_heads.h"
 #include "converter/readers/error.h"
@@ -187,7 +188,8 @@ const Tensor* Converter::only_projection() {
 
 const Tensor& Converter::token_table() {
   if (const Tensor* tokens = tensors_.use("embeddings.word_embeddings.weight")) return *tokens;
-  const Tensor* tied = conversion_.checkpoint.format.starts_with("safetensors") ? tensors_.use("mlm.mlm_class.weight") : nullptr;
+  const Tensor* tied =
+      conversion_.checkpoint.format.starts_with("safetensors") ? tensors_.use("mlm.mlm_class.weight") : nullptr;
   if (tied == nullptr) return tensors_.need("embeddings.word_embeddings.weight");
   report_.notes.push_back("embeddings.word_embeddings.weight is absent: " + tied->name +
                           " is taken for both, as safetensors keeps one name of a tied pair.");

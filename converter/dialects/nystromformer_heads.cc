@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/description.h"
 #include "converter/dialects/common.h"
 #include "converter/dialects/head_kind.h"
 #include "converter/readers/error.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/description.h"
 #include "converter/dialects/common.h"
 #include "converter/dialects/head_kind.h"
 #include "converter/readers/error.h"

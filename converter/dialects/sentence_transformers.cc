@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/description.h"
 #include "converter/dialects/head_kind.h"
 #include "converter/readers/error.h"
 #include "converter/readers/found_file.h"

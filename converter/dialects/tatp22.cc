@@ -1,5 +1,6 @@
 #include "converter/dialects/tatp22.h"
 
+#include "base/description.h"
 #include "converter/dialects/tatp22_stack.h"
 #include "converter/readers/error.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert::tatp22 {

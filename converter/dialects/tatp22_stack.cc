@@ -1,5 +1,6 @@
 #include "converter/dialects/tatp22_stack.h"
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert::tatp22 {
@@ -188,7 +189,7 @@ void Stack::add_attention(uint32_t module) {
   LayerDescription& layer = encoder_.layers.emplace_back();
   AttentionDescription& attention = layer.attention;
   const bool cross = arguments_.decoder_mode && index % 2 == 1;
-  attention.key_source = cross ? KeySource::memory : KeySource::own;
+  attention.key_source = cross ? KeySource::encoder_states : KeySource::own;
   attention.causal = arguments_.causal && (cross || !arguments_.decoder_mode);
   // LinformerEncDec gives its masks to the encoder alone.
   attention.row_mask = part_ == Part::decoder ? RowMask::none : RowMask::zeroed;
@@ -211,9 +212,10 @@ void Stack::add_heads(uint32_t module, AttentionDescription* attention) {
   attention->scale = usual_scale(attention->head_dim);
   attention->query = heads_linear(module, "query", *attention, width());
   Size source = width();
-  if (attention->key_source == KeySource::memory) {
-    if (encoder_.memory_width == 0) encoder_.memory_width = dimension(tensors_.need(name + "to_k.0.weight"), 1);
-    source = {encoder_.memory_width, "width of the rows that a decoder attends to"};
+  if (attention->key_source == KeySource::encoder_states) {
+    if (encoder_.encoder_states_width == 0)
+      encoder_.encoder_states_width = dimension(tensors_.need(name + "to_k.0.weight"), 1);
+    source = {encoder_.encoder_states_width, "width of the rows that a decoder attends to"};
   }
   attention->key = heads_linear(module, "key", *attention, source);
   attention->value = heads_linear(module, "value", *attention, source);

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/dialects/common.h"
 #include "converter/dialects/tatp22_settings.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/description.h"
 #include "converter/dialects/head_kind.h"
 #include "converter/dialects/lucidrains_layers.h"
 #include "converter/readers/error.h"

@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {

@@ -10,10 +10,10 @@
 #include <tuple>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/dialects/report.h"
 #include "converter/readers/checkpoint.h"
 #include "converter/writer/model_builder.h"
-#include "linformer/description.h"
 
 namespace linformer::convert {
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/description.h"
 #include "converter/dialects/common.h"
 #include "converter/dialects/rotary.h"
 #include "converter/readers/error.h"
@@ -143,8 +144,8 @@ void add_attention(Conversion& conversion, TensorTable& tensors, const Settings&
   attention.scale = usual_scale(attention.head_dim);
   attention.rotary_base = rotary_base_of(conversion, tensors, settings, attention.head_dim);
   if (attention.rotary_base == 0) {
-    attention.key_source = KeySource::memory_or_own;
-    encoder.memory_width = encoder.d_model;
+    attention.key_source = KeySource::encoder_states_or_own;
+    encoder.encoder_states_width = encoder.d_model;
   } else {
     conversion.report.notes.push_back(
         "With rotary positions the model file reads keys and values of its own rows only.");

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/description.h"
 #include "converter/export/exported_facts.h"
 #include "converter/export/safetensors_header.h"
 #include "converter/export/source_tensors.h"

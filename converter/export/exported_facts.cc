@@ -3,6 +3,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/description.h"
 #include "converter/export/base64.h"
 #include "converter/labels.h"
 #include "converter/readers/error.h"

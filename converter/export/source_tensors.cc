@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/checked.h"
+#include "base/description.h"
 #include "base/storage.h"
 #include "converter/readers/checkpoint.h"
 #include "converter/readers/error.h"

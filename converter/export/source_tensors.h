@@ -6,11 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "linformer/model.h"
-
-namespace linformer::schema {
-struct SourceTensor;
-}
+#include "model/flatbuffers_compat.h"
 
 namespace linformer::convert {
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/readers/found_file.h"
 #include "converter/tokenizers/text_files.h"

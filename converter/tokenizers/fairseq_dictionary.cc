@@ -2,6 +2,7 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/tokenizers/byte_bpe_files.h"
 #include "converter/tokenizers/text_files.h"

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/readers/found_file.h"
 #include "converter/tokenizers/byte_bpe_files.h"

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/readers/text_map.h"
 #include "converter/tokenizers/tokenizer_files.h"
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/tokenizers/text_files.h"
 #include "converter/tokenizers/unigram_files.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/readers/budget.h"
-#include "linformer/description.h"
 
 namespace linformer::convert {
 

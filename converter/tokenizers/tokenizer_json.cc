@@ -1,5 +1,6 @@
 #include "converter/tokenizers/tokenizer_json.h"
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/tokenizers/byte_bpe_files.h"
 #include "converter/tokenizers/text_files.h"

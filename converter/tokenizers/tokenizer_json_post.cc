@@ -1,4 +1,5 @@
 // The post-processors of tokenizer.json.
+#include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/tokenizers/tokenizer_json.h"
 #include "model/limits.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/readers/text_map.h"
 #include "converter/tokenizers/unigram_files.h"

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/readers/found_file.h"
 #include "converter/tokenizers/text_files.h"

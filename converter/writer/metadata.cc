@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "base/description.h"
 #include "converter/writer/origin_fields.h"
 #include "converter/writer/write_error.h"
 #include "io/container.h"

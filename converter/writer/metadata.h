@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/writer/origin.h"
-#include "linformer/description.h"
 
 namespace linformer::writer {
 

@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "base/checked.h"
+#include "base/description.h"
 #include "converter/seed.h"
 #include "converter/writer/metadata.h"
 #include "files/atomic_file.h"

@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/writer/origin.h"
 #include "converter/writer/tensor_data.h"
 #include "converter/writer/write_error.h"
-#include "linformer/description.h"
 
 namespace linformer::writer {
 

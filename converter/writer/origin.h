@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "linformer/description.h"
+#include "base/description.h"
 
 namespace linformer::writer {
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/checked.h"
+#include "base/description.h"
 #include "base/storage.h"
 #include "converter/writer/narrow.h"
 #include "converter/writer/write_error.h"

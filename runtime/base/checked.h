@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-namespace linformer {
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
 
 inline bool checked_add(uint64_t a, uint64_t b, uint64_t* sum) { return !__builtin_add_overflow(a, b, sum); }
 inline bool checked_mul(uint64_t a, uint64_t b, uint64_t* product) { return !__builtin_mul_overflow(a, b, product); }
@@ -46,4 +48,4 @@ class CheckedSize {
   bool valid_ = true;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,14 +1,11 @@
 // A clock for profiles.
 #pragma once
 
-#include <ctime>
+#include "base/platform.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
-inline double seconds_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+using platform::seconds_now;
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 
-namespace linformer {
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
 
 class Count {
  public:
@@ -50,4 +52,4 @@ class Count {
   bool valid_ = true;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,124 +4,165 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "base/platform.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#elif defined(__aarch64__) && defined(__linux__)
-#include <sys/auxv.h>
 #endif
 
-namespace linformer {
-
-#if defined(__x86_64__)
+namespace LINFORMER_NAMESPACE {
 namespace {
 
-// What the processor executes and the operating system keeps when it switches threads. Asked by CPUID and XGETBV: the
-// compilers' __builtin_cpu_supports lacks "f16c" in clang before 17, and answers 0 to everything in static musl
-// programs.
-struct Features {
-  bool avx2 = false, fma = false, f16c = false, avx512f = false;
-  bool avx512_core = false;  // BW, CD, DQ and VL beside F
-  bool avx512_vnni = false, avx512_bf16 = false, amx = false;
+#if defined(__x86_64__)
+
+// What the processor executes, and what registers the operating system keeps when it switches threads; in the order in
+// which they are needed: each set of instructions needs all that the one before it does. AVX-512's unit is compiled for
+// F alone (kernels/CMakeLists.txt) and uses none of BW, CD, DQ and VL, so asking for them would only shut out machines.
+enum Feature : int {
+  avx2,
+  fma,
+  f16c,
+  ymm_kept,
+  avx512f,
+  zmm_kept,
+  avx512bw,
+  avx512cd,
+  avx512dq,
+  avx512vl,
+  avx512_vnni,
+  avx512_bf16,
+  amx_tile,
+  amx_bf16,
+  amx_int8,
+  tiles_kept,
+  feature_count
 };
+constexpr const char* feature_names[feature_count] = {"avx2",        "fma",
+                                                      "f16c",        "a system that keeps ymm registers",
+                                                      "avx512f",     "a system that keeps zmm registers",
+                                                      "avx512bw",    "avx512cd",
+                                                      "avx512dq",    "avx512vl",
+                                                      "avx512_vnni", "avx512_bf16",
+                                                      "amx_tile",    "amx_bf16",
+                                                      "amx_int8",    "a system that keeps amx tiles"};
+constexpr Feature last_of_avx2 = ymm_kept, last_of_avx512 = zmm_kept, last_of_vnni = avx512_vnni,
+                  last_of_bf16 = avx512_bf16, last_of_amx = tiles_kept;
 
-Features detect() {
-  Features features;
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return features;
-  constexpr unsigned fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28, f16c = 1u << 29;
-  if ((ecx & osxsave) == 0 || (ecx & avx) == 0) return features;
-  const unsigned ecx1 = ecx;
-  unsigned state = 0, state_high = 0;  // XCR0: register state that the system saves
-  __asm__("xgetbv" : "=a"(state), "=d"(state_high) : "c"(0));
-  constexpr unsigned ymm_state = 0x6, zmm_state = 0xe6;  // with opmask and both halves of the ZMM registers
-  if ((state & ymm_state) != ymm_state) return features;
-  features.fma = (ecx1 & fma) != 0;
-  features.f16c = (ecx1 & f16c) != 0;
-  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return features;
-  features.avx2 = (ebx & 1u << 5) != 0;
-  features.avx512f = (ebx & 1u << 16) != 0 && (state & zmm_state) == zmm_state;
-  constexpr unsigned core = 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;
-  features.avx512_core = features.avx512f && (ebx & core) == core;
-  features.avx512_vnni = features.avx512_core && (ecx & 1u << 11) != 0;
-  constexpr unsigned tile_state = 3u << 17, amx = 1u << 22 | 1u << 24 | 1u << 25;
-  features.amx = (edx & amx) == amx && (state & tile_state) == tile_state;
-  if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) {
-    features.avx512_bf16 = features.avx512_vnni && (eax & 1u << 5) != 0;
+// Asked by CPUID and XGETBV: the compilers' __builtin_cpu_supports lacks "f16c" in clang before 17, and answers 0 to
+// everything in static musl programs. A bit for each feature.
+uint32_t detect() {
+  uint32_t found = 0;
+  const auto look = [&](Feature feature, uint32_t bits, int index) { found |= (bits >> index & 1) << feature; };
+  const auto keep = [&](Feature feature, uint32_t state, uint32_t registers) {
+    if ((state & registers) == registers) found |= 1u << feature;
+  };
+  uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return 0;
+  look(fma, ecx, 12);
+  look(f16c, ecx, 29);
+  constexpr uint32_t osxsave = 1u << 27, avx = 1u << 28;
+  if ((ecx & osxsave) != 0 && (ecx & avx) != 0) {
+    uint32_t state = 0, state_high = 0;  // XCR0
+    __asm__("xgetbv" : "=a"(state), "=d"(state_high) : "c"(0));
+    keep(ymm_kept, state, 0x6);
+    keep(zmm_kept, state, 0xe6);  // with masks and both halves of the registers
+    keep(tiles_kept, state, 3u << 17);
   }
-  return features;
-}
-
-// Asked once: CPUID is slow in virtual machines.
-const Features& features() {
-  static const Features found = detect();
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return found;
+  look(avx2, ebx, 5);
+  look(avx512f, ebx, 16);
+  look(avx512dq, ebx, 17);
+  look(avx512cd, ebx, 28);
+  look(avx512bw, ebx, 30);
+  look(avx512vl, ebx, 31);
+  look(avx512_vnni, ecx, 11);
+  look(amx_bf16, edx, 22);
+  look(amx_tile, edx, 24);
+  look(amx_int8, edx, 25);
+  if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) look(avx512_bf16, eax, 5);
   return found;
 }
 
-}  // namespace
+// The first feature up to `last` that is missing; null where none is.
+const char* missing_up_to(Feature last) {
+  static const uint32_t found = detect();  // once: CPUID is slow in virtual machines
+  const int first = __builtin_ctz(~found);
+  return first <= last ? feature_names[first] : nullptr;
+}
+
+const char* missing_for_amx() {
+  if (const char* missing = missing_up_to(last_of_amx)) return missing;
+  static const bool permitted = platform::permit_tiles();
+  return permitted ? nullptr : "the system's permission to use amx tiles";
+}
+
+#elif defined(__aarch64__)
+
+const platform::ArmFeatures& features() {
+  static const platform::ArmFeatures found = platform::arm_features();
+  return found;
+}
+
 #endif
 
-bool machine_has(Isa isa) {
+}  // namespace
+
+const char* missing_for(Isa isa) {
   switch (isa) {
     case Isa::automatic:
     case Isa::scalar:
-      return true;
+      return nullptr;
+    case Isa::avx2:
+    case Isa::avx512:
 #if defined(__x86_64__)
-    case Isa::avx2:
-      return features().avx2 && features().fma && features().f16c;
-    case Isa::avx512:
-      // What its unit is compiled for (kernels/CMakeLists.txt): AVX-512F, and AVX2, FMA and F16C beside it. It uses
-      // none of BW, DQ and VL, so asking for them would only shut out machines.
-      return machine_has(Isa::avx2) && features().avx512f;
-    case Isa::neon:
-      return false;
-#elif defined(__aarch64__)
-    case Isa::neon:
-      return true;
-    case Isa::avx2:
-    case Isa::avx512:
-      return false;
+      return missing_up_to(isa == Isa::avx2 ? last_of_avx2 : last_of_avx512);
 #else
-    default:
-      return false;
+      return "an x86-64 processor";
+#endif
+    case Isa::neon:
+#if defined(__aarch64__)
+      return nullptr;
+#else
+      return "an aarch64 processor";
 #endif
   }
-  return false;
+  return "a known name";
 }
 
-bool machine_has([[maybe_unused]] Extension extension) {
+const char* missing_for(Extension extension) {
+  switch (extension) {
 #if defined(__x86_64__)
-  if (!machine_has(Isa::avx512)) return false;
-  switch (extension) {
     case Extension::avx512_vnni:
-      return features().avx512_vnni;
+      return missing_up_to(last_of_vnni);
     case Extension::avx512_bf16:
-      return features().avx512_bf16;
-    case Extension::amx: {
-      // Linux saves tiles only for processes that asked (arch_prctl ARCH_REQ_XCOMP_PERM, XTILEDATA).
-      static const bool allowed = features().amx && syscall(SYS_arch_prctl, 0x1023, 18) == 0;
-      return allowed;
-    }
-    default:
-      return false;
-  }
-#elif defined(__aarch64__) && defined(__linux__)
-  // Bits of the kernel's asm/hwcap.h, spelled out: older headers lack the last two.
-  switch (extension) {
-    case Extension::neon_dotprod:
-      return (getauxval(AT_HWCAP) & 1ul << 20) != 0;  // HWCAP_ASIMDDP
-    case Extension::neon_i8mm:
-      return (getauxval(AT_HWCAP2) & 1ul << 13) != 0;  // HWCAP2_I8MM
-    case Extension::neon_bf16:
-      return (getauxval(AT_HWCAP2) & 1ul << 14) != 0;  // HWCAP2_BF16
-    default:
-      return false;
-  }
+      return missing_up_to(last_of_bf16);
+    case Extension::amx:
+      return missing_for_amx();
 #else
-  return false;
+    case Extension::avx512_vnni:
+    case Extension::avx512_bf16:
+    case Extension::amx:
+      return "an x86-64 processor";
 #endif
+#if defined(__aarch64__)
+    case Extension::neon_dotprod:
+      return features().dotprod ? nullptr : "dotprod";
+    case Extension::neon_i8mm:
+      return features().i8mm ? nullptr : "i8mm";
+    case Extension::neon_bf16:
+      return features().bf16 ? nullptr : "bf16";
+#else
+    case Extension::neon_dotprod:
+    case Extension::neon_i8mm:
+    case Extension::neon_bf16:
+      return "an aarch64 processor";
+#endif
+  }
+  return "a known name";
 }
+
+bool machine_has(Isa isa) { return missing_for(isa) == nullptr; }
+bool machine_has(Extension extension) { return missing_for(extension) == nullptr; }
 
 Result<Isa> isa_from_environment() {
   const char* value = std::getenv("LINFORMER_ISA");
@@ -134,4 +175,4 @@ Result<Isa> isa_from_environment() {
       "LINFORMER_ISA in the environment is '%.40s': set it to scalar, avx2, avx512 or neon, or unset it", value);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -3,9 +3,10 @@
 
 #include <iterator>
 
-#include "linformer/description.h"
+#include "base/description.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // In the order of the values, which start at 0 and have no gaps (tests/format checks it against the enums and the
 // schema).
@@ -25,7 +26,7 @@ LINFORMER_ENUM_NAMES(Activation, "none", "relu", "gelu", "gelu_tanh", "tanh", "l
 LINFORMER_ENUM_NAMES(ProjectionKind, "linear", "convolution", "mean_pool", "max_pool", "none");
 LINFORMER_ENUM_NAMES(ProjectionOrder, "before_linear", "after_linear");
 LINFORMER_ENUM_NAMES(RowMask, "none", "zeroed", "excluded");
-LINFORMER_ENUM_NAMES(KeySource, "own", "memory", "memory_or_own");
+LINFORMER_ENUM_NAMES(KeySource, "own", "encoder_states", "encoder_states_or_own");
 LINFORMER_ENUM_NAMES(NormPlacement, "post", "pre");
 LINFORMER_ENUM_NAMES(ResidualKind, "standard", "reversible", "none");
 LINFORMER_ENUM_NAMES(Pairing, "none", "product_difference");
@@ -48,4 +49,4 @@ constexpr const char* enum_name(Enum value) {
   return index < enum_count<Enum> ? EnumNames<Enum>::all[index] : "unknown";
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

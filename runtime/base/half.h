@@ -4,7 +4,9 @@
 
 #include <cstdint>
 
-namespace linformer {
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
 
 inline float f16_to_f32(uint16_t half) {
   const uint32_t sign = uint32_t{half & 0x8000u} << 16;
@@ -17,4 +19,4 @@ inline float f16_to_f32(uint16_t half) {
 
 inline float bf16_to_f32(uint16_t brain) { return __builtin_bit_cast(float, uint32_t{brain} << 16); }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -7,8 +7,9 @@
 
 #include "base/checked.h"
 #include "linformer/types.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // A row-major matrix in memory, what kernels read and write: small, passed by value, owns nothing.
 template <class T>
@@ -134,4 +135,4 @@ struct RightMatrix {
   }
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <memory>
 
-namespace linformer {
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
 
 // Gives a shared_ptr the memory for its counts, which was there before it was made: so making it can't fail.
 template <class T>
@@ -39,4 +41,4 @@ std::shared_ptr<T> try_share(std::unique_ptr<T> object) {
   return std::shared_ptr<T>(object.release(), std::default_delete<T>(), CountsMemory<T>(memory));
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

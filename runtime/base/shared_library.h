@@ -6,10 +6,11 @@
 #include <mutex>
 
 #include "linformer/status.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
-// What a backend's library is called, for dlopen and for people.
+// What a backend's library is called, for the system and for people.
 struct LibraryNames {
   const char* library;   // for the sentences: OpenBLAS
   const char* package;   // what to install
@@ -58,4 +59,4 @@ class OpenedOnce {
   Table table_;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 Status Status::error(Code code, const char* format, ...) {
   Status status;
@@ -14,4 +14,4 @@ Status Status::error(Code code, const char* format, ...) {
   return status;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

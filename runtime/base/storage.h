@@ -6,8 +6,9 @@
 #include "base/checked.h"
 #include "base/matrix.h"
 #include "linformer/types.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // Elements of a row of `padded_rows`, 2 bytes each: whole cache lines.
 inline constexpr int64_t padded_row_multiple = 32;
@@ -65,4 +66,4 @@ inline uint64_t element_index(ElementType type, TensorLayout layout, uint64_t co
   return row / width * padded * width + col / together * together * width + row % width * together + col % together;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

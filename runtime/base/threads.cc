@@ -2,7 +2,7 @@
 
 #include <new>
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // What lies between two parallel sections takes microseconds, so a waiter looks a short while before it sleeps.
@@ -17,15 +17,6 @@ inline void pause_briefly() {
 #endif
 }
 
-template <class T>
-void wait_while_equal(const std::atomic<T>& value, T old) {
-  for (int spin = 0; spin < spins_before_sleep; ++spin) {
-    if (value.load(std::memory_order_acquire) != old) return;
-    pause_briefly();
-  }
-  value.wait(old, std::memory_order_acquire);
-}
-
 // call_: threads inside, an open bit, and the number of the call, which may wrap: a thread that slept through 2^21
 // calls then misses one more.
 constexpr uint32_t one_thread = 1, inside_mask = (1u << 10) - 1, open_bit = 1u << 10, one_call = 1u << 11;
@@ -33,17 +24,18 @@ static_assert(ThreadTeam::max_threads < inside_mask);
 
 }  // namespace
 
-Status ThreadTeam::start(int threads) {
+Status ThreadTeam::start(int threads, const ParallelFor& callers) {
   if (threads < 1 || threads > max_threads) {
     return Status::error(Code::invalid_argument, "threads is %d: give 1 to %d", threads, max_threads);
   }
   size_ = threads;
-  if (threads == 1) return {};
+  callers_ = callers;
+  if (threads == 1 || callers_.run != nullptr) return {};
   workers_.reset(new (std::nothrow) Worker[threads - 1]);
   if (!workers_) return Status::error(Code::out_of_memory, "no memory for %d threads", threads);
   for (int i = 0; i < threads - 1; ++i) {
     workers_[i] = {this, i + 1, {}};
-    if (pthread_create(&workers_[i].thread, nullptr, &ThreadTeam::work, &workers_[i]) != 0) {
+    if (!platform::start_thread(&ThreadTeam::work, &workers_[i], &workers_[i].thread)) {
       stop();
       return Status::error(Code::out_of_memory, "the system refused thread %d of %d: ask for fewer threads", i + 2,
                            threads);
@@ -56,22 +48,40 @@ Status ThreadTeam::start(int threads) {
 void ThreadTeam::stop() {
   if (started_ == 0) return;
   stopping_.store(true, std::memory_order_relaxed);
-  call_.fetch_add(one_call, std::memory_order_release);
-  call_.notify_all();
-  for (int i = 0; i < started_; ++i) pthread_join(workers_[i].thread, nullptr);
+  call_.fetch_add(one_call, std::memory_order_seq_cst);
+  wake_sleepers();
+  for (int i = 0; i < started_; ++i) platform::join_thread(&workers_[i].thread);
   started_ = 0;
 }
 
-void* ThreadTeam::work(void* argument) {
+// May also return while call_ is still `old`.
+void ThreadTeam::wait_while_call(uint32_t old) {
+  for (int spin = 0; spin < spins_before_sleep; ++spin) {
+    if (call_.load(std::memory_order_acquire) != old) return;
+    pause_briefly();
+  }
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  platform::wait_while(call_, old);
+  sleepers_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// After a change of call_ that sleepers wait for, which was seq_cst: either this sees that somebody sleeps, or his
+// comparison, which comes after he counted himself, sees the change (platform.h). So nobody sleeps through it, and the
+// system is asked only where somebody sleeps.
+void ThreadTeam::wake_sleepers() {
+  if (sleepers_.load(std::memory_order_seq_cst) != 0) platform::wake_all(call_);
+}
+
+void ThreadTeam::work(void* argument) {
   Worker* worker = static_cast<Worker*>(argument);
   ThreadTeam& team = *worker->team;
   uint32_t seen = 0;  // number of the last call that this thread was in, or came too late for
   for (uint32_t call;;) {
     call = team.call_.load(std::memory_order_acquire);
-    if (team.stopping_.load(std::memory_order_relaxed)) return nullptr;
+    if (team.stopping_.load(std::memory_order_relaxed)) return;
     const uint32_t number = call / one_call;
     if (number == seen) {
-      wait_while_equal(team.call_, call);
+      team.wait_while_call(call);
       continue;
     }
     if ((call & open_bit) == 0) {
@@ -81,30 +91,43 @@ void* ThreadTeam::work(void* argument) {
     if (!team.call_.compare_exchange_weak(call, call + one_thread, std::memory_order_acq_rel)) continue;
     seen = number;
     team.function_(team.context_, worker->index);
-    const uint32_t left = team.call_.fetch_sub(one_thread, std::memory_order_acq_rel) - one_thread;
+    const uint32_t left = team.call_.fetch_sub(one_thread, std::memory_order_seq_cst) - one_thread;
     // The caller waits for the last one only when no more may come.
-    if ((left & (open_bit | inside_mask)) == 0) team.call_.notify_all();
+    if ((left & (open_bit | inside_mask)) == 0) team.wake_sleepers();
   }
 }
 
 void ThreadTeam::run(Function function, void* context) {
-  if (size_ == 1) {
+  if (size() == 1) {
     function(context, 0);
+    return;
+  }
+  if (callers_.run != nullptr) {
+    struct Call {
+      Function function;
+      void* context;
+    } call{function, context};
+    callers_.run(
+        callers_.context,
+        [](void* argument, int index) {
+          const Call& made = *static_cast<const Call*>(argument);
+          made.function(made.context, index);
+        },
+        &call, size_);
     return;
   }
   function_ = function;
   context_ = context;
   // Nobody is inside: the last call closed it and waited.
   const uint32_t number = call_.load(std::memory_order_relaxed) / one_call + 1;
-  // A full barrier, so that notify_all() sees a thread that is going to sleep.
   call_.exchange(number * one_call | open_bit, std::memory_order_seq_cst);
-  call_.notify_all();
+  wake_sleepers();
   function(context, 0);
   uint32_t call = call_.fetch_and(~open_bit, std::memory_order_acq_rel) & ~open_bit;
   while ((call & inside_mask) != 0) {
-    wait_while_equal(call_, call);
+    wait_while_call(call);
     call = call_.load(std::memory_order_acquire);
   }
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,16 +1,23 @@
 // A fork-join team: the caller and the threads that it asked for. Nothing allocates after start().
 #pragma once
 
-#include <pthread.h>
-
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
 
+#include "base/platform.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
+
+// A parallel-for of the caller's: calls task(argument, i) once for each i of [0, count), on any threads, at once or one
+// after the other, and returns when all have returned.
+struct ParallelFor {
+  void (*run)(void* context, void (*task)(void* argument, int index), void* argument, int count) = nullptr;
+  void* context = nullptr;
+};
 
 class ThreadTeam {
  public:
@@ -22,9 +29,11 @@ class ThreadTeam {
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  // Starts threads - 1 threads; 1 starts none.
-  Status start(int threads);
-  int size() const { return size_; }
+  // Starts threads - 1 threads; none for 1, nor where work goes to the caller's.
+  Status start(int threads, const ParallelFor& callers = {});
+  int size() const { return one_ ? 1 : size_; }
+  // Whether calls from here on run on the calling thread alone.
+  void use(bool one_thread) { one_ = one_thread; }
 
   // Runs function(context, 0) on the calling thread and function(context, t) on each other thread t that comes before
   // the call has returned there; returns when all that came have finished. So the function must share its work out
@@ -42,16 +51,22 @@ class ThreadTeam {
   struct Worker {
     ThreadTeam* team;
     int index;
-    pthread_t thread;
+    platform::Thread thread;
   };
-  static void* work(void* worker);
+  static void work(void* worker);
   void stop();
+  void wait_while_call(uint32_t old);
+  void wake_sleepers();
 
+  ParallelFor callers_;
   int size_ = 1;
+  bool one_ = false;
   int started_ = 0;
   std::unique_ptr<Worker[]> workers_;
   // The call in progress: how many threads are in it, whether more may come, and its number (threads.cc).
   std::atomic<uint32_t> call_{0};
+  // Threads that sleep until call_ changes, or are about to.
+  std::atomic<uint32_t> sleepers_{0};
   std::atomic<bool> stopping_{false};
   Function function_ = nullptr;
   void* context_ = nullptr;
@@ -71,4 +86,4 @@ class TaskCounter {
   std::atomic<int64_t> next_{0};
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -2,7 +2,7 @@
 
 #include "base/enum_names.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 const char* name_of(ElementType type) { return enum_name(type); }
 
@@ -36,4 +36,4 @@ const char* name_of(BackendKind kind) {
   return "unknown";
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "cpu/executor.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 namespace {
 
@@ -100,4 +100,4 @@ Status CpuExecutor::attend_compressed(const Attention& attention, const Source& 
   return {};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

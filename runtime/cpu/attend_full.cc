@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "cpu/executor.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 constexpr float masked_score = -1e30f;
@@ -127,4 +127,4 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
   return {};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // The longest sequence that keys are made of.
@@ -12,9 +12,9 @@ int64_t longest_source(const Program& program, const Attention& attention) {
   switch (attention.key_source) {
     case KeySource::own:
       return program.extents.tokens;
-    case KeySource::memory:
+    case KeySource::encoder_states:
       return program.extents.encoder_states;
-    case KeySource::memory_or_own:
+    case KeySource::encoder_states_or_own:
       break;
   }
   return std::max(program.extents.tokens, program.extents.encoder_states);
@@ -158,4 +158,4 @@ Status declare_gemms(const Program& program, GemmProvider* provider, GemmIds* id
   });
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -3,9 +3,10 @@
 
 #include "gemm/gemm.h"
 #include "linformer/array.h"
+#include "linformer/version.h"
 #include "program/program.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // Ids that a provider gave; -1: none.
 struct GemmIds {
@@ -26,4 +27,4 @@ Status plan_scratch(BackendKind backend, Program* program);
 // Declares every GEMM to the provider.
 Status declare_gemms(const Program& program, GemmProvider* provider, GemmIds* ids);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

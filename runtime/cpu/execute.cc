@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "cpu/executor.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Of a thread's part of a product: fewer are not worth waiting for one another.
@@ -56,9 +56,9 @@ Status CpuExecutor::share_ops(const Item& item) {
 }
 
 // What a section costs for the sequences of a part.
-void CpuExecutor::count_costs(const Section& section, const Part& part, const Call& call) {
+void CpuExecutor::count_costs(const Section& section, const Part& part, const Destination& to) {
   OpProfile* profile = thread_profiles_.data() + static_cast<size_t>(std::max(part.thread, 0)) * program_.ops.size();
-  Executor::count_costs(section, batch_, part.first, part.sequences, static_cast<int64_t>(call.request->mlm_positions),
+  Executor::count_costs(section, batch_, part.first, part.sequences, static_cast<int64_t>(to.positions.size()),
                         profile);
 }
 
@@ -157,9 +157,9 @@ float* CpuExecutor::address(const View& view, const Item& item) const {
     case Place::table:
       return buffer(view.buffer) + view.offset;
     case Place::output:
-      return item.call.output + item.row * view.ld;
+      return item.call.values + item.row * view.ld;
   }
   return nullptr;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

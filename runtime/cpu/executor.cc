@@ -5,16 +5,27 @@
 
 #include "base/checked.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
+namespace {
+
+// An address that each thread has for itself.
+const void* this_thread() {
+  static thread_local char here;
+  return &here;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(Program program, BackendKind backend, const Kernels& kernels,
-                                                         std::span<const std::byte* const> weights, bool profile) {
+                                                         std::span<const std::byte* const> weights, bool profile,
+                                                         const ParallelFor& callers) {
   std::unique_ptr<CpuExecutor> made(new (std::nothrow) CpuExecutor(std::move(program), kernels, weights));
   const size_t threads = static_cast<size_t>(made ? made->program_.extents.threads : 0);
   if (made) made->errors_.reset(new (std::nothrow) Status[threads]);
   if (!made || !made->errors_) return Status::error(Code::out_of_memory, "no memory for a session");
   Result<std::unique_ptr<GemmProvider>> provider = make_gemm_provider(backend, kernels, static_cast<int>(threads));
   if (!provider.ok()) return provider.status();
+  made->callers_ = callers;
   made->provider_ = std::move(provider.value());
   Program& p = made->program_;
   LINFORMER_TRY(declare_gemms(p, made->provider_.get(), &made->gemms_));
@@ -36,7 +47,7 @@ CpuExecutor::~CpuExecutor() = default;
 Status CpuExecutor::start(std::byte* arena) {
   arena_ = arena;
   fill_tables();
-  return team_.start(static_cast<int>(program_.extents.threads));
+  return team_.start(static_cast<int>(program_.extents.threads), callers_);
 }
 
 CpuExecutor::Part CpuExecutor::part_of(int64_t first, int64_t end, int thread) const {
@@ -60,7 +71,7 @@ CpuExecutor::Part CpuExecutor::part_of(int64_t first, int64_t end, int thread) c
 
 CpuExecutor::Source CpuExecutor::source_of(const Attention& attention) const {
   const KeySource from = attention.key_source;
-  if (from == KeySource::memory || (from == KeySource::memory_or_own && batch_.has_states)) {
+  if (from == KeySource::encoder_states || (from == KeySource::encoder_states_or_own && batch_.has_states)) {
     return {buffer(BufferId::encoder_states), program_.states_width, batch_.state_starts, batch_.state_masks};
   }
   return {buffer(attention.own.buffer), attention.own.ld, batch_.row_starts, batch_.masks};
@@ -72,7 +83,7 @@ bool CpuExecutor::applies(const Stage& stage, const Source& source, int64_t sequ
 }
 
 // How many items a stage has, when `joined` stages run at once.
-CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part, const Call& call,
+CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part, const Destination& to,
                                             int64_t joined) const {
   const int64_t block = program_.extents.block_rows, threads = part.thread < 0 ? team_.size() : 1;
   const auto blocks = [&](int64_t rows) -> StageSize {
@@ -91,12 +102,12 @@ CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part
   if (stage.domain == Domain::scored) {
     return blocks(stage.extent == 0 ? part.rows : part.sequences / stage.extent);
   }
-  if (stage.domain == Domain::positions) return blocks(static_cast<int64_t>(call.request->mlm_positions));
+  if (stage.domain == Domain::positions) return blocks(static_cast<int64_t>(to.positions.size()));
   if (stage.domain == Domain::sequences) return {part.sequences, 1, 1};
 
   const Attention& attention = program_.attentions[static_cast<size_t>(stage.attention)];
-  const bool states = attention.key_source == KeySource::memory ||
-                      (attention.key_source == KeySource::memory_or_own && batch_.has_states);
+  const bool states = attention.key_source == KeySource::encoder_states ||
+                      (attention.key_source == KeySource::encoder_states_or_own && batch_.has_states);
   const int64_t shortest = states ? part.shortest_states : part.shortest;
   const int64_t longest = states ? part.longest_states : part.longest;
   if (stage.when == When::below && shortest >= stage.threshold) return {};
@@ -119,9 +130,10 @@ CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part
   }
 }
 
-Status CpuExecutor::run_item(const Stage& stage, const StageSize& size, const Part& part, const Call& call,
+Status CpuExecutor::run_item(const Stage& stage, const StageSize& size, const Part& part, const Destination& to,
                              int64_t index, int thread) {
-  Item item{stage, part, call, thread};
+  if (request_.is_cancelled()) return Status::error(Code::cancelled, "the call was cancelled");
+  Item item{stage, part, to, thread};
   const int64_t within = index % size.steps;
   item.sequence = part.first + index / size.steps;
   switch (stage.domain) {
@@ -141,7 +153,7 @@ Status CpuExecutor::run_item(const Stage& stage, const StageSize& size, const Pa
     }
     case Domain::positions: {
       item.row = index * size.step;
-      item.rows = std::min(size.step, static_cast<int64_t>(call.request->mlm_positions) - item.row);
+      item.rows = std::min(size.step, static_cast<int64_t>(to.positions.size()) - item.row);
       break;
     }
     case Domain::sequences:
@@ -169,22 +181,22 @@ Status CpuExecutor::run_item(const Stage& stage, const StageSize& size, const Pa
 }
 
 // Stages that join one another are one parallel section; a barrier follows it.
-Status CpuExecutor::run_section(const Section& section, const Part& part, const Call& call) {
+Status CpuExecutor::run_section(const Section& section, const Part& part, const Destination& to) {
   constexpr int32_t most_joined = 4;
-  if (!profile_.empty()) count_costs(section, part, call);
+  if (!profile_.empty()) count_costs(section, part, to);
   for (int32_t begin = section.begin; begin < section.end;) {
     int32_t end = begin + 1;
     while (end < section.end && program_.stages[static_cast<size_t>(end)].joins) ++end;
     StageSize sizes[most_joined];
     int64_t items = 0;
     for (int32_t i = begin; i < end; ++i) {
-      sizes[i - begin] = size_of(program_.stages[static_cast<size_t>(i)], part, call, end - begin);
+      sizes[i - begin] = size_of(program_.stages[static_cast<size_t>(i)], part, to, end - begin);
       items += sizes[i - begin].items;
     }
     const auto run_index = [&](int64_t index, int thread) {
       int32_t i = begin;
       while (index >= sizes[i - begin].items) index -= sizes[i++ - begin].items;
-      return run_item(program_.stages[static_cast<size_t>(i)], sizes[i - begin], part, call, index, thread);
+      return run_item(program_.stages[static_cast<size_t>(i)], sizes[i - begin], part, to, index, thread);
     };
     // Too few rows for all threads: they share each product by its columns, so that each weight is read by one of them.
     const Domain domain = program_.stages[static_cast<size_t>(begin)].domain;
@@ -202,38 +214,24 @@ Status CpuExecutor::run_section(const Section& section, const Part& part, const 
 }
 
 Status CpuExecutor::run_encoder(const Part& part, const Request& request) {
-  Call call;
-  call.request = &request;
-  call.output = request.hidden;
-  const auto hidden = [&](int layer, const Section& section) -> Status {
-    if (request.hidden == nullptr || request.hidden_layer != layer) return {};
-    return run_section(section, part, call);
-  };
-  LINFORMER_TRY(run_section(program_.embedding, part, call));
-  LINFORMER_TRY(hidden(0, program_.embedding_hidden));
-  for (size_t i = 0; i < program_.layers.size(); ++i) {
-    LINFORMER_TRY(run_section(program_.layers[i].stages, part, call));
-    LINFORMER_TRY(hidden(static_cast<int>(i) + 1, program_.layers[i].hidden));
-  }
-  LINFORMER_TRY(run_section(program_.finish, part, call));
-  LINFORMER_TRY(hidden(-1, program_.output_hidden));
-  if (request.pooled != nullptr) {
-    call.output = request.pooled;
-    call.pooling = request.pooling;
-    LINFORMER_TRY(run_section(program_.pooled, part, call));
-  }
-  for (size_t i = 0; i < request.heads; ++i) {
-    const HeadRequest head = request.head(request.context, i);
-    if (head.logits == nullptr && head.probabilities == nullptr) continue;
-    const HeadSections& sections = program_.heads[static_cast<size_t>(head.head)];
-    // Where no logits are wanted, they become probabilities in place.
-    call.output = head.logits != nullptr ? head.logits : head.probabilities;
-    call.probabilities = head.probabilities;
-    LINFORMER_TRY(run_section(sections.stages, part, call));
-  }
-  if (request.embeddings == nullptr) return {};
-  call.output = request.embeddings;
-  return run_section(program_.sentence_embedding, part, call);
+  return run_encoder_sections(
+      request,
+      [&](const Section& section, Destination to) {
+        // Where no logits are wanted, they become probabilities in place.
+        if (to.values == nullptr) to.values = to.probabilities;
+        return run_section(section, part, to);
+      },
+      [&] { report_progress(part); });
+}
+
+// Counts rows through layers; the caller's thread says how many of all, where it is among those that work. What comes
+// after the layers counts as one more: 1 is said when run() is done.
+void CpuExecutor::report_progress(const Part& part) {
+  if (request_.progress == nullptr) return;
+  const int64_t done = rows_done_.fetch_add(part.rows, std::memory_order_relaxed) + part.rows;
+  if (this_thread() != caller_) return;
+  const double all = static_cast<double>(batch_.rows) * static_cast<double>(program_.layers.size() + 1);
+  request_.progress(request_.progress_context, static_cast<double>(done) / all);
 }
 
 // Whether threads take sequences of their own through the whole program, without a barrier: faster where there are
@@ -272,31 +270,37 @@ Status CpuExecutor::run_parts(const Request& request, int64_t multiple) {
   });
 }
 
+// Heads of one kind number their rows of scores alike; those of several kinds would meet in the buffers.
+bool CpuExecutor::heads_are_alike(const Request& request, bool* pairs) const {
+  const HeadSections* first = nullptr;
+  for (const Output& output : request.outputs) {
+    if (output.kind != OutputKind::logits && output.kind != OutputKind::probabilities) continue;
+    const HeadSections& sections = program_.heads[static_cast<size_t>(output.head)];
+    if (first == nullptr) first = &sections;
+    if (sections.pairs != first->pairs || sections.each_row != first->each_row) return false;
+  }
+  *pairs = first != nullptr && first->pairs;
+  return true;
+}
+
 Status CpuExecutor::run(const Batch& batch, const Request& request) {
   batch_ = batch;
+  request_ = request;
+  team_.use(request.one_thread);
+  caller_ = this_thread();
+  rows_done_.store(0, std::memory_order_relaxed);
   const Part whole = part_of(0, batch.sequences, all_threads);
-  // Heads of one kind number their rows of scores alike; those of several kinds would meet in the buffers.
-  bool alike = true, pairs = false;
-  for (size_t i = 0; i < request.heads; ++i) {
-    const auto sections = [&](size_t head) -> const HeadSections& {
-      return program_.heads[static_cast<size_t>(request.head(request.context, head).head)];
-    };
-    pairs = pairs || sections(i).pairs;
-    alike = alike && sections(i).pairs == sections(0).pairs && sections(i).each_row == sections(0).each_row;
-  }
-  if (alike && splits_by_sequences(whole)) {
+  bool pairs = false;
+  if (heads_are_alike(request, &pairs) && splits_by_sequences(whole)) {
     LINFORMER_TRY(run_parts(request, pairs ? 2 : 1));
   } else {
     LINFORMER_TRY(run_encoder(whole, request));
   }
-  if (request.mlm_logits != nullptr) {
-    Call call;
-    call.request = &request;
-    call.output = request.mlm_logits;
-    LINFORMER_TRY(run_section(program_.masked_lm, whole, call));
-  }
+  LINFORMER_TRY(run_masked_lm_sections(
+      request, [&](const Section& section, const Destination& to) { return run_section(section, whole, to); }));
   collect_profile();
+  if (request.progress != nullptr) request.progress(request.progress_context, 1);
   return {};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -7,15 +7,17 @@
 
 #include "base/threads.h"
 #include "cpu/declare.h"
+#include "linformer/version.h"
 #include "program/executor.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 class CpuExecutor final : public Executor {
  public:
   // Prepares every GEMM of the program. `weights`: the bytes of each tensor, valid while this lives.
   static Result<std::unique_ptr<CpuExecutor>> create(Program program, BackendKind backend, const Kernels& kernels,
-                                                     std::span<const std::byte* const> weights, bool profile);
+                                                     std::span<const std::byte* const> weights, bool profile,
+                                                     const ParallelFor& callers = {});
   ~CpuExecutor() override;
 
   Status start(std::byte* arena) override;
@@ -36,19 +38,11 @@ class CpuExecutor final : public Executor {
   // long sequences), two full blocks.
   static constexpr int64_t least_part_rows = 128, full_part_rows = 256;
 
-  // Where a section's outputs go.
-  struct Call {
-    float* output = nullptr;
-    float* probabilities = nullptr;
-    Pooling pooling = Pooling::first_token;
-    const Request* request = nullptr;
-  };
-
   // What an op works on.
   struct Item {
     const Stage& stage;
     const Part& part;
-    const Call& call;
+    const Destination& call;
     int thread = 0;
     int64_t sequence = 0;
     int64_t row = 0, rows = 0;        // of the batch (row_blocks, scored), or of the sequence
@@ -84,16 +78,18 @@ class CpuExecutor final : public Executor {
   Part part_of(int64_t first, int64_t end, int thread) const;
   bool splits_by_sequences(const Part& whole) const;
   Status run_parts(const Request& request, int64_t multiple);
+  void report_progress(const Part& part);
+  bool heads_are_alike(const Request& request, bool* pairs) const;
   Status run_encoder(const Part& part, const Request& request);
-  Status run_section(const Section& section, const Part& part, const Call& call);
-  StageSize size_of(const Stage& stage, const Part& part, const Call& call, int64_t joined) const;
-  Status run_item(const Stage& stage, const StageSize& size, const Part& part, const Call& call, int64_t index,
+  Status run_section(const Section& section, const Part& part, const Destination& to);
+  StageSize size_of(const Stage& stage, const Part& part, const Destination& to, int64_t joined) const;
+  Status run_item(const Stage& stage, const StageSize& size, const Part& part, const Destination& to, int64_t index,
                   int thread);
   // execute.cc
   Status run_ops(const Item& item);
   Status run_op(int32_t index, const Item& item);
   Status share_ops(const Item& item);
-  void count_costs(const Section& section, const Part& part, const Call& call);
+  void count_costs(const Section& section, const Part& part, const Destination& to);
   void collect_profile();
   Status execute(const Op& op, const Item& item);
   // task(thread) on every thread that comes in time; the first error of any, or ok.
@@ -200,10 +196,14 @@ class CpuExecutor final : public Executor {
   std::unique_ptr<GemmProvider> provider_;
   GemmIds gemms_;
   int64_t scratch_stride_ = 0;  // bytes
+  ParallelFor callers_;
   ThreadTeam team_;
   std::unique_ptr<Status[]> errors_;  // one for each thread
   Batch batch_;
+  Request request_;               // of the call in progress
+  const void* caller_ = nullptr;  // the thread that made it
+  std::atomic<int64_t> rows_done_{0};
   Array<OpProfile> profile_, thread_profiles_;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

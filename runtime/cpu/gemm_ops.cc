@@ -4,7 +4,7 @@
 #include "base/storage.h"
 #include "cpu/executor.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 namespace {
 
@@ -125,4 +125,4 @@ void CpuExecutor::add_row_sums(const Op& op, const Item& item) const {
   }
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

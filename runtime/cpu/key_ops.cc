@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "cpu/executor.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // out[window, :] = the mean or maximum of the window's rows.
@@ -113,4 +113,4 @@ void CpuExecutor::pack_block(const Op& op, const Item& item) const {
   }
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,7 +4,7 @@
 
 #include "cpu/executor.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Columns that are summed at once.
@@ -15,10 +15,9 @@ constexpr int64_t pool_columns = 64;
 // Masked-LM: the rows that the caller asked for.
 void CpuExecutor::select(const Op& op, const Item& item) const {
   const MutableMatrix out = matrix(op.out, item);
-  const Request& request = *item.call.request;
   for (int64_t r = 0; r < out.rows; ++r) {
-    const RowOf of = request.mlm_position(request.context, static_cast<size_t>(item.row + r));
-    const int64_t row = batch_.row_starts[of.sequence] + of.position;
+    const MaskPosition& of = item.call.positions[static_cast<size_t>(item.row + r)];
+    const int64_t row = batch_.row_starts[of.text] + of.position;
     std::copy_n(buffer(op.a.buffer) + row * op.a.ld, out.cols, out.row(r));
   }
 }
@@ -58,7 +57,7 @@ void CpuExecutor::pool_sequence(Pooling pooling, const View& view, int64_t seque
 // The sequences of the item's rows of scores: each row's own, or two.
 void CpuExecutor::pool(const Op& op, const Item& item) const {
   const int64_t each = item.stage.extent;
-  float* to = op.out.place == Place::output ? item.call.output : buffer(op.out.buffer);
+  float* to = op.out.place == Place::output ? item.call.values : buffer(op.out.buffer);
   const Pooling pooling = op.pooling_is_asked ? item.call.pooling : op.pooling;
   for (int64_t s = item.row * each; s < (item.row + item.rows) * each; ++s) {
     pool_sequence(pooling, op.a, s, to + s * op.out.ld);
@@ -116,4 +115,4 @@ void CpuExecutor::normalize_length(const Op& op, const Item& item) const {
   }
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -3,7 +3,7 @@
 
 #include "cpu/executor.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 void CpuExecutor::gather(const Op& op, const Item& item) const {
   const MutableMatrix out = matrix(op.out, item);
@@ -149,4 +149,4 @@ void CpuExecutor::rotate(const Op& op, const Item& item) const {
   }
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

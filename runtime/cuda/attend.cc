@@ -1,7 +1,7 @@
 // Attention in one launch: a block for each tile of queries, head and sequence.
 #include "cuda/executor.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 Status CudaExecutor::attend(const Op& op, const Item& item) {
   const Attention& attention = attention_of(item);
@@ -44,4 +44,4 @@ Status CudaExecutor::attend(const Op& op, const Item& item) {
   });
 }
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

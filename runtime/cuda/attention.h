@@ -5,8 +5,9 @@
 #include <cmath>
 
 #include "cuda/tile.h"
+#include "linformer/version.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 // Where a head's keys and values lie and how many there are.
 struct HeadKeys {
@@ -218,4 +219,4 @@ struct AttentionKernel {
   }
 };
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "cuda/executor.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 namespace {
 
 constexpr int64_t widest_head = 256;
@@ -140,7 +140,7 @@ Status CudaExecutor::rehearse() {
   const Extents& e = program_.extents;
   bool needs_states = false;
   for (const Attention& attention : program_.attentions) {
-    needs_states = needs_states || attention.key_source == KeySource::memory;
+    needs_states = needs_states || attention.key_source == KeySource::encoder_states;
   }
   for (const bool states : {false, true}) {
     if (states ? program_.states_width == 0 : needs_states) continue;
@@ -152,9 +152,9 @@ Status CudaExecutor::rehearse() {
       for (int32_t i = layer.stages.begin; i < layer.stages.end; ++i) {
         const Stage& stage = program_.stages[static_cast<size_t>(i)];
         if (stage.when != When::below) continue;
-        const Call call = rehearsed(std::clamp<int64_t>(stage.threshold - 1, 1, longest),
-                                    std::min(stage.threshold - 1, e.encoder_states));
-        LINFORMER_TRY(run_stage(stage, call));
+        const Destination to = rehearsed(std::clamp<int64_t>(stage.threshold - 1, 1, longest),
+                                         std::min(stage.threshold - 1, e.encoder_states));
+        LINFORMER_TRY(run_stage(stage, to));
       }
     }
   }
@@ -162,7 +162,7 @@ Status CudaExecutor::rehearse() {
 }
 
 // A call of one text of `length` rows with as many encoder states as `states`, which writes nothing.
-CudaExecutor::Call CudaExecutor::rehearsed(int64_t length, int64_t states) {
+Destination CudaExecutor::rehearsed(int64_t length, int64_t states) {
   int32_t* starts = buffer<int32_t>(BufferId::row_starts);
   starts[0] = 0;
   starts[1] = static_cast<int32_t>(length);
@@ -176,24 +176,24 @@ CudaExecutor::Call CudaExecutor::rehearsed(int64_t length, int64_t states) {
     state_starts[1] = static_cast<int32_t>(states);
     batch_.state_starts = state_starts;
   }
-  static constexpr Request request{.mlm_positions = static_cast<size_t>(device_positions)};
-  Call call;
-  call.request = &request;
-  call.output = call.probabilities = &nobody_;
-  return call;
+  static constexpr MaskPosition positions[device_positions] = {};
+  Destination to;
+  to.values = to.probabilities = &nobody_;
+  to.positions = positions;
+  return to;
 }
 
 Status CudaExecutor::rehearse_all(int64_t length, int64_t states) {
-  const Call call = rehearsed(length, states);
-  LINFORMER_TRY(run_section(program_.embedding, call));
-  for (const LayerSections& layer : program_.layers) LINFORMER_TRY(run_section(layer.stages, call));
-  LINFORMER_TRY(run_section(program_.finish, call));
-  LINFORMER_TRY(run_section(program_.output_hidden, call));
+  const Destination to = rehearsed(length, states);
+  LINFORMER_TRY(run_section(program_.embedding, to));
+  for (const LayerSections& layer : program_.layers) LINFORMER_TRY(run_section(layer.stages, to));
+  LINFORMER_TRY(run_section(program_.finish, to));
+  LINFORMER_TRY(run_section(program_.output_hidden, to));
   batch_.sequences = std::min<int64_t>(2, program_.extents.sequences);  // a pair; stages of scores read no starts
-  LINFORMER_TRY(run_section(program_.pooled, call));
-  for (const HeadSections& head : program_.heads) LINFORMER_TRY(run_section(head.stages, call));
-  LINFORMER_TRY(run_section(program_.sentence_embedding, call));
-  return run_section(program_.masked_lm, call);
+  LINFORMER_TRY(run_section(program_.pooled, to));
+  for (const HeadSections& head : program_.heads) LINFORMER_TRY(run_section(head.stages, to));
+  LINFORMER_TRY(run_section(program_.sentence_embedding, to));
+  return run_section(program_.masked_lm, to);
 }
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

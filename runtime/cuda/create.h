@@ -4,9 +4,10 @@
 #include <memory>
 
 #include "cuda/weights.h"
+#include "linformer/version.h"
 #include "program/executor.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 struct ExecutorOptions {
   int device = 0;
@@ -23,4 +24,4 @@ Result<bool> multiplies_bf16(int device);
 Result<std::unique_ptr<Executor>> create_executor(Program program, std::span<const std::byte* const> weights,
                                                   WeightStore& store, const ExecutorOptions& options);
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

@@ -1,6 +1,6 @@
 #include "cuda/cublas_library.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 namespace {
 
 #define LINFORMER_STRING(x) #x
@@ -35,4 +35,4 @@ OpenedOnce<CublasLibrary> opened;
 Result<const CublasLibrary*> open_cublas() { return opened.get(&open); }
 const CublasLibrary& cublas() { return opened.table(); }
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

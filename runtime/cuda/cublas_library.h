@@ -4,8 +4,9 @@
 #include <cublasLt.h>
 
 #include "base/shared_library.h"
+#include "linformer/version.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 // Its functions, under their own names. Those of descriptions are what cublasLt.h's inline functions call.
 struct CublasLibrary {
@@ -26,4 +27,4 @@ Result<const CublasLibrary*> open_cublas();
 // Only after an open_cublas() that succeeded.
 const CublasLibrary& cublas();
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

@@ -10,13 +10,14 @@
 #include "linformer/array.h"
 #include "linformer/status.h"
 #include "linformer/types.h"
+#include "linformer/version.h"
 
 #if !defined(LINFORMER_CUDA_PLAYED)
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #endif
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 // Shared by sessions and threads.
 class Device {
@@ -198,4 +199,4 @@ Status Stream::launch(const Kernel& kernel, Grid grid) {
 
 #endif
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

@@ -4,7 +4,7 @@
 #include "cuda/cublas_library.h"
 #include "cuda/device.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 namespace {
 
 Status blas_error(const char* what, cublasStatus_t status) {
@@ -282,4 +282,4 @@ Status Stream::multiply(const Product& p) {
   return status == CUBLAS_STATUS_SUCCESS ? Status() : blas_error("cublasLtMatmul", status);
 }
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/grid.h"
+#include "linformer/version.h"
 
 #if defined(__CUDACC__)
 #include <cuda_bf16.h>
@@ -10,7 +11,7 @@
 
 #include "base/half.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 struct Half {
   uint16_t bits;
@@ -56,4 +57,4 @@ inline void narrow(float x, Half* to) { narrow_on_host(x, to); }
 inline void narrow(float x, Bf16* to) { narrow_on_host(x, to); }
 #endif
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

@@ -5,8 +5,9 @@
 
 #include "cuda/element.h"
 #include "linformer/types.h"
+#include "linformer/version.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 // op(row, col) for every element of [rows, cols]. A thread has one row, and every 2^`shift`th column of it: nothing is
 // divided.
@@ -279,4 +280,4 @@ struct PoolWindows {
   }
 };
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 // What the session packed: everything before the tables.
 Status CudaExecutor::send(const Batch& batch) {
@@ -27,7 +27,7 @@ Status CudaExecutor::send(const Batch& batch) {
 
 CudaExecutor::Source CudaExecutor::source_of(const Attention& attention) const {
   const KeySource from = attention.key_source;
-  if (from == KeySource::memory || (from == KeySource::memory_or_own && batch_.has_states)) {
+  if (from == KeySource::encoder_states || (from == KeySource::encoder_states_or_own && batch_.has_states)) {
     return {device_buffer(BufferId::encoder_states), program_.states_width, BufferId::state_starts,
             BufferId::state_masks, batch_.state_starts};
   }
@@ -126,10 +126,10 @@ bool CudaExecutor::takes_any_length(const Stage& stage) const {
 
 // Sequences that follow one another are one item where they have equal lengths, or where these make no difference. The
 // rows of full attention's keys lie as their sequences do, so all of them are one.
-Status CudaExecutor::run_key_stage(const Stage& stage, const Call& call) {
+Status CudaExecutor::run_key_stage(const Stage& stage, const Destination& to) {
   const Attention& attention = program_.attentions[static_cast<size_t>(stage.attention)];
   const Source source = source_of(attention);
-  Item item{stage, call};
+  Item item{stage, to};
   if (attention.full && stage.domain == Domain::source_rows) {
     item.n = item.rows = source.host_starts[batch_.sequences];
     item.whole_batch = true;
@@ -167,8 +167,8 @@ Status CudaExecutor::run_key_stage(const Stage& stage, const Call& call) {
   return {};
 }
 
-Status CudaExecutor::run_stage(const Stage& stage, const Call& call) {
-  Item item{stage, call};
+Status CudaExecutor::run_stage(const Stage& stage, const Destination& to) {
+  Item item{stage, to};
   switch (stage.domain) {
     case Domain::row_blocks:
       item.rows = batch_.rows;
@@ -180,25 +180,23 @@ Status CudaExecutor::run_stage(const Stage& stage, const Call& call) {
     case Domain::sequences:
       return run_ops(item);
     case Domain::positions:
-      for (const int64_t all = static_cast<int64_t>(call.request->mlm_positions); item.row < all;
-           item.row += item.rows) {
+      for (const int64_t all = static_cast<int64_t>(to.positions.size()); item.row < all; item.row += item.rows) {
         item.rows = std::min({device_positions, all - item.row, program_.extents.block_rows});
         LINFORMER_TRY(run_ops(item));
         LINFORMER_TRY(give(item));
       }
       return {};
     default:
-      return run_key_stage(stage, call);
+      return run_key_stage(stage, to);
   }
 }
 
-Status CudaExecutor::run_section(const Section& section, const Call& call) {
+Status CudaExecutor::run_section(const Section& section, const Destination& to) {
   if (!profile_.empty() && !stream_->rehearses()) {
-    count_costs(section, batch_, 0, batch_.sequences, static_cast<int64_t>(call.request->mlm_positions),
-                profile_.data());
+    count_costs(section, batch_, 0, batch_.sequences, static_cast<int64_t>(to.positions.size()), profile_.data());
   }
   for (int32_t i = section.begin; i < section.end; ++i) {
-    LINFORMER_TRY(run_stage(program_.stages[static_cast<size_t>(i)], call));
+    LINFORMER_TRY(run_stage(program_.stages[static_cast<size_t>(i)], to));
   }
   return {};
 }
@@ -215,43 +213,19 @@ Status CudaExecutor::run(const Batch& batch, const Request& request) {
 Status CudaExecutor::run_all(const Batch& batch, const Request& request) {
   batch_ = batch;
   LINFORMER_TRY(send(batch));
-  Call call;
-  call.request = &request;
-  call.output = request.hidden;
-  const auto hidden = [&](int layer, const Section& section) -> Status {
-    if (request.hidden == nullptr || request.hidden_layer != layer) return {};
-    return run_section(section, call);
+  const auto run = [&](const Section& section, const Destination& to) -> Status {
+    if (request.is_cancelled()) return Status::error(Code::cancelled, "the call was cancelled");
+    return run_section(section, to);
   };
-  LINFORMER_TRY(run_section(program_.embedding, call));
-  LINFORMER_TRY(hidden(0, program_.embedding_hidden));
-  for (size_t i = 0; i < program_.layers.size(); ++i) {
-    LINFORMER_TRY(run_section(program_.layers[i].stages, call));
-    LINFORMER_TRY(hidden(static_cast<int>(i) + 1, program_.layers[i].hidden));
-  }
-  LINFORMER_TRY(run_section(program_.finish, call));
-  LINFORMER_TRY(hidden(-1, program_.output_hidden));
-  if (request.pooled != nullptr) {
-    call.output = request.pooled;
-    call.pooling = request.pooling;
-    LINFORMER_TRY(run_section(program_.pooled, call));
-  }
-  for (size_t i = 0; i < request.heads; ++i) {
-    const HeadRequest head = request.head(request.context, i);
-    if (head.logits == nullptr && head.probabilities == nullptr) continue;
-    call.output = head.logits;
-    call.probabilities = head.probabilities;
-    LINFORMER_TRY(run_section(program_.heads[static_cast<size_t>(head.head)].stages, call));
-  }
-  call.probabilities = nullptr;
-  if (request.embeddings != nullptr) {
-    call.output = request.embeddings;
-    LINFORMER_TRY(run_section(program_.sentence_embedding, call));
-  }
-  if (request.mlm_logits != nullptr) {
-    call.output = request.mlm_logits;
-    LINFORMER_TRY(run_section(program_.masked_lm, call));
-  }
+  size_t layers = 0;
+  LINFORMER_TRY(run_encoder_sections(request, run, [&] {
+    if (request.progress == nullptr) return;
+    request.progress(request.progress_context,
+                     static_cast<double>(++layers) / static_cast<double>(program_.layers.size() + 1));
+  }));
+  LINFORMER_TRY(run_masked_lm_sections(request, run));
+  if (request.progress != nullptr) request.progress(request.progress_context, 1);
   return {};
 }
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

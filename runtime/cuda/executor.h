@@ -8,10 +8,11 @@
 #include "cuda/create.h"
 #include "cuda/elements.h"
 #include "cuda/weights.h"
+#include "linformer/version.h"
 #include "program/device_scratch.h"
 #include "program/executor.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 class CudaExecutor final : public Executor {
  public:
@@ -26,17 +27,10 @@ class CudaExecutor final : public Executor {
   std::span<const OpProfile> profile() const override { return profile_; }
 
  private:
-  // Where a section's outputs go.
-  struct Call {
-    float* output = nullptr;  // the caller's
-    float* probabilities = nullptr;
-    Pooling pooling = Pooling::first_token;
-    const Request* request = nullptr;
-  };
   // What a stage's ops work on: rows [row, row + rows), of the batch or of each of `count` sequences of equal length.
   struct Item {
     const Stage& stage;
-    const Call& call;
+    const Destination& call;
     int64_t row = 0, rows = 0;
     int64_t sequence = 0, count = 1;
     int64_t n = 0;             // rows that their keys are made of
@@ -83,15 +77,15 @@ class CudaExecutor final : public Executor {
   Status check_ops() const;
   Status place_heads(Array<HeadKeys>* heads);
   Status rehearse();
-  Call rehearsed(int64_t length, int64_t states);
+  Destination rehearsed(int64_t length, int64_t states);
   Status rehearse_all(int64_t length, int64_t states);
   // executor.cc
   Status run_all(const Batch& batch, const Request& request);
   Status send(const Batch& batch);
-  Status run_section(const Section& section, const Call& call);
-  Status run_stage(const Stage& stage, const Call& call);
+  Status run_section(const Section& section, const Destination& to);
+  Status run_stage(const Stage& stage, const Destination& to);
   bool takes_any_length(const Stage& stage) const;
-  Status run_key_stage(const Stage& stage, const Call& call);
+  Status run_key_stage(const Stage& stage, const Destination& to);
   Status run_ops(const Item& item);
   Status run_op(int32_t index, const Item& item, bool* fused);
   Status execute(const Op& op, const Item& item);
@@ -167,4 +161,4 @@ class CudaExecutor final : public Executor {
   float nobody_ = 0;  // asks for outputs while they are rehearsed
 };
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

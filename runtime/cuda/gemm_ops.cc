@@ -5,7 +5,7 @@
 #include "cuda/executor.h"
 #include "cuda/rows.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 namespace {
 
 constexpr int64_t differing_taps = 9;  // the first, which doesn't add, and of f32 every alignment of a row
@@ -223,4 +223,4 @@ Status CudaExecutor::compress(const Op& op, const Item& item) {
   return finish(to, bias, nullptr, Activation::none);
 }
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

@@ -13,6 +13,8 @@
 
 #include <cstdint>
 
+#include "linformer/version.h"
+
 #if defined(__CUDACC__)
 #define LINFORMER_DEVICE __device__ __forceinline__
 #define LINFORMER_HOST_DEVICE __host__ __device__ __forceinline__
@@ -21,7 +23,7 @@
 #define LINFORMER_HOST_DEVICE inline
 #endif
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 inline constexpr int warp_size = 32;
 
@@ -149,4 +151,4 @@ struct Grid {
   bool fits() const { return x <= most_x && y <= most_y; }
 };
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

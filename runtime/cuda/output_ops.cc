@@ -5,17 +5,16 @@
 #include "cuda/executor.h"
 #include "cuda/rows.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 // Masked-LM: the rows that the caller asked for.
 Status CudaExecutor::select(const Op& op, const Item& item) {
-  const Request& request = *item.call.request;
   int32_t* rows = reinterpret_cast<int32_t*>(arena_ + staging_);
   if (!stream_->rehearses()) {
     if (item.row > 0) LINFORMER_TRY(stream_->wait_for_mark());  // until the rows before these are read
     for (int64_t r = 0; r < item.rows; ++r) {
-      const RowOf of = request.mlm_position(request.context, static_cast<size_t>(item.row + r));
-      rows[r] = static_cast<int32_t>(batch_.row_starts[of.sequence] + of.position);
+      const MaskPosition& of = item.call.positions[static_cast<size_t>(item.row + r)];
+      rows[r] = static_cast<int32_t>(batch_.row_starts[of.text] + of.position);
     }
   }
   std::byte* const positions = scratch(scratch_.positions);
@@ -31,7 +30,7 @@ Status CudaExecutor::select(const Op& op, const Item& item) {
 
 // Sequences' rows for the caller; what stripping left without a row is zero.
 Status CudaExecutor::expand(const Op& op, const Item& item) {
-  float* const output = item.call.output;
+  float* const output = item.call.values;
   if (output == nullptr) return {};
   int64_t column = 0;
   for (const View* view : {&op.a, &op.b}) {
@@ -83,7 +82,7 @@ Status CudaExecutor::give(const Item& item) {
   }
   if (last == nullptr) return {};
   const int64_t first = item.row * last->out.cols, count = item.rows * last->out.cols;
-  LINFORMER_TRY(give(item.call.output, first, count));
+  LINFORMER_TRY(give(item.call.values, first, count));
   if (probabilities == nullptr || item.call.probabilities == nullptr) return {};
   float* const scores = reinterpret_cast<float*>(scratch(scratch_.outputs));
   LINFORMER_TRY(make_probabilities(*probabilities, scores, last->out.cols, item.rows));
@@ -127,4 +126,4 @@ Status CudaExecutor::probabilities(const Op& op, const Item& item) {
   return fill_stripped(output, cols, op.softmax ? 1.f / static_cast<float>(cols) : activated(op.activation, 0));
 }
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

@@ -4,7 +4,7 @@
 #include "cuda/executor.h"
 #include "cuda/rows.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 Status CudaExecutor::convert(const Op& op, const Item& item) {
   const Operand from = operand(op.a, item), to = operand(op.out, item);
@@ -197,4 +197,4 @@ Status CudaExecutor::execute(const Op& op, const Item& item) {
   return Status::error(Code::internal, "the op '%s' has no kernel on a GPU", name_of(op.kind));
 }
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "cuda/elements.h"
+#include "linformer/version.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 // A warp for each row.
 template <class Op>
@@ -190,4 +191,4 @@ struct Pool {
   }
 };
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

@@ -2,12 +2,13 @@
 #pragma once
 
 #include "cuda/element.h"
+#include "linformer/version.h"
 
 #if defined(__CUDACC__)
 #include <mma.h>
 #endif
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 inline constexpr int tile_side = 16;
 
@@ -135,4 +136,4 @@ class TileSums {
 
 #endif
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

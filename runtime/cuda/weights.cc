@@ -8,7 +8,7 @@
 #include "cuda/element.h"
 #include "program/device_scratch.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 namespace {
 
 float widened(const std::byte* from, ElementType type, uint64_t index) {
@@ -175,4 +175,4 @@ uint64_t WeightStore::bytes() const {
   return sum;
 }
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

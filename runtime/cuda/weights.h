@@ -5,9 +5,10 @@
 #include <span>
 
 #include "cuda/device.h"
+#include "linformer/version.h"
 #include "program/program.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 
 struct DeviceTensor {
   std::byte* data = nullptr;
@@ -55,4 +56,4 @@ class WeightStore {
   Array<std::unique_ptr<DeviceWeights>> all_;
 };
 
-}  // namespace linformer::cuda
+}  // namespace LINFORMER_NAMESPACE::cuda

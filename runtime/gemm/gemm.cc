@@ -2,10 +2,10 @@
 
 #include <cinttypes>
 
+#include "base/description.h"
 #include "gemm/native/native.h"
 #include "gemm/onednn/panel_scratch.h"
 #include "gemm/sgemm.h"
-#include "linformer/description.h"
 #if defined(LINFORMER_HAS_ONEDNN)
 #include "gemm/onednn/onednn.h"
 #endif
@@ -13,7 +13,7 @@
 #include "gemm/openblas/openblas.h"
 #endif
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 bool packs_activations(BackendKind kind) { return kind == BackendKind::native; }
 
@@ -62,6 +62,16 @@ uint64_t planned_scratch_bytes(BackendKind kind, const GemmDesc& desc) {
   return 0;
 }
 
+bool has_backend(BackendKind kind) {
+#if defined(LINFORMER_HAS_ONEDNN)
+  if (kind == BackendKind::onednn) return true;
+#endif
+#if defined(LINFORMER_HAS_OPENBLAS)
+  if (kind == BackendKind::openblas) return true;
+#endif
+  return kind == BackendKind::native;
+}
+
 Result<std::unique_ptr<GemmProvider>> make_gemm_provider(BackendKind kind, const Kernels& kernels,
                                                          [[maybe_unused]] int threads) {
   switch (kind) {
@@ -85,4 +95,4 @@ Result<std::unique_ptr<GemmProvider>> make_gemm_provider(BackendKind kind, const
   return Status::error(Code::invalid_argument, "there is no backend number %d", static_cast<int>(kind));
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -10,8 +10,9 @@
 #include "kernels/kernels.h"
 #include "linformer/status.h"
 #include "linformer/types.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // What is known of a GEMM before it runs: C[M, N] = epilogue(A[M, K] B[K, N]).
 struct GemmDesc {
@@ -36,6 +37,8 @@ struct GemmDesc {
 // True: activations that serve as right sides many times (K^T and V of a sequence) should be packed once with
 // Kernels::pack_panel and passed as panel16. False: pass them plain.
 bool packs_activations(BackendKind kind);
+// Whether this build has it.
+bool has_backend(BackendKind kind);
 // invalid_argument or unsupported, naming what no provider can do.
 Status check_gemm(const GemmDesc& desc);
 // Scratch of one thread for this GEMM; UINT64_MAX where 64 bits don't hold it. Exact for native and OpenBLAS. For
@@ -66,4 +69,4 @@ class GemmProvider {
 // can't be opened. At most `threads` will call run() at once.
 Result<std::unique_ptr<GemmProvider>> make_gemm_provider(BackendKind kind, const Kernels& kernels, int threads = 1);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

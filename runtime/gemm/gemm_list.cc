@@ -2,7 +2,7 @@
 
 #include <cinttypes>
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 bool same_gemm(const GemmDesc& a, const GemmDesc& b) {
   return a.max_m == b.max_m && a.n == b.n && a.k == b.k && a.varying_n == b.varying_n && a.varying_k == b.varying_k &&
@@ -33,4 +33,4 @@ Status check_args(const GemmDesc& desc, const GemmArgs& args) {
                        fit_together ? "" : " of matrices that do not fit together", desc.max_m, desc.n, desc.k);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

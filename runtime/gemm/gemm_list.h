@@ -6,8 +6,9 @@
 
 #include "gemm/gemm.h"
 #include "linformer/array.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 bool same_gemm(const GemmDesc& a, const GemmDesc& b);
 // internal when `args` exceed what was declared.
@@ -38,4 +39,4 @@ class GemmList {
   Array<Entry> entries_;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

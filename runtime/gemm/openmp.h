@@ -1,7 +1,9 @@
 // The calling thread's OpenMP thread count, in the OpenMP runtime of a provider's library.
 #pragma once
 
-namespace linformer {
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
 
 // By name, in the library that was opened and in those it brought: linking an OpenMP runtime ourselves could bring in
 // another one than the library's.
@@ -20,4 +22,4 @@ class OpenMp {
   void (*set_num_threads_)(int) = nullptr;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Columns unpacked at a time: at K = 3072 this is 3 MB, and sgemm reads A once for each chunk.
@@ -137,4 +137,4 @@ Status gemm_by_sgemm(Sgemm sgemm, const Kernels& kernels, const GemmDesc& desc, 
   return {};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,8 +4,9 @@
 #pragma once
 
 #include "gemm/gemm.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // C = A B + beta C, all row-major f32; `b` holds B[K, N], or B^T when `transposed`. beta is 0 or 1; with 0, C is not
 // read. Single-threaded.
@@ -22,4 +23,4 @@ bool residual_is_c(const GemmArgs& args);
 // What may follow the sums in C: row_bias, bias (each unless null), activation, residual (unless its data is null).
 void finish_rows(const Kernels& kernels, const Epilogue& epilogue, const MutableMatrix& c);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

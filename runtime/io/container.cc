@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "io/hash.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "files are used in place and little endian");
@@ -152,4 +152,4 @@ Result<Header> make_header(std::span<const std::byte> metadata, uint64_t tensor_
   return header;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

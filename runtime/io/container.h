@@ -7,8 +7,9 @@
 #include <span>
 
 #include "linformer/status.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // Each byte after the letters turns a common accident into an error: 0x89 a 7-bit channel, \r\n a text-mode copy,
 // \x1a a terminal or DOS copy.
@@ -48,4 +49,4 @@ Result<Header> make_header(std::span<const std::byte> metadata, uint64_t tensor_
 // The checksum that belongs into header.header_checksum.
 uint64_t checksum_of(const Header& header);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,71 +1,57 @@
 #include "io/file_bytes.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
 #include "base/checked.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
-// strerror() shares one buffer among threads; glibc's strerrordesc_np() is missing elsewhere.
-struct ErrorText {
-  char text[128] = "unknown error";
-  explicit ErrorText(int error) { keep(strerror_r(error, text, sizeof text)); }
-  void keep(const char* message) {  // GNU strerror_r may answer with static text
-    if (message != text) std::strncpy(text, message, sizeof text - 1);
-  }
-  void keep(int) {}  // POSIX strerror_r
-};
+using platform::Failure;
+using platform::File;
+using platform::Pages;
 
-Status io_error(const char* what, const char* path, int error) {
-  return Status::error(error == ENOMEM ? Code::out_of_memory : Code::io_error, "cannot %s %s: %s", what, path,
-                       ErrorText(error).text);
+Status io_error(const char* what, const char* path, Failure failure) {
+  return Status::error(failure.out_of_memory() ? Code::out_of_memory : Code::io_error, "cannot %s %s: %s", what, path,
+                       failure.text().words);
 }
 
-// Closes on every way out; the mapping outlives its descriptor.
-struct Descriptor {
-  int value;
-  ~Descriptor() {
-    if (value >= 0) ::close(value);
+// An open regular file that isn't empty. Closed on every way out: pages outlive their file.
+struct OpenFile {
+  File file;
+  bool is_open = false;
+  size_t size = 0;
+  OpenFile() = default;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (is_open) platform::close_file(file);
   }
 };
 
-// An open regular file that isn't empty.
-struct OpenFile {
-  Descriptor descriptor{-1};
-  size_t size = 0;
-};
-
-Status check_file(int descriptor, const char* name, size_t* size) {
-  struct stat facts {};
-  if (::fstat(descriptor, &facts) != 0) return io_error("read the size of", name, errno);
-  if (!S_ISREG(facts.st_mode)) {
+Status check_file(File file, const char* name, size_t* size) {
+  platform::FileFacts facts;
+  if (const Failure failure = platform::facts_of(file, &facts)) return io_error("read the size of", name, failure);
+  if (facts.kind != platform::FileKind::regular) {
     return Status::error(Code::io_error, "%s is not a regular file: give a .lnfr file", name);
   }
-  if (facts.st_size <= 0) return Status::error(Code::corrupt_file, "%s is empty: copy or convert it again", name);
-  if (static_cast<uint64_t>(facts.st_size) > SIZE_MAX) {
+  if (facts.size == 0) return Status::error(Code::corrupt_file, "%s is empty: copy or convert it again", name);
+  if (facts.size > SIZE_MAX) {
     return Status::error(Code::out_of_memory, "%s has more bytes than this machine can address", name);
   }
-  *size = static_cast<size_t>(facts.st_size);
+  *size = static_cast<size_t>(facts.size);
   return {};
 }
 
-Status open_file(const char* path, OpenFile* file) {
+Status open_file(const char* path, OpenFile* opened) {
   if (path == nullptr || path[0] == '\0') {
     return Status::error(Code::invalid_argument, "the path of the model file is empty: give the path of a .lnfr file");
   }
-  // O_NONBLOCK: opening a FIFO without a writer must not hang before fstat can refuse it.
-  file->descriptor.value = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file->descriptor.value < 0) return io_error("open", path, errno);
-  return check_file(file->descriptor.value, path, &file->size);
+  if (const Failure failure = platform::open_file(path, &opened->file)) return io_error("open", path, failure);
+  opened->is_open = true;
+  return check_file(opened->file, path, &opened->size);
 }
 
 constexpr char of_descriptor[] = "the descriptor's file";
@@ -76,9 +62,9 @@ struct Part {
   size_t bytes = 0;
 };
 
-Status check_part(int descriptor, uint64_t offset, uint64_t bytes, Part* part) {
+Status check_part(File file, uint64_t offset, uint64_t bytes, Part* part) {
   size_t size = 0;
-  LINFORMER_TRY(check_file(descriptor, of_descriptor, &size));
+  LINFORMER_TRY(check_file(file, of_descriptor, &size));
   if (bytes == 0 && offset < size) bytes = size - offset;
   if (bytes == 0 || !range_within(offset, bytes, size)) {
     return Status::error(Code::invalid_argument,
@@ -89,16 +75,17 @@ Status check_part(int descriptor, uint64_t offset, uint64_t bytes, Part* part) {
   return {};
 }
 
-Status read_part(int descriptor, const char* name, const Part& part, std::byte* to) {
+Status read_part(File file, const char* name, const Part& part, std::byte* to) {
   for (size_t done = 0; done < part.bytes;) {
-    const ssize_t count = ::pread(descriptor, to + done, part.bytes - done, static_cast<off_t>(part.offset + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return io_error("read", name, errno);
+    size_t count = 0;
+    if (const Failure failure = platform::read_at(file, part.offset + done, to + done, part.bytes - done, &count)) {
+      return io_error("read", name, failure);
+    }
     if (count == 0) {
       return Status::error(Code::io_error, "%s ended after %zu of its %zu bytes: it was changed meanwhile", name, done,
                            part.bytes);
     }
-    done += static_cast<size_t>(count);
+    done += count;
   }
   return {};
 }
@@ -107,53 +94,52 @@ Status read_part(int descriptor, const char* name, const Part& part, std::byte* 
 
 Result<FileBytes> FileBytes::allocate(uint64_t bytes) {
   if (bytes == 0) return Status::error(Code::corrupt_file, "the model has no bytes: copy or convert it again");
-  void* pages = bytes > PTRDIFF_MAX ? MAP_FAILED
-                                    : ::mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
-                                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) {
+  const Pages pages = platform::reserve_pages(bytes);
+  if (pages.data == nullptr) {
     return Status::error(Code::out_of_memory, "no memory for the %llu bytes of a model: map a file instead",
                          static_cast<unsigned long long>(bytes));
   }
-  const std::span<std::byte> whole(static_cast<std::byte*>(pages), static_cast<size_t>(bytes));
-  return FileBytes(whole, whole);
+  return FileBytes(pages);
 }
 
 Result<FileBytes> FileBytes::map(const char* path) {
-  OpenFile file;
-  LINFORMER_TRY(open_file(path, &file));
-  void* address = ::mmap(nullptr, file.size, PROT_READ, MAP_PRIVATE, file.descriptor.value, 0);
-  if (address == MAP_FAILED) return io_error("map", path, errno);
-  const std::span<std::byte> whole(static_cast<std::byte*>(address), file.size);
-  return FileBytes(whole, whole);
+  OpenFile opened;
+  LINFORMER_TRY(open_file(path, &opened));
+  Pages pages;
+  if (const Failure failure = platform::map_file(opened.file, 0, opened.size, &pages)) {
+    return io_error("map", path, failure);
+  }
+  return FileBytes(pages);
 }
 
 Result<FileBytes> FileBytes::read(const char* path) {
-  OpenFile file;
-  LINFORMER_TRY(open_file(path, &file));
-  Result<FileBytes> copy = allocate(file.size);
+  OpenFile opened;
+  LINFORMER_TRY(open_file(path, &opened));
+  Result<FileBytes> copy = allocate(opened.size);
   if (!copy.ok()) return copy;
-  LINFORMER_TRY(read_part(file.descriptor.value, path, {0, file.size}, copy->pages_.data()));
+  LINFORMER_TRY(read_part(opened.file, path, {0, opened.size}, copy->pages_.data));
   return copy;
 }
 
 Result<FileBytes> FileBytes::map(int descriptor, uint64_t offset, uint64_t bytes) {
+  const File file = platform::file_of_descriptor(descriptor);
   Part part;
-  LINFORMER_TRY(check_part(descriptor, offset, bytes, &part));
-  const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  const size_t before = static_cast<size_t>(part.offset % page);  // a mapping begins with a page
-  void* address = ::mmap(nullptr, before + part.bytes, PROT_READ, MAP_PRIVATE, descriptor,
-                         static_cast<off_t>(part.offset - before));
-  if (address == MAP_FAILED) return io_error("map", of_descriptor, errno);
-  const std::span<std::byte> pages(static_cast<std::byte*>(address), before + part.bytes);
-  return FileBytes(pages, pages.subspan(before));
+  LINFORMER_TRY(check_part(file, offset, bytes, &part));
+  const size_t before = static_cast<size_t>(part.offset % platform::mapping_granularity());
+  Pages pages;
+  if (const Failure failure = platform::map_file(file, part.offset - before, before + part.bytes, &pages)) {
+    return io_error("map", of_descriptor, failure);
+  }
+  return FileBytes(pages, before);
 }
 
 Result<FileBytes> FileBytes::read(int descriptor, uint64_t offset, uint64_t bytes) {
+  const File file = platform::file_of_descriptor(descriptor);
   Part part;
-  LINFORMER_TRY(check_part(descriptor, offset, bytes, &part));
+  LINFORMER_TRY(check_part(file, offset, bytes, &part));
   Result<FileBytes> copy = allocate(part.bytes);
   if (!copy.ok()) return copy;
-  LINFORMER_TRY(read_part(descriptor, of_descriptor, part, copy->pages_.data()));
+  LINFORMER_TRY(read_part(file, of_descriptor, part, copy->pages_.data));
   return copy;
 }
 
@@ -161,7 +147,7 @@ Result<FileBytes> FileBytes::read_with(Read read, void* context, uint64_t bytes)
   constexpr size_t at_once = size_t{1} << 20;
   Result<FileBytes> copy = allocate(bytes);
   if (!copy.ok()) return copy;
-  const std::span<std::byte> to = copy->pages_;
+  const std::span<std::byte> to(copy->pages_.data, copy->pages_.size);
   for (size_t done = 0; done < to.size();) {
     const size_t count = to.size() - done < at_once ? to.size() - done : at_once;
     if (!read(context, to.data() + done, done, count)) {
@@ -174,26 +160,22 @@ Result<FileBytes> FileBytes::read_with(Read read, void* context, uint64_t bytes)
 
 Result<FileBytes> FileBytes::copy(std::span<const std::byte> bytes) {
   Result<FileBytes> made = allocate(bytes.size());
-  if (made.ok()) std::memcpy(made->pages_.data(), bytes.data(), bytes.size());
+  if (made.ok()) std::memcpy(made->pages_.data, bytes.data(), bytes.size());
   return made;
 }
 
-FileBytes::~FileBytes() { free(); }
+FileBytes::~FileBytes() { platform::release_pages(pages_); }
 
 FileBytes::FileBytes(FileBytes&& other) noexcept
     : pages_(std::exchange(other.pages_, {})), bytes_(std::exchange(other.bytes_, {})) {}
 
 FileBytes& FileBytes::operator=(FileBytes&& other) noexcept {
   if (this != &other) {
-    free();
+    platform::release_pages(pages_);
     pages_ = std::exchange(other.pages_, {});
     bytes_ = std::exchange(other.bytes_, {});
   }
   return *this;
 }
 
-void FileBytes::free() {
-  if (!pages_.empty()) ::munmap(pages_.data(), pages_.size());
-}
-
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <span>
 
+#include "base/platform.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // Owns the pages. Movable; the bytes are immutable and may be read from any thread.
 // A file that another program truncates while it is mapped kills the reader with SIGBUS: writers must replace
@@ -38,11 +40,12 @@ class FileBytes {
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
-  FileBytes(std::span<std::byte> pages, std::span<const std::byte> bytes) : pages_(pages), bytes_(bytes) {}
+  // All the bytes from `first` on.
+  explicit FileBytes(const platform::Pages& pages, size_t first = 0)
+      : pages_(pages), bytes_(pages.data + first, pages.size - first) {}
   static Result<FileBytes> allocate(uint64_t bytes);
-  void free();
-  std::span<std::byte> pages_;  // that are mapped
+  platform::Pages pages_;
   std::span<const std::byte> bytes_;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

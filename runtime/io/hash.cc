@@ -3,8 +3,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 uint64_t hash_bytes(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

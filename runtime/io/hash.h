@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <span>
 
-namespace linformer {
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
 
 // XXH3-64 with seed 0. O(bytes), no allocation, thread-safe.
 uint64_t hash_bytes(std::span<const std::byte> bytes);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

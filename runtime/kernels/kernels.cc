@@ -5,7 +5,7 @@
 #include "base/cpu.h"
 #include "kernels/tables.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -84,4 +84,4 @@ const Kernels* kernels_for(Isa isa) {
   return &scalar_kernels;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

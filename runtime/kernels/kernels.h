@@ -10,8 +10,9 @@
 
 #include "base/matrix.h"
 #include "linformer/types.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // C = activation(A B + row_bias + bias) + residual, or C += A B when `accumulate` (the rest is then absent; C is f32).
 struct Epilogue {
@@ -106,4 +107,4 @@ struct Kernels {
 // Nothing else reads the environment.
 const Kernels* kernels_for(Isa isa);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -3,8 +3,9 @@
 
 #include "kernels/generic/sums.h"
 #include "kernels/kernels.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 using GemmKernel = void (*)(const GemmArgs&);
 using FinishTile = void (*)(const GemmArgs&, const TileSums&);
@@ -42,4 +43,4 @@ extern const GemmKernel neon_i8mm_gemm_int8;     // FEAT_I8MM
 extern const Bf16Kernels neon_bf16_kernels;      // FEAT_BF16
 #endif
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -10,10 +10,11 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "linformer/description.h"
+#include "base/description.h"
+#include "linformer/version.h"
 #include "model/limits.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 struct Field {
   const char* name;
@@ -158,7 +159,7 @@ LINFORMER_FIELDS(EncoderDescription, "Encoder", "encoder") {
   FIELD(final_norm);
   FIELD(output);
   FIELD(zero_masked_rows);
-  FIELD(memory_width);
+  FIELD(encoder_states_width);
 }
 
 LINFORMER_FIELDS(MaskedLmHead, "MaskedLmHead", "mlm") {
@@ -275,4 +276,4 @@ LINFORMER_FIELDS(ModelDescription, "Model", "model") {
 #undef FIELD
 #undef LINFORMER_FIELDS
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -7,7 +7,9 @@
 #include <cstdarg>
 #include <cstdio>
 
-namespace linformer {
+#include "base/description.h"
+
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // "[768, 3072]"; 0 stands for a dimension that may be anything.
@@ -140,4 +142,4 @@ Status TensorFields::nothing(const FieldName& field, const Norm& norm, const cha
                    reason);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

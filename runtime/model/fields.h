@@ -5,10 +5,11 @@
 #include <initializer_list>
 #include <span>
 
-#include "linformer/description.h"
+#include "base/description.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // "layers[3].attention.query.weight": built on the stack, cut when absurdly long.
 class FieldName {
@@ -57,4 +58,4 @@ class TensorFields {
 
 const char* name_of(TensorLayout layout);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

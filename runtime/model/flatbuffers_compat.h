@@ -16,9 +16,26 @@
 #error "flatbuffers 2.0 or later is needed: Verifier::Options"
 #endif
 
-#include "schema/linformer_generated.h"
+#include "linformer/version.h"
 
-namespace linformer::schema {
+// The generated code moves into this version's namespace, which the schema itself says nothing of: two versions in one
+// process must not share each other's inline verifiers.
+#define LINFORMER_JOIN_(a, b) a##_##b
+#define LINFORMER_JOIN(a, b) LINFORMER_JOIN_(a, b)
+#define schema LINFORMER_JOIN(schema, LINFORMER_VERSION_NAMESPACE)
+#include "schema/linformer_generated.h"
+namespace linformer {
+inline namespace LINFORMER_VERSION_NAMESPACE {
+namespace generated = ::linformer::schema;
+}
+}  // namespace linformer
+#undef schema
+#undef LINFORMER_JOIN
+#undef LINFORMER_JOIN_
+
+namespace LINFORMER_NAMESPACE {
+
+namespace schema = generated;
 
 // Depth and table count are the limits that matter: sizes are bounded by the buffer, which is below 2 GiB.
 inline bool verify_metadata(const uint8_t* bytes, size_t size, uint32_t max_depth, uint32_t max_tables) {
@@ -26,7 +43,7 @@ inline bool verify_metadata(const uint8_t* bytes, size_t size, uint32_t max_dept
   options.max_depth = max_depth;
   options.max_tables = max_tables;
   flatbuffers::Verifier verifier(bytes, size, options);
-  return VerifyModelBuffer(verifier);
+  return schema::VerifyModelBuffer(verifier);
 }
 
-}  // namespace linformer::schema
+}  // namespace LINFORMER_NAMESPACE

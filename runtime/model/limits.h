@@ -1,18 +1,20 @@
-// Limits on what a file may say beyond those in linformer/description.h. Each bounds work or memory that a
+// Limits on what a file may say beyond those in base/description.h. Each bounds work or memory that a
 // hostile file could otherwise ask for; each is far above any model that exists.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-namespace linformer {
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
 
 inline constexpr uint32_t max_projections = 1u << 16;
 inline constexpr uint32_t max_classification_heads = 1024;
 inline constexpr uint32_t max_added_tokens = 1u << 16;
 inline constexpr uint32_t max_template_entries = 64;
 inline constexpr uint32_t max_normalizer_steps = 64;
-inline constexpr size_t max_name_bytes = 1024;         // names, labels, added tokens
+inline constexpr size_t max_name_bytes = 1024;  // names, labels, added tokens
 
 inline constexpr uint32_t max_metadata_depth = 8;  // Model, Encoder, Layer, Attention, Linear: 5
 
@@ -20,4 +22,4 @@ inline constexpr uint32_t max_metadata_depth = 8;  // Model, Encoder, Layer, Att
 // file's size plus this.
 inline constexpr uint64_t description_allowance = uint64_t{1} << 20;  // bytes
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

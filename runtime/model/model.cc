@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/checked.h"
+#include "base/description.h"
 #include "base/shared.h"
 #include "io/container.h"
 #include "io/file_bytes.h"
@@ -12,7 +13,7 @@
 #include "model/read_description.h"
 #include "model/validate.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Between tensors: less than 64 bytes each, so one page of each tensor's end is touched and no more.
@@ -52,6 +53,7 @@ struct Model::Storage {
     if (release != nullptr) release(context);
   }
 
+  ModelDescription description;
   FileBytes owned;
   std::span<const std::byte> bytes;
   ReleaseBytes release = nullptr;
@@ -112,9 +114,9 @@ Result<std::shared_ptr<const Model>> Model::open(std::unique_ptr<Storage> storag
   const Result<Container> container = parse_container(model->bytes_);
   if (!container.ok()) return container.status();
   const auto& [metadata, tensors] = container.value();
-  LINFORMER_TRY(read_description(metadata, model->bytes_.size(), &model->description_));
-  LINFORMER_TRY(validate(model->description_, tensors.size()));
-  LINFORMER_TRY(check_padding(model->description_, tensors));
+  LINFORMER_TRY(read_description(metadata, model->bytes_.size(), &model->storage_->description));
+  LINFORMER_TRY(validate(model->storage_->description, tensors.size()));
+  LINFORMER_TRY(check_padding(model->storage_->description, tensors));
   model->tensor_segment_ = tensors.data();
   const bool wanted = options.checksums == Verify::always ||
                       (options.checksums == Verify::automatic && model->bytes_.size() <= options.verify_below);
@@ -122,9 +124,15 @@ Result<std::shared_ptr<const Model>> Model::open(std::unique_ptr<Storage> storag
   return std::shared_ptr<const Model>(std::move(model));
 }
 
+const ModelDescription& Model::description() const { return storage_->description; }
+
+const std::byte* Model::data(int32_t index) const {
+  return tensor_segment_ + description().tensors[static_cast<size_t>(index)].offset;
+}
+
 Status Model::verify() const {
-  for (size_t i = 0; i < description_.tensors.size(); ++i) {
-    const TensorDescription& tensor = description_.tensors[i];
+  for (size_t i = 0; i < description().tensors.size(); ++i) {
+    const TensorDescription& tensor = description().tensors[i];
     if (hash_bytes({tensor_segment_ + tensor.offset, static_cast<size_t>(tensor.bytes)}) != tensor.checksum) {
       return Status::error(Code::corrupt_file,
                            "the checksum of tensor %zu (%.80s) differs: the file is damaged, copy or convert it again",
@@ -134,4 +142,4 @@ Status Model::verify() const {
   return {};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

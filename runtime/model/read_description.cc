@@ -4,13 +4,14 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/description.h"
 #include "base/enum_names.h"
 #include "io/container.h"
 #include "model/description_fields.h"
 #include "model/fields.h"
 #include "model/flatbuffers_compat.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Counts what is allocated, before it is.
@@ -170,11 +171,11 @@ Status read_description(std::span<const std::byte> metadata, uint64_t file_bytes
   // again and again to make verification slow.
   const uint64_t tables = metadata.size() / 8;
   if (metadata.size() > max_metadata_bytes ||
-      !schema::verify_metadata(bytes, metadata.size(), max_metadata_depth, static_cast<uint32_t>(tables))) {
+      !verify_metadata(bytes, metadata.size(), max_metadata_depth, static_cast<uint32_t>(tables))) {
     return Status::error(Code::corrupt_file, "the metadata's structure is damaged: copy or convert the file again");
   }
   Budget budget(file_bytes + description_allowance);
   return read_table(*flatbuffers::GetRoot<flatbuffers::Table>(bytes), &budget, description);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

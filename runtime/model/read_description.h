@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <span>
 
-#include "linformer/description.h"
+#include "base/description.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // Verifies the structure of `metadata` (64-byte aligned), then copies all but the tokenizer's large arrays, which
 // become views into it. Counts and enumerations are checked here, meaning by validate(). What it allocates stays
@@ -16,4 +17,4 @@ namespace linformer {
 // Errors: corrupt_file; unsupported for enumerators that this version doesn't know.
 Status read_description(std::span<const std::byte> metadata, uint64_t file_bytes, ModelDescription* description);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,7 +4,7 @@
 
 #include "model/limits.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Bytes of the sequence that begins at text[i], 0 when it is malformed.
@@ -53,4 +53,4 @@ bool is_printable_name(std::string_view text) {
   return true;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -2,11 +2,13 @@
 
 #include <string_view>
 
-namespace linformer {
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
 
 // Well-formed UTF-8 (no overlong forms, surrogates or values beyond U+10FFFF; Unicode 15 table 3-7).
 bool is_utf8(std::string_view text);
 // Well-formed, not empty, at most max_name_bytes, and without control characters: safe to print on a terminal.
 bool is_printable_name(std::string_view text);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

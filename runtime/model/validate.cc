@@ -1,8 +1,9 @@
 #include "model/validate.h"
 
+#include "base/description.h"
 #include "model/utf8.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 Status validate(const ModelDescription& model, uint64_t segment_bytes) {
   if (!is_printable_name(model.producer)) return bad_field(FieldName("producer"), "is not printable UTF-8");
@@ -13,9 +14,9 @@ Status validate(const ModelDescription& model, uint64_t segment_bytes) {
   if (model.has_decoder()) {
     LINFORMER_TRY(validate_encoder(model.decoder, tensors));
     const uint64_t width = output_width(model.encoder, tensors);
-    if (model.decoder.memory_width != width) {
-      return bad_field(FieldName("decoder.memory_width"), "is %u, the encoder gives rows of %llu",
-                       model.decoder.memory_width, static_cast<unsigned long long>(width));
+    if (model.decoder.encoder_states_width != width) {
+      return bad_field(FieldName("decoder.encoder_states_width"), "is %u, the encoder gives rows of %llu",
+                       model.decoder.encoder_states_width, static_cast<unsigned long long>(width));
     }
   } else if (model.decoder.d_model != 0) {
     return bad_field(FieldName("decoder.layers"), "has no entries");
@@ -26,4 +27,4 @@ Status validate(const ModelDescription& model, uint64_t segment_bytes) {
   return validate_tokenizer(model.tokenizer, model.encoder.vocab_size, types);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,11 +4,12 @@
 
 #include <cstdint>
 
-#include "linformer/description.h"
+#include "base/description.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 #include "model/fields.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // `segment_bytes`: the size of the tensor segment. corrupt_file names the field, its value and what was expected.
 // Features that this version's plan can't execute are not errors here. O(tensors log tensors + layers * heads +
@@ -31,4 +32,4 @@ Status validate_projections(const EncoderDescription& encoder, const TensorField
 Status validate_attention(const EncoderDescription& encoder, const TensorFields& tensors, size_t layer,
                           uint64_t* width);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

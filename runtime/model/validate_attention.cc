@@ -2,10 +2,11 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "base/description.h"
 #include "model/limits.h"
 #include "model/validate.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 bool is_windowed(const Projection& p) {
@@ -239,9 +240,10 @@ Status validate_attention(const EncoderDescription& encoder, const TensorFields&
   const uint64_t query_width = uint64_t{attention.heads} * attention.head_dim;
   const uint64_t key_width = uint64_t{attention.kv_heads} * attention.head_dim;
   LINFORMER_TRY(tensors.linear(field / "query", attention.query, *width, query_width));
-  const uint64_t source_width = attention.key_source == KeySource::own ? *width : encoder.memory_width;
-  if (attention.key_source == KeySource::memory_or_own && source_width != *width) {
-    return bad_field(field / "key_source", "is memory or own rows, but the memory has width %" PRIu64 ", not %" PRIu64,
+  const uint64_t source_width = attention.key_source == KeySource::own ? *width : encoder.encoder_states_width;
+  if (attention.key_source == KeySource::encoder_states_or_own && source_width != *width) {
+    return bad_field(field / "key_source",
+                     "is encoder states or own rows, but the encoder states have width %" PRIu64 ", not %" PRIu64,
                      source_width, *width);
   }
   LINFORMER_TRY(tensors.linear(field / "key", attention.key, source_width, key_width));
@@ -285,4 +287,4 @@ Status validate_attention(const EncoderDescription& encoder, const TensorFields&
   return {};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -2,9 +2,10 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "base/description.h"
 #include "model/validate.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 Status check_range(const char* field, uint32_t value, uint32_t largest) {
@@ -144,4 +145,4 @@ Status validate_embedding(const EncoderDescription& encoder, const TensorFields&
   return {};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

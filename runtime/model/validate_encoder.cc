@@ -2,9 +2,10 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "base/description.h"
 #include "model/validate.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 Status check_range(const char* field, uint32_t value, uint32_t largest) {
@@ -46,12 +47,13 @@ Status check_feed_forward(const EncoderDescription& encoder, const TensorFields&
   return {};
 }
 
-Status check_memory(const EncoderDescription& encoder) {
+Status check_encoder_states(const EncoderDescription& encoder) {
   bool reads = false;
   for (const LayerDescription& layer : encoder.layers) reads = reads || layer.attention.key_source != KeySource::own;
-  if (reads ? encoder.memory_width == 0 || encoder.memory_width > max_dimension : encoder.memory_width != 0) {
-    return bad_field(FieldName("memory_width"), "is %" PRIu32 ", %s", encoder.memory_width,
-                     reads ? "cross attention needs 1 to 16777216" : "no layer reads a memory");
+  if (reads ? encoder.encoder_states_width == 0 || encoder.encoder_states_width > max_dimension
+            : encoder.encoder_states_width != 0) {
+    return bad_field(FieldName("encoder_states_width"), "is %" PRIu32 ", %s", encoder.encoder_states_width,
+                     reads ? "cross attention needs 1 to 16777216" : "no layer reads encoder states");
   }
   return {};
 }
@@ -94,7 +96,7 @@ Status validate_encoder(const EncoderDescription& encoder, const TensorFields& t
   if (width != encoder.d_model) {
     return bad_field(FieldName("layers"), "end with width %" PRIu64 ", d_model is %" PRIu32, width, encoder.d_model);
   }
-  LINFORMER_TRY(check_memory(encoder));
+  LINFORMER_TRY(check_encoder_states(encoder));
   LINFORMER_TRY(tensors.norm(FieldName("final_norm"), encoder.final_norm, width));
   if (!encoder.output.present()) {
     return TensorFields::nothing(FieldName("output"), encoder.output, "has no weight");
@@ -103,4 +105,4 @@ Status validate_encoder(const EncoderDescription& encoder, const TensorFields& t
   return tensors.linear(FieldName("output"), encoder.output, width, &out);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

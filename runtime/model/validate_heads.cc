@@ -1,10 +1,11 @@
 #include <cinttypes>
 
+#include "base/description.h"
 #include "model/limits.h"
 #include "model/utf8.h"
 #include "model/validate.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // The encoder whose rows the heads read.
@@ -128,4 +129,4 @@ Status validate_heads(const ModelDescription& model) {
   return {};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -3,12 +3,13 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/description.h"
 #include "base/storage.h"
 #include "io/container.h"
 #include "model/utf8.h"
 #include "model/validate.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 Status check_shape(const FieldName& field, const TensorDescription& tensor, uint64_t* bytes) {
@@ -102,4 +103,4 @@ Status validate_tensors(const ModelDescription& model, uint64_t segment_bytes) {
   return check_unique_names(tensors);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -2,11 +2,12 @@
 #include <cinttypes>
 #include <cmath>
 
+#include "base/description.h"
 #include "model/limits.h"
 #include "model/utf8.h"
 #include "model/validate.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 bool is_id(int32_t id, uint32_t vocab_size) { return id >= -1 && id < static_cast<int64_t>(vocab_size); }
@@ -217,4 +218,4 @@ Status validate_tokenizer(const TokenizerDescription& t, uint32_t vocab_size, ui
   return check_pair_types(t, token_types);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <iterator>
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 constexpr uint64_t buffer_alignment = 64;  // bytes: a cache line, and the widest vector
@@ -129,4 +129,4 @@ bool Arena::lay_out(ArenaLayout* layout) const {
   return total.get(&layout->total) && layout->total < address_space;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,9 +4,10 @@
 #include <cstdint>
 
 #include "base/count.h"
+#include "linformer/version.h"
 #include "program/view.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // The numbers that sizes are products of.
 enum class Term : uint8_t {
@@ -85,4 +86,4 @@ struct Arena {
   [[nodiscard]] bool lay_out(ArenaLayout* layout) const;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

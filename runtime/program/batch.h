@@ -5,8 +5,9 @@
 #include <cstdint>
 
 #include "base/matrix.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 struct Batch {
   int64_t sequences = 0, rows = 0;
@@ -30,9 +31,4 @@ struct Batch {
   }
 };
 
-// One masked-LM position: a packed row.
-struct RowOf {
-  int64_t sequence, position;
-};
-
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 template <class A, class B>
@@ -140,8 +140,8 @@ class OpCost {
 }  // namespace
 
 int64_t source_rows(const Attention& attention, int64_t rows, int64_t states) {
-  const bool reads_states =
-      attention.key_source == KeySource::memory || (attention.key_source == KeySource::memory_or_own && states > 0);
+  const bool reads_states = attention.key_source == KeySource::encoder_states ||
+                            (attention.key_source == KeySource::encoder_states_or_own && states > 0);
   return reads_states ? states : rows;
 }
 
@@ -161,4 +161,4 @@ Cost cost_of(const Program& program, const Stage& stage, const Op& op, int64_t r
   return OpCost(program, stage, rows, source, positions).of(op);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,9 +1,10 @@
 // What an op of a program costs: derived from its views and the domain of its stage.
 #pragma once
 
+#include "linformer/version.h"
 #include "program/program.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 struct Cost {
   double flop = 0;          // floating-point operations of products: a multiply-add is two
@@ -22,4 +23,4 @@ int64_t source_rows(const Attention& attention, int64_t rows, int64_t states);
 // Whether the stage is for sequences of this many source rows.
 bool applies(const Program& program, const Stage& stage, int64_t rows, int64_t states);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

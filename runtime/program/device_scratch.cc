@@ -4,7 +4,7 @@
 
 #include "base/matrix.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 constexpr int64_t workspace_bytes = int64_t{8} << 20;
@@ -55,4 +55,4 @@ bool device_scratch(const Program& p, DeviceScratch* scratch) {
   return fits;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

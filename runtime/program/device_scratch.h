@@ -1,9 +1,10 @@
 // What a program needs on a device beside its buffers: one region, where the CPU has its GEMM provider's scratch.
 #pragma once
 
+#include "linformer/version.h"
 #include "program/program.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // Bytes from the first multiple of 256 in the region, each one itself.
 struct DeviceScratch {
@@ -27,4 +28,4 @@ inline constexpr int64_t device_row_multiple = 8;  // what tensor cores want K t
 // False where it is more than 2^63 bytes.
 [[nodiscard]] bool device_scratch(const Program& program, DeviceScratch* scratch);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

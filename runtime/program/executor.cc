@@ -4,7 +4,7 @@
 
 #include "program/cost.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 void Executor::count_costs(const Section& section, const Batch& batch, int64_t first, int64_t sequences,
                            int64_t positions, OpProfile* profile) const {
@@ -26,4 +26,52 @@ void Executor::count_costs(const Section& section, const Batch& batch, int64_t f
   }
 }
 
-}  // namespace linformer
+const Section* Executor::output_section(const Request& request, size_t i, int layer, Destination* to) const {
+  const Output& output = request.outputs[i];
+  const bool is_hidden = output.kind == OutputKind::hidden;
+  if (output.values.empty() || layer != (is_hidden ? output.layer : -1)) return nullptr;
+  to->values = output.values.data();
+  switch (output.kind) {
+    case OutputKind::hidden:
+      if (layer < 0) return &program_.output_hidden;
+      return layer == 0 ? &program_.embedding_hidden : &program_.layers[static_cast<size_t>(layer) - 1].hidden;
+    case OutputKind::pooled:
+      to->pooling = output.pooling.value_or(request.pooling);
+      return &program_.pooled;
+    case OutputKind::embeddings:
+      return &program_.sentence_embedding;
+    case OutputKind::logits:
+    case OutputKind::probabilities:
+      *to = {};
+      return head_destination(request.outputs, i, to) ? &program_.heads[static_cast<size_t>(output.head)].stages
+                                                      : nullptr;
+    case OutputKind::masked_lm:
+      break;
+  }
+  return nullptr;
+}
+
+bool Executor::head_destination(std::span<const Output> outputs, size_t i, Destination* to) {
+  // The first output of each kind that a head has goes with the first of the other kind.
+  const auto first = [&](OutputKind kind) {
+    size_t at = 0;
+    while (at < outputs.size() &&
+           (outputs[at].kind != kind || outputs[at].head != outputs[i].head || outputs[at].values.empty())) {
+      ++at;
+    }
+    return at;
+  };
+  const size_t logits = first(OutputKind::logits), probabilities = first(OutputKind::probabilities);
+  const bool both = logits < outputs.size() && probabilities < outputs.size();
+  if (both && i == probabilities) return false;
+  float* const values = outputs[i].values.data();
+  if (outputs[i].kind == OutputKind::logits) {
+    to->values = values;
+    if (both && i == logits) to->probabilities = outputs[probabilities].values.data();
+  } else {
+    to->probabilities = values;
+  }
+  return true;
+}
+
+}  // namespace LINFORMER_NAMESPACE

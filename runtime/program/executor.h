@@ -1,36 +1,37 @@
 // What runs a program: on the CPU (runtime/cpu) or on a GPU (runtime/cuda).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <span>
 #include <utility>
 
+#include "linformer/output.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 #include "program/batch.h"
 #include "program/program.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
-// Where the numbers of a call go. Null: not wanted.
-struct HeadRequest {
-  int32_t head = 0;
-  float* logits = nullptr;
-  float* probabilities = nullptr;
+// What a call computes. Its outputs were checked: the model has them, and their values are long enough.
+struct Request {
+  std::span<const Output> outputs;
+  Pooling pooling = Pooling::first_token;     // of a pooled output that doesn't say
+  const std::atomic<bool>* cancel = nullptr;  // true: stop
+  void (*progress)(void* context, double share) = nullptr;
+  void* progress_context = nullptr;
+  bool one_thread = false;
+
+  bool is_cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
 };
 
-struct Request {
-  float* hidden = nullptr;
-  int hidden_layer = -1;
-  float* pooled = nullptr;
+// Where the numbers of a section go. Null: not wanted.
+struct Destination {
+  float* values = nullptr;
+  float* probabilities = nullptr;  // of a head
   Pooling pooling = Pooling::first_token;
-  // At index i of [0, heads): a function, so that nothing is copied.
-  HeadRequest (*head)(const void* context, size_t index) = nullptr;
-  size_t heads = 0;
-  const void* context = nullptr;
-  float* embeddings = nullptr;
-  float* mlm_logits = nullptr;
-  RowOf (*mlm_position)(const void* context, size_t index) = nullptr;
-  size_t mlm_positions = 0;
+  std::span<const MaskPosition> positions = {};  // of masked-LM
 };
 
 class Executor {
@@ -63,6 +64,35 @@ class Executor {
  protected:
   Executor(Program program, std::span<const std::byte* const> weights)
       : program_(std::move(program)), weights_(weights) {}
+  // run(section, destination) for each section of a call but masked-LM's, in order, and layer_done() after each layer.
+  template <class Run, class LayerDone>
+  Status run_encoder_sections(const Request& request, Run&& run, LayerDone&& layer_done) const {
+    const int layers = static_cast<int>(program_.layers.size());
+    for (int step = 0; step <= layers + 1; ++step) {
+      const bool in_layer = step > 0 && step <= layers;
+      const Section& section = in_layer    ? program_.layers[static_cast<size_t>(step) - 1].stages
+                               : step == 0 ? program_.embedding
+                                           : program_.finish;
+      LINFORMER_TRY(run(section, Destination()));
+      if (in_layer) layer_done();
+      for (size_t i = 0; i < request.outputs.size(); ++i) {
+        Destination to;
+        const Section* output = output_section(request, i, step <= layers ? step : -1, &to);
+        if (output != nullptr) LINFORMER_TRY(run(*output, to));
+      }
+    }
+    return {};
+  }
+  template <class Run>
+  Status run_masked_lm_sections(const Request& request, Run&& run) const {
+    for (const Output& output : request.outputs) {
+      if (output.kind != OutputKind::masked_lm || output.values.empty()) continue;
+      Destination to{output.values.data()};
+      to.positions = output.positions;
+      LINFORMER_TRY(run(program_.masked_lm, to));
+    }
+    return {};
+  }
   // Adds to `profile`, by index in the program, what a section costs for sequences [first, first + sequences) of the
   // batch. All masked-LM positions are counted with the first.
   void count_costs(const Section& section, const Batch& batch, int64_t first, int64_t sequences, int64_t positions,
@@ -76,8 +106,12 @@ class Executor {
   std::byte* arena_ = nullptr;
 
  private:
+  // What makes the i-th output of the rows after `layer`, or (-1) after the encoder; null: nothing, or not now.
+  const Section* output_section(const Request& request, size_t i, int layer, Destination* to) const;
+  // A head's logits and probabilities are one section. False: the other one of outputs[i] has it.
+  static bool head_destination(std::span<const Output> outputs, size_t i, Destination* to);
   void fill_positions();
   void fill_rotary(const Rotary& rotary);
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,9 +4,10 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "base/description.h"
 #include "program/cost.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Text in a fixed room; what doesn't fit is cut.
@@ -149,8 +150,8 @@ class Describer {
 
   const char* source_name() const {
     const Attention& a = attention();
-    if (a.key_source == KeySource::memory_or_own) return "rows or encoder states";
-    return a.key_source == KeySource::memory ? "encoder states" : info(a.own.buffer).name;
+    if (a.key_source == KeySource::encoder_states_or_own) return "rows or encoder states";
+    return a.key_source == KeySource::encoder_states ? "encoder states" : info(a.own.buffer).name;
   }
 
   void gemm(const Op& op) {
@@ -269,4 +270,4 @@ PartText part_of(const Program& program, int32_t stage) {
   return result;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,10 +1,11 @@
 // A program in words, a line for each op.
 #pragma once
 
-#include "linformer/description.h"
+#include "base/description.h"
+#include "linformer/version.h"
 #include "program/program.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 const char* name_of(Domain domain);
 
@@ -22,4 +23,4 @@ struct PartText {
 };
 PartText part_of(const Program& program, int32_t stage);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

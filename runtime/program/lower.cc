@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/description.h"
 #include "base/storage.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 int64_t even_step(int64_t rows, int64_t parts, int64_t block) {
   return std::min(round_up(ceil_div(rows, std::max<int64_t>(parts, 1)), panel_width), block);
@@ -238,7 +239,7 @@ Result<Program> lower(const ModelDescription& description, const EncoderDescript
   program.extents = extents;
   program.target = target;
   program.pad_id = encoder.pad_id;
-  program.states_width = encoder.memory_width;
+  program.states_width = encoder.encoder_states_width;
   program.max_pooled_rows = encoder.max_tokens;
   Arena& arena = program.arena;
   arena[Term::sequences] = extents.sequences;
@@ -249,8 +250,8 @@ Result<Program> lower(const ModelDescription& description, const EncoderDescript
   arena[Term::block] = extents.block_rows;
   arena[Term::scored] = extents.sequences;
   for (BufferId buffer : {BufferId::row_starts, BufferId::ids, BufferId::positions, BufferId::masks}) arena.use(buffer);
-  if (encoder.memory_width > 0) {
-    arena[Term::d_states] = int64_t{encoder.memory_width};
+  if (encoder.encoder_states_width > 0) {
+    arena[Term::d_states] = int64_t{encoder.encoder_states_width};
     for (BufferId buffer : {BufferId::state_starts, BufferId::state_masks, BufferId::encoder_states}) arena.use(buffer);
   }
   Lowering lowering(description, encoder, &program);
@@ -262,4 +263,4 @@ Result<Program> lower(const ModelDescription& description, const EncoderDescript
   return program;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

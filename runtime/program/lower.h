@@ -1,11 +1,12 @@
 // From a description to a program, part by part: one function for each part of a model.
 #pragma once
 
-#include "linformer/description.h"
+#include "base/description.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 #include "program/program.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // First refusal: what the description says and no executor can do, by name.
 Status check_executable(const ModelDescription& description, const EncoderDescription& encoder);
@@ -119,4 +120,4 @@ class Lowering {
   Op spare_op_;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

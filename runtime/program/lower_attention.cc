@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/description.h"
 #include "program/lower.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 constexpr int key_side = 0, value_side = 1;
@@ -292,9 +293,10 @@ void Lowering::keys_and_values(LayerState* layer) {
   attention.key_ld = attention.by_head ? attention.d_head : attention.key_width;
   add_groups(layer);
   const Extents& extents = program_.extents;
-  layer->longest = description.key_source == KeySource::own      ? extents.tokens
-                   : description.key_source == KeySource::memory ? extents.encoder_states
-                                                                 : std::max(extents.tokens, extents.encoder_states);
+  layer->longest = description.key_source == KeySource::own ? extents.tokens
+                   : description.key_source == KeySource::encoder_states
+                       ? extents.encoder_states
+                       : std::max(extents.tokens, extents.encoder_states);
   layer->threshold = project_first_below(*layer, key.weight == value.weight, one_projection);
   reserve_attention(*layer);
   const int sides = description.value_is_key ? 1 : 2;
@@ -324,4 +326,4 @@ void Lowering::keys_and_values(LayerState* layer) {
   for (BufferId panels : {BufferId::compressed_key, BufferId::compressed_value}) program_.arena.use(panels);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,8 +1,9 @@
 // The rows that the first layer reads: tokens or vectors, positions, token types, and what the dialect does around
 // them. Source: fairseq's TransformerEncoder, BertEmbeddings, tatp22/linformer-pytorch, vit-pytorch.
+#include "base/description.h"
 #include "program/lower.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // Vectors to `out`. Without a linear they are read in place.
 void Lowering::read_vectors(const VectorInput& vectors, const View& out) {
@@ -87,4 +88,4 @@ Status Lowering::embedding() {
   return {};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

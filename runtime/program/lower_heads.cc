@@ -1,7 +1,8 @@
 // What reads the encoder's rows: pooled vectors, classification heads, sentence embeddings, masked-LM logits.
+#include "base/description.h"
 #include "program/lower.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Sequences of one row of scores; 0: each packed row has its own.
@@ -97,4 +98,4 @@ Status Lowering::heads() {
   return {};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,9 +1,10 @@
 // One encoder layer, post-norm or pre-norm, on blocks of rows that stay in the core's cache.
 #include <algorithm>
 
+#include "base/description.h"
 #include "program/lower.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // The context takes the query's place; on a device, in 16 bits, a place of its own.
 View Lowering::attend(const LayerState& layer, const View& query) {
@@ -169,4 +170,4 @@ void Lowering::layer(size_t index, int64_t* width) {
   hidden(&sections.hidden, layer.width_out, sections.streams);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

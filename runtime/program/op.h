@@ -4,9 +4,10 @@
 #include <cstdint>
 
 #include "linformer/types.h"
+#include "linformer/version.h"
 #include "program/view.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 enum class OpKind : uint8_t {
   gather,            // out[r] = a[token of r] * scale
@@ -122,4 +123,4 @@ struct Section {  // of stages
   int32_t begin = 0, end = 0;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -7,10 +7,11 @@
 #include <cstdint>
 
 #include "linformer/array.h"
+#include "linformer/version.h"
 #include "program/arena.h"
 #include "program/op.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // What a program is lowered for. All are positive but encoder_states, which is 0 where nothing reads any.
 struct Extents {
@@ -118,4 +119,4 @@ inline constexpr int64_t default_block_rows = 128, max_block_rows = 256;
 // Rows in steps of `block`, split evenly over `parts` where there are fewer: a multiple of the panel width.
 int64_t even_step(int64_t rows, int64_t parts, int64_t block);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

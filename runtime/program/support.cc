@@ -1,6 +1,7 @@
+#include "base/description.h"
 #include "program/lower.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 Status refuse(size_t layer, const char* what) {
@@ -46,4 +47,4 @@ Status check_executable(const ModelDescription& description, const EncoderDescri
   return {};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

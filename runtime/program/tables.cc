@@ -3,7 +3,7 @@
 
 #include "program/executor.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // Sine and cosine of each position times each frequency, in double precision, once for a session.
 void Executor::fill_positions() {
@@ -47,4 +47,4 @@ void Executor::fill_tables() {
   for (const Rotary& rotary : program_.rotaries) fill_rotary(rotary);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

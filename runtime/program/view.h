@@ -5,8 +5,9 @@
 
 #include "base/matrix.h"
 #include "linformer/types.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // Where the elements of a view are.
 enum class Place : uint8_t {
@@ -70,4 +71,4 @@ struct View {
 
 inline constexpr uint8_t mask_row = 1, mask_query = 2;
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,7 +1,7 @@
 // Which executor runs a session, and what it multiplies natively.
 #include "session/state.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 #if !defined(LINFORMER_HAS_CUDA)
@@ -34,7 +34,8 @@ Result<std::unique_ptr<Executor>> create_executor(Program program, const Session
 #endif
   }
   Result<std::unique_ptr<CpuExecutor>> executor =
-      CpuExecutor::create(std::move(program), options.backend, kernels, weights.tensors, options.profile);
+      CpuExecutor::create(std::move(program), options.backend, kernels, weights.tensors, options.profile,
+                          {options.parallel, options.parallel_context});
   if (!executor.ok()) return executor.status();
   return std::unique_ptr<Executor>(std::move(executor.value()));
 }
@@ -47,4 +48,4 @@ uint64_t PreparedWeights::bytes() const {
 #endif
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -3,10 +3,11 @@
 
 #include <cstdio>
 
+#include "base/description.h"
 #include "program/cost.h"
 #include "session/state.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 ProgramLine line_of(const Program& program, const ModelDescription& description, int32_t stage, const Op& op,
@@ -46,7 +47,7 @@ Status list_program(const Model& model, const SessionOptions& options, int64_t t
                          static_cast<long long>(tokens), static_cast<long long>(resolved.max_tokens));
   }
   const Program& program = lowered->program;
-  const int64_t states = resolved.max_memory;
+  const int64_t states = resolved.max_encoder_states;
   for_each_op(program, [&](int32_t s, size_t, const Op& op) {
     const Stage& stage = program.stages[static_cast<size_t>(s)];
     if (!applies(program, stage, tokens, states)) return;
@@ -59,17 +60,30 @@ Status list_program(const Model& model, const SessionOptions& options, int64_t t
   return {};
 }
 
-Status Session::profile(ProgramVisitor visit, void* context) const {
-  if (!state_->plan.options.profile) {
-    return Status::error(Code::invalid_argument, "nothing was measured: create the session with profile = true");
+Status Session::profile(ProgramVisitor visit, void* context) const { return profile({this, 1}, visit, context); }
+
+Status Session::profile(std::span<const Session> sessions, ProgramVisitor visit, void* context) {
+  if (sessions.empty()) return Status::error(Code::invalid_argument, "no session to say what was measured");
+  const State& first = *sessions[0].state_;
+  const Program& program = first.program();
+  for (const Session& session : sessions) {
+    if (!session.state_->plan.options.profile || session.state_->weights->model() != first.weights->model() ||
+        session.state_->executor->profile().size() != program.ops.size()) {
+      return Status::error(Code::invalid_argument,
+                           "nothing was measured: create the sessions of one model with profile = true");
+    }
   }
-  const Program& program = state_->program();
-  const SessionOptions& options = state_->plan.options;
-  const std::span<const CpuExecutor::OpProfile> profile = state_->executor->profile();
+  const SessionOptions& options = first.plan.options;
   for_each_op(program, [&](int32_t s, size_t index, const Op& op) {
-    const CpuExecutor::OpProfile& measured = profile[index];
+    Executor::OpProfile measured;
+    for (const Session& session : sessions) {
+      const Executor::OpProfile& own = session.state_->executor->profile()[index];
+      measured.seconds += own.seconds;
+      measured.flop += own.flop;
+      measured.bytes += own.bytes;
+    }
     if (measured.seconds == 0) return;
-    ProgramLine line = line_of(program, state_->description(), s, op, options.max_tokens, options.max_memory);
+    ProgramLine line = line_of(program, first.description(), s, op, options.max_tokens, options.max_encoder_states);
     line.flop = measured.flop;
     line.bytes = measured.bytes;
     line.seconds = measured.seconds;
@@ -78,4 +92,4 @@ Status Session::profile(ProgramVisitor visit, void* context) const {
   return {};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

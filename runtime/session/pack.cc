@@ -1,9 +1,11 @@
 // The caller's sequences, packed row after row into the arena.
+#include <algorithm>
 #include <cstring>
 
+#include "base/description.h"
 #include "session/state.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 const float* vectors_of(const void* inputs, int64_t sequence) {
@@ -24,6 +26,49 @@ int64_t Session::State::kept_rows(const Input& input) const {
     for (size_t i = 0; i < given; ++i) kept += is_kept(input, encoder().pad_id, i);
   }
   return kept == 0 ? 0 : output_rows(kept);
+}
+
+// What the map between rows and tokens looks at.
+Status Session::State::check_mapped(const Input& input) const {
+  const bool takes_tokens = encoder().embedding.tokens != absent;
+  if (takes_tokens ? !input.vectors.empty() : !input.tokens.empty()) {
+    return Status::error(Code::invalid_argument, "this model takes %s", takes_tokens ? "tokens" : "vectors");
+  }
+  if (!input.mask.empty() && input.mask.size() != static_cast<uint64_t>(given_rows(input))) {
+    return Status::error(Code::invalid_argument, "the text has %zu mask entries for %lld tokens", input.mask.size(),
+                         static_cast<long long>(given_rows(input)));
+  }
+  return {};
+}
+
+Status Session::State::row_tokens(const Input& input, std::span<int64_t> tokens) const {
+  LINFORMER_TRY(check_mapped(input));
+  const int64_t given = given_rows(input), rows = output_rows(given);
+  if (tokens.size() < static_cast<uint64_t>(rows)) {
+    return Status::error(Code::invalid_argument, "there is room for %zu rows where the text has %lld", tokens.size(),
+                         static_cast<long long>(rows));
+  }
+  size_t row = 0;
+  if (rows > given) tokens[row++] = -1;
+  const bool strip = plan.options.padding == Padding::strip;
+  for (size_t i = 0; i < static_cast<size_t>(given); ++i) {
+    if (!strip || is_kept(input, encoder().pad_id, i)) tokens[row++] = static_cast<int64_t>(i);
+  }
+  std::fill(tokens.begin() + static_cast<std::ptrdiff_t>(row), tokens.begin() + rows, int64_t{-1});
+  return {};
+}
+
+Result<int64_t> Session::State::row_of(const Input& input, size_t token) const {
+  LINFORMER_TRY(check_mapped(input));
+  const int64_t given = given_rows(input);
+  const bool strip = plan.options.padding == Padding::strip;
+  if (token >= static_cast<uint64_t>(given) || (strip && !is_kept(input, encoder().pad_id, token))) {
+    return Status::error(Code::invalid_argument, "token %zu of %lld has no row: it is stripped, or isn't there", token,
+                         static_cast<long long>(given));
+  }
+  int64_t row = output_rows(given) - given;
+  for (size_t i = 0; i < token; ++i) row += !strip || is_kept(input, encoder().pad_id, i);
+  return row;
 }
 
 Batch Session::State::pack(const InputList& inputs) const {
@@ -87,20 +132,21 @@ Batch Session::State::pack(const InputList& inputs) const {
 }
 
 void Session::State::pack_states(const InputList& inputs, Batch* batch) const {
-  batch->has_states = encoder().memory_width > 0 && !inputs[0].memory.empty();
+  batch->has_states = encoder().encoder_states_width > 0 && !inputs[0].encoder_states.empty();
   if (!batch->has_states) return;
-  const size_t width = encoder().memory_width;
+  const size_t width = encoder().encoder_states_width;
   int32_t* starts = executor->buffer<int32_t>(BufferId::state_starts);
   uint8_t* masks = executor->buffer<uint8_t>(BufferId::state_masks);
   float* states = executor->buffer(BufferId::encoder_states);
   int64_t row = 0;
   for (int64_t s = 0; s < batch->sequences; ++s) {
     const Input input = inputs[static_cast<size_t>(s)];
-    const size_t rows = input.memory.size() / width;
-    const bool own = input.memory_mask.empty() && input.mask.size() == rows;
-    const std::span<const uint8_t> mask = own ? input.mask : input.memory_mask;
+    const size_t rows = input.encoder_states.size() / width;
+    const bool own = input.encoder_states_mask.empty() && input.mask.size() == rows;
+    const std::span<const uint8_t> mask = own ? input.mask : input.encoder_states_mask;
     starts[s] = static_cast<int32_t>(row);
-    std::memcpy(states + row * static_cast<int64_t>(width), input.memory.data(), input.memory.size_bytes());
+    std::memcpy(states + row * static_cast<int64_t>(width), input.encoder_states.data(),
+                input.encoder_states.size_bytes());
     for (size_t i = 0; i < rows; ++i) {
       const bool masked = !mask.empty() && mask[i] == 0;
       masks[row++] = masked ? mask_row : 0;
@@ -112,4 +158,4 @@ void Session::State::pack_states(const InputList& inputs, Batch* batch) const {
   batch->state_masks = masks;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

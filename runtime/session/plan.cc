@@ -3,11 +3,12 @@
 #include <cstdio>
 
 #include "base/checked.h"
+#include "base/description.h"
 #include "program/device_scratch.h"
 #include "program/lower.h"
 #include "session/state.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Rows are numbered by 32 bits.
@@ -32,13 +33,13 @@ Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
                          static_cast<long long>(options->max_rows));
   }
   options->max_rows = std::min(options->max_rows, rows);
-  if (options->max_memory == 0) options->max_memory = options->max_tokens;
-  if (options->max_memory < 1 || options->max_memory > encoder.max_tokens) {
-    return Status::error(Code::invalid_argument, "max_memory is %lld: this model takes 1 to %u rows",
-                         static_cast<long long>(options->max_memory), encoder.max_tokens);
+  if (options->max_encoder_states == 0) options->max_encoder_states = options->max_tokens;
+  if (options->max_encoder_states < 1 || options->max_encoder_states > encoder.max_tokens) {
+    return Status::error(Code::invalid_argument, "max_encoder_states is %lld: this model takes 1 to %u rows",
+                         static_cast<long long>(options->max_encoder_states), encoder.max_tokens);
   }
-  if (encoder.memory_width == 0) options->max_memory = 0;
-  if (options->max_rows > most_rows || options->max_memory * options->max_batch > most_rows) {
+  if (encoder.encoder_states_width == 0) options->max_encoder_states = 0;
+  if (options->max_rows > most_rows || options->max_encoder_states * options->max_batch > most_rows) {
     return Status::error(Code::too_long,
                          "a session takes at most %lld rows in a call: lower max_tokens or max_batch, "
                          "or set max_rows",
@@ -102,19 +103,19 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
   LINFORMER_TRY(resolve(*lowered.encoder, &plan.options));
   const SessionOptions& resolved = plan.options;
   plan.block_rows =
-      std::min(resolved.block_rows, round_up(std::max(resolved.max_rows, resolved.max_memory), panel_width));
+      std::min(resolved.block_rows, round_up(std::max(resolved.max_rows, resolved.max_encoder_states), panel_width));
   if (resolved.device >= 0) {
     // A block is all rows at once, and what is compressed of them.
     int64_t k = 0;
     for (const Projection& projection : lowered.encoder->projections) k = std::max(k, int64_t{projection.k});
     const int64_t rows =
-        std::max({resolved.max_rows, resolved.max_memory * resolved.max_batch, k * resolved.max_batch});
+        std::max({resolved.max_rows, resolved.max_encoder_states * resolved.max_batch, k * resolved.max_batch});
     plan.block_rows = round_up(rows, panel_width);
   }
   const Extents extents{resolved.max_batch,
                         resolved.max_tokens,
                         resolved.max_rows,
-                        resolved.max_memory,
+                        resolved.max_encoder_states,
                         resolved.device >= 0 ? 1 : resolved.threads,
                         plan.block_rows};
   const bool narrow = resolved.backend == BackendKind::native && resolved.compute != Compute::f32;
@@ -174,4 +175,4 @@ Result<Plan> plan(const Model& model, const SessionOptions& options) {
   return lowered->plan;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,13 +1,12 @@
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <new>
 
 #include "base/cpu.h"
+#include "base/description.h"
+#include "base/platform.h"
 #include "base/shared.h"
 #include "session/state.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // The kernels of an instruction set, with LINFORMER_ISA in the place of `automatic`.
@@ -27,20 +26,6 @@ Result<const Kernels*> choose_kernels(Isa isa) {
   if (kernels != nullptr) return kernels;
   return Status::error(Code::unsupported, "this machine or build has no %s kernels: choose another instruction set",
                        name_of(isa));
-}
-
-// Scores, as the executor asks for them: the one of `logits` and `probabilities` first, if wanted.
-HeadRequest head_request(const void* context, size_t index) {
-  const Outputs& outputs = *static_cast<const Outputs*>(context);
-  const bool first = !outputs.logits.empty() || !outputs.probabilities.empty();
-  if (first && index == 0) return {outputs.head, outputs.logits.data(), outputs.probabilities.data()};
-  const HeadScores& scores = outputs.scores[index - (first ? 1 : 0)];
-  return {scores.head, scores.logits.data(), scores.probabilities.data()};
-}
-
-RowOf mlm_position(const void* context, size_t index) {
-  const MaskPosition& position = static_cast<const Outputs*>(context)->mlm_positions[index];
-  return {position.text, position.position};
 }
 
 }  // namespace
@@ -76,7 +61,31 @@ const std::shared_ptr<const Model>& PreparedWeights::model() const { return data
 
 Session::State::~State() {
   executor.reset();  // may still use the arena
-  if (arena != nullptr) munmap(arena, arena_bytes);
+  if (owns_arena) platform::release_pages({arena, static_cast<size_t>(arena_bytes)});
+}
+
+Status Session::State::take_arena(std::span<std::byte> given) {
+  const uint64_t bytes = executor->host_bytes();
+  if (!given.empty()) {
+    if (given.size() < bytes || reinterpret_cast<uintptr_t>(given.data()) % 64 != 0) {
+      return Status::error(Code::invalid_argument,
+                           "the arena given has %zu bytes%s: this session needs %llu, aligned to 64", given.size(),
+                           given.size() < bytes ? "" : " at another address", static_cast<unsigned long long>(bytes));
+    }
+    arena = given.data();
+    arena_bytes = bytes;
+    return {};
+  }
+  const platform::Pages pages = platform::reserve_pages(bytes);
+  if (pages.data == nullptr) {
+    return Status::error(Code::out_of_memory,
+                         "the system refused an arena of %llu bytes: lower max_tokens, max_batch or threads",
+                         static_cast<unsigned long long>(bytes));
+  }
+  arena = pages.data;
+  arena_bytes = bytes;
+  owns_arena = true;
+  return {};
 }
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -117,83 +126,63 @@ Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, 
   state->weights = std::move(weights);
   publish(state->program(), state->executor->layout(), &state->plan);
 
-  const uint64_t bytes = state->executor->host_bytes();
-  const bool addressable = bytes <= PTRDIFF_MAX;
-  void* arena = addressable ? mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                            : MAP_FAILED;
-  if (arena == MAP_FAILED) {
-    return Status::error(Code::out_of_memory,
-                         "the system refused an arena of %llu bytes: lower max_tokens, max_batch or threads",
-                         static_cast<unsigned long long>(bytes));
-  }
-  state->arena = static_cast<std::byte*>(arena);
-  state->arena_bytes = bytes;
+  LINFORMER_TRY(state->take_arena(options.arena));
   LINFORMER_TRY(state->executor->start(state->arena));
   return Session(std::move(state));
 }
 
 uint64_t Session::used_bytes() const {
-  if (state_->plan.options.device >= 0) return state_->plan.total_bytes;
-  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  constexpr uint64_t pages_at_once = 1024;
-  unsigned char resident[pages_at_once];
-  uint64_t highest = 0;
-  for (uint64_t offset = 0; offset < state_->arena_bytes; offset += pages_at_once * page) {
-    const uint64_t left = state_->arena_bytes - offset;
-    const uint64_t bytes = left < pages_at_once * page ? left : pages_at_once * page;
-    if (mincore(state_->arena + offset, bytes, resident) != 0) return 0;
-    for (uint64_t i = 0; i * page < bytes; ++i) {
-      if ((resident[i] & 1) != 0) highest = offset + (i + 1) * page;
-    }
-  }
-  return highest < state_->arena_bytes ? highest : state_->arena_bytes;
+  if (state_->plan.options.device >= 0 || !state_->owns_arena) return state_->plan.total_bytes;
+  return platform::touched_bytes(state_->arena, state_->arena_bytes);
 }
 
 int64_t Session::output_rows(int64_t n) const { return state_->output_rows(n); }
 
-int64_t Session::hidden_width(int layer) const {
-  const bool exists = layer >= -1 && layer <= static_cast<int>(state_->encoder().layers.size());
-  return exists ? state_->hidden_width(layer) : 0;
+int64_t Session::classes(int head) const {
+  const bool exists = state_->has_heads && head >= 0 && static_cast<size_t>(head) < state_->program().heads.size();
+  return exists ? state_->program().heads[static_cast<size_t>(head)].classes : 0;
 }
 
-int64_t Session::score_rows(int head, int64_t texts, int64_t rows) const {
-  const bool exists = head >= 0 && static_cast<size_t>(head) < state_->program().heads.size();
-  return exists ? state_->score_rows(head, texts, rows) : 0;
+Status Session::row_tokens(const Input& input, std::span<int64_t> tokens) const {
+  return state_->row_tokens(input, tokens);
 }
 
-int64_t Session::embedding_width() const { return state_->program().embedding_width; }
+Result<int64_t> Session::row_of(const Input& input, size_t token) const { return state_->row_of(input, token); }
 
-Status Session::run(std::span<const Tokens> texts, const Outputs& outputs) {
-  return state_->run(InputList(texts), outputs);
+Result<Shape> Session::shape(const Output& output, int64_t texts, int64_t rows) const {
+  if (texts < 0 || rows < 0) return Status::error(Code::invalid_argument, "a negative number of texts or rows");
+  return state_->shape(output, texts, rows);
 }
 
-Status Session::run(std::span<const Input> inputs, const Outputs& outputs) {
-  return state_->run(InputList(inputs), outputs);
+Result<Shape> Session::shape(const Output& output, std::span<const Tokens> texts) const {
+  return state_->shape(output, InputList(texts));
 }
 
-Status Session::State::run(const InputList& inputs, const Outputs& outputs) {
+Result<Shape> Session::shape(const Output& output, std::span<const Input> inputs) const {
+  return state_->shape(output, InputList(inputs));
+}
+
+Status Session::run(std::span<const Tokens> texts, const Outputs& outputs, const RunControl& control) {
+  return state_->run(InputList(texts), outputs.list(), control);
+}
+
+Status Session::run(std::span<const Input> inputs, const Outputs& outputs, const RunControl& control) {
+  return state_->run(InputList(inputs), outputs.list(), control);
+}
+
+Status Session::State::run(const InputList& inputs, std::span<const Output> outputs, const RunControl& control) {
   LINFORMER_TRY(check(inputs, outputs));
   LINFORMER_TRY(executor->ready());
   const Batch batch = pack(inputs);
   Request request;
-  request.context = &outputs;
-  request.hidden = outputs.hidden.empty() ? nullptr : outputs.hidden.data();
-  request.hidden_layer = outputs.hidden_layer;
-  if (!outputs.pooled.empty()) {
-    const auto& heads = description().heads;
-    const bool has_head = has_heads && outputs.head >= 0 && static_cast<size_t>(outputs.head) < heads.size();
-    const Pooling own = has_head ? heads[static_cast<size_t>(outputs.head)].pooling : Pooling::none;
-    request.pooled = outputs.pooled.data();
-    request.pooling = outputs.pooling.value_or(own == Pooling::none ? Pooling::first_token : own);
-  }
-  request.head = &head_request;
-  request.heads = outputs.scores.size() + (!outputs.logits.empty() || !outputs.probabilities.empty() ? 1 : 0);
-  request.embeddings = outputs.embeddings.empty() ? nullptr : outputs.embeddings.data();
-  request.mlm_logits = outputs.mlm_logits.empty() ? nullptr : outputs.mlm_logits.data();
-  request.mlm_position = &mlm_position;
-  request.mlm_positions = outputs.mlm_positions.size();
+  request.outputs = outputs;
+  const auto& heads = description().heads;
+  if (has_heads && !heads.empty() && heads[0].pooling != Pooling::none) request.pooling = heads[0].pooling;
+  request.cancel = control.cancel;
+  request.progress = control.progress;
+  request.progress_context = control.context;
+  request.one_thread = control.one_thread;
   return executor->run(batch, request);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

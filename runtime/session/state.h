@@ -3,14 +3,16 @@
 
 #include <memory>
 
+#include "base/description.h"
 #include "cpu/executor.h"
 #include "linformer/session.h"
+#include "linformer/version.h"
 #include "program/batch.h"
 #if defined(LINFORMER_HAS_CUDA)
 #include "cuda/create.h"
 #endif
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // The weights of a model as executors read them.
 struct ExecutorWeights {
@@ -75,29 +77,38 @@ struct Session::State {
   std::unique_ptr<Executor> executor;
   std::byte* arena = nullptr;
   uint64_t arena_bytes = 0;
+  bool owns_arena = false;
 
   ~State();
+  // The caller's arena where there is one, else one of the session's own.
+  Status take_arena(std::span<std::byte> given);
 
   const ModelDescription& description() const { return weights->model()->description(); }
   const EncoderDescription& encoder() const { return *part; }
   const Program& program() const { return executor->program(); }
 
-  Status run(const InputList& inputs, const Outputs& outputs);
+  Status run(const InputList& inputs, std::span<const Output> outputs, const RunControl& control);
 
   // check.cc: everything that the caller passed, before anything is written.
-  Status check(const InputList& inputs, const Outputs& outputs) const;
+  Status check(const InputList& inputs, std::span<const Output> outputs) const;
   Status check_input(const InputList& inputs, size_t index) const;
-  Status check_outputs(const InputList& inputs, const Outputs& outputs, uint64_t hidden_rows) const;
-  Status check_scores(const HeadScores& scores, const InputList& inputs, uint64_t hidden_rows) const;
+  // shape.cc
+  Status check_outputs(const InputList& inputs, std::span<const Output> outputs, int64_t hidden_rows) const;
+  Status check_positions(const InputList& inputs, std::span<const MaskPosition> positions) const;
+  Result<Shape> shape(const Output& output, int64_t sequences, int64_t hidden_rows) const;
+  Result<Shape> head_shape(int head, int64_t sequences, int64_t hidden_rows) const;
+  Result<Shape> shape(const Output& output, const InputList& inputs) const;
   int64_t given_rows(const Input& input) const;  // tokens or vectors
   int64_t output_rows(int64_t given) const;      // of hidden
   int64_t kept_rows(const Input& input) const;   // after stripping, with the prefix
-  int64_t score_rows(int head, int64_t sequences, int64_t rows) const;
-  int64_t hidden_width(int layer) const;
+  int64_t hidden_width(int layer) const;         // of a layer that exists
 
   // pack.cc
+  Status check_mapped(const Input& input) const;
+  Status row_tokens(const Input& input, std::span<int64_t> tokens) const;
+  Result<int64_t> row_of(const Input& input, size_t token) const;
   Batch pack(const InputList& inputs) const;
   void pack_states(const InputList& inputs, Batch* batch) const;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "base/description.h"
 #include "text/unicode.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 Status no_memory() { return Status::error(Code::out_of_memory, "no memory for the tokenizer's added tokens"); }
@@ -142,4 +143,4 @@ bool AddedTokens::next(std::string_view text, size_t unclaimed, bool match_speci
   return false;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

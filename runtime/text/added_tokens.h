@@ -3,12 +3,13 @@
 
 #include <string_view>
 
+#include "base/description.h"
 #include "linformer/array.h"
-#include "linformer/description.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 #include "text/token_trie.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 inline constexpr size_t max_added_token_bytes = 1024;
 
@@ -63,4 +64,4 @@ class AddedTokens {
   Array<Link> links_;  // by node
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,12 +1,13 @@
 // From pieces to an Encoding: the template around them, names, trimmed offsets.
 #include <algorithm>
 
+#include "base/description.h"
 #include "text/byte_level.h"
 #include "text/encoding.h"
 #include "text/tokenizer_state.h"
 #include "text/unicode.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 bool append_verbatim(std::string_view name, Array<char>* names) { return names->try_append(name.data(), name.size()); }
@@ -112,4 +113,4 @@ Status Tokenizer::State::assemble(bool pair, const Kept* kept, const EncodeOptio
   return complete ? Status() : Status::error(Code::out_of_memory, "no memory for the encoding");
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,9 +1,10 @@
 #include "text/bert_normalizer.h"
 
+#include "base/description.h"
 #include "text/bert_unicode.h"
 #include "text/unicode.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 constexpr uint32_t capital_i_with_dot = 0x130;  // the one character whose lower case is two
@@ -132,4 +133,4 @@ bool BertNormalizer::normalize(std::string_view text, uint32_t position, Normali
   return true;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "linformer/description.h"
+#include "base/description.h"
+#include "linformer/version.h"
 #include "text/normalized_text.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 class BertNormalizer {
  public:
@@ -24,4 +25,4 @@ class BertNormalizer {
   bool clean_text_ = false, split_cjk_ = false, strip_accents_ = false, lowercase_ = false;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

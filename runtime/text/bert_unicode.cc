@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Between them these ranges hold every mark (Mn), punctuation and format character (Cf) that Unicode added after
@@ -91,4 +91,4 @@ size_t decompose(uint32_t code_point, uint32_t* decomposed) {
   return static_cast<size_t>(count);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

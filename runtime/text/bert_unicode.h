@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace linformer {
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
 
 bool is_bert_punctuation(uint32_t code_point);       // P*, and all ASCII symbols
 bool is_removed_by_clean_text(uint32_t code_point);  // U+FFFD, controls, formats, private use
@@ -20,4 +22,4 @@ int combining_class(uint32_t code_point);
 inline constexpr size_t max_decomposition = 18;
 size_t decompose(uint32_t code_point, uint32_t* decomposed);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

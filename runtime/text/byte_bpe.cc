@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "base/description.h"
 #include "base/random.h"
 #include "text/byte_level.h"
 #include "text/unicode.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Up to here looking at every rank each time is faster than a heap; beyond, it would be quadratic.
@@ -264,4 +265,4 @@ bool ByteBpe::tokenize(std::string_view text, uint32_t position, BpeWorkspace* w
   return true;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,13 +4,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/description.h"
 #include "linformer/array.h"
-#include "linformer/description.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 #include "text/pieces.h"
 #include "text/word_cache.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // What a call needs and the next one reuses.
 struct BpeWorkspace {
@@ -68,4 +69,4 @@ class ByteBpe {
   uint64_t owner_ = 0;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,7 +4,7 @@
 
 #include "text/unicode.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 enum CharacterClass : uint8_t { other_class = 0, letter_class, number_class, space_class };
@@ -101,4 +101,4 @@ bool append_printable(std::string_view bytes, Array<char>* text) {
   return true;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

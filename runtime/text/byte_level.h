@@ -6,8 +6,9 @@
 #include <string_view>
 
 #include "linformer/array.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // The end of the word that begins at text[at]: what GPT-2's pattern
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
@@ -21,4 +22,4 @@ uint32_t printable_of(uint8_t byte);
 // Appends the printable form of `bytes` as UTF-8; false when there is no memory.
 [[nodiscard]] bool append_printable(std::string_view bytes, Array<char>* printable);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,7 +4,7 @@
 
 #include "text/unicode.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 constexpr size_t size_bytes = 4;  // of the trie's size in front
@@ -76,4 +76,4 @@ bool Charsmap::find(std::string_view text, bool shortest, size_t* length, std::s
   return found;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -10,8 +10,9 @@
 #include <string_view>
 
 #include "linformer/status.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // No rule is longer: searching all of a text costs at most its bytes times this.
 inline constexpr size_t max_rule_bytes = 256;
@@ -42,4 +43,4 @@ class Charsmap {
   std::string_view replacements_;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

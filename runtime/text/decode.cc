@@ -6,7 +6,7 @@
 #include "text/tokenizer_state.h"
 #include "text/unicode.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // English spacing that splitting at punctuation lost, in the order in which Hugging Face's WordPiece decoder
@@ -96,4 +96,4 @@ Status Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& opti
   return {};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,6 +1,6 @@
 #include "text/encoding.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 Encoding::Encoding() = default;
 Encoding::Encoding(Encoding&&) noexcept = default;
@@ -29,4 +29,4 @@ std::string_view Encoding::token(size_t i) const {
   return {state_->names.data() + begin, state_->name_ends[i] - begin};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -3,13 +3,14 @@
 
 #include "linformer/array.h"
 #include "linformer/tokenizer.h"
+#include "linformer/version.h"
 #include "text/added_tokens.h"
 #include "text/byte_bpe.h"
 #include "text/pieces.h"
 #include "text/unigram.h"
 #include "text/wordpiece.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 struct Encoding::State {
   Array<int32_t> ids;
@@ -41,4 +42,4 @@ struct Encoding::State {
   }
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,7 +4,7 @@
 
 #include "text/normal_unicode.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Appends a character and the marks behind it in canonical order.
@@ -98,4 +98,4 @@ bool apply_changes(NormalizedText* normalized) {
   return true;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,9 +1,10 @@
 // Unicode's normal forms as changes of a text.
 #pragma once
 
+#include "linformer/version.h"
 #include "text/normalized_text.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // Fills normalized->changes with the decomposition of normalized->characters, recomposed where asked for.
 // False when there is no memory or the limit is reached.
@@ -14,4 +15,4 @@ namespace linformer {
 
 [[nodiscard]] bool push_change(uint32_t code_point, int32_t change, NormalizedText* normalized);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 struct Range {
@@ -75,4 +75,4 @@ bool is_grapheme_boundary(uint32_t before, uint32_t after, int32_t* state) {
                                           state);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

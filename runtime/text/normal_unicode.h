@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "linformer/version.h"
 #include "text/bert_unicode.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 bool is_combining_mark(uint32_t code_point);  // M*, Unicode 9
 
@@ -20,4 +21,4 @@ uint32_t compose(uint32_t first, uint32_t second);
 // first, and later what the call before left there.
 bool is_grapheme_boundary(uint32_t before, uint32_t after, int32_t* state);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

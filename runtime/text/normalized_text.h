@@ -5,8 +5,9 @@
 #include <string_view>
 
 #include "linformer/array.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // What a normalised text may have for each character of the original, for each byte where SentencePiece normalises: the
 // longest compatibility decomposition has 18, and a mark goes before the text.
@@ -41,4 +42,4 @@ struct NormalizedText {
   std::string_view view() const { return {bytes.data(), bytes.size()}; }
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

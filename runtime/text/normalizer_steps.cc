@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "base/description.h"
 #include "text/normal_forms.h"
 #include "text/normal_unicode.h"
 #include "text/unicode.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 constexpr uint32_t capital_i_with_dot = 0x130;  // the one character whose lower case is two
@@ -274,4 +275,4 @@ bool NormalizerSteps::normalize(std::string_view text, uint32_t position, Normal
   return true;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

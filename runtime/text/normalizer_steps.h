@@ -3,12 +3,13 @@
 
 #include <string_view>
 
-#include "linformer/description.h"
+#include "base/description.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 #include "text/charsmap.h"
 #include "text/normalized_text.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // A replaced pattern is looked for at each character, so its length bounds the work.
 inline constexpr size_t max_pattern_characters = 64;
@@ -40,4 +41,4 @@ class NormalizerSteps {
   bool plain_[128] = {};  // ASCII characters that no rule begins with
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

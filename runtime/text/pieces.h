@@ -4,8 +4,9 @@
 #include <cstdint>
 
 #include "linformer/array.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 inline constexpr int32_t unknown_piece = INT32_MIN;
 
@@ -36,4 +37,4 @@ struct Pieces {
   }
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "base/description.h"
 #include "text/unicode.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 constexpr size_t max_normalized_bytes = size_t{1} << 31;
@@ -119,4 +120,4 @@ bool SentencePieceNormalizer::normalize(std::string_view text, uint32_t position
   return normalized->origins.try_push(position);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

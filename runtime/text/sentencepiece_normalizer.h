@@ -3,13 +3,14 @@
 
 #include <string_view>
 
-#include "linformer/description.h"
+#include "base/description.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 #include "text/charsmap.h"
 #include "text/normalized_text.h"
 #include "text/token_trie.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 inline constexpr std::string_view space_mark = "\xE2\x96\x81";  // U+2581
 
@@ -35,4 +36,4 @@ class SentencePieceNormalizer {
   bool mark_spaces_ = false, remove_extra_spaces_ = false, add_mark_ = false, mark_behind_ = false;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

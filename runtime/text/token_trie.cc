@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // The entries below one node.
@@ -62,4 +62,4 @@ int32_t TokenTrie::find(std::string_view bytes) const {
   return token(node);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -6,8 +6,9 @@
 
 #include "linformer/array.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 class TokenTrie {
  public:
@@ -57,4 +58,4 @@ class TokenTrie {
   uint32_t root_[256] = {};
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

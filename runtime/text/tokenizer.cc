@@ -4,12 +4,13 @@
 #include <atomic>
 #include <new>
 
+#include "base/description.h"
 #include "text/encoding.h"
 #include "text/tokenizer_state.h"
 #include "text/truncation.h"
 #include "text/unicode.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 Status no_memory(const char* what) {
@@ -244,12 +245,12 @@ bool has_room(const EncodeOptions& options, int64_t template_tokens) {
   return options.truncation == Truncation::none || options.max_length == 0 || options.max_length >= template_tokens;
 }
 
-Status check(const EncodeOptions& options, int64_t template_tokens) {
+Status check(const EncodeOptions& options, int64_t template_tokens, bool whole_words) {
   if (options.max_length < 0) {
     return Status::error(Code::invalid_argument, "max_length is %lld: give 1 or more, or 0 for no limit",
                          static_cast<long long>(options.max_length));
   }
-  if (options.no_room == NoRoom::error && !has_room(options, template_tokens)) {
+  if (!whole_words && !has_room(options, template_tokens)) {
     return Status::error(Code::invalid_argument, "max_length is %lld, but the special tokens alone are %lld",
                          static_cast<long long>(options.max_length), static_cast<long long>(template_tokens));
   }
@@ -269,13 +270,13 @@ Status Tokenizer::encode(std::string_view text, std::string_view pair, const Enc
 }
 
 Status Tokenizer::encode_texts(const std::string_view* texts, int count, const EncodeOptions& options,
-                               Encoding* encoding) const {
+                               Encoding* encoding, bool whole_words) const {
   if (!encoding->state_) encoding->state_.reset(new (std::nothrow) Encoding::State);
   if (!encoding->state_) return no_memory("encoding");
   Encoding::State& result = *encoding->state_;
   result.clear_result();
   const int64_t added = options.add_special_tokens ? template_tokens(count == 2) : 0;
-  LINFORMER_TRY(check(options, added));
+  LINFORMER_TRY(check(options, added, whole_words));
   size_t lengths[2] = {0, 0};
   for (int i = 0; i < count; ++i) {
     LINFORMER_TRY(state_->tokenize(texts[i], options, &result, &result.pieces[i]));
@@ -322,7 +323,7 @@ Status Tokenizer::window_texts(const std::string_view* texts, int count, const E
   Encoding::State& result = *encoding->state_;
   result.clear_result();
   const int64_t added = options.add_special_tokens ? template_tokens(count == 2) : 0;
-  LINFORMER_TRY(check(options, added));
+  LINFORMER_TRY(check(options, added, false));
   if (options.max_length <= added || first < 0) {
     return Status::error(Code::invalid_argument, "a window of %lld tokens from token %lld on has no room for text",
                          static_cast<long long>(options.max_length), static_cast<long long>(first));
@@ -362,4 +363,4 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,8 +1,10 @@
 // What a Tokenizer holds.
 #pragma once
 
+#include "base/description.h"
 #include "linformer/array.h"
 #include "linformer/tokenizer.h"
+#include "linformer/version.h"
 #include "text/added_tokens.h"
 #include "text/bert_normalizer.h"
 #include "text/byte_bpe.h"
@@ -10,9 +12,10 @@
 #include "text/vocabulary.h"
 #include "text/wordpiece.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 struct Tokenizer::State {
+  std::shared_ptr<const Model> model;  // that the description's views lie in; null: they are the caller's
   TokenizerKind kind = TokenizerKind::none;
   Vocabulary vocabulary;
   ByteBpe bpe;
@@ -46,4 +49,4 @@ struct Tokenizer::State {
   Offset trimmed(const Pieces& pieces, const Piece& piece, bool first) const;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

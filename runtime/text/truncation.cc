@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 Status truncate_lengths(Truncation truncation, size_t room, bool pair, bool first_is_shorter, size_t* lengths) {
   const size_t total = lengths[0] + (pair ? lengths[1] : 0);
@@ -41,4 +41,4 @@ Status truncate_lengths(Truncation truncation, size_t room, bool pair, bool firs
   return {};
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

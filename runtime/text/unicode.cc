@@ -2,7 +2,7 @@
 
 #include <utf8proc.h>
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 utf8proc_category_t category_of(uint32_t code_point) {
@@ -105,4 +105,4 @@ uint32_t lower_case(uint32_t code_point) {
   return static_cast<uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code_point)));
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

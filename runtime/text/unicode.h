@@ -6,8 +6,9 @@
 #include <string_view>
 
 #include "linformer/array.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 inline bool is_continuation(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) == 0x80; }
 
@@ -48,4 +49,4 @@ bool is_word_character(uint32_t code_point);  // \w of Unicode's regular express
 
 uint32_t lower_case(uint32_t code_point);  // the simple mapping
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,9 +4,10 @@
 #include <cfloat>
 #include <cmath>
 
+#include "base/description.h"
 #include "text/unicode.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 constexpr uint32_t nowhere = UINT32_MAX;
@@ -307,4 +308,4 @@ bool Unigram::append_decoded(std::string_view name, bool first, bool is_unknown_
   return text->try_append(name.data(), name.size());
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -7,16 +7,17 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/description.h"
 #include "linformer/array.h"
-#include "linformer/description.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 #include "text/normalized_text.h"
 #include "text/normalizer_steps.h"
 #include "text/pieces.h"
 #include "text/sentencepiece_normalizer.h"
 #include "text/token_trie.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // No token is longer: a text costs at most its bytes times this.
 inline constexpr size_t max_unigram_token_bytes = 1024;
@@ -89,4 +90,4 @@ class Unigram {
   int32_t byte_tokens_[256];  // -1 = none
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

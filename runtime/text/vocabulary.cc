@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-namespace linformer {
+#include "base/description.h"
+
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 Status no_memory() { return Status::error(Code::out_of_memory, "no memory for the tokenizer's vocabulary"); }
@@ -104,4 +106,4 @@ bool Vocabulary::name_of(int32_t id, Name* name) const {
   return true;
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -5,11 +5,12 @@
 #include <span>
 #include <string_view>
 
+#include "base/description.h"
 #include "linformer/array.h"
-#include "linformer/description.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 class Vocabulary {
  public:
@@ -53,4 +54,4 @@ class Vocabulary {
   int32_t unk_ = -1;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

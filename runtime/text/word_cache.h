@@ -7,8 +7,9 @@
 #include <string_view>
 
 #include "linformer/array.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 class WordCache {
  public:
@@ -55,4 +56,4 @@ class WordCache {
   uint64_t owner_ = 0;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

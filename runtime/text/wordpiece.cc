@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "base/description.h"
 #include "base/random.h"
 #include "text/bert_unicode.h"
 #include "text/unicode.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 Status WordPiece::create(const TokenizerDescription& description, uint64_t owner) {
   owner_ = owner;
@@ -153,4 +154,4 @@ bool WordPiece::tokenize(const NormalizedText& normalized, size_t begin, size_t 
   return word >= end || tokenize_word(normalized, word, end, workspace, pieces);
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

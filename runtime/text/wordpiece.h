@@ -4,13 +4,14 @@
 #include <cstdint>
 #include <string_view>
 
-#include "linformer/description.h"
+#include "base/description.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 #include "text/bert_normalizer.h"
 #include "text/pieces.h"
 #include "text/word_cache.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 struct WordPieceWorkspace {
   NormalizedText normalized;
@@ -71,4 +72,4 @@ class WordPiece {
   uint64_t owner_ = 0;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

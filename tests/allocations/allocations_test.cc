@@ -5,12 +5,14 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <random>
 #include <vector>
 
+#include "base/description.h"
 #include "support/engines.h"
 #include "support/random_model.h"
 #include "support/skip.h"
@@ -61,19 +63,12 @@ struct Calls {
     mlm.resize(e.vocab_size);
   }
 
-  Status run(Session& session, int call) {
+  Status run(Session& session, int call, const RunControl& control = {}) {
     const std::vector<Tokens>& batch = texts[static_cast<size_t>(call)];
-    size_t tokens = 0;
-    for (const Tokens& text : batch) tokens += text.size();
-    Outputs outputs;
-    outputs.hidden = std::span(hidden).first(tokens * (pooled.size() / max_batch));
-    outputs.hidden_layer = call % 4 - 1;
-    outputs.pooled = std::span(pooled).first(pooled.size() / max_batch * batch.size());
-    outputs.logits = std::span(logits).first(logits.size() / max_batch * batch.size());
-    outputs.probabilities = std::span(probabilities).first(outputs.logits.size());
-    outputs.mlm_positions = positions;
-    outputs.mlm_logits = mlm;
-    return session.run(batch, outputs);
+    return session.run(batch,
+                       {Output::hidden(hidden, call % 4 - 1), Output::pooled(pooled), Output::logits(logits),
+                        Output::probabilities(probabilities), Output::masked_lm(mlm, positions)},
+                       control);
   }
 
   std::vector<int32_t> ids;
@@ -138,6 +133,38 @@ TEST_CASE("a session allocates nothing") {
       }
     }
   }
+}
+
+TEST_CASE("a session in the caller's arena and on its threads allocates nothing, and says how far it is") {
+  if (!counting_works()) {
+    linformer_test::skip("the allocator can't be replaced under a sanitizer");
+    return;
+  }
+  const std::shared_ptr<const Model> model = random_model(shape());
+  Calls work(*model, true);
+  SessionOptions options;
+  options.max_batch = max_batch;
+  options.threads = 2;
+  options.block_rows = machine_block_rows();
+  options.compute = machine_compute();
+  std::vector<std::byte> memory(plan(*model, options)->total_bytes + 64);
+  options.arena = std::span(memory).subspan(64 - reinterpret_cast<uintptr_t>(memory.data()) % 64);
+  options.parallel = [](void*, void (*task)(void*, int), void* argument, int count) {
+    for (int i = 0; i < count; ++i) task(argument, i);
+  };
+  Result<Session> session = Session::create(model, options);
+  REQUIRE_MESSAGE(session.ok(), session.status().message());
+  std::atomic<bool> cancel = false;
+  int reports = 0, failed = 0;
+  const auto progress = [](void* context, double) { ++*static_cast<int*>(context); };
+  start_counting();
+  for (int call = 0; call < calls; ++call) {
+    failed += work.run(*session, call, {&cancel, progress, &reports}).ok() ? 0 : 1;
+  }
+  const Allocations counted = stop_counting();
+  CHECK(failed == 0);
+  CHECK(reports > calls);
+  CHECK(counted.calls == 0);
 }
 
 TEST_CASE("the planned bytes are the bytes used") {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "linformer/session.h"
 #include "linformer/tokenizer.h"
 #include "support/allocations.h"

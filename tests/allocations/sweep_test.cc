@@ -7,11 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
+#include "c_api/linformer.h"
+#include "cli/sentiment_model.h"
 #include "converter/tokenizers/tokenizer_files.h"
+#include "linformer/classifier.h"
 #include "linformer/session.h"
 #include "linformer/tokenizer.h"
 #include "session/variants.h"
 #include "support/allocations.h"
+#include "support/outputs.h"
 #include "support/random_model.h"
 
 namespace linformer_test {
@@ -80,9 +85,8 @@ class WholeModel {
       call.part = part;
       for (uint64_t i = 0; i < 2; ++i) call.inputs.push_back(random_input(i + 1, encoder, rows, rows, masks));
       for (const RandomInput& input : call.inputs) call.views.push_back(input.view());
-      const int64_t given = session->output_rows(rows);
-      call.hidden.resize(static_cast<size_t>(2 * given * session->hidden_width(0)));
-      call.embeddings.resize(static_cast<size_t>(2 * session->embedding_width()));
+      add_output(*session, call.views, Output::hidden({}, 0), &call.hidden, &call.outputs);
+      add_output(*session, call.views, Output::embeddings({}), &call.embeddings, &call.outputs);
     }
   }
 
@@ -96,11 +100,7 @@ class WholeModel {
       if (!weights.ok()) return weights.status();
       auto session = Session::create(*weights, options(call.part));
       if (!session.ok()) return session.status();
-      Outputs outputs;
-      outputs.hidden_layer = 0;
-      outputs.hidden = call.hidden;
-      outputs.embeddings = call.embeddings;
-      LINFORMER_TRY(session->run(std::span<const Input>(call.views), outputs));
+      LINFORMER_TRY(session->run(std::span<const Input>(call.views), call.outputs));
     }
     return {};
   }
@@ -112,6 +112,7 @@ class WholeModel {
     std::vector<RandomInput> inputs;
     std::vector<Input> views;
     std::vector<float> hidden, embeddings;
+    std::vector<Output> outputs;
   };
 
   static SessionOptions options(Part part) {
@@ -146,6 +147,35 @@ Status tokenize(const TokenizerDescription& description) {
   return tokenizer->decode(encoding.ids(), {}, &decoded);
 }
 
+// A classifier made of the model, with texts that are cut, and two threads.
+Status classify(const std::shared_ptr<const Model>& model) {
+  ClassifierOptions options;
+  options.texts.threads = 2;
+  options.texts.max_batch = 2;
+  options.texts.on_long = OnLong::window;
+  Result<Classifier> classifier = Classifier::create(model, options);
+  if (!classifier.ok()) return classifier.status();
+  const std::string_view texts[] = {"good", "a bad film", "good good the plot a film good good the plot a film bad bad bad"};
+  float probabilities[64];
+  return classifier->classify(texts, probabilities);
+}
+
+// The same by the C API, from the file on.
+Status classify_in_c(const char* path) {
+  lnf_model* model = nullptr;
+  lnf_classifier* classifier = nullptr;
+  lnf_status status = {};
+  const char* texts[] = {"good", "a bad film"};
+  float probabilities[64];
+  if (lnf_model_load(path, nullptr, &model, &status) == LNF_OK &&
+      lnf_classifier_create(model, nullptr, 0, nullptr, &classifier, &status) == LNF_OK) {
+    lnf_classify(classifier, texts, nullptr, nullptr, nullptr, 2, probabilities, 64, nullptr, &status);
+  }
+  lnf_classifier_free(classifier);
+  lnf_model_free(model);
+  return status.code == LNF_OK ? Status() : Status::error(static_cast<Code>(status.code), "%s", status.message);
+}
+
 TEST_CASE("every refused request for memory is an error") {
   if (!counting_works()) {
     std::printf("skipped: the allocator can't be replaced under a sanitizer\n");
@@ -168,6 +198,11 @@ TEST_CASE("every refused request for memory is an error") {
     REQUIRE(model.ok());
     sweep("its tokenizer", [&] { return tokenize((*model)->description().tokenizer); });
   }
+  const CliFixture sentiment;
+  const std::string path = sentiment.model();
+  const std::shared_ptr<const Model> model = *Model::load(path.c_str());
+  sweep("a classifier", [&] { return classify(model); });
+  sweep("a classifier in C", [&] { return classify_in_c(path.c_str()); });
   for (const auto& entry : std::filesystem::directory_iterator(LINFORMER_TEST_DATA_DIR "/tokenizers")) {
     if (!entry.is_directory()) continue;
     const convert::OwnedTokenizer files = convert::load_tokenizer(entry.path().string());

@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <random>
 
+#include "base/description.h"
 #include "support/allocations.h"
 #include "support/engines.h"
+#include "support/outputs.h"
 #include "support/skip.h"
 
 namespace linformer_test {
@@ -31,48 +33,36 @@ class VariantCalls {
       const int64_t texts = call == 0 ? max_batch : 1 + static_cast<int64_t>(generator() % max_batch);
       std::vector<RandomInput>& batch = inputs_.emplace_back();
       std::vector<Input>& views = views_.emplace_back();
-      rows_.push_back(0);
       for (int64_t t = 0; t < texts; ++t) {
         const int64_t length = call == 0 ? longest : 1 + static_cast<int64_t>(generator() % longest);
-        const int64_t memory = call == 0 ? n : 1 + static_cast<int64_t>(generator() % n);
-        batch.push_back(random_input(generator(), encoder, length, memory, variant.masks));
-        rows_.back() += length + (encoder.embedding.prefix != absent ? 1 : 0);
+        const int64_t states = call == 0 ? n : 1 + static_cast<int64_t>(generator() % n);
+        batch.push_back(random_input(generator(), encoder, length, states, variant.masks));
       }
       for (const RandomInput& input : batch) views.push_back(input.view());
     }
   }
 
   void prepare(const Session& session) {
-    for (int layer = -1; layer <= 2; ++layer) widths_[layer + 1] = session.hidden_width(layer);
-    const int64_t widest = *std::max_element(std::begin(widths_), std::end(widths_));
-    hidden_.resize(static_cast<size_t>(rows_[0] * widest));
-    pooled_.resize(static_cast<size_t>(max_batch * widths_[0]));
-    probabilities_.resize(static_cast<size_t>(rows_[0] * classes));
-    embeddings_.resize(static_cast<size_t>(max_batch * session.embedding_width()));
+    outputs_.clear();
+    std::vector<Output> asked = {Output::probabilities({}), Output::embeddings({})};
+    for (int layer = -1; layer <= 2; ++layer) asked.push_back(Output::hidden({}, layer));
+    for (int pooling = 0; pooling < 4; ++pooling) asked.push_back(Output::pooled({}, static_cast<Pooling>(pooling)));
+    values_.resize(asked.size());
+    for (size_t i = 0; i < asked.size(); ++i) add_output(session, views_[0], asked[i], &values_[i], &outputs_);
   }
 
   bool run(Session& session, int call) {
     const std::vector<Input>& batch = views_[static_cast<size_t>(call)];
-    const size_t rows = static_cast<size_t>(rows_[static_cast<size_t>(call)]);
-    Outputs outputs;
-    outputs.hidden_layer = call % 4 - 1;
-    outputs.hidden = std::span(hidden_).first(rows * static_cast<size_t>(widths_[outputs.hidden_layer + 1]));
-    outputs.pooled = std::span(pooled_).first(batch.size() * static_cast<size_t>(widths_[0]));
-    outputs.pooling = static_cast<Pooling>(call % 4);
-    outputs.probabilities = std::span(probabilities_).first(rows * classes);
-    outputs.embeddings = std::span(embeddings_).first(batch.size() * (embeddings_.size() / max_batch));
-    return session.run(batch, outputs).ok();
+    return session.run(batch, outputs_).ok();
   }
 
   std::shared_ptr<const Model> model;
 
  private:
-  static constexpr size_t classes = 3;
   std::vector<std::vector<RandomInput>> inputs_;
   std::vector<std::vector<Input>> views_;
-  std::vector<int64_t> rows_;
-  int64_t widths_[4] = {};
-  std::vector<float> hidden_, pooled_, probabilities_, embeddings_;
+  std::vector<std::vector<float>> values_;
+  std::vector<Output> outputs_;  // as large as the first call's, the largest
 };
 
 TEST_CASE("no kind of model makes a session allocate, and each uses the bytes that were planned") {

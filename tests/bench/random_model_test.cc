@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "base/description.h"
 #include "bench/measure.h"
 
 namespace linformer_test {

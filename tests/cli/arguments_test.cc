@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "base/description.h"
 #include "process.h"
 #include "sentiment_model.h"
 
@@ -41,17 +42,12 @@ TEST_CASE("tokenize takes the second text of a pair as an argument") {
   CHECK(has(arguments.out, "[2,5,3,6,7,3]"));
 }
 
-TEST_CASE("tokenize: --no-room words keeps whole words where the special tokens leave no room") {
+TEST_CASE("tokenize: special tokens that leave no room are an error") {
   const CliFixture f;
   const std::vector<std::string> cut = {"tokenize", f.model(), "--text", "good bad film", "--max-length", "1"};
   const Ran error = run(cut);
   CHECK(error.code == 1);
   CHECK(has(error.out, "max_length is 1, but the special tokens alone are 2"));
-  std::vector<std::string> words = cut;
-  words.insert(words.end(), {"--no-room", "words"});
-  const Ran kept = run(words);
-  CHECK(kept.code == 0);
-  CHECK(json_lines(kept.out).at(0)["ids"] == json::parse("[2,5,3]"));
 }
 
 TEST_CASE("a file that is not there is said before the first one is read") {

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/description.h"
 #include "process.h"
 #include "sentiment_model.h"
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "arrays.h"
+#include "base/description.h"
 #include "process.h"
 #include "sentiment_model.h"
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "arrays.h"
+#include "base/description.h"
 #include "process.h"
 #include "sentiment_model.h"
 

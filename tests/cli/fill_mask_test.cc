@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "arrays.h"
+#include "base/description.h"
 #include "filled_masks.h"
+#include "linformer/model.h"
 #include "process.h"
 #include "sentiment_model.h"
 

@@ -1,6 +1,7 @@
 // What inspect says of the parts that a Linformer in fairseq's manner doesn't have.
 #include <doctest/doctest.h>
 
+#include "base/description.h"
 #include "process.h"
 #include "sentiment_model.h"
 #include "support/random_model.h"
@@ -96,9 +97,9 @@ TEST_CASE("inspect: heads, token types, the text's vector and the mask") {
   const CliFixture f({.more_heads = true, .token_types = true, .embedding = true});
   const std::string text = run({"inspect", f.model()}).out;
   for (const char* part :
-       {"better: 2 classes (first, second), one of them (softmax), pooling mean, compares two texts", "pooling none (each token)",
-        "2 token types", "pooling mean, divided by its length", "mask id 4", "input         tokens",
-        "head, tied to the embedding, straight from the rows"}) {
+       {"better: 2 classes (first, second), one of them (softmax), pooling mean, compares two texts",
+        "pooling none (each token)", "2 token types", "pooling mean, divided by its length", "mask id 4",
+        "input         tokens", "head, tied to the embedding, straight from the rows"}) {
     CAPTURE(text);
     CAPTURE(part);
     CHECK(text.find(part) != std::string::npos);

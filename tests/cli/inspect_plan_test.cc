@@ -132,7 +132,7 @@ TEST_CASE("inspect --plan: layers that differ") {
 TEST_CASE("inspect --plan: a decoder too") {
   RandomModel shape = roberta_like();
   shape.decoder = true;
-  shape.key_sources = {KeySource::memory};
+  shape.key_sources = {KeySource::encoder_states};
   const Written m(shape);
   const std::string text = m.text({"40"});
   CAPTURE(text);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "arrays.h"
+#include "base/description.h"
 #include "masking.h"
 #include "process.h"
 #include "sentiment_model.h"

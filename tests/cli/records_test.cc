@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/description.h"
 #include "errors.h"
 #include "sentiment_model.h"
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "arrays.h"
+#include "base/description.h"
 #include "process.h"
 #include "sentiment_model.h"
 

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "base/description.h"
 #include "converter/writer/model_builder.h"
 
 namespace linformer_test {

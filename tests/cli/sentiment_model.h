@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "linformer/description.h"
+#include "base/description.h"
 
 namespace linformer_test {
 

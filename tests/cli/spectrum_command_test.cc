@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 
+#include "base/description.h"
 #include "process.h"
 #include "sentiment_model.h"
 #include "spectrum_lapack.h"

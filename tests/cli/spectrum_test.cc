@@ -8,8 +8,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/description.h"
 #include "errors.h"
+#include "layer_flop.h"
 #include "spectrum_lapack.h"
+#include "support/outputs.h"
 #include "support/random_model.h"
 #include "support/skip.h"
 
@@ -108,13 +111,9 @@ Session session_for(const std::shared_ptr<const Model>& model) {
 }
 
 std::vector<float> hidden(Session* session, Tokens tokens, int layer) {
-  std::vector<float> rows(
-      static_cast<size_t>(session->output_rows(static_cast<int64_t>(tokens.size())) * session->hidden_width(layer)));
-  Outputs outputs;
-  outputs.hidden = rows;
-  outputs.hidden_layer = layer;
   const Tokens texts[] = {tokens};
-  check(session->run(texts, outputs));
+  std::vector<float> rows = linformer_test::room_for(*session, texts, Output::hidden({}, layer));
+  check(session->run(texts, Output::hidden(rows, layer)));
   return rows;
 }
 
@@ -211,9 +210,12 @@ TEST_CASE("attention matrices are those that the runtime attends with" * doctest
     const auto model = linformer_test::random_model(shape);
     Session session = session_for(model);
     const std::vector<int32_t> ids = linformer_test::random_ids(shape.seed, 31, shape.vocabulary);
-    AttentionMatrices matrices(*model);
+    // Layers in one pass, or, where there is no room for two, in passes of their own.
+    AttentionMatrices matrices(*model), narrow(*model, 1);
     matrices.read(&session, ids);
+    narrow.read(&session, ids);
     CHECK(matrices.rows() == session.output_rows(31));
+    CHECK(narrow.rows() == matrices.rows());
     const EncoderDescription& encoder = model->description().encoder;
     const bool reversible = shape.residual == ResidualKind::reversible;
     const size_t d = shape.d_model, stride = reversible ? 2 * d : d, second = reversible ? d : 0;
@@ -230,8 +232,33 @@ TEST_CASE("attention matrices are those that the runtime attends with" * doctest
       const Norm& norm = encoder.layers[static_cast<size_t>(l)].attention_norm;
       if (norm.present()) input = normalized(*model, norm, input, d);
       CHECK(difference(attended(*model, matrices, l, input), added) < 3e-5);
+      CHECK(attended(*model, narrow, l, input) == attended(*model, matrices, l, input));
     }
   }
+}
+
+TEST_CASE("all layers of a text are read in one pass, or in groups that fit") {
+  RandomModel shape = shapes()[0];
+  shape.layers = 5;
+  const auto model = linformer_test::random_model(shape);
+  const std::vector<int32_t> ids = linformer_test::random_ids(1, 31, shape.vocabulary);
+  SessionOptions options;
+  options.profile = true;
+  Session plain = take(Session::create(model, options));
+  const Tokens text = ids;
+  check(plain.run({&text, 1}, {}));
+  const double one_pass = linformer_test::first_layer_flop(plain);
+  REQUIRE(one_pass > 0);
+  const int64_t layer = 31 * int64_t{shape.d_model} * static_cast<int64_t>(sizeof(float));
+  const auto passes = [&](int64_t bytes) {
+    Session session = take(Session::create(model, options));
+    AttentionMatrices(*model, bytes).read(&session, ids);
+    return linformer_test::first_layer_flop(session) / one_pass;
+  };
+  CHECK(passes(5 * layer) == doctest::Approx(1));
+  CHECK(passes(5 * layer - 1) == doctest::Approx(2));
+  CHECK(passes(2 * layer) == doctest::Approx(3));
+  CHECK(passes(1) == doctest::Approx(5));
 }
 
 TEST_CASE("the spectrum of texts is the mean of what another method gives, on any number of threads" *

@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "base/description.h"
 #include "process.h"
 #include "sentiment_model.h"
 #include "support/shared_data.h"

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/description.h"
 #include "converter/dialects/dialect.h"
 #include "support/files.h"
 

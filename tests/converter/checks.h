@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/conversion.h"
 
 namespace linformer_test {

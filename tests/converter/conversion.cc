@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/description.h"
 #include "converter/dialects/known_settings.h"
 #include "converter/readers/error.h"
 #include "converter/writer/tensor_data.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/checkpoint_writer.h"
 #include "converter/convert.h"
 #include "linformer/model.h"

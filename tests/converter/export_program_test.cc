@@ -1,6 +1,7 @@
 // linformer-convert --from-lnfr as a program: what comes back, what is refused, and files that convert without flags.
 #include <doctest/doctest.h>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/tiny_hugging_face.h"
 #include "converter/workplace.h"

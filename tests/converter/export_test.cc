@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/description.h"
 #include "converter/conversion.h"
 #include "converter/export/base64.h"
 #include "converter/export/export_model.h"

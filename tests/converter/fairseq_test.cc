@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "base/description.h"
 #include "converter/conversion.h"
 #include "converter/tiny_fairseq.h"
 #include "format/same_description.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/description.h"
 #include "converter/checks.h"
 #include "converter/pickle_writer.h"
 #include "converter/tiny_hugging_face.h"

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/description.h"
 #include "converter/checks.h"
 #include "converter/tiny_hugging_face.h"
 #include "converter/workplace.h"

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/description.h"
 #include "converter/checks.h"
 #include "converter/dialects/dialect.h"
 #include "support/files.h"

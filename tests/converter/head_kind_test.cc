@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/description.h"
 #include "base/enum_names.h"
 #include "converter/conversion.h"
 #include "converter/tiny_fairseq.h"

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "base/description.h"
 #include "converter/checks.h"
 #include "converter/dialects/hugging_face.h"
 #include "converter/tiny_fairseq.h"

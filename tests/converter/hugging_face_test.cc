@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/description.h"
 #include "converter/conversion.h"
 #include "converter/tiny_fairseq.h"
 #include "converter/tiny_hugging_face.h"

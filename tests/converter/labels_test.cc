@@ -1,6 +1,7 @@
 // --labels and labels.txt: which head gets which names, and the sentences where none can.
 #include <doctest/doctest.h>
 
+#include "base/description.h"
 #include "converter/checks.h"
 #include "converter/tiny_hugging_face.h"
 #include "converter/workplace.h"

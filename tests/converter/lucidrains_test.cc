@@ -5,6 +5,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/description.h"
 #include "converter/checks.h"
 #include "converter/tiny_fairseq.h"
 #include "support/files.h"
@@ -233,11 +234,11 @@ TEST_CASE("lucidrains: an attention on its own reads vectors, and another's wher
   const Converted model = converted(torch_legacy(tensors), two_heads);
   const EncoderDescription& encoder = model.description().encoder;
   CHECK(encoder.residual == ResidualKind::none);
-  CHECK(encoder.memory_width == 8);
+  CHECK(encoder.encoder_states_width == 8);
   CHECK(encoder.embedding.vectors.width == 8);
   CHECK(encoder.embedding.position_kind == PositionKind::none);
   REQUIRE(encoder.layers.size() == 1);
-  CHECK(encoder.layers[0].attention.key_source == KeySource::memory_or_own);
+  CHECK(encoder.layers[0].attention.key_source == KeySource::encoder_states_or_own);
   CHECK(!encoder.layers[0].attention_norm.present());
   CHECK(!encoder.layers[0].ffn_in.present());
   CHECK(model.values(encoder.projections[encoder.layers[0].attention.value_projections[0]].weight) ==

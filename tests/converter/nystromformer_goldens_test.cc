@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/description.h"
 #include "converter/checks.h"
 #include "support/shared_data.h"
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 
+#include "base/description.h"
 #include "converter/checks.h"
 #include "converter/tiny_fairseq.h"
 

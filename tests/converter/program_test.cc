@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/description.h"
 #include "converter/checks.h"
 #include "converter/dialects/dialect.h"
 #include "converter/tiny_tatp22.h"

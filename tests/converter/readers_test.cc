@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "base/description.h"
 #include "base/half.h"
 #include "converter/checkpoint_writer.h"
 #include "converter/pickle_writer.h"

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/description.h"
 #include "converter/checks.h"
 #include "support/files.h"
 #include "support/shared_data.h"
@@ -53,7 +54,7 @@ void check_description(const ModelDescription& model, const std::string& name, c
     CHECK(layer.attention.causal == causal);
     CHECK(layer.attention.output_second.present() == (name == "wo_intermediate"));
     CHECK(layer.activation == (config.value("activation", "gelu") == "relu" ? Activation::relu : Activation::gelu));
-    CHECK((layer.attention.key_source == KeySource::memory) == (decoder && i % 2 == 1));
+    CHECK((layer.attention.key_source == KeySource::encoder_states) == (decoder && i % 2 == 1));
     const Projection& projection = encoder.projections[layer.attention.key_projections[0]];
     if (full) {
       CHECK(projection.kind == ProjectionKind::none);

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "base/description.h"
 #include "converter/conversion.h"
 #include "converter/tiny_tatp22.h"
 
@@ -272,10 +273,10 @@ TEST_CASE("tatp22: decoders, alone and behind an encoder") {
   const Converted alone = converted(file, R"({"decoder_mode": true, "causal": true, "depth": 2})");
   const EncoderDescription& encoder = alone.description().encoder;
   CHECK(!alone.description().has_decoder());
-  CHECK(encoder.memory_width == 8);
+  CHECK(encoder.encoder_states_width == 8);
   REQUIRE(encoder.layers.size() == 4);
   for (size_t i = 0; i < 4; ++i) {
-    CHECK(encoder.layers[i].attention.key_source == (i % 2 ? KeySource::memory : KeySource::own));
+    CHECK(encoder.layers[i].attention.key_source == (i % 2 ? KeySource::encoder_states : KeySource::own));
     CHECK(encoder.layers[i].attention.causal == (i % 2 == 1));  // never the rows' attention to each other
     CHECK(encoder.layers[i].attention.row_mask == RowMask::zeroed);
   }
@@ -292,15 +293,15 @@ TEST_CASE("tatp22: decoders, alone and behind an encoder") {
   const Converted both = converted(torch_zip(tensors), R"({"activation": "relu", "enc_depth": 3, "dec_depth": 2})");
   const ModelDescription& model = both.description();
   CHECK(model.encoder.layers.size() == 3);
-  CHECK(model.encoder.memory_width == 0);
+  CHECK(model.encoder.encoder_states_width == 0);
   CHECK(model.encoder.vocab_size == 12);
   CHECK(model.encoder.layers[1].attention.row_mask == RowMask::zeroed);
   REQUIRE(model.decoder.layers.size() == 4);
   CHECK(model.decoder.vocab_size == 10);
-  CHECK(model.decoder.memory_width == 8);
+  CHECK(model.decoder.encoder_states_width == 8);
   for (size_t i = 0; i < 4; ++i) {
     const AttentionDescription& layer = model.decoder.layers[i].attention;
-    CHECK(layer.key_source == (i % 2 ? KeySource::memory : KeySource::own));
+    CHECK(layer.key_source == (i % 2 ? KeySource::encoder_states : KeySource::own));
     CHECK(layer.causal == (i % 2 == 1));
     CHECK(layer.row_mask == RowMask::none);
     CHECK(model.decoder.layers[i].activation == Activation::relu);

@@ -1,6 +1,7 @@
 // Settings of --config that nothing asked for: the report names them, and what a near miss may have meant.
 #include <doctest/doctest.h>
 
+#include "base/description.h"
 #include "converter/dialects/settings.h"
 #include "converter/tiny_hugging_face.h"
 #include "converter/workplace.h"

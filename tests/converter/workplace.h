@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/conversion.h"
 #include "converter/tiny_fairseq.h"
 #include "format/temporary_folder.h"

@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/description.h"
 #include "converter/checks.h"
 #include "converter/tiny_fairseq.h"
 #include "support/files.h"
@@ -94,7 +95,7 @@ TEST_CASE("xformers: roles, values and facts") {
   CHECK(attention.heads == 2);
   CHECK(attention.head_dim == 4);
   CHECK(attention.scale == 0.5f);
-  CHECK(attention.key_source == KeySource::memory_or_own);
+  CHECK(attention.key_source == KeySource::encoder_states_or_own);
   check(attention.query.weight, container + "q_proj.weight");
   check(attention.query.bias, container + "q_proj.bias");
   check(attention.key.weight, container + "k_proj.weight");
@@ -149,7 +150,7 @@ TEST_CASE("xformers: rotary positions") {
     // Whole numbers are found exactly.
     CHECK(std::abs(encoder.layers[0].attention.rotary_base - base) <= (base == 2.5f ? 1e-5f : 0.f));
     CHECK(encoder.layers[0].attention.key_source == KeySource::own);
-    CHECK(encoder.memory_width == 0);
+    CHECK(encoder.encoder_states_width == 0);
     CHECK(contains(fact(model.report, "rotary positions"), "base "));
     CHECK(model.report.mapped.size() == tiny_attention().size() + 1);
     CHECK(model.report.left_out.empty());

@@ -1,6 +1,7 @@
 // What is written: a panel of very many inputs is encoded in parts.
 #include <vector>
 
+#include "base/description.h"
 #include "converter/writer/tensor_data.h"
 #include "converter_cost/cost.h"
 

@@ -65,20 +65,17 @@ TEST_CASE("outputs in a device's memory, by the caller's stream, call after call
         }
         const std::vector<Tokens> spans(texts.begin(), texts.end());
         std::vector<float> hidden(rows * shape.d_model, NAN), logits(9, NAN), probabilities(9, NAN);
-        Outputs outputs;
-        outputs.hidden = hidden;
-        outputs.logits = logits;
-        outputs.probabilities = probabilities;
-        REQUIRE(host->run(spans, outputs).ok());
+        REQUIRE(host->run(spans, {Output::hidden(hidden), Output::logits(logits), Output::probabilities(probabilities)})
+                    .ok());
         for (const std::vector<float>& part : {hidden, logits, probabilities}) {
           expected.push_back(part);
           got.push_back(std::make_unique<DeviceFloats>(part.size()));
         }
         const size_t last = got.size();
-        outputs.hidden = got[last - 3]->span();
-        outputs.logits = got[last - 2]->span();
-        outputs.probabilities = got[last - 1]->span();
-        REQUIRE(device->run(spans, outputs).ok());
+        REQUIRE(device
+                    ->run(spans, {Output::hidden(got[last - 3]->span()), Output::logits(got[last - 2]->span()),
+                                  Output::probabilities(got[last - 1]->span())})
+                    .ok());
       }
       REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
       for (size_t i = 0; i < got.size(); ++i) {

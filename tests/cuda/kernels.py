@@ -26,7 +26,7 @@ SOURCE = """#include "cuda/attention.h"
 #include "cuda/elements.h"
 #include "cuda/rows.h"
 
-namespace linformer::cuda {
+namespace LINFORMER_NAMESPACE::cuda {
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::threads) run_kernel(const Kernel kernel) {
   extern __shared__ __align__(64) unsigned char bytes[];
@@ -41,8 +41,12 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
+def without_version(symbols):
+    return re.sub(r"\blinformer::v\w+::", "linformer::", symbols)
+
+
 def kernels_of(archive):
-    symbols = subprocess.run(["nm", "-C", archive], check=True, capture_output=True, text=True).stdout
+    symbols = without_version(subprocess.run(["nm", "-C", archive], check=True, capture_output=True, text=True).stdout)
     names = set(re.findall(r"Stream::launch<linformer::cuda::(.*?) >\(linformer::cuda::", symbols))
     names |= set(re.findall(r"Stream::launch<linformer::cuda::(\w+)>\(linformer::cuda::", symbols))
     names = {name.replace("linformer::cuda::", "") for name in names}
@@ -125,7 +129,7 @@ def usage(log):
 def demangled(names):
     done = subprocess.run(["c++filt"], input="\n".join(names), check=True, capture_output=True, text=True)
     return [re.search(r"run_kernel<(?:linformer::cuda::)?(.*)>\(", line).group(1).strip().replace("linformer::cuda::", "")
-            for line in done.stdout.splitlines()]
+            for line in without_version(done.stdout).splitlines()]
 
 
 def main():

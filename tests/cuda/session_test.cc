@@ -8,8 +8,10 @@
 #include <set>
 #include <string>
 
+#include "base/description.h"
 #include "cuda/grid.h"
 #include "support/engines.h"
+#include "support/outputs.h"
 #include "support/random_model.h"
 
 namespace {
@@ -49,26 +51,19 @@ struct Answer {
 
 Answer run(Session& session, const std::vector<std::vector<int32_t>>& texts, uint32_t vocabulary) {
   const std::vector<Tokens> spans(texts.begin(), texts.end());
-  int64_t rows = 0;
   std::vector<MaskPosition> positions;
   for (size_t t = 0; t < texts.size(); ++t) {
     const int64_t length = static_cast<int64_t>(texts[t].size());
     for (int64_t i = 0; i < length; ++i) positions.push_back({static_cast<int64_t>(t), i});
-    rows += length;
   }
-  const size_t width = static_cast<size_t>(session.hidden_width(-1));
   Answer answer;
-  answer.hidden.assign(static_cast<size_t>(rows) * width, NAN);
+  answer.hidden = linformer_test::room_for(session, spans, Output::hidden({}));
   answer.logits.assign(texts.size() * 3, NAN);
   answer.probabilities = answer.logits;
   answer.mlm.assign(positions.size() * vocabulary, NAN);
-  Outputs outputs;
-  outputs.hidden = answer.hidden;
-  outputs.logits = answer.logits;
-  outputs.probabilities = answer.probabilities;
-  outputs.mlm_positions = positions;
-  outputs.mlm_logits = answer.mlm;
-  const Status status = session.run(spans, outputs);
+  const Status status =
+      session.run(spans, {Output::hidden(answer.hidden), Output::logits(answer.logits),
+                          Output::probabilities(answer.probabilities), Output::masked_lm(answer.mlm, positions)});
   REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
   for (const std::vector<float>* part : {&answer.hidden, &answer.logits, &answer.probabilities, &answer.mlm}) {
     for (float value : *part) REQUIRE(std::isfinite(value));
@@ -206,9 +201,7 @@ TEST_CASE("texts that E takes in slices agree with the CPU, alone and in a batch
       size_t rows = 0;
       for (const auto& text : some) rows += text.size();
       std::vector<float> out(rows * shape.d_model, NAN);
-      Outputs outputs;
-      outputs.hidden = out;
-      REQUIRE(session.run(spans, outputs).ok());
+      REQUIRE(session.run(spans, Output::hidden(out)).ok());
       return out;
     };
     SessionOptions options = on_device();

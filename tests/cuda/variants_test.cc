@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/description.h"
 #include "cuda/grid.h"
 #include "session/variant_answers.h"
 #include "support/engines.h"

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/description.h"
 #include "format/temporary_folder.h"
 #include "format/tiny_model.h"
 #include "linformer/model.h"

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/description.h"
 #include "base/enum_names.h"
 #include "converter/writer/metadata.h"
 #include "converter/writer/origin_fields.h"

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/description.h"
 #include "converter/writer/metadata.h"
 #include "format/same_description.h"
 #include "format/tiny_model.h"

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/description.h"
 #include "converter/writer/metadata.h"
 #include "format/temporary_folder.h"
 #include "format/tiny_model.h"

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "format/temporary_folder.h"
 #include "format/tiny_model.h"
 #include "linformer/model.h"

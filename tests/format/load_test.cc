@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/description.h"
 #include "format/temporary_folder.h"
 #include "format/tiny_model.h"
 #include "io/container.h"

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/description.h"
 #include "model/description_fields.h"
 
 namespace linformer_test {

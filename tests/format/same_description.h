@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "linformer/description.h"
+#include "base/description.h"
 
 namespace linformer_test {
 

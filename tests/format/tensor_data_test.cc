@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "base/description.h"
 #include "converter/writer/narrow.h"
 #include "converter/writer/write_error.h"
 

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "base/description.h"
+
 namespace linformer_test {
 namespace {
 
@@ -212,8 +214,8 @@ void TinyModel::use_everything() {
   layer.attention.row_mask = RowMask::zeroed;
   for (Projection& projection : encoder.projections) projection.order = ProjectionOrder::after_linear;
   layer.attention.output_activation = Activation::relu;
-  layer.attention.key_source = KeySource::memory_or_own;
-  encoder.memory_width = encoder.d_model;
+  layer.attention.key_source = KeySource::encoder_states_or_own;
+  encoder.encoder_states_width = encoder.d_model;
   encoder.zero_masked_rows = true;
   encoder.output = layer.attention.query;
   encoder.embedding.prefix_token = 2;

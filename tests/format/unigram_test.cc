@@ -1,6 +1,7 @@
 // A unigram tokenizer in a model file: everything of it comes back.
 #include <doctest/doctest.h>
 
+#include "base/description.h"
 #include "format/same_description.h"
 #include "format/tiny_model.h"
 #include "linformer/model.h"

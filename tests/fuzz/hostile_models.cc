@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/description.h"
+
 namespace linformer_fuzz {
 
 using namespace linformer;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/writer/metadata.h"
 #include "hostile_model/metadata_fields.h"
 #include "io/container.h"

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/description.h"
 #include "fuzz/cost.h"
 #include "fuzz/model_file.h"
 #include "linformer/session.h"
@@ -69,12 +70,12 @@ struct Texts {
     const bool tokens = encoder.embedding.tokens != absent;
     for (size_t i = 0; tokens && i < rows; ++i) ids.push_back(static_cast<int32_t>((7 * i + 2) % encoder.vocab_size));
     if (!tokens) vectors.assign(rows * width, 0.25f);
-    states.assign(encoder.memory_width, 0.5f);
+    states.assign(encoder.encoder_states_width, 0.5f);
     for (const size_t length : {rows, std::max<size_t>(1, rows / 2)}) {
       Input input;
       if (tokens) input.tokens = Tokens(ids).first(length);
       if (!tokens) input.vectors = std::span<const float>(vectors).first(length * width);
-      input.memory = states;
+      input.encoder_states = states;
       inputs.push_back(input);
       lengths.push_back(static_cast<int64_t>(length));
     }
@@ -85,44 +86,30 @@ struct Texts {
   std::vector<int64_t> lengths;
 };
 
-void run(Session& session, const ModelDescription& description, Part part, const Texts& texts, double work) {
-  const EncoderDescription& encoder = part == Part::decoder ? description.decoder : description.encoder;
-  const bool answers = (part == Part::decoder) == description.has_decoder();
-  const int64_t rows = session.output_rows(texts.lengths[0]) + session.output_rows(texts.lengths[1]);
-  const uint64_t hidden_floats = static_cast<uint64_t>(rows) * static_cast<uint64_t>(session.hidden_width(-1));
-  if (hidden_floats > most_floats || session.embedding_width() > 1 << 20) return;
-  std::vector<float> hidden(hidden_floats), embeddings(2 * static_cast<size_t>(session.embedding_width()));
-  std::vector<float> vocabulary, logits, probabilities;
+void run(Session& session, const ModelDescription& description, const Texts& texts, double work) {
   const MaskPosition positions[] = {{0, 0}, {1, texts.lengths[1] - 1}};
-  Outputs outputs;
-  outputs.hidden = hidden;
-  outputs.embeddings = embeddings;
-  if (answers && description.mlm.present() && encoder.vocab_size <= most_floats) {
-    vocabulary.resize(2 * size_t{encoder.vocab_size});
-    outputs.mlm_positions = positions;
-    outputs.mlm_logits = vocabulary;
+  const int heads = std::min(static_cast<int>(description.heads.size()), 4);
+  std::vector<Output> asked = {Output::hidden({}), Output::embeddings({}), Output::masked_lm({}, positions)};
+  for (int head = 0; head < heads; ++head) {
+    asked.push_back(Output::logits({}, head));
+    asked.push_back(Output::probabilities({}, head));
   }
-  const size_t heads = answers ? std::min<size_t>(description.heads.size(), 4) : 0;
-  for (size_t head = 0; head < std::max<size_t>(heads, 1); ++head) {
-    if (head < heads) {
-      const size_t output = static_cast<size_t>(description.heads[head].output.weight);
-      const size_t scores = static_cast<size_t>(session.score_rows(static_cast<int>(head), 2, rows)) *
-                            static_cast<size_t>(description.tensors[output].shape[0]);
-      if (scores > most_floats) continue;
-      logits.assign(scores, 0);
-      probabilities.assign(scores, 0);
-      outputs.head = static_cast<int>(head);
-      outputs.logits = logits;
-      outputs.probabilities = probabilities;
-    }
-    within(run_bounds, static_cast<uint64_t>(work), [&]() -> uint64_t {
-      const uint64_t before = allocations();
-      const Status status = session.run(texts.inputs, outputs);
-      if (allocations() != before) violated("a run allocated");
-      expect_sentence("run", status);
-      return 0;
-    });
+  std::vector<std::vector<float>> values;
+  std::vector<Output> outputs;
+  for (Output output : asked) {
+    const Result<Shape> shape = session.shape(output, texts.inputs);
+    expect_sentence("shape", shape.status());
+    if (!shape.ok() || static_cast<uint64_t>(shape->floats()) > most_floats) continue;
+    output.values = values.emplace_back(static_cast<size_t>(shape->floats()));
+    outputs.push_back(output);
   }
+  within(run_bounds, static_cast<uint64_t>(work), [&]() -> uint64_t {
+    const uint64_t before = allocations();
+    const Status status = session.run(texts.inputs, outputs);
+    if (allocations() != before) violated("a run allocated");
+    expect_sentence("run", status);
+    return 0;
+  });
 }
 
 void open_and_run(const std::shared_ptr<const Model>& model, Part part, uint64_t bytes) {
@@ -137,7 +124,7 @@ void open_and_run(const std::shared_ptr<const Model>& model, Part part, uint64_t
   const bool prefixed = encoder.embedding.prefix != absent || encoder.embedding.prefix_token >= 0;
   const int64_t longest = options.max_tokens - (prefixed && options.max_tokens > 1 ? 1 : 0);
   if (static_cast<uint64_t>(longest) * encoder.embedding.vectors.width > most_floats ||
-      encoder.memory_width > most_floats) {
+      encoder.encoder_states_width > most_floats) {
     return;
   }
   const Texts texts(encoder, longest);
@@ -154,7 +141,7 @@ void open_and_run(const std::shared_ptr<const Model>& model, Part part, uint64_t
   const double work = listed_work(*model, options);
   if (work > most_work) return;
   Result<Session> session = Session::create(model, options);
-  if (session.ok()) run(*session, description, part, texts, 2 * work);
+  if (session.ok()) run(*session, description, texts, 2 * work);
 }
 
 // Inputs that loaded lately. Most of a corpus are files that are refused, each with a sentence of its own, and what is

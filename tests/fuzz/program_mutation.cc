@@ -19,7 +19,7 @@ constexpr std::string_view words =
     "--label-separator|,|--records|--logits|--what|hidden|pooled|logits|mlm|embedding|probabilities|-o|"
     "--output|--text|--pair-text|--pooling|first|mean|max|--normalize|--no-normalize|--limit|--mode|pseudo|"
     "both|--mask-rate|0.5|--seed|--mask-id|--dump-masks|--tokenizer|tokenizer.json|--no-special|--max-length|"
-    "--no-room|--tensors|--verify|--memory|--plan|--tokens|--texts|--apart|--rank|--share|--csv|--svg|--html|"
+    "--tensors|--verify|--memory|--plan|--tokens|--texts|--apart|--rank|--share|--csv|--svg|--html|"
     "0|1|2|3|12|4096|65536|16777216|-1|1e9|--help|--version|good bad film|[MASK]|a [MASK] film|";
 
 // One of them.

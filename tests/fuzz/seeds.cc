@@ -74,7 +74,7 @@ void write_models(const Writer& writer) {
   decoder.heads = 2;
   decoder.ffn = 8;
   decoder.decoder = true;
-  decoder.key_sources = {KeySource::memory_or_own};
+  decoder.key_sources = {KeySource::encoder_states_or_own};
   writer::ModelBuilder builder = random_builder(decoder);
   add("decoder", builder);
   for (const HostileModel kind : hostile_models) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/tokenizers/tokenizer_files.h"
 #include "fuzz/cost.h"

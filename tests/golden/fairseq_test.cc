@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/description.h"
 #include "linformer/session.h"
 #include "support/engines.h"
 #include "support/npz.h"
@@ -73,8 +74,8 @@ void compare_run(const std::shared_ptr<const Model>& model, const Engine& engine
   REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
   const std::vector<Tokens> tokens = inputs.tokens();
   const size_t rows = inputs.ids.size(), d = description.encoder.d_model;
-  const auto execute = [&](const Outputs& outputs) {
-    const Status status = session->run(tokens, outputs);
+  const auto execute = [&](const Output& output) {
+    const Status status = session->run(tokens, output);
     REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
   };
   const auto record = [&](const std::string& key, double difference, double tolerance, double* slot) {
@@ -89,10 +90,7 @@ void compare_run(const std::shared_ptr<const Model>& model, const Engine& engine
     const auto expected = arrays.find(run + "." + key + ".f64");
     if (expected == arrays.end()) continue;
     std::vector<float> hidden(rows * d, NAN);
-    Outputs outputs;
-    outputs.hidden = hidden;
-    outputs.hidden_layer = layer;
-    execute(outputs);
+    execute(Output::hidden(hidden, layer));
     record(key, largest_difference(hidden, expected->second.values<double>()), hidden_tolerance, &worst->hidden);
   }
   if (const auto expected = arrays.find(run + ".mlm_logits.f64"); expected != arrays.end()) {
@@ -101,10 +99,7 @@ void compare_run(const std::shared_ptr<const Model>& model, const Engine& engine
       for (int64_t i = 0; i < inputs.length; ++i) positions.push_back({t, i});
     }
     std::vector<float> logits(rows * description.encoder.vocab_size, NAN);
-    Outputs outputs;
-    outputs.mlm_positions = positions;
-    outputs.mlm_logits = logits;
-    execute(outputs);
+    execute(Output::masked_lm(logits, positions));
     record("mlm_logits", largest_difference(logits, expected->second.values<double>()), mlm_tolerance, &worst->mlm);
   }
   for (size_t head = 0; head < description.heads.size(); ++head) {
@@ -112,10 +107,7 @@ void compare_run(const std::shared_ptr<const Model>& model, const Engine& engine
     const auto expected = arrays.find(run + "." + key + ".f64");
     REQUIRE_MESSAGE(expected != arrays.end(), key);
     std::vector<float> logits(static_cast<size_t>(expected->second.size()), NAN);
-    Outputs outputs;
-    outputs.head = static_cast<int>(head);
-    outputs.logits = logits;
-    execute(outputs);
+    execute(Output::logits(logits, static_cast<int>(head)));
     record(key, largest_difference(logits, expected->second.values<double>()), class_tolerance, &worst->classes);
   }
 }

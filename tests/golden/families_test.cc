@@ -11,8 +11,10 @@
 #include <fstream>
 #include <utility>
 
+#include "base/description.h"
 #include "golden/family_case.h"
 #include "support/engines.h"
+#include "support/outputs.h"
 #include "support/shared_data.h"
 
 namespace {
@@ -84,33 +86,23 @@ class Comparison {
     return found == case_.arrays.end() ? nullptr : &found->second;
   }
 
-  static void execute(Session& session, const FamilyInputs& inputs, const Outputs& outputs) {
-    const Status status = session.run(inputs.inputs, outputs);
+  static void execute(Session& session, const FamilyInputs& inputs, const Output& output) {
+    const Status status = session.run(inputs.inputs, output);
     REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
 #if defined(LINFORMER_CUDA_PLAYED)
     // Threads in the other order give the same bits.
-    const auto all = [&] {
-      std::vector<float> values;
-      for (const auto& span : {outputs.hidden, outputs.logits, outputs.probabilities, outputs.mlm_logits}) {
-        values.insert(values.end(), span.begin(), span.end());
-      }
-      return values;
-    };
-    const std::vector<float> forwards = all();
+    const std::vector<float> forwards(output.values.begin(), output.values.end());
     cuda::Played::backwards = true;
-    const Status again = session.run(inputs.inputs, outputs);
+    const Status again = session.run(inputs.inputs, output);
     cuda::Played::backwards = false;
     REQUIRE_MESSAGE(again.ok(), std::string(again.message()));
-    CHECK(std::memcmp(forwards.data(), all().data(), forwards.size() * sizeof(float)) == 0);
+    CHECK(std::memcmp(forwards.data(), output.values.data(), output.values.size_bytes()) == 0);
 #endif
   }
 
   // Rows of a text, and of all of them.
   static int64_t rows_of(const Session& session, const FamilyInputs& inputs, size_t text) {
-    const Input& input = inputs.inputs[text];
-    return session.output_rows(
-        static_cast<int64_t>(input.tokens.empty() ? input.vectors.size() / static_cast<size_t>(session.hidden_width(0))
-                                                  : input.tokens.size()));
+    return session.shape(Output::hidden({}), std::span(inputs.inputs).subspan(text, 1))->rows;
   }
 
   void record(const std::string& key, const std::vector<float>& ours, const std::vector<double>& theirs,
@@ -151,13 +143,8 @@ class Comparison {
   }
 
   std::vector<float> hidden_of(Session& session, const FamilyInputs& inputs, int layer) const {
-    int64_t rows = 0;
-    for (size_t t = 0; t < inputs.inputs.size(); ++t) rows += rows_of(session, inputs, t);
-    std::vector<float> hidden(static_cast<size_t>(rows * session.hidden_width(layer)), NAN);
-    Outputs outputs;
-    outputs.hidden = hidden;
-    outputs.hidden_layer = layer;
-    execute(session, inputs, outputs);
+    std::vector<float> hidden = linformer_test::room_for(session, inputs.inputs, Output::hidden({}, layer));
+    execute(session, inputs, Output::hidden(hidden, layer));
     return hidden;
   }
 
@@ -188,15 +175,11 @@ class Comparison {
     const NpyArray* theirs = expected("logits");
     REQUIRE(theirs != nullptr);
     std::vector<float> logits(static_cast<size_t>(theirs->size()), NAN);
-    Outputs outputs;
-    outputs.logits = logits;
-    execute(session, inputs, outputs);
+    execute(session, inputs, Output::logits(logits));
     record("logits", logits, theirs->values<double>(), class_tolerance, &worst_.classes);
     const NpyArray* probabilities = expected("probabilities");
     if (probabilities == nullptr) return;
-    outputs = {};
-    outputs.probabilities = logits;
-    execute(session, inputs, outputs);
+    execute(session, inputs, Output::probabilities(logits));
     record("probabilities", logits, probabilities->values<double>(), class_tolerance, &worst_.classes);
   }
 
@@ -210,10 +193,7 @@ class Comparison {
       for (int64_t i = 0; i < rows; ++i) positions.push_back({static_cast<int64_t>(t), i});
     }
     std::vector<float> logits(positions.size() * vocabulary, NAN);
-    Outputs outputs;
-    outputs.mlm_positions = positions;
-    outputs.mlm_logits = logits;
-    execute(session, inputs, outputs);
+    execute(session, inputs, Output::masked_lm(logits, positions));
     record(key, logits, theirs->values<double>(), vocabulary_tolerance, &worst_.vocabulary);
   }
 
@@ -221,12 +201,12 @@ class Comparison {
     const FamilyInputs encoder_inputs =
         linformer_test::read_inputs(case_, run_, "enc_tokens", model_->description().encoder.max_tokens);
     Session encoder = create(encoder_inputs, Part::encoder);
-    const std::vector<float> memory = hidden_of(encoder, encoder_inputs, -1);
+    const std::vector<float> states = hidden_of(encoder, encoder_inputs, -1);
     FamilyInputs inputs =
         linformer_test::read_inputs(case_, run_, "dec_tokens", model_->description().decoder.max_tokens);
     for (size_t t = 0; t < inputs.inputs.size(); ++t) {
-      const size_t each = memory.size() / inputs.inputs.size();
-      inputs.inputs[t].memory = std::span<const float>(memory).subspan(t * each, each);
+      const size_t each = states.size() / inputs.inputs.size();
+      inputs.inputs[t].encoder_states = std::span<const float>(states).subspan(t * each, each);
     }
     Session decoder = create(inputs, Part::decoder);
     compare_vocabulary(decoder, inputs, "out");

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/description.h"
+
 namespace linformer_test {
 namespace {
 
@@ -119,7 +121,7 @@ FamilyInputs read_inputs(const FamilyCase& c, const std::string& run, const std:
     }
   }
   for (const char* name : {".context", ".embeddings"}) {
-    if (const NpyArray* array = find(c, run + name)) made.memory = texts_of(*array);
+    if (const NpyArray* array = find(c, run + name)) made.encoder_states = texts_of(*array);
   }
   if (const NpyArray* array = find(c, run + ".input_mask")) made.masks = masks_of(*array);
   if (const NpyArray* array = find(c, run + ".embeddings_mask")) made.query_masks = masks_of(*array);
@@ -129,7 +131,7 @@ FamilyInputs read_inputs(const FamilyCase& c, const std::string& run, const std:
     linformer::Input input;
     if (!made.tokens.empty()) input.tokens = made.tokens[t];
     if (!made.vectors.empty()) input.vectors = made.vectors[t];
-    if (!made.memory.empty()) input.memory = made.memory[t];
+    if (!made.encoder_states.empty()) input.encoder_states = made.encoder_states[t];
     if (!made.masks.empty()) input.mask = made.masks[t];
     if (!made.query_masks.empty()) input.query_mask = made.query_masks[t];
     if (!made.types.empty()) input.types = made.types[t];

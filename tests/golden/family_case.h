@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "linformer/session.h"
 #include "support/npz.h"
 
@@ -28,7 +29,7 @@ FamilyCase read_case(const std::filesystem::path& folder);
 // One run's texts. `inputs` point into the other members.
 struct FamilyInputs {
   std::vector<std::vector<int32_t>> tokens;
-  std::vector<std::vector<float>> vectors, memory;
+  std::vector<std::vector<float>> vectors, encoder_states;
   std::vector<std::vector<uint8_t>> masks, query_masks, types;
   std::vector<linformer::Input> inputs;
   int64_t shown = 0;  // rows of each text that the original gives back, where it padded; 0 = all

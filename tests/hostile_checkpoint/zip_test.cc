@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "base/description.h"
 #include "converter/checkpoint_writer.h"
 #include "converter/conversion.h"
 #include "converter/pickle_writer.h"

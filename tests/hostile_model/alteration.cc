@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/description.h"
 #include "model/limits.h"
 #include "support/allocations.h"
 

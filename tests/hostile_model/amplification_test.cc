@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "hostile_model/alteration.h"
 #include "hostile_model/hostile_file.h"
 #include "model/flatbuffers_compat.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <span>
 
-#include "linformer/description.h"
+#include "base/description.h"
 
 namespace linformer_test {
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/checkpoint_writer.h"
 #include "converter/conversion.h"
 #include "converter/export/export_model.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "hostile_model/alteration.h"
 #include "hostile_model/hostile_file.h"
 #include "hostile_model/metadata_fields.h"
@@ -93,8 +94,8 @@ const Variant variants[] = {
      [](TinyModel& tiny) {
        ModelDescription& model = tiny.builder.description;
        model.decoder = model.encoder;
-       model.decoder.layers[1].attention.key_source = KeySource::memory;
-       model.decoder.memory_width = 16;
+       model.decoder.layers[1].attention.key_source = KeySource::encoder_states;
+       model.decoder.encoder_states_width = 16;
        for (Projection& projection : model.decoder.projections) projection.order = ProjectionOrder::after_linear;
      }},
 };

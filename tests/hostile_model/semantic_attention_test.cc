@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "hostile_model/attack.h"
 
 using namespace linformer;
@@ -178,8 +179,8 @@ TEST_CASE("positions in attention that can't have them") {
   };
   const auto full = [](ModelDescription& m) { use_in_layer_0(m, {.kind = ProjectionKind::none}); };
   const auto from_memory = [&](ModelDescription& m) {
-    attention(m).key_source = KeySource::memory;
-    m.encoder.memory_width = 16;
+    attention(m).key_source = KeySource::encoder_states;
+    m.encoder.encoder_states_width = 16;
   };
   const Attack attacks[] = {
       {"rotary", "",
@@ -204,7 +205,8 @@ TEST_CASE("positions in attention that can't have them") {
          attention(m).head_dim = 1;
          attention(m).rotary_base = 10000;
        }},
-      {"rotary of a memory", "rotary_base turns keys by their positions, but they are not of the layer's own rows",
+      {"rotary of encoder states",
+       "rotary_base turns keys by their positions, but they are not of the layer's own rows",
        [&](ModelDescription& m) {
          after_linear(m);
          from_memory(m);
@@ -225,7 +227,7 @@ TEST_CASE("positions in attention that can't have them") {
        }},
       {"window of compressed keys", "window goes by distances between rows, but keys are compressed",
        [&](ModelDescription& m) { attention(m).window = 1; }},
-      {"window into a memory", "window goes by distances between rows, but keys are not of the layer's own rows",
+      {"window into encoder states", "window goes by distances between rows, but keys are not of the layer's own rows",
        [&](ModelDescription& m) {
          full(m);
          from_memory(m);

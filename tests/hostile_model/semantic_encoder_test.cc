@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "hostile_model/attack.h"
 
 using namespace linformer;

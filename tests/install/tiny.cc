@@ -14,10 +14,8 @@ int main(int count, char** arguments) {
   std::vector<int32_t> ids;
   for (int i = 2; i < count; ++i) ids.push_back(std::atoi(arguments[i]));
   const linformer::Tokens text = ids;
-  std::vector<float> probabilities((*model)->description().heads[0].labels.size());
-  linformer::Outputs outputs;
-  outputs.probabilities = probabilities;
-  const linformer::Status status = session->run({&text, 1}, outputs);
+  std::vector<float> probabilities(static_cast<size_t>((*model)->head(0).classes));
+  const linformer::Status status = session->run({&text, 1}, linformer::Output::probabilities(probabilities));
   if (!status.ok()) return std::puts(status.message()), 1;
   for (float probability : probabilities) std::printf("%.6f\n", static_cast<double>(probability));
 }

@@ -41,7 +41,7 @@ TEST_CASE("includes go downwards only") {
                            {"session/x.cc", "#include \"converter/writer/model_builder.h\"\n"},
                            {"program/x.cc", "#include \"program.h\"\n"},
                            {"program/x.cc", "#include \"kernels/kernels.h\"\n"},
-                           {"cpu/x.cc", "#include \"linformer/description.h\"\n"},
+                           {"cpu/x.cc", "#include \"base/description.h\"\n"},
                            {"cpu/x.cc", "#include \"program/lower.h\"\n"},
                            {"cpu/x.cc", "#include \"model/fields.h\"\n"},
                            {"extras/x.cc", ""},
@@ -55,14 +55,37 @@ TEST_CASE("includes go downwards only") {
   }
 }
 
+TEST_CASE("one place asks the system") {
+  CHECK(check_system("base/x.cc", "#include <ctime>\n#include <cpuid.h>\n#include \"base/platform.h\"\n").empty());
+  CHECK(check_system("base/platform_posix.cc", "#include <sys/mman.h>\n#include <unistd.h>\n").empty());
+  CHECK(check_system("base/x.cc", "// #include <unistd.h>\n").empty());
+  for (const auto& made : {std::pair{"base/x.cc", "#include <unistd.h>\n"},
+                           {"io/x.cc", "#include <sys/mman.h>\n"},
+                           {"io/x.h", "  # include <fcntl.h>\n"},
+                           {"base/platform.h", "#include <pthread.h>\n"},
+                           {"io/platform_posix.cc", "#include <dlfcn.h>\n"},
+                           {"cuda/x.cc", "#include <linux/futex.h>\n"},
+                           {"cuda/x.cc", "#include \"sys/syscall.h\"\n"},
+                           {"io/x.cc", "#include <cerrno>\n"},
+                           {"base/x.cc", "#include <errno.h>\n"},
+                           {"base/x.cc", "#include <asm/prctl.h>\n"},
+                           {"base/x.cc", "#include <Windows.h>\n"}}) {
+    const char *file = made.first, *source = made.second;
+    CAPTURE(file);
+    CAPTURE(source);
+    CHECK(check_system(file, source).size() == 1);
+  }
+}
+
 TEST_CASE("the runtime prints, throws and ends nothing") {
   CHECK(check_calls("base/x.cc", "std::vsnprintf(a, b, c, d);\nint exit_code = 0;\n").empty());
   CHECK(check_calls("base/x.cc", "// printf(\"x\") would throw\n/* abort() */ const char* s = \"exit(1)\";\n").empty());
   CHECK(check_calls("base/x.cc", "const char* s = R\"(abort())\"; char c = '\"'; int n = 1'000;\n").empty());
   CHECK(check_calls("base/x.h", "void f() __attribute__((format(printf, 2, 3)));\n").empty());
-  for (const char* source : {"printf(\"x\");\n", "std::abort();\n", "  exit (1);\n", "throw 1;\n", "try {\n",
-                             "std::cout << 1;\n", "char c = '\"'; abort(); char d = '\"';\n",
-                             "openblas_set_num_threads(1);\n", "int n = 1'000; std::terminate(); int m = 1'000;\n"}) {
+  for (const char* source :
+       {"printf(\"x\");\n", "std::abort();\n", "  exit (1);\n", "throw 1;\n", "try {\n", "std::cout << 1;\n",
+        "char c = '\"'; abort(); char d = '\"';\n", "openblas_set_num_threads(1);\n", "word.notify_all();\n",
+        "int n = 1'000; std::terminate(); int m = 1'000;\n"}) {
     CAPTURE(source);
     CHECK(check_calls("base/x.cc", source).size() == 1);
   }

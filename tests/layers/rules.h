@@ -20,6 +20,8 @@ std::string without_comments_and_literals(const std::string& source);
 // A runtime file includes only its own layer, lower ones, and the libraries that its layer may know.
 // `file` is relative to runtime/, e.g. "kernels/gemm.cc".
 Findings check_includes(const std::string& file, const std::string& source);
+// Headers of the operating system are included by base/platform_*.cc alone.
+Findings check_system(const std::string& file, const std::string& source);
 // The runtime prints nothing, ends no process, throws nothing and touches no process-wide setting.
 Findings check_calls(const std::string& file, const std::string& source);
 // The runtime's lists are Array and String, whose growth is checked; its objects are made by new (std::nothrow).

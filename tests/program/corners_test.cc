@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "base/description.h"
 #include "session/state.h"
 
 namespace {
@@ -39,7 +40,7 @@ class Maker {
     if (c_.positions == PositionKind::learned) {
       e.embedding.positions = tensor({uint64_t{most} * 2, c_.d}, TensorLayout::row_major);
     }
-    e.memory_width = c_.states ? c_.d : 0;
+    e.encoder_states_width = c_.states ? c_.d : 0;
     Projection p;
     p.kind = c_.kind;
     p.order = ProjectionOrder::after_linear;
@@ -53,7 +54,7 @@ class Maker {
     a.heads = a.kv_heads = c_.heads;
     a.head_dim = c_.d_head;
     a.scale = 1;
-    a.key_source = c_.states ? KeySource::memory : KeySource::own;
+    a.key_source = c_.states ? KeySource::encoder_states : KeySource::own;
     a.query = linear(width, c_.d);
     a.key = linear(width, c_.d);
     a.value = linear(width, c_.d);

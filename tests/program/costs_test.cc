@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/description.h"
 #include "program/cost.h"
 #include "session/state.h"
 #include "support/random_model.h"
@@ -85,9 +86,7 @@ TEST_CASE("a profile counts what ran: the FLOPs of its sequences, and seconds fo
   }
   const std::vector<Tokens> sequences(ids.begin(), ids.end());
   std::vector<float> logits(ids.size() * 3);
-  Outputs outputs;
-  outputs.logits = logits;
-  REQUIRE(session.run(sequences, outputs).ok());
+  REQUIRE(session.run(sequences, Output::logits(logits)).ok());
   struct Sum {
     double flop = 0;
     int lines = 0;

@@ -6,9 +6,11 @@
 #include <cstring>
 #include <thread>
 
+#include "base/description.h"
 #include "base/threads.h"
 #include "linformer/session.h"
 #include "session/variants.h"
+#include "support/outputs.h"
 
 namespace {
 
@@ -30,37 +32,29 @@ struct Results {
   }
 };
 
-Results run(Session& session, const std::vector<Input>& inputs, const std::vector<MaskPosition>& positions,
-            int64_t rows, uint32_t vocabulary) {
+Results run(Session& session, const std::vector<Input>& inputs, const std::vector<MaskPosition>& positions) {
   Results r;
-  const auto room = [](std::vector<float>* values, int64_t count) {
-    values->assign(static_cast<size_t>(count), NAN);
-    return std::span<float>(*values);
-  };
-  const int64_t sequences = static_cast<int64_t>(inputs.size()), scored = session.score_rows(0, sequences, rows);
-  Outputs outputs;
-  outputs.hidden = room(&r.hidden, rows * session.hidden_width(-1));
-  outputs.pooled = room(&r.pooled, sequences * session.hidden_width(-1));
-  outputs.logits = room(&r.logits, scored * 3);
-  outputs.probabilities = room(&r.probabilities, scored * 3);
-  outputs.embeddings = room(&r.embeddings, sequences * session.embedding_width());
-  outputs.mlm_positions = positions;
-  outputs.mlm_logits = room(&r.mlm, static_cast<int64_t>(positions.size() * vocabulary));
+  std::vector<Output> outputs;
+  linformer_test::add_output(session, inputs, Output::hidden({}), &r.hidden, &outputs);
+  linformer_test::add_output(session, inputs, Output::pooled({}), &r.pooled, &outputs);
+  linformer_test::add_output(session, inputs, Output::logits({}), &r.logits, &outputs);
+  linformer_test::add_output(session, inputs, Output::probabilities({}), &r.probabilities, &outputs);
+  linformer_test::add_output(session, inputs, Output::embeddings({}), &r.embeddings, &outputs);
+  linformer_test::add_output(session, inputs, Output::masked_lm({}, positions), &r.mlm, &outputs);
   const Status status = session.run(inputs, outputs);
   REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
   return r;
 }
 
 // The same, sequence by sequence: a call of one is never shared out by sequences.
-Results run_alone(Session& session, const std::vector<Input>& inputs, const std::vector<MaskPosition>& positions,
-                  const std::vector<int64_t>& rows, uint32_t vocabulary) {
+Results run_alone(Session& session, const std::vector<Input>& inputs, const std::vector<MaskPosition>& positions) {
   Results all;
   for (size_t s = 0; s < inputs.size(); ++s) {
     std::vector<MaskPosition> own;
     for (const MaskPosition& position : positions) {
       if (position.text == static_cast<int64_t>(s)) own.push_back({0, position.position});
     }
-    const Results one = run(session, {inputs[s]}, own, rows[s], vocabulary);
+    const Results one = run(session, {inputs[s]}, own);
     const auto append = [](std::vector<float>& to, const std::vector<float>& from) {
       to.insert(to.end(), from.begin(), from.end());
     };
@@ -98,13 +92,9 @@ TEST_CASE("many short sequences: the same bits whether threads take rows or sequ
       options.threads = threads;
       options.padding = variant.masks ? Padding::keep : Padding::strip;
       Session session = std::move(Session::create(model, options).value());
-      int64_t rows = 0;
-      std::vector<int64_t> rows_of;
-      for (int64_t s = 0; s < sequences; ++s) rows_of.push_back(session.output_rows(1 + s * 37 % (n - 1)));
-      for (const int64_t count : rows_of) rows += count;
-      if (threads == 1) expected = run_alone(session, inputs, positions, rows_of, variant.shape.vocabulary);
-      CHECK(expected == run(session, inputs, positions, rows, variant.shape.vocabulary));
-      CHECK(expected == run(session, inputs, positions, rows, variant.shape.vocabulary));
+      if (threads == 1) expected = run_alone(session, inputs, positions);
+      CHECK(expected == run(session, inputs, positions));
+      CHECK(expected == run(session, inputs, positions));
     }
   }
 }
@@ -125,9 +115,7 @@ TEST_CASE("pairs of sequences stay together") {
     Session session = std::move(Session::create(model, options).value());
     const auto logits_of = [&](std::span<const Tokens> pairs) {
       std::vector<float> logits(pairs.size() / 2 * 3, NAN);
-      Outputs outputs;
-      outputs.logits = logits;
-      REQUIRE(session.run(pairs, outputs).ok());
+      REQUIRE(session.run(pairs, Output::logits(logits)).ok());
       return logits;
     };
     for (size_t s = 0; expected.size() < 101 * 3; s += 2) {
@@ -150,10 +138,8 @@ TEST_CASE("heads of several kinds in one call") {
                       {Pooling::first_token, Pairing::none, true, true}};
   const auto model = linformer_test::random_model(shape);
   std::vector<std::vector<int32_t>> ids;
-  int64_t rows = 0;
   for (uint64_t s = 0; s < 400; ++s) {
     ids.push_back(linformer_test::random_ids(s, static_cast<int64_t>(1 + s * 7 % 40), shape.vocabulary));
-    rows += static_cast<int64_t>(ids.back().size());
   }
   const std::vector<Tokens> sequences(ids.begin(), ids.end());
   std::vector<std::vector<float>> expected;
@@ -164,13 +150,11 @@ TEST_CASE("heads of several kinds in one call") {
     Session session = std::move(Session::create(model, options).value());
     for (int call = 0; call < (threads == 1 ? 1 : 20); ++call) {
       std::vector<std::vector<float>> logits;
-      std::vector<HeadScores> scores;
+      std::vector<Output> outputs;
       for (int head = 0; head < 3; ++head) {
-        logits.emplace_back(static_cast<size_t>(session.score_rows(head, 400, rows)) * 3, NAN);
+        logits.push_back(linformer_test::room_for(session, sequences, Output::logits({}, head)));
+        outputs.push_back(Output::logits(logits.back(), head));
       }
-      for (int head = 0; head < 3; ++head) scores.push_back({head, logits[static_cast<size_t>(head)], {}});
-      Outputs outputs;
-      outputs.scores = scores;
       REQUIRE(session.run(sequences, outputs).ok());
       if (expected.empty()) expected = logits;
       CHECK(expected == logits);
@@ -201,9 +185,7 @@ TEST_CASE("rows without a key have the same bits at any thread count") {
       options.threads = threads;
       Session session = std::move(Session::create(model, options).value());
       std::vector<float> hidden(300 * shape.d_model, NAN);
-      Outputs outputs;
-      outputs.hidden = hidden;
-      REQUIRE(session.run(std::span<const Input>(&input, 1), outputs).ok());
+      REQUIRE(session.run(std::span<const Input>(&input, 1), Output::hidden(hidden)).ok());
       if (expected.empty()) expected = hidden;
       CHECK(expected == hidden);
     }
@@ -225,9 +207,7 @@ TEST_CASE("sessions share prepared weights, at once") {
       Result<Session> session = Session::create(*weights, {});
       if (!session.ok()) return;
       const Tokens tokens = ids;
-      Outputs outputs;
-      outputs.logits = result;
-      for (int i = 0; i < 20; ++i) good += session->run(std::span(&tokens, 1), outputs).ok();
+      for (int i = 0; i < 20; ++i) good += session->run(std::span(&tokens, 1), Output::logits(result)).ok();
     });
   }
   for (std::thread& thread : threads) thread.join();

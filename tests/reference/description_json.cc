@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "base/description.h"
 #include "base/enum_names.h"
 #include "model/description_fields.h"
 #include "session/reference.h"

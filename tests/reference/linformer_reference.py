@@ -107,13 +107,13 @@ class Text:
             self.query = np.concatenate([[True], self.query])
             self.types = np.concatenate([[0], self.types])
             self.output_rows = count + 1
-        self.memory = given["memory"]
-        self.memory_keep = None
-        if self.memory is not None:
-            mask = given["memory_mask"]
-            if not mask and given["mask"] and len(given["mask"]) == len(self.memory):
+        self.states = given["encoder_states"]
+        self.states_keep = None
+        if self.states is not None:
+            mask = given["encoder_states_mask"]
+            if not mask and given["mask"] and len(given["mask"]) == len(self.states):
                 mask = given["mask"]
-            self.memory_keep = np.array(mask or [1] * len(self.memory)) != 0
+            self.states_keep = np.array(mask or [1] * len(self.states)) != 0
 
 
 def rotated(x, base):
@@ -227,10 +227,10 @@ class Encoder:
     def attend(self, attention, x, text):
         model, dim = self.model, attention["head_dim"]
         z, keep = x, text.keep
-        if attention["key_source"] == "memory" or (
-            attention["key_source"] == "memory_or_own" and text.memory is not None
+        if attention["key_source"] == "encoder_states" or (
+            attention["key_source"] == "encoder_states_or_own" and text.states is not None
         ):
-            z, keep = text.memory, text.memory_keep
+            z, keep = text.states, text.states_keep
         query = model.linear(attention["query"], x) * text.query[:, None]
         base = attention["rotary_base"]
         keys = self.side(attention, attention["key"], attention["key_projections"], z, keep, base)
@@ -341,7 +341,7 @@ def run_case(case, numbers):
     encoder = Encoder(model, case["model"][part])
     inputs = []
     for given in case["inputs"]:
-        for name in ("vectors", "memory"):
+        for name in ("vectors", "encoder_states"):
             place = given[name]
             given[name] = None
             if place:

@@ -5,6 +5,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "base/description.h"
 #include "reference/description_json.h"
 
 namespace linformer_test {
@@ -71,7 +72,7 @@ void choose_attention(Chance& chance, RandomModel* shape) {
   if (chance.one_in(4)) shape->second_output = chance.pick(3, 50);
   if (chance.one_in(4)) {
     shape->key_sources = chance.of<std::vector<KeySource>>(
-        {{KeySource::memory}, {KeySource::own, KeySource::memory}, {KeySource::memory_or_own}});
+        {{KeySource::encoder_states}, {KeySource::own, KeySource::encoder_states}, {KeySource::encoder_states_or_own}});
     shape->decoder = chance.one_in(3);
   }
 }
@@ -91,8 +92,8 @@ void choose_layers(Chance& chance, RandomModel* shape) {
   shape->activation = chance.of({Activation::gelu, Activation::relu, Activation::gelu_tanh, Activation::leaky_relu});
   shape->ffn = chance.one_in(8) ? 0 : chance.pick(5, 90);
   shape->norms = !chance.one_in(8);
-  const bool any_memory = shape->key_sources != std::vector{KeySource::own};
-  const bool memory_or_own = shape->key_sources[0] == KeySource::memory_or_own;
+  const bool any_states = shape->key_sources != std::vector{KeySource::own};
+  const bool encoder_states_or_own = shape->key_sources[0] == KeySource::encoder_states_or_own;
   switch (chance.pick(0, 7)) {
     case 0:
     case 1:
@@ -105,11 +106,11 @@ void choose_layers(Chance& chance, RandomModel* shape) {
       if (chance.one_in(2)) drop_output(chance, shape);
       return;
     case 3:
-      if (memory_or_own) break;
+      if (encoder_states_or_own) break;
       shape->between = chance.pick(10, 60);
       return;
     case 4:
-      if (memory_or_own) break;
+      if (encoder_states_or_own) break;
       shape->attention_between = chance.pick(10, 60);
       return;
     case 5:
@@ -118,7 +119,7 @@ void choose_layers(Chance& chance, RandomModel* shape) {
     default:
       break;
   }
-  if (any_memory && !memory_or_own && chance.one_in(2)) shape->memory_width = chance.pick(5, 40);
+  if (any_states && !encoder_states_or_own && chance.one_in(2)) shape->encoder_states_width = chance.pick(5, 40);
 }
 
 void choose_ends(Chance& chance, RandomModel* shape) {
@@ -143,9 +144,9 @@ void choose_ends(Chance& chance, RandomModel* shape) {
   } else {
     shape->prefix_token = chance.one_in(5);
   }
-  // The decoder's memory is as wide as the encoder's output.
-  const bool memory_or_own = shape->key_sources[0] == KeySource::memory_or_own;
-  if (chance.one_in(4) && !(shape->decoder && memory_or_own)) shape->output_width = chance.pick(4, 60);
+  // The decoder's encoder states are as wide as the encoder's output.
+  const bool encoder_states_or_own = shape->key_sources[0] == KeySource::encoder_states_or_own;
+  if (chance.one_in(4) && !(shape->decoder && encoder_states_or_own)) shape->output_width = chance.pick(4, 60);
   shape->zero_masked_rows = chance.one_in(3);
   shape->head_classes = {chance.pick(1, 5), chance.pick(2, 20)};
   shape->head_kinds.clear();
@@ -234,7 +235,7 @@ int64_t unmasked(const RandomInput& input, int32_t pad_id, size_t rows) {
   return count;
 }
 
-RandomInput choose_input(Chance& chance, const RandomCase& c, uint32_t rows, bool masks, bool with_memory) {
+RandomInput choose_input(Chance& chance, const RandomCase& c, uint32_t rows, bool masks, bool with_states) {
   const RandomModel& shape = c.shape;
   const int32_t pad_id = c.encoder().pad_id;
   // Where masked rows are left out of the softmax, each query must see at least one.
@@ -259,10 +260,10 @@ RandomInput choose_input(Chance& chance, const RandomCase& c, uint32_t rows, boo
   for (uint32_t i = 0; shape.token_types != 0 && masks && i < rows; ++i) {
     input.types.push_back(static_cast<uint8_t>(chance.pick(0, shape.token_types - 1)));
   }
-  if (with_memory) {
-    const uint32_t memory_rows = chance.one_in(3) ? rows : chance.of({1u, shape.n, chance.pick(1, shape.n)});
-    input.memory = chance.floats(size_t{memory_rows} * c.encoder().memory_width);
-    if (masks) input.memory_mask = choose_mask(chance, memory_rows, first);
+  if (with_states) {
+    const uint32_t state_rows = chance.one_in(3) ? rows : chance.of({1u, shape.n, chance.pick(1, shape.n)});
+    input.encoder_states = chance.floats(size_t{state_rows} * c.encoder().encoder_states_width);
+    if (masks) input.encoder_states_mask = choose_mask(chance, state_rows, first);
   }
   return input;
 }
@@ -292,14 +293,14 @@ RandomCase random_case(uint64_t index) {
   const bool paired = std::any_of(c.shape.head_kinds.begin(), c.shape.head_kinds.end(),
                                   [](const RandomHead& head) { return head.pairing != Pairing::none; });
   const bool masks = chance.one_in(2);
-  const bool or_own = c.shape.key_sources[0] == KeySource::memory_or_own;
-  const bool with_memory = c.encoder().memory_width != 0 && !(or_own && chance.one_in(2));
+  const bool or_own = c.shape.key_sources[0] == KeySource::encoder_states_or_own;
+  const bool with_states = c.encoder().encoder_states_width != 0 && !(or_own && chance.one_in(2));
   const bool prefix = c.encoder().embedding.prefix != absent || c.encoder().embedding.prefix_token >= 0;
   const uint32_t longest = c.shape.n - (prefix ? 1 : 0);
   std::vector<uint32_t> lengths = {chance.pick(1, longest), 1, longest};
   if (paired) lengths.push_back(chance.pick(1, longest));
   for (uint32_t length : lengths) {
-    c.inputs.push_back(choose_input(chance, c, length, masks, with_memory));
+    c.inputs.push_back(choose_input(chance, c, length, masks, with_states));
     const RandomInput& input = c.inputs.back();
     const int64_t kept = c.options.padding == Padding::keep ? length : unmasked(input, c.encoder().pad_id, length);
     const int64_t text = static_cast<int64_t>(c.inputs.size()) - 1;
@@ -308,10 +309,10 @@ RandomCase random_case(uint64_t index) {
     const int64_t rows = kept + prefix;
     c.options.max_tokens = std::max(c.options.max_tokens, rows);
     c.options.max_rows += rows;
-    const size_t memory_rows = input.memory.size() / std::max(1u, c.encoder().memory_width);
-    c.options.max_memory = std::max(c.options.max_memory, static_cast<int64_t>(memory_rows));
+    const size_t state_rows = input.encoder_states.size() / std::max(1u, c.encoder().encoder_states_width);
+    c.options.max_encoder_states = std::max(c.options.max_encoder_states, static_cast<int64_t>(state_rows));
   }
-  if (chance.one_in(2)) c.options.max_tokens = c.options.max_rows = c.options.max_memory = 0;
+  if (chance.one_in(2)) c.options.max_tokens = c.options.max_rows = c.options.max_encoder_states = 0;
   c.options.max_batch = static_cast<int64_t>(lengths.size());
   c.features = features_of(c);
   return c;
@@ -338,8 +339,8 @@ void RandomCase::write(const std::string& path) const {
                                 {"types", input.types},
                                 {"mask", input.mask},
                                 {"query_mask", input.query_mask},
-                                {"memory", place(input.memory, encoder().memory_width)},
-                                {"memory_mask", input.memory_mask}});
+                                {"encoder_states", place(input.encoder_states, encoder().encoder_states_width)},
+                                {"encoder_states_mask", input.encoder_states_mask}});
   }
   for (const MaskPosition& p : mlm_positions) result["mlm_positions"].push_back({p.text, p.position});
   std::ofstream(path + ".json") << result;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "linformer/session.h"
 #include "support/random_model.h"
 

@@ -1,4 +1,5 @@
 // Which parts of the runtime a random case exercises: the rows of the test's table.
+#include "base/description.h"
 #include "base/enum_names.h"
 #include "reference/random_case.h"
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/description.h"
 #include "base/enum_names.h"
 #include "reference/random_case.h"
 #include "support/engines.h"
@@ -70,30 +71,23 @@ class Comparison {
 
   // The largest scaled difference.
   double worst() {
-    for (int layer = 0; layer <= static_cast<int>(case_.encoder().layers.size()); ++layer) {
-      Outputs outputs;
-      outputs.hidden_layer = layer;
-      outputs.hidden = room("hidden." + std::to_string(layer));
-      outputs.pooling = static_cast<Pooling>(layer % 4);
-      outputs.pooled = room(std::string("pooled.") + enum_name(*outputs.pooling));
-      run(outputs);
+    std::vector<Output> outputs;
+    for (int layer = -1; layer <= static_cast<int>(case_.encoder().layers.size()); ++layer) {
+      outputs.push_back(Output::hidden(room("hidden." + std::to_string(layer)), layer));
+      const Pooling pooling = static_cast<Pooling>((layer + 4) % 4);
+      const std::string name = std::string("pooled.") + enum_name(pooling);
+      if (layer >= 0 && !results_.contains(name)) outputs.push_back(Output::pooled(room(name), pooling));
     }
-    Outputs outputs;
-    outputs.hidden = room("hidden.-1");
-    std::vector<HeadScores> scores;
     if (case_.has_heads()) {
       const ModelDescription& description = case_.model->description();
       for (size_t head = 0; head < description.heads.size(); ++head) {
         const std::string index = std::to_string(head);
-        scores.push_back({static_cast<int>(head), room("logits." + index), room("probabilities." + index)});
+        outputs.push_back(Output::logits(room("logits." + index), static_cast<int>(head)));
+        outputs.push_back(Output::probabilities(room("probabilities." + index), static_cast<int>(head)));
       }
-      if (description.embedding.present) outputs.embeddings = room("embeddings");
-      if (description.mlm.present()) {
-        outputs.mlm_positions = case_.mlm_positions;
-        outputs.mlm_logits = room("mlm");
-      }
+      if (description.embedding.present) outputs.push_back(Output::embeddings(room("embeddings")));
+      if (description.mlm.present()) outputs.push_back(Output::masked_lm(room("mlm"), case_.mlm_positions));
     }
-    outputs.scores = scores;
     run(outputs);
     return worst_;
   }
@@ -108,7 +102,7 @@ class Comparison {
     return values;
   }
 
-  void run(const Outputs& outputs) {
+  void run(std::span<const Output> outputs) {
     const Status status = session_->run(views_, outputs);
     REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
     for (const auto& result : results_) {

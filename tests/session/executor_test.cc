@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "base/description.h"
 #include "session/reference.h"
 #include "support/engines.h"
 #include "support/random_model.h"
@@ -163,11 +164,7 @@ void compare(const std::shared_ptr<const Model>& model, const RandomModel& shape
 
   for (int layer = -1; layer <= static_cast<int>(shape.layers); ++layer) {
     std::vector<float> hidden(rows * d, NAN), pooled(spans.size() * d, NAN);
-    Outputs outputs;
-    outputs.hidden = hidden;
-    outputs.hidden_layer = layer;
-    outputs.pooled = pooled;
-    const Status status = session->run(spans, outputs);
+    const Status status = session->run(spans, {Output::hidden(hidden, layer), Output::pooled(pooled)});
     REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
     const float* at = hidden.data();
     for (size_t t = 0; t < spans.size(); ++t) {
@@ -183,13 +180,10 @@ void compare(const std::shared_ptr<const Model>& model, const RandomModel& shape
   for (size_t head = 0; head < shape.head_classes.size(); ++head) {
     const size_t classes = shape.head_classes[head];
     std::vector<float> logits(spans.size() * classes, NAN), probabilities(logits);
-    Outputs outputs;
-    outputs.head = static_cast<int>(head);
-    outputs.logits = logits;
-    outputs.probabilities = probabilities;
-    REQUIRE(session->run(spans, outputs).ok());
+    const int index = static_cast<int>(head);
+    REQUIRE(session->run(spans, {Output::logits(logits, index), Output::probabilities(probabilities, index)}).ok());
     for (size_t t = 0; t < spans.size(); ++t) {
-      const Matrix expected = linformer_test::reference_logits(*model, references[t].encoded, static_cast<int>(head));
+      const Matrix expected = linformer_test::reference_logits(*model, references[t].encoded, index);
       bound.check(logits.data() + t * classes, expected);
       double sum = 0, exponentials = 0;
       for (size_t c = 0; c < classes; ++c) exponentials += std::exp(expected[c]);
@@ -202,10 +196,7 @@ void compare(const std::shared_ptr<const Model>& model, const RandomModel& shape
     }
   }
   std::vector<float> logits(positions.size() * shape.vocabulary, NAN);
-  Outputs outputs;
-  outputs.mlm_positions = positions;
-  outputs.mlm_logits = logits;
-  REQUIRE(session->run(spans, outputs).ok());
+  REQUIRE(session->run(spans, Output::masked_lm(logits, positions)).ok());
   for (size_t p = 0; p < positions.size(); ++p) {
     const Matrix expected = linformer_test::reference_mlm(*model, references[p].encoded, positions[p].position);
     bound.check(logits.data() + p * shape.vocabulary, expected);
@@ -239,7 +230,7 @@ TEST_CASE("random models agree with the double-precision reference") {
   print(worst);
 }
 
-TEST_CASE("larger shapes: several row blocks, column chunks and panels") {
+TEST_CASE("larger shapes: several row blocks, column chunks and panels" * doctest::test_suite("long")) {
   RandomModel shape;
   shape.seed = 5;
   shape.n = 400;

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "base/description.h"
 #include "linformer/session.h"
 #include "session/variants.h"
 #include "support/engines.h"

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/description.h"
 #include "support/engines.h"
 #include "support/random_model.h"
 
@@ -52,10 +53,7 @@ std::vector<Answer> run(Session& session, const Model& model, const std::vector<
   size_t rows = 0;
   for (const auto& text : texts) rows += text.size();
   std::vector<float> hidden(rows * d, NAN), logits(texts.size() * classes, NAN);
-  Outputs outputs;
-  outputs.hidden = hidden;
-  outputs.logits = logits;
-  const Status status = session.run(spans, outputs);
+  const Status status = session.run(spans, {Output::hidden(hidden), Output::logits(logits)});
   REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
   std::vector<Answer> answers;
   const float* at = hidden.data();

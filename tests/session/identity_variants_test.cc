@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/description.h"
 #include "session/variants.h"
 #include "support/engines.h"
+#include "support/outputs.h"
 
 namespace {
 
@@ -32,7 +34,7 @@ class Runner {
   Runner(const Variant& variant, std::shared_ptr<const Model> model, const Engine& engine)
       : variant_(variant), model_(std::move(model)), engine_(engine) {}
 
-  Session session(int threads, int64_t batch, int64_t max_tokens = 0, int64_t max_memory = 0) const {
+  Session session(int threads, int64_t batch, int64_t max_tokens = 0, int64_t max_encoder_states = 0) const {
     SessionOptions options;
     options.backend = engine_.backend;
     options.isa = engine_.isa;
@@ -40,7 +42,7 @@ class Runner {
     options.threads = threads;
     options.max_batch = batch;
     options.max_tokens = max_tokens;
-    options.max_memory = max_memory;
+    options.max_encoder_states = max_encoder_states;
     options.padding = variant_.masks ? Padding::keep : Padding::strip;
     Result<Session> created = Session::create(model_, options);
     REQUIRE_MESSAGE(created.ok(), std::string(created.status().message()));
@@ -49,40 +51,23 @@ class Runner {
 
   Answers run(Session& session, const std::vector<const RandomInput*>& inputs) const {
     std::vector<Input> views;
-    std::vector<int64_t> rows;
-    int64_t all = 0;
-    for (const RandomInput* input : inputs) {
-      views.push_back(input->view());
-      const int64_t vectors = static_cast<int64_t>(input->vectors.size() / std::max(1u, variant_.shape.vector_width));
-      rows.push_back(session.output_rows(static_cast<int64_t>(input->tokens.size()) + vectors));
-      all += rows.back();
+    for (const RandomInput* input : inputs) views.push_back(input->view());
+    const Output asked[] = {Output::hidden({}), Output::logits({}), Output::hidden({}, 1), Output::embeddings({})};
+    std::vector<float> values[std::size(asked)];
+    std::vector<Output> outputs;
+    for (size_t i = 0; i < std::size(asked); ++i) {
+      linformer_test::add_output(session, views, asked[i], &values[i], &outputs);
     }
-    const int64_t width = session.hidden_width(-1), layer_width = session.hidden_width(1);
-    constexpr int64_t classes = 3;
-    std::vector<float> hidden(static_cast<size_t>(all * width), NAN), logits(static_cast<size_t>(all * classes), NAN);
-    std::vector<float> embeddings(inputs.size() * static_cast<size_t>(session.embedding_width()), NAN);
-    std::vector<float> layer(static_cast<size_t>(all * layer_width), NAN);
-    Outputs outputs;
-    outputs.hidden = hidden;
-    outputs.logits = logits;
-    outputs.embeddings = embeddings;
     check(session.run(views, outputs));
-    Outputs inner;
-    inner.hidden = layer;
-    inner.hidden_layer = 1;
-    check(session.run(views, inner));
 
     Answers answers(inputs.size());
-    int64_t row = 0;
-    for (size_t t = 0; t < inputs.size(); ++t) {
-      const auto append = [&](const std::vector<float>& from, int64_t first, int64_t count) {
-        answers[t].insert(answers[t].end(), from.begin() + first, from.begin() + first + count);
-      };
-      append(hidden, row * width, rows[t] * width);
-      append(logits, row * classes, rows[t] * classes);
-      append(layer, row * layer_width, rows[t] * layer_width);
-      append(embeddings, static_cast<int64_t>(t) * session.embedding_width(), session.embedding_width());
-      row += rows[t];
+    for (size_t i = 0; i < std::size(asked); ++i) {
+      int64_t next = 0;
+      for (size_t t = 0; t < inputs.size() && !values[i].empty(); ++t) {
+        const int64_t floats = session.shape(asked[i], std::span(views).subspan(t, 1))->floats();
+        answers[t].insert(answers[t].end(), values[i].begin() + next, values[i].begin() + next + floats);
+        next += floats;
+      }
     }
     return answers;
   }
@@ -112,8 +97,9 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
   return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or session") {
-  constexpr int64_t lengths[] = {299, 1, 17, 128, 129, 2, 257}, memories[] = {130, 300, 9, 128, 1, 256, 64};
+TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or session" *
+          doctest::test_suite("long")) {
+  constexpr int64_t lengths[] = {299, 1, 17, 128, 129, 2, 257}, states[] = {130, 300, 9, 128, 1, 256, 64};
   constexpr size_t texts = std::size(lengths), small = 2;
   for (const Variant& variant : variants_of_all_types()) {
     CAPTURE(variant.name);
@@ -121,7 +107,7 @@ TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or
     const auto model = linformer_test::random_model(variant.shape);
     std::vector<RandomInput> inputs;
     for (size_t t = 0; t < texts; ++t) {
-      inputs.push_back(linformer_test::random_input(t, model->description().encoder, lengths[t], memories[t],
+      inputs.push_back(linformer_test::random_input(t, model->description().encoder, lengths[t], states[t],
                                                     variant.masks && t % 3 != 0));
     }
     std::vector<const RandomInput*> forwards, backwards;
@@ -149,7 +135,7 @@ TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or
         }
         // What the earlier, larger calls left behind changes nothing.
         CHECK(same(expected[small], runner.run(batched, {forwards[small]})[0]));
-        Session tight = runner.session(threads, 1, lengths[small] + 1, memories[small]);
+        Session tight = runner.session(threads, 1, lengths[small] + 1, states[small]);
         CHECK(same(expected[small], runner.run(tight, {forwards[small]})[0]));
       }
     }
@@ -174,7 +160,7 @@ std::shared_ptr<const Model> poisoned_model(const Variant& variant, writer::Alig
   return loaded.value();
 }
 
-TEST_CASE("every kind of model: an arena full of NaN changes no bit") {
+TEST_CASE("every kind of model: an arena full of NaN changes no bit" * doctest::test_suite("long")) {
   for (Variant variant : variants_of_all_types()) {
     CAPTURE(variant.name);
     CAPTURE(std::string(name_of(variant.shape.type)));
@@ -185,7 +171,7 @@ TEST_CASE("every kind of model: an arena full of NaN changes no bit") {
     RandomInput poison = linformer_test::random_input(1, encoder, n - 1, n, false);
     std::fill(poison.tokens.begin(), poison.tokens.end(), 4);
     std::fill(poison.vectors.begin(), poison.vectors.end(), NAN);
-    std::fill(poison.memory.begin(), poison.memory.end(), NAN);
+    std::fill(poison.encoder_states.begin(), poison.encoder_states.end(), NAN);
     for (const Engine& engine : linformer_test::engines()) {
       CAPTURE(std::string(name_of(engine.backend)));
       CAPTURE(std::string(name_of(engine.isa)));

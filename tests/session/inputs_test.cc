@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/description.h"
 #include "support/random_model.h"
 
 namespace {
@@ -18,33 +19,27 @@ class Refusals {
   explicit Refusals(const RandomModel& shape, Part part = Part::encoder) {
     SessionOptions options;
     options.max_batch = 4;
-    options.max_memory = 9;
+    options.max_encoder_states = 9;
     options.part = part;
     Result<Session> created = Session::create(linformer_test::random_model(shape), options);
     REQUIRE_MESSAGE(created.ok(), std::string(created.status().message()));
     session_ = std::make_unique<Session>(std::move(created.value()));
   }
 
-  // Every span that `outputs` has must point into `room`.
-  bool says(const std::vector<Input>& inputs, const Outputs& outputs, const char* part) {
+  // The span that `output` has must point into `room`.
+  bool says(const std::vector<Input>& inputs, const Output& output, const char* part) {
     std::fill(room.begin(), room.end(), 42.f);
-    const Status status = session_->run(inputs, outputs);
+    const Status status = session_->run(inputs, output);
     INFO(std::string(status.message()));
     const bool untouched = std::all_of(room.begin(), room.end(), [](float value) { return value == 42.f; });
     return !status.ok() && untouched && std::strstr(status.message(), part) != nullptr;
   }
-  bool says(const std::vector<Input>& inputs, const char* part) {
-    Outputs outputs;
-    outputs.pooled = std::span(room).first(inputs.size() * static_cast<size_t>(session_->hidden_width(-1)));
-    return says(inputs, outputs, part);
-  }
+  bool says(const std::vector<Input>& inputs, const char* part) { return says(inputs, Output::pooled(room), part); }
   bool accepts(const std::vector<Input>& inputs) {
-    Outputs outputs;
-    outputs.pooled = std::span(room).first(inputs.size() * static_cast<size_t>(session_->hidden_width(-1)));
     std::fill(room.begin(), room.end(), 42.f);
-    const Status status = session_->run(inputs, outputs);
+    const Status status = session_->run(inputs, Output::pooled(room));
     INFO(std::string(status.message()));
-    return status.ok() && outputs.pooled[0] != 42.f;
+    return status.ok() && room[0] != 42.f;
   }
   std::span<float> first(size_t count) { return std::span(room).first(count); }
 
@@ -123,30 +118,30 @@ TEST_CASE("run refuses what a token before the text leaves no room for, instead 
   CHECK(refusals.accepts({of(47)}));
 }
 
-TEST_CASE("run refuses a memory that is missing, unwanted, too long or cut") {
+TEST_CASE("run refuses encoder states that are missing, unwanted, too long or cut") {
   RandomModel shape;
   Refusals own(shape);
   Input input = text();
-  input.memory = std::span(floats).first(32);
-  CHECK(own.says({input}, "text 0 has a memory of 32 floats, the model takes rows of 0"));
-  shape.key_sources = {KeySource::memory};
-  shape.memory_width = 16;
-  Refusals memory(shape);
-  CHECK(memory.says({input, text()}, "text 1 has no memory"));
-  input.memory = std::span(floats).first(31);
-  CHECK(memory.says({input}, "text 0 has a memory of 31 floats, the model takes rows of 16"));
-  input.memory = std::span(floats).first(16 * 10);
-  CHECK(memory.says({input}, "text 0 has a memory of 10 rows and the session was planned for 9"));
-  input.memory = std::span(floats).first(16 * 9);
-  input.memory_mask = std::span(bytes).first(8);
-  CHECK(memory.says({input}, "text 0 has 8 memory mask entries"));
-  input.memory_mask = {};
-  CHECK(memory.accepts({input}));
-  shape.key_sources = {KeySource::memory_or_own};
-  shape.memory_width = 0;
+  input.encoder_states = std::span(floats).first(32);
+  CHECK(own.says({input}, "text 0 has encoder states of 32 floats, the model takes rows of 0"));
+  shape.key_sources = {KeySource::encoder_states};
+  shape.encoder_states_width = 16;
+  Refusals states(shape);
+  CHECK(states.says({input, text()}, "text 1 has no encoder states"));
+  input.encoder_states = std::span(floats).first(31);
+  CHECK(states.says({input}, "text 0 has encoder states of 31 floats, the model takes rows of 16"));
+  input.encoder_states = std::span(floats).first(16 * 10);
+  CHECK(states.says({input}, "text 0 has 10 rows of encoder states and the session was planned for 9"));
+  input.encoder_states = std::span(floats).first(16 * 9);
+  input.encoder_states_mask = std::span(bytes).first(8);
+  CHECK(states.says({input}, "text 0 has 8 encoder state mask entries"));
+  input.encoder_states_mask = {};
+  CHECK(states.accepts({input}));
+  shape.key_sources = {KeySource::encoder_states_or_own};
+  shape.encoder_states_width = 0;
   Refusals either(shape);
-  input.memory = std::span(floats).first(shape.d_model);
-  CHECK(either.says({input, text()}, "text 1 has no memory"));
+  input.encoder_states = std::span(floats).first(shape.d_model);
+  CHECK(either.says({input, text()}, "text 1 has no encoder states"));
   CHECK(either.accepts({text()}));
 }
 
@@ -158,39 +153,29 @@ TEST_CASE("run refuses scores that do not fit") {
   rows.pooling = Pooling::none;
   shape.head_kinds = {pairs, rows};
   Refusals refusals(shape);
-  std::vector<HeadScores> scores;
-  const auto says = [&](const std::vector<Input>& inputs, const char* part) {
-    Outputs outputs;
-    outputs.scores = scores;
-    return refusals.says(inputs, outputs, part);
+  const auto says = [&](const std::vector<Input>& inputs, const Output& output, const char* part) {
+    return refusals.says(inputs, output, part);
   };
-  scores = {{1, refusals.first(10), {}}, {0, refusals.first(3), {}}};
-  CHECK(says({text()}, "head 'head0' compares texts two by two, and the batch has 1"));
-  scores = {{0, refusals.first(3), {}}, {1, {}, refusals.first(9)}};
-  CHECK(says({text(3), text(2)}, "the probabilities output holds 9 floats where 5 x 2 are computed"));
-  scores = {{0, refusals.first(6), {}}};
-  CHECK(says({text(), text()}, "the logits output holds 6 floats where 1 x 3 are computed"));
-  scores = {{2, refusals.first(3), {}}};
-  CHECK(says({text(), text()}, "classification head 2: this model has 2"));
-  scores = {{-1, refusals.first(3), {}}};
-  CHECK(says({text(), text()}, "classification head -1"));
+  CHECK(says({text()}, Output::logits(refusals.first(3), 0),
+             "head 'head0' compares texts two by two, and the batch has 1"));
+  CHECK(says({text(3), text(2)}, Output::probabilities(refusals.first(9), 1),
+             "the probabilities output holds 9 floats where 5 x 2 are computed"));
+  CHECK(says({text(), text()}, Output::logits(refusals.first(2), 0),
+             "the logits output holds 2 floats where 1 x 3 are computed"));
+  CHECK(says({text(), text()}, Output::logits(refusals.first(3), 2), "classification head 2: this model has 2"));
+  CHECK(says({text(), text()}, Output::probabilities(refusals.first(3), -1), "classification head -1"));
 }
 
 TEST_CASE("run refuses poolings and embeddings that a model does not have") {
   Refusals refusals({});
-  Outputs outputs;
-  outputs.pooled = refusals.first(32);
-  outputs.pooling = Pooling::none;
-  CHECK(refusals.says({text()}, outputs, "can't be none"));
-  outputs = {};
-  outputs.embeddings = refusals.first(32);
-  CHECK(refusals.says({text()}, outputs, "doesn't say how its texts are embedded"));
+  CHECK(refusals.says({text()}, Output::pooled(refusals.first(32), Pooling::none), "can't have pooling number 4"));
+  CHECK(refusals.says({text()}, Output::embeddings(refusals.first(32)), "doesn't say how its texts are embedded"));
   RandomModel shape;
   shape.sentence_embedding = true;
   shape.embedding_dense = 7;
   Refusals embeds(shape);
-  outputs.embeddings = embeds.first(32);
-  CHECK(embeds.says({text()}, outputs, "the embeddings output holds 32 floats where 1 x 7 are computed"));
+  CHECK(embeds.says({text()}, Output::embeddings(embeds.first(6)),
+                    "the embeddings output holds 6 floats where 1 x 7 are computed"));
 }
 
 TEST_CASE("the parts of a model are asked for what they have") {
@@ -201,24 +186,20 @@ TEST_CASE("the parts of a model are asked for what they have") {
   CHECK(refused.status().code() == Code::invalid_argument);
   CHECK(std::strstr(refused.status().message(), "this model has no decoder") != nullptr);
   options = {};
-  options.max_memory = 49;
+  options.max_encoder_states = 49;
   RandomModel shape;
   shape.decoder = true;
-  shape.key_sources = {KeySource::own, KeySource::memory};
+  shape.key_sources = {KeySource::own, KeySource::encoder_states};
   options.part = Part::decoder;
   CHECK(!plan(*linformer_test::random_model(shape), options).ok());
 
   Refusals encoder(shape);
-  Outputs outputs;
-  outputs.logits = encoder.first(3);
-  CHECK(encoder.says({text()}, outputs, "the encoder of an encoder-decoder has no heads"));
+  CHECK(encoder.says({text()}, Output::logits(encoder.first(3)), "the encoder of an encoder-decoder has no heads"));
   const MaskPosition start{0, 0};
-  outputs = {};
-  outputs.mlm_positions = {&start, 1};
-  outputs.mlm_logits = encoder.first(shape.vocabulary);
-  CHECK(encoder.says({text()}, outputs, "the encoder of an encoder-decoder has no heads"));
+  CHECK(encoder.says({text()}, Output::masked_lm(encoder.first(shape.vocabulary), {&start, 1}),
+                     "the encoder of an encoder-decoder has no heads"));
   Refusals decoder(shape, Part::decoder);
-  CHECK(decoder.says({text()}, "text 0 has no memory"));
+  CHECK(decoder.says({text()}, "text 0 has no encoder states"));
 }
 
 }  // namespace

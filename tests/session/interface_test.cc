@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/description.h"
 #include "kernels/kernels.h"
 #include "support/engines.h"
 #include "support/random_model.h"
@@ -114,9 +115,7 @@ TEST_CASE("the arena is the plan's size and a full batch uses it to its end") {
   std::vector<int32_t> ids = linformer_test::random_ids(1, 48, 50);
   const std::vector<Tokens> texts(4, Tokens(ids));
   std::vector<float> probabilities(4 * 3);
-  Outputs outputs;
-  outputs.probabilities = probabilities;
-  REQUIRE(session->run(texts, outputs).ok());
+  REQUIRE(session->run(texts, Output::probabilities(probabilities)).ok());
   CHECK(session->used_bytes() == session->plan().total_bytes);
 }
 
@@ -145,49 +144,32 @@ TEST_CASE("run refuses what it was not planned for, and then writes nothing") {
   Session& session = created.value();
   std::vector<int32_t> good(10, 7), twenty(20, 7), longer(21, 7), outside{7, 50}, negative{7, -1}, pads{1, 1};
   std::vector<float> pooled(32, 42.f), wide(64, 42.f);
-  const auto run = [&](std::vector<Tokens> texts, auto change) {
-    Outputs outputs;
-    outputs.pooled = texts.size() == 2 ? std::span<float>(wide) : std::span<float>(pooled);
-    change(outputs);
+  const auto run = [&](std::vector<Tokens> texts, std::vector<Output> others = {}) {
+    std::vector<Output> outputs = {Output::pooled(wide)};
+    outputs.insert(outputs.end(), others.begin(), others.end());
     const Status status = session.run(texts, outputs);
     for (float value : pooled) CHECK(value == 42.f);
     for (float value : wide) CHECK(value == 42.f);
     return status;
   };
-  const auto nothing = [](Outputs&) {};
-  CHECK(says(run({}, nothing), Code::invalid_argument, "the batch is empty"));
-  CHECK(says(run({good, good, good}, nothing), Code::too_long, "3 texts"));
-  CHECK(says(run({longer}, nothing), Code::too_long, "text 0 has 21 tokens"));
-  CHECK(says(run({twenty, twenty}, nothing), Code::too_long, "40 tokens"));
-  CHECK(says(run({Tokens()}, nothing), Code::invalid_argument, "text 0 has no tokens"));
-  CHECK(says(run({good, pads}, nothing), Code::invalid_argument, "text 1 has no tokens"));
-  CHECK(says(run({outside}, nothing), Code::invalid_argument, "id 50 is outside the vocabulary of 50"));
-  CHECK(says(run({negative}, nothing), Code::invalid_argument, "id -1"));
-  CHECK(says(run({good}, [&](Outputs& o) { o.pooled = std::span<float>(pooled).first(31); }), Code::invalid_argument,
-             "the pooled output holds 31 floats"));
-  std::vector<float> logits(3, 1.f), hidden(320, 1.f), mlm(50, 1.f);
-  CHECK(says(run({good},
-                 [&](Outputs& o) {
-                   o.logits = logits;
-                   o.head = 1;
-                 }),
-             Code::invalid_argument, "head 1"));
-  CHECK(says(run({good},
-                 [&](Outputs& o) {
-                   o.hidden = hidden;
-                   o.hidden_layer = 3;
-                 }),
-             Code::invalid_argument, "hidden layer 3"));
-  const MaskPosition beyond{0, 10};
-  CHECK(says(run({good},
-                 [&](Outputs& o) {
-                   o.mlm_logits = mlm;
-                   o.mlm_positions = {&beyond, 1};
-                 }),
-             Code::invalid_argument, "position 10 of text 0"));
-  Outputs outputs;
-  outputs.pooled = pooled;
-  CHECK(session.run(std::vector<Tokens>{good}, outputs).ok());
+  CHECK(says(run({}), Code::invalid_argument, "the batch is empty"));
+  CHECK(says(run({good, good, good}), Code::too_long, "3 texts"));
+  CHECK(says(run({longer}), Code::too_long, "text 0 has 21 tokens"));
+  CHECK(says(run({twenty, twenty}), Code::too_long, "40 tokens"));
+  CHECK(says(run({Tokens()}), Code::invalid_argument, "text 0 has no tokens"));
+  CHECK(says(run({good, pads}), Code::invalid_argument, "text 1 has no tokens"));
+  CHECK(says(run({outside}), Code::invalid_argument, "id 50 is outside the vocabulary of 50"));
+  CHECK(says(run({negative}), Code::invalid_argument, "id -1"));
+  CHECK(says(run({good}, {Output::pooled(std::span(pooled).first(31))}), Code::invalid_argument,
+             "the pooled output holds 31 floats where 1 x 32 are computed"));
+  std::vector<float> mlm(50, 1.f);
+  CHECK(says(run({good}, {Output::logits(pooled, 1)}), Code::invalid_argument, "head 1"));
+  CHECK(says(run({good}, {Output::hidden(wide, 3)}), Code::invalid_argument, "hidden layer 3"));
+  const MaskPosition beyond{0, 10}, within{0, 9};
+  CHECK(says(run({good}, {Output::masked_lm(mlm, {&beyond, 1})}), Code::invalid_argument, "position 10 of text 0"));
+  CHECK(says(run({good}, {Output::masked_lm(mlm, {})}), Code::invalid_argument, "need both positions and room"));
+  CHECK(says(run({good}, {Output::masked_lm({}, {&within, 1})}), Code::invalid_argument, "need both positions and"));
+  CHECK(session.run(std::vector<Tokens>{good}, Output::pooled(pooled)).ok());
   CHECK(pooled[0] != 42.f);
 }
 

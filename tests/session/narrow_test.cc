@@ -1,6 +1,7 @@
 // Every kind of model in bf16 and int8, computed as its file says, beside the same weights in f32.
 #include <cstdio>
 
+#include "base/description.h"
 #include "session/variant_answers.h"
 
 namespace {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/description.h"
+
 namespace linformer_test {
 namespace {
 

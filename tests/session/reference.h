@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/description.h"
 #include "linformer/model.h"
 
 namespace linformer_test {

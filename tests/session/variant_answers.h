@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "session/variants.h"
+#include "support/outputs.h"
 
 namespace linformer_test {
 
@@ -27,31 +28,15 @@ inline Answer run(const std::shared_ptr<const linformer::Model>& model, const Va
   if (variant.shape.decoder) options.part = Part::decoder;
   Result<Session> session = Session::create(model, options);
   REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
-  const ModelDescription& description = model->description();
-  const uint32_t width = description.encoder.embedding.vectors.width;
   std::vector<Input> inputs;
-  int64_t rows = 0;
-  for (const RandomInput& text : texts) {
-    inputs.push_back(text.view());
-    rows += session->output_rows(
-        static_cast<int64_t>(text.tokens.empty() ? text.vectors.size() / width : text.tokens.size()));
-  }
-  const size_t count = texts.size(), d = static_cast<size_t>(session->hidden_width(-1));
-  const auto classes = description.tensors[static_cast<size_t>(description.heads[0].output.weight)].shape[0];
-  const size_t scores = static_cast<size_t>(session->score_rows(0, options.max_batch, rows)) * classes;
+  for (const RandomInput& text : texts) inputs.push_back(text.view());
   Answer answer;
-  answer.hidden.assign(static_cast<size_t>(rows) * d, NAN);
-  answer.pooled.assign(count * d, NAN);
-  answer.embeddings.assign(count * static_cast<size_t>(session->embedding_width()), NAN);
-  answer.logits.assign(scores, NAN);
-  answer.probabilities = answer.logits;
-  Outputs outputs;
-  outputs.hidden = answer.hidden;
-  outputs.pooled = answer.pooled;
-  outputs.pooling = Pooling::mean;
-  outputs.embeddings = answer.embeddings;
-  outputs.logits = answer.logits;
-  outputs.probabilities = answer.probabilities;
+  std::vector<Output> outputs;
+  add_output(*session, inputs, Output::hidden({}), &answer.hidden, &outputs);
+  add_output(*session, inputs, Output::pooled({}, Pooling::mean), &answer.pooled, &outputs);
+  add_output(*session, inputs, Output::embeddings({}), &answer.embeddings, &outputs);
+  add_output(*session, inputs, Output::logits({}), &answer.logits, &outputs);
+  add_output(*session, inputs, Output::probabilities({}), &answer.probabilities, &outputs);
   const Status status = session->run(inputs, outputs);
   REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
   return answer;

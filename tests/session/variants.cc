@@ -1,5 +1,7 @@
 #include "session/variants.h"
 
+#include "base/description.h"
+
 namespace linformer_test {
 
 using namespace linformer;
@@ -73,8 +75,8 @@ std::vector<Variant> variants(uint32_t n) {
   add("cross attention", true, [](RandomModel& s) {
     s.kinds = {none, convolution};
     s.kernel = s.stride = 4;
-    s.key_sources = {KeySource::memory, KeySource::memory};
-    s.memory_width = 21;
+    s.key_sources = {KeySource::encoder_states, KeySource::encoder_states};
+    s.encoder_states_width = 21;
     s.row_mask = RowMask::zeroed;
     s.residual = ResidualKind::none;
   });

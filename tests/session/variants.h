@@ -14,7 +14,7 @@ struct Variant {
   bool masks = false;  // its inputs have masks and pads, which are kept
 };
 
-// Each takes texts of up to `n` rows and `n` memory rows, and has one head that scores every row.
+// Each takes texts of up to `n` rows and `n` encoder states, and has one head that scores every row.
 std::vector<Variant> variants(uint32_t n);
 
 }  // namespace linformer_test

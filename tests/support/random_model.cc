@@ -5,6 +5,8 @@
 #include <random>
 #include <stdexcept>
 
+#include "base/description.h"
+
 namespace linformer_test {
 namespace {
 
@@ -37,7 +39,7 @@ class Maker {
 
   // `prefix` of every tensor's name.
   void encoder(EncoderDescription* e, const std::string& prefix, const std::vector<KeySource>& key_sources,
-               uint32_t memory_width) {
+               uint32_t encoder_states_width) {
     prefix_ = prefix;
     e->d_model = shape_.d_model;
     e->max_tokens = shape_.n;
@@ -48,7 +50,7 @@ class Maker {
     e->zero_masked_rows = shape_.zero_masked_rows;
     for (uint32_t i = 0; i < shape_.layers; ++i) {
       if (key_sources[i % key_sources.size()] == KeySource::own) continue;
-      e->memory_width = memory_width == 0 ? shape_.d_model : memory_width;
+      e->encoder_states_width = encoder_states_width == 0 ? shape_.d_model : encoder_states_width;
     }
     embedding(e);
     uint32_t width = shape_.d_model;
@@ -183,7 +185,7 @@ class Maker {
     const uint32_t head_dim = shape_.head_dim != 0 ? shape_.head_dim : shape_.d_model / shape_.heads;
     const bool one_kv_head = shape_.one_kv_head || (shape_.mixed_kv_heads && index % 2 == 1);
     const uint32_t width = shape_.heads * head_dim, key_width = one_kv_head ? head_dim : width;
-    const uint32_t key_in = source == KeySource::own ? in : e->memory_width;
+    const uint32_t key_in = source == KeySource::own ? in : e->encoder_states_width;
     attention->heads = shape_.heads;
     attention->kv_heads = one_kv_head ? 1 : shape_.heads;
     attention->head_dim = head_dim;
@@ -285,10 +287,10 @@ writer::ModelBuilder random_builder(const RandomModel& shape) {
   builder.description.dialect = "random";
   Maker maker(shape, &builder);
   const std::vector<KeySource> own = {KeySource::own};
-  maker.encoder(&builder.description.encoder, "", shape.decoder ? own : shape.key_sources, shape.memory_width);
+  maker.encoder(&builder.description.encoder, "", shape.decoder ? own : shape.key_sources, shape.encoder_states_width);
   if (shape.decoder) {
-    const uint32_t memory_width = shape.output_width != 0 ? shape.output_width : shape.d_model;
-    maker.encoder(&builder.description.decoder, "decoder.", shape.key_sources, memory_width);
+    const uint32_t encoder_states_width = shape.output_width != 0 ? shape.output_width : shape.d_model;
+    maker.encoder(&builder.description.decoder, "decoder.", shape.key_sources, encoder_states_width);
   }
   maker.heads();
   return builder;
@@ -321,12 +323,12 @@ Input RandomInput::view() const {
   input.types = types;
   input.mask = mask;
   input.query_mask = query_mask;
-  input.memory = memory;
-  input.memory_mask = memory_mask;
+  input.encoder_states = encoder_states;
+  input.encoder_states_mask = encoder_states_mask;
   return input;
 }
 
-RandomInput random_input(uint64_t seed, const EncoderDescription& encoder, int64_t rows, int64_t memory_rows,
+RandomInput random_input(uint64_t seed, const EncoderDescription& encoder, int64_t rows, int64_t state_rows,
                          bool masks) {
   RandomInput input;
   Numbers numbers(seed);
@@ -335,8 +337,8 @@ RandomInput random_input(uint64_t seed, const EncoderDescription& encoder, int64
   } else {
     input.vectors = numbers.uniform(static_cast<uint64_t>(rows) * encoder.embedding.vectors.width, 1);
   }
-  if (encoder.memory_width != 0) {
-    input.memory = numbers.uniform(static_cast<uint64_t>(memory_rows) * encoder.memory_width, 1);
+  if (encoder.encoder_states_width != 0) {
+    input.encoder_states = numbers.uniform(static_cast<uint64_t>(state_rows) * encoder.encoder_states_width, 1);
   }
   if (!masks) return input;
   const auto mask = [](int64_t count, int64_t step) {
@@ -346,7 +348,7 @@ RandomInput random_input(uint64_t seed, const EncoderDescription& encoder, int64
   };
   input.mask = mask(rows, 7);
   input.query_mask = mask(rows, 5);
-  if (encoder.memory_width != 0) input.memory_mask = mask(memory_rows, 3);
+  if (encoder.encoder_states_width != 0) input.encoder_states_mask = mask(state_rows, 3);
   for (size_t i = 3; encoder.pad_id >= 0 && i < input.tokens.size(); i += 14) input.tokens[i] = encoder.pad_id;
   return input;
 }

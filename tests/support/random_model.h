@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/writer/model_builder.h"
 #include "linformer/model.h"
 #include "linformer/session.h"
@@ -53,8 +54,8 @@ struct RandomModel {
   bool mixed_kv_heads = false;  // the second layer, the fourth, ... has one key/value head
   linformer::RowMask row_mask = linformer::RowMask::none;
   std::vector<linformer::KeySource> key_sources = {linformer::KeySource::own};  // of the decoder where there is one
-  uint32_t memory_width = 0;   // 0: as the rows that read it; without a decoder
-  bool position_bias = false;  // full attention only
+  uint32_t encoder_states_width = 0;  // 0: as the rows that read it; without a decoder
+  bool position_bias = false;         // full attention only
   bool output_projection = true;
   uint32_t second_output = 0;  // width between the first and the second output projection
   linformer::Activation output_activation = linformer::Activation::none;
@@ -100,13 +101,13 @@ std::vector<int32_t> random_ids(uint64_t seed, int64_t count, uint32_t vocabular
 // An Input and what it points to.
 struct RandomInput {
   std::vector<int32_t> tokens;
-  std::vector<float> vectors, memory;
-  std::vector<uint8_t> types, mask, query_mask, memory_mask;
+  std::vector<float> vectors, encoder_states;
+  std::vector<uint8_t> types, mask, query_mask, encoder_states_mask;
   linformer::Input view() const;
 };
-// Tokens or vectors as the encoder takes, and a memory where it reads one. With `masks` every seventh row is masked
-// (a pad among them, where there are pads), but never the first.
-RandomInput random_input(uint64_t seed, const linformer::EncoderDescription& encoder, int64_t rows, int64_t memory_rows,
+// Tokens or vectors as the encoder takes, and encoder states where it reads them. With `masks` every seventh row is
+// masked (a pad among them, where there are pads), but never the first.
+RandomInput random_input(uint64_t seed, const linformer::EncoderDescription& encoder, int64_t rows, int64_t state_rows,
                          bool masks);
 
 }  // namespace linformer_test

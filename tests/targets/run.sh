@@ -3,6 +3,7 @@
 #   bash tests/targets/run.sh                       all of them
 #   bash tests/targets/run.sh clang-14 i386 ...     some
 #   JOBS=4 LINFORMER_TARGETS_COMPILE_ONLY=1 ...     only the library
+#   TESTS="kernels session" ...                     only these tests
 # Installs what is missing (Debian names). Ends with a table; the exit code is 1 where a target failed.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -13,12 +14,8 @@ mkdir -p "$work"
 export NODE_PATH=/usr/share/nodejs  # Debian's modules, for a node that isn't Debian's
 
 . third_party/install.sh
-linformer_packages_clang_14=(clang-14)
-linformer_packages_clang_19=(clang-19)
-linformer_packages_aarch64=(g++-aarch64-linux-gnu qemu-user)
-linformer_packages_armhf=(g++-arm-linux-gnueabihf qemu-user)
-linformer_packages_i386=(g++-i686-linux-gnu qemu-user)
-linformer_packages_wasm32=(emscripten node-acorn nodejs)
+# Compiled objects are remembered where ccache is there; nothing depends on it.
+if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}; fi
 
 # utf8proc for another machine: its source is two files, and no package of a foreign architecture is needed.
 utf8proc_archive() {  # TARGET CC AR
@@ -41,11 +38,21 @@ utf8proc_archive() {  # TARGET CC AR
     rm -f "$work/$target/libutf8proc.a" && "$ar" rcs "$work/$target/libutf8proc.a" "$work/$target/utf8proc.o"
 }
 
-tests=(kernels gemm session text format golden_fairseq golden_families)  # where a machine is emulated; clang runs all
+# Where a machine is emulated; clang runs all.
+read -ra tests <<<"${TESTS:-base base_waits kernels gemm session text format golden_fairseq golden_families}"
 # Once more with these processors, which have fewer instructions than qemu: without bf16, and without dot products.
 declare -A older=([aarch64]="neoverse-n1 cortex-a57")
-older_tests="kernels|gemm|golden_families"
+older_tests=
+for test in "${tests[@]}"; do
+  if [[ $test =~ ^(kernels|gemm|golden_families)$ ]]; then older_tests+=${older_tests:+|}$test; fi
+done
+if [ -z "$older_tests" ]; then older=(); fi
 table=()
+
+# How many assertions the tests of ctest's log made.
+assertions() {  # BUILD_FOLDER
+  sed -n 's/^\[doctest\] assertions: *\([0-9]*\) .*/\1/p' "$1/Testing/Temporary/LastTest.log" | awk '{n += $1} END {print n + 0}'
+}
 
 # build TARGET CMAKE_ARGUMENTS...: the library; then tests, where they can run.
 build() {
@@ -70,19 +77,19 @@ build() {
   elif [ "$target" = wasm32 ]; then
     ran=$(answers "$work/$target/tests/install/tiny.js") || failed=1
   else
-    ctest --test-dir "$work/$target" -R "$which" --output-on-failure --no-tests=error >"$work/$target-tests.log" 2>&1 || {
+    ctest --test-dir "$work/$target" --parallel "$((jobs < 2 ? jobs : 2))" -R "$which" --output-on-failure --no-tests=error >"$work/$target-tests.log" 2>&1 || {
       failed=1
       tail -n 40 "$work/$target-tests.log"
     }
-    ran=$(grep "tests passed" "$work/$target-tests.log")
+    ran="$(grep "tests passed" "$work/$target-tests.log"), $(assertions "$work/$target") assertions"
     local cpu
     for cpu in ${older[$target]-}; do
-      QEMU_CPU=$cpu ctest --test-dir "$work/$target" -R "^($older_tests)\$" --output-on-failure --no-tests=error \
+      QEMU_CPU=$cpu ctest --test-dir "$work/$target" --parallel "$((jobs < 2 ? jobs : 2))" -R "^($older_tests)\$" --output-on-failure --no-tests=error \
         >"$work/$target-$cpu-tests.log" 2>&1 || {
         failed=1
         tail -n 40 "$work/$target-$cpu-tests.log"
       }
-      ran+="; $cpu: $(grep "tests passed" "$work/$target-$cpu-tests.log")"
+      ran+="; $cpu: $(grep "tests passed" "$work/$target-$cpu-tests.log"), $(assertions "$work/$target") assertions"
     done
   fi
   table+=("$(printf '%-10s %4d s  built without warnings; %s' "$target" $((SECONDS - begin)) "$ran")")
@@ -112,7 +119,7 @@ answers() {  # PROGRAM FOR NODE
 
 cross() {  # TARGET CC AR
   if ! utf8proc_archive "$@"; then
-    table+=("$(printf '%-10s no utf8proc' "$1")")
+    table+=("$(printf "%-10s failed: apt can't download the source of utf8proc here" "$1")")
     failed=1
     return
   fi
@@ -129,14 +136,23 @@ mkdir -p "$work/include"
 for header in flatbuffers xxhash.h xsimd; do ln -sfn "/usr/include/$header" "$work/include/$header"; done
 for target in ${*:-$all}; do
   echo "== $target"
-  linformer_install "${target//-/_}" || { failed=1; continue; }
+  if [[ " $all " != *" $target "* ]]; then
+    echo "run.sh: no target $target: give some of $all" >&2
+    exit 2
+  fi
+  linformer_install "${target//-/_}"
+  missing=$(linformer_missing "${target//-/_}")
+  if [ -n "$missing" ]; then
+    table+=("$(printf "%-10s failed: not tested, because these packages can't be installed here: %s" "$target" "$missing")")
+    failed=1
+    continue
+  fi
   case $target in
     clang-*) build "$target" -DCMAKE_C_COMPILER="$target" -DCMAKE_CXX_COMPILER="${target/clang/clang++}" -DLINFORMER_ONEDNN=OFF ;;
     aarch64) cross aarch64 aarch64-linux-gnu-gcc aarch64-linux-gnu-ar ;;
     armhf) cross armhf arm-linux-gnueabihf-gcc arm-linux-gnueabihf-ar ;;
     i386) cross i386 i686-linux-gnu-gcc i686-linux-gnu-ar ;;
     wasm32) cross wasm32 emcc emar ;;
-    *) echo "run.sh: no target $target: give some of $all" >&2; exit 2 ;;
   esac
 done
 printf '\n'

@@ -5,8 +5,10 @@
 #include <random>
 #include <thread>
 
+#include "base/description.h"
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
+#include "text/whole_words.h"
 
 using namespace linformer;
 using namespace linformer_test;
@@ -131,8 +133,8 @@ TEST_CASE("without room for any text whole words stay, if asked for") {
         options.max_length = max_length;
         options.keep = keep;
         CHECK(loaded->tokenizer.encode(first, second, options, &cut).code() == Code::invalid_argument);
-        options.no_room = NoRoom::whole_words;
-        REQUIRE(loaded->tokenizer.encode(first, second, options, &cut).ok());
+        const std::string_view texts[] = {first, second};
+        REQUIRE(WholeWords::encode(loaded->tokenizer, texts, options, &cut).ok());
         CHECK(cut.truncated());
         for (int sequence = 0; sequence < 2; ++sequence) {
           const auto all = text_ids(whole, sequence), kept = text_ids(cut, sequence);

@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <fstream>
 
+#include "base/description.h"
+#include "text/whole_words.h"
+
 namespace linformer_test {
 
 using nlohmann::json;
@@ -131,9 +134,8 @@ void check_truncation(const linformer::Tokenizer& tokenizer, const json& line, l
   }
   if (options.max_length < tokenizer.template_tokens(pair)) {
     CHECK(status.code() == linformer::Code::invalid_argument);
-    linformer::EncodeOptions words = options;
-    words.no_room = linformer::NoRoom::whole_words;
-    REQUIRE(encode(words).ok());
+    const std::string_view texts[] = {first, second};
+    REQUIRE(linformer::WholeWords::encode(tokenizer, std::span(texts).first(pair ? 2 : 1), options, encoding).ok());
     check_equal(*encoding, line);
     return;
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/description.h"
 #include "converter/tokenizers/tokenizer_files.h"
 #include "linformer/tokenizer.h"
 

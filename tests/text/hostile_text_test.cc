@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "base/description.h"
 #include "support/shared_data.h"
 #include "text/added_tokens.h"
 #include "text/byte_bpe.h"

@@ -9,10 +9,12 @@
 #include <iterator>
 #include <random>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 #include "support/files.h"
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
+#include "text/whole_words.h"
 
 using namespace linformer;
 using namespace linformer_test;
@@ -65,11 +67,17 @@ void use(const Tokenizer& tokenizer, std::string_view text, std::mt19937& random
   options.token_strings = random() % 2 == 0;
   options.truncation = static_cast<Truncation>(random() % 4);
   options.keep = random() % 2 == 0 ? Keep::head : Keep::tail;
-  options.no_room = random() % 4 == 0 ? NoRoom::whole_words : NoRoom::error;
+  const bool whole_words = random() % 4 == 0;
   options.max_length = random() % 3 == 0 ? 0 : static_cast<int64_t>(random() % 40);
-  const Status status = random() % 3 != 0 ? tokenizer.encode(text, options, encoding)
-                                          : tokenizer.encode(text.substr(text.size() / 2),
-                                                             text.substr(0, text.size() / 2), options, encoding);
+  const std::string_view whole[] = {text};
+  const std::string_view halves[] = {text.substr(text.size() / 2), text.substr(0, text.size() / 2)};
+  const bool two = random() % 3 == 0;
+  const Status status = whole_words ? WholeWords::encode(tokenizer,
+                                                         two ? std::span<const std::string_view>(halves)
+                                                             : std::span<const std::string_view>(whole),
+                                                         options, encoding)
+                        : two       ? tokenizer.encode(halves[0], halves[1], options, encoding)
+                                    : tokenizer.encode(text, options, encoding);
   if (!status.ok()) {
     REQUIRE(status.message()[0] != '\0');
     return;
@@ -79,7 +87,7 @@ void use(const Tokenizer& tokenizer, std::string_view text, std::mt19937& random
   REQUIRE(encoding->special_mask().size() == tokens);
   REQUIRE(encoding->type_ids().size() == tokens);
   REQUIRE(encoding->sequence_ids().size() == tokens);
-  if (options.max_length != 0 && options.truncation != Truncation::none && options.no_room == NoRoom::error) {
+  if (options.max_length != 0 && options.truncation != Truncation::none && !whole_words) {
     REQUIRE(static_cast<int64_t>(tokens) <= options.max_length);
   }
   size_t outside = 0;

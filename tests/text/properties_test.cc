@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "base/description.h"
 #include "support/shared_data.h"
 #include "text/byte_bpe.h"
 #include "text/byte_level.h"

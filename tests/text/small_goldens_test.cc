@@ -1,6 +1,7 @@
 // Our own small vocabularies against reference encodings of them (tests/data/tokenizers/make_tokenizers.py).
 #include <doctest/doctest.h>
 
+#include "base/description.h"
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 #include "support/shared_data.h"
 #include "text/golden_lines.h"

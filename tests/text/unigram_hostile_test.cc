@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/tokenizers/unigram_files.h"
 #include "support/files.h"

@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "gemm/gemm_list.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // A plain right side is packed a block at a time, so the scratch is the same for every k and for every n beyond a
@@ -224,4 +224,4 @@ Result<std::unique_ptr<GemmProvider>> make_native_provider(const Kernels& kernel
   return Result<std::unique_ptr<GemmProvider>>(std::move(provider));
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "gemm/onednn/onednn_library.h"
+#include "linformer/version.h"
 
-namespace linformer::onednn {
+namespace LINFORMER_NAMESPACE::onednn {
 
 #if DNNL_VERSION_MAJOR >= 3
 using DescPointer = const_dnnl_memory_desc_t;
@@ -84,4 +85,4 @@ inline dnnl_status_t create_matmul(dnnl_primitive_desc_t* desc, dnnl_engine_t en
 #endif
 }
 
-}  // namespace linformer::onednn
+}  // namespace LINFORMER_NAMESPACE::onednn

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace linformer::onednn {
+namespace LINFORMER_NAMESPACE::onednn {
 namespace {
 
 // Releases a oneDNN handle at the end of a scope, by a function of the library.
@@ -110,4 +110,4 @@ Status Matmul::run(dnnl_engine_t engine, const float* a, const float* b, const f
   return check(library().stream_wait(stream.handle), "stream_wait");
 }
 
-}  // namespace linformer::onednn
+}  // namespace LINFORMER_NAMESPACE::onednn

@@ -6,8 +6,9 @@
 
 #include "gemm/onednn/compat.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 
-namespace linformer::onednn {
+namespace LINFORMER_NAMESPACE::onednn {
 
 // internal, with oneDNN's own number, when `status` is an error.
 Status check(dnnl_status_t status, const char* call);
@@ -38,4 +39,4 @@ class Matmul {
   uint64_t scratchpad_bytes_ = 0;
 };
 
-}  // namespace linformer::onednn
+}  // namespace LINFORMER_NAMESPACE::onednn

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "base/shared_library.h"
 #include "gemm/gemm_list.h"
 #include "gemm/onednn/onednn_library.h"
 #include "gemm/onednn/panel_gemm.h"
 #include "gemm/onednn/panel_scratch.h"
 #include "gemm/sgemm.h"
-#include "base/shared_library.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 Status sgemm(const ConstMatrix& a, bool transposed, const ConstMatrix& b, float beta, const MutableMatrix& c) {
@@ -90,4 +90,4 @@ Result<std::unique_ptr<GemmProvider>> make_onednn_provider(const Kernels& kernel
   return Result<std::unique_ptr<GemmProvider>>(std::move(provider));
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

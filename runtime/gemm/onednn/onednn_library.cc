@@ -2,7 +2,7 @@
 
 #include "base/shared_library.h"
 
-namespace linformer::onednn {
+namespace LINFORMER_NAMESPACE::onednn {
 namespace {
 
 #define LINFORMER_TEXT_OF(number) #number
@@ -50,4 +50,4 @@ Status open_library(int threads) {
 
 const Library& library() { return opened().table(); }
 
-}  // namespace linformer::onednn
+}  // namespace LINFORMER_NAMESPACE::onednn

@@ -5,8 +5,9 @@
 
 #include "gemm/openmp.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 
-namespace linformer::onednn {
+namespace LINFORMER_NAMESPACE::onednn {
 
 // F(NAME) for each function dnnl_NAME that the backend calls.
 #define LINFORMER_ONEDNN_FUNCTIONS(F)   \
@@ -59,4 +60,4 @@ Status open_library(int threads);
 // Where open_library() has succeeded before.
 const Library& library();
 
-}  // namespace linformer::onednn
+}  // namespace LINFORMER_NAMESPACE::onednn

@@ -7,7 +7,7 @@
 #include "gemm/onednn/panel_scratch.h"
 #include "gemm/sgemm.h"
 
-namespace linformer::onednn {
+namespace LINFORMER_NAMESPACE::onednn {
 namespace {
 
 constexpr int64_t smallest_step = 4;
@@ -165,4 +165,4 @@ Status PanelGemm::run_padded(const Call& call, int64_t row, int64_t rows) const 
   return {};
 }
 
-}  // namespace linformer::onednn
+}  // namespace LINFORMER_NAMESPACE::onednn

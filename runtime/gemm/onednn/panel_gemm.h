@@ -5,8 +5,9 @@
 
 #include "gemm/gemm.h"
 #include "gemm/onednn/matmul.h"
+#include "linformer/version.h"
 
-namespace linformer::onednn {
+namespace LINFORMER_NAMESPACE::onednn {
 
 class PanelGemm {
  public:
@@ -39,4 +40,4 @@ class PanelGemm {
   uint64_t scratchpad_bytes_ = 0;
 };
 
-}  // namespace linformer::onednn
+}  // namespace LINFORMER_NAMESPACE::onednn

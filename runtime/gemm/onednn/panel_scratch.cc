@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 
-namespace linformer::onednn {
+namespace LINFORMER_NAMESPACE::onednn {
 namespace {
 
 // oneDNN doesn't multiply f32 by 16-bit weights: they are widened a chunk of columns at a time, which should stay in
@@ -39,4 +39,4 @@ uint64_t panel_scratch_bytes(const GemmDesc& desc) {
   return bytes.saturated();
 }
 
-}  // namespace linformer::onednn
+}  // namespace LINFORMER_NAMESPACE::onednn

@@ -3,8 +3,9 @@
 #pragma once
 
 #include "gemm/gemm.h"
+#include "linformer/version.h"
 
-namespace linformer::onednn {
+namespace LINFORMER_NAMESPACE::onednn {
 
 // Primitives have fixed n and k; GEMMs that vary, and plain right sides, go by way of sgemm.
 bool takes_panels(const GemmDesc& desc);
@@ -30,4 +31,4 @@ struct PanelScratch {
 PanelScratch panel_scratch(const GemmDesc& desc);
 uint64_t panel_scratch_bytes(const GemmDesc& desc);
 
-}  // namespace linformer::onednn
+}  // namespace LINFORMER_NAMESPACE::onednn

@@ -7,7 +7,7 @@
 #include "gemm/openblas/openblas_library.h"
 #include "gemm/sgemm.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // A sequential OpenBLAS keeps its packing buffers in unguarded globals, so two threads inside it at once give wrong
@@ -85,4 +85,4 @@ Result<std::unique_ptr<GemmProvider>> make_openblas_provider(const Kernels& kern
   return Result<std::unique_ptr<GemmProvider>>(std::move(provider));
 }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

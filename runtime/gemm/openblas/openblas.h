@@ -2,9 +2,10 @@
 #pragma once
 
 #include "gemm/gemm.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 Result<std::unique_ptr<GemmProvider>> make_openblas_provider(const Kernels& kernels, int threads);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -1,21 +1,16 @@
 #include "gemm/openblas/openblas_library.h"
 
-#include <sched.h>
-
 #include <cstring>
 
-namespace linformer {
+#include "base/platform.h"
+
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // OpenBLAS maps a buffer for each processor when it is opened, and one for each thread that is in it at once. They have
 // 128 MB on x86-64, and less elsewhere.
 constexpr uint64_t buffer_bytes = uint64_t{128} << 20;
 constexpr uint64_t library_bytes = uint64_t{64} << 20;
-int processors() {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
-  return CPU_COUNT(&allowed);
-}
 
 Status open_default(OpenblasLibrary* library) { return open_openblas(openblas_names(), library); }
 
@@ -40,7 +35,8 @@ const LibraryNames& openblas_names() {
 }
 
 Status open_openblas(const LibraryNames& names, OpenblasLibrary* library) {
-  LINFORMER_TRY(check_address_space(names, library_bytes + static_cast<uint64_t>(processors()) * buffer_bytes));
+  LINFORMER_TRY(
+      check_address_space(names, library_bytes + static_cast<uint64_t>(platform::usable_processors()) * buffer_bytes));
   const Result<void*> handle = open_library(names);
   if (!handle.ok()) return handle.status();
   decltype(&openblas_get_parallel) get_parallel = nullptr;
@@ -72,4 +68,4 @@ Result<const OpenblasLibrary*> openblas_library(int threads) {
 
 const OpenblasLibrary& opened_openblas() { return opened().table(); }
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -3,10 +3,11 @@
 
 #include <cblas.h>
 
-#include "gemm/openmp.h"
 #include "base/shared_library.h"
+#include "gemm/openmp.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // What openblas_get_parallel() says.
 enum class OpenblasThreads { sequential = 0, pthreads = 1, openmp = 2 };
@@ -28,4 +29,4 @@ const OpenblasLibrary& opened_openblas();
 // Opens other files, each time anew; for tests.
 Status open_openblas(const LibraryNames& names, OpenblasLibrary* library);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

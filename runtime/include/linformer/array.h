@@ -24,7 +24,9 @@
 #include <utility>
 #include <vector>
 
-namespace linformer {
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
 
 // A list in one piece of memory, which it owns. Elements move without throwing. Not thread-safe while it changes.
 template <class T>
@@ -245,4 +247,4 @@ class String {
   Array<char> bytes_;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

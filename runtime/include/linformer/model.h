@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
-#include "linformer/description.h"
 #include "linformer/status.h"
+#include "linformer/types.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
+
+struct ModelDescription;  // internal: base/description.h
 
 // Header and metadata are always compared with their checksums. Tensors of larger files are not, by default: it would
 // read the whole file before the first answer. A damaged weight then shows in wrong numbers alone; Model::verify()
@@ -32,6 +36,34 @@ struct LoadOptions {
   Verify checksums = Verify::automatic;
   uint64_t verify_below = 64u << 20;  // bytes
   Access access = Access::map;
+};
+
+// What a user of a model may want to know. Texts live as long as the model.
+struct ModelInfo {
+  std::string_view producer;  // program and version that wrote the file
+  std::string_view dialect;   // "fairseq", ...
+  uint32_t format = 0;        // version of the file format
+  int64_t max_tokens = 0;     // N, with what the model puts before a text
+  int64_t vocabulary = 0;     // 0: the model reads vectors
+  int64_t vector_width = 0;   // of those
+  int64_t width = 0;          // d_model
+  int layers = 0;
+  int heads = 0;         // classification heads
+  int32_t pad_id = -1;   // -1: none
+  int32_t mask_id = -1;  // -1: none
+  TokenizerKind tokenizer = TokenizerKind::none;
+  bool has_masked_lm = false;
+  bool has_embedding = false;  // it says how texts become vectors
+  bool has_decoder = false;    // an encoder-decoder: its heads belong to the decoder
+};
+
+struct HeadInfo {
+  std::string_view name;
+  HeadKind kind = HeadKind::single_label;
+  int64_t classes = 0;
+  bool has_labels = false;
+  bool compares_two = false;  // a row of scores for two texts
+  bool each_token = false;    // a row of scores for each token
 };
 
 // Puts the bytes [offset, offset + bytes) of a model's file to `destination`; false: they can't be had.
@@ -61,9 +93,18 @@ class Model {
   static Result<std::shared_ptr<const Model>> load_with(ReadBytes read, void* context, uint64_t bytes,
                                                         const LoadOptions& options = {});
 
-  const ModelDescription& description() const { return description_; }
-  // The bytes of tensor `index` inside the file. `index` must be valid.
-  const std::byte* data(TensorIndex index) const { return tensor_segment_ + description_.tensors[index].offset; }
+  ModelInfo info() const;
+  // `head` from 0 to info().heads - 1; an empty one beyond.
+  HeadInfo head(int head) const;
+  // Its index; -1: there is none of this name.
+  int find_head(std::string_view name) const;
+  // Name of a head's class, with a 0 behind its last byte; "" where the model has none.
+  std::string_view label(int head, int64_t label) const;
+
+  // All that the file says, for the project's own programs: its type is no part of the public interface.
+  const ModelDescription& description() const;
+  // The bytes of tensor `index` inside the file, which must be valid; for the same.
+  const std::byte* data(int32_t index) const;
   // Compares every tensor with its checksum; O(bytes), no allocation. Any thread may call it while others run
   // sessions of this model, so a large file can be checked in the background.
   Status verify() const;
@@ -79,8 +120,7 @@ class Model {
   static Result<std::shared_ptr<const Model>> open(std::unique_ptr<Storage> storage, const LoadOptions& options);
   std::span<const std::byte> bytes_;
   const std::byte* tensor_segment_ = nullptr;
-  ModelDescription description_;
   std::unique_ptr<Storage> storage_;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

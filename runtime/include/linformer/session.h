@@ -2,15 +2,18 @@
 // the native backend; oneDNN and OpenBLAS allocate for themselves in each call (runtime/gemm/README.md has the counts).
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 
 #include "linformer/model.h"
+#include "linformer/output.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 enum class Padding : uint8_t {
   strip = 0,  // pad ids are removed first: a text's result never depends on padding or neighbours
@@ -18,7 +21,7 @@ enum class Padding : uint8_t {
 };
 
 // Which encoder of the model a session runs. An encoder-decoder takes two sessions: the first one's `hidden` is the
-// second one's memory.
+// second one's encoder states.
 enum class Part : uint8_t { encoder = 0, decoder };
 
 // What products with weights of fewer than 32 bits are computed in; only the native backend computes in another type
@@ -47,11 +50,20 @@ struct SessionOptions {
   Compute compute = Compute::automatic;
   Padding padding = Padding::strip;
   Part part = Part::encoder;
-  int64_t max_memory = 0;  // longest memory of a text, for cross attention; 0 = max_tokens
+  int64_t max_encoder_states = 0;  // of a text, for cross attention; 0 = max_tokens
   // Rows that a thread takes through a layer at once, a multiple of 16 up to 256: more read the weights less often and
   // need more memory. 0: 128 in plan(), machine_block_rows() in a session. Results don't depend on it, but that full
   // attention adds up in blocks of as many keys.
   int64_t block_rows = 0;
+  // Not null: work goes to the caller's threads, and `threads` of them are asked for; none are started.
+  // parallel(context, task, argument, count) calls task(argument, i) once for each i of [0, count), on any threads, at
+  // once or one after the other, and returns when all have returned. Called several times a layer. Tasks neither block
+  // nor throw.
+  void (*parallel)(void* context, void (*task)(void* argument, int index), void* argument, int count) = nullptr;
+  void* parallel_context = nullptr;
+  // Not empty: the session's arena, aligned to 64 bytes and at least plan().total_bytes long (oneDNN may need more, and
+  // the error says how much). It outlives the session, and needn't be zero.
+  std::span<std::byte> arena = {};
   bool profile = false;  // measures each op: Session::profile(); on a GPU each waits for the one before it
   // -1: the CPU. From 0 on: that CUDA device, in a build with CUDA; threads, backend, isa and block_rows are the CPU's.
   // All memory of the session is on the device but ids, tables and scores on their way. run() gives the same bits in
@@ -150,46 +162,19 @@ struct Input {
   // For each token or vector; empty: all 1. 0 = masked: stripped as pads are, or, where they are kept, what the
   // model's row_mask says (its position counts, as only pad ids do not).
   std::span<const uint8_t> mask = {};
-  std::span<const uint8_t> query_mask = {};  // 0 = its query is zero (tatp22 embeddings_mask); empty: all 1
-  std::span<const float> memory = {};        // for cross attention: [m, memory_width]
-  // For each memory row as `mask`; empty: `mask` where memory has as many rows as the text, else all 1.
-  std::span<const uint8_t> memory_mask = {};
+  std::span<const uint8_t> query_mask = {};    // 0 = its query is zero (tatp22 embeddings_mask); empty: all 1
+  std::span<const float> encoder_states = {};  // for cross attention: [m, encoder_states_width]
+  // For each of their rows as `mask`; empty: `mask` where there are as many rows as the text has, else all 1.
+  std::span<const uint8_t> encoder_states_mask = {};
 };
 
-struct MaskPosition {
-  int64_t text;      // index into the batch
-  int64_t position;  // row of that text (after stripping pads)
-};
-
-// What one classification head says; either span may be empty. Logits are its outputs as they are; `probabilities` are
-// what its kind (ClassificationHead::kind) makes of them:
-//   single_label  softmax: the probability of each class, 1 together
-//   multi_label   sigmoid: the probability of each class by itself
-//   score         score_activation of the one output: with sigmoid 0 to 1, with none the logit itself
-//   regression    the logits themselves: values in the units of the training data
-struct HeadScores {
-  int head;
-  std::span<float> logits;         // [score_rows(), classes]
-  std::span<float> probabilities;  // [score_rows(), classes]
-};
-
-// What to compute and where to put it. Empty spans are not computed. All f32, row-major, the caller's memory.
-struct Outputs {
-  // [sum of output_rows(), hidden_width(hidden_layer)]: text t begins at the sum of the rows before it; rows that
-  // stripping left without a token are zero. Layer 0 is the embedding, layer L the last (before the final norm);
-  // `hidden` with hidden_layer = -1 is the encoder's output (after the final norm and output linear, where there are).
-  // A reversible model's layers have two streams, side by side.
-  std::span<float> hidden = {};
-  int hidden_layer = -1;
-  int head = 0;                             // classification head for the next three
-  std::span<float> pooled = {};             // [texts, hidden_width(-1)], pooled as below
-  std::span<float> logits = {};             // [score_rows(), classes]
-  std::span<float> probabilities = {};      // [score_rows(), classes]: by the head's kind, see HeadScores
-  std::span<const HeadScores> scores = {};  // of more heads in the same call
-  std::optional<Pooling> pooling = {};  // of `pooled`; without it the head's, or first token when the model has no head
-  std::span<float> embeddings = {};     // [texts, embedding_width()]: the model's sentence embedding
-  std::span<const MaskPosition> mlm_positions = {};
-  std::span<float> mlm_logits = {};  // [mlm_positions, vocab_size]
+// Stops a call, and says how far it is. Read by every thread of the session between blocks of rows.
+struct RunControl {
+  const std::atomic<bool>* cancel = nullptr;  // true: run() soon returns Code::cancelled; the session can be used again
+  // Called on the thread that called run(), now and then with a growing share of the work: 0 to 1.
+  void (*progress)(void* context, double share) = nullptr;
+  void* context = nullptr;
+  bool one_thread = false;  // the session's threads sleep: the caller works alone
 };
 
 class Session {
@@ -197,25 +182,38 @@ class Session {
   static Result<Session> create(std::shared_ptr<const PreparedWeights> weights, const SessionOptions& options);
   // Prepares the model's weights first.
   static Result<Session> create(std::shared_ptr<const Model> model, const SessionOptions& options);
-  // Not thread-safe: one call at a time for each session. Texts longer than planned (output_rows() of their tokens
-  // counts, after stripping pads), ids outside the vocabulary and empty texts are errors that name the text; nothing is
-  // written then.
-  Status run(std::span<const Tokens> texts, const Outputs& outputs);
-  Status run(std::span<const Input> inputs, const Outputs& outputs);
-  // Rows of `hidden` that a text of n tokens or vectors takes: n, one more where the model puts a row or a token before
-  // them.
+  // One pass over the texts, from which all outputs come. Not thread-safe: one call at a time for each session. Texts
+  // longer than planned (output_rows() of their tokens counts, after stripping pads), ids outside the vocabulary, empty
+  // texts and values that are too short are errors that name the text or the output; nothing is written then. After
+  // Code::cancelled and Code::internal the values are unspecified.
+  Status run(std::span<const Tokens> texts, const Outputs& outputs, const RunControl& control = {});
+  Status run(std::span<const Input> inputs, const Outputs& outputs, const RunControl& control = {});
+  // The shape that run() would give an output (whose `values` aren't looked at) for these inputs. Errors as run() has
+  // them for an output that this model can't give.
+  Result<Shape> shape(const Output& output, std::span<const Tokens> texts) const;
+  Result<Shape> shape(const Output& output, std::span<const Input> inputs) const;
+  // The same before there are inputs: for `texts` texts that have `rows` output rows in all. It grows with both, so
+  // that memory for options.max_batch texts of output_rows(max_tokens) rows each is enough for every call.
+  Result<Shape> shape(const Output& output, int64_t texts, int64_t rows) const;
+  // Outputs of a classification head; 0: this session has no such head.
+  int64_t classes(int head) const;
+  // Rows of hidden states that a text of n tokens or vectors takes: n, one more where the model puts a row or a token
+  // before them.
   int64_t output_rows(int64_t n) const;
-  int64_t hidden_width(int layer) const;  // -1: of the encoder's output
-  // Rows of logits for texts of `rows` output rows in all: texts, texts / 2 for a head that compares pairs, or rows
-  // for a head that scores each token.
-  int64_t score_rows(int head, int64_t texts, int64_t rows) const;
-  int64_t embedding_width() const;  // 0: the model has no sentence embedding
+  // The token (or vector) of the input that each of its output rows belongs to; -1: none, for the row that the model
+  // puts before it and for rows that are zero because pads were stripped. `tokens` has output_rows() elements.
+  Status row_tokens(const Input& input, std::span<int64_t> tokens) const;
+  // The other way: the row of token `token`, which is what MaskPosition::position takes. invalid_argument where the
+  // token has none, since it is stripped.
+  Result<int64_t> row_of(const Input& input, size_t token) const;
   const Plan& plan() const;
   // visit(context, line) for each op that ran since the session exists, with its FLOPs, bytes and seconds in all calls
   // together. invalid_argument without SessionOptions::profile.
   Status profile(ProgramVisitor visit, void* context) const;
-  // Bytes up to the end of the arena's highest page ever touched, for comparison with plan().total_bytes. On a device
-  // all of it is taken at once.
+  // The same of several sessions together, which were created with the same model and options but for threads.
+  static Status profile(std::span<const Session> sessions, ProgramVisitor visit, void* context);
+  // Bytes up to the end of the arena's highest page ever touched, for comparison with plan().total_bytes. All of it on
+  // a device, and of an arena of the caller's.
   uint64_t used_bytes() const;
 
   Session(Session&&) noexcept;
@@ -228,4 +226,4 @@ class Session {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -9,13 +9,16 @@
 #include <optional>
 #include <utility>
 
-namespace linformer {
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
 
 // Grouped by who can act: 0x1_ the caller, 0x2_ the machine, 0x3_ the file, 0x4_ this library.
 enum class Code : uint32_t {
   ok = 0,
   invalid_argument = 0x10,  // a value that the caller passed is out of range
   too_long = 0x11,          // more tokens, texts or bytes than were planned for
+  cancelled = 0x12,         // the caller's flag said so
   io_error = 0x20,          // the operating system refused
   out_of_memory = 0x21,
   corrupt_file = 0x30,  // the bytes contradict the format or themselves
@@ -67,4 +70,4 @@ class [[nodiscard]] Result {
     if (::linformer::Status linformer_status_ = (expression); !linformer_status_.ok()) return linformer_status_; \
   } while (false)
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

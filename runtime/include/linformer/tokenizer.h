@@ -12,13 +12,16 @@
 #include <string_view>
 
 #include "linformer/array.h"
-#include "linformer/description.h"
 #include "linformer/status.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // Longest text in one call, in bytes; longer ones are an error (too_long).
 inline constexpr size_t max_text_bytes = size_t{1} << 30;
+
+class Model;
+struct TokenizerDescription;  // internal: base/description.h
 
 // Which text gives way when template and texts have more than max_length tokens.
 enum class Truncation : uint8_t {
@@ -28,13 +31,6 @@ enum class Truncation : uint8_t {
   only_second,
 };
 enum class Keep : uint8_t { head = 0, tail };  // which end of a cut text stays
-// What happens when max_length is below the template's own tokens.
-enum class NoRoom : uint8_t {
-  error = 0,
-  whole_words,  // as the reference encodings have it: the template whole, and of each text the words up to the one with
-                // which it has max_length tokens. That is more than max_length in all: for comparisons.
-};
-
 struct EncodeOptions {
   bool add_special_tokens = true;    // the template around the texts: <s> text </s>, [CLS] text [SEP], ...
   bool match_special_tokens = true;  // special tokens written inside a text ("<mask>") become their ids; otherwise
@@ -42,7 +38,6 @@ struct EncodeOptions {
   bool token_strings = false;        // fill Encoding::token()
   Truncation truncation = Truncation::longest_first;
   Keep keep = Keep::head;
-  NoRoom no_room = NoRoom::error;
   int64_t max_length = 0;  // tokens, the template's included; 0 = no limit
 };
 
@@ -98,15 +93,18 @@ class TextBuffer {
 // Immutable after create(); any number of threads may use one Tokenizer at once. Movable.
 class Tokenizer {
  public:
-  // `description`'s views (bytes, offsets, ids, merges) must outlive the tokenizer; the rest is copied. Builds the
-  // hash tables: O(vocabulary) time and memory, once. Safe on any description: one that contradicts itself is
-  // corrupt_file, a kind that this build lacks is unsupported, no memory is out_of_memory.
+  // The tokenizer inside a model's file; keeps the model alive. O(vocabulary) time and memory, once. unsupported where
+  // the model has none.
+  static Result<Tokenizer> create(std::shared_ptr<const Model> model);
+  // For the project's own programs. `description`'s views (bytes, offsets, ids, merges) must outlive the tokenizer; the
+  // rest is copied. Builds the hash tables: O(vocabulary) time and memory, once. Safe on any description: one that
+  // contradicts itself is corrupt_file, a kind that this build lacks is unsupported, no memory is out_of_memory.
   static Result<Tokenizer> create(const TokenizerDescription& description);
 
   // Encodes one text, or two (`pair`). Any bytes are a text: invalid UTF-8 is replaced by U+FFFD as the WHATWG
   // decoder does (one for each maximal subpart of a sequence). Equal input gives equal output on every machine and
-  // locale. Errors: too_long, invalid_argument (max_length below the template's own tokens unless no_room says
-  // otherwise, a truncation that cannot make room), out_of_memory; `encoding` is then unspecified but reusable.
+  // locale. Errors: too_long, invalid_argument (max_length below the template's own tokens, a truncation
+  // that cannot make room), out_of_memory; `encoding` is then unspecified but reusable.
   Status encode(std::string_view text, const EncodeOptions& options, Encoding* encoding) const;
   Status encode(std::string_view text, std::string_view pair, const EncodeOptions& options, Encoding* encoding) const;
 
@@ -135,12 +133,14 @@ class Tokenizer {
   ~Tokenizer();
 
  private:
+  friend struct WholeWords;
   struct State;
   explicit Tokenizer(std::unique_ptr<State> state);
-  Status encode_texts(const std::string_view* texts, int count, const EncodeOptions& options, Encoding* encoding) const;
+  Status encode_texts(const std::string_view* texts, int count, const EncodeOptions& options, Encoding* encoding,
+                      bool whole_words = false) const;
   Status window_texts(const std::string_view* texts, int count, const EncodeOptions& options, int64_t first,
                       Encoding* encoding) const;
   std::unique_ptr<State> state_;
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

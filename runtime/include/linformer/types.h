@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace linformer {
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
 
 enum class ElementType : uint8_t { f32 = 0, bf16 = 1, f16 = 2, int8 = 3 /* with scales */ };
 
@@ -33,10 +35,20 @@ enum class ProjectionKind : uint8_t { linear = 0, convolution, mean_pool, max_po
 // zeroed: their K and V rows are zero, and count (Linformer's implementations). excluded: they are left out of the
 // softmax (BERT and its kin; full attention only).
 enum class RowMask : uint8_t { none = 0, zeroed, excluded };
-// Where K and V come from: the layer's own rows, the rows that the caller passes as memory (cross attention), or
-// those where they are passed and the layer's own otherwise.
-enum class KeySource : uint8_t { own = 0, memory, memory_or_own };
+// Where K and V come from: the layer's own rows, the rows that the caller passes as encoder states (cross attention),
+// or those where they are passed and the layer's own otherwise.
+enum class KeySource : uint8_t { own = 0, encoder_states, encoder_states_or_own };
 enum class Pooling : uint8_t { first_token = 0, mean, mean_over_max_tokens, max, none /* token-level outputs */ };
+
+// What a head's outputs are, and so what its probabilities hold (Output::probabilities).
+enum class HeadKind : uint8_t {
+  single_label = 0,  // one of at least two classes: softmax
+  multi_label,       // any number of the classes: sigmoid of each
+  score,             // one output: score_activation of it
+  regression         // any number of outputs: the raw values, which are the logits
+};
+
+enum class TokenizerKind : uint8_t { none = 0, byte_bpe, wordpiece, unigram };
 
 constexpr int64_t element_bytes(ElementType type) {
   return type == ElementType::f32 ? 4 : type == ElementType::int8 ? 1 : 2;
@@ -46,4 +58,4 @@ const char* name_of(Activation);
 const char* name_of(Isa);
 const char* name_of(BackendKind);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -4,7 +4,7 @@
 #include "kernels/generic/gemm.h"
 #include "kernels/tables.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 struct Lanes {
@@ -79,4 +79,4 @@ struct Int8Product {
 
 const Kernels avx2_kernels = make_kernels<Lanes, Int8Product>(Isa::avx2);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

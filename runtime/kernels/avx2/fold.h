@@ -4,8 +4,9 @@
 #include <immintrin.h>
 
 #include "kernels/generic/lanes.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // As the scalar functions: maxps and minps too give their right operand where one is a NaN.
@@ -23,4 +24,4 @@ LINFORMER_INLINE float fold_eight(__m256 x) {
 }
 
 }  // namespace
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

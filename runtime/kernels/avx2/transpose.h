@@ -5,7 +5,9 @@
 
 #include <cstdint>
 
-namespace linformer {
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Mask of the first `count` of 8 lanes; all or none beyond.
@@ -39,4 +41,4 @@ inline void transpose_8x8(const float* src, int64_t ld, int64_t rows, int64_t co
 }
 
 }  // namespace
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -5,7 +5,7 @@
 #include "kernels/generic/tiles.h"
 #include "kernels/tables.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Palette 1: registers 0 to 3 are sums, 4 and 5 rows, 6 and 7 panels.
@@ -110,4 +110,4 @@ void gemm(const GemmArgs& args) {
 const GemmKernel amx_gemm_bf16 = &gemm<ElementType::bf16>;
 const GemmKernel amx_gemm_int8 = &gemm<ElementType::int8>;
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -3,8 +3,8 @@
 #include "kernels/generic/gemm.h"
 #include "kernels/tables.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 const Kernels avx512_kernels = make_kernels<Avx512Lanes<xsimd::avx512f>, void>(Isa::avx512);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

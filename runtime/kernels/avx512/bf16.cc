@@ -3,7 +3,7 @@
 #include "kernels/generic/gemm.h"
 #include "kernels/tables.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 struct Lanes : Avx512Lanes<xsimd::avx512bw> {
@@ -45,4 +45,4 @@ const Bf16Kernels avx512_bf16_kernels = {&gemm, &round_rows<Lanes>, &pack_panel_
                                          &softmax_step<Lanes, ElementType::bf16>,
                                          &finish_tile<Lanes, ElementType::bf16, SumKind::floats>};
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

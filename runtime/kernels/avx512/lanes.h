@@ -5,8 +5,9 @@
 #include "kernels/avx2/fold.h"
 #include "kernels/avx2/transpose.h"
 #include "kernels/generic/lanes.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 template <class Architecture>
@@ -54,4 +55,4 @@ struct Avx512Lanes {
 };
 
 }  // namespace
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

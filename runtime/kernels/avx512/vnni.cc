@@ -3,7 +3,7 @@
 #include "kernels/generic/gemm.h"
 #include "kernels/tables.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 struct Lanes : Avx512Lanes<xsimd::avx512bw> {
@@ -39,4 +39,4 @@ const Int8Epilogue avx512_int8_epilogue = {&finish_tile<Lanes, ElementType::int8
                                            &finish_tile<Lanes, ElementType::int8, SumKind::folded_int8>,
                                            &fold_slice<Lanes>};
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

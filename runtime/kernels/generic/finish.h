@@ -3,8 +3,9 @@
 
 #include "kernels/generic/rows.h"
 #include "kernels/generic/sums.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 inline constexpr int64_t cache_line = 64;  // bytes
@@ -137,4 +138,4 @@ void finish_tile(const GemmArgs& gemm, const TileSums& tile) {
 }
 
 }  // namespace
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

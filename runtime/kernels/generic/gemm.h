@@ -14,8 +14,9 @@
 #include "kernels/generic/finish.h"
 #include "kernels/generic/narrow.h"
 #include "kernels/generic/pack.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 inline constexpr int64_t row_chunk = 128;
@@ -263,4 +264,4 @@ constexpr Kernels make_kernels(Isa isa) {
 }
 
 }  // namespace
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

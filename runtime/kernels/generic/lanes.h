@@ -19,6 +19,8 @@
 #include <cstdint>
 #include <xsimd/xsimd.hpp>
 
+#include "linformer/version.h"
+
 #if defined(__clang__)
 #define LINFORMER_UNROLL _Pragma("unroll")
 #else
@@ -26,7 +28,7 @@
 #endif
 #define LINFORMER_INLINE inline __attribute__((always_inline))
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 template <class Batch>
@@ -81,4 +83,4 @@ LINFORMER_INLINE float fold_min(typename L::Batch x) {
 }
 
 }  // namespace
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

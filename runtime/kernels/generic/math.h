@@ -4,8 +4,9 @@
 
 #include "kernels/generic/lanes.h"
 #include "linformer/types.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // 2^t for t in [-126, 127.4]; relative error 1e-7 (the polynomial itself 2e-9).
@@ -171,4 +172,4 @@ LINFORMER_INLINE void with_activation(Activation activation, Function function) 
 }
 
 }  // namespace
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "kernels/generic/rows.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // Below it 1 / scale might not be finite.
@@ -88,4 +89,4 @@ void round_rows(ConstMatrix src, Matrix<uint16_t> dst) {
 }
 
 }  // namespace
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

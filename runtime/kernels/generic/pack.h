@@ -3,8 +3,9 @@
 
 #include "kernels/generic/rows.h"
 #include "kernels/kernels.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 inline constexpr int64_t pack_block_rows = 16;
@@ -151,4 +152,4 @@ void pack_panel_bf16(ConstMatrix src, bool transposed, uint16_t* dst) {
 }
 
 }  // namespace
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

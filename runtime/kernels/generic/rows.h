@@ -4,8 +4,9 @@
 
 #include "kernels/generic/math.h"
 #include "kernels/kernels.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // function(offset, count) over [0, count) in vectors; count < width only for the last.
@@ -241,4 +242,4 @@ void widen(ElementType type, const void* src, float* dst, int64_t count) {
 }
 
 }  // namespace
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -3,8 +3,9 @@
 
 #include "base/matrix.h"
 #include "kernels/kernels.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 // A sum that is not finished: a float, or the bits of an int32.
 using PartialSum = float;
@@ -33,4 +34,4 @@ inline constexpr int64_t slab_panels = 3;
 inline constexpr int64_t slab_width = slab_panels * panel_width;  // from one row of sums to the next
 
 }  // namespace
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

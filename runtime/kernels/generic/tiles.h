@@ -19,8 +19,9 @@
 #pragma once
 
 #include "kernels/generic/sums.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 inline constexpr int64_t tile_side = 16;   // rows of a tile, and steps of a panel in one
@@ -262,4 +263,4 @@ void multiply_by_tiles(Tiles& tiles, const GemmArgs& gemm) {
 }
 
 }  // namespace
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -3,7 +3,7 @@
 #include "kernels/neon/lanes.h"
 #include "kernels/tables.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 struct Lanes : NeonLanes {
@@ -54,4 +54,4 @@ void gemm(const GemmArgs& args) { multiply_all<Bf16Product>(args); }
 const Bf16Kernels neon_bf16_kernels = {&gemm, &round_rows<Lanes>, &pack_panel_bf16<Lanes>,
                                        &softmax_step<Lanes, ElementType::bf16>};
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -3,7 +3,7 @@
 #include "kernels/neon/lanes.h"
 #include "kernels/tables.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // The codes of A, 0 to 255, are multiplied as what they are above 128: the bytes with the top bit flipped. The products
@@ -34,4 +34,4 @@ void gemm(const GemmArgs& args) { multiply_all<Int8Product>(args); }
 
 const GemmKernel neon_dotprod_gemm_int8 = &gemm;
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -3,7 +3,7 @@
 #include "kernels/neon/lanes.h"
 #include "kernels/tables.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 struct Int8Product {
@@ -26,4 +26,4 @@ void gemm(const GemmArgs& args) { multiply_all<Int8Product>(args); }
 
 const GemmKernel neon_i8mm_gemm_int8 = &gemm;
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -5,8 +5,9 @@
 #include <arm_neon.h>
 
 #include "kernels/generic/lanes.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 struct NeonLanes {
@@ -62,4 +63,4 @@ struct NeonLanes {
 };
 
 }  // namespace
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

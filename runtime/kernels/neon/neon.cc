@@ -3,7 +3,7 @@
 #include "kernels/neon/lanes.h"
 #include "kernels/tables.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 // int8 without a dot product, which not every ARMv8 has: bytes become 16-bit numbers.
@@ -33,4 +33,4 @@ struct Int8Product {
 
 const Kernels neon_kernels = make_kernels<NeonLanes, Int8Product>(Isa::neon);
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -5,7 +5,7 @@
 #include "base/half.h"
 #include "kernels/tables.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 namespace {
 
 float activated(Activation activation, float x) {
@@ -339,4 +339,4 @@ const Kernels scalar_kernels = {.isa = Isa::scalar,
                                 .multiply = &multiply,
                                 .widen = &widen};
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

@@ -12,8 +12,9 @@
 
 #include "linformer/array.h"
 #include "linformer/types.h"
+#include "linformer/version.h"
 
-namespace linformer {
+namespace LINFORMER_NAMESPACE {
 
 using TensorIndex = int32_t;
 inline constexpr TensorIndex absent = -1;
@@ -156,9 +157,9 @@ struct EncoderDescription {
   Array<Projection> projections;
   Array<LayerDescription> layers;
   Norm final_norm;
-  Linear output;                  // after the final norm: last layer's width -> output_width (tatp22 project_out)
-  bool zero_masked_rows = false;  // masked rows of the encoder's output are zero (Nystromformer)
-  uint32_t memory_width = 0;      // of the rows that cross attention reads; 0 = no layer does
+  Linear output;                      // after the final norm: last layer's width -> output_width (tatp22 project_out)
+  bool zero_masked_rows = false;      // masked rows of the encoder's output are zero (Nystromformer)
+  uint32_t encoder_states_width = 0;  // of the rows that cross attention reads; 0 = no layer does
 };
 
 struct MaskedLmHead {  // logits = norm(act(x dense)) W^T + b
@@ -171,14 +172,6 @@ struct MaskedLmHead {  // logits = norm(act(x dense)) W^T + b
 
 // Whether a head reads one text, or two (texts 2i and 2i + 1 of a batch) as (x0, x1, x0 * x1, x0 - x1).
 enum class Pairing : uint8_t { none = 0, product_difference };
-
-// What a head's outputs are, and so what Outputs::probabilities holds.
-enum class HeadKind : uint8_t {
-  single_label = 0,  // one of at least two classes: softmax
-  multi_label,       // any number of the classes: sigmoid of each
-  score,             // one output: score_activation of it
-  regression         // any number of outputs: the raw values, which are the logits
-};
 
 struct ClassificationHead {  // pool -> (pair) -> norm -> dense -> activation -> output
   String name;
@@ -201,8 +194,6 @@ struct SentenceEmbedding {
   Activation activation = Activation::none;
   bool normalize = false;
 };
-
-enum class TokenizerKind : uint8_t { none = 0, byte_bpe, wordpiece, unigram };
 
 struct AddedToken {
   String content;
@@ -295,4 +286,4 @@ struct ModelDescription {
   bool has_decoder() const { return !decoder.layers.empty(); }
 };
 
-}  // namespace linformer
+}  // namespace LINFORMER_NAMESPACE

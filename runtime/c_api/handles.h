@@ -1,0 +1,132 @@
+// What the C API's handles hold, and how its arguments are read.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+
+#include "c_api/linformer.h"
+#include "linformer/array.h"
+#include "linformer/classifier.h"
+#include "linformer/embedder.h"
+#include "linformer/model.h"
+#include "linformer/session.h"
+#include "linformer/tokenizer.h"
+
+struct lnf_model {
+  std::shared_ptr<const linformer::Model> model;
+};
+struct lnf_tokenizer {
+  linformer::Tokenizer tokenizer;
+};
+struct lnf_encoding {
+  linformer::Encoding encoding;
+  bool valid = false;  // the last lnf_encode() went well
+};
+struct lnf_session {
+  linformer::Session session;
+  int64_t vector_width = 0, states_width = 0;
+  // The caller's lists, as the library reads them.
+  linformer::Array<linformer::Input> inputs = {};
+  linformer::Array<linformer::Output> outputs = {};
+  linformer::Array<linformer::MaskPosition> positions = {};
+};
+// A text's views, for as many texts as are worked on at once.
+using TextInputs = linformer::Array<linformer::TextInput>;
+struct lnf_classifier {
+  linformer::Classifier classifier;
+  TextInputs inputs = {};
+};
+struct lnf_embedder {
+  linformer::Embedder embedder;
+  TextInputs inputs = {};
+};
+struct lnf_cancel {
+  std::atomic<bool> flag{false};
+};
+
+namespace LINFORMER_NAMESPACE::c_api {
+
+lnf_code report(const Status& status, lnf_status* to);
+inline Status missing(const char* what) {
+  return Status::error(Code::invalid_argument, "%s is NULL: it is needed", what);
+}
+
+// What a caller's struct says of its size.
+template <class T>
+size_t size_of(const T* given) {
+  size_t size = 0;
+  std::memcpy(&size, given, sizeof size);
+  return size;
+}
+
+// Larger sizes are taken for memory that nobody has initialised.
+inline constexpr size_t most_struct_bytes = 4096;
+// The size of a struct in the first version of the header; stays when the struct grows.
+template <class T>
+inline constexpr size_t first_size = sizeof(T);
+
+// Sets a caller's struct of `size` bytes to `defaults`, and what this version doesn't know to 0.
+template <class T>
+void init_struct(T* to, size_t size, const T& defaults) {
+  if (to == nullptr || size < first_size<T> || size > most_struct_bytes) return;
+  std::memset(static_cast<void*>(to), 0, size);
+  std::memcpy(static_cast<void*>(to), &defaults, std::min(size, sizeof(T)));
+  std::memcpy(static_cast<void*>(to), &size, sizeof size);
+}
+
+inline Status check_size(size_t size, size_t least, size_t alignment, const char* name) {
+  if (size >= least && size <= most_struct_bytes && size % alignment == 0) return {};
+  return Status::error(Code::invalid_argument, "%s has size %zu where %zu is the least: call its init function first",
+                       name, size, least);
+}
+
+// The fields of a caller's struct, which may be older and shorter than ours, or newer and longer: *to holds the
+// defaults before.
+template <class T>
+Status read_struct(const T* given, const char* name, T* to) {
+  if (given == nullptr) return {};
+  const size_t size = size_of(given);
+  LINFORMER_TRY(check_size(size, first_size<T>, alignof(T), name));
+  const unsigned char* bytes = reinterpret_cast<const unsigned char*>(given);
+  for (size_t i = sizeof(T); i < size; ++i) {
+    if (bytes[i] == 0) continue;
+    return Status::error(Code::unsupported, "%s sets a field that this version of the library doesn't know", name);
+  }
+  std::memcpy(static_cast<void*>(to), given, std::min(size, sizeof(T)));
+  return {};
+}
+
+// What goes back: as much of `from` as the caller's struct has room for.
+template <class T>
+Status write_struct(T from, const char* name, T* given) {
+  if (given == nullptr) return missing(name);
+  const size_t size = size_of(given);
+  LINFORMER_TRY(check_size(size, first_size<T>, alignof(T), name));
+  init_struct(given, size, from);
+  return {};
+}
+
+// Element i of a caller's array, whose structs have the size of the first one.
+template <class T>
+T* element(T* first, size_t i) {
+  using Bytes = std::conditional_t<std::is_const_v<T>, const char, char>;
+  return reinterpret_cast<T*>(reinterpret_cast<Bytes*>(first) + i * size_of(first));
+}
+
+// As snprintf: the bytes that `text` needs with its terminator.
+size_t copy_text(std::string_view text, char* to, size_t capacity);
+
+Status read_control(const lnf_control* control, RunControl* to);
+
+// A handle around `value`.
+template <class Handle, class Value>
+Status make_handle(Value&& value, Handle** to) {
+  *to = new (std::nothrow) Handle{std::forward<Value>(value)};
+  return *to != nullptr ? Status() : Status::error(Code::out_of_memory, "no memory for a handle");
+}
+
+}  // namespace LINFORMER_NAMESPACE::c_api

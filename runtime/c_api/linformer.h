@@ -1,0 +1,364 @@
+/* linformer: the C API, in C99: text to vectors and scores on a CPU.
+ *
+ * Handles are opaque. No function throws, prints, ends the process or keeps a pointer of the caller's after it has
+ * returned, but where its comment says so. Each returns LNF_OK or an error, and writes a sentence about that to
+ * `status`, which may be NULL: it is the caller's memory, and nothing has to be freed. A NULL handle or pointer where
+ * one is needed is LNF_INVALID_ARGUMENT. lnf_..._free(NULL) does nothing.
+ *
+ * Structs begin with their size, so that a caller compiled with older headers works with a newer library of the same
+ * minor version: call lnf_..._init(), which sets `size` and the defaults, then change fields; whoever can't use macros
+ * calls lnf_..._init_sized() with the size of his struct. New fields go at the end. In arrays every struct has the size
+ * of the first one. Texts are UTF-8 and need no end; invalid bytes are replaced.
+ *
+ * Threads: models, tokenizers and all functions without a handle: any thread at any time. Encodings, sessions,
+ * classifiers and embedders: one call at a time, from any thread. A model lives as long as what was made of it.
+ *
+ * Environment: LINFORMER_ISA (scalar, avx2, avx512, neon) names the instruction set of sessions. */
+#ifndef LINFORMER_C_API_H
+#define LINFORMER_C_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Who links the shared library defines LNF_SHARED (its CMake target and linformer-shared.pc do): Windows wants to know.
+ * LNF_BUILD_SHARED is for the library's own build. In the archive every function is hidden. */
+#if defined(_WIN32) && defined(LNF_BUILD_SHARED)
+#define LNF_API __declspec(dllexport)
+#elif defined(_WIN32) && defined(LNF_SHARED)
+#define LNF_API __declspec(dllimport)
+#elif defined(LNF_BUILD_SHARED)
+#define LNF_API __attribute__((visibility("default")))
+#else
+#define LNF_API
+#endif
+
+/* The version of this header. While the major version is 0, another minor version is another ABI. */
+#define LNF_VERSION_MAJOR 0
+#define LNF_VERSION_MINOR 1
+#define LNF_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- The library ------------------------------------------------------------------------------------------------ */
+
+/* Of the library that runs: major << 16 | minor << 8 | patch. */
+LNF_API uint32_t lnf_version(void);
+/* The newest version of the model file that it reads. */
+LNF_API uint32_t lnf_format_version(void);
+/* Version, backends, the instruction set that is used here and why, in a line for logs: writes up to `capacity` bytes,
+ * the terminator included, and returns how many bytes the whole line needs. `text` may be NULL with capacity 0. */
+LNF_API size_t lnf_build_info(char* text, size_t capacity);
+
+typedef int32_t lnf_code;
+enum {
+  LNF_OK = 0,
+  LNF_INVALID_ARGUMENT = 0x10, /* a value that the caller passed */
+  LNF_TOO_LONG = 0x11,         /* more tokens, texts or bytes than were planned for, or than fit the memory given */
+  LNF_CANCELLED = 0x12,
+  LNF_IO = 0x20, /* the operating system refused */
+  LNF_OUT_OF_MEMORY = 0x21,
+  LNF_CORRUPT = 0x30,     /* the file contradicts the format or itself */
+  LNF_UNSUPPORTED = 0x31, /* well-formed, but beyond this build or version */
+  LNF_INTERNAL = 0x40
+};
+typedef struct lnf_status {
+  lnf_code code;
+  char message[384]; /* one sentence with the thing that is wrong and what to do; "" where all went well */
+} lnf_status;
+
+typedef struct lnf_model lnf_model;
+typedef struct lnf_tokenizer lnf_tokenizer;
+typedef struct lnf_encoding lnf_encoding;
+typedef struct lnf_session lnf_session;
+typedef struct lnf_classifier lnf_classifier;
+typedef struct lnf_embedder lnf_embedder;
+typedef struct lnf_cancel lnf_cancel;
+
+/* --- Models ----------------------------------------------------------------------------------------------------- */
+
+enum { LNF_CHECKSUMS_AUTO = 0, LNF_CHECKSUMS_ALWAYS, LNF_CHECKSUMS_METADATA };
+typedef struct lnf_load_options {
+  size_t size;
+  uint64_t verify_below; /* AUTO: tensors of files up to so many bytes are compared with their checksums */
+  int32_t checksums;
+  int32_t read_all; /* 1: the bytes are read at once, or copied, instead of mapped or used in place */
+} lnf_load_options;
+LNF_API void lnf_load_options_init_sized(lnf_load_options* to, size_t size);
+#define lnf_load_options_init(to) lnf_load_options_init_sized((to), sizeof *(to))
+
+/* Options may be NULL: the defaults. *model is NULL after an error. Work and memory are bounded by the bytes given.
+ * Errors: LNF_IO, LNF_CORRUPT, LNF_UNSUPPORTED (another version of the format), LNF_OUT_OF_MEMORY.
+ * The file is mapped; replace it by renaming another over it, never by writing into it. */
+LNF_API lnf_code lnf_model_load(const char* path, const lnf_load_options* options, lnf_model** model,
+                                lnf_status* status);
+/* A whole file's bytes, at any address. release(user) is called exactly once, by the thread that last needs them (this
+ * one after an error); with NULL they stay the caller's and must outlive the model. Bytes that aren't aligned to 64 are
+ * copied, and no longer needed once this returns. */
+LNF_API lnf_code lnf_model_load_memory(const void* bytes, size_t size, void (*release)(void* user), void* user,
+                                       const lnf_load_options* options, lnf_model** model, lnf_status* status);
+/* The bytes [offset, offset + size) of an open file, as an asset inside a package; size 0: to its end. The descriptor
+ * stays the caller's, who may close it, and its position isn't moved. An offset that is no multiple of 64 is read into
+ * memory instead of mapped. LNF_INVALID_ARGUMENT for a part beyond the file. */
+LNF_API lnf_code lnf_model_load_fd(int fd, uint64_t offset, uint64_t size, const lnf_load_options* options,
+                                   lnf_model** model, lnf_status* status);
+/* `size` bytes from read(user, destination, offset, bytes), which returns 1 where it has written all of them. */
+LNF_API lnf_code lnf_model_load_read(int (*read)(void* user, void* destination, uint64_t offset, size_t bytes),
+                                     void* user, uint64_t size, const lnf_load_options* options, lnf_model** model,
+                                     lnf_status* status);
+LNF_API void lnf_model_free(lnf_model* model);
+/* Compares every tensor with its checksum; any thread may do so while others run sessions. */
+LNF_API lnf_code lnf_model_verify(const lnf_model* model, lnf_status* status);
+
+enum { LNF_TOKENIZER_NONE = 0, LNF_TOKENIZER_BYTE_BPE, LNF_TOKENIZER_WORDPIECE, LNF_TOKENIZER_UNIGRAM };
+typedef struct lnf_model_info {
+  size_t size;
+  uint64_t file_bytes;
+  int64_t max_tokens, vocabulary, vector_width, width; /* vocabulary 0: it reads vectors of vector_width floats */
+  int32_t layers, heads;                               /* classification heads */
+  int32_t pad_id, mask_id;                             /* -1: none */
+  int32_t tokenizer, has_masked_lm, has_embedding, has_decoder;
+} lnf_model_info;
+/* The caller sets `info->size` to its sizeof. Errors: LNF_INVALID_ARGUMENT. */
+LNF_API lnf_code lnf_model_get_info(const lnf_model* model, lnf_model_info* info, lnf_status* status);
+
+enum { LNF_SINGLE_LABEL = 0, LNF_MULTI_LABEL, LNF_SCORE, LNF_REGRESSION };
+typedef struct lnf_head_info {
+  size_t size;
+  int64_t classes;
+  int32_t kind, has_labels, compares_two, each_token;
+} lnf_head_info;
+LNF_API lnf_code lnf_model_get_head(const lnf_model* model, int32_t head, lnf_head_info* info, lnf_status* status);
+/* Names, as snprintf: up to `capacity` bytes with the terminator; returns the bytes that the whole name needs. 0: there
+ * is no such head or class. A class without a name has an empty one, of 1 byte. */
+LNF_API size_t lnf_model_head_name(const lnf_model* model, int32_t head, char* text, size_t capacity);
+LNF_API size_t lnf_model_label(const lnf_model* model, int32_t head, int64_t label, char* text, size_t capacity);
+/* -1: there is no head of this name. */
+LNF_API int32_t lnf_model_find_head(const lnf_model* model, const char* name);
+
+/* --- Tokenizers ------------------------------------------------------------------------------------------------- */
+
+/* LNF_UNSUPPORTED where the model has none. O(vocabulary) time and memory. */
+LNF_API lnf_code lnf_tokenizer_create(const lnf_model* model, lnf_tokenizer** tokenizer, lnf_status* status);
+LNF_API void lnf_tokenizer_free(lnf_tokenizer* tokenizer);
+
+enum { LNF_TRUNCATE_NONE = 0, LNF_TRUNCATE_LONGEST_FIRST, LNF_TRUNCATE_ONLY_FIRST, LNF_TRUNCATE_ONLY_SECOND };
+typedef struct lnf_encode_options {
+  size_t size;
+  int64_t max_length; /* tokens, the template's included; 0: no limit */
+  int32_t truncation;
+  int32_t keep_tail;       /* 1: the end of a cut text stays */
+  int32_t no_special;      /* 1: without the template around the texts */
+  int32_t literal_special; /* 1: special tokens written in a text are plain characters */
+} lnf_encode_options;
+LNF_API void lnf_encode_options_init_sized(lnf_encode_options* to, size_t size);
+#define lnf_encode_options_init(to) lnf_encode_options_init_sized((to), sizeof *(to))
+
+/* Holds a result and its buffers, which calls reuse: keep one for each thread. */
+LNF_API lnf_code lnf_encoding_create(lnf_encoding** encoding, lnf_status* status);
+LNF_API void lnf_encoding_free(lnf_encoding* encoding);
+/* One text, or two where `pair` isn't NULL. After an error the encoding is empty. */
+LNF_API lnf_code lnf_encode(const lnf_tokenizer* tokenizer, const char* text, size_t bytes, const char* pair,
+                            size_t pair_bytes, const lnf_encode_options* options, lnf_encoding* encoding,
+                            lnf_status* status);
+/* Of the last lnf_encode(), valid until the next one: lnf_encoding_size() elements. */
+LNF_API size_t lnf_encoding_size(const lnf_encoding* encoding);
+LNF_API const int32_t* lnf_encoding_ids(const lnf_encoding* encoding);
+LNF_API const uint8_t* lnf_encoding_type_ids(const lnf_encoding* encoding);
+LNF_API const uint32_t* lnf_encoding_offsets(const lnf_encoding* encoding); /* [size][2]: code points, begin and end */
+LNF_API int64_t lnf_encoding_total(const lnf_encoding* encoding);           /* its size without truncation */
+/* The text of ids, as snprintf; *bytes is what the whole text needs, the terminator included. LNF_TOO_LONG where it
+ * doesn't fit; `text` may be NULL with capacity 0, which is no error. */
+LNF_API lnf_code lnf_decode(const lnf_tokenizer* tokenizer, const int32_t* ids, size_t count, int32_t skip_special,
+                            char* text, size_t capacity, size_t* bytes, lnf_status* status);
+
+/* --- Calls that can be stopped ----------------------------------------------------------------------------------- */
+
+/* A flag that any thread sets; calls that were given it end soon with LNF_CANCELLED. It outlives them. */
+LNF_API lnf_cancel* lnf_cancel_create(void); /* NULL: no memory */
+LNF_API void lnf_cancel_free(lnf_cancel* cancel);
+LNF_API void lnf_cancel_set(lnf_cancel* cancel, int32_t cancelled);
+
+typedef struct lnf_control {
+  size_t size;
+  const lnf_cancel* cancel; /* may be NULL */
+  /* May be NULL: told the share of the work that is done, 0 to 1, on the thread that made the call. It may set the
+   * flag, and calls nothing else with the same handle. */
+  void (*progress)(void* user, double share);
+  void* user;
+} lnf_control;
+LNF_API void lnf_control_init_sized(lnf_control* to, size_t size);
+#define lnf_control_init(to) lnf_control_init_sized((to), sizeof *(to))
+
+/* --- Sessions ---------------------------------------------------------------------------------------------------- */
+
+enum { LNF_COMPUTE_AUTO = 0, LNF_COMPUTE_NO_BF16, LNF_COMPUTE_F32 };
+enum { LNF_BACKEND_NATIVE = 0, LNF_BACKEND_ONEDNN, LNF_BACKEND_OPENBLAS };
+enum { LNF_PADDING_STRIP = 0, LNF_PADDING_KEEP };
+/* Instruction sets. AUTO: the best that the machine has, or what LINFORMER_ISA in the environment says. */
+enum { LNF_ISA_AUTO = 0, LNF_ISA_SCALAR, LNF_ISA_AVX2, LNF_ISA_AVX512, LNF_ISA_NEON };
+/* Calls task(argument, i) once for each i of [0, count), on any threads, at once or one after the other, and returns
+ * when all have returned. */
+typedef void (*lnf_parallel)(void* user, void (*task)(void* argument, int index), void* argument, int count);
+typedef struct lnf_session_options {
+  size_t size;
+  int64_t max_tokens;         /* of a text; 0: the model's N */
+  int64_t max_batch;          /* texts of a call; 0: 1 */
+  int64_t max_rows;           /* tokens of a call; 0: their product */
+  int64_t max_encoder_states; /* of a text, for cross attention; 0: max_tokens */
+  int32_t threads;
+  int32_t compute, backend, isa, padding;
+  int32_t decoder;       /* 1: the decoder of an encoder-decoder */
+  int32_t device;        /* -1: the CPU; a CUDA device in builds with CUDA */
+  int32_t reserved;      /* 0 */
+  lnf_parallel parallel; /* not NULL: the caller's threads, and none are started. Kept as long as the session */
+  void* parallel_user;
+  void* arena; /* not NULL: lnf_plan_bytes() bytes, aligned to 64. Kept as long as the session */
+  size_t arena_bytes;
+} lnf_session_options;
+LNF_API void lnf_session_options_init_sized(lnf_session_options* to, size_t size);
+#define lnf_session_options_init(to) lnf_session_options_init_sized((to), sizeof *(to))
+/* The bytes of a session's arena: all memory that grows with its options. Before it exists, on this machine. */
+LNF_API lnf_code lnf_plan_bytes(const lnf_model* model, const lnf_session_options* options, uint64_t* bytes,
+                                lnf_status* status);
+/* Errors: LNF_INVALID_ARGUMENT (options, an arena that is too small or not aligned: oneDNN may need some kilobytes more
+ * than planned), LNF_TOO_LONG (more than can be addressed), LNF_UNSUPPORTED (no such instruction set, backend or device
+ * here), LNF_OUT_OF_MEMORY. */
+LNF_API lnf_code lnf_session_create(const lnf_model* model, const lnf_session_options* options, lnf_session** session,
+                                    lnf_status* status);
+LNF_API void lnf_session_free(lnf_session* session);
+/* Outputs of a classification head; 0: there is none, or no session. Rows of LNF_HIDDEN for a text of `count` tokens.
+ */
+LNF_API int64_t lnf_session_classes(const lnf_session* session, int32_t head);
+LNF_API int64_t lnf_session_output_rows(const lnf_session* session, int64_t count);
+
+/* One text of a call. Spans of counts that are 0 may be NULL. */
+typedef struct lnf_input {
+  size_t size;
+  const int32_t* ids;   /* [count] */
+  const float* vectors; /* instead, for models that read vectors: [count, vector_width] */
+  size_t count;
+  const uint8_t* type_ids;     /* [count] or NULL: all 0 */
+  const uint8_t* mask;         /* [count] or NULL: all 1; 0 = masked */
+  const float* encoder_states; /* for cross attention: [state_count, width], or NULL */
+  size_t state_count;
+  const uint8_t* state_mask; /* [state_count] or NULL */
+} lnf_input;
+LNF_API void lnf_input_init_sized(lnf_input* to, size_t size);
+#define lnf_input_init(to) lnf_input_init_sized((to), sizeof *(to))
+
+enum { LNF_HIDDEN = 0, LNF_POOLED, LNF_LOGITS, LNF_PROBABILITIES, LNF_EMBEDDINGS, LNF_MASKED_LM };
+enum { LNF_POOL_DEFAULT = -1, LNF_POOL_FIRST = 0, LNF_POOL_MEAN, LNF_POOL_MEAN_OVER_MAX, LNF_POOL_MAX };
+typedef struct lnf_position {
+  int64_t text, position;
+} lnf_position;
+/* What to compute, and where to put it: rows x columns floats, row-major.
+ *   LNF_HIDDEN         [rows of all texts, width]; layer -1 is the output, 0 the embedding
+ *   LNF_POOLED         [texts, width]
+ *   LNF_LOGITS         of a head, [texts, classes], or a row for two texts or for each token, as the head is
+ *   LNF_PROBABILITIES  the same, as the head's kind says
+ *   LNF_EMBEDDINGS     [texts, width]: the model's own sentence embedding
+ *   LNF_MASKED_LM      [position_count, vocabulary] */
+typedef struct lnf_output {
+  size_t size;
+  int32_t kind, layer, head, pooling;
+  const lnf_position* positions;
+  size_t position_count;
+  float* data;           /* NULL: not computed */
+  size_t capacity;       /* floats; more than needed are left as they are */
+  int64_t rows, columns; /* set by lnf_shapes() and lnf_run() */
+} lnf_output;
+LNF_API void lnf_output_init_sized(lnf_output* to, size_t size, int32_t kind);
+#define lnf_output_init(to, kind) lnf_output_init_sized((to), sizeof *(to), (kind))
+
+/* Sets rows and columns of each output; `data` isn't looked at. */
+LNF_API lnf_code lnf_shapes(const lnf_session* session, const lnf_input* inputs, size_t input_count,
+                            lnf_output* outputs, size_t output_count, lnf_status* status);
+/* One pass over the texts, from which all outputs come. Allocates only to list more inputs or outputs than any call
+ * before. Nothing is written after an error in the arguments; after LNF_CANCELLED `data` is unspecified, and the
+ * session can be used again. `control` may be NULL. */
+LNF_API lnf_code lnf_run(lnf_session* session, const lnf_input* inputs, size_t input_count, lnf_output* outputs,
+                         size_t output_count, const lnf_control* control, lnf_status* status);
+/* The token (or vector) that each row of LNF_HIDDEN belongs to, -1: none. *rows is how many the text has; LNF_TOO_LONG
+ * where `capacity` is less. */
+LNF_API lnf_code lnf_row_tokens(const lnf_session* session, const lnf_input* input, int64_t* tokens, size_t capacity,
+                                size_t* rows, lnf_status* status);
+
+/* The other way: the row of token `token`, which LNF_MASKED_LM takes as a position. LNF_INVALID_ARGUMENT where the
+ * token has none, since it is stripped. */
+LNF_API lnf_code lnf_token_row(const lnf_session* session, const lnf_input* input, size_t token, int64_t* row,
+                               lnf_status* status);
+
+/* --- Strings to scores and vectors ------------------------------------------------------------------------------- */
+
+enum { LNF_LONG_TRUNCATE = 0, LNF_LONG_WINDOW, LNF_LONG_ERROR };
+typedef struct lnf_text_options {
+  size_t size;
+  int64_t max_tokens;                             /* of a text; 0: the model's N */
+  int64_t overlap;                                /* tokens that two windows share; -1: a quarter of a window */
+  int64_t max_batch;                              /* texts in one call of a session; 0: 16 */
+  int64_t max_rows;                               /* tokens in one call; 0: 4,096, or max_tokens where that is more */
+  int64_t pad_to;                                 /* texts are lengthened with pads to so many tokens; 0: not */
+  int32_t on_long;                                /* WINDOW: read in windows that overlap, the mean of theirs */
+  int32_t threads;                                /* each takes whole texts, with a session of its own */
+  int32_t keep_tail, literal_special, truncation; /* as in lnf_encode_options */
+  int32_t compute, backend, isa, padding, device; /* as in lnf_session_options */
+  lnf_parallel parallel;
+  void* parallel_user;
+} lnf_text_options;
+LNF_API void lnf_text_options_init_sized(lnf_text_options* to, size_t size);
+#define lnf_text_options_init(to) lnf_text_options_init_sized((to), sizeof *(to))
+
+/* Of some of the model's heads, all in one pass; `heads` NULL: the first one. Heads that compare two texts don't go
+ * with others, and heads that score each token with none. Errors: those of lnf_session_create() and
+ * lnf_tokenizer_create(). */
+LNF_API lnf_code lnf_classifier_create(const lnf_model* model, const int32_t* heads, size_t head_count,
+                                       const lnf_text_options* options, lnf_classifier** classifier,
+                                       lnf_status* status);
+LNF_API void lnf_classifier_free(lnf_classifier* classifier);
+/* Of the head with this index in the list that the classifier was created with; 0: there is none. */
+LNF_API int64_t lnf_classifier_classes(const lnf_classifier* classifier, size_t index);
+/* probabilities[text_count][classes], of the first head. `bytes` may be NULL: the texts end with a 0. `pairs`: the
+ * second text of each where the model reads pairs or the head compares two, else NULL. Batched by length; memory beside
+ * the probabilities is bounded whatever the number of texts. The first text that can't be read is the error, and named.
+ */
+LNF_API lnf_code lnf_classify(lnf_classifier* classifier, const char* const* texts, const size_t* bytes,
+                              const char* const* pairs, const size_t* pair_bytes, size_t text_count,
+                              float* probabilities, size_t capacity, const lnf_control* control, lnf_status* status);
+
+/* What is said of one text; valid during the visit. */
+typedef struct lnf_text_report {
+  size_t size;
+  size_t index;
+  lnf_code code; /* not LNF_OK: this text has no answer, and `message` says why */
+  const char* message;
+  int64_t tokens, total_tokens, windows; /* read, there, and windows that they were read in */
+  const float* values; /* a classifier: of each head its logits, then its probabilities. An embedder: the vector */
+  size_t count;        /* of values */
+} lnf_text_report;
+/* Called for each text, in order, on the thread that called. 0: no more are wanted, and the call ends with LNF_OK. */
+typedef int (*lnf_visit)(void* user, const lnf_text_report* report);
+/* The same for each text by itself: one that can't be read doesn't end the call. */
+LNF_API lnf_code lnf_classify_each(lnf_classifier* classifier, const char* const* texts, const size_t* bytes,
+                                   const char* const* pairs, const size_t* pair_bytes, size_t text_count,
+                                   lnf_visit visit, void* user, const lnf_control* control, lnf_status* status);
+
+/* `pooling` LNF_POOL_DEFAULT: as the model says. `normalize`: 1 to divide by the length, 0 not, -1 as the model says.
+ */
+LNF_API lnf_code lnf_embedder_create(const lnf_model* model, int32_t pooling, int32_t normalize,
+                                     const lnf_text_options* options, lnf_embedder** embedder, lnf_status* status);
+LNF_API void lnf_embedder_free(lnf_embedder* embedder);
+LNF_API int64_t lnf_embedder_width(const lnf_embedder* embedder); /* 0 for NULL */
+/* vectors[text_count][width]; otherwise as lnf_classify(). */
+LNF_API lnf_code lnf_embed(lnf_embedder* embedder, const char* const* texts, const size_t* bytes, size_t text_count,
+                           float* vectors, size_t capacity, const lnf_control* control, lnf_status* status);
+LNF_API lnf_code lnf_embed_each(lnf_embedder* embedder, const char* const* texts, const size_t* bytes,
+                                size_t text_count, lnf_visit visit, void* user, const lnf_control* control,
+                                lnf_status* status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

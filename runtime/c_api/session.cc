@@ -1,0 +1,284 @@
+// Sessions: tokens to hidden states, vectors and scores.
+#include "base/description.h"
+#include "c_api/handles.h"
+
+using namespace linformer;
+using namespace linformer::c_api;
+
+static_assert(LNF_COMPUTE_F32 == static_cast<int>(Compute::f32) &&
+              LNF_BACKEND_OPENBLAS == static_cast<int>(BackendKind::openblas) &&
+              LNF_ISA_NEON == static_cast<int>(Isa::neon) && LNF_PADDING_KEEP == static_cast<int>(Padding::keep) &&
+              LNF_MASKED_LM == static_cast<int>(OutputKind::masked_lm) &&
+              LNF_POOL_MAX == static_cast<int>(Pooling::max));
+static_assert(sizeof(lnf_position) == sizeof(MaskPosition));
+
+namespace {
+
+Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a call's inputs and outputs"); }
+
+Status other_size(const char* name) {
+  return Status::error(Code::invalid_argument, "the structs in the list of %s differ in size", name);
+}
+
+bool within(int32_t value, int32_t least, int32_t most) { return value >= least && value <= most; }
+
+Status read_options(const lnf_session_options* options, SessionOptions* to) {
+  lnf_session_options read;
+  lnf_session_options_init(&read);
+  LINFORMER_TRY(read_struct(options, "lnf_session_options", &read));
+  if (!within(read.compute, LNF_COMPUTE_AUTO, LNF_COMPUTE_F32) ||
+      !within(read.backend, LNF_BACKEND_NATIVE, LNF_BACKEND_OPENBLAS) ||
+      !within(read.isa, LNF_ISA_AUTO, LNF_ISA_NEON) || !within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP) ||
+      read.reserved != 0) {
+    return Status::error(Code::invalid_argument,
+                         "lnf_session_options: compute %d, backend %d, isa %d, padding %d: use the header's constants",
+                         static_cast<int>(read.compute), static_cast<int>(read.backend), static_cast<int>(read.isa),
+                         static_cast<int>(read.padding));
+  }
+  if (read.max_tokens < 0 || read.max_batch < 0 || read.max_rows < 0 || read.max_encoder_states < 0) {
+    return Status::error(Code::invalid_argument, "lnf_session_options: a limit is negative: use 0 for the default");
+  }
+  if ((read.arena == nullptr) != (read.arena_bytes == 0)) {
+    return Status::error(Code::invalid_argument, "lnf_session_options: arena and arena_bytes go together");
+  }
+  to->max_tokens = read.max_tokens;
+  to->max_batch = read.max_batch > 0 ? read.max_batch : 1;
+  to->max_rows = read.max_rows;
+  to->threads = read.threads;
+  to->compute = static_cast<Compute>(read.compute);
+  to->backend = static_cast<BackendKind>(read.backend);
+  to->isa = static_cast<Isa>(read.isa);
+  to->padding = static_cast<Padding>(read.padding);
+  to->part = read.decoder != 0 ? Part::decoder : Part::encoder;
+  to->device = read.device;
+  to->max_encoder_states = read.max_encoder_states;
+  to->parallel = read.parallel;
+  to->parallel_context = read.parallel_user;
+  if (read.arena != nullptr) to->arena = {static_cast<std::byte*>(read.arena), read.arena_bytes};
+  return {};
+}
+
+Status read_input(const lnf_session& session, const lnf_input* given, Input* to) {
+  lnf_input read;
+  lnf_input_init(&read);
+  LINFORMER_TRY(read_struct(given, "lnf_input", &read));
+  if (read.count > 0 && (read.ids == nullptr) == (read.vectors == nullptr)) {
+    return Status::error(Code::invalid_argument, "lnf_input: set either ids or vectors");
+  }
+  const auto floats = [](const float* values, size_t rows, int64_t width, std::span<const float>* span) {
+    if (values == nullptr || rows == 0) return true;
+    if (width <= 0 || rows > SIZE_MAX / sizeof(float) / static_cast<size_t>(width)) return false;
+    *span = {values, rows * static_cast<size_t>(width)};
+    return true;
+  };
+  if (!floats(read.vectors, read.count, session.vector_width, &to->vectors) ||
+      !floats(read.encoder_states, read.state_count, session.states_width, &to->encoder_states)) {
+    return Status::error(Code::invalid_argument, "lnf_input: this model can't read so many vectors or encoder states");
+  }
+  if (read.ids != nullptr) to->tokens = {read.ids, read.count};
+  if (read.type_ids != nullptr) to->types = {read.type_ids, read.count};
+  if (read.mask != nullptr) to->mask = {read.mask, read.count};
+  if (read.state_mask != nullptr) to->encoder_states_mask = {read.state_mask, read.state_count};
+  return {};
+}
+
+Status read_output(const lnf_output* given, Array<MaskPosition>* positions, Output* to) {
+  lnf_output read;
+  lnf_output_init(&read, LNF_HIDDEN);
+  LINFORMER_TRY(read_struct(given, "lnf_output", &read));
+  if (!within(read.kind, LNF_HIDDEN, LNF_MASKED_LM) || !within(read.pooling, LNF_POOL_DEFAULT, LNF_POOL_MAX)) {
+    return Status::error(Code::invalid_argument, "lnf_output: there is no kind %d or pooling %d",
+                         static_cast<int>(read.kind), static_cast<int>(read.pooling));
+  }
+  if (read.positions == nullptr && read.position_count > 0) return missing("lnf_output.positions");
+  if (read.data == nullptr && read.capacity > 0) return missing("lnf_output.data");
+  to->kind = static_cast<OutputKind>(read.kind);
+  to->layer = read.layer;
+  to->head = read.head;
+  if (read.pooling != LNF_POOL_DEFAULT) to->pooling = static_cast<Pooling>(read.pooling);
+  to->values = {read.data, read.capacity};
+  // read_call() has reserved them.
+  const MaskPosition* first = positions->end();
+  for (size_t i = 0; i < read.position_count; ++i) {
+    if (!positions->try_push({read.positions[i].text, read.positions[i].position})) return no_memory();
+  }
+  to->positions = {first, read.position_count};
+  return {};
+}
+
+// The caller's lists, in the session's own.
+Status read_call(lnf_session* session, const lnf_input* inputs, size_t input_count, const lnf_output* outputs,
+                 size_t output_count) {
+  if (session == nullptr) return missing("the session");
+  if (inputs == nullptr && input_count > 0) return missing("the list of inputs");
+  if (outputs == nullptr && output_count > 0) return missing("the list of outputs");
+  if (output_count > Outputs::most || input_count > static_cast<size_t>(SessionOptions::most_sequences)) {
+    return Status::error(Code::too_long, "%zu inputs and %zu outputs are too many for a call", input_count,
+                         output_count);
+  }
+  session->inputs.clear();
+  session->outputs.clear();
+  session->positions.clear();
+  for (size_t i = 0; i < input_count; ++i) {
+    Input input;
+    const lnf_input* given = element(inputs, i);
+    if (size_of(given) != size_of(inputs)) return other_size("inputs");
+    LINFORMER_TRY(read_input(*session, given, &input));
+    if (!session->inputs.try_push(input)) return no_memory();
+  }
+  size_t positions = 0;
+  for (size_t i = 0; i < output_count; ++i) {
+    lnf_output read;
+    lnf_output_init(&read, LNF_HIDDEN);
+    const lnf_output* given = element(outputs, i);
+    if (size_of(given) != size_of(outputs)) return other_size("outputs");
+    LINFORMER_TRY(read_struct(given, "lnf_output", &read));
+    if (read.position_count > SIZE_MAX / 2 - positions) return no_memory();
+    positions += read.position_count;
+  }
+  if (!session->positions.try_reserve(positions)) return no_memory();
+  for (size_t i = 0; i < output_count; ++i) {
+    Output output;
+    LINFORMER_TRY(read_output(element(outputs, i), &session->positions, &output));
+    if (!session->outputs.try_push(output)) return no_memory();
+  }
+  return {};
+}
+
+Status set_shapes(lnf_session* session, lnf_output* outputs, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const Result<Shape> shape =
+        session->session.shape(session->outputs[i], std::span<const Input>(session->inputs.span()));
+    if (!shape.ok()) return shape.status();
+    element(outputs, i)->rows = shape->rows;
+    element(outputs, i)->columns = shape->columns;
+  }
+  return {};
+}
+
+}  // namespace
+
+void lnf_session_options_init_sized(lnf_session_options* to, size_t size) {
+  lnf_session_options defaults = {};
+  defaults.threads = 1;
+  defaults.device = -1;
+  init_struct(to, size, defaults);
+}
+
+void lnf_input_init_sized(lnf_input* to, size_t size) { init_struct(to, size, {}); }
+
+void lnf_output_init_sized(lnf_output* to, size_t size, int32_t kind) {
+  lnf_output defaults = {};
+  defaults.kind = kind;
+  defaults.layer = -1;
+  defaults.pooling = LNF_POOL_DEFAULT;
+  init_struct(to, size, defaults);
+}
+
+lnf_code lnf_plan_bytes(const lnf_model* model, const lnf_session_options* options, uint64_t* bytes,
+                        lnf_status* status) {
+  const auto plan_bytes = [&]() -> Status {
+    if (bytes == nullptr) return missing("the place of the bytes");
+    *bytes = 0;
+    if (model == nullptr) return missing("the model");
+    SessionOptions read;
+    LINFORMER_TRY(read_options(options, &read));
+    if (read.compute == Compute::automatic) read.compute = machine_compute(read.isa);
+    if (read.backend == BackendKind::native) read.block_rows = machine_block_rows(read.isa);
+    const Result<Plan> made = plan(*model->model, read);
+    if (!made.ok()) return made.status();
+    *bytes = made->total_bytes;
+    return {};
+  };
+  return report(plan_bytes(), status);
+}
+
+lnf_code lnf_session_create(const lnf_model* model, const lnf_session_options* options, lnf_session** session,
+                            lnf_status* status) {
+  const auto create = [&]() -> Status {
+    if (session == nullptr) return missing("the place of the session");
+    *session = nullptr;
+    if (model == nullptr) return missing("the model");
+    SessionOptions read;
+    LINFORMER_TRY(read_options(options, &read));
+    Result<Session> made = Session::create(model->model, read);
+    if (!made.ok()) return made.status();
+    LINFORMER_TRY(make_handle(std::move(made.value()), session));
+    const ModelDescription& description = model->model->description();
+    const EncoderDescription& encoder = read.part == Part::decoder ? description.decoder : description.encoder;
+    if (encoder.embedding.tokens == absent) (*session)->vector_width = encoder.embedding.vectors.width;
+    (*session)->states_width = encoder.encoder_states_width;
+    return {};
+  };
+  return report(create(), status);
+}
+
+void lnf_session_free(lnf_session* session) { delete session; }
+
+int64_t lnf_session_classes(const lnf_session* session, int32_t head) {
+  return session != nullptr ? session->session.classes(head) : 0;
+}
+
+int64_t lnf_session_output_rows(const lnf_session* session, int64_t count) {
+  return session != nullptr && count >= 0 && count < INT64_MAX ? session->session.output_rows(count) : 0;
+}
+
+lnf_code lnf_shapes(const lnf_session* session, const lnf_input* inputs, size_t input_count, lnf_output* outputs,
+                    size_t output_count, lnf_status* status) {
+  // Lists are the session's own, which takes one call at a time: this one, too.
+  lnf_session* own = const_cast<lnf_session*>(session);
+  const auto shapes = [&]() -> Status {
+    LINFORMER_TRY(read_call(own, inputs, input_count, outputs, output_count));
+    return set_shapes(own, outputs, output_count);
+  };
+  return report(shapes(), status);
+}
+
+lnf_code lnf_run(lnf_session* session, const lnf_input* inputs, size_t input_count, lnf_output* outputs,
+                 size_t output_count, const lnf_control* control, lnf_status* status) {
+  const auto run = [&]() -> Status {
+    LINFORMER_TRY(read_call(session, inputs, input_count, outputs, output_count));
+    RunControl read;
+    LINFORMER_TRY(read_control(control, &read));
+    LINFORMER_TRY(session->session.run(std::span<const Input>(session->inputs.span()),
+                                       std::span<const Output>(session->outputs.span()), read));
+    return set_shapes(session, outputs, output_count);
+  };
+  return report(run(), status);
+}
+
+lnf_code lnf_row_tokens(const lnf_session* session, const lnf_input* input, int64_t* tokens, size_t capacity,
+                        size_t* rows, lnf_status* status) {
+  const auto row_tokens = [&]() -> Status {
+    if (session == nullptr) return missing("the session");
+    if (input == nullptr) return missing("the input");
+    if (rows == nullptr) return missing("the place of the number of rows");
+    if (tokens == nullptr && capacity > 0) return missing("the list of tokens");
+    Input read;
+    LINFORMER_TRY(read_input(*session, input, &read));
+    const size_t given = session->vector_width > 0 ? read.vectors.size() / static_cast<size_t>(session->vector_width)
+                                                   : read.tokens.size();
+    *rows = static_cast<size_t>(session->session.output_rows(static_cast<int64_t>(given)));
+    if (*rows > capacity) {
+      return Status::error(Code::too_long, "there is room for %zu rows where the text has %zu", capacity, *rows);
+    }
+    return session->session.row_tokens(read, {tokens, capacity});
+  };
+  return report(row_tokens(), status);
+}
+
+lnf_code lnf_token_row(const lnf_session* session, const lnf_input* input, size_t token, int64_t* row,
+                       lnf_status* status) {
+  const auto token_row = [&]() -> Status {
+    if (session == nullptr) return missing("the session");
+    if (input == nullptr) return missing("the input");
+    if (row == nullptr) return missing("the place of the row");
+    Input read;
+    LINFORMER_TRY(read_input(*session, input, &read));
+    const Result<int64_t> found = session->session.row_of(read, token);
+    if (!found.ok()) return found.status();
+    *row = *found;
+    return {};
+  };
+  return report(token_row(), status);
+}

@@ -1,0 +1,303 @@
+// Strings to scores and vectors.
+#include <algorithm>
+
+#include "c_api/handles.h"
+
+using namespace linformer;
+using namespace linformer::c_api;
+
+static_assert(LNF_LONG_TRUNCATE == static_cast<int>(OnLong::truncate) &&
+              LNF_LONG_WINDOW == static_cast<int>(OnLong::window) && LNF_LONG_ERROR == static_cast<int>(OnLong::error));
+
+static_assert(sizeof(int) == sizeof(int32_t));
+
+namespace {
+
+Status read_options(const lnf_text_options* options, TextOptions* to) {
+  lnf_text_options read;
+  lnf_text_options_init(&read);
+  LINFORMER_TRY(read_struct(options, "lnf_text_options", &read));
+  const bool known = read.on_long >= LNF_LONG_TRUNCATE && read.on_long <= LNF_LONG_ERROR &&
+                     read.truncation >= LNF_TRUNCATE_NONE && read.truncation <= LNF_TRUNCATE_ONLY_SECOND &&
+                     read.compute >= LNF_COMPUTE_AUTO && read.compute <= LNF_COMPUTE_F32 &&
+                     read.backend >= LNF_BACKEND_NATIVE && read.backend <= LNF_BACKEND_OPENBLAS &&
+                     read.isa >= LNF_ISA_AUTO && read.isa <= LNF_ISA_NEON && read.padding >= LNF_PADDING_STRIP &&
+                     read.padding <= LNF_PADDING_KEEP;
+  if (!known || read.max_tokens < 0 || read.max_batch < 0 || read.max_rows < 0 || read.pad_to < 0) {
+    return Status::error(Code::invalid_argument,
+                         "lnf_text_options: on_long %d, truncation %d, compute %d, backend %d, isa %d, padding %d or a "
+                         "negative limit: use the header's constants, and 0 for a default",
+                         static_cast<int>(read.on_long), static_cast<int>(read.truncation),
+                         static_cast<int>(read.compute), static_cast<int>(read.backend), static_cast<int>(read.isa),
+                         static_cast<int>(read.padding));
+  }
+  to->max_tokens = read.max_tokens;
+  to->on_long = static_cast<OnLong>(read.on_long);
+  to->overlap = read.overlap;
+  if (read.max_batch > 0) to->max_batch = read.max_batch;
+  to->max_rows = read.max_rows;
+  to->threads = read.threads;
+  to->encode.keep = read.keep_tail != 0 ? Keep::tail : Keep::head;
+  to->encode.match_special_tokens = read.literal_special == 0;
+  to->encode.truncation = static_cast<Truncation>(read.truncation);
+  to->session.compute = static_cast<Compute>(read.compute);
+  to->session.backend = static_cast<BackendKind>(read.backend);
+  to->session.isa = static_cast<Isa>(read.isa);
+  to->session.padding = static_cast<Padding>(read.padding);
+  to->pad_to = read.pad_to;
+  to->session.device = read.device;
+  to->session.parallel = read.parallel;
+  to->session.parallel_context = read.parallel_user;
+  return {};
+}
+
+// A caller's list of texts.
+struct TextList {
+  const char* const* texts;
+  const size_t* bytes;
+  const char* const* pairs;
+  const size_t* pair_bytes;
+  size_t count;
+
+  static std::string_view at(const char* const* texts, const size_t* bytes, size_t i) {
+    return {texts[i], bytes != nullptr ? bytes[i] : std::strlen(texts[i])};
+  }
+  Status check() const {
+    if (texts == nullptr && count > 0) return missing("the list of texts");
+    for (size_t i = 0; i < count; ++i) {
+      for (const auto& [list, sizes] : {std::pair(texts, bytes), std::pair(pairs, pair_bytes)}) {
+        if (list == nullptr || list[i] != nullptr || (sizes != nullptr && sizes[i] == 0)) continue;
+        return Status::error(Code::invalid_argument, "text %zu is NULL", i);
+      }
+    }
+    return {};
+  }
+};
+
+// For each part of a list that is worked on at once: run(inputs, index of the first).
+template <class Run>
+Status for_each_part(const TextList& list, size_t at_once, TextInputs* inputs, Run&& run) {
+  LINFORMER_TRY(list.check());
+  for (size_t begin = 0; begin < list.count;) {
+    const size_t count = std::min(list.count - begin, at_once);
+    inputs->clear();
+    for (size_t i = begin; i < begin + count; ++i) {
+      TextInput input;
+      input.text = TextList::at(list.texts, list.bytes, i);
+      if (list.pairs != nullptr) input.pair = TextList::at(list.pairs, list.pair_bytes, i);
+      if (!inputs->try_push(input)) return Status::error(Code::out_of_memory, "no memory for a list of texts");
+    }
+    bool go_on = true;
+    LINFORMER_TRY(run(begin, &go_on));
+    if (!go_on) return {};
+    begin += count;
+  }
+  return {};
+}
+
+// Progress over the whole list, of parts that say their own.
+struct PartProgress {
+  RunControl whole;
+  size_t begin, part, count;
+
+  static void tell(void* context, double share) {
+    const PartProgress& p = *static_cast<const PartProgress*>(context);
+    p.whole.progress(p.whole.context, (static_cast<double>(p.begin) + share * static_cast<double>(p.part)) /
+                                          static_cast<double>(p.count));
+  }
+  RunControl control() {
+    RunControl made = whole;
+    if (whole.progress == nullptr) return made;
+    made.progress = &PartProgress::tell;
+    made.context = this;
+    return made;
+  }
+};
+
+lnf_text_report report_of(size_t index, const TextReport& report) {
+  lnf_text_report made = {};
+  made.size = sizeof made;
+  made.index = index;
+  made.code = static_cast<lnf_code>(report.status.code());
+  made.message = report.status.message();
+  made.tokens = report.tokens;
+  made.total_tokens = report.total_tokens;
+  made.windows = report.windows;
+  return made;
+}
+
+Status classify_list(lnf_classifier* classifier, const TextList& list, lnf_visit visit, void* user,
+                     const RunControl& control) {
+  const auto part = [&](size_t begin, bool* go_on) {
+    PartProgress progress{control, begin, classifier->inputs.size(), list.count};
+    return classifier->classifier.classify(
+        classifier->inputs.span(),
+        [&](size_t index, const Classification& made) {
+          lnf_text_report report = report_of(begin + index, made.report);
+          if (made.report.status.ok()) {
+            report.values = made.values.data();
+            report.count = made.values.size();
+          }
+          return *go_on = visit(user, &report) != 0;
+        },
+        progress.control());
+  };
+  return for_each_part(list, classifier->classifier.texts_at_once(), &classifier->inputs, part);
+}
+
+Status embed_list(lnf_embedder* embedder, const TextList& list, lnf_visit visit, void* user,
+                  const RunControl& control) {
+  const auto part = [&](size_t begin, bool* go_on) {
+    PartProgress progress{control, begin, embedder->inputs.size(), list.count};
+    return embedder->embedder.embed(
+        embedder->inputs.span(),
+        [&](size_t index, const TextReport& read, std::span<const float> vector) {
+          lnf_text_report report = report_of(begin + index, read);
+          if (read.status.ok()) {
+            report.values = vector.data();
+            report.count = vector.size();
+          }
+          return *go_on = visit(user, &report) != 0;
+        },
+        progress.control());
+  };
+  return for_each_part(list, embedder->embedder.texts_at_once(), &embedder->inputs, part);
+}
+
+// Rows for a caller's array; the first text without an answer ends the call.
+struct Rows {
+  float* to;
+  size_t first, width;  // of the text's values
+  Status failed;
+
+  static int put(void* user, const lnf_text_report* report) {
+    Rows& rows = *static_cast<Rows*>(user);
+    if (report->code != LNF_OK) {
+      rows.failed = Status::error(static_cast<Code>(report->code), "text %zu: %s", report->index, report->message);
+      return 0;
+    }
+    std::copy_n(report->values + rows.first, rows.width, rows.to + report->index * rows.width);
+    return 1;
+  }
+};
+
+Status check_room(const float* to, size_t capacity, size_t texts, int64_t width) {
+  if (to == nullptr && texts > 0) return missing("the memory of the answers");
+  if (capacity / static_cast<size_t>(width) >= texts) return {};
+  return Status::error(Code::too_long, "there is room for %zu floats where %zu texts have %lld each", capacity, texts,
+                       static_cast<long long>(width));
+}
+
+}  // namespace
+
+void lnf_text_options_init_sized(lnf_text_options* to, size_t size) {
+  lnf_text_options defaults = {};
+  defaults.threads = 1;
+  defaults.overlap = -1;
+  defaults.truncation = LNF_TRUNCATE_LONGEST_FIRST;
+  defaults.device = -1;
+  init_struct(to, size, defaults);
+}
+
+lnf_code lnf_classifier_create(const lnf_model* model, const int32_t* heads, size_t head_count,
+                               const lnf_text_options* options, lnf_classifier** classifier, lnf_status* status) {
+  const auto create = [&]() -> Status {
+    if (classifier == nullptr) return missing("the place of the classifier");
+    *classifier = nullptr;
+    if (model == nullptr) return missing("the model");
+    ClassifierOptions read;
+    LINFORMER_TRY(read_options(options, &read.texts));
+    if (heads == nullptr && head_count > 0) return missing("the list of heads");
+    if (head_count > 0) read.heads = {heads, head_count};
+    Result<Classifier> made = Classifier::create(model->model, read);
+    return made.ok() ? make_handle(std::move(made.value()), classifier) : made.status();
+  };
+  return report(create(), status);
+}
+
+void lnf_classifier_free(lnf_classifier* classifier) { delete classifier; }
+
+int64_t lnf_classifier_classes(const lnf_classifier* classifier, size_t index) {
+  return classifier != nullptr ? classifier->classifier.classes(index) : 0;
+}
+
+lnf_code lnf_classify(lnf_classifier* classifier, const char* const* texts, const size_t* bytes,
+                      const char* const* pairs, const size_t* pair_bytes, size_t text_count, float* probabilities,
+                      size_t capacity, const lnf_control* control, lnf_status* status) {
+  const auto classify = [&]() -> Status {
+    if (classifier == nullptr) return missing("the classifier");
+    const int64_t classes = classifier->classifier.classes();
+    LINFORMER_TRY(check_room(probabilities, capacity, text_count, classes));
+    RunControl read;
+    LINFORMER_TRY(read_control(control, &read));
+    Rows rows{probabilities, static_cast<size_t>(classes), static_cast<size_t>(classes), {}};
+    LINFORMER_TRY(classify_list(classifier, {texts, bytes, pairs, pair_bytes, text_count}, &Rows::put, &rows, read));
+    return rows.failed;
+  };
+  return report(classify(), status);
+}
+
+lnf_code lnf_classify_each(lnf_classifier* classifier, const char* const* texts, const size_t* bytes,
+                           const char* const* pairs, const size_t* pair_bytes, size_t text_count, lnf_visit visit,
+                           void* user, const lnf_control* control, lnf_status* status) {
+  const auto classify = [&]() -> Status {
+    if (classifier == nullptr) return missing("the classifier");
+    if (visit == nullptr) return missing("the function to be called for each text");
+    RunControl read;
+    LINFORMER_TRY(read_control(control, &read));
+    return classify_list(classifier, {texts, bytes, pairs, pair_bytes, text_count}, visit, user, read);
+  };
+  return report(classify(), status);
+}
+
+lnf_code lnf_embedder_create(const lnf_model* model, int32_t pooling, int32_t normalize,
+                             const lnf_text_options* options, lnf_embedder** embedder, lnf_status* status) {
+  const auto create = [&]() -> Status {
+    if (embedder == nullptr) return missing("the place of the embedder");
+    *embedder = nullptr;
+    if (model == nullptr) return missing("the model");
+    if (pooling < LNF_POOL_DEFAULT || pooling > LNF_POOL_MAX || normalize < -1 || normalize > 1) {
+      return Status::error(Code::invalid_argument, "pooling %d, normalize %d: use LNF_POOL_..., and -1, 0 or 1",
+                           static_cast<int>(pooling), static_cast<int>(normalize));
+    }
+    EmbedderOptions read;
+    LINFORMER_TRY(read_options(options, &read.texts));
+    if (pooling != LNF_POOL_DEFAULT) read.pooling = static_cast<Pooling>(pooling);
+    if (normalize >= 0) read.normalize = normalize == 1;
+    Result<Embedder> made = Embedder::create(model->model, read);
+    return made.ok() ? make_handle(std::move(made.value()), embedder) : made.status();
+  };
+  return report(create(), status);
+}
+
+void lnf_embedder_free(lnf_embedder* embedder) { delete embedder; }
+
+int64_t lnf_embedder_width(const lnf_embedder* embedder) {
+  return embedder != nullptr ? embedder->embedder.width() : 0;
+}
+
+lnf_code lnf_embed(lnf_embedder* embedder, const char* const* texts, const size_t* bytes, size_t text_count,
+                   float* vectors, size_t capacity, const lnf_control* control, lnf_status* status) {
+  const auto embed = [&]() -> Status {
+    if (embedder == nullptr) return missing("the embedder");
+    LINFORMER_TRY(check_room(vectors, capacity, text_count, embedder->embedder.width()));
+    RunControl read;
+    LINFORMER_TRY(read_control(control, &read));
+    Rows rows{vectors, 0, static_cast<size_t>(embedder->embedder.width()), {}};
+    LINFORMER_TRY(embed_list(embedder, {texts, bytes, nullptr, nullptr, text_count}, &Rows::put, &rows, read));
+    return rows.failed;
+  };
+  return report(embed(), status);
+}
+
+lnf_code lnf_embed_each(lnf_embedder* embedder, const char* const* texts, const size_t* bytes, size_t text_count,
+                        lnf_visit visit, void* user, const lnf_control* control, lnf_status* status) {
+  const auto embed = [&]() -> Status {
+    if (embedder == nullptr) return missing("the embedder");
+    if (visit == nullptr) return missing("the function to be called for each text");
+    RunControl read;
+    LINFORMER_TRY(read_control(control, &read));
+    return embed_list(embedder, {texts, bytes, nullptr, nullptr, text_count}, visit, user, read);
+  };
+  return report(embed(), status);
+}

@@ -1,0 +1,54 @@
+// How texts are read, for Classifier and Embedder: as strings, batched, over several threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "linformer/session.h"
+#include "linformer/tokenizer.h"
+
+namespace LINFORMER_NAMESPACE {
+
+// A text, with a second one where the model reads pairs or a head compares two. Views of the caller's memory, which
+// lives until the call returns.
+struct TextInput {
+  std::string_view text = {};
+  std::optional<std::string_view> pair = {};
+  std::span<const float> vectors = {};  // instead of text, for models that read vectors: [n, width]
+};
+
+// What becomes of a text with more tokens than the model takes.
+enum class OnLong : uint8_t {
+  truncate = 0,
+  window,  // it is read in windows that overlap; its values are the means of theirs
+  error,
+};
+
+struct TextOptions {
+  int64_t max_tokens = 0;  // of a text, template included; 0 = the model's N
+  OnLong on_long = OnLong::truncate;
+  int64_t overlap = -1;  // tokens that two windows share; -1: a quarter of a window
+  EncodeOptions encode =
+      {};                  // `truncation` says which text of a pair is cut, or read by windows; max_length isn't read
+  int64_t pad_to = 0;      // texts are lengthened with pad ids to this many tokens
+  int64_t max_batch = 16;  // texts in one call of a session
+  int64_t max_rows = 0;    // tokens in one call; 0: 4,096, or max_tokens where that is more
+  // On the native backend each thread takes whole texts through a session of its own: faster than sharing each text,
+  // for the memory of as many sessions. Few texts are shared by all threads. Results are the same.
+  int threads = 1;
+  // Of each session: everything but max_tokens, max_batch, max_rows and threads, which are said above, and `arena`.
+  SessionOptions session = {};
+};
+
+// What was read of a text, or why it has no answer.
+struct TextReport {
+  Status status;
+  int64_t tokens = 0;        // that the model read
+  int64_t total_tokens = 0;  // that the text has; more than `tokens` when it was cut
+  int64_t windows = 1;
+  bool truncated() const { return tokens < total_tokens; }
+};
+
+}  // namespace LINFORMER_NAMESPACE

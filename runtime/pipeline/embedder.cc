@@ -1,0 +1,102 @@
+#include "linformer/embedder.h"
+
+#include <cmath>
+#include <new>
+
+#include "base/description.h"
+#include "pipeline/runner.h"
+#include "pipeline/strings.h"
+
+namespace LINFORMER_NAMESPACE {
+namespace {
+
+// As torch.nn.functional.normalize: never divided by less than this.
+constexpr double least_length = 1e-12;
+
+void divide_by_length(std::span<float> values) {
+  double squares = 0;
+  for (const float value : values) squares += static_cast<double>(value) * static_cast<double>(value);
+  const float length = static_cast<float>(std::max(std::sqrt(squares), least_length));
+  for (float& value : values) value /= length;
+}
+
+}  // namespace
+
+struct Embedder::State {
+  std::unique_ptr<TextRunner> runner;
+  bool normalize = false;      // at the end
+  bool is_normalized = false;  // the model's own vectors are
+  Array<float> vector;         // divided
+
+  // A text's vector from the runner's; valid until the next call.
+  std::span<const float> finished(const TextReport& report, std::span<const float> values) {
+    // The mean of several windows has another length.
+    if (!normalize || values.empty() || (is_normalized && report.windows == 1)) return values;
+    std::copy(values.begin(), values.end(), vector.begin());
+    divide_by_length({vector.data(), vector.size()});
+    return vector.span();
+  }
+};
+
+Embedder::Embedder(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Embedder::Embedder(Embedder&&) noexcept = default;
+Embedder& Embedder::operator=(Embedder&&) noexcept = default;
+Embedder::~Embedder() = default;
+
+Result<Embedder> Embedder::create(std::shared_ptr<const Model> model, const EmbedderOptions& options) {
+  const Status no_memory = Status::error(Code::out_of_memory, "no memory for an embedder");
+  if (model == nullptr) return Status::error(Code::invalid_argument, "no model: load one first");
+  std::unique_ptr<State> state(new (std::nothrow) State);
+  if (!state) return no_memory;
+  const SentenceEmbedding& embedding = model->description().embedding;
+  Output output = Output::embeddings({});
+  if (options.pooling) {
+    output = Output::pooled({}, options.pooling);
+    state->normalize = options.normalize.value_or(false);
+  } else if (model->description().has_decoder()) {
+    return Status::error(Code::unsupported,
+                         "this model's vectors come from its decoder: choose a pooling, or run sessions of both parts");
+  } else if (!embedding.present) {
+    return Status::error(Code::invalid_argument,
+                         "this model doesn't say how its texts become vectors: choose a pooling");
+  } else {
+    state->normalize = options.normalize.value_or(embedding.normalize);
+    state->is_normalized = embedding.normalize;
+    if (embedding.normalize && !state->normalize) {
+      if (embedding.dense.present()) {
+        return Status::error(Code::invalid_argument,
+                             "this model divides by the length after a linear of its own: leave normalize unset");
+      }
+      output = Output::pooled({}, embedding.pooling);
+      state->is_normalized = false;
+    }
+  }
+  Result<std::unique_ptr<TextRunner>> runner = TextRunner::create(std::move(model), options.texts, {&output, 1});
+  if (!runner.ok()) return runner.status();
+  state->runner = std::move(runner.value());
+  if (!state->vector.try_resize(static_cast<size_t>(state->runner->columns(0)))) return no_memory;
+  return Embedder(std::move(state));
+}
+
+Status Embedder::embed(std::span<const std::string_view> texts, std::span<float> vectors, const RunControl& control) {
+  const auto row = [&](const TextReport& report, std::span<const float> values) {
+    return state_->finished(report, values);
+  };
+  return run_strings(*state_->runner, texts, vectors, static_cast<size_t>(width()), "floats", row, control);
+}
+
+Status Embedder::embed(std::span<const TextInput> texts, Visit visit, void* context, const RunControl& control) {
+  return state_->runner->run(
+      texts,
+      [&](size_t index, const TextReport& report, std::span<const float> values) {
+        return visit(context, index, report, state_->finished(report, values));
+      },
+      control);
+}
+
+int64_t Embedder::width() const { return state_->runner->columns(0); }
+int64_t Embedder::max_tokens() const { return state_->runner->max_tokens(); }
+size_t Embedder::texts_at_once() const { return state_->runner->texts_at_once(); }
+std::span<const Session> Embedder::sessions() const { return state_->runner->sessions(); }
+
+}  // namespace LINFORMER_NAMESPACE

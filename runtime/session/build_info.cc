@@ -1,0 +1,89 @@
+#include "linformer/build_info.h"
+
+#include <cstdio>
+
+#include "base/cpu.h"
+#include "gemm/gemm.h"
+#include "io/container.h"
+#include "kernels/kernels.h"
+
+namespace LINFORMER_NAMESPACE {
+namespace {
+
+struct Named {
+  Extension extension;
+  const char* name;
+};
+constexpr Named of_avx512[] = {
+    {Extension::avx512_vnni, " vnni"}, {Extension::avx512_bf16, " bf16"}, {Extension::amx, " amx"}};
+constexpr Named of_neon[] = {
+    {Extension::neon_dotprod, " dotprod"}, {Extension::neon_i8mm, " i8mm"}, {Extension::neon_bf16, " bf16"}};
+
+// Sets that are compiled for this kind of processor, the best first.
+#if defined(__x86_64__)
+constexpr Isa sets[] = {Isa::avx512, Isa::avx2, Isa::scalar};
+#elif defined(__aarch64__)
+constexpr Isa sets[] = {Isa::neon, Isa::scalar};
+#else
+constexpr Isa sets[] = {Isa::scalar};
+#endif
+
+template <size_t capacity>
+void append(char (&text)[capacity], const char* more) {
+  const size_t length = __builtin_strlen(text);
+  std::snprintf(text + length, capacity - length, "%s", more);
+}
+
+// The set above `isa` that this build has and the machine lacks.
+void explain(Isa isa, bool asked, BuildInfo* info) {
+  if (asked) {
+    std::snprintf(info->reason, sizeof info->reason, "%s: LINFORMER_ISA in the environment says so", name_of(isa));
+    return;
+  }
+  append(info->reason, name_of(isa));
+  for (const Isa better : sets) {
+    if (better == isa) break;
+    const char* missing = missing_for(better);
+    append(info->reason, better == sets[0] ? ": " : ", ");
+    append(info->reason, missing == nullptr ? "this build lacks " : "this machine lacks ");
+    append(info->reason, missing == nullptr ? name_of(better) : missing);
+  }
+  if (isa != Isa::avx512 && isa != Isa::neon) return;
+  append(info->reason, ": the best there is, with");
+  bool any = false;
+  for (const Named& named : isa == Isa::avx512 ? of_avx512 : of_neon) {
+    if (!machine_has(named.extension)) continue;
+    append(info->reason, named.name);
+    any = true;
+  }
+  if (!any) append(info->reason, " nothing beside");
+}
+
+}  // namespace
+
+BuildInfo build_info() {
+  BuildInfo info;
+  info.version = library_version();
+  info.format = container_version;
+  info.has_onednn = has_backend(BackendKind::onednn);
+  info.has_openblas = has_backend(BackendKind::openblas);
+#if defined(LINFORMER_HAS_CUDA)
+  info.has_cuda = true;
+#endif
+  const Result<Isa> asked = isa_from_environment();
+  const Kernels* kernels = kernels_for(Isa::automatic);
+  if (kernels == nullptr) {
+    append(info.reason, "none: ");
+    append(info.reason, asked.ok() ? "this machine or build lacks what LINFORMER_ISA asks for"
+                                   : "LINFORMER_ISA in the environment has another value than it may have");
+  } else {
+    info.isa = kernels->isa;
+    explain(info.isa, asked.ok() && *asked != Isa::automatic, &info);
+  }
+  std::snprintf(info.text, sizeof info.text, "linformer %u.%u.%u, format %u, native%s%s%s, %s", info.version.major,
+                info.version.minor, info.version.patch, info.format, info.has_onednn ? " onednn" : "",
+                info.has_openblas ? " openblas" : "", info.has_cuda ? " cuda" : "", info.reason);
+  return info;
+}
+
+}  // namespace LINFORMER_NAMESPACE

@@ -1,0 +1,22 @@
+// A library that another program opens, with the runtime in it; plugin_test.cc.
+#include "linformer/model.h"
+#include "linformer/session.h"
+
+// Runs a model with two threads. 0, or the number of the step that failed.
+extern "C" __attribute__((visibility("default"))) int use_the_runtime(const char* path) {
+  linformer::Result<std::shared_ptr<const linformer::Model>> model = linformer::Model::load(path);
+  if (!model.ok()) return 1;
+  linformer::SessionOptions options;
+  options.threads = 2;
+  options.max_tokens = 8;
+  options.max_batch = 1;
+  linformer::Result<linformer::Session> session = linformer::Session::create(model.value(), options);
+  if (!session.ok()) return 2;
+  const int32_t ids[] = {4, 5, 6, 7};
+  const linformer::Tokens text = ids;
+  float hidden[4 * 64];
+  for (int call = 0; call < 3; ++call) {
+    if (!session->run({&text, 1}, linformer::Output::hidden(hidden)).ok()) return 4;
+  }
+  return 0;
+}

@@ -1,0 +1,138 @@
+// Waits and the team of threads; compiled a second time for systems without futexes.
+#include "base/threads.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace {
+
+using namespace linformer;
+
+// Two threads that take turns at a word, and sleep at once where it isn't their turn. A wake that is lost stops both.
+struct Turns {
+  static constexpr uint32_t rounds = 20'000;
+  std::atomic<uint32_t> word{0};
+  std::atomic<uint32_t> sleepers{0};
+
+  void play(uint32_t mine) {
+    for (uint32_t turn = mine; turn < rounds; turn += 2) {
+      for (uint32_t now; (now = word.load()) != turn;) {
+        sleepers.fetch_add(1);
+        platform::wait_while(word, now);
+        sleepers.fetch_sub(1);
+      }
+      word.fetch_add(1);
+      if (sleepers.load() != 0) platform::wake_all(word);
+    }
+  }
+};
+
+TEST_CASE("no wake is lost between two threads") {
+  Turns turns;
+  platform::Thread other;
+  REQUIRE(platform::start_thread([](void* context) { static_cast<Turns*>(context)->play(1); }, &turns, &other));
+  turns.play(0);
+  platform::join_thread(&other);
+  CHECK(turns.word.load() == Turns::rounds);
+}
+
+TEST_CASE("a word that has changed is not waited for") {
+  std::atomic<uint32_t> word{1};
+  platform::wait_while(word, 0);
+  platform::wake_all(word);
+  CHECK(word.load() == 1);
+}
+
+TEST_CASE("one wake ends all waits") {
+  constexpr uint32_t threads = 5;
+  struct Shared {
+    std::atomic<uint32_t> word{0}, came{0}, left{0};
+  } shared;
+  platform::Thread waiting[threads];
+  for (platform::Thread& thread : waiting) {
+    REQUIRE(platform::start_thread(
+        [](void* context) {
+          Shared& s = *static_cast<Shared*>(context);
+          s.came.fetch_add(1);
+          while (s.word.load() == 0) platform::wait_while(s.word, 0);
+          s.left.fetch_add(1);
+        },
+        &shared, &thread));
+  }
+  while (shared.came.load() != threads) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(shared.left.load() == 0);
+  shared.word.store(1);
+  platform::wake_all(shared.word);
+  for (platform::Thread& thread : waiting) platform::join_thread(&thread);
+  CHECK(shared.left.load() == threads);
+}
+
+TEST_CASE("threads that sleep between calls come to the next") {
+  constexpr int threads = 4, calls = 100;
+  ThreadTeam team;
+  REQUIRE(team.start(threads).ok());
+  int complete = 0;
+  for (int call = 0; call < calls; ++call) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(call % 4 == 0 ? 3 : 0));
+    std::atomic<int> came{0};
+    team.run([&](int thread) {
+      came.fetch_add(1);
+      if (thread != 0) return;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (came.load() != threads && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      if (came.load() == threads) ++complete;
+    });
+    if (complete != call + 1) break;
+  }
+  CHECK(complete == calls);
+}
+
+TEST_CASE("a caller that sleeps until the last has left is woken") {
+  constexpr int threads = 3;
+  ThreadTeam team;
+  REQUIRE(team.start(threads).ok());
+  std::atomic<int> left{0};
+  for (int call = 1; call <= 20; ++call) {
+    std::atomic<int> came{0};
+    team.run([&](int thread) {
+      came.fetch_add(1);
+      while (came.load() != threads) std::this_thread::yield();
+      if (thread == 0) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      left.fetch_add(1);
+    });
+    REQUIRE(left.load() == call * (threads - 1));
+  }
+}
+
+TEST_CASE("each task of each call is done once before the call returns") {
+  constexpr int64_t tasks = 7;
+  ThreadTeam team;
+  REQUIRE(team.start(3).ok());
+  int64_t done[tasks] = {};
+  constexpr int calls = 20'000;
+  for (int call = 0; call < calls; ++call) {
+    TaskCounter counter(tasks);
+    team.run([&](int) {
+      for (int64_t task; counter.next(&task);) ++done[task];
+    });
+  }
+  for (const int64_t times : done) CHECK(times == calls);
+}
+
+TEST_CASE("teams start and end, asleep or not") {
+  for (int i = 0; i < 200; ++i) {
+    ThreadTeam team;
+    REQUIRE(team.start(1 + i % 4).ok());
+    if (i % 3 == 0) team.run([](int) {});
+    if (i % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ThreadTeam team;
+  CHECK(team.start(0).code() == Code::invalid_argument);
+  CHECK(team.start(ThreadTeam::max_threads + 1).code() == Code::invalid_argument);
+}
+
+}  // namespace

@@ -1,0 +1,21 @@
+// How often texts went through a model: what its first layer did in all calls of a session with a profile.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <string_view>
+
+#include "linformer/session.h"
+
+namespace linformer_test {
+
+inline double first_layer_flop(const linformer::Session& session) {
+  double sum = 0;
+  const auto visit = [](void* context, const linformer::ProgramLine& line) {
+    if (std::string_view(line.part) == "layer 0") *static_cast<double*>(context) += line.flop;
+  };
+  REQUIRE(session.profile(visit, &sum).ok());
+  return sum;
+}
+
+}  // namespace linformer_test

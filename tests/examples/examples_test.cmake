@@ -1,0 +1,61 @@
+cmake_minimum_required(VERSION 3.22)
+file(MAKE_DIRECTORY ${WORK})
+set(model ${WORK}/sentiment.lnfr)
+execute_process(
+  COMMAND ${CONVERT} ${SAMPLE}/checkpoint.pt -o ${model} --tokenizer ${SAMPLE} --labels negative,positive --quiet
+  COMMAND_ERROR_IS_FATAL ANY)
+# A package with the model behind other bytes; 4,097 isn't aligned.
+file(SIZE ${model} bytes)
+foreach(offset 4096 4097)
+  string(REPEAT "x" ${offset} before)
+  file(WRITE ${WORK}/before "${before}")
+  execute_process(COMMAND ${CMAKE_COMMAND} -E cat ${WORK}/before ${model} ${WORK}/before OUTPUT_FILE ${WORK}/package${offset}
+    COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+
+string(REPLACE "|" ";" PROGRAMS "${PROGRAMS}")
+foreach(program IN LISTS PROGRAMS)
+  string(REPLACE "=" ";" program "${program}")
+  list(GET program 0 name)
+  list(GET program 1 program_${name})
+endforeach()
+
+# says(NAME EXPECTED ARGUMENTS...): both languages print what matches, and the same.
+function(says name expected)
+  foreach(language cc c)
+    execute_process(COMMAND ${program_${name}_${language}} ${ARGN} OUTPUT_VARIABLE said_${language} ERROR_VARIABLE error
+      RESULT_VARIABLE result)
+    message("${name}.${language}: ${said_${language}}")
+    if(NOT result EQUAL 0 OR NOT said_${language} MATCHES "${expected}")
+      message(FATAL_ERROR "${name}.${language} ended with ${result}: ${error}")
+    endif()
+    file(STRINGS ${FOLDER}/${name}.${language} lines)
+    list(LENGTH lines count)
+    if(count GREATER 40)
+      message(FATAL_ERROR "${name}.${language} has more than 40 lines")
+    endif()
+  endforeach()
+  if(NOT said_cc STREQUAL said_c)
+    message(FATAL_ERROR "${name}: C++ and C differ")
+  endif()
+endfunction()
+
+says(classify "^negative 0\\.[0-4][0-9]*, positive [01]\\.[05-9][0-9]*\nnegative [01]\\.[05-9][0-9]*, positive 0\\.[0-4]"
+  ${model} "a lovely film" "a dull and boring mess")
+says(embed "^1\\.000\n$" ${model} "a lovely film" "a lovely film")
+says(embed "^-?0\\.[0-9]*\n$" ${model} "a lovely film" "a dull and boring mess")
+says(own_memory "^[0-9]+ bytes, ok\n$" ${model})
+says(from_descriptor "tokens, [0-9]+ layers, 1 heads\n$" ${WORK}/package4096 4096 ${bytes})
+says(from_descriptor "tokens, [0-9]+ layers, 1 heads\n$" ${WORK}/package4097 4097 ${bytes})
+says(cancel "^the call was cancelled\n$" ${model} "a lovely film")
+
+# What can't be loaded is said, and nothing else happens.
+foreach(language cc c)
+  foreach(arguments "${WORK}/package4096;4095;${bytes}" "${WORK}/package4096;0;1000000000000" "${WORK}/absent;0;0")
+    execute_process(COMMAND ${program_from_descriptor_${language}} ${arguments} OUTPUT_VARIABLE said ERROR_VARIABLE error
+      RESULT_VARIABLE result)
+    if(NOT result EQUAL 1 OR error STREQUAL "" OR NOT said STREQUAL "")
+      message(FATAL_ERROR "from_descriptor.${language} ${arguments}: ended with ${result}, said '${said}' and '${error}'")
+    endif()
+  endforeach()
+endforeach()

@@ -1,0 +1,74 @@
+# Run by ctest with -DCHECK=missing|fetched: what the configuration says where libraries are missing, and a build with
+# pinned ones.
+cmake_minimum_required(VERSION 3.22)
+include(${SOURCE}/run.cmake)
+set(work ${WORK}/${CHECK})
+if(CHECK STREQUAL "fetched" AND "$ENV{LINFORMER_TEST_DEPS_DIR}" STREQUAL "")
+  message("skipped: LINFORMER_TEST_DEPS_DIR names no folder with the archives of third_party/README.md")
+  return()
+endif()
+file(REMOVE_RECURSE ${work})
+file(MAKE_DIRECTORY ${work})
+
+# Nothing of the system is found, only what is given by name.
+set(bare -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF -DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF)
+set(library -DLINFORMER_BUILD_TESTS=OFF -DLINFORMER_BUILD_APPS=OFF -DLINFORMER_BUILD_CONVERTER=OFF)
+
+# configures(NAME CODE WORDS ARGUMENTS...): the library's configuration ends with CODE and says WORDS.
+function(configures name expected words)
+  execute_process(COMMAND ${CMAKE_COMMAND} -S ${TREE} -B ${work}/${name} -G ${GENERATOR} -DCMAKE_MAKE_PROGRAM=${MAKE}
+    -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX} ${bare} ${library} ${ARGN}
+    RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  string(REGEX REPLACE "[ \n]+" " " text "${text}")
+  if(NOT code EQUAL expected OR NOT text MATCHES "${words}")
+    message(FATAL_ERROR "${name} gave ${code} and not ${expected}, or didn't say '${words}':\n${text}")
+  endif()
+  message("${name}: ${code}, ${words}")
+endfunction()
+
+if(CHECK STREQUAL "missing")
+  set(headers ${dependencies})
+  list(FILTER headers EXCLUDE REGEX "XSIMD")
+  configures(no_backends 0 "oneDNN is not here: built without it.*OpenBLAS is not here" ${dependencies})
+  configures(onednn 1 "needs dnnl.h.*libdnnl-dev.*LINFORMER_ONEDNN=OFF" ${dependencies} -DLINFORMER_ONEDNN=ON)
+  configures(openblas 1 "needs cblas.h.*LINFORMER_OPENBLAS=OFF" ${dependencies} -DLINFORMER_OPENBLAS=ON)
+  configures(bare 1 "needs .*which is not here: install it .*LINFORMER_FETCH_DEPS=ON")
+  configures(no_xsimd_x86 1 "needs xsimd/xsimd.hpp" ${headers} -DCMAKE_SYSTEM_NAME=Linux
+    -DCMAKE_SYSTEM_PROCESSOR=x86_64)
+  configures(no_xsimd_scalar 0 "Generating done" ${headers} -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64)
+
+  file(MAKE_DIRECTORY ${work}/archives)
+  set(fetch -DLINFORMER_FETCH_DEPS=ON -DLINFORMER_DEPS_DIR=${work}/archives)
+  configures(no_archive 1 "has no xsimd-[0-9.]+.tar.gz: put there what https://" ${fetch}
+    -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=x86_64)
+  configures(no_xxhash 1 "has no xxHash-[0-9.]+.tar.gz" ${fetch} -DCMAKE_SYSTEM_NAME=Linux
+    -DCMAKE_SYSTEM_PROCESSOR=riscv64)
+  file(STRINGS ${TREE}/third_party/fetch.cmake archives REGEX "^ +[^ ]+\\.tar\\.gz [0-9a-f]+")
+  list(TRANSFORM archives REPLACE "^ +([^ ]+) .*$" "\\1")
+  foreach(archive IN LISTS archives)
+    file(WRITE ${work}/archives/${archive} "not an archive")
+  endforeach()
+  configures(damaged 1 "has SHA-256 [0-9a-f]+ and not [0-9a-f]+: it is damaged" ${fetch})
+
+elseif(CHECK STREQUAL "fetched")
+  # A source that stands for an archive: LINFORMER_TEST_XSIMD_SOURCE.
+  set(sources)
+  if(NOT "$ENV{LINFORMER_TEST_XSIMD_SOURCE}" STREQUAL "")
+    set(sources -DFETCHCONTENT_SOURCE_DIR_LINFORMER_XSIMD=$ENV{LINFORMER_TEST_XSIMD_SOURCE})
+  endif()
+  configures(build 0 "Generating done" ${sources} -DLINFORMER_FETCH_DEPS=ON
+    -DLINFORMER_DEPS_DIR=$ENV{LINFORMER_TEST_DEPS_DIR} "-DCMAKE_CXX_FLAGS=${FLAGS} -O0" -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
+  run(ignored ${CMAKE_COMMAND} --build ${work}/build --parallel 2)
+  run(ignored ${CMAKE_COMMAND} --install ${work}/build --prefix ${work}/prefix)
+  # Its user has none of these libraries either.
+  run(ignored ${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${work}/consumer -G ${GENERATOR} -DCMAKE_MAKE_PROGRAM=${MAKE} ${bare}
+    -DHOW=find_package -DLINK=static,shared -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_C_COMPILER=${CC}
+    -DCMAKE_CXX_COMPILER=${CXX})
+  run(ignored ${CMAKE_COMMAND} --build ${work}/consumer)
+  classify(${work}/consumer/consumer)
+  prints_the_version(${work}/consumer/version)
+  exported_by(${work}/consumer/libplugin.so exports)
+  if(NOT exports STREQUAL "plugin_classify")
+    message(FATAL_ERROR "a plugin with the archive exports ${exports}")
+  endif()
+endif()

@@ -1,0 +1,269 @@
+#include "linformer/classifier.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "pipeline/sentences.h"
+
+namespace linformer_test {
+namespace {
+
+using namespace linformer;
+
+struct Loaded : CliFixture {
+  explicit Loaded(const SentimentModel& shape = {})
+      : CliFixture(shape), model(*Model::load(this->CliFixture::model().c_str())) {}
+  std::shared_ptr<const Model> model;
+};
+
+Classifier make(const Loaded& loaded, const ClassifierOptions& options = {}) {
+  Result<Classifier> made = Classifier::create(loaded.model, options);
+  REQUIRE_MESSAGE(made.ok(), made.status().message());
+  return std::move(*made);
+}
+
+// By a session, one text at a time.
+std::vector<float> by_hand(const Loaded& loaded, std::string_view text, bool* cut = nullptr) {
+  const Tokenizer tokenizer = std::move(*Tokenizer::create(loaded.model));
+  Session session = std::move(*Session::create(loaded.model, {}));
+  EncodeOptions options;
+  options.max_length = loaded.model->info().max_tokens;
+  Encoding encoding;
+  REQUIRE(tokenizer.encode(text, options, &encoding).ok());
+  if (cut != nullptr) *cut = encoding.truncated();
+  std::vector<float> probabilities(static_cast<size_t>(session.classes(0)));
+  const Tokens texts[] = {encoding.ids()};
+  REQUIRE(session.run(texts, {Output::probabilities(probabilities)}).ok());
+  return probabilities;
+}
+
+TEST_CASE("strings in, probabilities out: the same bits as a session's, with any threads and batches") {
+  const Loaded loaded;
+  const std::vector<std::string> sentences = random_sentences(700, 30, 1);
+  std::vector<float> expected;
+  for (const std::string& sentence : sentences) {
+    for (const float value : by_hand(loaded, sentence)) expected.push_back(value);
+  }
+  for (const int threads : {1, 2, 3}) {
+    for (const int64_t batch : {1, 5, 64}) {
+      CAPTURE(threads);
+      CAPTURE(batch);
+      ClassifierOptions options;
+      options.texts.threads = threads;
+      options.texts.max_batch = batch;
+      Classifier classifier = make(loaded, options);
+      REQUIRE(classifier.classes() == 3);
+      std::vector<float> probabilities(expected.size() + 5, 7.f);
+      const Status status = classifier.classify(views_of(sentences), probabilities);
+      REQUIRE_MESSAGE(status.ok(), status.message());
+      CHECK(std::memcmp(probabilities.data(), expected.data(), expected.size() * sizeof(float)) == 0);
+      for (size_t i = expected.size(); i < probabilities.size(); ++i) CHECK(probabilities[i] == 7.f);
+    }
+  }
+}
+
+TEST_CASE("texts are visited in order, with what was read of each; bad ones keep their place") {
+  SentimentModel shape;
+  shape.more_heads = true;
+  const Loaded loaded(shape);
+  ClassifierOptions options;
+  options.texts.on_long = OnLong::error;
+  options.texts.threads = 2;
+  const int heads[] = {1, 0};
+  options.heads = heads;
+  Classifier classifier = make(loaded, options);
+  CHECK(classifier.classes(0) == 4);
+  CHECK(classifier.classes(1) == 3);
+  CHECK(classifier.classes(2) == 0);
+  const std::string longer(1000, 'a');
+  std::vector<TextInput> inputs(300, TextInput{"good film", {}, {}});
+  std::string many;
+  for (int i = 0; i < 40; ++i) many += "good ";
+  inputs[7].text = inputs[150].text = many;
+  size_t next = 0, errors = 0;
+  const Status status = classifier.classify(inputs, [&](size_t index, const Classification& made) {
+    CHECK(index == next++);
+    if (made.report.status.ok()) {
+      CHECK(made.report.tokens == 4);
+      CHECK_FALSE(made.report.truncated());
+      CHECK(made.logits(0).size() == 4);
+      CHECK(made.probabilities(1).size() == 3);
+      CHECK(made.probabilities(1)[2] > made.probabilities(1)[0]);
+    } else {
+      ++errors;
+      CHECK((index == 7 || index == 150));
+      CHECK(made.report.status.code() == Code::too_long);
+      CHECK(std::string_view(made.report.status.message()).find("42 tokens") != std::string_view::npos);
+      CHECK(made.values.empty());
+      CHECK(made.logits(1).empty());
+    }
+    return true;
+  });
+  CHECK_MESSAGE(status.ok(), status.message());
+  CHECK(next == inputs.size());
+  CHECK(errors == 2);
+  // The plain form says which text it was.
+  std::vector<std::string_view> texts(20, "good");
+  texts[11] = many;
+  std::vector<float> probabilities(20 * 4);
+  const Status refused = classifier.classify(texts, probabilities);
+  CHECK(refused.code() == Code::too_long);
+  CHECK(std::string_view(refused.message()).starts_with("text 11: "));
+}
+
+TEST_CASE("who has seen enough stops the call") {
+  const Loaded loaded;
+  Classifier classifier = make(loaded);
+  const std::vector<TextInput> inputs(100, TextInput{"good", {}, {}});
+  size_t visits = 0;
+  CHECK(classifier.classify(inputs, [&](size_t, const Classification&) { return ++visits < 3; }).ok());
+  CHECK(visits == 3);
+}
+
+TEST_CASE("a long text is read by windows, whose means are its scores") {
+  const Loaded loaded;
+  std::string text;
+  for (int i = 0; i < 25; ++i) text += i < 5 ? "good " : "bad ";
+  ClassifierOptions options;
+  options.texts.on_long = OnLong::window;
+  options.texts.overlap = 0;
+  Classifier classifier = make(loaded, options);
+  const TextInput inputs[] = {{text, {}, {}}};
+  std::vector<float> mean(3);
+  CHECK(classifier
+            .classify(inputs,
+                      [&](size_t, const Classification& made) {
+                        CHECK(made.report.windows == 3);  // of 10 tokens; the last one reaches the end
+                        CHECK(made.report.tokens == 27);
+                        mean.assign(made.probabilities().begin(), made.probabilities().end());
+                        return true;
+                      })
+            .ok());
+  std::vector<float> expected(3);
+  for (const int first : {0, 10, 15}) {
+    std::string window;
+    for (int i = first; i < first + 10; ++i) window += i < 5 ? "good " : "bad ";
+    const std::vector<float> part = by_hand(loaded, window);
+    for (size_t c = 0; c < 3; ++c) expected[c] += part[c] / 3;
+  }
+  for (size_t c = 0; c < 3; ++c) CHECK(mean[c] == doctest::Approx(expected[c]).epsilon(1e-6));
+}
+
+TEST_CASE("windows without the template, and of nothing but pads") {
+  const Loaded loaded;
+  ClassifierOptions options;
+  options.texts.on_long = OnLong::window;
+  options.texts.overlap = 0;
+  options.texts.encode.add_special_tokens = false;
+  Classifier classifier = make(loaded, options);
+  std::string words, pads = "good ";
+  for (int i = 0; i < 24; ++i) words += "good ", pads += "[PAD] ";
+  const TextInput inputs[] = {{words, {}, {}}, {pads, {}, {}}, {"good", {}, {}}};
+  std::vector<Code> codes;
+  const Status status = classifier.classify(inputs, [&](size_t index, const Classification& made) {
+    if (index == 0) CHECK(made.report.windows == 2);  // of 12 tokens each
+    codes.push_back(made.report.status.code());
+    return true;
+  });
+  CHECK_MESSAGE(status.ok(), status.message());
+  CHECK(codes == std::vector{Code::ok, Code::invalid_argument, Code::ok});
+}
+
+TEST_CASE("heads that compare two texts") {
+  SentimentModel shape;
+  shape.more_heads = true;
+  const Loaded loaded(shape);
+  const int better[] = {loaded.model->find_head("better")};
+  REQUIRE(better[0] >= 0);
+  CHECK(loaded.model->head(better[0]).compares_two);
+  ClassifierOptions options;
+  options.heads = better;
+  options.texts.max_batch = 5;
+  Classifier classifier = make(loaded, options);
+  std::vector<TextInput> inputs;
+  for (int i = 0; i < 50; ++i) {
+    inputs.push_back({i % 2 == 0 ? "good good" : "film", {}, {}});
+    if (i != 13) inputs.back().pair = i % 2 == 0 ? "film" : "good good";
+  }
+  size_t next = 0;
+  const Status status = classifier.classify(inputs, [&](size_t index, const Classification& made) {
+    CHECK(index == next++);
+    CHECK(made.report.status.ok() == (index != 13));
+    if (index == 13) return true;
+    CHECK((made.logits()[0] > made.logits()[1]) == (index % 2 == 0));
+    CHECK(made.report.tokens == 7);
+    return true;
+  });
+  CHECK_MESSAGE(status.ok(), status.message());
+  CHECK(next == 50);
+  const int both[] = {0, better[0]};
+  options.heads = both;
+  CHECK(Classifier::create(loaded.model, options).status().code() == Code::invalid_argument);
+  const int words[] = {loaded.model->find_head("words")};
+  options.heads = words;
+  CHECK(Classifier::create(loaded.model, options).status().code() == Code::invalid_argument);
+}
+
+TEST_CASE("vectors instead of texts") {
+  SentimentModel shape;
+  shape.vectors = true;
+  shape.tokenizer = false;
+  const Loaded loaded(shape);
+  CHECK(loaded.model->info().vector_width == sentiment_width);
+  Classifier classifier = make(loaded);
+  std::vector<float> vectors(3 * sentiment_width, 0.5f), wrong(sentiment_width + 1), many(20 * sentiment_width);
+  const TextInput inputs[] = {{{}, {}, vectors}, {{}, {}, wrong}, {{}, {}, many}, {"good", {}, {}}, {{}, {}, vectors}};
+  std::vector<Code> codes;
+  CHECK(classifier
+            .classify(inputs,
+                      [&](size_t, const Classification& made) {
+                        codes.push_back(made.report.status.code());
+                        return true;
+                      })
+            .ok());
+  CHECK(codes == std::vector{Code::ok, Code::invalid_argument, Code::too_long, Code::invalid_argument, Code::ok});
+}
+
+TEST_CASE("options that don't fit are refused by name") {
+  const Loaded loaded;
+  const auto refusal = [&](auto&& change) {
+    ClassifierOptions options;
+    change(&options);
+    const Result<Classifier> made = Classifier::create(loaded.model, options);
+    return made.ok() ? std::string() : std::string(made.status().message());
+  };
+  const auto says = [](const std::string& message, const char* part) {
+    CAPTURE(message);
+    CHECK(message.find(part) != std::string::npos);
+  };
+  const int absent_head[] = {9};
+  std::byte arena[64];
+  says(refusal([&](auto* o) { o->heads = absent_head; }), "classification head 9");
+  says(refusal([](auto* o) { o->texts.max_tokens = 2; }), "no room");
+  says(refusal([](auto* o) { o->texts.max_tokens = 13; }), "max_tokens is 13");
+  says(refusal([](auto* o) { o->texts.overlap = 10; }), "overlap 10");
+  says(refusal([](auto* o) { o->texts.threads = 0; }), "threads is 0");
+  says(refusal([](auto* o) { o->texts.max_batch = 0; }), "max_batch is 0");
+  says(refusal([](auto* o) { o->texts.pad_to = 13; }), "pad_to is 13");
+  says(refusal([](auto* o) { o->texts.pad_to = -5; }), "pad_to is -5");
+  says(refusal([](auto* o) { o->texts.pad_to = INT64_MAX; }), "pad_to is 9223372036854775807");
+  says(refusal([](auto* o) { o->texts.max_tokens = INT64_MAX; }), "max_tokens is 9223372036854775807");
+  says(refusal([](auto* o) { o->texts.session.device_outputs = true; }), "device_outputs");
+  says(refusal([&](auto* o) { o->texts.session.arena = arena; }), "arena");
+  CHECK(refusal([](auto*) {}).empty());
+  CHECK(Classifier::create(nullptr).status().code() == Code::invalid_argument);
+  SentimentModel bare;
+  bare.tokenizer = false;
+  const Loaded without(bare);
+  CHECK(Classifier::create(without.model).status().code() == Code::unsupported);
+  Classifier classifier = make(loaded);
+  std::vector<float> few(2);
+  const std::string_view texts[] = {"good"};
+  CHECK(classifier.classify(texts, few).code() == Code::invalid_argument);
+  CHECK(classifier.classify(std::span<const std::string_view>(), few).ok());
+}
+
+}  // namespace
+}  // namespace linformer_test

@@ -1,0 +1,28 @@
+// Memory for outputs, as large as the session says.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "linformer/session.h"
+
+namespace linformer_test {
+
+// NaN for every float of an output; none where the model doesn't have it.
+template <class Inputs>
+std::vector<float> room_for(const linformer::Session& session, const Inputs& inputs, const linformer::Output& output) {
+  const linformer::Result<linformer::Shape> shape = session.shape(output, inputs);
+  return std::vector<float>(shape.ok() ? static_cast<size_t>(shape->floats()) : 0, NAN);
+}
+
+// Adds `output` to `list` with memory of its own, `values`, where the model has it.
+template <class Inputs>
+void add_output(const linformer::Session& session, const Inputs& inputs, linformer::Output output,
+                std::vector<float>* values, std::vector<linformer::Output>* list) {
+  *values = room_for(session, inputs, output);
+  if (values->empty()) return;
+  output.values = *values;
+  list->push_back(output);
+}
+
+}  // namespace linformer_test

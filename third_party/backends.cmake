@@ -1,0 +1,23 @@
+# Where the optional backends are on when nobody says: where their header is, and never as a part of another project,
+# which asks for what it wants.
+set(linformer_openblas_folders openblas-openmp openblas-pthread openblas-serial)  # the OpenMP build is preferred
+set(linformer_default_onednn OFF)
+set(linformer_default_openblas OFF)
+if(linformer_top_level)
+  if(NOT DEFINED LINFORMER_ONEDNN)
+    find_path(DNNL_INCLUDE_DIR dnnl.h)
+    if(DNNL_INCLUDE_DIR)
+      set(linformer_default_onednn ON)
+    else()
+      message(STATUS "oneDNN is not here: built without it (libdnnl-dev)")
+    endif()
+  endif()
+  if(NOT DEFINED LINFORMER_OPENBLAS)
+    find_path(OPENBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES ${linformer_openblas_folders} openblas)
+    if(OPENBLAS_INCLUDE_DIR)
+      set(linformer_default_openblas ON)
+    else()
+      message(STATUS "OpenBLAS is not here: built without it (libopenblas-openmp-dev)")
+    endif()
+  endif()
+endif()
