@@ -34,15 +34,11 @@ struct lnf_session {
   linformer::Array<linformer::Output> outputs = {};
   linformer::Array<linformer::MaskPosition> positions = {};
 };
-// A text's views, for as many texts as are worked on at once.
-using TextInputs = linformer::Array<linformer::TextInput>;
 struct lnf_classifier {
   linformer::Classifier classifier;
-  TextInputs inputs = {};
 };
 struct lnf_embedder {
   linformer::Embedder embedder;
-  TextInputs inputs = {};
 };
 struct lnf_cancel {
   std::atomic<bool> flag{false};
@@ -119,6 +115,8 @@ T* element(T* first, size_t i) {
 
 // As snprintf: the bytes that `text` needs with its terminator.
 size_t copy_text(std::string_view text, char* to, size_t capacity);
+
+inline bool within(int32_t value, int32_t least, int32_t most) { return value >= least && value <= most; }
 
 Status read_control(const lnf_control* control, RunControl* to);
 

@@ -20,8 +20,6 @@ Status other_size(const char* name) {
   return Status::error(Code::invalid_argument, "the structs in the list of %s differ in size", name);
 }
 
-bool within(int32_t value, int32_t least, int32_t most) { return value >= least && value <= most; }
-
 Status read_options(const lnf_session_options* options, SessionOptions* to) {
   lnf_session_options read;
   lnf_session_options_init(&read);

@@ -17,12 +17,12 @@ Status read_options(const lnf_text_options* options, TextOptions* to) {
   lnf_text_options read;
   lnf_text_options_init(&read);
   LINFORMER_TRY(read_struct(options, "lnf_text_options", &read));
-  const bool known = read.on_long >= LNF_LONG_TRUNCATE && read.on_long <= LNF_LONG_ERROR &&
-                     read.truncation >= LNF_TRUNCATE_NONE && read.truncation <= LNF_TRUNCATE_ONLY_SECOND &&
-                     read.compute >= LNF_COMPUTE_AUTO && read.compute <= LNF_COMPUTE_F32 &&
-                     read.backend >= LNF_BACKEND_NATIVE && read.backend <= LNF_BACKEND_OPENBLAS &&
-                     read.isa >= LNF_ISA_AUTO && read.isa <= LNF_ISA_NEON && read.padding >= LNF_PADDING_STRIP &&
-                     read.padding <= LNF_PADDING_KEEP;
+  const bool known = within(read.on_long, LNF_LONG_TRUNCATE, LNF_LONG_ERROR) &&
+                     within(read.truncation, LNF_TRUNCATE_NONE, LNF_TRUNCATE_ONLY_SECOND) &&
+                     within(read.compute, LNF_COMPUTE_AUTO, LNF_COMPUTE_F32) &&
+                     within(read.backend, LNF_BACKEND_NATIVE, LNF_BACKEND_OPENBLAS) &&
+                     within(read.isa, LNF_ISA_AUTO, LNF_ISA_NEON) &&
+                     within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP);
   if (!known || read.max_tokens < 0 || read.max_batch < 0 || read.max_rows < 0 || read.pad_to < 0) {
     return Status::error(Code::invalid_argument,
                          "lnf_text_options: on_long %d, truncation %d, compute %d, backend %d, isa %d, padding %d or a "
@@ -51,8 +51,8 @@ Status read_options(const lnf_text_options* options, TextOptions* to) {
   return {};
 }
 
-// A caller's list of texts.
-struct TextList {
+// A caller's arrays of texts.
+struct TextArguments {
   const char* const* texts;
   const size_t* bytes;
   const char* const* pairs;
@@ -72,49 +72,20 @@ struct TextList {
     }
     return {};
   }
-};
-
-// For each part of a list that is worked on at once: run(inputs, index of the first).
-template <class Run>
-Status for_each_part(const TextList& list, size_t at_once, TextInputs* inputs, Run&& run) {
-  LINFORMER_TRY(list.check());
-  for (size_t begin = 0; begin < list.count;) {
-    const size_t count = std::min(list.count - begin, at_once);
-    inputs->clear();
-    for (size_t i = begin; i < begin + count; ++i) {
-      TextInput input;
-      input.text = TextList::at(list.texts, list.bytes, i);
-      if (list.pairs != nullptr) input.pair = TextList::at(list.pairs, list.pair_bytes, i);
-      if (!inputs->try_push(input)) return Status::error(Code::out_of_memory, "no memory for a list of texts");
-    }
-    bool go_on = true;
-    LINFORMER_TRY(run(begin, &go_on));
-    if (!go_on) return {};
-    begin += count;
-  }
-  return {};
-}
-
-// Progress over the whole list, of parts that say their own.
-struct PartProgress {
-  RunControl whole;
-  size_t begin, part, count;
-
-  static void tell(void* context, double share) {
-    const PartProgress& p = *static_cast<const PartProgress*>(context);
-    p.whole.progress(p.whole.context, (static_cast<double>(p.begin) + share * static_cast<double>(p.part)) /
-                                          static_cast<double>(p.count));
-  }
-  RunControl control() {
-    RunControl made = whole;
-    if (whole.progress == nullptr) return made;
-    made.progress = &PartProgress::tell;
-    made.context = this;
-    return made;
+  TextList list() const {
+    return {count,
+            [](const void* context, size_t i) {
+              const TextArguments& a = *static_cast<const TextArguments*>(context);
+              TextInput input;
+              input.text = at(a.texts, a.bytes, i);
+              if (a.pairs != nullptr) input.pair = at(a.pairs, a.pair_bytes, i);
+              return input;
+            },
+            this};
   }
 };
 
-lnf_text_report report_of(size_t index, const TextReport& report) {
+lnf_text_report report_of(size_t index, const TextReport& report, std::span<const float> values) {
   lnf_text_report made = {};
   made.size = sizeof made;
   made.index = index;
@@ -123,45 +94,35 @@ lnf_text_report report_of(size_t index, const TextReport& report) {
   made.tokens = report.tokens;
   made.total_tokens = report.total_tokens;
   made.windows = report.windows;
+  if (report.status.ok()) {
+    made.values = values.data();
+    made.count = values.size();
+  }
   return made;
 }
 
-Status classify_list(lnf_classifier* classifier, const TextList& list, lnf_visit visit, void* user,
+Status classify_list(lnf_classifier* classifier, const TextArguments& texts, lnf_visit visit, void* user,
                      const RunControl& control) {
-  const auto part = [&](size_t begin, bool* go_on) {
-    PartProgress progress{control, begin, classifier->inputs.size(), list.count};
-    return classifier->classifier.classify(
-        classifier->inputs.span(),
-        [&](size_t index, const Classification& made) {
-          lnf_text_report report = report_of(begin + index, made.report);
-          if (made.report.status.ok()) {
-            report.values = made.values.data();
-            report.count = made.values.size();
-          }
-          return *go_on = visit(user, &report) != 0;
-        },
-        progress.control());
-  };
-  return for_each_part(list, classifier->classifier.texts_at_once(), &classifier->inputs, part);
+  LINFORMER_TRY(texts.check());
+  return classifier->classifier.classify(
+      texts.list(),
+      [&](size_t index, const Classification& made) {
+        const lnf_text_report report = report_of(index, made.report, made.values);
+        return visit(user, &report) != 0;
+      },
+      control);
 }
 
-Status embed_list(lnf_embedder* embedder, const TextList& list, lnf_visit visit, void* user,
+Status embed_list(lnf_embedder* embedder, const TextArguments& texts, lnf_visit visit, void* user,
                   const RunControl& control) {
-  const auto part = [&](size_t begin, bool* go_on) {
-    PartProgress progress{control, begin, embedder->inputs.size(), list.count};
-    return embedder->embedder.embed(
-        embedder->inputs.span(),
-        [&](size_t index, const TextReport& read, std::span<const float> vector) {
-          lnf_text_report report = report_of(begin + index, read);
-          if (read.status.ok()) {
-            report.values = vector.data();
-            report.count = vector.size();
-          }
-          return *go_on = visit(user, &report) != 0;
-        },
-        progress.control());
-  };
-  return for_each_part(list, embedder->embedder.texts_at_once(), &embedder->inputs, part);
+  LINFORMER_TRY(texts.check());
+  return embedder->embedder.embed(
+      texts.list(),
+      [&](size_t index, const TextReport& read, std::span<const float> vector) {
+        const lnf_text_report report = report_of(index, read, vector);
+        return visit(user, &report) != 0;
+      },
+      control);
 }
 
 // Rows for a caller's array; the first text without an answer ends the call.

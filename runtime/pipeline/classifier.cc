@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <new>
 
+#include "pipeline/rows.h"
 #include "pipeline/runner.h"
-#include "pipeline/strings.h"
 
 namespace LINFORMER_NAMESPACE {
 
@@ -42,14 +42,13 @@ Result<Classifier> Classifier::create(std::shared_ptr<const Model> model, const 
   return Classifier(std::move(state));
 }
 
-Status Classifier::classify(std::span<const std::string_view> texts, std::span<float> probabilities,
-                            const RunControl& control) {
+Status Classifier::classify(const TextList& texts, std::span<float> probabilities, const RunControl& control) {
   const size_t width = static_cast<size_t>(classes());
   const auto row = [&](const TextReport&, std::span<const float> values) { return values.subspan(width, width); };
-  return run_strings(*state_->runner, texts, probabilities, width, "probabilities", row, control);
+  return run_to_rows(*state_->runner, texts, probabilities, width, "probabilities", row, control);
 }
 
-Status Classifier::classify(std::span<const TextInput> texts, Visit visit, void* context, const RunControl& control) {
+Status Classifier::classify(const TextList& texts, Visit visit, void* context, const RunControl& control) {
   return state_->runner->run(
       texts,
       [&](size_t index, const TextReport& report, std::span<const float> values) {

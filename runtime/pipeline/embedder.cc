@@ -4,8 +4,8 @@
 #include <new>
 
 #include "base/description.h"
+#include "pipeline/rows.h"
 #include "pipeline/runner.h"
-#include "pipeline/strings.h"
 
 namespace LINFORMER_NAMESPACE {
 namespace {
@@ -78,14 +78,14 @@ Result<Embedder> Embedder::create(std::shared_ptr<const Model> model, const Embe
   return Embedder(std::move(state));
 }
 
-Status Embedder::embed(std::span<const std::string_view> texts, std::span<float> vectors, const RunControl& control) {
+Status Embedder::embed(const TextList& texts, std::span<float> vectors, const RunControl& control) {
   const auto row = [&](const TextReport& report, std::span<const float> values) {
     return state_->finished(report, values);
   };
-  return run_strings(*state_->runner, texts, vectors, static_cast<size_t>(width()), "floats", row, control);
+  return run_to_rows(*state_->runner, texts, vectors, static_cast<size_t>(width()), "floats", row, control);
 }
 
-Status Embedder::embed(std::span<const TextInput> texts, Visit visit, void* context, const RunControl& control) {
+Status Embedder::embed(const TextList& texts, Visit visit, void* context, const RunControl& control) {
   return state_->runner->run(
       texts,
       [&](size_t index, const TextReport& report, std::span<const float> values) {

@@ -149,34 +149,33 @@ Status TextRunner::start(const SessionOptions& session, int threads, const Paral
   return {};
 }
 
-Status TextRunner::run(std::span<const TextInput> texts, Visit visit, void* context, const RunControl& control) {
-  texts_ = texts;
+Status TextRunner::run(const TextList& texts, Visit visit, void* context, const RunControl& control) {
   control_ = control;
   control_.progress = nullptr;  // sessions' own shares mean nothing here
-  for (size_t begin = 0; begin < texts.size();) {
-    const size_t end = chunk_end(begin);
-    LINFORMER_TRY(plan_chunk(begin, end));
+  for (size_t begin = 0; begin < texts.size(); begin += chunk_.size()) {
+    LINFORMER_TRY(take_chunk(texts, begin));
+    LINFORMER_TRY(plan_chunk());
     LINFORMER_TRY(run_chunk());
-    for (size_t i = 0; i < end - begin; ++i) {
+    for (size_t i = 0; i < chunk_.size(); ++i) {
       const bool good = reports_[i].status.ok();
       if (!visit(context, begin + i, reports_[i], {values_of(i), good ? row_ : 0})) return {};
     }
-    begin = end;
     if (control.progress != nullptr) {
-      control.progress(control.context, static_cast<double>(end) / static_cast<double>(texts.size()));
+      control.progress(control.context, static_cast<double>(begin + chunk_.size()) / static_cast<double>(texts.size()));
     }
   }
   return {};
 }
 
-size_t TextRunner::chunk_end(size_t begin) const {
-  size_t end = begin, bytes = 0;
-  while (end < texts_.size() && end - begin < texts_at_once_) {
-    bytes += bytes_of(texts_[end]);
-    if (end > begin && bytes > most_chunk_bytes) break;
-    ++end;
+Status TextRunner::take_chunk(const TextList& texts, size_t begin) {
+  chunk_.clear();
+  for (size_t i = begin, bytes = 0; i < texts.size() && chunk_.size() < texts_at_once_; ++i) {
+    const TextInput input = texts[i];
+    bytes += bytes_of(input);
+    if (!chunk_.empty() && bytes > most_chunk_bytes) break;
+    if (!chunk_.try_push(input)) return no_memory();
   }
-  return end;
+  return {};
 }
 
 // About how many rows a text takes.
@@ -188,9 +187,8 @@ int64_t TextRunner::estimate(const TextInput& input) const {
 }
 
 // Texts of like length are run together, the longest first: the last ones to be shared out are short.
-Status TextRunner::plan_chunk(size_t begin, size_t end) {
-  begin_ = begin;
-  const size_t count = end - begin;
+Status TextRunner::plan_chunk() {
+  const size_t count = chunk_.size();
   reports_.clear();
   groups_.clear();
   if (!reports_.try_resize(count) || !order_.try_resize_for_overwrite(count) ||
@@ -199,12 +197,12 @@ Status TextRunner::plan_chunk(size_t begin, size_t end) {
   }
   std::iota(order_.begin(), order_.end(), 0u);
   std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
-    const size_t first = bytes_of(texts_[begin + a]), second = bytes_of(texts_[begin + b]);
+    const size_t first = bytes_of(chunk_[a]), second = bytes_of(chunk_[b]);
     return first != second ? first > second : a < b;
   });
   int64_t rows = 0, members = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    const int64_t more = estimate(texts_[begin + order_[i]]);
+    const int64_t more = estimate(chunk_[order_[i]]);
     if (members > 0 && (rows + more > group_rows_ || (members + 1) * (rules_.apart ? 2 : 1) > max_batch_)) {
       if (!groups_.try_push(i)) return no_memory();
       rows = members = 0;
@@ -255,7 +253,7 @@ bool TextRunner::fits(const Worker& worker, int64_t rows, int64_t sequences) con
 Status TextRunner::add(Worker* worker, size_t text) {
   TextReport& report = reports_[text];
   if (vector_width_ > 0) return append_vectors(worker, text);
-  report.status = worker->reader.read(texts_[begin_ + text], &report);
+  report.status = worker->reader.read(chunk_[text], &report);
   if (!report.status.ok()) return report.status.code() == Code::out_of_memory ? report.status : Status();
   const int64_t sequences = worker->reader.sequences();
   if (rules_.apart) {
@@ -294,7 +292,7 @@ Status TextRunner::append(Worker* worker, size_t text, const TextSequence& seque
 }
 
 Status TextRunner::append_vectors(Worker* worker, size_t text) {
-  const TextInput& input = texts_[begin_ + text];
+  const TextInput& input = chunk_[text];
   TextReport& report = reports_[text];
   const int64_t count = static_cast<int64_t>(input.vectors.size()) / vector_width_;
   if (input.vectors.size() % static_cast<size_t>(vector_width_) != 0 || count == 0) {

@@ -24,9 +24,9 @@ class TextRunner {
   // rows one after the other, empty where the report has an error. False: no more are wanted. An error ends the call:
   // texts that were not visited have no answer.
   using Visit = bool (*)(void* context, size_t index, const TextReport& report, std::span<const float> values);
-  Status run(std::span<const TextInput> texts, Visit visit, void* context, const RunControl& control);
+  Status run(const TextList& texts, Visit visit, void* context, const RunControl& control);
   template <class Callable>
-  Status run(std::span<const TextInput> texts, Callable&& visit, const RunControl& control) {
+  Status run(const TextList& texts, Callable&& visit, const RunControl& control) {
     using Called = std::remove_reference_t<Callable>;
     return run(
         texts,
@@ -78,9 +78,9 @@ class TextRunner {
   TextRunner() = default;
   Status prepare(const TextOptions& options, std::span<const Output> outputs);
   Status start(const SessionOptions& session, int threads, const ParallelFor& callers);
-  // Texts [begin, end) of texts_ that are read and run together: order_ and groups_ say how.
-  size_t chunk_end(size_t begin) const;
-  Status plan_chunk(size_t begin, size_t end);
+  // The texts from `begin` on that are read and run together: order_ and groups_ say how.
+  Status take_chunk(const TextList& texts, size_t begin);
+  Status plan_chunk();
   Status run_chunk();
   Status run_groups(Worker* worker);
   Status add(Worker* worker, size_t text);
@@ -109,9 +109,8 @@ class TextRunner {
   ThreadTeam team_;
 
   // The call and chunk in progress.
-  std::span<const TextInput> texts_;
   RunControl control_;
-  size_t begin_ = 0;
+  Array<TextInput> chunk_;
   Array<uint32_t> order_;   // texts of the chunk, longest first
   Array<uint32_t> groups_;  // ends in order_
   Array<TextReport> reports_;

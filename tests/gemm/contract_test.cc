@@ -22,6 +22,12 @@ bool is_built(BackendKind kind) {
 }  // namespace
 
 // Its library is opened here; other tests leave out what can't be made.
+TEST_CASE("the library says which backends it was built with") {
+  for (const BackendKind kind : {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
+    CHECK(has_backend(kind) == is_built(kind));
+  }
+}
+
 TEST_CASE("a provider that is built can be made, and one that is not is an error that names the option") {
   for (BackendKind kind : {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
     auto provider = make_gemm_provider(kind, *kernels_for(Isa::automatic));

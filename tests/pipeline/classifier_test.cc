@@ -198,6 +198,12 @@ TEST_CASE("heads that compare two texts") {
   });
   CHECK_MESSAGE(status.ok(), status.message());
   CHECK(next == 50);
+  // Pairs into an array.
+  const TextInput pairs[] = {{"good good", "film", {}}, {"film", "good good", {}}};
+  float probabilities[4];
+  CHECK(classifier.classify(pairs, probabilities).ok());
+  CHECK(probabilities[0] > probabilities[1]);
+  CHECK(probabilities[2] < probabilities[3]);
   const int both[] = {0, better[0]};
   options.heads = both;
   CHECK(Classifier::create(loaded.model, options).status().code() == Code::invalid_argument);

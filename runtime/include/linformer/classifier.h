@@ -48,17 +48,16 @@ class Classifier {
 
   // probabilities[i * classes() + c], of the first head, for any number of texts. The first text without an answer is
   // the error, which names it; `probabilities` is then unspecified, as after an error of the call itself.
-  Status classify(std::span<const std::string_view> texts, std::span<float> probabilities,
-                  const RunControl& control = {});
+  Status classify(const TextList& texts, std::span<float> probabilities, const RunControl& control = {});
   // visit(context, index, classification) for each text, in order, on this thread. A text that can't be read has an
   // error in its report and keeps its place; an error returned is of the call itself. visit returns whether more are
   // wanted. Memory is bounded whatever the number of texts; progress counts texts.
   using Visit = bool (*)(void* context, size_t index, const Classification& classification);
-  Status classify(std::span<const TextInput> texts, Visit visit, void* context, const RunControl& control = {});
+  Status classify(const TextList& texts, Visit visit, void* context, const RunControl& control = {});
   // The same for a callable.
   template <class Callable>
   requires std::is_invocable_r_v<bool, Callable&, size_t, const Classification&> Status
-  classify(std::span<const TextInput> texts, Callable&& visit, const RunControl& control = {}) {
+  classify(const TextList& texts, Callable&& visit, const RunControl& control = {}) {
     using Called = std::remove_reference_t<Callable>;
     return classify(
         texts,

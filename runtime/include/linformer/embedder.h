@@ -32,13 +32,13 @@ class Embedder {
 
   // vectors[i * width() + j] for any number of texts. The first text without a vector is the error, which names it;
   // `vectors` is then unspecified, as after an error of the call itself.
-  Status embed(std::span<const std::string_view> texts, std::span<float> vectors, const RunControl& control = {});
+  Status embed(const TextList& texts, std::span<float> vectors, const RunControl& control = {});
   // visit(context, index, report, vector) for each text, in order, on this thread: as Classifier::classify().
   using Visit = bool (*)(void* context, size_t index, const TextReport& report, std::span<const float> vector);
-  Status embed(std::span<const TextInput> texts, Visit visit, void* context, const RunControl& control = {});
+  Status embed(const TextList& texts, Visit visit, void* context, const RunControl& control = {});
   template <class Callable>
   requires std::is_invocable_r_v<bool, Callable&, size_t, const TextReport&, std::span<const float>> Status
-  embed(std::span<const TextInput> texts, Callable&& visit, const RunControl& control = {}) {
+  embed(const TextList& texts, Callable&& visit, const RunControl& control = {}) {
     using Called = std::remove_reference_t<Callable>;
     return embed(
         texts,

@@ -1,7 +1,9 @@
 // How texts are read, for Classifier and Embedder: as strings, batched, over several threads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -17,6 +19,37 @@ struct TextInput {
   std::string_view text = {};
   std::optional<std::string_view> pair = {};
   std::span<const float> vectors = {};  // instead of text, for models that read vectors: [n, width]
+};
+
+// A list of texts, as a view: an array of TextInput or of std::string_view, or a function that says each of them.
+class TextList {
+ public:
+  using At = TextInput (*)(const void* context, size_t index);
+
+  TextList(size_t size, At at, const void* context) : size_(size), at_(at), context_(context) {}
+  template <class Container>
+  requires requires(const Container& c) { std::span<const TextInput>(c); }
+  TextList(const Container& texts)
+      : TextList(
+            std::size(texts), [](const void* context, size_t i) { return static_cast<const TextInput*>(context)[i]; },
+            std::data(texts)) {}
+  template <class Container>
+  requires requires(const Container& c) { std::span<const std::string_view>(c); }
+  TextList(const Container& texts)
+      : TextList(
+            std::size(texts),
+            [](const void* context, size_t i) {
+              return TextInput{static_cast<const std::string_view*>(context)[i], {}, {}};
+            },
+            std::data(texts)) {}
+
+  size_t size() const { return size_; }
+  TextInput operator[](size_t i) const { return at_(context_, i); }
+
+ private:
+  size_t size_;
+  At at_;
+  const void* context_;
 };
 
 // What becomes of a text with more tokens than the model takes.

@@ -1,0 +1,35 @@
+// Texts to an array with a row for each.
+#pragma once
+
+#include <algorithm>
+
+#include "pipeline/runner.h"
+
+namespace LINFORMER_NAMESPACE {
+
+// row(report, values) is what of a text's values goes to its row of `to`. The first text without an answer is the
+// error.
+template <class Row>
+Status run_to_rows(TextRunner& runner, const TextList& texts, std::span<float> to, size_t width, const char* what,
+                   Row&& row, const RunControl& control) {
+  if (to.size() / std::max<size_t>(width, 1) < texts.size()) {
+    return Status::error(Code::invalid_argument, "there is room for %zu %s where %zu texts have %zu each", to.size(),
+                         what, texts.size(), width);
+  }
+  Status failed;
+  LINFORMER_TRY(runner.run(
+      texts,
+      [&](size_t index, const TextReport& report, std::span<const float> values) {
+        if (!report.status.ok()) {
+          failed = Status::error(report.status.code(), "text %zu: %s", index, report.status.message());
+          return false;
+        }
+        const std::span<const float> kept = row(report, values);
+        std::copy(kept.begin(), kept.end(), to.begin() + static_cast<std::ptrdiff_t>(index * width));
+        return true;
+      },
+      control));
+  return failed;
+}
+
+}  // namespace LINFORMER_NAMESPACE
