@@ -6,10 +6,6 @@
 
 #include "base/platform.h"
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 namespace LINFORMER_NAMESPACE {
 namespace {
 
@@ -56,30 +52,29 @@ uint32_t detect() {
   const auto keep = [&](Feature feature, uint32_t state, uint32_t registers) {
     if ((state & registers) == registers) found |= 1u << feature;
   };
-  uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return 0;
-  look(fma, ecx, 12);
-  look(f16c, ecx, 29);
+  platform::CpuId one, seven, seven_one;
+  if (!platform::cpuid(1, 0, &one)) return 0;
+  look(fma, one.ecx, 12);
+  look(f16c, one.ecx, 29);
   constexpr uint32_t osxsave = 1u << 27, avx = 1u << 28;
-  if ((ecx & osxsave) != 0 && (ecx & avx) != 0) {
-    uint32_t state = 0, state_high = 0;  // XCR0
-    __asm__("xgetbv" : "=a"(state), "=d"(state_high) : "c"(0));
+  if ((one.ecx & osxsave) != 0 && (one.ecx & avx) != 0) {
+    const uint32_t state = platform::kept_registers();
     keep(ymm_kept, state, 0x6);
     keep(zmm_kept, state, 0xe6);  // with masks and both halves of the registers
     keep(tiles_kept, state, 3u << 17);
   }
-  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return found;
-  look(avx2, ebx, 5);
-  look(avx512f, ebx, 16);
-  look(avx512dq, ebx, 17);
-  look(avx512cd, ebx, 28);
-  look(avx512bw, ebx, 30);
-  look(avx512vl, ebx, 31);
-  look(avx512_vnni, ecx, 11);
-  look(amx_bf16, edx, 22);
-  look(amx_tile, edx, 24);
-  look(amx_int8, edx, 25);
-  if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) look(avx512_bf16, eax, 5);
+  if (!platform::cpuid(7, 0, &seven)) return found;
+  look(avx2, seven.ebx, 5);
+  look(avx512f, seven.ebx, 16);
+  look(avx512dq, seven.ebx, 17);
+  look(avx512cd, seven.ebx, 28);
+  look(avx512bw, seven.ebx, 30);
+  look(avx512vl, seven.ebx, 31);
+  look(avx512_vnni, seven.ecx, 11);
+  look(amx_bf16, seven.edx, 22);
+  look(amx_tile, seven.edx, 24);
+  look(amx_int8, seven.edx, 25);
+  if (platform::cpuid(7, 1, &seven_one)) look(avx512_bf16, seven_one.eax, 5);
   return found;
 }
 

@@ -1,4 +1,4 @@
-// Everything that the runtime needs from the operating system. platform_posix*.cc implement it; no other file of the
+// Everything that the runtime needs from the operating system. platform_*.cc implement it; no other file of the
 // runtime includes a header of the system (tests/layers). Nothing here names a type of POSIX, so that another system
 // needs another implementation and no change above. Nothing prints, and nothing but the two functions for threads and
 // open_library() changes the process.
@@ -98,6 +98,13 @@ bool fill_random(void* to, size_t bytes);
 // From some beginning on; never steps back.
 double seconds_now();
 
+// CPUID's answer; false where the processor has no such leaf. Of x86-64 alone, as the next two.
+struct CpuId {
+  uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+bool cpuid(uint32_t leaf, uint32_t subleaf, CpuId* answer);
+// Registers that the system keeps when it switches threads: the lower half of XCR0. Only where CPUID says OSXSAVE.
+uint32_t kept_registers();
 // Lets this process use AMX's tiles, where the processor has them: Linux saves them only for those that ask.
 bool permit_tiles();
 // What an aarch64 processor has beside NEON, as the system says; nothing on other processors.

@@ -3,7 +3,9 @@
  * Handles are opaque. No function throws, prints, ends the process or keeps a pointer of the caller's after it has
  * returned, but where its comment says so. Each returns LNF_OK or an error, and writes a sentence about that to
  * `status`, which may be NULL: it is the caller's memory, and nothing has to be freed. A NULL handle or pointer where
- * one is needed is LNF_INVALID_ARGUMENT. lnf_..._free(NULL) does nothing.
+ * one is needed is LNF_INVALID_ARGUMENT, and so is a struct of a wrong size; LNF_UNSUPPORTED says that a struct sets a
+ * field newer than the library, and LNF_OUT_OF_MEMORY may come from every function. Comments name what else there is.
+ * lnf_..._free(NULL) does nothing.
  *
  * Structs begin with their size, so that a caller compiled with older headers works with a newer library of the same
  * minor version: call lnf_..._init(), which sets `size` and the defaults, then change fields; whoever can't use macros
@@ -51,6 +53,7 @@ LNF_API uint32_t lnf_format_version(void);
  * the terminator included, and returns how many bytes the whole line needs. `text` may be NULL with capacity 0. */
 LNF_API size_t lnf_build_info(char* text, size_t capacity);
 
+/* Codes of `lnf_status`, and what functions return. */
 typedef int32_t lnf_code;
 enum {
   LNF_OK = 0,
@@ -67,6 +70,16 @@ typedef struct lnf_status {
   lnf_code code;
   char message[384]; /* one sentence with the thing that is wrong and what to do; "" where all went well */
 } lnf_status;
+
+/* The same for programs. */
+typedef struct lnf_build {
+  size_t size;
+  uint32_t version, format;                           /* lnf_version(), lnf_format_version() */
+  int32_t isa;                                        /* LNF_ISA_...: what sessions with LNF_ISA_AUTO take here */
+  int32_t has_onednn, has_openblas, has_cuda, unused; /* built in; unused: 0 */
+} lnf_build;
+/* The caller sets `build->size` to its sizeof. */
+LNF_API lnf_code lnf_get_build(lnf_build* build, lnf_status* status);
 
 typedef struct lnf_model lnf_model;
 typedef struct lnf_tokenizer lnf_tokenizer;
@@ -89,7 +102,7 @@ LNF_API void lnf_load_options_init_sized(lnf_load_options* to, size_t size);
 #define lnf_load_options_init(to) lnf_load_options_init_sized((to), sizeof *(to))
 
 /* Options may be NULL: the defaults. *model is NULL after an error. Work and memory are bounded by the bytes given.
- * Errors: LNF_IO, LNF_CORRUPT, LNF_UNSUPPORTED (another version of the format), LNF_OUT_OF_MEMORY.
+ * Errors of all four: LNF_IO, LNF_CORRUPT, LNF_UNSUPPORTED (another version of the format).
  * The file is mapped; replace it by renaming another over it, never by writing into it. */
 LNF_API lnf_code lnf_model_load(const char* path, const lnf_load_options* options, lnf_model** model,
                                 lnf_status* status);
@@ -108,7 +121,8 @@ LNF_API lnf_code lnf_model_load_read(int (*read)(void* user, void* destination, 
                                      void* user, uint64_t size, const lnf_load_options* options, lnf_model** model,
                                      lnf_status* status);
 LNF_API void lnf_model_free(lnf_model* model);
-/* Compares every tensor with its checksum; any thread may do so while others run sessions. */
+/* Compares every tensor with its checksum; any thread may do so while others run sessions. Errors: LNF_CORRUPT, which
+ * names the tensor. */
 LNF_API lnf_code lnf_model_verify(const lnf_model* model, lnf_status* status);
 
 enum { LNF_TOKENIZER_NONE = 0, LNF_TOKENIZER_BYTE_BPE, LNF_TOKENIZER_WORDPIECE, LNF_TOKENIZER_UNIGRAM };
@@ -120,7 +134,7 @@ typedef struct lnf_model_info {
   int32_t pad_id, mask_id;                             /* -1: none */
   int32_t tokenizer, has_masked_lm, has_embedding, has_decoder;
 } lnf_model_info;
-/* The caller sets `info->size` to its sizeof. Errors: LNF_INVALID_ARGUMENT. */
+/* The caller sets `info->size` to its sizeof. */
 LNF_API lnf_code lnf_model_get_info(const lnf_model* model, lnf_model_info* info, lnf_status* status);
 
 enum { LNF_SINGLE_LABEL = 0, LNF_MULTI_LABEL, LNF_SCORE, LNF_REGRESSION };
@@ -129,11 +143,15 @@ typedef struct lnf_head_info {
   int64_t classes;
   int32_t kind, has_labels, compares_two, each_token;
 } lnf_head_info;
+/* As lnf_model_get_info(). LNF_INVALID_ARGUMENT where there is no such head. */
 LNF_API lnf_code lnf_model_get_head(const lnf_model* model, int32_t head, lnf_head_info* info, lnf_status* status);
 /* Names, as snprintf: up to `capacity` bytes with the terminator; returns the bytes that the whole name needs. 0: there
  * is no such head or class. A class without a name has an empty one, of 1 byte. */
 LNF_API size_t lnf_model_head_name(const lnf_model* model, int32_t head, char* text, size_t capacity);
 LNF_API size_t lnf_model_label(const lnf_model* model, int32_t head, int64_t label, char* text, size_t capacity);
+/* The program that wrote the file and its version, and the dialect of the checkpoint ("fairseq", ...); as names. */
+LNF_API size_t lnf_model_producer(const lnf_model* model, char* text, size_t capacity);
+LNF_API size_t lnf_model_dialect(const lnf_model* model, char* text, size_t capacity);
 /* -1: there is no head of this name. */
 LNF_API int32_t lnf_model_find_head(const lnf_model* model, const char* name);
 
@@ -158,7 +176,9 @@ LNF_API void lnf_encode_options_init_sized(lnf_encode_options* to, size_t size);
 /* Holds a result and its buffers, which calls reuse: keep one for each thread. */
 LNF_API lnf_code lnf_encoding_create(lnf_encoding** encoding, lnf_status* status);
 LNF_API void lnf_encoding_free(lnf_encoding* encoding);
-/* One text, or two where `pair` isn't NULL. After an error the encoding is empty. */
+/* One text, or two where `pair` isn't NULL. After an error the encoding is empty. O(bytes) time and memory. Errors:
+ * LNF_INVALID_ARGUMENT (options, a max_length that has no room for the template), LNF_TOO_LONG (more bytes than a text
+ * may have). */
 LNF_API lnf_code lnf_encode(const lnf_tokenizer* tokenizer, const char* text, size_t bytes, const char* pair,
                             size_t pair_bytes, const lnf_encode_options* options, lnf_encoding* encoding,
                             lnf_status* status);
@@ -169,7 +189,8 @@ LNF_API const uint8_t* lnf_encoding_type_ids(const lnf_encoding* encoding);
 LNF_API const uint32_t* lnf_encoding_offsets(const lnf_encoding* encoding); /* [size][2]: code points, begin and end */
 LNF_API int64_t lnf_encoding_total(const lnf_encoding* encoding);           /* its size without truncation */
 /* The text of ids, as snprintf; *bytes is what the whole text needs, the terminator included. LNF_TOO_LONG where it
- * doesn't fit; `text` may be NULL with capacity 0, which is no error. */
+ * doesn't fit; `text` may be NULL with capacity 0, which is no error. LNF_INVALID_ARGUMENT: ids outside the vocabulary.
+ */
 LNF_API lnf_code lnf_decode(const lnf_tokenizer* tokenizer, const int32_t* ids, size_t count, int32_t skip_special,
                             char* text, size_t capacity, size_t* bytes, lnf_status* status);
 
@@ -211,7 +232,7 @@ typedef struct lnf_session_options {
   int32_t compute, backend, isa, padding;
   int32_t decoder;       /* 1: the decoder of an encoder-decoder */
   int32_t device;        /* -1: the CPU; a CUDA device in builds with CUDA */
-  int32_t reserved;      /* 0 */
+  int32_t block_rows;    /* that a thread takes through a layer at once: a multiple of 16 up to 256; 0: the machine's */
   lnf_parallel parallel; /* not NULL: the caller's threads, and none are started. Kept as long as the session */
   void* parallel_user;
   void* arena; /* not NULL: lnf_plan_bytes() bytes, aligned to 64. Kept as long as the session */
@@ -219,12 +240,13 @@ typedef struct lnf_session_options {
 } lnf_session_options;
 LNF_API void lnf_session_options_init_sized(lnf_session_options* to, size_t size);
 #define lnf_session_options_init(to) lnf_session_options_init_sized((to), sizeof *(to))
-/* The bytes of a session's arena: all memory that grows with its options. Before it exists, on this machine. */
+/* The bytes of a session's arena: all memory that grows with its options. Before it exists, on this machine. Errors:
+ * LNF_INVALID_ARGUMENT, LNF_TOO_LONG and LNF_UNSUPPORTED, as lnf_session_create() has them. */
 LNF_API lnf_code lnf_plan_bytes(const lnf_model* model, const lnf_session_options* options, uint64_t* bytes,
                                 lnf_status* status);
 /* Errors: LNF_INVALID_ARGUMENT (options, an arena that is too small or not aligned: oneDNN may need some kilobytes more
  * than planned), LNF_TOO_LONG (more than can be addressed), LNF_UNSUPPORTED (no such instruction set, backend or device
- * here), LNF_OUT_OF_MEMORY. */
+ * here). */
 LNF_API lnf_code lnf_session_create(const lnf_model* model, const lnf_session_options* options, lnf_session** session,
                                     lnf_status* status);
 LNF_API void lnf_session_free(lnf_session* session);
@@ -244,6 +266,7 @@ typedef struct lnf_input {
   const float* encoder_states; /* for cross attention: [state_count, width], or NULL */
   size_t state_count;
   const uint8_t* state_mask; /* [state_count] or NULL */
+  const uint8_t* query_mask; /* [count] or NULL: all 1; 0 = its query is zero */
 } lnf_input;
 LNF_API void lnf_input_init_sized(lnf_input* to, size_t size);
 #define lnf_input_init(to) lnf_input_init_sized((to), sizeof *(to))
@@ -272,16 +295,17 @@ typedef struct lnf_output {
 LNF_API void lnf_output_init_sized(lnf_output* to, size_t size, int32_t kind);
 #define lnf_output_init(to, kind) lnf_output_init_sized((to), sizeof *(to), (kind))
 
-/* Sets rows and columns of each output; `data` isn't looked at. */
+/* Sets rows and columns of each output; `data` isn't looked at. Errors as lnf_run() has them for inputs and outputs. */
 LNF_API lnf_code lnf_shapes(const lnf_session* session, const lnf_input* inputs, size_t input_count,
                             lnf_output* outputs, size_t output_count, lnf_status* status);
 /* One pass over the texts, from which all outputs come. Allocates only to list more inputs or outputs than any call
- * before. Nothing is written after an error in the arguments; after LNF_CANCELLED `data` is unspecified, and the
- * session can be used again. `control` may be NULL. */
+ * before. `control` may be NULL. Errors: LNF_INVALID_ARGUMENT (an id, mask, layer, head, position that isn't there, a
+ * `data` that is too short), LNF_TOO_LONG (more texts or tokens than planned for): nothing is written then. After
+ * LNF_CANCELLED and LNF_INTERNAL `data` is unspecified; the session can be used again. */
 LNF_API lnf_code lnf_run(lnf_session* session, const lnf_input* inputs, size_t input_count, lnf_output* outputs,
                          size_t output_count, const lnf_control* control, lnf_status* status);
 /* The token (or vector) that each row of LNF_HIDDEN belongs to, -1: none. *rows is how many the text has; LNF_TOO_LONG
- * where `capacity` is less. */
+ * where `capacity` is less. Errors otherwise as lnf_run() has them for an input. */
 LNF_API lnf_code lnf_row_tokens(const lnf_session* session, const lnf_input* input, int64_t* tokens, size_t capacity,
                                 size_t* rows, lnf_status* status);
 
@@ -321,8 +345,9 @@ LNF_API void lnf_classifier_free(lnf_classifier* classifier);
 LNF_API int64_t lnf_classifier_classes(const lnf_classifier* classifier, size_t index);
 /* probabilities[text_count][classes], of the first head. `bytes` may be NULL: the texts end with a 0. `pairs`: the
  * second text of each where the model reads pairs or the head compares two, else NULL. Batched by length; memory beside
- * the probabilities is bounded whatever the number of texts. The first text that can't be read is the error, and named.
- */
+ * the probabilities is bounded whatever the number of texts. The first text that can't be read is the error, and named:
+ * LNF_INVALID_ARGUMENT, or LNF_TOO_LONG as the options say, which also says that `capacity` is too little. After an
+ * error, and after LNF_CANCELLED, the values are unspecified. */
 LNF_API lnf_code lnf_classify(lnf_classifier* classifier, const char* const* texts, const size_t* bytes,
                               const char* const* pairs, const size_t* pair_bytes, size_t text_count,
                               float* probabilities, size_t capacity, const lnf_control* control, lnf_status* status);
@@ -339,13 +364,13 @@ typedef struct lnf_text_report {
 } lnf_text_report;
 /* Called for each text, in order, on the thread that called. 0: no more are wanted, and the call ends with LNF_OK. */
 typedef int (*lnf_visit)(void* user, const lnf_text_report* report);
-/* The same for each text by itself: one that can't be read doesn't end the call. */
+/* The same for each text by itself: one that can't be read doesn't end the call, its report has the error. */
 LNF_API lnf_code lnf_classify_each(lnf_classifier* classifier, const char* const* texts, const size_t* bytes,
                                    const char* const* pairs, const size_t* pair_bytes, size_t text_count,
                                    lnf_visit visit, void* user, const lnf_control* control, lnf_status* status);
 
 /* `pooling` LNF_POOL_DEFAULT: as the model says. `normalize`: 1 to divide by the length, 0 not, -1 as the model says.
- */
+ * Errors: those of lnf_session_create() and lnf_tokenizer_create(). */
 LNF_API lnf_code lnf_embedder_create(const lnf_model* model, int32_t pooling, int32_t normalize,
                                      const lnf_text_options* options, lnf_embedder** embedder, lnf_status* status);
 LNF_API void lnf_embedder_free(lnf_embedder* embedder);

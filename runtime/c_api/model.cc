@@ -79,6 +79,18 @@ using namespace linformer::c_api;
 
 size_t lnf_build_info(char* text, size_t capacity) { return copy_text(build_info().text, text, capacity); }
 
+lnf_code lnf_get_build(lnf_build* build, lnf_status* status) {
+  const BuildInfo of = build_info();
+  lnf_build made = {};
+  made.version = lnf_version();
+  made.format = of.format;
+  made.isa = static_cast<int32_t>(of.isa);
+  made.has_onednn = of.has_onednn;
+  made.has_openblas = of.has_openblas;
+  made.has_cuda = of.has_cuda;
+  return report(write_struct(made, "lnf_build", build), status);
+}
+
 void lnf_load_options_init_sized(lnf_load_options* to, size_t size) {
   init_struct(to, size, {sizeof *to, LoadOptions().verify_below, LNF_CHECKSUMS_AUTO, 0});
 }
@@ -171,6 +183,14 @@ lnf_code lnf_model_get_head(const lnf_model* model, int32_t head, lnf_head_info*
   made.compares_two = of.compares_two;
   made.each_token = of.each_token;
   return report(write_struct(made, "lnf_head_info", info), status);
+}
+
+size_t lnf_model_producer(const lnf_model* model, char* text, size_t capacity) {
+  return model != nullptr ? copy_text(model->model->info().producer, text, capacity) : 0;
+}
+
+size_t lnf_model_dialect(const lnf_model* model, char* text, size_t capacity) {
+  return model != nullptr ? copy_text(model->model->info().dialect, text, capacity) : 0;
 }
 
 size_t lnf_model_head_name(const lnf_model* model, int32_t head, char* text, size_t capacity) {

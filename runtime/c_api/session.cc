@@ -26,8 +26,7 @@ Status read_options(const lnf_session_options* options, SessionOptions* to) {
   LINFORMER_TRY(read_struct(options, "lnf_session_options", &read));
   if (!within(read.compute, LNF_COMPUTE_AUTO, LNF_COMPUTE_F32) ||
       !within(read.backend, LNF_BACKEND_NATIVE, LNF_BACKEND_OPENBLAS) ||
-      !within(read.isa, LNF_ISA_AUTO, LNF_ISA_NEON) || !within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP) ||
-      read.reserved != 0) {
+      !within(read.isa, LNF_ISA_AUTO, LNF_ISA_NEON) || !within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP)) {
     return Status::error(Code::invalid_argument,
                          "lnf_session_options: compute %d, backend %d, isa %d, padding %d: use the header's constants",
                          static_cast<int>(read.compute), static_cast<int>(read.backend), static_cast<int>(read.isa),
@@ -49,6 +48,7 @@ Status read_options(const lnf_session_options* options, SessionOptions* to) {
   to->padding = static_cast<Padding>(read.padding);
   to->part = read.decoder != 0 ? Part::decoder : Part::encoder;
   to->device = read.device;
+  to->block_rows = read.block_rows;
   to->max_encoder_states = read.max_encoder_states;
   to->parallel = read.parallel;
   to->parallel_context = read.parallel_user;
@@ -76,6 +76,7 @@ Status read_input(const lnf_session& session, const lnf_input* given, Input* to)
   if (read.ids != nullptr) to->tokens = {read.ids, read.count};
   if (read.type_ids != nullptr) to->types = {read.type_ids, read.count};
   if (read.mask != nullptr) to->mask = {read.mask, read.count};
+  if (read.query_mask != nullptr) to->query_mask = {read.query_mask, read.count};
   if (read.state_mask != nullptr) to->encoder_states_mask = {read.state_mask, read.state_count};
   return {};
 }
@@ -182,7 +183,7 @@ lnf_code lnf_plan_bytes(const lnf_model* model, const lnf_session_options* optio
     SessionOptions read;
     LINFORMER_TRY(read_options(options, &read));
     if (read.compute == Compute::automatic) read.compute = machine_compute(read.isa);
-    if (read.backend == BackendKind::native) read.block_rows = machine_block_rows(read.isa);
+    if (read.backend == BackendKind::native && read.block_rows == 0) read.block_rows = machine_block_rows(read.isa);
     const Result<Plan> made = plan(*model->model, read);
     if (!made.ok()) return made.status();
     *bytes = made->total_bytes;

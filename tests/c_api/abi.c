@@ -10,6 +10,15 @@ int main(void) {
   STRUCT(lnf_status);
   FIELD(lnf_status, code);
   FIELD(lnf_status, message);
+  STRUCT(lnf_build);
+  FIELD(lnf_build, size);
+  FIELD(lnf_build, version);
+  FIELD(lnf_build, format);
+  FIELD(lnf_build, isa);
+  FIELD(lnf_build, has_onednn);
+  FIELD(lnf_build, has_openblas);
+  FIELD(lnf_build, has_cuda);
+  FIELD(lnf_build, unused);
   STRUCT(lnf_load_options);
   FIELD(lnf_load_options, size);
   FIELD(lnf_load_options, verify_below);
@@ -62,7 +71,7 @@ int main(void) {
   FIELD(lnf_session_options, padding);
   FIELD(lnf_session_options, decoder);
   FIELD(lnf_session_options, device);
-  FIELD(lnf_session_options, reserved);
+  FIELD(lnf_session_options, block_rows);
   FIELD(lnf_session_options, parallel);
   FIELD(lnf_session_options, parallel_user);
   FIELD(lnf_session_options, arena);
@@ -77,6 +86,7 @@ int main(void) {
   FIELD(lnf_input, encoder_states);
   FIELD(lnf_input, state_count);
   FIELD(lnf_input, state_mask);
+  FIELD(lnf_input, query_mask);
   STRUCT(lnf_position);
   FIELD(lnf_position, text);
   FIELD(lnf_position, position);

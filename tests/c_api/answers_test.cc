@@ -8,6 +8,7 @@
 
 #include "base/description.h"
 #include "c_api/handles.h"
+#include "linformer/build_info.h"
 #include "linformer/classifier.h"
 #include "linformer/embedder.h"
 #include "pipeline/sentences.h"
@@ -42,6 +43,22 @@ TEST_CASE("the library and a model say what they are") {
   CHECK(bytes > 30);
   CHECK(lnf_build_info(line, sizeof line) == bytes);
   CHECK(std::string(line) == "linform");
+  lnf_build build;
+  build.size = sizeof build;
+  OK(lnf_get_build(&build, &status));
+  CHECK(build.version == lnf_version());
+  CHECK(build.format == lnf_format_version());
+  CHECK(build.isa == static_cast<int32_t>(build_info().isa));
+  CHECK(build.has_onednn == build_info().has_onednn);
+  CHECK(build.has_openblas == build_info().has_openblas);
+  CHECK(build.has_cuda == build_info().has_cuda);
+  char name[64];
+  const auto same = [&](size_t bytes_of_name, std::string_view expected) {
+    CHECK(bytes_of_name == expected.size() + 1);
+    CHECK(std::string(name) == expected);
+  };
+  same(lnf_model_producer(f.model, name, sizeof name), f.model->model->info().producer);
+  same(lnf_model_dialect(f.model, name, sizeof name), f.model->model->info().dialect);
   lnf_model_info info;
   info.size = sizeof info;
   OK(lnf_model_get_info(f.model, &info, &status));

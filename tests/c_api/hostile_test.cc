@@ -1,88 +1,11 @@
 // Arguments that no caller should pass: each call ends with an error that names the thing, and nothing is written.
-#include <doctest/doctest.h>
-#include <linformer.h>
+#include "c_api/hostile.h"
 
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include "cli/sentiment_model.h"
 
 namespace linformer_test {
 namespace {
-
-int refusals = 0;
-
-struct Hostile : CliFixture {
-  static SentimentModel shape() {
-    SentimentModel made;
-    made.embedding = true;
-    made.more_heads = true;
-    return made;
-  }
-  Hostile() : CliFixture(shape()) {
-    REQUIRE(lnf_model_load(CliFixture::model().c_str(), nullptr, &model, nullptr) == LNF_OK);
-    REQUIRE(lnf_tokenizer_create(model, &tokenizer, nullptr) == LNF_OK);
-    REQUIRE(lnf_encoding_create(&encoding, nullptr) == LNF_OK);
-    REQUIRE(lnf_session_create(model, nullptr, &session, nullptr) == LNF_OK);
-    REQUIRE(lnf_classifier_create(model, nullptr, 0, nullptr, &classifier, nullptr) == LNF_OK);
-    REQUIRE(lnf_embedder_create(model, LNF_POOL_DEFAULT, -1, nullptr, &embedder, nullptr) == LNF_OK);
-    lnf_input_init(&input);
-    input.ids = ids;
-    input.count = 3;
-    lnf_output_init(&output, LNF_LOGITS);
-    output.data = floats;
-    output.capacity = 3;
-  }
-  ~Hostile() {
-    lnf_embedder_free(embedder);
-    lnf_classifier_free(classifier);
-    lnf_session_free(session);
-    lnf_encoding_free(encoding);
-    lnf_tokenizer_free(tokenizer);
-    lnf_model_free(model);
-  }
-  // The call was refused with a sentence, and without one where nobody wants it.
-  template <class Call>
-  void refused(Call&& call, lnf_code code = LNF_INVALID_ARGUMENT) {
-    lnf_status status = {LNF_OK, {}};
-    std::memset(status.message, 'x', sizeof status.message);
-    CHECK(call(&status) == code);
-    CHECK_MESSAGE(status.code == code, status.message);
-    CHECK(std::memchr(status.message, 0, sizeof status.message) != nullptr);
-    CHECK(std::strlen(status.message) > 10);
-    CHECK(call(nullptr) == code);
-    for (const float value : floats) CHECK(value == 7.f);
-    ++refusals;
-  }
-  template <class Change>
-  void refused_input(Change&& change, lnf_code code = LNF_INVALID_ARGUMENT) {
-    const lnf_input kept = input;
-    change(&input);
-    refused([&](lnf_status* status) { return lnf_run(session, &input, 1, &output, 1, nullptr, status); }, code);
-    input = kept;
-  }
-  template <class Change>
-  void refused_output(Change&& change, lnf_code code = LNF_INVALID_ARGUMENT) {
-    const lnf_output kept = output;
-    change(&output);
-    refused([&](lnf_status* status) { return lnf_run(session, &input, 1, &output, 1, nullptr, status); }, code);
-    output = kept;
-  }
-
-  lnf_model* model = nullptr;
-  lnf_tokenizer* tokenizer = nullptr;
-  lnf_encoding* encoding = nullptr;
-  lnf_session* session = nullptr;
-  lnf_classifier* classifier = nullptr;
-  lnf_embedder* embedder = nullptr;
-  int32_t ids[3] = {2, 5, 3};
-  float floats[4] = {7, 7, 7, 7};
-  lnf_input input;
-  lnf_output output;
-};
 
 TEST_CASE("null handles and places") {
   Hostile f;
@@ -122,6 +45,9 @@ TEST_CASE("null handles and places") {
   }
   CHECK(lnf_model_head_name(nullptr, 0, text, 4) == 0);
   CHECK(lnf_model_label(nullptr, 0, 0, text, 4) == 0);
+  CHECK(lnf_model_producer(nullptr, text, 4) == 0);
+  CHECK(lnf_model_dialect(nullptr, text, 4) == 0);
+  f.refused([&](lnf_status* s) { return lnf_get_build(nullptr, s); });
   CHECK(lnf_model_find_head(nullptr, "x") == -1);
   CHECK(lnf_model_find_head(f.model, nullptr) == -1);
   f.refused([&](lnf_status* s) { return lnf_tokenizer_create(nullptr, &tokenizer, s); });
@@ -213,94 +139,6 @@ TEST_CASE("null handles and places") {
   lnf_control_init_sized(nullptr, 8);
 }
 
-// An options struct with a size of its own, and bytes behind it.
-template <class T>
-struct Sized {
-  T options;
-  unsigned char more[4096];
-};
-
-TEST_CASE("structs of other sizes") {
-  Hostile f;
-  const auto check = [&](auto made, auto call) {
-    using T = decltype(made);
-    Sized<T> sized;
-    std::memset(&sized, 0, sizeof sized);
-    sized.options = made;
-    for (const size_t size :
-         {size_t{0}, size_t{1}, sizeof(size_t), sizeof(T) - 1, sizeof(T) + 4, size_t{4104}, SIZE_MAX}) {
-      sized.options.size = size;
-      f.refused([&](lnf_status* s) { return call(&sized.options, s); });
-    }
-    sized.options.size = sizeof(T) + 8;
-    sized.more[7] = 1;
-    f.refused([&](lnf_status* s) { return call(&sized.options, s); }, LNF_UNSUPPORTED);
-    sized.more[7] = 0;
-    lnf_status status;
-    CHECK_MESSAGE(call(&sized.options, &status) == LNF_OK, status.message);  // a newer caller that sets nothing new
-  };
-  lnf_load_options load;
-  lnf_load_options_init(&load);
-  check(load, [&](const lnf_load_options* options, lnf_status* s) {
-    lnf_model* model = nullptr;
-    const lnf_code code = lnf_model_load(f.CliFixture::model().c_str(), options, &model, s);
-    CHECK((model != nullptr) == (code == LNF_OK));
-    lnf_model_free(model);
-    return code;
-  });
-  lnf_encode_options encode;
-  lnf_encode_options_init(&encode);
-  check(encode, [&](const lnf_encode_options* options, lnf_status* s) {
-    return lnf_encode(f.tokenizer, "good", 4, nullptr, 0, options, f.encoding, s);
-  });
-  lnf_session_options session;
-  lnf_session_options_init(&session);
-  check(session, [&](const lnf_session_options* options, lnf_status* s) {
-    lnf_session* made = nullptr;
-    const lnf_code code = lnf_session_create(f.model, options, &made, s);
-    lnf_session_free(made);
-    return code;
-  });
-  check(session, [&](const lnf_session_options* options, lnf_status* s) {
-    uint64_t bytes = 0;
-    return lnf_plan_bytes(f.model, options, &bytes, s);
-  });
-  lnf_text_options texts;
-  lnf_text_options_init(&texts);
-  check(texts, [&](const lnf_text_options* options, lnf_status* s) {
-    lnf_classifier* made = nullptr;
-    const lnf_code code = lnf_classifier_create(f.model, nullptr, 0, options, &made, s);
-    lnf_classifier_free(made);
-    return code;
-  });
-  check(texts, [&](const lnf_text_options* options, lnf_status* s) {
-    lnf_embedder* made = nullptr;
-    const lnf_code code = lnf_embedder_create(f.model, -1, -1, options, &made, s);
-    lnf_embedder_free(made);
-    return code;
-  });
-  float room[4];
-  lnf_output output = f.output;
-  output.data = room;
-  lnf_control control;
-  lnf_control_init(&control);
-  check(control, [&](const lnf_control* options, lnf_status* s) {
-    return lnf_run(f.session, &f.input, 1, &output, 1, options, s);
-  });
-  check(f.input,
-        [&](const lnf_input* input, lnf_status* s) { return lnf_run(f.session, input, 1, &output, 1, nullptr, s); });
-  check(output, [&](lnf_output* made, lnf_status* s) { return lnf_run(f.session, &f.input, 1, made, 1, nullptr, s); });
-  // A list whose structs differ.
-  lnf_output two[2] = {output, output};
-  two[1].size += 8;
-  f.refused([&](lnf_status* s) { return lnf_run(f.session, &f.input, 1, two, 2, nullptr, s); });
-  lnf_model_info info;
-  for (const size_t size : {size_t{0}, sizeof info - 1, SIZE_MAX}) {
-    info.size = size;
-    f.refused([&](lnf_status* s) { return lnf_model_get_info(f.model, &info, s); });
-  }
-}
-
 TEST_CASE("values out of range, short buffers, lists that don't match") {
   Hostile f;
   f.refused_input([](lnf_input* i) { i->ids = nullptr; });
@@ -379,7 +217,8 @@ TEST_CASE("values out of range, short buffers, lists that don't match") {
   session([](auto* o) { o->threads = INT32_MAX; });
   session([](auto* o) { o->compute = 3; });
   session([](auto* o) { o->isa = 5; });
-  session([](auto* o) { o->reserved = 1; });
+  session([](auto* o) { o->block_rows = 17; });
+  session([](auto* o) { o->block_rows = INT32_MIN; });
   session([](auto* o) { o->backend = -1; });
   session([](auto* o) { o->padding = 2; });
   session([](auto* o) { o->decoder = 1; });

@@ -80,9 +80,10 @@ const std::set<std::string> forbidden_words = {"try",    "catch", "throw", "dyna
 
 // What only base/platform_*.cc asks the system by: whole headers, and folders of them.
 const std::set<std::string> system_headers = {
-    "unistd.h",  "fcntl.h",  "pthread.h", "dlfcn.h",   "sched.h",   "errno.h",   "cerrno",     "signal.h",  "csignal",
-    "poll.h",    "dirent.h", "time.h",    "spawn.h",   "syscall.h", "malloc.h",  "mman.h",     "termios.h", "netdb.h",
-    "ifaddrs.h", "link.h",   "elf.h",     "windows.h", "io.h",      "process.h", "semaphore.h"};
+    "unistd.h",  "fcntl.h", "pthread.h", "dlfcn.h",     "sched.h",   "errno.h", "cerrno",
+    "signal.h",  "csignal", "poll.h",    "dirent.h",    "time.h",    "spawn.h", "syscall.h",
+    "malloc.h",  "mman.h",  "termios.h", "netdb.h",     "ifaddrs.h", "link.h",  "elf.h",
+    "windows.h", "io.h",    "process.h", "semaphore.h", "cpuid.h",   "intrin.h"};
 const std::set<std::string> system_folders = {"sys",  "linux", "asm", "asm-generic", "mach",
                                               "bits", "arpa",  "net", "netinet"};
 
