@@ -1,6 +1,7 @@
 #include "linformer/build_info.h"
 
 #include <cstdio>
+#include <cstring>
 
 #include "base/cpu.h"
 #include "gemm/gemm.h"
@@ -30,7 +31,7 @@ constexpr Isa sets[] = {Isa::scalar};
 
 template <size_t capacity>
 void append(char (&text)[capacity], const char* more) {
-  const size_t length = __builtin_strlen(text);
+  const size_t length = std::strlen(text);
   std::snprintf(text + length, capacity - length, "%s", more);
 }
 

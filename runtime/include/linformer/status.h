@@ -37,7 +37,7 @@ class [[nodiscard]] Status {
   const char* message() const { return message_; }
 
   // printf-style. Makes an error; never call it with Code::ok.
-  static Status error(Code code, const char* format, ...) __attribute__((format(printf, 2, 3)));
+  [[gnu::format(printf, 2, 3)]] static Status error(Code code, const char* format, ...);
 
  private:
   Code code_ = Code::ok;
