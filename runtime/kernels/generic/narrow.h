@@ -28,11 +28,29 @@ RowScale quantize_slice(const float* x, int64_t cols, uint8_t* u) {
   using B = typename L::Batch;
   using I = IntegersOf<B>;
   B lowest(0.f), highest(0.f), nothing(0.f);
-  for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
-    const B value = load_lanes<L>(x + i, count, B(0.f));
+  int64_t seen = 0;
+  {
+    // Four chains, so that comparisons overlap.
+    constexpr int64_t w = L::width;
+    B low[4] = {lowest, lowest, lowest, lowest}, high[4] = {highest, highest, highest, highest};
+    B none[4] = {nothing, nothing, nothing, nothing};
+    for (; seen + 4 * w <= cols; seen += 4 * w) {
+      for (int64_t c = 0; c < 4; ++c) {
+        const B value = B::load_unaligned(x + seen + c * w);
+        low[c] = xsimd::min(low[c], value);
+        high[c] = xsimd::max(high[c], value);
+        none[c] = L::fma(value, B(0.f), none[c]);  // NaN from the first element that is not finite on
+      }
+    }
+    lowest = xsimd::min(xsimd::min(low[0], low[1]), xsimd::min(low[2], low[3]));
+    highest = xsimd::max(xsimd::max(high[0], high[1]), xsimd::max(high[2], high[3]));
+    nothing = (none[0] + none[1]) + (none[2] + none[3]);
+  }
+  for_each_batch<L>(cols - seen, [&](int64_t i, int64_t count) {
+    const B value = load_lanes<L>(x + seen + i, count, B(0.f));
     lowest = xsimd::min(lowest, value);
     highest = xsimd::max(highest, value);
-    nothing = L::fma(value, B(0.f), nothing);  // NaN from the first element that is not finite on
+    nothing = L::fma(value, B(0.f), nothing);
   });
   const float check = fold_sum<L>(nothing);
   const RowScale scale = scale_of(fold_min<L>(lowest), fold_max<L>(highest), check == 0.f);
