@@ -12,7 +12,7 @@ if(linformer_deps AND NOT linformer_deps MATCHES "^[a-z]+://")
 endif()
 
 # linformer_fetch(NAME URL ARCHIVE SHA256 [ARCHIVE SHA256]...): makes NAME_SOURCE, the folder of the unpacked source. The
-# first archive is what URL gives; the others are equally good in LINFORMER_DEPS_DIR.
+# first archive is what URL gives; the others are equally good in a folder LINFORMER_DEPS_DIR.
 function(linformer_fetch name url)
   string(TOUPPER LINFORMER_${name} upper)
   list(GET ARGN 1 sha256)

@@ -1,7 +1,7 @@
 // Everything that the runtime needs from the operating system. platform_*.cc implement it; no other file of the
 // runtime includes a header of the system (tests/layers). Nothing here names a type of POSIX, so that another system
-// needs another implementation and no change above. Nothing prints, and nothing but the two functions for threads and
-// open_library() changes the process.
+// needs another implementation and no change above. Nothing prints, and nothing but the two functions for threads,
+// open_library() and permit_tiles() changes the process.
 #pragma once
 
 #include <atomic>
@@ -98,7 +98,7 @@ bool fill_random(void* to, size_t bytes);
 // From some beginning on; never steps back.
 double seconds_now();
 
-// CPUID's answer; false where the processor has no such leaf. Of x86-64 alone, as the next two.
+// CPUID's answer; false where the processor has no such leaf. Of x86-64 alone, as the next one.
 struct CpuId {
   uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
 };

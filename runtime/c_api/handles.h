@@ -76,8 +76,8 @@ void init_struct(T* to, size_t size, const T& defaults) {
 
 inline Status check_size(size_t size, size_t least, size_t alignment, const char* name) {
   if (size >= least && size <= most_struct_bytes && size % alignment == 0) return {};
-  return Status::error(Code::invalid_argument, "%s has size %zu where %zu is the least: call its init function first",
-                       name, size, least);
+  return Status::error(Code::invalid_argument,
+                       "%s has size %zu, and not %zu or a little more: set it as the header says", name, size, least);
 }
 
 // The fields of a caller's struct, which may be older and shorter than ours, or newer and longer: *to holds the

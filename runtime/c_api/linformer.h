@@ -71,12 +71,12 @@ typedef struct lnf_status {
   char message[384]; /* one sentence with the thing that is wrong and what to do; "" where all went well */
 } lnf_status;
 
-/* The same for programs. */
+/* What lnf_build_info() says, for programs. */
 typedef struct lnf_build {
   size_t size;
-  uint32_t version, format;                           /* lnf_version(), lnf_format_version() */
-  int32_t isa;                                        /* LNF_ISA_...: what sessions with LNF_ISA_AUTO take here */
-  int32_t has_onednn, has_openblas, has_cuda, unused; /* built in; unused: 0 */
+  uint32_t version, format;                   /* lnf_version(), lnf_format_version() */
+  int32_t isa;                                /* LNF_ISA_...: what sessions with LNF_ISA_AUTO take; AUTO: they fail */
+  int32_t has_onednn, has_openblas, has_cuda; /* built in */
 } lnf_build;
 /* The caller sets `build->size` to its sizeof. */
 LNF_API lnf_code lnf_get_build(lnf_build* build, lnf_status* status);
@@ -157,7 +157,8 @@ LNF_API int32_t lnf_model_find_head(const lnf_model* model, const char* name);
 
 /* --- Tokenizers ------------------------------------------------------------------------------------------------- */
 
-/* LNF_UNSUPPORTED where the model has none. O(vocabulary) time and memory. */
+/* LNF_UNSUPPORTED: the model has none, or one that this version can't run; LNF_CORRUPT: its vocabulary contradicts
+ * itself. O(vocabulary) time and memory. */
 LNF_API lnf_code lnf_tokenizer_create(const lnf_model* model, lnf_tokenizer** tokenizer, lnf_status* status);
 LNF_API void lnf_tokenizer_free(lnf_tokenizer* tokenizer);
 
@@ -176,7 +177,7 @@ LNF_API void lnf_encode_options_init_sized(lnf_encode_options* to, size_t size);
 /* Holds a result and its buffers, which calls reuse: keep one for each thread. */
 LNF_API lnf_code lnf_encoding_create(lnf_encoding** encoding, lnf_status* status);
 LNF_API void lnf_encoding_free(lnf_encoding* encoding);
-/* One text, or two where `pair` isn't NULL. After an error the encoding is empty. O(bytes) time and memory. Errors:
+/* One text, or two where `pair` isn't NULL. After an error the encoding is empty. O(n log n) time of n bytes. Errors:
  * LNF_INVALID_ARGUMENT (options, a max_length that has no room for the template), LNF_TOO_LONG (more bytes than a text
  * may have). */
 LNF_API lnf_code lnf_encode(const lnf_tokenizer* tokenizer, const char* text, size_t bytes, const char* pair,
@@ -240,13 +241,13 @@ typedef struct lnf_session_options {
 } lnf_session_options;
 LNF_API void lnf_session_options_init_sized(lnf_session_options* to, size_t size);
 #define lnf_session_options_init(to) lnf_session_options_init_sized((to), sizeof *(to))
-/* The bytes of a session's arena: all memory that grows with its options. Before it exists, on this machine. Errors:
- * LNF_INVALID_ARGUMENT, LNF_TOO_LONG and LNF_UNSUPPORTED, as lnf_session_create() has them. */
+/* The bytes of a session's arena: all memory that grows with its options. Before it exists, on this machine; on a
+ * device as of one that computes in bf16. No backend is opened for it. Errors: LNF_INVALID_ARGUMENT, LNF_TOO_LONG. */
 LNF_API lnf_code lnf_plan_bytes(const lnf_model* model, const lnf_session_options* options, uint64_t* bytes,
                                 lnf_status* status);
 /* Errors: LNF_INVALID_ARGUMENT (options, an arena that is too small or not aligned: oneDNN may need some kilobytes more
  * than planned), LNF_TOO_LONG (more than can be addressed), LNF_UNSUPPORTED (no such instruction set, backend or device
- * here). */
+ * here), LNF_IO (a backend's library can't be opened), LNF_INTERNAL (a backend failed). */
 LNF_API lnf_code lnf_session_create(const lnf_model* model, const lnf_session_options* options, lnf_session** session,
                                     lnf_status* status);
 LNF_API void lnf_session_free(lnf_session* session);
@@ -265,7 +266,7 @@ typedef struct lnf_input {
   const uint8_t* mask;         /* [count] or NULL: all 1; 0 = masked */
   const float* encoder_states; /* for cross attention: [state_count, width], or NULL */
   size_t state_count;
-  const uint8_t* state_mask; /* [state_count] or NULL */
+  const uint8_t* state_mask; /* [state_count]; NULL: `mask` where state_count is count, else all 1 */
   const uint8_t* query_mask; /* [count] or NULL: all 1; 0 = its query is zero */
 } lnf_input;
 LNF_API void lnf_input_init_sized(lnf_input* to, size_t size);
@@ -295,17 +296,18 @@ typedef struct lnf_output {
 LNF_API void lnf_output_init_sized(lnf_output* to, size_t size, int32_t kind);
 #define lnf_output_init(to, kind) lnf_output_init_sized((to), sizeof *(to), (kind))
 
-/* Sets rows and columns of each output; `data` isn't looked at. Errors as lnf_run() has them for inputs and outputs. */
+/* Sets rows and columns of each output; `data`, `capacity` and the values of ids, masks and positions aren't looked at.
+ * LNF_INVALID_ARGUMENT: a layer, head or kind of output that the session hasn't. */
 LNF_API lnf_code lnf_shapes(const lnf_session* session, const lnf_input* inputs, size_t input_count,
                             lnf_output* outputs, size_t output_count, lnf_status* status);
 /* One pass over the texts, from which all outputs come. Allocates only to list more inputs or outputs than any call
- * before. `control` may be NULL. Errors: LNF_INVALID_ARGUMENT (an id, mask, layer, head, position that isn't there, a
- * `data` that is too short), LNF_TOO_LONG (more texts or tokens than planned for): nothing is written then. After
- * LNF_CANCELLED and LNF_INTERNAL `data` is unspecified; the session can be used again. */
+ * before. `control` may be NULL. Errors: LNF_INVALID_ARGUMENT (an id, mask, layer, head or position that isn't
+ * there), LNF_TOO_LONG (more texts or tokens than planned for, a `data` that is too short): nothing is written then.
+ * After LNF_CANCELLED and LNF_INTERNAL `data` is unspecified; the session can be used again. */
 LNF_API lnf_code lnf_run(lnf_session* session, const lnf_input* inputs, size_t input_count, lnf_output* outputs,
                          size_t output_count, const lnf_control* control, lnf_status* status);
 /* The token (or vector) that each row of LNF_HIDDEN belongs to, -1: none. *rows is how many the text has; LNF_TOO_LONG
- * where `capacity` is less. Errors otherwise as lnf_run() has them for an input. */
+ * where `capacity` is less, LNF_INVALID_ARGUMENT for ids where vectors are due and masks of another length. */
 LNF_API lnf_code lnf_row_tokens(const lnf_session* session, const lnf_input* input, int64_t* tokens, size_t capacity,
                                 size_t* rows, lnf_status* status);
 
@@ -319,16 +321,16 @@ LNF_API lnf_code lnf_token_row(const lnf_session* session, const lnf_input* inpu
 enum { LNF_LONG_TRUNCATE = 0, LNF_LONG_WINDOW, LNF_LONG_ERROR };
 typedef struct lnf_text_options {
   size_t size;
-  int64_t max_tokens;                             /* of a text; 0: the model's N */
-  int64_t overlap;                                /* tokens that two windows share; -1: a quarter of a window */
-  int64_t max_batch;                              /* texts in one call of a session; 0: 16 */
-  int64_t max_rows;                               /* tokens in one call; 0: 4,096, or max_tokens where that is more */
-  int64_t pad_to;                                 /* texts are lengthened with pads to so many tokens; 0: not */
-  int32_t on_long;                                /* WINDOW: read in windows that overlap, the mean of theirs */
-  int32_t threads;                                /* each takes whole texts, with a session of its own */
+  int64_t max_tokens; /* of a text; 0: the model's N */
+  int64_t overlap;    /* tokens that two windows share; -1: a quarter of a window */
+  int64_t max_batch;  /* texts in one call of a session; 0: 16 */
+  int64_t max_rows;   /* tokens in one call; 0: 4,096, or max_tokens where that is more */
+  int64_t pad_to;     /* texts are lengthened with pads to so many tokens; 0: not */
+  int32_t on_long;    /* WINDOW: read in windows that overlap, the mean of theirs */
+  int32_t threads;    /* each takes whole texts; on other backends than NATIVE they share each */
   int32_t keep_tail, literal_special, truncation; /* as in lnf_encode_options */
   int32_t compute, backend, isa, padding, device; /* as in lnf_session_options */
-  lnf_parallel parallel;
+  lnf_parallel parallel; /* as in lnf_session_options; kept as long as the classifier or embedder */
   void* parallel_user;
 } lnf_text_options;
 LNF_API void lnf_text_options_init_sized(lnf_text_options* to, size_t size);
@@ -336,7 +338,7 @@ LNF_API void lnf_text_options_init_sized(lnf_text_options* to, size_t size);
 
 /* Of some of the model's heads, all in one pass; `heads` NULL: the first one. Heads that compare two texts don't go
  * with others, and heads that score each token with none. Errors: those of lnf_session_create() and
- * lnf_tokenizer_create(). */
+ * lnf_tokenizer_create(); LNF_UNSUPPORTED for a model that reads vectors. */
 LNF_API lnf_code lnf_classifier_create(const lnf_model* model, const int32_t* heads, size_t head_count,
                                        const lnf_text_options* options, lnf_classifier** classifier,
                                        lnf_status* status);
@@ -345,9 +347,10 @@ LNF_API void lnf_classifier_free(lnf_classifier* classifier);
 LNF_API int64_t lnf_classifier_classes(const lnf_classifier* classifier, size_t index);
 /* probabilities[text_count][classes], of the first head. `bytes` may be NULL: the texts end with a 0. `pairs`: the
  * second text of each where the model reads pairs or the head compares two, else NULL. Batched by length; memory beside
- * the probabilities is bounded whatever the number of texts. The first text that can't be read is the error, and named:
- * LNF_INVALID_ARGUMENT, or LNF_TOO_LONG as the options say, which also says that `capacity` is too little. After an
- * error, and after LNF_CANCELLED, the values are unspecified. */
+ * the probabilities is bounded whatever the number of texts. The first text that has no answer is the error, and named:
+ * LNF_INVALID_ARGUMENT, LNF_TOO_LONG as the options say, LNF_CORRUPT (the tokenizer has ids that the model hasn't),
+ * LNF_INTERNAL (its numbers aren't finite). LNF_TOO_LONG also says that `capacity` is too little: nothing is written
+ * then. After another error, and after LNF_CANCELLED, the values are unspecified. */
 LNF_API lnf_code lnf_classify(lnf_classifier* classifier, const char* const* texts, const size_t* bytes,
                               const char* const* pairs, const size_t* pair_bytes, size_t text_count,
                               float* probabilities, size_t capacity, const lnf_control* control, lnf_status* status);

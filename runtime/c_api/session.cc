@@ -90,12 +90,11 @@ Status read_output(const lnf_output* given, Array<MaskPosition>* positions, Outp
                          static_cast<int>(read.kind), static_cast<int>(read.pooling));
   }
   if (read.positions == nullptr && read.position_count > 0) return missing("lnf_output.positions");
-  if (read.data == nullptr && read.capacity > 0) return missing("lnf_output.data");
   to->kind = static_cast<OutputKind>(read.kind);
   to->layer = read.layer;
   to->head = read.head;
   if (read.pooling != LNF_POOL_DEFAULT) to->pooling = static_cast<Pooling>(read.pooling);
-  to->values = {read.data, read.capacity};
+  to->values = {read.data, read.data != nullptr ? read.capacity : 0};
   // read_call() has reserved them.
   const MaskPosition* first = positions->end();
   for (size_t i = 0; i < read.position_count; ++i) {
@@ -144,6 +143,18 @@ Status read_call(lnf_session* session, const lnf_input* inputs, size_t input_cou
   return {};
 }
 
+// What the library would take for an output that isn't to be computed.
+Status check_memory(const lnf_output* outputs, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const lnf_output& output = *element(outputs, i);
+    if (output.data == nullptr && output.capacity > 0) return missing("lnf_output.data");
+    const bool nothing = output.kind == LNF_MASKED_LM && output.position_count == 0;
+    if (output.data == nullptr || output.capacity > 0 || nothing) continue;
+    return Status::error(Code::too_long, "lnf_output.capacity is 0: set it to the floats that `data` has room for");
+  }
+  return {};
+}
+
 Status set_shapes(lnf_session* session, lnf_output* outputs, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const Result<Shape> shape =
@@ -182,7 +193,7 @@ lnf_code lnf_plan_bytes(const lnf_model* model, const lnf_session_options* optio
     if (model == nullptr) return missing("the model");
     SessionOptions read;
     LINFORMER_TRY(read_options(options, &read));
-    if (read.compute == Compute::automatic) read.compute = machine_compute(read.isa);
+    if (read.compute == Compute::automatic && read.device < 0) read.compute = machine_compute(read.isa);
     if (read.backend == BackendKind::native && read.block_rows == 0) read.block_rows = machine_block_rows(read.isa);
     const Result<Plan> made = plan(*model->model, read);
     if (!made.ok()) return made.status();
@@ -237,6 +248,7 @@ lnf_code lnf_run(lnf_session* session, const lnf_input* inputs, size_t input_cou
                  size_t output_count, const lnf_control* control, lnf_status* status) {
   const auto run = [&]() -> Status {
     LINFORMER_TRY(read_call(session, inputs, input_count, outputs, output_count));
+    LINFORMER_TRY(check_memory(outputs, output_count));
     RunControl read;
     LINFORMER_TRY(read_control(control, &read));
     LINFORMER_TRY(session->session.run(std::span<const Input>(session->inputs.span()),

@@ -125,28 +125,17 @@ Status embed_list(lnf_embedder* embedder, const TextArguments& texts, lnf_visit 
       control);
 }
 
-// Rows for a caller's array; the first text without an answer ends the call.
-struct Rows {
-  float* to;
-  size_t first, width;  // of the text's values
-  Status failed;
-
-  static int put(void* user, const lnf_text_report* report) {
-    Rows& rows = *static_cast<Rows*>(user);
-    if (report->code != LNF_OK) {
-      rows.failed = Status::error(static_cast<Code>(report->code), "text %zu: %s", report->index, report->message);
-      return 0;
-    }
-    std::copy_n(report->values + rows.first, rows.width, rows.to + report->index * rows.width);
-    return 1;
-  }
-};
-
+// Before the texts are looked at: of fewer answers than texts `text_count` is what is wrong.
 Status check_room(const float* to, size_t capacity, size_t texts, int64_t width) {
   if (to == nullptr && texts > 0) return missing("the memory of the answers");
   if (capacity / static_cast<size_t>(width) >= texts) return {};
   return Status::error(Code::too_long, "there is room for %zu floats where %zu texts have %lld each", capacity, texts,
                        static_cast<long long>(width));
+}
+
+Status check_strings(const Model& model) {
+  if (model.info().vector_width == 0) return {};
+  return Status::error(Code::unsupported, "the model reads vectors instead of text: use lnf_run()");
 }
 
 }  // namespace
@@ -166,6 +155,7 @@ lnf_code lnf_classifier_create(const lnf_model* model, const int32_t* heads, siz
     if (classifier == nullptr) return missing("the place of the classifier");
     *classifier = nullptr;
     if (model == nullptr) return missing("the model");
+    LINFORMER_TRY(check_strings(*model->model));
     ClassifierOptions read;
     LINFORMER_TRY(read_options(options, &read.texts));
     if (heads == nullptr && head_count > 0) return missing("the list of heads");
@@ -187,13 +177,12 @@ lnf_code lnf_classify(lnf_classifier* classifier, const char* const* texts, cons
                       size_t capacity, const lnf_control* control, lnf_status* status) {
   const auto classify = [&]() -> Status {
     if (classifier == nullptr) return missing("the classifier");
-    const int64_t classes = classifier->classifier.classes();
-    LINFORMER_TRY(check_room(probabilities, capacity, text_count, classes));
+    LINFORMER_TRY(check_room(probabilities, capacity, text_count, classifier->classifier.classes()));
     RunControl read;
     LINFORMER_TRY(read_control(control, &read));
-    Rows rows{probabilities, static_cast<size_t>(classes), static_cast<size_t>(classes), {}};
-    LINFORMER_TRY(classify_list(classifier, {texts, bytes, pairs, pair_bytes, text_count}, &Rows::put, &rows, read));
-    return rows.failed;
+    const TextArguments given = {texts, bytes, pairs, pair_bytes, text_count};
+    LINFORMER_TRY(given.check());
+    return classifier->classifier.classify(given.list(), std::span(probabilities, capacity), read);
   };
   return report(classify(), status);
 }
@@ -217,6 +206,7 @@ lnf_code lnf_embedder_create(const lnf_model* model, int32_t pooling, int32_t no
     if (embedder == nullptr) return missing("the place of the embedder");
     *embedder = nullptr;
     if (model == nullptr) return missing("the model");
+    LINFORMER_TRY(check_strings(*model->model));
     if (pooling < LNF_POOL_DEFAULT || pooling > LNF_POOL_MAX || normalize < -1 || normalize > 1) {
       return Status::error(Code::invalid_argument, "pooling %d, normalize %d: use LNF_POOL_..., and -1, 0 or 1",
                            static_cast<int>(pooling), static_cast<int>(normalize));
@@ -244,9 +234,9 @@ lnf_code lnf_embed(lnf_embedder* embedder, const char* const* texts, const size_
     LINFORMER_TRY(check_room(vectors, capacity, text_count, embedder->embedder.width()));
     RunControl read;
     LINFORMER_TRY(read_control(control, &read));
-    Rows rows{vectors, 0, static_cast<size_t>(embedder->embedder.width()), {}};
-    LINFORMER_TRY(embed_list(embedder, {texts, bytes, nullptr, nullptr, text_count}, &Rows::put, &rows, read));
-    return rows.failed;
+    const TextArguments given = {texts, bytes, nullptr, nullptr, text_count};
+    LINFORMER_TRY(given.check());
+    return embedder->embedder.embed(given.list(), std::span(vectors, capacity), read);
   };
   return report(embed(), status);
 }

@@ -45,7 +45,7 @@ Status Session::State::row_tokens(const Input& input, std::span<int64_t> tokens)
   LINFORMER_TRY(check_mapped(input));
   const int64_t given = given_rows(input), rows = output_rows(given);
   if (tokens.size() < static_cast<uint64_t>(rows)) {
-    return Status::error(Code::invalid_argument, "there is room for %zu rows where the text has %lld", tokens.size(),
+    return Status::error(Code::too_long, "there is room for %zu rows where the text has %lld", tokens.size(),
                          static_cast<long long>(rows));
   }
   size_t row = 0;

@@ -81,22 +81,21 @@ Result<Shape> Session::State::shape(const Output& output, const InputList& input
 Status Session::State::check_outputs(const InputList& inputs, std::span<const Output> outputs,
                                      int64_t hidden_rows) const {
   if (outputs.size() > Outputs::most) {
-    return Status::error(Code::invalid_argument, "%zu outputs: ask for at most %zu in a call", outputs.size(),
-                         Outputs::most);
+    return Status::error(Code::too_long, "%zu outputs: ask for at most %zu in a call", outputs.size(), Outputs::most);
   }
   for (const Output& output : outputs) {
     const Result<Shape> shape = this->shape(output, static_cast<int64_t>(inputs.size()), hidden_rows);
     if (!shape.ok()) return shape.status();
     if (output.kind == OutputKind::masked_lm) {
       LINFORMER_TRY(check_positions(inputs, output.positions));
-      if (output.positions.empty() != output.values.empty()) {
-        return Status::error(Code::invalid_argument, "masked-LM logits need both positions and room for the logits");
+      if (output.positions.empty() && !output.values.empty()) {
+        return Status::error(Code::invalid_argument, "masked-LM logits need positions");
       }
     }
     // Counts of at most 2^31 rows and columns each.
     const uint64_t wanted = static_cast<uint64_t>(shape->rows) * static_cast<uint64_t>(shape->columns);
     if (output.values.empty() || output.values.size() >= wanted) continue;
-    return Status::error(Code::invalid_argument, "the %s output holds %zu floats where %lld x %lld are computed",
+    return Status::error(Code::too_long, "the %s output holds %zu floats where %lld x %lld are computed",
                          name_of(output.kind), output.values.size(), static_cast<long long>(shape->rows),
                          static_cast<long long>(shape->columns));
   }

@@ -18,7 +18,6 @@ int main(void) {
   FIELD(lnf_build, has_onednn);
   FIELD(lnf_build, has_openblas);
   FIELD(lnf_build, has_cuda);
-  FIELD(lnf_build, unused);
   STRUCT(lnf_load_options);
   FIELD(lnf_load_options, size);
   FIELD(lnf_load_options, verify_below);

@@ -1,5 +1,4 @@
-# Run by ctest. What is recorded may grow at a struct's end, and only with what lnf_version() says; nothing else changes
-# while the minor version stays.
+# Run by ctest. Nothing that is recorded changes while the minor version stays.
 cmake_minimum_required(VERSION 3.22)
 execute_process(COMMAND ${EMULATOR} ${ABI} OUTPUT_VARIABLE abi COMMAND_ERROR_IS_FATAL ANY)
 file(READ ${RECORDED} recorded)
@@ -20,9 +19,17 @@ list(LENGTH listed listed)
 if(NOT structs EQUAL listed OR structs LESS 10)
   message(FATAL_ERROR "linformer.h has ${structs} structs, the list ${listed}: add it to abi.c")
 endif()
+string(REGEX REPLACE "/\\*([^*]|\\*+[^*/])*\\*+/" "" code "${header}")
+string(REGEX MATCHALL "enum {[^}]*}" enumerations "${code}")
+string(REGEX MATCHALL "LNF_[A-Z0-9_]+" constants "${enumerations}")
+string(REGEX MATCHALL "LNF_[A-Z0-9_]+ =" listed "${abi}")
+list(LENGTH constants constants)
+list(LENGTH listed listed)
+if(NOT constants EQUAL listed OR constants LESS 40)
+  message(FATAL_ERROR "linformer.h has ${constants} constants, the list ${listed}: add it to abi.c")
+endif()
 
 # Every function with its arguments, sorted.
-string(REGEX REPLACE "/\\*([^*]|\\*+[^*/])*\\*+/" "" code "${header}")
 string(REGEX REPLACE "\n#[^\n]*" "\n" code "\n${code}")
 string(REGEX REPLACE "[ \n]+" " " code "${code}")
 string(REPLACE ";" "\n" code "${code}")

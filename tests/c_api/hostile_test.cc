@@ -168,7 +168,9 @@ TEST_CASE("values out of range, short buffers, lists that don't match") {
       o->layer = layer;
     });
   }
-  f.refused_output([](lnf_output* o) { o->capacity = 2; });
+  for (const size_t capacity : {0, 2}) {
+    f.refused_output([=](lnf_output* o) { o->capacity = capacity; }, LNF_TOO_LONG);
+  }
   f.refused_output([](lnf_output* o) { o->data = nullptr; });
   f.refused_output([](lnf_output* o) { o->position_count = 1; });
   const lnf_position beyond[] = {{0, 3}}, before[] = {{0, -1}}, other[] = {{1, 0}};
@@ -269,7 +271,6 @@ TEST_CASE("values out of range, short buffers, lists that don't match") {
   char text[8];
   const int32_t unknown[] = {99};
   f.refused([&](lnf_status* s) { return lnf_decode(f.tokenizer, unknown, 1, 0, text, 8, &bytes, s); });
-  std::printf("%d refusals\n", refusals);
   CHECK(refusals > 100);
 }
 

@@ -1,4 +1,4 @@
-// Every field of lnf_input does what the C++ one's does.
+// What lnf_input points to, and models that read vectors.
 #include <doctest/doctest.h>
 #include <linformer.h>
 
@@ -30,7 +30,6 @@ TEST_CASE("masks, types and encoder states") {
   options.block_rows = 16;
   REQUIRE_MESSAGE(lnf_session_create(model, &options, &session, &status) == LNF_OK, status.message);
   uint64_t small = 0, large = 0;
-  options.block_rows = 16;
   CHECK(lnf_plan_bytes(model, &options, &small, &status) == LNF_OK);
   options.block_rows = 256;
   CHECK(lnf_plan_bytes(model, &options, &large, &status) == LNF_OK);
@@ -75,6 +74,41 @@ TEST_CASE("masks, types and encoder states") {
     fewer.*field = nullptr;
     CHECK(run(fewer) != given);
   }
+  lnf_session_free(session);
+  lnf_model_free(model);
+}
+
+TEST_CASE("vectors") {
+  RandomModel shape;
+  shape.vector_width = 24;
+  shape.token_types = 0;
+  constexpr int64_t count = 7;
+  const writer::AlignedBytes bytes = random_builder(shape).serialize();
+  lnf_model* model = nullptr;
+  lnf_session* session = nullptr;
+  lnf_classifier* classifier = nullptr;
+  lnf_embedder* embedder = nullptr;
+  lnf_status status{};
+  REQUIRE(lnf_model_load_memory(bytes.data(), bytes.size(), nullptr, nullptr, nullptr, &model, &status) == LNF_OK);
+  CHECK(lnf_classifier_create(model, nullptr, 0, nullptr, &classifier, &status) == LNF_UNSUPPORTED);
+  CHECK(lnf_embedder_create(model, LNF_POOL_DEFAULT, -1, nullptr, &embedder, &status) == LNF_UNSUPPORTED);
+  REQUIRE(lnf_session_create(model, nullptr, &session, &status) == LNF_OK);
+  const auto loaded = random_model(shape);
+  const RandomInput random = random_input(5, loaded->description().encoder, count, 0, false);
+  lnf_input input;
+  lnf_input_init(&input);
+  input.vectors = random.vectors.data();
+  input.count = static_cast<size_t>(count);
+  std::vector<float> values(static_cast<size_t>(count) * shape.d_model), expected(values.size());
+  lnf_output output;
+  lnf_output_init(&output, LNF_HIDDEN);
+  output.data = values.data();
+  output.capacity = values.size();
+  CHECK_MESSAGE(lnf_run(session, &input, 1, &output, 1, nullptr, &status) == LNF_OK, status.message);
+  Session other = std::move(*Session::create(loaded, {}));
+  const Input view = random.view();
+  CHECK(other.run({&view, 1}, Output::hidden(expected)).ok());
+  CHECK(values == expected);
   lnf_session_free(session);
   lnf_model_free(model);
 }

@@ -1,5 +1,6 @@
 // Structs whose size is wrong, or another version's.
 #include <cstdint>
+#include <cstdio>
 
 #include "c_api/hostile.h"
 
@@ -88,10 +89,15 @@ TEST_CASE("structs of other sizes") {
   two[1].size += 8;
   f.refused([&](lnf_status* s) { return lnf_run(f.session, &f.input, 1, two, 2, nullptr, s); });
   lnf_model_info info;
-  for (const size_t size : {size_t{0}, sizeof info - 1, SIZE_MAX}) {
-    info.size = size;
+  lnf_head_info head;
+  lnf_build build;
+  for (const size_t size : {size_t{0}, size_t{8}, size_t{4104}, SIZE_MAX}) {
+    info.size = head.size = build.size = size;
     f.refused([&](lnf_status* s) { return lnf_model_get_info(f.model, &info, s); });
+    f.refused([&](lnf_status* s) { return lnf_model_get_head(f.model, 0, &head, s); });
+    f.refused([&](lnf_status* s) { return lnf_get_build(&build, s); });
   }
+  std::printf("%d refusals\n", refusals);
 }
 
 }  // namespace

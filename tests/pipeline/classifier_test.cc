@@ -267,7 +267,7 @@ TEST_CASE("options that don't fit are refused by name") {
   Classifier classifier = make(loaded);
   std::vector<float> few(2);
   const std::string_view texts[] = {"good"};
-  CHECK(classifier.classify(texts, few).code() == Code::invalid_argument);
+  CHECK(classifier.classify(texts, few).code() == Code::too_long);
   CHECK(classifier.classify(std::span<const std::string_view>(), few).ok());
 }
 

@@ -10,8 +10,9 @@ namespace LINFORMER_NAMESPACE {
 
 struct BuildInfo {
   Version version;
-  uint32_t format = 0;      // the newest version of the model file that it reads
-  Isa isa = Isa::scalar;    // what sessions with Isa::automatic take on this machine
+  uint32_t format = 0;  // the newest version of the model file that it reads
+  Isa isa =
+      Isa::automatic;  // what sessions with Isa::automatic take on this machine; that itself: they fail, see reason
   bool has_onednn = false;  // built in; their libraries are opened when a session asks for them
   bool has_openblas = false;
   bool has_cuda = false;

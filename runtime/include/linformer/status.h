@@ -17,7 +17,7 @@ namespace LINFORMER_NAMESPACE {
 enum class Code : uint32_t {
   ok = 0,
   invalid_argument = 0x10,  // a value that the caller passed is out of range
-  too_long = 0x11,          // more tokens, texts or bytes than were planned for
+  too_long = 0x11,          // more tokens, texts or bytes than were planned for, or than fit the memory given
   cancelled = 0x12,         // the caller's flag said so
   io_error = 0x20,          // the operating system refused
   out_of_memory = 0x21,
