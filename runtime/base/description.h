@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/types.h"
 #include "linformer/array.h"
-#include "linformer/types.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "base/checked.h"
-#include "linformer/types.h"
+#include "base/types.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {

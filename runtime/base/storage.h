@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "base/matrix.h"
-#include "linformer/types.h"
+#include "base/types.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {

@@ -1,4 +1,4 @@
-#include "linformer/types.h"
+#include "base/types.h"
 
 #include "base/enum_names.h"
 

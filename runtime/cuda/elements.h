@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "base/types.h"
 #include "cuda/element.h"
-#include "linformer/types.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE::cuda {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/types.h"
 #include "kernels/kernels.h"
 #include "linformer/status.h"
-#include "linformer/types.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "base/matrix.h"
-#include "linformer/types.h"
+#include "base/types.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {

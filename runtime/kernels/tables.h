@@ -1,4 +1,4 @@
-// The tables that exist in this build; kernels.cc chooses among them.
+// The tables of all instruction sets; kernels.cc chooses among those that this build carries (LINFORMER_KERNELS).
 #pragma once
 
 #include "kernels/generic/sums.h"
@@ -26,21 +26,16 @@ struct Int8Epilogue {
 };
 
 extern const Kernels scalar_kernels;
-#if defined(__x86_64__)
 extern const Kernels avx2_kernels;
 extern const Kernels avx512_kernels;       // gemm_int8 is AVX2's
 extern const GemmKernel avx512_gemm_int8;  // VNNI, and this with BW
 extern const QuantizeKernel avx512_quantize_rows;
 extern const Int8Epilogue avx512_int8_epilogue;
-extern const Bf16Kernels avx512_bf16_kernels;  // AVX512-BF16
-#if defined(LINFORMER_HAS_AMX)
+extern const Bf16Kernels avx512_bf16_kernels;          // AVX512-BF16
 extern const GemmKernel amx_gemm_bf16, amx_gemm_int8;  // AMX-BF16, AMX-INT8
-#endif
-#elif defined(__aarch64__)
-extern const Kernels neon_kernels;               // gemm_int8 runs on any machine
-extern const GemmKernel neon_dotprod_gemm_int8;  // FEAT_DotProd
-extern const GemmKernel neon_i8mm_gemm_int8;     // FEAT_I8MM
-extern const Bf16Kernels neon_bf16_kernels;      // FEAT_BF16
-#endif
+extern const Kernels neon_kernels;                     // gemm_int8 runs on any machine
+extern const GemmKernel neon_dotprod_gemm_int8;        // FEAT_DotProd
+extern const GemmKernel neon_i8mm_gemm_int8;           // FEAT_I8MM
+extern const Bf16Kernels neon_bf16_kernels;            // FEAT_BF16
 
 }  // namespace LINFORMER_NAMESPACE

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "linformer/types.h"
+#include "base/types.h"
 #include "linformer/version.h"
 #include "program/view.h"
 

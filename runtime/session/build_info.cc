@@ -6,6 +6,7 @@
 #include "base/cpu.h"
 #include "gemm/gemm.h"
 #include "io/container.h"
+#include "kernels/carried.h"
 #include "kernels/kernels.h"
 
 namespace LINFORMER_NAMESPACE {
@@ -20,7 +21,7 @@ constexpr Named of_avx512[] = {
 constexpr Named of_neon[] = {
     {Extension::neon_dotprod, " dotprod"}, {Extension::neon_i8mm, " i8mm"}, {Extension::neon_bf16, " bf16"}};
 
-// Sets that are compiled for this kind of processor, the best first.
+// Sets that there are for this kind of processor, the best first.
 #if defined(__x86_64__)
 constexpr Isa sets[] = {Isa::avx512, Isa::avx2, Isa::scalar};
 #elif defined(__aarch64__)
@@ -53,7 +54,7 @@ void explain(Isa isa, bool asked, BuildInfo* info) {
   append(info->reason, ": the best there is, with");
   bool any = false;
   for (const Named& named : isa == Isa::avx512 ? of_avx512 : of_neon) {
-    if (!machine_has(named.extension)) continue;
+    if (!carries(named.extension) || !machine_has(named.extension)) continue;
     append(info->reason, named.name);
     any = true;
   }

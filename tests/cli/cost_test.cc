@@ -15,6 +15,7 @@ using namespace linformer_test;
 namespace {
 
 constexpr uint64_t megabyte = 1 << 20;
+constexpr uint64_t size = 8 * megabyte / watched_share;  // of an input
 constexpr uint64_t rest = 96 * megabyte;  // the program, its libraries and its session; this process before exec
 
 struct Cost {
@@ -53,7 +54,7 @@ std::string repeated(const std::string& unit, uint64_t bytes) {
 
 TEST_CASE("cost: memory and output are a multiple of the longest record") {
   const CliFixture f;
-  const std::string words = repeated("a ", 8 * megabyte), out = f.path("out");
+  const std::string words = repeated("a ", size), out = f.path("out");
   const std::string text = f.file("in.txt", words + "\n"), json = f.file("in.jsonl", "{\"text\":\"" + words + "\"}\n"),
                     table = f.file("in.csv", "text\n\"" + words + "\"\n");
   for (const std::string& file : {text, json, table}) {
@@ -78,7 +79,7 @@ TEST_CASE("cost: memory and output are a multiple of the longest record") {
 TEST_CASE("cost: ids are held, one line or many") {
   const CliFixture f;
   const std::string out = f.path("out");
-  const std::string one = "[5" + repeated(",5", 8 * megabyte) + "]\n", many = repeated("[5]\n", 4 * megabyte);
+  const std::string one = "[5" + repeated(",5", size) + "]\n", many = repeated("[5]\n", size / 2);
   const Cost refused = cost_of({"encode", f.model(), "--ids", f.file("one", one), "-o", f.path("o.npy")}, out);
   CHECK(refused.code == 1);  // more than the model takes, which is known when it was read
   if (measures_memory) CHECK(refused.memory < rest + 16 * one.size());

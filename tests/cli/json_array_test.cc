@@ -145,14 +145,12 @@ TEST_CASE("a JSON array is answered as it comes, in the memory of one element") 
   std::string block;
   for (int i = 0; i < 1000; ++i) block += "{\"text\":\"a good film , the plot\"},\n";
   uint64_t warm = 0;
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 200 / watched_share; ++round) {
     REQUIRE(talk.write(block));
     for (int i = 0; i < 1000; ++i) REQUIRE(talk.read_line() != "");
     if (round == 20) warm = talk.resident();
   }
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  CHECK(talk.resident() < warm + (1 << 20));
-#endif
+  if (measures_memory) CHECK(talk.resident() < warm + (1 << 20));
   CHECK(warm > 0);
   CHECK(talk.write("{\"text\":\"bad\"}]\n"));
   CHECK(json::parse(talk.read_line())["label"] == "neg");

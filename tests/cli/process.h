@@ -15,6 +15,8 @@ constexpr bool measures_memory = false;
 #else
 constexpr bool measures_memory = true;
 #endif
+// What goes through a program whose memory is watched; where it can't be measured, enough to go through every path.
+constexpr int watched_share = measures_memory ? 1 : 8;
 
 struct Ran {
   int code = -1;  // exit status; 128 + the signal's number when one killed it

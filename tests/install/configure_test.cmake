@@ -37,6 +37,11 @@ if(CHECK STREQUAL "missing")
     -DCMAKE_SYSTEM_PROCESSOR=x86_64)
   configures(no_xsimd_scalar 0 "Generating done" ${headers} -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64)
 
+  configures(no_such_kernels 1 "LINFORMER_KERNELS names \"avx3\": on x86_64 it may name avx2;avx512" ${dependencies}
+    -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=x86_64 -DLINFORMER_KERNELS=avx3)
+  configures(lonely_kernels 1 "names avx512, which stands on avx2: add avx2" ${dependencies}
+    -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=x86_64 -DLINFORMER_KERNELS=avx512)
+
   file(MAKE_DIRECTORY ${work}/archives)
   set(fetch -DLINFORMER_FETCH_DEPS=ON -DLINFORMER_DEPS_DIR=${work}/archives)
   configures(no_archive 1 "has no xsimd-[0-9.]+.tar.gz: put there what https://" ${fetch}
@@ -49,6 +54,7 @@ if(CHECK STREQUAL "missing")
     file(WRITE ${work}/archives/${archive} "not an archive")
   endforeach()
   configures(damaged 1 "has SHA-256 [0-9a-f]+ and not [0-9a-f]+: it is damaged" ${fetch})
+  configures(damaged_there 1 "hash mismatch|SHA-?256" ${fetch} -DLINFORMER_DEPS_DIR=file://${work}/archives)
 
 elseif(CHECK STREQUAL "fetched")
   # A source that stands for an archive: LINFORMER_TEST_XSIMD_SOURCE.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/cpu.h"
+#include "kernels/carried.h"
 #include "kernels/kernel_support.h"
 #include "kernels/tables.h"
 
@@ -119,32 +120,29 @@ inline void check_equal(const std::vector<float>& a, const std::vector<float>& b
 
 // Whether bf16 is multiplied by AMX, which adds in an order of its own (tiles_test.cc).
 inline bool by_tiles([[maybe_unused]] const Kernels& kernels) {
-#if defined(LINFORMER_HAS_AMX)
-  return kernels.gemm_bf16 == amx_gemm_bf16;
-#else
+  if constexpr (carries(Extension::amx)) return kernels.gemm_bf16 == amx_gemm_bf16;
   return false;
-#endif
 }
 
 // all_kernels(), and a set's as a machine with fewer extensions has them.
 inline std::vector<const Kernels*> narrow_kernels() {
   std::vector<const Kernels*> tables = all_kernels();
-#if defined(LINFORMER_HAS_AMX)
-  if (machine_has(Extension::amx)) {
-    static Kernels plain = *kernels_for(Isa::avx512);
-    plain.gemm_int8 = avx512_gemm_int8;
-    plain.gemm_bf16 = avx512_bf16_kernels.gemm;
-    tables.push_back(&plain);
+  if constexpr (carries(Extension::amx)) {
+    if (machine_has(Extension::amx)) {
+      static Kernels plain = *kernels_for(Isa::avx512);
+      plain.gemm_int8 = avx512_gemm_int8;
+      plain.gemm_bf16 = avx512_bf16_kernels.gemm;
+      tables.push_back(&plain);
+    }
   }
-#endif
-#if defined(__aarch64__)
-  tables.push_back(&neon_kernels);
-  if (machine_has(Extension::neon_dotprod)) {
-    static Kernels dotprod = neon_kernels;
-    dotprod.gemm_int8 = neon_dotprod_gemm_int8;
-    tables.push_back(&dotprod);
+  if constexpr (carries("neon")) tables.push_back(&neon_kernels);
+  if constexpr (carries(Extension::neon_dotprod)) {
+    if (machine_has(Extension::neon_dotprod)) {
+      static Kernels dotprod = neon_kernels;
+      dotprod.gemm_int8 = neon_dotprod_gemm_int8;
+      tables.push_back(&dotprod);
+    }
   }
-#endif
   return tables;
 }
 

@@ -2,8 +2,8 @@
 // for this file; each says its error. NaN gives NaN.
 #pragma once
 
+#include "base/types.h"
 #include "kernels/generic/lanes.h"
-#include "linformer/types.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {

@@ -1,0 +1,41 @@
+// Which instruction sets this build has kernels for: LINFORMER_KERNELS of CMake, and scalar. A machine may lack them.
+#pragma once
+
+#include <string_view>
+
+#include "base/cpu.h"
+#include "linformer/types.h"
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
+
+// `name` as LINFORMER_KERNELS has it.
+constexpr bool carries(std::string_view name) {
+  std::string_view rest = LINFORMER_CARRIED_KERNELS;  // separated by commas
+  while (!rest.empty()) {
+    const size_t end = rest.find(',');
+    if (rest.substr(0, end) == name) return true;
+    rest = end == rest.npos ? std::string_view() : rest.substr(end + 1);
+  }
+  return false;
+}
+
+constexpr bool carries(Extension extension) {
+  switch (extension) {
+    case Extension::avx512_vnni:
+      return carries("avx512_vnni");
+    case Extension::avx512_bf16:
+      return carries("avx512_bf16");
+    case Extension::amx:
+      return carries("amx");
+    case Extension::neon_dotprod:
+      return carries("neon_dotprod");
+    case Extension::neon_i8mm:
+      return carries("neon_i8mm");
+    case Extension::neon_bf16:
+      return carries("neon_bf16");
+  }
+  return false;
+}
+
+}  // namespace LINFORMER_NAMESPACE
