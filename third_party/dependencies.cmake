@@ -13,7 +13,7 @@ endfunction()
 
 # Of the kernels, only those of instruction sets are written with xsimd; other targets have scalar ones.
 set(linformer_needs_xsimd OFF)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64|arm64")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64|arm64" AND NOT "${LINFORMER_KERNELS}" STREQUAL "scalar")
   set(linformer_needs_xsimd ON)
 endif()
 if(LINFORMER_FETCH_DEPS)

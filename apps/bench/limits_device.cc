@@ -6,6 +6,7 @@
 #include "bench/limits.h"
 
 #if defined(LINFORMER_WITH_CUDA)
+#include "base/types.h"
 #include "cuda/device.h"
 #endif
 

@@ -1,6 +1,7 @@
 // A real device: the CUDA runtime and cuBLASLt.
 #include <new>
 
+#include "base/types.h"
 #include "cuda/cublas_library.h"
 #include "cuda/device.h"
 

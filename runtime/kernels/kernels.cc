@@ -9,7 +9,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-void put_bf16(const Bf16Kernels& bf16, Kernels* table) {
+[[maybe_unused]] inline void put_bf16(const Bf16Kernels& bf16, Kernels* table) {
   table->gemm_bf16 = bf16.gemm;
   table->round_rows = bf16.round_rows;
   table->pack_panel_bf16 = bf16.pack_panel;
@@ -17,11 +17,11 @@ void put_bf16(const Bf16Kernels& bf16, Kernels* table) {
   table->native_bf16 = true;
 }
 
-// `if constexpr` discards what names kernels that this build doesn't carry, and an inline function that nothing calls is
-// not compiled, unoptimised neither: nothing refers to those kernels.
+// `if constexpr` discards what names kernels that this build doesn't carry, and an inline function that nothing calls
+// is not compiled, optimised or not: nothing refers to those kernels.
 
 // A set's own table and what this build and the machine have beside it.
-inline Kernels compose_avx512() {
+[[maybe_unused]] inline Kernels compose_avx512() {
   Kernels table = avx512_kernels;
   table.gemm_int8 = avx2_kernels.gemm_int8;
   if constexpr (carries(Extension::avx512_vnni)) {
@@ -44,7 +44,7 @@ inline Kernels compose_avx512() {
   return table;
 }
 
-inline Kernels compose_neon() {
+[[maybe_unused]] inline Kernels compose_neon() {
   Kernels table = neon_kernels;
   if constexpr (carries(Extension::neon_dotprod)) {
     if (machine_has(Extension::neon_dotprod)) table.gemm_int8 = neon_dotprod_gemm_int8;

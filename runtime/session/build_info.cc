@@ -51,14 +51,22 @@ void explain(Isa isa, bool asked, BuildInfo* info) {
     append(info->reason, missing == nullptr ? name_of(better) : missing);
   }
   if (isa != Isa::avx512 && isa != Isa::neon) return;
-  append(info->reason, ": the best there is, with");
+  append(info->reason, ": the best set there is, with");
+  char lacking[sizeof info->reason] = {};  // that the machine has
   bool any = false;
   for (const Named& named : isa == Isa::avx512 ? of_avx512 : of_neon) {
-    if (!carries(named.extension) || !machine_has(named.extension)) continue;
+    if (!machine_has(named.extension)) continue;
+    if (!carries(named.extension)) {
+      append(lacking, named.name);
+      continue;
+    }
     append(info->reason, named.name);
     any = true;
   }
   if (!any) append(info->reason, " nothing beside");
+  if (lacking[0] == '\0') return;
+  append(info->reason, "; this build lacks");
+  append(info->reason, lacking);
 }
 
 }  // namespace

@@ -37,8 +37,9 @@ if(CHECK STREQUAL "missing")
     -DCMAKE_SYSTEM_PROCESSOR=x86_64)
   configures(no_xsimd_scalar 0 "Generating done" ${headers} -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64)
 
-  configures(no_such_kernels 1 "LINFORMER_KERNELS names \"avx3\": on x86_64 it may name avx2;avx512" ${dependencies}
+  configures(no_such_kernels 1 "LINFORMER_KERNELS names \"avx3\": on x86_64 it may be all, or name scalar;avx2;avx512" ${dependencies}
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=x86_64 -DLINFORMER_KERNELS=avx3)
+  configures(no_xsimd_wanted 0 "Generating done" ${headers} -DLINFORMER_KERNELS=scalar)
   configures(lonely_kernels 1 "names avx512, which stands on avx2: add avx2" ${dependencies}
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=x86_64 -DLINFORMER_KERNELS=avx512)
 

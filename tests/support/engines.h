@@ -44,15 +44,15 @@ inline std::vector<Engine> engines() {
   return device_engines();
 #endif
   std::vector<Engine> found;
-#if defined(__SANITIZE_ADDRESS__)
-  constexpr bool sanitized = true;
-#else
-  constexpr bool sanitized = false;
+  bool native_sets = true, backend_sets = true;
+#if defined(__SANITIZE_THREAD__)
+  native_sets = false;  // threads are the same whatever the kernels
+#elif defined(__SANITIZE_ADDRESS__)
+  backend_sets = false;  // the kernels beside these backends are those that were beside the native one
 #endif
   for (BackendKind backend : {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
     for (Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::neon}) {
-      // The other kernels beside these backends are those that were beside the native one.
-      if (sanitized && backend != BackendKind::native && isa != best_isa()) continue;
+      if (!(backend == BackendKind::native ? native_sets : backend_sets) && isa != best_isa()) continue;
       const Kernels* kernels = kernels_for(isa);
       if (kernels != nullptr && make_gemm_provider(backend, *kernels).ok()) found.push_back({backend, isa});
     }
