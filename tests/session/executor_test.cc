@@ -207,10 +207,8 @@ void compare(const std::shared_ptr<const Model>& model, const RandomModel& shape
 
 #if defined(LINFORMER_TEST_DEVICE) && !defined(__SANITIZE_ADDRESS__)
 constexpr int rounds = 400;
-#elif defined(LINFORMER_TEST_DEVICE)
-constexpr int rounds = 40;  // a played device is slow under sanitizers, and its numbers are the same there
 #else
-constexpr int rounds = 40;
+constexpr int rounds = 40;  // as a played device under sanitizers: it is slow there, and its numbers are the same
 #endif
 
 TEST_CASE("random models agree with the double-precision reference") {
