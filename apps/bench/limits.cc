@@ -69,6 +69,33 @@ Rate memory_rate(int threads) {
   return {best_rate(threads, static_cast<double>(words_read) * sizeof(uint64_t), work), "read"};
 }
 
+// Nanoseconds for a word to the second thread and back: the average of many.
+double round_trip(int threads) {
+  if (threads < 2) return 0;
+  constexpr int trips = 100'000;
+  std::atomic<int> word{0};
+  const auto wait_for = [&](int value) {
+    while (word.load(std::memory_order_acquire) != value) {
+    }
+  };
+  std::thread other([&] {
+    for (int i = 0; i < trips; ++i) {
+      wait_for(2 * i + 1);
+      word.store(2 * i + 2, std::memory_order_release);
+    }
+  });
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin;
+  for (int i = 0; i < trips; ++i) {
+    if (i == 1) begin = Clock::now();  // the other has started
+    word.store(2 * i + 1, std::memory_order_release);
+    wait_for(2 * i + 2);
+  }
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  other.join();
+  return seconds * 1e9 / (trips - 1);
+}
+
 nlohmann::ordered_json rate_json(const Rate& rate, const char* unit) {
   if (rate.instruction.empty()) return nullptr;
   return {{unit, rate.giga}, {"instruction", rate.instruction}};
@@ -82,6 +109,8 @@ void Limits::raise(const Limits& other) {
   bf16.giga = std::max(bf16.giga, other.bf16.giga);
   int8.giga = std::max(int8.giga, other.int8.giga);
   memory.giga = std::max(memory.giga, other.memory.giga);
+  least_round_trip = std::min(least_round_trip, other.least_round_trip);
+  most_round_trip = std::max(most_round_trip, other.most_round_trip);
 }
 
 Limits measure_limits(int threads) {
@@ -90,6 +119,7 @@ Limits measure_limits(int threads) {
   limits.bf16 = arithmetic_rate(ElementType::bf16, threads);
   limits.int8 = arithmetic_rate(ElementType::int8, threads);
   limits.memory = memory_rate(threads);
+  limits.least_round_trip = limits.most_round_trip = round_trip(threads);
   return limits;
 }
 

@@ -16,12 +16,15 @@ struct Rate {
 
 struct Limits {
   Rate f32, f16, bf16, int8, memory;  // f16: of a GPU
+  // Nanoseconds that a word takes to another thread and back, the least and the most that was measured; 0: one thread.
+  // A virtual machine's processors may be moved apart in the middle of a run, and then all that threads share costs more.
+  double least_round_trip = 0, most_round_trip = 0;
 
   const Rate& of(ElementType type) const {
     if (type == ElementType::f16 && f16.giga > 0) return f16;
     return type == ElementType::int8 ? int8 : type == ElementType::bf16 ? bf16 : f32;
   }
-  // The larger rate of each: a slow moment of the machine is no limit.
+  // The larger rate of each, since a slow moment of the machine is no limit, and the range of round trips.
   void raise(const Limits& other);
 };
 

@@ -81,6 +81,14 @@ nlohmann::ordered_json row_json(const BenchRow& row, const bench::Limits& limits
   return json;
 }
 
+// Nothing where the second figure would say the same.
+std::string round_trip_text(const bench::Limits& limits) {
+  if (limits.most_round_trip <= 0) return "";
+  const std::string least = fixed(limits.least_round_trip, 0), most = fixed(limits.most_round_trip, 0);
+  const bool steady = limits.most_round_trip < 1.5 * limits.least_round_trip;
+  return "; between threads and back " + (steady ? "" : least + " to ") + most + " ns";
+}
+
 }  // namespace
 
 std::string machine_text(const bench::Machine& machine, const bench::Limits& limits, int threads) {
@@ -90,7 +98,7 @@ std::string machine_text(const bench::Machine& machine, const bench::Limits& lim
          (limits.memory.instruction == "read" ? "from registers: " : "of products: ") + limit_text(limits.f32, "f32") +
          ", " + (limits.f16.giga > 0 ? limit_text(limits.f16, "f16") + ", " : std::string()) +
          limit_text(limits.bf16, "bf16") + ", " + limit_text(limits.int8, "int8") + "; memory " +
-         fixed(limits.memory.giga, 1) + " GB/s " + limits.memory.instruction + "\n";
+         fixed(limits.memory.giga, 1) + " GB/s " + limits.memory.instruction + round_trip_text(limits) + "\n";
 }
 
 nlohmann::ordered_json machine_json(const bench::Machine& machine, const bench::Limits& limits, int threads) {
@@ -107,6 +115,8 @@ nlohmann::ordered_json machine_json(const bench::Machine& machine, const bench::
         {"bf16_gflops", giga(limits.bf16)},
         {"int8_gops", giga(limits.int8)},
         {"memory_gbps", giga(limits.memory)},
+        {"least_round_trip_ns", limits.least_round_trip},
+        {"most_round_trip_ns", limits.most_round_trip},
         {"instructions",
          {{"f32", limits.f32.instruction}, {"bf16", limits.bf16.instruction}, {"int8", limits.int8.instruction}}}}}};
 }

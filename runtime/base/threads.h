@@ -72,18 +72,30 @@ class ThreadTeam {
   void* context_ = nullptr;
 };
 
-// Hands out the tasks [0, count) one by one to whichever thread asks next.
+// Hands out the tasks [0, count) one by one. A thread takes its own part of them first, the same part whenever the count
+// is, so that it finds in its own cache what it wrote there; then what is left of the others'.
 class TaskCounter {
  public:
-  explicit TaskCounter(int64_t count) : count_(count) {}
-  bool next(int64_t* task) {
-    *task = next_.fetch_add(1, std::memory_order_relaxed);
-    return *task < count_;
+  TaskCounter(int64_t count, int threads) : count_(count), threads_(threads) {
+    for (int t = 0; t < threads; ++t) next_[t].store(begin_of(t), std::memory_order_relaxed);
+  }
+  bool next(int thread, int64_t* task) {
+    for (int i = 0; i < threads_; ++i) {
+      const int owner = (thread + i) % threads_;
+      const int64_t end = begin_of(owner + 1);
+      if (next_[owner].load(std::memory_order_relaxed) >= end) continue;
+      *task = next_[owner].fetch_add(1, std::memory_order_relaxed);
+      if (*task < end) return true;
+    }
+    return false;
   }
 
  private:
+  int64_t begin_of(int thread) const { return count_ * thread / threads_; }
+
   int64_t count_;
-  std::atomic<int64_t> next_{0};
+  int threads_;
+  std::atomic<int64_t> next_[ThreadTeam::max_threads];  // of each thread's part
 };
 
 }  // namespace LINFORMER_NAMESPACE

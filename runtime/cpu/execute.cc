@@ -28,31 +28,56 @@ Status CpuExecutor::run_ops(const Item& item) {
   return {};
 }
 
-// All threads on one item: products by columns, whole panels each, attention by heads, the rest on this thread.
+// Columns of an op's result that stay together where threads share it, panels of a weight or a head; 0: it isn't shared.
+int64_t CpuExecutor::shared_unit(const Op& op, const Item& item) const {
+  if (op.kind == OpKind::attend) return attention_of(item).d_head;
+  return op.kind == OpKind::gemm && op.b.place == Place::weight ? panel_width : 0;
+}
+
+// How many threads share an op; below 2 the first has all of it.
+int64_t CpuExecutor::shares_of(const Op& op, const Item& item) const {
+  const int64_t unit = shared_unit(op, item), least = op.kind == OpKind::gemm ? least_shared_panels : 1;
+  return unit == 0 ? 0 : std::min<int64_t>(team_.size(), ceil_div(op.out.cols, unit) / least);
+}
+
+CpuExecutor::Columns CpuExecutor::columns_of(const Op& op, const Item& item, int64_t share, int64_t shares) const {
+  const int64_t unit = shared_unit(op, item), units = ceil_div(op.out.cols, unit);
+  return {units * share / shares * unit, std::min(units * (share + 1) / shares * unit, op.out.cols)};
+}
+
+// All threads on one item: products by columns, attention by heads, the rest on this thread.
 Status CpuExecutor::share_ops(const Item& item) {
   for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) {
     const Op& op = program_.ops[static_cast<size_t>(i)];
-    int64_t unit = 0, least = 1;  // columns that stay together, and how many of those are worth a thread
-    if (op.kind == OpKind::attend) unit = attention_of(item).d_head;
-    if (op.kind == OpKind::gemm && op.b.place == Place::weight) {
-      unit = panel_width;
-      least = least_shared_panels;
-    }
-    const int64_t units = unit == 0 ? 0 : ceil_div(op.out.cols, unit);
-    const int64_t parts = std::min<int64_t>(team_.size(), units / least);
-    if (parts < 2) {
+    const int64_t shares = shares_of(op, item);
+    if (shares < 2) {
       LINFORMER_TRY(run_op(i, item));
       continue;
     }
-    LINFORMER_TRY(parallel(parts, [&](int64_t index, int thread) {
+    LINFORMER_TRY(parallel(shares, [&](int64_t share, int thread) {
+      const Columns columns = columns_of(op, item, share, shares);
       Item part = item;
       part.worker = thread;
-      part.from = units * index / parts * unit;
-      part.to = std::min(units * (index + 1) / parts * unit, op.out.cols);
+      part.from = columns.from;
+      part.to = columns.to;
+      part.share = share;
+      part.shares = true;
       return run_op(i, part);
     }));
   }
   return {};
+}
+
+// What this thread will most likely multiply with after `op`; only prefetched, so a stage that the sequence is too long
+// or too short for does no harm.
+const void* CpuExecutor::next_weights(const Op& op, const Item& item) const {
+  const int32_t index = next_products_[static_cast<size_t>(&op - program_.ops.data())];
+  if (index < 0) return nullptr;
+  const Op& next = program_.ops[static_cast<size_t>(index)];
+  const RightMatrix b = right(next);
+  const int64_t shares = item.shares ? shares_of(next, item) : 0;
+  if (shares < 2) return b.data;
+  return b.part(0, b.k, columns_of(next, item, std::min(item.share, shares - 1), shares).from, panel_width).data;
 }
 
 // What a section costs for the sequences of a part.

@@ -28,6 +28,14 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(Program program, Backen
   made->callers_ = callers;
   made->provider_ = std::move(provider.value());
   Program& p = made->program_;
+  if (!made->next_products_.try_resize(p.ops.size())) {
+    return Status::error(Code::out_of_memory, "no memory for %zu ops", p.ops.size());
+  }
+  for (int32_t i = static_cast<int32_t>(p.ops.size()) - 1, next = -1; i >= 0; --i) {
+    const Op& op = p.ops[static_cast<size_t>(i)];
+    made->next_products_[static_cast<size_t>(i)] = next;
+    if (op.kind == OpKind::gemm && op.b.place == Place::weight && op.b.layout == RightLayout::panel16) next = i;
+  }
   LINFORMER_TRY(declare_gemms(p, made->provider_.get(), &made->gemms_));
   p.arena[Term::scratch] = Count::bytes(made->provider_->scratch_bytes()).rounded_up(64);
   p.arena.use(BufferId::scratch);

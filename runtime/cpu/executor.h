@@ -51,6 +51,8 @@ class CpuExecutor final : public Executor {
     // Where several threads share an op: the one whose scratch is used, and the columns of `out` that it makes.
     int worker = thread;
     int64_t from = 0, to = 0;  // 0, 0: all
+    int64_t share = 0;         // which of the parts that is
+    bool shares = false;
   };
 
   // The rows that a layer's keys and values are made of.
@@ -86,6 +88,13 @@ class CpuExecutor final : public Executor {
   Status run_item(const Stage& stage, const StageSize& size, const Part& part, const Destination& to, int64_t index,
                   int thread);
   // execute.cc
+  struct Columns {
+    int64_t from, to;
+  };
+  int64_t shared_unit(const Op& op, const Item& item) const;
+  int64_t shares_of(const Op& op, const Item& item) const;
+  Columns columns_of(const Op& op, const Item& item, int64_t share, int64_t shares) const;
+  const void* next_weights(const Op& op, const Item& item) const;
   Status run_ops(const Item& item);
   Status run_op(int32_t index, const Item& item);
   Status share_ops(const Item& item);
@@ -109,9 +118,9 @@ class CpuExecutor final : public Executor {
   // task(index, thread) for [0, count).
   template <class Task>
   Status parallel(int64_t count, Task&& task) {
-    TaskCounter counter(count);
+    TaskCounter counter(count, team_.size());
     return on_threads([&](int thread) -> Status {
-      for (int64_t index; counter.next(&index);) LINFORMER_TRY(task(index, thread));
+      for (int64_t index; counter.next(thread, &index);) LINFORMER_TRY(task(index, thread));
       return {};
     });
   }
@@ -195,6 +204,7 @@ class CpuExecutor final : public Executor {
   const Kernels& kernels_;
   std::unique_ptr<GemmProvider> provider_;
   GemmIds gemms_;
+  Array<int32_t> next_products_;  // by op: the next one that multiplies with panels of a weight, or -1
   int64_t scratch_stride_ = 0;  // bytes
   ParallelFor callers_;
   ThreadTeam team_;

@@ -66,6 +66,7 @@ Status CpuExecutor::gemm(const Op& op, const Item& item) const {
     if (op.row_bias.present()) args.epilogue.row_bias = floats(op.row_bias) + item.row;
   }
   if (item.to > 0) take_columns(item.from, item.to, &args);
+  args.next_weights = next_weights(op, item);
   const ptrdiff_t index = &op - program_.ops.data();
   return provider_->run(gemms_.ops[static_cast<size_t>(index)], args, scratch(item.worker));
 }

@@ -29,6 +29,7 @@ struct GemmArgs {
   RightMatrix b;
   OutMatrix c;
   Epilogue epilogue;
+  const void* next_weights = nullptr;  // panels that the caller will multiply with next, to be prefetched; may be null
 };
 
 struct NormWeights {

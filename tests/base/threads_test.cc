@@ -115,12 +115,44 @@ TEST_CASE("each task of each call is done once before the call returns") {
   int64_t done[tasks] = {};
   constexpr int calls = 20'000;
   for (int call = 0; call < calls; ++call) {
-    TaskCounter counter(tasks);
-    team.run([&](int) {
-      for (int64_t task; counter.next(&task);) ++done[task];
+    TaskCounter counter(tasks, 3);
+    team.run([&](int thread) {
+      for (int64_t task; counter.next(thread, &task);) ++done[task];
     });
   }
   for (const int64_t times : done) CHECK(times == calls);
+}
+
+TEST_CASE("a thread takes its own tasks first, the same in each call, and then the others'") {
+  constexpr int64_t tasks = 7;
+  constexpr int threads = 3;
+  int64_t own[threads] = {};
+  for (int call = 0; call < 2; ++call) {
+    TaskCounter counter(tasks, threads);
+    for (int thread = 0; thread < threads; ++thread) {
+      int64_t task = -1;
+      REQUIRE(counter.next(thread, &task));
+      if (call == 0) own[thread] = task;
+      CHECK(own[thread] == task);
+    }
+    // One thread does what is left; each task once.
+    int64_t left = 0, sum = own[0] + own[1] + own[2];
+    for (int64_t task; counter.next(1, &task); ++left) {
+      sum += task;
+      if (left == 0) CHECK(task == own[1] + 1);
+    }
+    CHECK(left == tasks - threads);
+    CHECK(sum == tasks * (tasks - 1) / 2);
+    for (int thread = 0; thread < threads; ++thread) {
+      int64_t none = 0;
+      CHECK(!counter.next(thread, &none));
+    }
+  }
+  int64_t task = 0;
+  CHECK(!TaskCounter(0, threads).next(2, &task));
+  TaskCounter few(1, threads);
+  CHECK(few.next(2, &task));
+  CHECK(!few.next(0, &task));
 }
 
 TEST_CASE("teams start and end, asleep or not") {

@@ -24,6 +24,7 @@ TEST_CASE("bench: cases of random models as JSON") {
   CHECK(out.at("threads") == 2);
   CHECK(out.at("limits").at("f32_gflops") > 0);
   CHECK(out.at("limits").at("memory_gbps") > 0);
+  CHECK(out.at("limits").at("most_round_trip_ns") >= out.at("limits").at("least_round_trip_ns"));
   CHECK(out.at("machine").contains("processor"));
   REQUIRE(out.at("results").size() == 8);
   for (const json& row : out.at("results")) {

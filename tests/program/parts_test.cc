@@ -223,12 +223,12 @@ TEST_CASE("a team shares its tasks out, however few threads come in time") {
     REQUIRE(team.start(threads).ok());
     std::atomic<int64_t> sum{0};
     for (int64_t call = 0; call < 3000; ++call) {
-      TaskCounter counter(call % 7);
+      TaskCounter counter(call % 7, threads);
       std::atomic<int> inside{0};
       team.run([&](int thread) {
         ++inside;
         CHECK_MESSAGE((thread >= 0 && thread < threads), thread);
-        for (int64_t task; counter.next(&task);) sum += task + 1;
+        for (int64_t task; counter.next(thread, &task);) sum += task + 1;
       });
       REQUIRE((inside >= 1 && inside <= threads));
     }

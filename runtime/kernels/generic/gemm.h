@@ -156,12 +156,15 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
     const int64_t steps_left = all_steps - step0;
     const bool last = steps_left <= block_steps;
     const int64_t steps = last ? steps_left : block_steps;
-    const char* block = panels_begin + step0 * weight_step;
+    const char* const weights = panels_begin + step0 * weight_step;
+    const char* block = weights;
     int64_t block_stride = panel_stride;
-    // What comes after this block; at the end of B the block itself. An address past the end does no harm: a
-    // prefetch never faults.
-    const bool more_slabs = (panel0 + panels) * panel_width < gemm.c.cols;
-    const char* next = !last ? block + steps * weight_step : more_slabs ? panels_begin + panels * panel_stride : block;
+    // What comes after this block. An address past the end does no harm: a prefetch never faults.
+    const bool more_slabs = (panel0 + panels) * panel_width < gemm.c.cols, more_rows = m0 + rows < gemm.c.rows;
+    const char* next = !last        ? block + steps * weight_step
+                       : more_slabs ? panels_begin + panels * panel_stride
+                                    : static_cast<const char*>(more_rows ? gemm.b.data : gemm.next_weights);
+    if (next == nullptr) next = block;
     if constexpr (widens) {
       for (int64_t p = 0; p < panels; ++p) {
         widen_panel_rows<L, P::weights>(gemm.b, panel0 + p, block + p * panel_stride, steps,
@@ -170,12 +173,13 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
       block = reinterpret_cast<const char*>(wide);
       block_stride = block_steps * step_bytes;
     }
+    // A lone tile is bound by reading weights: it takes panel after panel, one stream of memory, each prefetching the
+    // next. That is half as fast again as three at once.
+    const int64_t together = tiles == 1 ? 1 : L::tile_panels;
     for (int64_t t = 0; t < tiles; ++t) {
       // Twelve tiles between them cover three panels.
       const bool whole = tiles < 12 && t == 0;
       const int64_t tile_next = whole ? 0 : t / 4 % panels * panel_stride + t % 4 * (steps / 4) * weight_step;
-      const Ahead ahead{reinterpret_cast<uintptr_t>(next) + static_cast<uintptr_t>(tile_next), panel_stride,
-                        weight_step, whole};
       const int64_t row = part_begin(rows, tiles, t);
       const int64_t tile_rows = part_begin(rows, tiles, t + 1) - row;
       const int64_t col = panel0 * panel_width;
@@ -183,8 +187,12 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
       if (last) prefetch_out(gemm.c, m0 + row, tile_rows, col, cols);
       PartialSum* sums = partial + row * slab_width;
       const char* a = left + (m0 + row) * left_stride + step0 * 4;
-      for (int64_t p = 0; p < panels; p += L::tile_panels) {
-        const int64_t tile_panels = panels - p < L::tile_panels ? panels - p : L::tile_panels;
+      for (int64_t p = 0; p < panels; p += together) {
+        const int64_t tile_panels = panels - p < together ? panels - p : together;
+        const bool next_panel = tiles == 1 && p + 1 < panels;
+        const uintptr_t ahead_of = next_panel ? reinterpret_cast<uintptr_t>(weights + (p + 1) * panel_stride)
+                                              : reinterpret_cast<uintptr_t>(next) + static_cast<uintptr_t>(tile_next);
+        const Ahead ahead{ahead_of, panel_stride, weight_step, whole};
         tile_for<typename P::Tile>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride,
                                                            steps, slices || step0 == 0, sums + p * panel_width, ahead);
       }
