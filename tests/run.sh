@@ -25,10 +25,15 @@ run_tests() { ctest --preset "$preset" --parallel "$((jobs < 2 ? jobs : 2))" "${
 status=0
 run_tests || status=$?
 # The leak checker of GCC 12 now and then crashes itself after a test has passed ("Tracer caught signal 11"). That says
-# nothing about the test, so what failed runs once more; a fault of ours fails again.
-log=build/${preset/minimal-in-release/release}/Testing/Temporary/LastTest.log
-if [ $status -ne 0 ] && grep -q "LeakSanitizer has encountered a fatal error" "$log"; then
-  echo "== $preset: the leak checker crashed, so what failed runs once more"
+# nothing about the test; where nothing else failed, those tests run once more.
+logs=build/${preset/minimal-in-release/release}/Testing/Temporary
+crashed() {
+  awk '/^[0-9]+\/[0-9]+ Testing: / { name = $3 } /LeakSanitizer has encountered a fatal error/ { print name }' \
+    "$logs/LastTest.log" | sort -u
+}
+if [ $status -ne 0 ] && [ -f "$logs/LastTestsFailed.log" ] &&
+  [ "$(cut -d: -f2 "$logs/LastTestsFailed.log" | sort -u)" = "$(crashed)" ]; then
+  echo "== $preset: the leak checker crashed; its tests run once more"
   status=0
   run_tests --rerun-failed || status=$?
 fi

@@ -69,31 +69,43 @@ Rate memory_rate(int threads) {
   return {best_rate(threads, static_cast<double>(words_read) * sizeof(uint64_t), work), "read"};
 }
 
-// Nanoseconds for a word to the second thread and back: the average of many.
+// Nanoseconds for a word to the second thread and back: the median of many short measurements, since some of them are
+// interrupted. 0 where there is one thread or one processor.
 double round_trip(int threads) {
-  if (threads < 2) return 0;
-  constexpr int trips = 100'000;
+  if (threads < 2 || std::thread::hardware_concurrency() < 2) return 0;
+  using Clock = std::chrono::steady_clock;
+  constexpr int trips = 200, most_batches = 400, spins = 20'000;
+  constexpr double most_seconds = 0.2;  // both may share one processor for a while
+  constexpr int end = -1;
   std::atomic<int> word{0};
+  // False: the other side has ended.
   const auto wait_for = [&](int value) {
-    while (word.load(std::memory_order_acquire) != value) {
+    for (int spin = 0;; ++spin) {
+      const int now = word.load(std::memory_order_acquire);
+      if (now == value) return true;
+      if (now == end) return false;
+      if (spin > spins) std::this_thread::yield();
     }
   };
   std::thread other([&] {
-    for (int i = 0; i < trips; ++i) {
-      wait_for(2 * i + 1);
-      word.store(2 * i + 2, std::memory_order_release);
-    }
+    for (int i = 0; wait_for(2 * i + 1); ++i) word.store(2 * i + 2, std::memory_order_release);
   });
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point begin;
-  for (int i = 0; i < trips; ++i) {
-    if (i == 1) begin = Clock::now();  // the other has started
+  std::vector<double> batches;
+  const auto begin = Clock::now();
+  auto batch = begin;
+  for (int i = 0; batches.size() < most_batches; ++i) {
     word.store(2 * i + 1, std::memory_order_release);
     wait_for(2 * i + 2);
+    if ((i + 1) % trips != 0) continue;
+    const auto now = Clock::now();
+    batches.push_back(std::chrono::duration<double>(now - batch).count() * 1e9 / trips);
+    batch = now;
+    if (std::chrono::duration<double>(now - begin).count() > most_seconds) break;
   }
-  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  word.store(end, std::memory_order_release);
   other.join();
-  return seconds * 1e9 / (trips - 1);
+  std::nth_element(batches.begin(), batches.begin() + static_cast<ptrdiff_t>(batches.size() / 2), batches.end());
+  return batches[batches.size() / 2];
 }
 
 nlohmann::ordered_json rate_json(const Rate& rate, const char* unit) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <type_traits>
 
 #include "base/platform.h"
@@ -72,30 +73,42 @@ class ThreadTeam {
   void* context_ = nullptr;
 };
 
-// Hands out the tasks [0, count) one by one. A thread takes its own part of them first, the same part whenever the count
-// is, so that it finds in its own cache what it wrote there; then what is left of the others'.
+// Hands out the tasks [0, count) one by one. A thread takes its own share of them first, the same share whenever the
+// count is, so that it finds in its own cache what it wrote there; then what is left of the others'.
 class TaskCounter {
  public:
-  TaskCounter(int64_t count, int threads) : count_(count), threads_(threads) {
-    for (int t = 0; t < threads; ++t) next_[t].store(begin_of(t), std::memory_order_relaxed);
+  // False: there is no memory for that.
+  bool reserve(int threads) {
+    next_.reset(new (std::nothrow) Next[static_cast<size_t>(threads)]);
+    return next_ != nullptr;
+  }
+  // While nobody asks for tasks; `threads` is at most what was reserved.
+  void begin(int64_t count, int threads) {
+    count_ = count;
+    threads_ = threads;
+    for (int t = 0; t < threads; ++t) next_[t].task.store(first_of(t, count, threads), std::memory_order_relaxed);
   }
   bool next(int thread, int64_t* task) {
     for (int i = 0; i < threads_; ++i) {
       const int owner = (thread + i) % threads_;
-      const int64_t end = begin_of(owner + 1);
-      if (next_[owner].load(std::memory_order_relaxed) >= end) continue;
-      *task = next_[owner].fetch_add(1, std::memory_order_relaxed);
+      const int64_t end = first_of(owner + 1, count_, threads_);
+      std::atomic<int64_t>& next = next_[owner].task;
+      if (next.load(std::memory_order_relaxed) >= end) continue;
+      *task = next.fetch_add(1, std::memory_order_relaxed);
       if (*task < end) return true;
     }
     return false;
   }
+  // The first task of a thread's own share. Of fewer tasks than threads the caller, who is always there, has one.
+  static int64_t first_of(int thread, int64_t count, int threads) { return (count * thread + threads - 1) / threads; }
 
  private:
-  int64_t begin_of(int thread) const { return count_ * thread / threads_; }
-
-  int64_t count_;
-  int threads_;
-  std::atomic<int64_t> next_[ThreadTeam::max_threads];  // of each thread's part
+  struct alignas(64) Next {  // a cache line each: taking one's own tasks takes nothing from the others
+    std::atomic<int64_t> task{0};
+  };
+  int64_t count_ = 0;
+  int threads_ = 0;
+  std::unique_ptr<Next[]> next_;
 };
 
 }  // namespace LINFORMER_NAMESPACE

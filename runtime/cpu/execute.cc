@@ -60,7 +60,6 @@ Status CpuExecutor::share_ops(const Item& item) {
       part.worker = thread;
       part.from = columns.from;
       part.to = columns.to;
-      part.share = share;
       part.shares = true;
       return run_op(i, part);
     }));
@@ -77,7 +76,8 @@ const void* CpuExecutor::next_weights(const Op& op, const Item& item) const {
   const RightMatrix b = right(next);
   const int64_t shares = item.shares ? shares_of(next, item) : 0;
   if (shares < 2) return b.data;
-  return b.part(0, b.k, columns_of(next, item, std::min(item.share, shares - 1), shares).from, panel_width).data;
+  const int64_t own = std::min(TaskCounter::first_of(item.worker, shares, team_.size()), shares - 1);
+  return b.part(0, b.k, columns_of(next, item, own, shares).from, panel_width).data;
 }
 
 // What a section costs for the sequences of a part.

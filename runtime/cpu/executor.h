@@ -51,8 +51,7 @@ class CpuExecutor final : public Executor {
     // Where several threads share an op: the one whose scratch is used, and the columns of `out` that it makes.
     int worker = thread;
     int64_t from = 0, to = 0;  // 0, 0: all
-    int64_t share = 0;         // which of the parts that is
-    bool shares = false;
+    bool shares = false;       // as are those of the ops that follow
   };
 
   // The rows that a layer's keys and values are made of.
@@ -118,9 +117,9 @@ class CpuExecutor final : public Executor {
   // task(index, thread) for [0, count).
   template <class Task>
   Status parallel(int64_t count, Task&& task) {
-    TaskCounter counter(count, team_.size());
+    tasks_.begin(count, team_.size());
     return on_threads([&](int thread) -> Status {
-      for (int64_t index; counter.next(thread, &index);) LINFORMER_TRY(task(index, thread));
+      for (int64_t index; tasks_.next(thread, &index);) LINFORMER_TRY(task(index, thread));
       return {};
     });
   }
@@ -209,6 +208,7 @@ class CpuExecutor final : public Executor {
   ParallelFor callers_;
   ThreadTeam team_;
   std::unique_ptr<Status[]> errors_;  // one for each thread
+  TaskCounter tasks_;                 // of the parallel section in progress
   Batch batch_;
   Request request_;               // of the call in progress
   const void* caller_ = nullptr;  // the thread that made it

@@ -114,8 +114,10 @@ TEST_CASE("each task of each call is done once before the call returns") {
   REQUIRE(team.start(3).ok());
   int64_t done[tasks] = {};
   constexpr int calls = 20'000;
+  TaskCounter counter;
+  REQUIRE(counter.reserve(3));
   for (int call = 0; call < calls; ++call) {
-    TaskCounter counter(tasks, 3);
+    counter.begin(tasks, 3);
     team.run([&](int thread) {
       for (int64_t task; counter.next(thread, &task);) ++done[task];
     });
@@ -127,8 +129,10 @@ TEST_CASE("a thread takes its own tasks first, the same in each call, and then t
   constexpr int64_t tasks = 7;
   constexpr int threads = 3;
   int64_t own[threads] = {};
+  TaskCounter counter;
+  REQUIRE(counter.reserve(threads));
   for (int call = 0; call < 2; ++call) {
-    TaskCounter counter(tasks, threads);
+    counter.begin(tasks, threads);
     for (int thread = 0; thread < threads; ++thread) {
       int64_t task = -1;
       REQUIRE(counter.next(thread, &task));
@@ -149,10 +153,13 @@ TEST_CASE("a thread takes its own tasks first, the same in each call, and then t
     }
   }
   int64_t task = 0;
-  CHECK(!TaskCounter(0, threads).next(2, &task));
-  TaskCounter few(1, threads);
-  CHECK(few.next(2, &task));
-  CHECK(!few.next(0, &task));
+  counter.begin(0, threads);
+  CHECK(!counter.next(2, &task));
+  // Of fewer tasks than threads the first threads own one each.
+  counter.begin(2, threads);
+  CHECK((counter.next(1, &task) && task == 1));
+  CHECK((counter.next(0, &task) && task == 0));
+  CHECK(!counter.next(2, &task));
 }
 
 TEST_CASE("teams start and end, asleep or not") {

@@ -222,8 +222,10 @@ TEST_CASE("a team shares its tasks out, however few threads come in time") {
     ThreadTeam team;
     REQUIRE(team.start(threads).ok());
     std::atomic<int64_t> sum{0};
+    TaskCounter counter;
+    REQUIRE(counter.reserve(threads));
     for (int64_t call = 0; call < 3000; ++call) {
-      TaskCounter counter(call % 7, threads);
+      counter.begin(call % 7, threads);
       std::atomic<int> inside{0};
       team.run([&](int thread) {
         ++inside;

@@ -21,6 +21,7 @@ namespace {
 
 inline constexpr int64_t row_chunk = 128;
 inline constexpr int64_t step_bytes = 64;  // of a panel
+inline constexpr int64_t least_stream_rows = 4;
 // Steps between two visits to `partial`: of int8 a slice, whose sums are exact. Weights that are widened go through a
 // buffer on the stack, so fewer at a time.
 template <class P>
@@ -165,6 +166,8 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
                        : more_slabs ? panels_begin + panels * panel_stride
                                     : static_cast<const char*>(more_rows ? gemm.b.data : gemm.next_weights);
     if (next == nullptr) next = block;
+    // Of the next weights only the beginning is known: as many bytes in a row as these panels have.
+    const int64_t next_stride = last && !more_slabs && !more_rows ? steps * weight_step : panel_stride;
     if constexpr (widens) {
       for (int64_t p = 0; p < panels; ++p) {
         widen_panel_rows<L, P::weights>(gemm.b, panel0 + p, block + p * panel_stride, steps,
@@ -174,12 +177,13 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
       block_stride = block_steps * step_bytes;
     }
     // A lone tile is bound by reading weights: it takes panel after panel, one stream of memory, each prefetching the
-    // next. That is half as fast again as three at once.
-    const int64_t together = tiles == 1 ? 1 : L::tile_panels;
+    // next. That is half as fast again as three at once, where enough rows keep sums from waiting for one another.
+    const bool streams = !widens && tiles == 1 && rows >= least_stream_rows;
+    const int64_t together = streams ? 1 : L::tile_panels;
     for (int64_t t = 0; t < tiles; ++t) {
       // Twelve tiles between them cover three panels.
       const bool whole = tiles < 12 && t == 0;
-      const int64_t tile_next = whole ? 0 : t / 4 % panels * panel_stride + t % 4 * (steps / 4) * weight_step;
+      const int64_t tile_next = whole ? 0 : t / 4 % panels * next_stride + t % 4 * (steps / 4) * weight_step;
       const int64_t row = part_begin(rows, tiles, t);
       const int64_t tile_rows = part_begin(rows, tiles, t + 1) - row;
       const int64_t col = panel0 * panel_width;
@@ -189,10 +193,13 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
       const char* a = left + (m0 + row) * left_stride + step0 * 4;
       for (int64_t p = 0; p < panels; p += together) {
         const int64_t tile_panels = panels - p < together ? panels - p : together;
-        const bool next_panel = tiles == 1 && p + 1 < panels;
-        const uintptr_t ahead_of = next_panel ? reinterpret_cast<uintptr_t>(weights + (p + 1) * panel_stride)
-                                              : reinterpret_cast<uintptr_t>(next) + static_cast<uintptr_t>(tile_next);
-        const Ahead ahead{ahead_of, panel_stride, weight_step, whole};
+        uintptr_t ahead_of = reinterpret_cast<uintptr_t>(next) + static_cast<uintptr_t>(tile_next);
+        if (streams && p + 1 < panels) {
+          ahead_of = reinterpret_cast<uintptr_t>(weights + (p + 1) * panel_stride);
+        } else if (whole && !streams) {
+          ahead_of += static_cast<uintptr_t>(p * next_stride);
+        }
+        const Ahead ahead{ahead_of, next_stride, weight_step, whole};
         tile_for<typename P::Tile>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride,
                                                            steps, slices || step0 == 0, sums + p * panel_width, ahead);
       }
