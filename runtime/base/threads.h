@@ -78,7 +78,7 @@ class ThreadTeam {
 class TaskCounter {
  public:
   // False: there is no memory for that.
-  bool reserve(int threads) {
+  bool try_reserve(int threads) {
     next_.reset(new (std::nothrow) Next[static_cast<size_t>(threads)]);
     return next_ != nullptr;
   }

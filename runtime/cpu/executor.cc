@@ -22,7 +22,7 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(Program program, Backen
   std::unique_ptr<CpuExecutor> made(new (std::nothrow) CpuExecutor(std::move(program), kernels, weights));
   const size_t threads = static_cast<size_t>(made ? made->program_.extents.threads : 0);
   if (made) made->errors_.reset(new (std::nothrow) Status[threads]);
-  if (!made || !made->errors_ || !made->tasks_.reserve(static_cast<int>(threads))) return Status::error(Code::out_of_memory, "no memory for a session");
+  if (!made || !made->errors_ || !made->tasks_.try_reserve(static_cast<int>(threads))) return Status::error(Code::out_of_memory, "no memory for a session");
   Result<std::unique_ptr<GemmProvider>> provider = make_gemm_provider(backend, kernels, static_cast<int>(threads));
   if (!provider.ok()) return provider.status();
   made->callers_ = callers;

@@ -115,7 +115,7 @@ TEST_CASE("each task of each call is done once before the call returns") {
   int64_t done[tasks] = {};
   constexpr int calls = 20'000;
   TaskCounter counter;
-  REQUIRE(counter.reserve(3));
+  REQUIRE(counter.try_reserve(3));
   for (int call = 0; call < calls; ++call) {
     counter.begin(tasks, 3);
     team.run([&](int thread) {
@@ -130,7 +130,7 @@ TEST_CASE("a thread takes its own tasks first, the same in each call, and then t
   constexpr int threads = 3;
   int64_t own[threads] = {};
   TaskCounter counter;
-  REQUIRE(counter.reserve(threads));
+  REQUIRE(counter.try_reserve(threads));
   for (int call = 0; call < 2; ++call) {
     counter.begin(tasks, threads);
     for (int thread = 0; thread < threads; ++thread) {

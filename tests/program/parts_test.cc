@@ -223,7 +223,7 @@ TEST_CASE("a team shares its tasks out, however few threads come in time") {
     REQUIRE(team.start(threads).ok());
     std::atomic<int64_t> sum{0};
     TaskCounter counter;
-    REQUIRE(counter.reserve(threads));
+    REQUIRE(counter.try_reserve(threads));
     for (int64_t call = 0; call < 3000; ++call) {
       counter.begin(call % 7, threads);
       std::atomic<int> inside{0};
