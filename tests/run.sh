@@ -31,7 +31,7 @@ crashed() {
   awk '/^[0-9]+\/[0-9]+ Testing: / { name = $3 } /LeakSanitizer has encountered a fatal error/ { print name }' \
     "$logs/LastTest.log" | sort -u
 }
-if [ $status -ne 0 ] && [ -f "$logs/LastTestsFailed.log" ] &&
+if [ $status -ne 0 ] && [ -f "$logs/LastTestsFailed.log" ] && [ -n "$(crashed)" ] &&
   [ "$(cut -d: -f2 "$logs/LastTestsFailed.log" | sort -u)" = "$(crashed)" ]; then
   echo "== $preset: the leak checker crashed; its tests run once more"
   status=0

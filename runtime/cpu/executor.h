@@ -51,7 +51,7 @@ class CpuExecutor final : public Executor {
     // Where several threads share an op: the one whose scratch is used, and the columns of `out` that it makes.
     int worker = thread;
     int64_t from = 0, to = 0;  // 0, 0: all
-    bool shares = false;       // as are those of the ops that follow
+    bool shares = false;       // threads share this op, and the ops that follow it
   };
 
   // The rows that a layer's keys and values are made of.

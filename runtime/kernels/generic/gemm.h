@@ -21,7 +21,7 @@ namespace {
 
 inline constexpr int64_t row_chunk = 128;
 inline constexpr int64_t step_bytes = 64;  // of a panel
-inline constexpr int64_t least_stream_rows = 4;
+inline constexpr int64_t least_stream_rows = 4;  // that a lone tile multiplies with one panel at a time
 // Steps between two visits to `partial`: of int8 a slice, whose sums are exact. Weights that are widened go through a
 // buffer on the stack, so fewer at a time.
 template <class P>
