@@ -24,7 +24,7 @@ class Faults {
     set("IO_LOG", log);
     set("IO_AT", std::to_string(at));
     set("IO_ACTION", action);
-    set("ASAN_OPTIONS", "verify_asan_link_order=0");
+    set("ASAN_OPTIONS", "verify_asan_link_order=0:intercept_tls_get_addr=0");
     set("LD_PRELOAD", LINFORMER_IO_FAULTS);
   }
   ~Faults() {

@@ -35,6 +35,9 @@ build=build/fuzz
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --parallel "${JOBS:-$(nproc)}" --target fuzz_seeds "${targets[@]/#/fuzz_}"
 
+# As in CMakePresets.json's asan-ubsan tests (tests/README.md says why).
+export ASAN_OPTIONS=intercept_tls_get_addr=0
+
 # Inputs are written as files again and again: into memory where that is possible.
 if [ -z "${TMPDIR-}" ] && [ -w /dev/shm ]; then export TMPDIR=/dev/shm; fi
 TMPDIR=$(mktemp -d)  # which a target that crashes leaves as it is
