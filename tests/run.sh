@@ -10,8 +10,7 @@ preset=${1:-release}
 . third_party/install.sh
 linformer_install build test
 
-# Compiled objects are remembered where ccache is there; nothing depends on it.
-if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}; fi
+linformer_ccache
 
 jobs=$(nproc)
 echo "== $preset: configure"

@@ -30,7 +30,7 @@ done
 
 . third_party/install.sh
 linformer_install build fuzz
-if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}; fi
+linformer_ccache
 build=build/fuzz
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --parallel "${JOBS:-$(nproc)}" --target fuzz_seeds "${targets[@]/#/fuzz_}"

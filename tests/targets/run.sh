@@ -14,8 +14,7 @@ mkdir -p "$work"
 export NODE_PATH=/usr/share/nodejs  # Debian's modules, for a node that isn't Debian's
 
 . third_party/install.sh
-# Compiled objects are remembered where ccache is there; nothing depends on it.
-if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}; fi
+linformer_ccache
 
 # utf8proc for another machine: its source is two files, and no package of a foreign architecture is needed.
 utf8proc_archive() {  # TARGET CC AR
