@@ -59,7 +59,8 @@ struct Int8Product {
   using Sum = xsimd::batch<int32_t, xsimd::avx2>;
   using Left = Halves;
   using Right = Halves;
-  static constexpr ElementType left = ElementType::int8, weights = ElementType::int8;
+  static constexpr ElementType left = ElementType::int8;
+  static constexpr bool widens = false;
   static constexpr int tile_rows = 4;  // 8 sums, 4 of B, 2 of A: 14 of 16 registers
   static LINFORMER_INLINE Sum none() { return Sum(0); }
   static LINFORMER_INLINE Left spread(const char* a) {

@@ -29,7 +29,8 @@ struct Bf16Product {
   using Sum = Lanes::Batch;
   using Left = __m512i;
   using Right = __m512i;
-  static constexpr ElementType left = ElementType::bf16, weights = ElementType::bf16;
+  static constexpr ElementType left = ElementType::bf16;
+  static constexpr bool widens = false;
   static constexpr int tile_rows = Lanes::tile_rows;
   static LINFORMER_INLINE Sum none() { return Sum(0.f); }
   static LINFORMER_INLINE Left spread(const char* a) { return _mm512_set1_epi32(load_step(a)); }

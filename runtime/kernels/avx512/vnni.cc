@@ -21,7 +21,8 @@ struct Int8Product {
   using Sum = xsimd::batch<int32_t, xsimd::avx512bw>;
   using Left = __m512i;
   using Right = __m512i;
-  static constexpr ElementType left = ElementType::int8, weights = ElementType::int8;
+  static constexpr ElementType left = ElementType::int8;
+  static constexpr bool widens = false;
   static constexpr int tile_rows = Lanes::tile_rows;
   static LINFORMER_INLINE Sum none() { return Sum(0); }
   static LINFORMER_INLINE Left spread(const char* a) { return _mm512_set1_epi32(load_step(a)); }

@@ -71,7 +71,7 @@ void fold_slice(const GemmArgs& gemm, const TileSums& tile, float* folded, int64
 }
 
 // C from a tile's finished sums. Columns outside, rows inside: what belongs to a column is read once.
-template <class L, ElementType left, SumKind kind, Activation activation, ElementType out>
+template <class L, ElementType left, SumKind kind, Applied applied, ElementType out>
 void finish_rows(const GemmArgs& gemm, const TileSums& tile) {
   using B = typename L::Batch;
   using I = IntegersOf<B>;
@@ -114,7 +114,7 @@ void finish_rows(const GemmArgs& gemm, const TileSums& tile) {
         }
       }
       const B addend = row_bias == nullptr ? bias : B(row_bias[i]) + bias;
-      B x = activated<L, activation, left != ElementType::f32>(scaled(sum, addend));
+      B x = activated<L, applied, left != ElementType::f32>(epilogue.activation, scaled(sum, addend));
       if (residual != nullptr) x += load_lanes<L>(residual + i * residual_ld + j, count, B(0.f));
       if constexpr (out == ElementType::f32) {
         store_lanes<L>(to, count, x);
@@ -127,13 +127,13 @@ void finish_rows(const GemmArgs& gemm, const TileSums& tile) {
 
 template <class L, ElementType left, SumKind kind>
 void finish_tile(const GemmArgs& gemm, const TileSums& tile) {
-  with_activation(gemm.epilogue.activation, [&]<Activation activation>() {
+  with_activation(gemm.epilogue.activation, [&]<Applied applied>() {
     if constexpr (left == ElementType::bf16) {
       if (gemm.c.type == ElementType::bf16) {
-        return finish_rows<L, left, kind, activation, ElementType::bf16>(gemm, tile);
+        return finish_rows<L, left, kind, applied, ElementType::bf16>(gemm, tile);
       }
     }
-    finish_rows<L, left, kind, activation, ElementType::f32>(gemm, tile);
+    finish_rows<L, left, kind, applied, ElementType::f32>(gemm, tile);
   });
 }
 

@@ -25,9 +25,7 @@ inline constexpr int64_t least_stream_rows = 4;  // that a lone tile multiplies 
 // Steps between two visits to `partial`: of int8 a slice, whose sums are exact. Weights that are widened go through a
 // buffer on the stack, so fewer at a time.
 template <class P>
-inline constexpr int64_t k_block = P::left == ElementType::int8                                     ? int8_slice / 4
-                                   : P::weights == ElementType::f32 || P::left == ElementType::bf16 ? P::Lanes::k_block
-                                                                                                    : 256;
+inline constexpr int64_t k_block = P::left == ElementType::int8 ? int8_slice / 4 : P::widens ? 256 : P::Lanes::k_block;
 
 // 4 bytes of a row of A.
 LINFORMER_INLINE int32_t load_step(const char* a) {
@@ -36,15 +34,16 @@ LINFORMER_INLINE int32_t load_step(const char* a) {
   return bits;
 }
 
-// f32 times `type`, which is f32 or is widened to it.
-template <class L, ElementType type>
+// f32 times f32, or what is widened to it.
+template <class L, bool widened>
 struct FloatProduct {
   using Lanes = L;
   using Sum = typename L::Batch;
   using Left = Sum;
   using Right = Sum;
-  using Tile = FloatProduct<L, ElementType::f32>;  // weights are widened before: one set of tiles for all
-  static constexpr ElementType left = ElementType::f32, weights = type;
+  using Tile = FloatProduct<L, false>;  // weights are widened before: one set of tiles for all
+  static constexpr ElementType left = ElementType::f32;
+  static constexpr bool widens = widened;
   static constexpr int tile_rows = L::tile_rows;
   static LINFORMER_INLINE Sum none() { return Sum(0.f); }
   static LINFORMER_INLINE Left spread(const char* a) { return Sum(*reinterpret_cast<const float*>(a)); }
@@ -139,9 +138,9 @@ template <class P>
 void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel0, int64_t panels) {
   using L = typename P::Lanes;
   constexpr int64_t block_steps = k_block<P>;
-  constexpr bool widens = P::left == ElementType::f32 && P::weights != ElementType::f32;
-  constexpr int64_t per_step = panel_interleave(P::left);                              // of K
-  constexpr int64_t weight_step = panel_width * per_step * element_bytes(P::weights);  // bytes of a panel
+  constexpr bool widens = P::widens;
+  constexpr int64_t per_step = panel_interleave(P::left);  // of K
+  const int64_t weight_step = widens ? panel_width * element_bytes(gemm.b.type) : step_bytes;  // of a panel as it lies there
   constexpr bool slices = P::left == ElementType::int8;
   alignas(64) PartialSum partial[row_chunk * slab_width];
   alignas(64) float folded[slices ? row_chunk * slab_width : 1];
@@ -170,8 +169,7 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
     const int64_t next_stride = last && !more_slabs && !more_rows ? steps * weight_step : panel_stride;
     if constexpr (widens) {
       for (int64_t p = 0; p < panels; ++p) {
-        widen_panel_rows<L, P::weights>(gemm.b, panel0 + p, block + p * panel_stride, steps,
-                                        wide + p * block_steps * panel_width);
+        widen_panel<L>(gemm.b, panel0 + p, step0, steps, wide + p * block_steps * panel_width);
       }
       block = reinterpret_cast<const char*>(wide);
       block_stride = block_steps * step_bytes;
@@ -245,16 +243,8 @@ void multiply_all(const GemmArgs& gemm) {
 
 template <class L>
 void gemm_f32(const GemmArgs& gemm) {
-  switch (gemm.b.type) {
-    case ElementType::f32:
-      return multiply_all<FloatProduct<L, ElementType::f32>>(gemm);
-    case ElementType::bf16:
-      return multiply_all<FloatProduct<L, ElementType::bf16>>(gemm);
-    case ElementType::f16:
-      return multiply_all<FloatProduct<L, ElementType::f16>>(gemm);
-    case ElementType::int8:
-      return multiply_all<FloatProduct<L, ElementType::int8>>(gemm);
-  }
+  if (gemm.b.type == ElementType::f32) return multiply_all<FloatProduct<L, false>>(gemm);
+  multiply_all<FloatProduct<L, true>>(gemm);
 }
 
 // Int8Product: void where another unit has it.
