@@ -20,7 +20,7 @@ linformer_install build
 
 step "2. Build (a few minutes; log in $build.log)"
 mkdir -p build
-if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}; fi
+linformer_ccache
 compile() {
   printf '$ %s\n' "$*"
   if ! "$@" >>"$build.log" 2>&1; then

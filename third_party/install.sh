@@ -4,7 +4,7 @@
 #   linformer_install build test    # and what the tests need
 #   linformer_install build fuzz    # and what the fuzz targets need (tests/fuzz)
 #   linformer_install aarch64       # and what a build for that machine needs (tests/targets)
-#   linformer_ccache                # compiles through ccache, in the folder of the sources
+#   linformer_ccache                # from the source root: what is built afterwards goes through ccache
 # Asks apt only for what is missing, without questions. On a system without apt it names the list and goes on:
 # CMake says what it can't find.
 
@@ -50,10 +50,12 @@ linformer_missing() {
   echo "${missing[*]}"
 }
 
-# Compiled objects are remembered where ccache is there, whatever the folder of the clone; nothing depends on it.
+# Compiled objects are remembered where ccache is there; nothing depends on it. They serve every clone, whose folder only
+# debug information names, perhaps another's.
 linformer_ccache() {
   if ! command -v ccache >/dev/null; then return 0; fi
-  export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache} CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+  export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
+  export CCACHE_BASEDIR=${CCACHE_BASEDIR-$PWD} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR-1}
 }
 
 linformer_install() {

@@ -57,7 +57,7 @@ struct Kernels {
   Isa isa = Isa::scalar;
   // Rows that a thread should take through a layer at once: so often a weight is used that was read once.
   int64_t block_rows = 128;
-  // B is panel16. A and C f32; B of any type, widened to f32 in registers.
+  // B is panel16. A and C f32; B of any type, widened to f32 a block at a time.
   void (*gemm_f32)(const GemmArgs&) = nullptr;
   // A and B bf16, C f32 or bf16: for each pair of k the product of the second is added first, then that of the first,
   // each rounded to f32 (what vdpbf16ps does; subnormal operands and sums are zero). NEON's BFDOT adds both products

@@ -24,16 +24,20 @@ class Faults {
     set("IO_LOG", log);
     set("IO_AT", std::to_string(at));
     set("IO_ACTION", action);
-    set("ASAN_OPTIONS", "verify_asan_link_order=0:intercept_tls_get_addr=0");
+    const char* options = std::getenv("ASAN_OPTIONS");
+    if (options != nullptr) asan_options_ = options;
+    set("ASAN_OPTIONS", "verify_asan_link_order=0:" + asan_options_);
     set("LD_PRELOAD", LINFORMER_IO_FAULTS);
   }
   ~Faults() {
-    for (const char* name : {"IO_FOLDER", "IO_LOG", "IO_AT", "IO_ACTION", "ASAN_OPTIONS", "LD_PRELOAD"})
-      ::unsetenv(name);
+    for (const char* name : {"IO_FOLDER", "IO_LOG", "IO_AT", "IO_ACTION", "LD_PRELOAD"}) ::unsetenv(name);
+    set("ASAN_OPTIONS", asan_options_);
   }
 
  private:
   static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
+
+  std::string asan_options_;  // as they were
 };
 
 const std::string old_content = "what was there before";

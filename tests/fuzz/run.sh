@@ -36,7 +36,7 @@ cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --parallel "${JOBS:-$(nproc)}" --target fuzz_seeds "${targets[@]/#/fuzz_}"
 
 # As in CMakePresets.json's asan-ubsan tests (tests/README.md says why).
-export ASAN_OPTIONS=intercept_tls_get_addr=0
+export ASAN_OPTIONS=intercept_tls_get_addr=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 
 # Inputs are written as files again and again: into memory where that is possible.
 if [ -z "${TMPDIR-}" ] && [ -w /dev/shm ]; then export TMPDIR=/dev/shm; fi
