@@ -50,8 +50,8 @@ linformer_missing() {
   echo "${missing[*]}"
 }
 
-# Compiled objects are remembered where ccache is there; nothing depends on it. They serve every clone, whose folder only
-# debug information names, perhaps another's.
+# Compiled objects are remembered where ccache is there; nothing depends on it. They serve every clone: only debug
+# information names its folder, and may then name another's.
 linformer_ccache() {
   if ! command -v ccache >/dev/null; then return 0; fi
   export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}

@@ -140,7 +140,7 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
   constexpr int64_t block_steps = k_block<P>;
   constexpr bool widens = P::widens;
   constexpr int64_t per_step = panel_interleave(P::left);  // of K
-  const int64_t weight_step = widens ? panel_width * element_bytes(gemm.b.type) : step_bytes;  // of a panel as it lies there
+  const int64_t weight_step = widens ? panel_width * element_bytes(gemm.b.type) : step_bytes;  // bytes of a panel
   constexpr bool slices = P::left == ElementType::int8;
   alignas(64) PartialSum partial[row_chunk * slab_width];
   alignas(64) float folded[slices ? row_chunk * slab_width : 1];

@@ -133,8 +133,8 @@ LINFORMER_INLINE typename L::Batch gelu_tanh(typename L::Batch x) {
   return L::fma(B(0.f) - u, L::divide(e, B(1.f) + e), xsimd::max(B(0.f), x));
 }
 
-// What a loop is compiled for: the activations of nearly all products, or `chosen`, which asks again for each batch. A copy
-// of every epilogue for each activation would be a fifth of the kernels' code.
+// What a loop is compiled for: the activations of nearly all products, or `chosen`, which asks again for each batch. With
+// a copy for each activation, epilogues were a fifth of the kernels' code.
 enum class Applied : uint8_t { none, gelu, chosen };
 
 // `narrow`: of a product in bf16 or int8, whose operands were rounded to more than these differ by.
