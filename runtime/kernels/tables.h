@@ -21,8 +21,7 @@ struct Bf16Kernels {
 
 // Of int8 products by AMX.
 struct Int8Epilogue {
-  FinishTile finish, finish_folded;
-  void (*fold)(const GemmArgs&, const TileSums&, float* folded, int64_t slice);
+  FinishTile finish, fold;
 };
 
 extern const Kernels scalar_kernels;

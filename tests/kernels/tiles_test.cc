@@ -63,39 +63,31 @@ class EmulatedTiles {
   }
   void prefetch(const char*) {}
 
-  void fold(const GemmArgs& gemm, const TileSums& tile, float* folded, int64_t slice) {
+  void fold(const GemmArgs& gemm, const TileSums& tile) {
     for (int64_t i = 0; i < tile.rows; ++i) {
-      for (int64_t j = 0; j < tile.cols; ++j) {
-        const RowFactors& factor = tile.factors[i * tile.factors_ld];
-        const float x = of_slice(gemm, tile.sums[i * tile.ld + j], factor, tile.col + j, slice);
-        float& sum = folded[i * tile.ld + j];
-        sum = slice == 0 ? x * factor.scale : std::fma(x, factor.scale, sum);
-      }
+      for (int64_t j = 0; j < tile.cols; ++j) tile.folded[i * slab_width + j] = folded(gemm, tile, i, j);
     }
   }
-  template <SumKind kind>
   void finish(const GemmArgs& gemm, const TileSums& tile) {
     for (int64_t i = 0; i < tile.rows; ++i) {
       for (int64_t j = 0; j < tile.cols; ++j) {
         const int64_t col = tile.col + j;
-        float x = tile.sums[i * tile.ld + j];
-        if (kind == SumKind::int8) {
-          const RowFactors& factor = tile.factors[i * tile.factors_ld];
-          x = of_slice(gemm, x, factor, col, 0) * factor.scale;
-        }
+        const float x = type == ElementType::int8 ? folded(gemm, tile, i, j) : tile.sums[i * slab_width + j];
         const float addend = gemm.epilogue.bias == nullptr ? 0.f : gemm.epilogue.bias[col];
         float& out = gemm.c.floats().row(tile.row + i)[col];
-        out = std::fma(x, kind == SumKind::floats ? 1.f : gemm.b.scales[col], gemm.epilogue.accumulate ? out : addend);
+        out = std::fma(x, type == ElementType::int8 ? gemm.b.scales[col] : 1.f, gemm.epilogue.accumulate ? out : addend);
       }
     }
   }
 
  private:
-  static float of_slice(const GemmArgs& gemm, float bits, const RowFactors& factor, int64_t col, int64_t slice) {
+  static float folded(const GemmArgs& gemm, const TileSums& tile, int64_t i, int64_t j) {
+    const RowFactors& factor = tile.factors[i];
     int32_t sum;
-    std::memcpy(&sum, &bits, sizeof sum);
-    const float of_column = static_cast<float>(gemm.b.sums[slice * gemm.b.sums_ld + col]);
-    return std::fma(factor.zero, -of_column, static_cast<float>(sum));
+    std::memcpy(&sum, tile.sums + i * slab_width + j, sizeof sum);
+    const float of_column = static_cast<float>(gemm.b.sums[tile.slice * gemm.b.sums_ld + tile.col + j]);
+    const float x = std::fma(factor.zero, -of_column, static_cast<float>(sum));
+    return tile.slice == 0 ? x * factor.scale : std::fma(x, factor.scale, tile.folded[i * slab_width + j]);
   }
   static void dot(const char* a, const char* panel, int64_t j, uint32_t* sum) {
     if (element == ElementType::int8) {

@@ -51,7 +51,6 @@ struct Lanes {
 // int8 without a dot product: bytes become 16-bit numbers, those at even and at odd places apart, so that no product
 // saturates as it would in vpmaddubsw.
 struct Int8Product {
-  using Tile = Int8Product;
   using Lanes = linformer::Lanes;
   struct Halves {
     __m256i even, odd;
@@ -60,7 +59,6 @@ struct Int8Product {
   using Left = Halves;
   using Right = Halves;
   static constexpr ElementType left = ElementType::int8;
-  static constexpr bool widens = false;
   static constexpr int tile_rows = 4;  // 8 sums, 4 of B, 2 of A: 14 of 16 registers
   static LINFORMER_INLINE Sum none() { return Sum(0); }
   static LINFORMER_INLINE Left spread(const char* a) {

@@ -85,14 +85,9 @@ class AmxTiles {
     if constexpr (C == 3) _tile_stored(3, sums, stride);
   }
   void prefetch(const char* address) { _mm_prefetch(address, _MM_HINT_T1); }
-  void fold(const GemmArgs& gemm, const TileSums& tile, float* folded, int64_t slice) {
-    avx512_int8_epilogue.fold(gemm, tile, folded, slice);
-  }
-  template <SumKind kind>
+  void fold(const GemmArgs& gemm, const TileSums& tile) { avx512_int8_epilogue.fold(gemm, tile); }
   void finish(const GemmArgs& gemm, const TileSums& tile) {
-    if constexpr (kind == SumKind::floats) avx512_bf16_kernels.finish(gemm, tile);
-    if constexpr (kind == SumKind::int8) avx512_int8_epilogue.finish(gemm, tile);
-    if constexpr (kind == SumKind::folded_int8) avx512_int8_epilogue.finish_folded(gemm, tile);
+    (type == ElementType::int8 ? avx512_int8_epilogue.finish : avx512_bf16_kernels.finish)(gemm, tile);
   }
 
  private:

@@ -24,13 +24,11 @@ struct Lanes : Avx512Lanes<xsimd::avx512bw> {
 };
 
 struct Bf16Product {
-  using Tile = Bf16Product;
   using Lanes = linformer::Lanes;
   using Sum = Lanes::Batch;
   using Left = __m512i;
   using Right = __m512i;
   static constexpr ElementType left = ElementType::bf16;
-  static constexpr bool widens = false;
   static constexpr int tile_rows = Lanes::tile_rows;
   static LINFORMER_INLINE Sum none() { return Sum(0.f); }
   static LINFORMER_INLINE Left spread(const char* a) { return _mm512_set1_epi32(load_step(a)); }
@@ -44,6 +42,6 @@ void gemm(const GemmArgs& args) { multiply_all<Bf16Product>(args); }
 
 const Bf16Kernels avx512_bf16_kernels = {&gemm, &round_rows<Lanes>, &pack_panel_bf16<Lanes>,
                                          &softmax_step<Lanes, ElementType::bf16>,
-                                         &finish_tile<Lanes, ElementType::bf16, SumKind::floats>};
+                                         &finish_tile<Lanes, ElementType::bf16>};
 
 }  // namespace LINFORMER_NAMESPACE

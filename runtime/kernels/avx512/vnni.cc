@@ -16,13 +16,11 @@ struct Lanes : Avx512Lanes<xsimd::avx512bw> {
 };
 
 struct Int8Product {
-  using Tile = Int8Product;
   using Lanes = linformer::Lanes;
   using Sum = xsimd::batch<int32_t, xsimd::avx512bw>;
   using Left = __m512i;
   using Right = __m512i;
   static constexpr ElementType left = ElementType::int8;
-  static constexpr bool widens = false;
   static constexpr int tile_rows = Lanes::tile_rows;
   static LINFORMER_INLINE Sum none() { return Sum(0); }
   static LINFORMER_INLINE Left spread(const char* a) { return _mm512_set1_epi32(load_step(a)); }
@@ -36,8 +34,6 @@ void gemm(const GemmArgs& args) { multiply_all<Int8Product>(args); }
 
 const GemmKernel avx512_gemm_int8 = &gemm;
 const QuantizeKernel avx512_quantize_rows = &quantize_rows<Lanes>;
-const Int8Epilogue avx512_int8_epilogue = {&finish_tile<Lanes, ElementType::int8, SumKind::int8>,
-                                           &finish_tile<Lanes, ElementType::int8, SumKind::folded_int8>,
-                                           &fold_slice<Lanes>};
+const Int8Epilogue avx512_int8_epilogue = {&finish_tile<Lanes, ElementType::int8>, &fold_slice<Lanes>};
 
 }  // namespace LINFORMER_NAMESPACE

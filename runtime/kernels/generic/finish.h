@@ -49,62 +49,67 @@ LINFORMER_INLINE typename L::Batch sums_of_slice(const PartialSum* sums, const R
   return L::fma(B(row.zero), columns.negative, xsimd::to_float(sum));
 }
 
-// One of several slices of a tile: folded (+)= its sums. They lie alike.
+// A row's sums of one slice, scaled, and what the slices before it gave.
 template <class L>
-void fold_slice(const GemmArgs& gemm, const TileSums& tile, float* folded, int64_t slice) {
+LINFORMER_INLINE typename L::Batch fold_sums(const TileSums& tile, int64_t at, const RowFactors& row,
+                                             const ColumnSums<L>& columns, bool first) {
   using B = typename L::Batch;
-  using I = IntegersOf<B>;
-  const int64_t ld = tile.ld, rows = tile.rows, factors_ld = tile.factors_ld;
-  const PartialSum* const partial = tile.sums;
-  const RowFactors* const factors = tile.factors;
-  const int32_t* const column_sums = gemm.b.sums + slice * gemm.b.sums_ld + tile.col;
+  const B of_slice = sums_of_slice<L>(tile.sums + at, row, columns);
+  if (first) return of_slice * B(row.scale);
+  return L::fma(of_slice, B(row.scale), B::load_unaligned(tile.folded + at));
+}
+
+// A slice of a tile that more follow.
+template <class L>
+void fold_slice(const GemmArgs& gemm, const TileSums& sums) {
+  const TileSums tile = sums;  // in registers
+  const int32_t* const column_sums = gemm.b.sums + tile.slice * gemm.b.sums_ld + tile.col;
   for (int64_t j = 0; j < tile.cols; j += L::width) {
-    const ColumnSums<L> columns(I::load_unaligned(column_sums + j));
-    for (int64_t i = 0; i < rows; ++i) {
-      const RowFactors factor = factors[i * factors_ld];
-      float* const to = folded + i * ld + j;
-      const B of_slice = sums_of_slice<L>(partial + i * ld + j, factor, columns);
-      const B sum = slice == 0 ? of_slice * B(factor.scale) : L::fma(of_slice, B(factor.scale), B::load_unaligned(to));
-      sum.store_unaligned(to);
+    const ColumnSums<L> columns(IntegersOf<typename L::Batch>::load_unaligned(column_sums + j));
+    for (int64_t i = 0; i < tile.rows; ++i) {
+      const int64_t at = i * slab_width + j;
+      fold_sums<L>(tile, at, tile.factors[i], columns, tile.slice == 0).store_unaligned(tile.folded + at);
     }
   }
 }
 
 // C from a tile's finished sums. Columns outside, rows inside: what belongs to a column is read once.
-template <class L, ElementType left, SumKind kind, Applied applied, ElementType out>
-void finish_rows(const GemmArgs& gemm, const TileSums& tile) {
+// `first`: nothing was folded before.
+template <class L, ElementType left, bool first, Applied applied, ElementType out>
+void finish_rows(const GemmArgs& gemm, const TileSums& sums) {
   using B = typename L::Batch;
   using I = IntegersOf<B>;
   using Out = std::conditional_t<out == ElementType::f32, float, uint16_t>;
   // Copies that stay in registers: C may alias what the caller passed.
   const Epilogue epilogue = gemm.epilogue;
-  const int64_t row = tile.row, rows = tile.rows, col = tile.col, ld = tile.ld, factors_ld = tile.factors_ld;
-  const PartialSum* const partial = tile.sums;
-  const RowFactors* const factors = tile.factors;
+  const TileSums tile = sums;
+  const int64_t row = tile.row, rows = tile.rows, col = tile.col;
   const bool accumulates = epilogue.accumulate;
   const int64_t residual_ld = epilogue.residual.ld, out_ld = gemm.c.ld;
   const float* const residual = epilogue.residual.data == nullptr ? nullptr : epilogue.residual.row(row) + col;
   const float* const row_bias = epilogue.row_bias == nullptr ? nullptr : epilogue.row_bias + row;
+  [[maybe_unused]] const int32_t* const of_slice = gemm.b.sums + tile.slice * gemm.b.sums_ld + col;
   Out* const c = static_cast<Out*>(gemm.c.data) + row * out_ld + col;
   for_each_batch<L>(tile.cols, [&](int64_t j, int64_t count) {
     // Scales and sums of B are padded to whole panels.
     B column_scale(1.f), bias(0.f);
     I column_sums(0);
-    if constexpr (kind != SumKind::floats) column_scale = B::load_unaligned(gemm.b.scales + col + j);
-    if constexpr (kind == SumKind::int8) column_sums = I::load_unaligned(gemm.b.sums + col + j);
+    if constexpr (left == ElementType::int8) {
+      column_scale = B::load_unaligned(gemm.b.scales + col + j);
+      column_sums = I::load_unaligned(of_slice + j);
+    }
     const ColumnSums<L> columns(column_sums);
     const auto scaled = [&](B sum, B addend) __attribute__((always_inline)) {
-      if constexpr (kind == SumKind::floats) return sum + addend;
+      if constexpr (left != ElementType::int8) return sum + addend;
       return L::fma(sum, column_scale, addend);
     };
     if (epilogue.bias != nullptr) bias = load_lanes<L>(epilogue.bias + col + j, count, B(0.f));
     for (int64_t i = 0; i < rows; ++i) {
       B sum(0.f);
-      if constexpr (kind == SumKind::int8) {
-        const RowFactors factor = factors[i * factors_ld];
-        sum = sums_of_slice<L>(partial + i * ld + j, factor, columns) * B(factor.scale);
+      if constexpr (left == ElementType::int8) {
+        sum = fold_sums<L>(tile, i * slab_width + j, tile.factors[i], columns, first);
       } else {
-        sum = load_sums<B>(partial + i * ld + j);
+        sum = load_sums<B>(tile.sums + i * slab_width + j);
       }
       Out* const to = c + i * out_ld + j;
       if constexpr (out == ElementType::f32) {
@@ -125,15 +130,17 @@ void finish_rows(const GemmArgs& gemm, const TileSums& tile) {
   });
 }
 
-template <class L, ElementType left, SumKind kind>
+template <class L, ElementType left>
 void finish_tile(const GemmArgs& gemm, const TileSums& tile) {
+  constexpr ElementType f32 = ElementType::f32, bf16 = ElementType::bf16;
   with_activation(gemm.epilogue.activation, [&]<Applied applied>() {
-    if constexpr (left == ElementType::bf16) {
-      if (gemm.c.type == ElementType::bf16) {
-        return finish_rows<L, left, kind, applied, ElementType::bf16>(gemm, tile);
-      }
+    if constexpr (left == ElementType::int8) {
+      if (tile.slice > 0) return finish_rows<L, left, false, applied, f32>(gemm, tile);
     }
-    finish_rows<L, left, kind, applied, ElementType::f32>(gemm, tile);
+    if constexpr (left == bf16) {
+      if (gemm.c.type == bf16) return finish_rows<L, left, true, applied, bf16>(gemm, tile);
+    }
+    finish_rows<L, left, true, applied, f32>(gemm, tile);
   });
 }
 

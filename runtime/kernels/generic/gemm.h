@@ -22,10 +22,14 @@ namespace {
 inline constexpr int64_t row_chunk = 128;
 inline constexpr int64_t step_bytes = 64;  // of a panel
 inline constexpr int64_t least_stream_rows = 4;  // that a lone tile multiplies with one panel at a time
-// Steps between two visits to `partial`: of int8 a slice, whose sums are exact. Weights that are widened go through a
-// buffer on the stack, so fewer at a time.
+// Steps between two visits to `partial`: of int8 a slice, whose sums are exact.
 template <class P>
-inline constexpr int64_t k_block = P::left == ElementType::int8 ? int8_slice / 4 : P::widens ? 256 : P::Lanes::k_block;
+inline constexpr int64_t k_block = P::left == ElementType::int8 ? int8_slice / 4 : P::Lanes::k_block;
+// Whose sums are folded after each block, so that every one of them begins with nothing.
+template <class P>
+inline constexpr bool exact_block = P::left == ElementType::int8;
+// Weights that are widened go through a buffer on the stack, so fewer at a time.
+inline constexpr int64_t widened_steps = 256;
 
 // 4 bytes of a row of A.
 LINFORMER_INLINE int32_t load_step(const char* a) {
@@ -35,15 +39,13 @@ LINFORMER_INLINE int32_t load_step(const char* a) {
 }
 
 // f32 times f32, or what is widened to it.
-template <class L, bool widened>
+template <class L>
 struct FloatProduct {
   using Lanes = L;
   using Sum = typename L::Batch;
   using Left = Sum;
   using Right = Sum;
-  using Tile = FloatProduct<L, false>;  // weights are widened before: one set of tiles for all
   static constexpr ElementType left = ElementType::f32;
-  static constexpr bool widens = widened;
   static constexpr int tile_rows = L::tile_rows;
   static LINFORMER_INLINE Sum none() { return Sum(0.f); }
   static LINFORMER_INLINE Left spread(const char* a) { return Sum(*reinterpret_cast<const float*>(a)); }
@@ -51,15 +53,21 @@ struct FloatProduct {
   static LINFORMER_INLINE Sum add(Left a, Right b, Sum sum) { return L::fma(a, b, sum); }
 };
 
+LINFORMER_INLINE void prefetch(uintptr_t address) { __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2); }
+
 // Weights that a tile prefetches: every fourth step a cache line from `address` on; or all that it reads itself,
 // further on, where too few tiles share a slab to prefetch the next one between them.
 struct Ahead {
   uintptr_t address;
   int64_t panel, step;  // bytes from one panel, and from one step, to the next
   bool whole;
-};
 
-LINFORMER_INLINE void prefetch(uintptr_t address) { __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2); }
+  LINFORMER_INLINE void prefetch_step(int panels) {
+    for (int p = 0; p < panels; ++p) prefetch(address + static_cast<uintptr_t>(p * panel));
+    address += static_cast<uintptr_t>(step);
+  }
+};
+inline constexpr int64_t turn_steps = 4;  // between prefetches
 
 // partial[Rows][Panels * 16] (+)= A[Rows, K] B[K, Panels * 16], `steps` of K: one accumulator for each element, K in
 // order. Meanwhile weights are prefetched into L2, which come from L3 or memory: without this every slab begins with
@@ -71,40 +79,52 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
   constexpr int width = P::Lanes::width;
   constexpr int per_panel = panel_width / width;
   constexpr int columns = Panels * per_panel;
+  // A step of few rows takes no longer than going round.
+  constexpr bool unrolled = Panels == P::Lanes::tile_panels && Rows < least_stream_rows;
   Sum sum[Rows][columns];
   LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
     LINFORMER_UNROLL for (int j = 0; j < columns; ++j) {
-      sum[i][j] = first ? P::none() : load_sums<Sum>(partial + i * slab_width + j * width);
+      sum[i][j] = exact_block<P> || first ? P::none() : load_sums<Sum>(partial + i * slab_width + j * width);
     }
   }
-  const auto multiply_step = [&](int64_t step) __attribute__((always_inline)) {
+  const auto multiply_step = [&]() __attribute__((always_inline)) {
     typename P::Right right[columns];
     LINFORMER_UNROLL for (int j = 0; j < columns; ++j) {
-      right[j] = P::load(b + (j / per_panel) * panel_stride + step * step_bytes + (j % per_panel) * width * 4);
+      right[j] = P::load(b + (j / per_panel) * panel_stride + (j % per_panel) * width * 4);
     }
     LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
-      const typename P::Left left = P::spread(a + i * a_stride + step * 4);
+      const typename P::Left left = P::spread(a + i * a_stride);
       LINFORMER_UNROLL for (int j = 0; j < columns; ++j) sum[i][j] = P::add(left, right[j], sum[i][j]);
     }
+    a += 4;
+    b += step_bytes;
   };
-  int64_t step = 0;
-  for (; step + 4 <= steps; step += 4) {
-    if (ahead.whole) {
-      for (int p = 0; p < Panels; ++p) {
-        for (int64_t s = 0; s < 4; ++s)
-          prefetch(ahead.address + static_cast<uintptr_t>(p * ahead.panel + s * ahead.step));
-      }
-      ahead.address += static_cast<uintptr_t>(4 * ahead.step);
-    } else {
+  const char* const end = b + steps * step_bytes;
+  while (b != end) {
+    const char* turn_end = end;
+    if (end - b > turn_steps * step_bytes) turn_end = b + turn_steps * step_bytes;
+    if (!ahead.whole) {
       prefetch(ahead.address);
       ahead.address += cache_line;
+    } else if constexpr (unrolled) {
+      LINFORMER_UNROLL for (int64_t s = 0; s < turn_steps; ++s) ahead.prefetch_step(Panels);
+    } else {
+      LINFORMER_ROLL for (int64_t s = 0; s < turn_steps; ++s) ahead.prefetch_step(Panels);
     }
-    multiply_step(step);
-    multiply_step(step + 1);
-    multiply_step(step + 2);
-    multiply_step(step + 3);
+    // A step of many rows is there once: unrolled it would be four times as large and no faster.
+    if constexpr (unrolled) {
+      if (turn_end != end) {
+        LINFORMER_UNROLL for (int64_t s = 0; s < turn_steps; ++s) multiply_step();
+        continue;
+      }
+    }
+    LINFORMER_ROLL do {
+      multiply_step();
+      // Or the compiler keeps an address for every row and panel, in more registers than there are.
+      __asm__("" : "+r"(a), "+r"(b));
+    }
+    while (b != turn_end);
   }
-  for (; step < steps; ++step) multiply_step(step);
   LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
     LINFORMER_UNROLL for (int j = 0; j < columns; ++j) { store_sums(partial + i * slab_width + j * width, sum[i][j]); }
   }
@@ -137,14 +157,15 @@ constexpr int64_t part_begin(int64_t count, int64_t parts, int64_t i) { return c
 template <class P>
 void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel0, int64_t panels) {
   using L = typename P::Lanes;
-  constexpr int64_t block_steps = k_block<P>;
-  constexpr bool widens = P::widens;
+  constexpr bool may_widen = P::left == ElementType::f32;
+  const bool widens = may_widen && gemm.b.type != ElementType::f32;
+  const int64_t block_steps = widens ? widened_steps : k_block<P>;
   constexpr int64_t per_step = panel_interleave(P::left);  // of K
   const int64_t weight_step = widens ? panel_width * element_bytes(gemm.b.type) : step_bytes;  // bytes of a panel
   constexpr bool slices = P::left == ElementType::int8;
   alignas(64) PartialSum partial[row_chunk * slab_width];
   alignas(64) float folded[slices ? row_chunk * slab_width : 1];
-  alignas(64) float wide[widens ? slab_panels * block_steps * panel_width : 1];
+  alignas(64) float wide[may_widen ? slab_panels * widened_steps * panel_width : 1];
   const int64_t all_steps = (gemm.a.cols + per_step - 1) / per_step;
   const int64_t panel_stride = gemm.b.panel_bytes();
   const int64_t tiles = (rows + P::tile_rows - 1) / P::tile_rows;
@@ -167,12 +188,12 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
     if (next == nullptr) next = block;
     // Of the next weights only the beginning is known: as many bytes in a row as these panels have.
     const int64_t next_stride = last && !more_slabs && !more_rows ? steps * weight_step : panel_stride;
-    if constexpr (widens) {
+    if (widens) {
       for (int64_t p = 0; p < panels; ++p) {
-        widen_panel<L>(gemm.b, panel0 + p, step0, steps, wide + p * block_steps * panel_width);
+        widen_panel<L>(gemm.b, panel0 + p, step0, steps, wide + p * widened_steps * panel_width);
       }
       block = reinterpret_cast<const char*>(wide);
-      block_stride = block_steps * step_bytes;
+      block_stride = widened_steps * step_bytes;
     }
     // A lone tile is bound by reading weights: it takes panel after panel, one stream of memory, each prefetching the
     // next. That is half as fast again as three at once, where enough rows keep sums from waiting for one another.
@@ -198,30 +219,26 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
           ahead_of += static_cast<uintptr_t>(p * next_stride);
         }
         const Ahead ahead{ahead_of, next_stride, weight_step, whole};
-        tile_for<typename P::Tile>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride,
-                                                           steps, slices || step0 == 0, sums + p * panel_width, ahead);
+        tile_for<P>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride, steps,
+                                            step0 == 0, sums + p * panel_width, ahead);
       }
-      TileSums tile{sums, slab_width, m0 + row, tile_rows, col, cols};
+      TileSums tile{sums, m0 + row, tile_rows, col, cols};
       if constexpr (slices) {
-        const int64_t slice = step0 / block_steps;
+        tile.slice = step0 / block_steps;
         RowFactors factors[P::tile_rows];
         for (int64_t i = 0; i < tile_rows; ++i) {
-          factors[i] = RowFactors::of(gemm.a.scales[(m0 + row + i) * gemm.a.scales_ld + slice]);
+          factors[i] = RowFactors::of(gemm.a.scales[(m0 + row + i) * gemm.a.scales_ld + tile.slice]);
         }
         tile.factors = factors;
-        tile.factors_ld = 1;
-        if (all_steps > block_steps) {
-          float* of_tile = folded + row * slab_width;
+        tile.folded = folded + row * slab_width;
+        if (!last) {
           tile.cols = panels * panel_width;
-          fold_slice<L>(gemm, tile, of_tile, slice);
-          tile.cols = cols;
-          tile.sums = of_tile;
-          if (last) finish_tile<L, P::left, SumKind::folded_int8>(gemm, tile);
+          fold_slice<L>(gemm, tile);
         } else {
-          finish_tile<L, P::left, SumKind::int8>(gemm, tile);
+          finish_tile<L, P::left>(gemm, tile);
         }
       } else if (last) {
-        finish_tile<L, P::left, SumKind::floats>(gemm, tile);
+        finish_tile<L, P::left>(gemm, tile);
       }
     }
     step0 += block_steps;
@@ -241,18 +258,12 @@ void multiply_all(const GemmArgs& gemm) {
   }
 }
 
-template <class L>
-void gemm_f32(const GemmArgs& gemm) {
-  if (gemm.b.type == ElementType::f32) return multiply_all<FloatProduct<L, false>>(gemm);
-  multiply_all<FloatProduct<L, true>>(gemm);
-}
-
 // Int8Product: void where another unit has it.
 template <class L, class Int8Product>
 constexpr Kernels make_kernels(Isa isa) {
   Kernels k;
   k.isa = isa;
-  k.gemm_f32 = &gemm_f32<L>;
+  k.gemm_f32 = &multiply_all<FloatProduct<L>>;
   if constexpr (!std::is_void_v<Int8Product>) k.gemm_int8 = &multiply_all<Int8Product>;
   k.pack_panel = &pack_panel<L>;
   k.widen_panel = &widen_panel<L>;

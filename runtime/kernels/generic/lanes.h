@@ -23,8 +23,10 @@
 
 #if defined(__clang__)
 #define LINFORMER_UNROLL _Pragma("unroll")
+#define LINFORMER_ROLL _Pragma("nounroll")
 #else
 #define LINFORMER_UNROLL _Pragma("GCC unroll 64")
+#define LINFORMER_ROLL _Pragma("GCC unroll 1")
 #endif
 #define LINFORMER_INLINE inline __attribute__((always_inline))
 

@@ -133,16 +133,11 @@ LINFORMER_INLINE typename L::Batch gelu_tanh(typename L::Batch x) {
   return L::fma(B(0.f) - u, L::divide(e, B(1.f) + e), xsimd::max(B(0.f), x));
 }
 
-// What a loop is compiled for: the activations of nearly all products, or `chosen`, which asks again for each batch. With
-// a copy for each activation, epilogues were a fifth of the kernels' code.
-enum class Applied : uint8_t { none, gelu, chosen };
-
-// `narrow`: of a product in bf16 or int8, whose operands were rounded to more than these differ by.
-template <class L, Applied applied, bool narrow = false>
-LINFORMER_INLINE typename L::Batch activated(Activation activation, typename L::Batch x) {
+// The activations that few products have. Called for each vector: in the loops of every epilogue they would be a tenth of
+// the kernels' code.
+template <class L>
+[[gnu::noinline]] typename L::Batch seldom_activated(Activation activation, typename L::Batch x) {
   using B = typename L::Batch;
-  if constexpr (applied == Applied::none) return x;
-  if constexpr (applied == Applied::gelu) return narrow ? gelu_narrow<L>(x) : gelu<L>(x);
   switch (activation) {
     case Activation::none:
     case Activation::gelu:
@@ -163,12 +158,23 @@ LINFORMER_INLINE typename L::Batch activated(Activation activation, typename L::
   return x;
 }
 
+// What a loop is compiled for: the activations of nearly all products, or `seldom`, which asks for each vector.
+enum class Applied : uint8_t { none, gelu, seldom };
+
+// `narrow`: of a product in bf16 or int8, whose operands were rounded to more than these differ by.
+template <class L, Applied applied, bool narrow = false>
+LINFORMER_INLINE typename L::Batch activated(Activation activation, typename L::Batch x) {
+  if constexpr (applied == Applied::none) return x;
+  if constexpr (applied == Applied::gelu) return narrow ? gelu_narrow<L>(x) : gelu<L>(x);
+  return seldom_activated<L>(activation, x);
+}
+
 // Calls function.template operator()<applied>() for the activation, known only at run time.
 template <class Function>
 LINFORMER_INLINE void with_activation(Activation activation, Function function) {
   if (activation == Activation::none) return function.template operator()<Applied::none>();
   if (activation == Activation::gelu) return function.template operator()<Applied::gelu>();
-  function.template operator()<Applied::chosen>();
+  function.template operator()<Applied::seldom>();
 }
 
 }  // namespace

@@ -12,9 +12,7 @@ namespace {
 // function(offset, count) over [0, count) in vectors; count < width only for the last.
 template <class L, class Function>
 LINFORMER_INLINE void for_each_batch(int64_t count, Function function) {
-  int64_t i = 0;
-  for (; i + L::width <= count; i += L::width) function(i, static_cast<int64_t>(L::width));
-  if (i < count) function(i, count - i);
+  for (int64_t i = 0; i < count; i += L::width) function(i, count - i < L::width ? count - i : L::width);
 }
 
 template <class L>

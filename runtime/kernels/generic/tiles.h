@@ -14,7 +14,7 @@
 //   load_panel<P>(b)                        P = 0, 1: 16 steps of a panel, 1 KB that lies together
 //   multiply<C>()                           sums C += row tile C / 2 x panel C % 2
 //   prefetch(address)                       into L2
-//   fold(...), finish(...)                  as fold_slice and finish_tile of finish.h do, sums in rows of 16
+//   fold(...), finish(...)                  as fold_slice and finish_tile of finish.h do, sums in rows of a slab
 // An element's sums run over K in tiles of 64 bytes, in order, whatever the rows and columns beside it.
 #pragma once
 
@@ -28,7 +28,7 @@ inline constexpr int64_t tile_side = 16;   // rows of a tile, and steps of a pan
 inline constexpr int64_t tile_depth = 64;  // bytes of K
 inline constexpr int64_t panel_tile = tile_side * 64;
 inline constexpr int64_t tiled_rows = 2 * tile_side;            // of a block
-inline constexpr int64_t tile_sums = tiled_rows * panel_width;  // of a block and one panel
+inline constexpr int64_t block_sums = tiled_rows * slab_width;  // of a block, as a slab's
 // A block's sums are read this many steps after they were stored: sooner their stores would still be under way.
 inline constexpr int64_t first_piece_step = 2;
 
@@ -66,8 +66,8 @@ class TileProduct {
   struct Block {
     int64_t row = 0, rows = 0, col = 0, cols = 0, slice = 0;
     bool last = true;            // slice
-    PartialSum* sums = nullptr;  // where they go, and how many bytes lie between their rows, panels
-    int64_t stride = 0, panel = 0;
+    PartialSum* sums = nullptr;  // where they go, and how many bytes lie between their rows
+    int64_t stride = 0;
     bool direct = false;  // to C itself
   };
   // Cache lines of the next panels that a block prefetches between its multiplications.
@@ -79,9 +79,10 @@ class TileProduct {
   // What belongs to rows lies far apart: read once for all panels.
   void read_factors(int64_t row, int64_t rows) {
     first_factor_ = row;
+    factor_rows_ = rows;
     for (int64_t i = 0; i < rows; ++i) {
       const RowScale* scales = gemm_.a.scales + (row + i) * gemm_.a.scales_ld;
-      for (int64_t s = 0; s < slice_count_; ++s) factors_[i * slice_count_ + s] = RowFactors::of(scales[s]);
+      for (int64_t s = 0; s < slice_count_; ++s) factors_[s * rows + i] = RowFactors::of(scales[s]);
     }
   }
 
@@ -178,13 +179,12 @@ class TileProduct {
                     epilogue.bias == nullptr && epilogue.row_bias == nullptr &&
                     epilogue.activation == Activation::none && epilogue.residual.data == nullptr;
     block->sums = block->direct ? gemm_.c.floats().row(block->row) + block->col : sums_;
-    block->stride = (block->direct ? gemm_.c.ld : panel_width) * static_cast<int64_t>(sizeof(PartialSum));
-    block->panel = block->direct ? panel_width : tile_sums;
+    block->stride = (block->direct ? gemm_.c.ld : slab_width) * static_cast<int64_t>(sizeof(PartialSum));
   }
   template <int C>
   static PartialSum* sums_of(const Block& block) {
     return block.sums + C / 2 * tile_side * (block.stride / static_cast<int64_t>(sizeof(PartialSum))) +
-           C % 2 * block.panel;
+           C % 2 * panel_width;
   }
   template <int C>
   void store() {
@@ -226,21 +226,18 @@ class TileProduct {
     if (first >= done_.rows || col >= done_.cols) return;
     const int64_t rows = done_.rows - first < piece_rows ? done_.rows - first : piece_rows;
     const int64_t cols = done_.cols - col < panel_width ? done_.cols - col : panel_width;
-    const int64_t at = panel * tile_sums + first * panel_width;
-    TileSums tile{sums_ + at, panel_width, done_.row + first, rows, done_.col + col, cols};
-    if constexpr (!slices) {
-      tiles_.template finish<SumKind::floats>(gemm_, tile);
-    } else {
-      tile.factors = factors_ + (tile.row - first_factor_) * slice_count_ + done_.slice;
-      tile.factors_ld = slice_count_;
-      if (done_.last && done_.slice == 0) return tiles_.template finish<SumKind::int8>(gemm_, tile);
-      tile.cols = panel_width;
-      tiles_.fold(gemm_, tile, folded_ + at, done_.slice);
-      if (!done_.last) return;
-      tile.cols = cols;
-      tile.sums = folded_ + at;
-      tiles_.template finish<SumKind::folded_int8>(gemm_, tile);
+    const int64_t at = first * slab_width + col;
+    TileSums tile{sums_ + at, done_.row + first, rows, done_.col + col, cols};
+    if constexpr (slices) {
+      tile.slice = done_.slice;
+      tile.factors = factors_ + done_.slice * factor_rows_ + tile.row - first_factor_;
+      tile.folded = folded_ + at;
+      if (!done_.last) {
+        tile.cols = panel_width;
+        return tiles_.fold(gemm_, tile);
+      }
     }
+    tiles_.finish(gemm_, tile);
   }
 
   Tiles& tiles_;
@@ -250,10 +247,10 @@ class TileProduct {
   Block held_, done_;            // whose sums are in registers; in sums_
   bool holds_ = false;           // held_
   int64_t pieces_ = all_pieces;  // of done_ that are finished
-  alignas(64) PartialSum sums_[2 * tile_sums];
-  alignas(64) float folded_[slices ? 2 * tile_sums : 1];
+  alignas(64) PartialSum sums_[block_sums];
+  alignas(64) float folded_[slices ? block_sums : 1];
   const int64_t slice_count_ = int8_slices(gemm_.a.cols);
-  int64_t first_factor_ = 0;  // row
+  int64_t first_factor_ = 0, factor_rows_ = 0;
   RowFactors factors_[slices ? most_factors : 1];
 };
 

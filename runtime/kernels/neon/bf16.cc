@@ -32,13 +32,11 @@ struct Lanes : NeonLanes {
 // Of each pair of k both products are added to each other first, then to the sum. Each addition rounds to odd, the
 // other sets' to even, so bits are not theirs.
 struct Bf16Product {
-  using Tile = Bf16Product;
   using Lanes = linformer::Lanes;
   using Sum = Lanes::Batch;
   using Left = bfloat16x8_t;
   using Right = bfloat16x8_t;
   static constexpr ElementType left = ElementType::bf16;
-  static constexpr bool widens = false;
   static constexpr int tile_rows = Lanes::tile_rows;
   static LINFORMER_INLINE Sum none() { return Sum(0.f); }
   static LINFORMER_INLINE Left spread(const char* a) { return vreinterpretq_bf16_s32(vdupq_n_s32(load_step(a))); }

@@ -13,13 +13,11 @@ struct ShiftedLanes : NeonLanes {
 };
 
 struct Int8Product {
-  using Tile = Int8Product;
   using Lanes = ShiftedLanes;
   using Sum = xsimd::batch<int32_t, xsimd::neon64>;
   using Left = int8x16_t;
   using Right = int8x16_t;
   static constexpr ElementType left = ElementType::int8;
-  static constexpr bool widens = false;
   static constexpr int tile_rows = Lanes::tile_rows;
   static LINFORMER_INLINE Sum none() { return Sum(0); }
   static LINFORMER_INLINE Left spread(const char* a) {

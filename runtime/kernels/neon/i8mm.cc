@@ -7,13 +7,11 @@ namespace LINFORMER_NAMESPACE {
 namespace {
 
 struct Int8Product {
-  using Tile = Int8Product;
   using Lanes = NeonLanes;
   using Sum = xsimd::batch<int32_t, xsimd::neon64>;
   using Left = uint8x16_t;
   using Right = int8x16_t;
   static constexpr ElementType left = ElementType::int8;
-  static constexpr bool widens = false;
   static constexpr int tile_rows = Lanes::tile_rows;
   static LINFORMER_INLINE Sum none() { return Sum(0); }
   static LINFORMER_INLINE Left spread(const char* a) { return vreinterpretq_u8_s32(vdupq_n_s32(load_step(a))); }

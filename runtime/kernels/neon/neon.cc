@@ -8,13 +8,11 @@ namespace {
 
 // int8 without a dot product, which not every ARMv8 has: bytes become 16-bit numbers.
 struct Int8Product {
-  using Tile = Int8Product;
   using Lanes = NeonLanes;
   using Sum = xsimd::batch<int32_t, xsimd::neon64>;
   using Left = int16x4_t;   // the four of K
   using Right = int8x16_t;  // four columns, four of K each
   static constexpr ElementType left = ElementType::int8;
-  static constexpr bool widens = false;
   static constexpr int tile_rows = Lanes::tile_rows;
   static LINFORMER_INLINE Sum none() { return Sum(0); }
   static LINFORMER_INLINE Left spread(const char* a) {
