@@ -76,7 +76,7 @@ void fold_slice(const GemmArgs& gemm, const TileSums& sums) {
 // C from a tile's finished sums. Columns outside, rows inside: what belongs to a column is read once.
 // `first`: nothing was folded before.
 template <class L, ElementType left, bool first, Applied applied, ElementType out>
-void finish_rows(const GemmArgs& gemm, const TileSums& sums) {
+LINFORMER_INLINE void finish_rows(const GemmArgs& gemm, const TileSums& sums) {
   using B = typename L::Batch;
   using I = IntegersOf<B>;
   using Out = std::conditional_t<out == ElementType::f32, float, uint16_t>;
@@ -130,8 +130,9 @@ void finish_rows(const GemmArgs& gemm, const TileSums& sums) {
   });
 }
 
+// In line: what a tile says stays in registers, worth a sixth where K is short.
 template <class L, ElementType left>
-void finish_tile(const GemmArgs& gemm, const TileSums& tile) {
+LINFORMER_INLINE void finish_tile(const GemmArgs& gemm, const TileSums& tile) {
   constexpr ElementType f32 = ElementType::f32, bf16 = ElementType::bf16;
   with_activation(gemm.epilogue.activation, [&]<Applied applied>() {
     if constexpr (left == ElementType::int8) {

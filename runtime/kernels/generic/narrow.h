@@ -35,7 +35,7 @@ RowScale quantize_slice(const float* x, int64_t cols, uint8_t* u) {
     B low[4] = {lowest, lowest, lowest, lowest}, high[4] = {highest, highest, highest, highest};
     B none[4] = {nothing, nothing, nothing, nothing};
     for (; seen + 4 * w <= cols; seen += 4 * w) {
-      for (int64_t c = 0; c < 4; ++c) {
+      LINFORMER_UNROLL for (int64_t c = 0; c < 4; ++c) {
         const B value = B::load_unaligned(x + seen + c * w);
         low[c] = xsimd::min(low[c], value);
         high[c] = xsimd::max(high[c], value);

@@ -125,6 +125,12 @@ void pack_panel_bf16(ConstMatrix src, bool transposed, uint16_t* dst) {
         alignas(64) uint16_t pairs[panel_width * depth];
         for (int64_t j = 0; j < cols; ++j) {
           const float* from = src.row(n0 + j) + k0;
+          if (rows == depth) {
+            LINFORMER_UNROLL for (int64_t i = 0; i < depth; i += L::width) {
+              L::store_bf16(pairs + j * depth + i, L::width, B::load_unaligned(from + i));
+            }
+            continue;
+          }
           for (int64_t i = 0; i < depth; i += L::width) {
             const int64_t left = rows - i;
             const B x = left >= L::width ? B::load_unaligned(from + i)
@@ -135,6 +141,16 @@ void pack_panel_bf16(ConstMatrix src, bool transposed, uint16_t* dst) {
         }
         transpose_panel_rows<L>(reinterpret_cast<const float*>(pairs), depth / 2, panel_width, cols,
                                 reinterpret_cast<float*>(to));
+        continue;
+      }
+      if (rows == depth && cols == panel_width) {
+        const float* from = src.row(k0) + n0;
+        for (int64_t i = 0; i < depth; i += 2, from += 2 * src.ld) {
+          LINFORMER_UNROLL for (int64_t j = 0; j < panel_width; j += L::width) {
+            L::store_pairs(to + i * panel_width + 2 * j, B::load_unaligned(from + j),
+                           B::load_unaligned(from + src.ld + j));
+          }
+        }
         continue;
       }
       for (int64_t i = 0; i < depth; i += 2) {
