@@ -20,14 +20,14 @@ namespace LINFORMER_NAMESPACE {
 namespace {
 
 inline constexpr int64_t row_chunk = 128;
-inline constexpr int64_t step_bytes = 64;  // of a panel
+inline constexpr int64_t step_bytes = 64;        // of a panel
 inline constexpr int64_t least_stream_rows = 4;  // that a lone tile multiplies with one panel at a time
 // Steps between two visits to `partial`: of int8 a slice, whose sums are exact.
 template <class P>
 inline constexpr int64_t k_block = P::left == ElementType::int8 ? int8_slice / 4 : P::Lanes::k_block;
-// Whose sums are folded after each block, so that every one of them begins with nothing.
+// Sums of a block are folded right after it, so every block begins with none.
 template <class P>
-inline constexpr bool exact_block = P::left == ElementType::int8;
+inline constexpr bool folds_blocks = P::left == ElementType::int8;
 // Weights that are widened go through a buffer on the stack, so fewer at a time.
 inline constexpr int64_t widened_steps = 256;
 
@@ -84,7 +84,7 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
   Sum sum[Rows][columns];
   LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
     LINFORMER_UNROLL for (int j = 0; j < columns; ++j) {
-      sum[i][j] = exact_block<P> || first ? P::none() : load_sums<Sum>(partial + i * slab_width + j * width);
+      sum[i][j] = folds_blocks<P> || first ? P::none() : load_sums<Sum>(partial + i * slab_width + j * width);
     }
   }
   const auto multiply_step = [&]() __attribute__((always_inline)) {
@@ -162,7 +162,7 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
   const int64_t block_steps = widens ? widened_steps : k_block<P>;
   constexpr int64_t per_step = panel_interleave(P::left);  // of K
   const int64_t weight_step = widens ? panel_width * element_bytes(gemm.b.type) : step_bytes;  // bytes of a panel
-  constexpr bool slices = P::left == ElementType::int8;
+  constexpr bool slices = folds_blocks<P>;
   alignas(64) PartialSum partial[row_chunk * slab_width];
   alignas(64) float folded[slices ? row_chunk * slab_width : 1];
   alignas(64) float wide[may_widen ? slab_panels * widened_steps * panel_width : 1];
@@ -219,8 +219,8 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
           ahead_of += static_cast<uintptr_t>(p * next_stride);
         }
         const Ahead ahead{ahead_of, next_stride, weight_step, whole};
-        tile_for<P>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride, steps,
-                                            step0 == 0, sums + p * panel_width, ahead);
+        tile_for<P>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride, steps, step0 == 0,
+                                            sums + p * panel_width, ahead);
       }
       TileSums tile{sums, m0 + row, tile_rows, col, cols};
       if constexpr (slices) {

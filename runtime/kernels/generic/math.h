@@ -133,8 +133,8 @@ LINFORMER_INLINE typename L::Batch gelu_tanh(typename L::Batch x) {
   return L::fma(B(0.f) - u, L::divide(e, B(1.f) + e), xsimd::max(B(0.f), x));
 }
 
-// The activations that few products have. Called for each vector: in the loops of every epilogue they would be a tenth of
-// the kernels' code.
+// The activations that few products have. Called for each vector: in the loops of every epilogue they would be a tenth
+// of the kernels' code.
 template <class L>
 [[gnu::noinline]] typename L::Batch seldom_activated(Activation activation, typename L::Batch x) {
   using B = typename L::Batch;
