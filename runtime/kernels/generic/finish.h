@@ -88,7 +88,8 @@ LINFORMER_INLINE void finish_rows(const GemmArgs& gemm, const TileSums& sums) {
   const int64_t residual_ld = epilogue.residual.ld, out_ld = gemm.c.ld;
   const float* const residual = epilogue.residual.data == nullptr ? nullptr : epilogue.residual.row(row) + col;
   const float* const row_bias = epilogue.row_bias == nullptr ? nullptr : epilogue.row_bias + row;
-  [[maybe_unused]] const int32_t* const of_slice = gemm.b.sums + tile.slice * gemm.b.sums_ld + col;
+  const bool has_sums = left == ElementType::int8;
+  [[maybe_unused]] const int32_t* const of_slice = has_sums ? gemm.b.sums + tile.slice * gemm.b.sums_ld + col : nullptr;
   Out* const c = static_cast<Out*>(gemm.c.data) + row * out_ld + col;
   for_each_batch<L>(tile.cols, [&](int64_t j, int64_t count) {
     // Scales and sums of B are padded to whole panels.
