@@ -13,9 +13,11 @@ struct Sum {
   double flop = 0, bytes = 0;
 };
 
-Sum sum_of(std::span<const ProgramLine> lines) {
+// Of a pass with all outputs, or of what is done instead where they read first rows alone.
+Sum sum_of(std::span<const ProgramLine> lines, bool instead = false) {
   Sum sum;
   for (const ProgramLine& line : lines) {
+    if (line.instead != instead) continue;
     sum.flop += line.flop;
     sum.bytes += line.bytes;
   }
@@ -118,6 +120,7 @@ std::vector<std::pair<std::string, Sum>> sums_of(const std::vector<Block>& block
   };
   for (const Block& block : blocks) {
     for (const ProgramLine& line : block.lines) {
+      if (line.instead) continue;
       const std::string name = line.part;
       Part& part = name.ends_with("'s rows") ? part_of("hidden states")
                                              : part_of(block.layer < 0 ? name : std::to_string(block.shown_as));
@@ -157,13 +160,16 @@ std::string program_text(std::span<const ProgramLine> lines, int64_t tokens) {
   parts.add({"total", giga(total.flop), "", mega(total.bytes)});
   return "A text of n = " + std::to_string(tokens) +
          " tokens and every output that the model has. A stage with + runs at once with the one before it.\n" +
-         ops_text(blocks) + "\n" + parts.text(2) +
+         ops_text(blocks) + "\n" + parts.text(2) + "  Where outputs read a text's first row alone, 'first rows' (" +
+         giga(sum_of(lines, true).flop) + " GFLOP) is what the last layer does after its keys.\n" +
          "  GFLOP: of products, a multiply-add is two. MB: activations and weights that are read and written.\n";
 }
 
 nlohmann::ordered_json program_json(std::span<const ProgramLine> lines, int64_t tokens) {
   const Sum total = sum_of(lines);
   nlohmann::ordered_json json = {{"tokens", tokens}, {"flop", total.flop}, {"bytes", total.bytes}};
+  const Sum first_rows = sum_of(lines, true);
+  json["first_rows"] = {{"flop", first_rows.flop}, {"bytes", first_rows.bytes}};
   auto& parts = json["parts"] = nlohmann::ordered_json::array();
   for (const auto& [name, sum] : sums_of(blocks_of(lines))) {
     parts.push_back({{"part", name}, {"flop", sum.flop}, {"bytes", sum.bytes}});
@@ -173,6 +179,7 @@ nlohmann::ordered_json program_json(std::span<const ProgramLine> lines, int64_t 
     ops.push_back({{"stage", line.stage},
                    {"joins", line.joins},
                    {"part", line.part},
+                   {"instead", line.instead},
                    {"loops_over", line.domain},
                    {"condition", line.condition},
                    {"op", line.op},

@@ -19,22 +19,18 @@ Status CpuExecutor::attend(const Op& op, const Item& item) const {
   const Attention& attention = attention_of(item);
   const Source source = source_of(attention);
   const MutableMatrix query = matrix(op.out, item);
-  const int64_t end = item.row + item.rows, d_head = attention.d_head;
+  const int64_t d_head = attention.d_head;
   const HeadRange range{item.from / d_head, item.to > 0 ? item.to / d_head : attention.heads, item.worker};
-  int64_t sequence = batch_.sequence_of(item.row);
-  for (int64_t row = item.row; row < end; ++sequence) {
-    const int64_t m = std::min<int64_t>(end, batch_.row_starts[sequence + 1]) - row;
-    const MutableMatrix q = query.part(row - item.row, 0, m, query.cols);
+  return for_each_sequence(item, [&](int64_t sequence, int64_t position, int64_t first, int64_t m) {
+    const MutableMatrix q = query.part(first, 0, m, query.cols);
+    const uint8_t* masks = batch_.masks + batch_.row_starts[sequence] + position;
     for (int64_t r = 0; batch_.has_masks && r < m; ++r) {
-      if ((batch_.masks[row + r] & mask_query) == 0) continue;
+      if ((masks[r] & mask_query) == 0) continue;
       std::fill_n(q.row(r) + range.begin * d_head, (range.end - range.begin) * d_head, 0.f);
     }
-    const int64_t position = row - batch_.row_starts[sequence];
-    LINFORMER_TRY(attention.full ? attend_full(attention, source, sequence, position, q, range)
-                                 : attend_compressed(attention, source, sequence, position, q, range));
-    row += m;
-  }
-  return {};
+    return attention.full ? attend_full(attention, source, sequence, position, q, range)
+                          : attend_compressed(attention, source, sequence, position, q, range);
+  });
 }
 
 // What the softmax left of `scores`.

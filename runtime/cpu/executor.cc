@@ -22,7 +22,8 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(Program program, Backen
   std::unique_ptr<CpuExecutor> made(new (std::nothrow) CpuExecutor(std::move(program), kernels, weights));
   const size_t threads = static_cast<size_t>(made ? made->program_.extents.threads : 0);
   if (made) made->errors_.reset(new (std::nothrow) Status[threads]);
-  if (!made || !made->errors_ || !made->tasks_.try_reserve(static_cast<int>(threads))) return Status::error(Code::out_of_memory, "no memory for a session");
+  if (!made || !made->errors_ || !made->tasks_.try_reserve(static_cast<int>(threads)))
+    return Status::error(Code::out_of_memory, "no memory for a session");
   Result<std::unique_ptr<GemmProvider>> provider = make_gemm_provider(backend, kernels, static_cast<int>(threads));
   if (!provider.ok()) return provider.status();
   made->callers_ = callers;
@@ -107,7 +108,7 @@ CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part
     return {part.sequences * ceil_div(extent, step), ceil_div(extent, step), step};
   };
   if (stage.domain == Domain::row_blocks) return blocks(part.rows);
-  if (stage.domain == Domain::scored) {
+  if (stage.domain == Domain::first_rows || stage.domain == Domain::scored) {
     return blocks(stage.extent == 0 ? part.rows : part.sequences / stage.extent);
   }
   if (stage.domain == Domain::positions) return blocks(static_cast<int64_t>(to.positions.size()));
@@ -151,6 +152,7 @@ Status CpuExecutor::run_item(const Stage& stage, const StageSize& size, const Pa
       item.rows = std::min(size.step, part.rows - first);
       break;
     }
+    case Domain::first_rows:
     case Domain::scored: {
       const int64_t base = stage.extent == 0 ? part.row : part.first / stage.extent;
       const int64_t all = stage.extent == 0 ? part.rows : part.sequences / stage.extent;
@@ -208,7 +210,8 @@ Status CpuExecutor::run_section(const Section& section, const Part& part, const 
     };
     // Too few rows for all threads: they share each product by its columns, so that each weight is read by one of them.
     const Domain domain = program_.stages[static_cast<size_t>(begin)].domain;
-    const bool rows = domain == Domain::row_blocks || domain == Domain::scored || domain == Domain::positions;
+    const bool rows = domain == Domain::row_blocks || domain == Domain::first_rows || domain == Domain::scored ||
+                      domain == Domain::positions;
     sizes[0].shares =
         part.thread < 0 && end == begin + 1 && rows && items < team_.size() && provider_->kind() == BackendKind::native;
     if (part.thread >= 0 || sizes[0].shares) {

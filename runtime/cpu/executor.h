@@ -125,6 +125,20 @@ class CpuExecutor final : public Executor {
   }
   Source source_of(const Attention& attention) const;
   bool applies(const Stage& stage, const Source& source, int64_t sequence) const;
+  // The item's rows, of row_blocks or first_rows, one sequence after the other: each(sequence, place in the sequence,
+  // first row of the item, rows).
+  template <class Each>
+  Status for_each_sequence(const Item& item, Each&& each) const {
+    const bool first_only = item.stage.domain == Domain::first_rows;
+    int64_t sequence = first_only ? item.row : batch_.sequence_of(item.row);
+    for (int64_t r = 0; r < item.rows; ++sequence) {
+      const int64_t place = first_only ? 0 : item.row + r - batch_.row_starts[sequence];
+      const int64_t rows = first_only ? 1 : std::min(item.rows - r, batch_.length(sequence) - place);
+      LINFORMER_TRY(each(sequence, place, r, rows));
+      r += rows;
+    }
+    return {};
+  }
 
   // Addresses.
   const Attention& attention_of(const Item& item) const {
@@ -204,7 +218,7 @@ class CpuExecutor final : public Executor {
   std::unique_ptr<GemmProvider> provider_;
   GemmIds gemms_;
   Array<int32_t> next_products_;  // by op: the next one that multiplies with panels of a weight, or -1
-  int64_t scratch_stride_ = 0;  // bytes
+  int64_t scratch_stride_ = 0;    // bytes
   ParallelFor callers_;
   ThreadTeam team_;
   std::unique_ptr<Status[]> errors_;  // one for each thread

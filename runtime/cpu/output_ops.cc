@@ -24,7 +24,8 @@ void CpuExecutor::select(const Op& op, const Item& item) const {
 
 // Masked rows don't count, but for the mean over N, where they do as they are.
 void CpuExecutor::pool_sequence(Pooling pooling, const View& view, int64_t sequence, float* pooled) const {
-  const float* rows = buffer(view.buffer) + batch_.row_starts[sequence] * view.ld;
+  const bool has_all = view.place == Place::rows;
+  const float* rows = buffer(view.buffer) + (has_all ? batch_.row_starts[sequence] : sequence) * view.ld;
   const uint8_t* masks = batch_.masks + batch_.row_starts[sequence];
   const int64_t n = batch_.length(sequence), width = view.cols;
   if (pooling == Pooling::first_token) {
@@ -60,7 +61,7 @@ void CpuExecutor::pool(const Op& op, const Item& item) const {
   float* to = op.out.place == Place::output ? item.call.values : buffer(op.out.buffer);
   const Pooling pooling = op.pooling_is_asked ? item.call.pooling : op.pooling;
   for (int64_t s = item.row * each; s < (item.row + item.rows) * each; ++s) {
-    pool_sequence(pooling, op.a, s, to + s * op.out.ld);
+    pool_sequence(pooling, item.call.first_rows ? op.b : op.a, s, to + s * op.out.ld);
   }
 }
 

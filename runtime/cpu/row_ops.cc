@@ -76,10 +76,13 @@ void CpuExecutor::zero(const Op& op, const Item& item) const {
     masks = source.masks + source.starts[item.sequence] + item.row;
   }
   if (op.which == ZeroRows::masked && !batch_.has_masks) return;
+  const auto is_masked = [&](int64_t r) {
+    const bool first_only = item.stage.domain == Domain::first_rows;
+    return (masks[first_only ? batch_.row_starts[item.row + r] - item.row : r] & mask_row) != 0;
+  };
   for (int64_t r = 0; r < out.rows; ++r) {
-    const bool zeroed =
-        op.which == ZeroRows::all ||
-        (op.which == ZeroRows::pads ? batch_.ids[item.row + r] == program_.pad_id : (masks[r] & mask_row) != 0);
+    const bool zeroed = op.which == ZeroRows::all ||
+                        (op.which == ZeroRows::pads ? batch_.ids[item.row + r] == program_.pad_id : is_masked(r));
     if (zeroed) std::fill_n(out.row(r), out.cols, 0.f);
   }
 }

@@ -31,10 +31,12 @@ Status CudaExecutor::attend(const Op& op, const Item& item) {
   p.d_head = static_cast<int>(attention.d_head);
   p.scale = attention.scale;
   p.causal = attention.causal;
+  p.first_only = item.stage.domain == Domain::first_rows;
   const auto run = [&]<class Kernel>(Kernel kernel) {
     kernel.p = p;
     kernel.p.sequences = static_cast<int>(batch_.sequences);
-    return stream_->launch(kernel, {Kernel::blocks(batch_.rows, batch_.sequences), attention.heads});
+    const int64_t blocks = p.first_only ? batch_.sequences : Kernel::blocks(batch_.rows, batch_.sequences);
+    return stream_->launch(kernel, {blocks, attention.heads});
   };
   return typed(type_, [&]<class T>(T*) {
     if (attention.d_head <= 32) return run(AttentionKernel<T, 32>{});

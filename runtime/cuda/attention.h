@@ -34,6 +34,7 @@ struct AttentionParameters {
   int sequences = 0;
   float scale = 0;
   bool causal = false;
+  bool first_only = false;  // a sequence has one query, of its first row: the sequence-th of `query`
 };
 
 template <class T, int depth>
@@ -59,9 +60,10 @@ struct AttentionKernel {
   AttentionParameters p;
 
   LINFORMER_DEVICE void operator()(Block<threads>& block, Shared& s) const {
-    const int sequence = sequence_of(block.x()), head = block.y();
-    const int64_t begin = p.starts[sequence], n = p.starts[sequence + 1] - begin;
-    const int64_t first_row = (block.x() - first_block(sequence)) * rows;
+    const int sequence = p.first_only ? static_cast<int>(block.x()) : sequence_of(block.x()), head = block.y();
+    const int64_t start = p.starts[sequence], begin = p.first_only ? sequence : start;
+    const int64_t n = p.first_only ? 1 : p.starts[sequence + 1] - begin;
+    const int64_t first_row = p.first_only ? 0 : (block.x() - first_block(sequence)) * rows;
     if (first_row >= n) return;
     const int64_t source = p.sources[sequence], source_rows = p.sources[sequence + 1] - source;
     const HeadKeys keys = p.heads[head];
@@ -78,7 +80,7 @@ struct AttentionKernel {
       for (int i = thread; i < rows * depth; i += threads) {
         const int r = i / depth, c = i % depth;
         const bool zero =
-            r >= here || c >= p.d_head || (p.masks != nullptr && (p.masks[begin + first_row + r] & 2) != 0);
+            r >= here || c >= p.d_head || (p.masks != nullptr && (p.masks[start + first_row + r] & 2) != 0);
         narrow(zero ? 0.f : query[r * p.query_ld + c], &s.query[r][c]);
         s.context[r][c] = 0;
       }

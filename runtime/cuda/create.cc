@@ -189,6 +189,7 @@ Status CudaExecutor::rehearse_all(int64_t length, int64_t states) {
   for (const LayerSections& layer : program_.layers) LINFORMER_TRY(run_section(layer.stages, to));
   LINFORMER_TRY(run_section(program_.finish, to));
   LINFORMER_TRY(run_section(program_.output_hidden, to));
+  LINFORMER_TRY(run_section(program_.first_rows, to));
   batch_.sequences = std::min<int64_t>(2, program_.extents.sequences);  // a pair; stages of scores read no starts
   LINFORMER_TRY(run_section(program_.pooled, to));
   for (const HeadSections& head : program_.heads) LINFORMER_TRY(run_section(head.stages, to));

@@ -96,9 +96,10 @@ struct Zero {
   const uint8_t* masks;  // or null
   int32_t id;
   uint8_t mask;
+  const int32_t* starts;  // of sequences: a row is its sequence's first, and has that row's mask; or null
   LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
     if (ids != nullptr && ids[row] != id) return;
-    if (masks != nullptr && (masks[row] & mask) == 0) return;
+    if (masks != nullptr && (masks[starts == nullptr ? row : starts[row]] & mask) == 0) return;
     out[row * out_ld + col] = 0;
   }
 };

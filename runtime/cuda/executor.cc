@@ -173,6 +173,9 @@ Status CudaExecutor::run_stage(const Stage& stage, const Destination& to) {
     case Domain::row_blocks:
       item.rows = batch_.rows;
       return run_ops(item);
+    case Domain::first_rows:
+      item.rows = batch_.sequences;
+      return run_ops(item);
     case Domain::scored:
       item.rows = stage.extent == 0 ? batch_.rows : batch_.sequences / stage.extent;
       LINFORMER_TRY(run_ops(item));

@@ -66,7 +66,8 @@ Status CudaExecutor::zero(const Op& op, const Item& item) {
   }
   for (int64_t i = 0; i < out.count; ++i) {
     const Operand x = out.one(i);
-    Zero zero{x.floats(), x.ld, nullptr, nullptr, 0, mask_row};
+    Zero zero{x.floats(), x.ld, nullptr, nullptr, 0, mask_row, nullptr};
+    if (item.stage.domain == Domain::first_rows) zero.starts = device_as<int32_t>(BufferId::row_starts);
     if (op.which == ZeroRows::pads) {
       zero.ids = device_as<int32_t>(BufferId::ids);
       zero.id = program_.pad_id;
@@ -99,11 +100,12 @@ Status CudaExecutor::pool(const Op& op, const Item& item) {
   const int64_t sequences = item.rows * std::max<int64_t>(item.stage.extent, 1);
   Item of_rows = item;
   of_rows.row = 0;
-  const Operand rows = operand(op.a, of_rows), out = operand(op.out, of_rows);
+  const bool first_rows = item.call.first_rows;
+  const Operand rows = operand(first_rows ? op.b : op.a, of_rows), out = operand(op.out, of_rows);
   const Pool kernel{rows.floats(),
                     rows.ld,
                     rows.cols,
-                    device_as<int32_t>(BufferId::row_starts),
+                    first_rows ? nullptr : device_as<int32_t>(BufferId::row_starts),
                     device_as<uint8_t>(BufferId::masks),
                     out.floats(),
                     out.ld,

@@ -144,7 +144,7 @@ struct Pool {
   };
   const float* rows;
   int64_t ld, cols;
-  const int32_t* starts;
+  const int32_t* starts;  // null: a sequence has one row
   const uint8_t* masks;
   float* out;
   int64_t out_ld;
@@ -153,7 +153,8 @@ struct Pool {
   int64_t sequences;
   Grid grid() const { return {sequences, (cols + warp_size - 1) / warp_size}; }
   LINFORMER_DEVICE void operator()(Block<threads>& block, Shared& s) const {
-    const int64_t begin = starts[block.x()], end = starts[block.x() + 1];
+    const int64_t begin = starts == nullptr ? block.x() : starts[block.x()];
+    const int64_t end = starts == nullptr ? begin + 1 : starts[block.x() + 1];
     const int64_t first = static_cast<int64_t>(block.y()) * warp_size;
     const bool all = pooling == Pooling::mean_over_max_tokens;
     block.each([&](int thread) {

@@ -26,6 +26,7 @@ double rows_of(const Stage& stage, int64_t rows, int64_t source, int64_t positio
     case Domain::compressed_rows:
     case Domain::key_heads:
       return static_cast<double>(stage.extent);
+    case Domain::first_rows:
     case Domain::scored:  // a pair's row is half a sequence's each
       if (stage.extent != 0) return 1 / static_cast<double>(stage.extent);
       break;
@@ -51,7 +52,7 @@ class OpCost {
     } else {
       const bool pools = op.kind == OpKind::pool && op.pooling != Pooling::first_token;
       add(op.a, pools ? static_cast<double>(rows_) : m_);
-      add(op.b, m_);
+      if (op.kind != OpKind::pool) add(op.b, m_);
     }
     add(op.bias, 1);
     add(op.out, m_);
@@ -95,10 +96,10 @@ class OpCost {
       // Full attention leaves out blocks that none of a block's rows sees: on average over the rows.
       if (a.full && a.causal) keys = std::min(keys, (source_ + program_.extents.block_rows) / 2);
       if (a.window > 0) keys = std::min(keys, 2 * a.window + program_.extents.block_rows);
-      cost_.flop += 4 * product(rows_, keys, a.d_head);
+      cost_.flop += 4 * product(m_, keys, a.d_head);
       cost_.bytes += 2 * product(keys, a.d_head, sizeof(float));
     }
-    cost_.bytes += 2 * product(rows_, a.heads * a.d_head, sizeof(float));
+    cost_.bytes += 2 * product(m_, a.heads * a.d_head, sizeof(float));
     return cost_;
   }
 

@@ -26,6 +26,38 @@ void Executor::count_costs(const Section& section, const Batch& batch, int64_t f
   }
 }
 
+bool Executor::reads_first_rows(const Request& request) const {
+  for (const Output& output : request.outputs) {
+    if (output.values.empty()) continue;
+    switch (output.kind) {
+      case OutputKind::hidden:
+        if (output.layer < 0 || output.layer == static_cast<int>(program_.layers.size())) return false;
+        break;
+      case OutputKind::pooled:
+        if (output.pooling.value_or(request.pooling) != Pooling::first_token) return false;
+        break;
+      case OutputKind::embeddings:
+        if (!program_.embeds_first_rows) return false;
+        break;
+      case OutputKind::logits:
+      case OutputKind::probabilities:
+        if (!program_.heads[static_cast<size_t>(output.head)].first_rows) return false;
+        break;
+      case OutputKind::masked_lm:
+        return false;
+    }
+  }
+  return true;
+}
+
+Section Executor::encoder_section(int step, bool first_rows) const {
+  const int layers = static_cast<int>(program_.layers.size());
+  if (step == 0) return program_.embedding;
+  if (step > layers) return first_rows ? program_.first_rows : program_.finish;
+  const LayerSections& layer = program_.layers[static_cast<size_t>(step) - 1];
+  return first_rows && step == layers ? layer.keys : layer.stages;
+}
+
 const Section* Executor::output_section(const Request& request, size_t i, int layer, Destination* to) const {
   const Output& output = request.outputs[i];
   const bool is_hidden = output.kind == OutputKind::hidden;
@@ -42,7 +74,7 @@ const Section* Executor::output_section(const Request& request, size_t i, int la
       return &program_.sentence_embedding;
     case OutputKind::logits:
     case OutputKind::probabilities:
-      *to = {};
+      to->values = nullptr;
       return head_destination(request.outputs, i, to) ? &program_.heads[static_cast<size_t>(output.head)].stages
                                                       : nullptr;
     case OutputKind::masked_lm:

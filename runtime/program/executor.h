@@ -32,6 +32,7 @@ struct Destination {
   float* probabilities = nullptr;  // of a head
   Pooling pooling = Pooling::first_token;
   std::span<const MaskPosition> positions = {};  // of masked-LM
+  bool first_rows = false;                       // of the encoder's rows only each sequence's first was made
 };
 
 class Executor {
@@ -68,15 +69,14 @@ class Executor {
   template <class Run, class LayerDone>
   Status run_encoder_sections(const Request& request, Run&& run, LayerDone&& layer_done) const {
     const int layers = static_cast<int>(program_.layers.size());
+    const bool first_rows = reads_first_rows(request);
     for (int step = 0; step <= layers + 1; ++step) {
       const bool in_layer = step > 0 && step <= layers;
-      const Section& section = in_layer    ? program_.layers[static_cast<size_t>(step) - 1].stages
-                               : step == 0 ? program_.embedding
-                                           : program_.finish;
-      LINFORMER_TRY(run(section, Destination()));
+      LINFORMER_TRY(run(encoder_section(step, first_rows), Destination()));
       if (in_layer) layer_done();
       for (size_t i = 0; i < request.outputs.size(); ++i) {
         Destination to;
+        to.first_rows = first_rows;
         const Section* output = output_section(request, i, step <= layers ? step : -1, &to);
         if (output != nullptr) LINFORMER_TRY(run(*output, to));
       }
@@ -106,6 +106,10 @@ class Executor {
   std::byte* arena_ = nullptr;
 
  private:
+  // Whether no output needs another row of the last layer's result than the first of each sequence.
+  bool reads_first_rows(const Request& request) const;
+  // Of embedding, layers and finish the step-th.
+  Section encoder_section(int step, bool first_rows) const;
   // What makes the i-th output of the rows after `layer`, or (-1) after the encoder; null: nothing, or not now.
   const Section* output_section(const Request& request, size_t i, int layer, Destination* to) const;
   // A head's logits and probabilities are one section. False: the other one of outputs[i] has it.

@@ -125,6 +125,7 @@ class Describer {
         case Domain::compressed_rows:
           rows = stage_.extent;
           break;
+        case Domain::first_rows:
         case Domain::scored:
           rows = stage_.extent == 0 ? rows_ : 1;
           break;
@@ -230,8 +231,8 @@ const char* name_of(OpKind kind) {
 }
 
 const char* name_of(Domain domain) {
-  constexpr const char* names[] = {"row blocks", "source rows", "source columns", "compressed rows",
-                                   "key heads",  "scored rows", "sequences",      "positions"};
+  constexpr const char* names[] = {"row blocks", "source rows", "source columns", "compressed rows", "key heads",
+                                   "first rows", "scored rows", "sequences",      "positions"};
   return names[static_cast<int>(domain)];
 }
 
@@ -263,6 +264,7 @@ PartText part_of(const Program& program, int32_t stage) {
   if (within(program.embedding)) text.add("embedding");
   if (within(program.embedding_hidden)) text.add("embedding's rows");
   if (within(program.finish)) text.add("finish");
+  if (within(program.first_rows)) text.add("first rows");
   if (within(program.output_hidden)) text.add("output's rows");
   if (within(program.pooled)) text.add("pooled");
   if (within(program.sentence_embedding)) text.add("sentence embedding");

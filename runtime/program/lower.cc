@@ -82,6 +82,12 @@ View Lowering::multiplied(const View& a, ElementType compute) {
   return out;
 }
 
+// Of each sequence its first row of a buffer of rows.
+View Lowering::first(BufferId buffer, int64_t cols) {
+  const int offset = static_cast<int>(BufferId::first_rows) - static_cast<int>(BufferId::rows);
+  return scored(static_cast<BufferId>(static_cast<int>(buffer) + offset), cols);
+}
+
 View Lowering::slot(BufferId buffer, int64_t slot_rows, int64_t cols) {
   View view;
   view.place = Place::sequence;
@@ -179,35 +185,61 @@ Status Lowering::layers() {
   return {};
 }
 
+bool Lowering::finishes() const {
+  return reversible() || encoder_.final_norm.present() || encoder_.output.present() || encoder_.zero_masked_rows;
+}
+
 // From the last layer's rows to the encoder's output, in place.
-Status Lowering::finish() {
-  const int64_t width = program_.layers.back().width;
+void Lowering::finish_rows() {
+  const View x = rows(BufferId::rows, last_.width_out), out = rows(BufferId::rows, program_.output_width);
+  if (reversible()) unary(OpKind::add, rows(BufferId::second_rows, last_.width_out), x);
+  if (encoder_.final_norm.present()) norm(encoder_.final_norm, x, x);
+  if (encoder_.output.present()) {
+    const View made = block(BufferId::query, program_.output_width);
+    gemm(x, encoder_.output, made);
+    unary(OpKind::copy, made, out);
+  }
+  if (!encoder_.zero_masked_rows) return;
+  Op& zero = op(OpKind::zero);
+  zero.which = ZeroRows::masked;
+  zero.out = out;
+}
+
+// The last layer again, from its keys on, for calls that read no other row of its result: a classifier on the first
+// token. Rows don't depend on one another there, so they have the same bits.
+void Lowering::first_rows() {
   const int32_t begin = stage_count();
-  const bool has_output = encoder_.output.present();
-  program_.output_width = has_output ? outputs(encoder_.output) : width;
-  if (reversible() || encoder_.final_norm.present() || has_output || encoder_.zero_masked_rows) {
+  Stage& made = stage(Domain::first_rows);
+  made.attention = last_.index;
+  made.extent = 1;
+  const bool normalizes = pre_norm() && last_.description->attention_norm.present();
+  const auto take = [&](BufferId buffer) {
+    const View all = buffer_view(Place::rows, buffer, last_.width_in, 0);
+    unary(OpKind::pool, all, first(buffer, last_.width_in)).pooling = Pooling::first_token;
+  };
+  take(BufferId::rows);
+  if (reversible()) take(BufferId::second_rows);
+  if (normalizes) take(BufferId::normalized);
+  first_only_ = true;
+  layer_rows(last_);
+  if (finishes()) finish_rows();
+  first_only_ = false;
+  program_.first_rows = section(begin);
+}
+
+Status Lowering::finish() {
+  const int32_t begin = stage_count();
+  program_.output_width = encoder_.output.present() ? outputs(encoder_.output) : last_.width_out;
+  if (finishes()) {
     stage(Domain::row_blocks);
-    const View x = rows(BufferId::rows, width);
-    if (reversible()) unary(OpKind::add, rows(BufferId::second_rows, width), x);
-    if (encoder_.final_norm.present()) norm(encoder_.final_norm, x, x);
-    const View out = rows(BufferId::rows, program_.output_width);
-    if (has_output) {
-      const View made = block(BufferId::query, program_.output_width);
-      gemm(x, encoder_.output, made);
-      unary(OpKind::copy, made, out);
-    }
-    if (encoder_.zero_masked_rows) {
-      Op& zero = op(OpKind::zero);
-      zero.which = ZeroRows::masked;
-      zero.out = out;
-    }
+    finish_rows();
   }
   program_.finish = section(begin);
+  first_rows();
   hidden(&program_.output_hidden, program_.output_width, 1);
   const int32_t pooled = stage_count();
   stage(Domain::scored).extent = 1;
-  Op& pool = unary(OpKind::pool, rows(BufferId::rows, program_.output_width), caller(program_.output_width));
-  pool.pooling_is_asked = true;
+  pool(Pooling::first_token, caller(program_.output_width)).pooling_is_asked = true;
   program_.pooled = section(pooled);
   return {};
 }

@@ -51,7 +51,11 @@ class Lowering {
   int64_t outputs(const Linear& linear) const { return static_cast<int64_t>(tensor(linear.weight).shape[0]); }
 
   // Views. A view of a `rows`, `block` or `scored` buffer widens it.
-  View rows(BufferId buffer, int64_t cols) { return buffer_view(Place::rows, buffer, cols, 0); }
+  // While the last layer is lowered for first rows, they stand in the place of all.
+  View rows(BufferId buffer, int64_t cols) {
+    return first_only_ ? first(buffer, cols) : buffer_view(Place::rows, buffer, cols, 0);
+  }
+  View first(BufferId buffer, int64_t cols);
   View block(BufferId buffer, int64_t cols, int64_t offset = 0) {
     return buffer_view(Place::block, buffer, cols, offset);
   }
@@ -71,7 +75,7 @@ class Lowering {
   Op& gemm(const View& a, const Linear& linear, const View& out, Activation activation = Activation::none);
   Op& norm(const Norm& norm, const View& a, const View& out);
   Op& unary(OpKind kind, const View& a, const View& out);
-  void pool(Pooling pooling, const View& out);
+  Op& pool(Pooling pooling, const View& out);
   void hidden(Section* section, int64_t width, int64_t streams);
 
   // lower_embedding.cc
@@ -94,6 +98,10 @@ class Lowering {
   void reserve_attention(const LayerState& layer);
   // lower_layer.cc
   void layer(size_t index, int64_t* width);
+  void layer_rows(const LayerState& layer);
+  void first_rows();
+  void finish_rows();
+  bool finishes() const;
   View attend(const LayerState& layer, const View& query);
   void attention_output(const LayerState& layer, const View& context, const View& target);
   void feed_forward(const LayerState& layer, const View& input, const View& target);
@@ -113,6 +121,8 @@ class Lowering {
   const ModelDescription& description_;
   const EncoderDescription& encoder_;
   Program& program_;
+  LayerState last_{};  // the layer that was lowered last
+  bool first_only_ = false;
   int32_t next_group_ = 0;
   bool out_of_memory_ = false;
   int32_t converted_by_ = -1;  // the op that filled narrow_rows last

@@ -10,14 +10,18 @@ constexpr int64_t each_row = 0;
 
 }  // namespace
 
-void Lowering::pool(Pooling pooling, const View& out) {
-  unary(OpKind::pool, rows(BufferId::rows, program_.output_width), out).pooling = pooling;
+Op& Lowering::pool(Pooling pooling, const View& out) {
+  Op& pool = unary(OpKind::pool, rows(BufferId::rows, program_.output_width), out);
+  pool.pooling = pooling;
+  pool.b = first(BufferId::rows, program_.output_width);
+  return pool;
 }
 
 void Lowering::classification_head(const ClassificationHead& head, HeadSections* sections) {
   const int32_t begin = stage_count();
   const bool token_level = head.pooling == Pooling::none;
   sections->each_row = token_level;
+  sections->first_rows = head.pooling == Pooling::first_token;
   sections->pairs = head.pairing != Pairing::none;
   sections->classes = outputs(head.output);
   stage(Domain::scored).extent = token_level ? each_row : sections->pairs ? 2 : 1;
@@ -61,6 +65,7 @@ void Lowering::classification_head(const ClassificationHead& head, HeadSections*
 void Lowering::sentence_embedding(const SentenceEmbedding& embedding) {
   const int32_t begin = stage_count();
   const bool has_dense = embedding.dense.present();
+  program_.embeds_first_rows = embedding.pooling == Pooling::first_token;
   program_.embedding_width = has_dense ? outputs(embedding.dense) : program_.output_width;
   stage(Domain::scored).extent = 1;
   const View out = caller(program_.embedding_width);

@@ -97,9 +97,7 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
     in = block(BufferId::query, layer.width_between);
     norm(description.ffn_norm, input, in);
   }
-  View out = target;
-  out.cols = layer.width_out;
-  rows(target.buffer, layer.width_out);
+  const View out = buffer_view(target.place, target.buffer, layer.width_out, 0);
   View residual = adds() ? out : View();
   const ElementType compute = program_.target.compute(tensor(description.ffn_in.weight).type);
   const bool slices = compute != ElementType::f32 && !description.gated &&
@@ -144,12 +142,31 @@ void Lowering::layer(size_t index, int64_t* width) {
   const int32_t begin = stage_count();
   layer.attention.own = rows(normalizes ? BufferId::normalized : stream(), layer.width_in);
   keys_and_values(&layer);
-
+  program_.attentions[index] = layer.attention;
+  LayerSections& sections = program_.layers[index];
+  sections.keys = section(begin);
   stage(Domain::row_blocks).attention = layer.index;
+  layer_rows(layer);
+  if (pre_norm() && layer.next != nullptr && layer.next->attention_norm.present()) {
+    norm(layer.next->attention_norm, rows(stream(), layer.width_out), rows(BufferId::normalized, layer.width_out));
+  }
+  *width = layer.width_out;
+  sections.stages = section(begin);
+  sections.width = layer.width_out;
+  sections.streams = reversible() ? 2 : 1;
+  hidden(&sections.hidden, layer.width_out, sections.streams);
+  last_ = layer;
+}
+
+// What a layer does with each row, when there are keys.
+void Lowering::layer_rows(const LayerState& layer) {
+  const LayerDescription& description = *layer.description;
+  const AttentionDescription& attention = description.attention;
+  const bool normalizes = pre_norm() && description.attention_norm.present();
   const View target = rows(BufferId::rows, layer.width_in);
   const View query = block(BufferId::query, layer.attention.heads * layer.attention.d_head);
-  gemm(layer.attention.own, attention.query, query);
-  rotate(layer, query);
+  gemm(rows(normalizes ? BufferId::normalized : stream(), layer.width_in), attention.query, query);
+  if (!first_only_) rotate(layer, query);  // position 0 is turned by no angle
   attention_output(layer, attend(layer, query), target);
   const View between = rows(BufferId::rows, layer.width_between);
   if (!pre_norm() && description.attention_norm.present()) norm(description.attention_norm, between, between);
@@ -158,16 +175,6 @@ void Lowering::layer(size_t index, int64_t* width) {
     const View out = rows(BufferId::rows, layer.width_out);
     if (!pre_norm() && description.ffn_norm.present()) norm(description.ffn_norm, out, out);
   }
-  if (pre_norm() && layer.next != nullptr && layer.next->attention_norm.present()) {
-    norm(layer.next->attention_norm, rows(stream(), layer.width_out), rows(BufferId::normalized, layer.width_out));
-  }
-  *width = layer.width_out;
-  program_.attentions[index] = layer.attention;
-  LayerSections& sections = program_.layers[index];
-  sections.stages = section(begin);
-  sections.width = layer.width_out;
-  sections.streams = reversible() ? 2 : 1;
-  hidden(&sections.hidden, layer.width_out, sections.streams);
 }
 
 }  // namespace LINFORMER_NAMESPACE

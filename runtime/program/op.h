@@ -30,7 +30,7 @@ enum class OpKind : uint8_t {
   pack_block,        // the same for a block of rows, full attention
   attend,            // out = softmax(out K^T) V, head by head; of `a` in the place of out, if there is one
   select,            // out[i] = the row of the caller's masked position i
-  pool,              // out[s] = the rows of sequence s as one
+  pool,              // out[s] = the rows of sequence s as one: of `b`, where only first rows were made
   pair,              // out[i] = (a, b, a b, a - b) of sequences 2i and 2i + 1
   expand,            // the caller's rows, with zeros where stripping left none
   probabilities,     // the caller's, from its logits
@@ -63,6 +63,7 @@ enum class Domain : uint8_t {
   source_columns,   // column chunks of E Z of a sequence
   compressed_rows,  // blocks of the k rows of a sequence's keys
   key_heads,        // heads of a sequence's keys
+  first_rows,       // blocks of sequences, of which each has one row: its first
   scored,           // blocks of rows of scores
   sequences,
   positions,  // blocks of the caller's masked positions

@@ -39,6 +39,7 @@ struct Target {
 
 struct LayerSections {
   Section stages;
+  Section keys;    // the part of them that makes its keys and values
   Section hidden;  // its rows for the caller
   int64_t width = 0;
   int64_t streams = 1;
@@ -47,8 +48,9 @@ struct LayerSections {
 struct HeadSections {
   Section stages;
   int64_t classes = 0;
-  bool each_row = false;  // scores packed rows, not sequences
-  bool pairs = false;     // two sequences each
+  bool each_row = false;    // scores packed rows, not sequences
+  bool first_rows = false;  // reads the first row of each sequence alone
+  bool pairs = false;       // two sequences each
 };
 
 // A sine and cosine table of rotary positions.
@@ -82,10 +84,12 @@ struct Program {
   Section embedding_hidden;
   Array<LayerSections> layers;
   Section finish;
+  Section first_rows;  // the last layer after its keys, and `finish`, of the first row of each sequence alone
   Section output_hidden;
   Section pooled;
   Array<HeadSections> heads;
   Section sentence_embedding;
+  bool embeds_first_rows = false;  // the sentence embedding reads the first row of each sequence alone
   Section masked_lm;
 
   int32_t pad_id = -1;

@@ -17,7 +17,7 @@ enum class Place : uint8_t {
   source,    // the rows that a layer's keys and values are made of: packed rows, or encoder states
   sequence,  // a buffer with one slot for each sequence
   block,     // a buffer of a thread's own: one row for each row of the block that it works on
-  scored,    // a buffer with one row for each row of scores
+  scored,    // a buffer with one row for each row of scores, or for each sequence
   table,     // a buffer that is filled once for a session
   output,    // the caller's memory
 };
@@ -37,6 +37,9 @@ enum class BufferId : uint8_t {
   rows,            // X
   second_rows,     // the second stream of a reversible model
   normalized,      // norm(X), pre-norm models only
+  first_rows,      // of each sequence its first row of X: all that the last layer makes where nothing else is read
+  first_second_rows,
+  first_normalized,
   compressed_key,  // E Z or Z W of each sequence; later its packed K^T
   compressed_value,
   keys,

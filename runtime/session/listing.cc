@@ -17,6 +17,7 @@ ProgramLine line_of(const Program& program, const ModelDescription& description,
   ProgramLine line{};
   line.stage = stage;
   line.joins = s.joins;
+  line.instead = s.domain == Domain::first_rows;
   line.domain = name_of(s.domain);
   line.op = name_of(op.kind);
   std::snprintf(line.part, sizeof line.part, "%s", part_of(program, stage).text);

@@ -63,8 +63,11 @@ TEST_CASE("inspect --plan: the sum is the closed formula") {
     CHECK(flop_of(plan, "masked-LM") == 2 * language);
     CHECK(plan["flop"] == 2 * (12 * layer + head + language));
     double bytes = 0, parts_flop = 0, parts_bytes = 0;
-    for (const json& op : plan["ops"]) bytes += op["bytes"].get<double>();
+    for (const json& op : plan["ops"]) bytes += op["instead"].get<bool>() ? 0 : op["bytes"].get<double>();
     CHECK(plan["bytes"] == bytes);
+    // One row, where outputs read the first alone.
+    CHECK(plan["first_rows"]["flop"] == 2 * (2 * d * d + 2 * d * ffn + 2 * k * d));
+    CHECK(plan["first_rows"]["flop"] == flop_of(plan, "first rows"));
     for (const json& part : plan["parts"]) {
       parts_flop += part["flop"].get<double>();
       parts_bytes += part["bytes"].get<double>();
@@ -89,11 +92,15 @@ TEST_CASE("inspect --plan: alike layers are shown once, and all are in the JSON"
     attends += has(line, "attend  ") ? 1 : 0;
     CHECK_FALSE(line.ends_with(' '));
   }
-  CHECK(attends == 1);
-  int layers = 0;
+  CHECK(attends == 2);  // a layer's, and of first rows
+  CHECK(has(text, "Where outputs read a text's first row alone, 'first rows' ("));
+  int layers = 0, instead = 0;
   const json plan = m.data("96");
-  for (const json& op : plan["ops"]) layers += op["op"] == "attend" ? 1 : 0;
+  for (const json& op : plan["ops"]) {
+    if (op["op"] == "attend") ++(op["instead"].get<bool>() ? instead : layers);
+  }
   CHECK(layers == 12);
+  CHECK(instead == 1);
 }
 
 TEST_CASE("inspect --plan: stages that run at once, and those of short texts") {

@@ -13,15 +13,22 @@ namespace {
 using namespace linformer;
 using linformer_test::RandomModel;
 
-double flop(const Model& model, int64_t n) {
-  double sum = 0;
+// `first_rows`: of what outputs that read first rows alone take.
+double flop(const Model& model, int64_t n, bool first_rows = false) {
+  struct Sum {
+    bool first_rows;
+    std::string last;  // the last layer
+    double flop = 0;
+  } sum{first_rows, "layer " + std::to_string(model.description().encoder.layers.size() - 1)};
   const auto add = [](void* context, const ProgramLine& line) {
+    Sum& s = *static_cast<Sum*>(context);
     const std::string part = line.part;
     if (part.starts_with("head") || part == "masked-LM") return;
-    *static_cast<double*>(context) += line.flop;
+    const bool replaced = part == s.last && std::string(line.domain) == "row blocks";
+    if (s.first_rows ? !replaced : !line.instead) s.flop += line.flop;
   };
   REQUIRE(list_program(model, {}, n, add, &sum).ok());
-  return sum;
+  return sum.flop;
 }
 
 RandomModel shape() {
@@ -59,6 +66,13 @@ TEST_CASE("FLOPs of a Linformer are the closed formula's") {
   }
 }
 
+TEST_CASE("outputs that read first rows alone: the last layer makes one row after its keys") {
+  const double d = 96, k = 32, ffn = 200, n = 400;
+  const auto random = linformer_test::random_model(shape());
+  const double row = 2 * (2 * d * d + 2 * d * ffn + 2 * k * d);
+  CHECK(flop(*random, 400, true) == doctest::Approx(flop(*random, 400) - (n - 1) * row));
+}
+
 TEST_CASE("FLOPs of full attention and of a gated network") {
   RandomModel model = shape();
   model.kinds = {ProjectionKind::none};
@@ -78,15 +92,18 @@ TEST_CASE("a profile counts what ran: the FLOPs of its sequences, and seconds fo
   options.threads = 2;
   options.profile = true;
   Session session = std::move(Session::create(random, options).value());
-  double expected = 0;
+  double expected = 0, expected_first = 0;
   std::vector<std::vector<int32_t>> ids;
   for (const int64_t n : {400, 1, 30, 129, 260, 260, 260, 260, 90, 90, 90, 90}) {
     ids.push_back(linformer_test::random_ids(static_cast<uint64_t>(n), n, model.vocabulary));
     expected += flop(*random, n);
+    expected_first += flop(*random, n, true);
   }
   const std::vector<Tokens> sequences(ids.begin(), ids.end());
-  std::vector<float> logits(ids.size() * 3);
+  std::vector<float> logits(ids.size() * 3), means(ids.size() * 96);
+  // The head reads first rows alone, a mean all.
   REQUIRE(session.run(sequences, Output::logits(logits)).ok());
+  REQUIRE(session.run(sequences, Output::pooled(means, Pooling::mean)).ok());
   struct Sum {
     double flop = 0;
     int lines = 0;
@@ -99,7 +116,7 @@ TEST_CASE("a profile counts what ran: the FLOPs of its sequences, and seconds fo
     ++s.lines;
   };
   REQUIRE(session.profile(add, &sum).ok());
-  CHECK(sum.flop == doctest::Approx(expected));
+  CHECK(sum.flop == doctest::Approx(expected + expected_first));
   CHECK(sum.lines > 20);
   Session plain = std::move(Session::create(random, {}).value());
   CHECK(plain.profile(add, &sum).code() == Code::invalid_argument);

@@ -52,27 +52,33 @@ class Runner {
   Answers run(Session& session, const std::vector<const RandomInput*>& inputs) const {
     std::vector<Input> views;
     for (const RandomInput* input : inputs) views.push_back(input->view());
-    const Output asked[] = {Output::hidden({}), Output::logits({}), Output::hidden({}, 1), Output::embeddings({})};
-    std::vector<float> values[std::size(asked)];
-    std::vector<Output> outputs;
-    for (size_t i = 0; i < std::size(asked); ++i) {
-      linformer_test::add_output(session, views, asked[i], &values[i], &outputs);
-    }
-    check(session.run(views, outputs));
-
     Answers answers(inputs.size());
-    for (size_t i = 0; i < std::size(asked); ++i) {
-      int64_t next = 0;
-      for (size_t t = 0; t < inputs.size() && !values[i].empty(); ++t) {
-        const int64_t floats = session.shape(asked[i], std::span(views).subspan(t, 1))->floats();
-        answers[t].insert(answers[t].end(), values[i].begin() + next, values[i].begin() + next + floats);
-        next += floats;
-      }
-    }
+    add(session, views, {Output::hidden({}), Output::logits({}), Output::hidden({}, 1), Output::embeddings({})},
+        &answers);
+    // Of the last layer the first rows alone.
+    add(session, views, {Output::pooled({}, Pooling::first_token)}, &answers);
     return answers;
   }
 
  private:
+  // What one call gives for each text.
+  static void add(Session& session, const std::vector<Input>& views, const std::vector<Output>& asked,
+                  Answers* answers) {
+    std::vector<std::vector<float>> values(asked.size());
+    std::vector<Output> outputs;
+    for (size_t i = 0; i < asked.size(); ++i) {
+      linformer_test::add_output(session, views, asked[i], &values[i], &outputs);
+    }
+    check(session.run(views, outputs));
+    for (size_t i = 0; i < asked.size(); ++i) {
+      int64_t next = 0;
+      for (size_t t = 0; t < views.size() && !values[i].empty(); ++t) {
+        const int64_t floats = session.shape(asked[i], std::span(views).subspan(t, 1))->floats();
+        (*answers)[t].insert((*answers)[t].end(), values[i].begin() + next, values[i].begin() + next + floats);
+        next += floats;
+      }
+    }
+  }
   static void check(const Status& status) { REQUIRE_MESSAGE(status.ok(), std::string(status.message())); }
 
   const Variant& variant_;

@@ -97,9 +97,10 @@ TEST_CASE("the plan is a pure function whose buffers add up") {
           if (std::string(first.buffers[i].name) == "scratch") scratch = first.buffers[i].bytes;
         }
         const auto up = [](uint64_t bytes) { return (bytes + 63) / 64 * 64; };
-        const uint64_t expected = up(8 * 4) + 2 * up(4 * rows) + up(rows) + (pre_norm ? 2 : 1) * up(4 * rows * 32) +
-                                  2 * up(4 * 3 * packed) + 2 * up(4 * 3 * 12 * 32) + up(4 * 2 * block * 32) +
-                                  up(4 * 2 * block * 16) + up(4 * 2 * block * 64) + scratch + 2 * up(4 * 3 * 32);
+        const uint64_t expected = up(8 * 4) + 2 * up(4 * rows) + up(rows) +
+                                  (pre_norm ? 2 : 1) * (up(4 * rows * 32) + up(4 * 3 * 32)) + 2 * up(4 * 3 * packed) +
+                                  2 * up(4 * 3 * 12 * 32) + up(4 * 2 * block * 32) + up(4 * 2 * block * 16) +
+                                  up(4 * 2 * block * 64) + scratch + 2 * up(4 * 3 * 32);
         CHECK(first.total_bytes == expected);
       }
     }

@@ -119,7 +119,9 @@ Result<Plan> plan(const Model& model, const SessionOptions& options);
 struct ProgramLine {
   int stage;           // ops of one stage run one after the other on each of its items
   bool joins;          // the stage runs at once with the one before it: no barrier between them
-  char part[24];       // "embedding", "layer 3", "head 0"
+  char part[24];       // "embedding", "layer 3", "head 0", "first rows"
+  bool instead;        // "first rows": in place of the last layer's row blocks and of what follows, where outputs read
+                       // the first row of each text alone
   const char* domain;  // what the stage loops over; static text
   char condition[24];  // on each sequence: "always", "n < 188", "n >= 188"
   const char* op;      // static text
@@ -130,7 +132,7 @@ struct ProgramLine {
 };
 using ProgramVisitor = void (*)(void* context, const ProgramLine& line);
 // visit(context, line) for each op that a sequence of `tokens` tokens takes, in order; outputs are all those that the
-// model has. A pure function, as plan().
+// model has, so that lines with `instead` are not part of the sum. A pure function, as plan().
 Status list_program(const Model& model, const SessionOptions& options, int64_t tokens, ProgramVisitor visit,
                     void* context);
 
