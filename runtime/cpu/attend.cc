@@ -28,6 +28,8 @@ Status CpuExecutor::attend(const Op& op, const Item& item) const {
       if ((masks[r] & mask_query) == 0) continue;
       std::fill_n(q.row(r) + range.begin * d_head, (range.end - range.begin) * d_head, 0.f);
     }
+    const int64_t n = source.length(sequence);
+    if (n < attention.short_below) return attend_short(attention, sequence, n, position, q, range);
     return attention.full ? attend_full(attention, source, sequence, position, q, range)
                           : attend_compressed(attention, source, sequence, position, q, range);
   });
@@ -91,6 +93,48 @@ Status CpuExecutor::attend_compressed(const Attention& attention, const Source& 
       const LeftMatrix probabilities = probabilities_of(attention, scores);
       LINFORMER_TRY(provider_->run(ids.context, {probabilities, value_panels, q, {}}, scratch(range.thread)));
       if (attention.compute == ElementType::bf16) kernels_.scale_rows(q, sums);
+    }
+  }
+  return {};
+}
+
+// Queries against a sequence's own rows, whose scores E^T then makes those of the compressed keys:
+// softmax(Q (Z W)^T E^T) E (Z W). A bias of the compressed keys adds the same to all of a query's scores; that of the
+// values is added to the context, for probabilities add up to 1.
+Status CpuExecutor::attend_short(const Attention& attention, int64_t sequence, int64_t n, int64_t row,
+                                 MutableMatrix query, HeadRange range) const {
+  constexpr RightLayout panels = RightLayout::panel16;
+  const int64_t d_head = attention.d_head, scores_ld = program_.arena.value(Term::d_scores);
+  const float* const keys = buffer(BufferId::keys) + sequence * program_.key_slot;
+  const float* const values = buffer(BufferId::values) + sequence * program_.key_slot;
+  const float* const tables = buffer(BufferId::projection_table);
+  const ElementType compute = attention.compute;
+  for (int64_t head = range.begin; head < range.end; ++head) {
+    const int64_t g = attention.groups == 1 ? 0 : head, place = g * attention.short_panels;
+    const KeyGroup& group = program_.group(attention, head);
+    const GemmIds::Group& ids = gemms_.groups[static_cast<size_t>(attention.first_group + g)];
+    const int64_t k = group.k;
+    const RightMatrix row_keys = {keys + place, compute, panels, d_head, n},
+                      row_values = {values + place, compute, panels, n, d_head};
+    const RightMatrix compress = {tables + attention.tables[0], compute, panels, attention.short_rows, k};
+    const RightMatrix expand = {tables + attention.tables[1], compute, panels, k, attention.short_rows};
+    const float* const bias = floats(group.projections[attention.value_is_key ? 0 : 1].bias);
+    for (int64_t first = 0; first < query.rows; first += attend_rows) {
+      const int64_t rows = std::min(attend_rows, query.rows - first);
+      const MutableMatrix q = query.part(first, head * d_head, rows, d_head);
+      float* const room = block_buffer(BufferId::scores, range.thread);
+      const MutableMatrix scores = {room, rows, k, scores_ld};
+      const MutableMatrix of_rows = {room + round_up(k, panel_width), rows, n, scores_ld};
+      void* const own = scratch(range.thread);
+      LINFORMER_TRY(provider_->run(ids.row_scores, {q, row_keys, of_rows, {}}, own));
+      LINFORMER_TRY(provider_->run(ids.compress_scores, {of_rows, compress.part(0, n, 0, k), scores, {}}, own));
+      float sums[attend_rows];
+      softmax(attention, scores, row + first, sums);
+      LINFORMER_TRY(
+          provider_->run(ids.expand, {probabilities_of(attention, scores), expand.part(0, k, 0, n), of_rows, {}}, own));
+      LINFORMER_TRY(provider_->run(ids.row_context, {of_rows, row_values, q, {}}, own));
+      if (compute == ElementType::bf16) kernels_.scale_rows(q, sums);
+      for (int64_t r = 0; bias != nullptr && r < rows; ++r) kernels_.add(q.row(r), bias, d_head);
     }
   }
   return {};

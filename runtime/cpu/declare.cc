@@ -51,6 +51,19 @@ GemmDesc desc_of(const Program& program, const Stage& stage, const Op& op) {
   return desc;
 }
 
+// Of sequences of up to n rows: as those that give scores and the context, with E and E^T between them.
+template <class Add>
+Status short_gemms(GemmDesc scores, GemmDesc context, int64_t n, Add&& add, GemmIds::Group* ids) {
+  GemmDesc compress = scores, expand = context;  // n and k are k of E there
+  scores.n = context.k = compress.k = expand.n = n;
+  scores.varying_n = context.varying_k = compress.varying_k = expand.varying_n = true;
+  context.left = ElementType::f32;
+  LINFORMER_TRY(add(scores, &ids->row_scores));
+  LINFORMER_TRY(add(compress, &ids->compress_scores));
+  LINFORMER_TRY(add(expand, &ids->expand));
+  return add(context, &ids->row_context);
+}
+
 // The GEMMs inside of `attend`.
 template <class Add>
 Status attention_gemms(const Program& program, const Attention& attention, const KeyGroup& group, Add&& add,
@@ -72,6 +85,7 @@ Status attention_gemms(const Program& program, const Attention& attention, const
   context.layout = packs ? RightLayout::panel16 : RightLayout::row_major;
   context.left = context.type = context.compute = attention.compute;
   LINFORMER_TRY(add(context, &ids->context));
+  if (attention.short_rows > 0) LINFORMER_TRY(short_gemms(scores, context, attention.short_rows, add, ids));
   if (!attention.full) return {};
   context.accumulate = true;
   return add(context, &ids->context_add);

@@ -15,6 +15,8 @@ struct GemmIds {
     int context_add = -1;  // full attention: the second and later blocks of keys
     int compress[2] = {-1, -1};
     int compress_more[2] = {-1, -1};  // the later taps of a convolution, which add
+    // Short sequences: Q (Z W)^T, its product with E^T, probabilities by E, and what these give by Z W.
+    int row_scores = -1, compress_scores = -1, expand = -1, row_context = -1;
   };
   Array<int> ops;       // by op
   Array<Group> groups;  // by group

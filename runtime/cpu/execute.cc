@@ -28,7 +28,8 @@ Status CpuExecutor::run_ops(const Item& item) {
   return {};
 }
 
-// Columns of an op's result that stay together where threads share it, panels of a weight or a head; 0: it isn't shared.
+// Columns of an op's result that stay together where threads share it, panels of a weight or a head; 0: it isn't
+// shared.
 int64_t CpuExecutor::shared_unit(const Op& op, const Item& item) const {
   if (op.kind == OpKind::attend) return attention_of(item).d_head;
   return op.kind == OpKind::gemm && op.b.place == Place::weight ? panel_width : 0;
@@ -133,6 +134,8 @@ Status CpuExecutor::execute(const Op& op, const Item& item) {
       return compress(op, item);
     case OpKind::pack:
       return pack(item), Status();
+    case OpKind::pack_rows:
+      return pack_rows(item), Status();
     case OpKind::pack_block:
       return pack_block(op, item), Status();
     case OpKind::attend:

@@ -56,6 +56,7 @@ CpuExecutor::~CpuExecutor() = default;
 Status CpuExecutor::start(std::byte* arena) {
   arena_ = arena;
   fill_tables();
+  LINFORMER_TRY(fill_projections());
   return team_.start(static_cast<int>(program_.extents.threads), callers_);
 }
 
@@ -86,11 +87,6 @@ CpuExecutor::Source CpuExecutor::source_of(const Attention& attention) const {
   return {buffer(attention.own.buffer), attention.own.ld, batch_.row_starts, batch_.masks};
 }
 
-bool CpuExecutor::applies(const Stage& stage, const Source& source, int64_t sequence) const {
-  if (stage.when == When::always) return true;
-  return (source.length(sequence) < stage.threshold) == (stage.when == When::below);
-}
-
 // How many items a stage has, when `joined` stages run at once.
 CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part, const Destination& to,
                                             int64_t joined) const {
@@ -119,15 +115,14 @@ CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part
                       (attention.key_source == KeySource::encoder_states_or_own && batch_.has_states);
   const int64_t shortest = states ? part.shortest_states : part.shortest;
   const int64_t longest = states ? part.longest_states : part.longest;
-  if (stage.when == When::below && shortest >= stage.threshold) return {};
-  if (stage.when == When::from && longest < stage.threshold) return {};
+  if (shortest >= stage.lengths.below || longest < stage.lengths.from) return {};
   switch (stage.domain) {
     case Domain::source_columns: {
       const int64_t chunks = ceil_div(stage.extent, column_chunk);
       return {part.sequences * chunks, chunks, column_chunk};
     }
     case Domain::source_rows: {
-      const int64_t rows = stage.when == When::below ? std::min(longest, stage.threshold - 1) : longest;
+      const int64_t rows = std::min(longest, stage.lengths.below - 1);
       // Panels of full attention lie in whole blocks.
       if (attention.full) return {part.sequences * ceil_div(rows, block), ceil_div(rows, block), block};
       return steps(rows);
@@ -172,7 +167,7 @@ Status CpuExecutor::run_item(const Stage& stage, const StageSize& size, const Pa
       break;
     default: {
       const Source source = source_of(program_.attentions[static_cast<size_t>(stage.attention)]);
-      if (!applies(stage, source, item.sequence)) return {};
+      if (!stage.lengths.has(source.length(item.sequence))) return {};
       const int64_t first = within * size.step;
       const int64_t all = stage.domain == Domain::source_rows ? source.length(item.sequence) : stage.extent;
       if (first >= all) return {};

@@ -99,6 +99,7 @@ class CpuExecutor final : public Executor {
   Status share_ops(const Item& item);
   void count_costs(const Section& section, const Part& part, const Destination& to);
   void collect_profile();
+  Status fill_projections();
   Status execute(const Op& op, const Item& item);
   // task(thread) on every thread that comes in time; the first error of any, or ok.
   template <class Task>
@@ -124,7 +125,6 @@ class CpuExecutor final : public Executor {
     });
   }
   Source source_of(const Attention& attention) const;
-  bool applies(const Stage& stage, const Source& source, int64_t sequence) const;
   // The item's rows, of row_blocks or first_rows, one sequence after the other: each(sequence, place in the sequence,
   // first row of the item, rows).
   template <class Each>
@@ -193,6 +193,7 @@ class CpuExecutor final : public Executor {
   void rotate(const Op& op, const Item& item) const;
   Status compress(const Op& op, const Item& item) const;
   void pack(const Item& item) const;
+  void pack_rows(const Item& item) const;
   void pack_block(const Op& op, const Item& item) const;
   Status attend(const Op& op, const Item& item) const;
   // Heads [begin, end) on `thread`.
@@ -205,6 +206,8 @@ class CpuExecutor final : public Executor {
                            MutableMatrix query, HeadRange range) const;
   Status attend_full(const Attention& attention, const Source& source, int64_t sequence, int64_t row,
                      MutableMatrix query, HeadRange range) const;
+  Status attend_short(const Attention& attention, int64_t sequence, int64_t n, int64_t row, MutableMatrix query,
+                      HeadRange range) const;
   static LeftMatrix probabilities_of(const Attention& attention, MutableMatrix scores);
   void select(const Op& op, const Item& item) const;
   void pool(const Op& op, const Item& item) const;

@@ -2,6 +2,7 @@
 // Source: paper section 4 ("additional efficiency techniques"); Nystromformer and tatp22/linformer-pytorch.
 #include <algorithm>
 #include <limits>
+#include <new>
 
 #include "base/checked.h"
 #include "cpu/executor.h"
@@ -90,6 +91,46 @@ void CpuExecutor::pack(const Item& item) const {
   }
   kernels_.pack_panel(key_rows, true, key_panels);
   kernels_.pack_panel(value_rows, false, value_panels);
+}
+
+// Of a short sequence what keys and values are compressed from, to where others have keys and values.
+void CpuExecutor::pack_rows(const Item& item) const {
+  const Attention& attention = attention_of(item);
+  const int64_t n = source_of(attention).length(item.sequence);
+  const int64_t column = program_.groups[static_cast<size_t>(attention.first_group + item.group)].column;
+  const int64_t to = item.sequence * program_.key_slot + item.group * attention.short_panels;
+  for (const bool of_keys : {true, false}) {
+    const bool is_key = of_keys || attention.value_is_key;
+    const float* projected = buffer(is_key ? BufferId::compressed_key : BufferId::compressed_value);
+    const ConstMatrix rows{projected + item.sequence * program_.compressed_slot + column, n, attention.d_head,
+                           attention.key_width};
+    float* const panels = buffer(of_keys ? BufferId::keys : BufferId::values) + to;
+    if (attention.compute == ElementType::bf16) {
+      kernels_.pack_panel_bf16(rows, of_keys, reinterpret_cast<uint16_t*>(panels));
+    } else {
+      kernels_.pack_panel(rows, of_keys, panels);
+    }
+  }
+}
+
+// E and E^T as panels, once for a session.
+Status CpuExecutor::fill_projections() {
+  for (const ProjectionTable& table : program_.projections) {
+    const View& e = table.e;
+    const std::unique_ptr<float[]> wide(new (std::nothrow) float[static_cast<size_t>(e.rows * table.n)]);
+    if (!wide) return Status::error(Code::out_of_memory, "no memory for a projection's panels");
+    for (int64_t row = 0; row < e.rows; ++row) {
+      kernels_.widen(e.type, tensor(e) + row * e.ld * element_bytes(e.type), wide.get() + row * table.n, table.n);
+    }
+    const ConstMatrix rows{wide.get(), e.rows, table.n, table.n};
+    float* const panels = buffer(BufferId::projection_table) + table.offset;
+    if (table.compute == ElementType::bf16) {
+      kernels_.pack_panel_bf16(rows, table.transposed, reinterpret_cast<uint16_t*>(panels));
+    } else {
+      kernels_.pack_panel(rows, table.transposed, panels);
+    }
+  }
+  return {};
 }
 
 // Full attention: a block's K or V as panels. Head after head, K^T lies there whole, V in one block of panels for each

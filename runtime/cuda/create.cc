@@ -151,9 +151,9 @@ Status CudaExecutor::rehearse() {
     for (const LayerSections& layer : program_.layers) {
       for (int32_t i = layer.stages.begin; i < layer.stages.end; ++i) {
         const Stage& stage = program_.stages[static_cast<size_t>(i)];
-        if (stage.when != When::below) continue;
-        const Destination to = rehearsed(std::clamp<int64_t>(stage.threshold - 1, 1, longest),
-                                         std::min(stage.threshold - 1, e.encoder_states));
+        if (stage.lengths.below == INT64_MAX) continue;
+        const Destination to = rehearsed(std::clamp<int64_t>(stage.lengths.below - 1, 1, longest),
+                                         std::min(stage.lengths.below - 1, e.encoder_states));
         LINFORMER_TRY(run_stage(stage, to));
       }
     }

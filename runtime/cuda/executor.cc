@@ -136,18 +136,17 @@ Status CudaExecutor::run_key_stage(const Stage& stage, const Destination& to) {
     return run_ops(item);
   }
   const bool any = takes_any_length(stage);
-  const auto takes = [&](int64_t n) {
-    return stage.when == When::always || (n < stage.threshold) == (stage.when == When::below);
-  };
   for (int64_t s = 0; s < batch_.sequences;) {
     const int64_t n = source.length(s);
     int64_t end = s + 1;
-    while (end < batch_.sequences && (any ? takes(source.length(end)) == takes(n) : source.length(end) == n)) ++end;
+    while (end < batch_.sequences &&
+           (any ? stage.lengths.has(source.length(end)) == stage.lengths.has(n) : source.length(end) == n))
+      ++end;
     item.sequence = s;
     item.count = end - s;
     item.n = n;
     s = end;
-    if (!takes(n)) continue;
+    if (!stage.lengths.has(n)) continue;
     switch (stage.domain) {
       case Domain::source_rows:
         item.rows = n;

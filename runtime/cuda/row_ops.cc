@@ -193,6 +193,7 @@ Status CudaExecutor::execute(const Op& op, const Item& item) {
     case OpKind::normalize_length:
       return row_op(op, item);
     case OpKind::pack:
+    case OpKind::pack_rows:
     case OpKind::pack_block:
       break;
   }

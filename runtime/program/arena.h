@@ -29,6 +29,7 @@ enum class Term : uint8_t {
   d_position,
   positions,
   rotary,
+  projection,
   compressed,
   keys,
   panels,

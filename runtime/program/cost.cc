@@ -44,7 +44,7 @@ class OpCost {
   Cost of(const Op& op) {
     if (op.kind == OpKind::attend) return attend();
     if (op.kind == OpKind::compress) return compress(op);
-    if (op.kind == OpKind::pack) return pack();
+    if (op.kind == OpKind::pack || op.kind == OpKind::pack_rows) return pack();
     if (op.kind == OpKind::gemm) return gemm(op);
     if (op.kind == OpKind::gather || op.kind == OpKind::add_position || op.kind == OpKind::add_type) {
       // As many rows of the table as are looked up.
@@ -96,6 +96,11 @@ class OpCost {
       // Full attention leaves out blocks that none of a block's rows sees: on average over the rows.
       if (a.full && a.causal) keys = std::min(keys, (source_ + program_.extents.block_rows) / 2);
       if (a.window > 0) keys = std::min(keys, 2 * a.window + program_.extents.block_rows);
+      if (source_ < a.short_below) {
+        cost_.flop += 4 * product(m_, source_, a.d_head + keys);
+        cost_.bytes += 2 * product(source_, a.d_head + keys, sizeof(float));
+        continue;
+      }
       cost_.flop += 4 * product(m_, keys, a.d_head);
       cost_.bytes += 2 * product(keys, a.d_head, sizeof(float));
     }
@@ -125,7 +130,7 @@ class OpCost {
   Cost pack() {
     const Attention& a = attention();
     for (int32_t g = 0; g < a.groups; ++g) {
-      const int64_t k = program_.group(a, g).projections[0].rows_of(source_);
+      const int64_t k = source_ < a.short_below ? source_ : program_.group(a, g).projections[0].rows_of(source_);
       cost_.bytes += 4 * product(k, a.d_head, sizeof(float));
     }
     return cost_;
@@ -147,9 +152,8 @@ int64_t source_rows(const Attention& attention, int64_t rows, int64_t states) {
 }
 
 bool applies(const Program& program, const Stage& stage, int64_t rows, int64_t states) {
-  if (stage.when == When::always) return true;
-  const Attention& attention = program.attentions[static_cast<size_t>(stage.attention)];
-  return (source_rows(attention, rows, states) < stage.threshold) == (stage.when == When::below);
+  if (stage.lengths.all()) return true;
+  return stage.lengths.has(source_rows(program.attentions[static_cast<size_t>(stage.attention)], rows, states));
 }
 
 Cost cost_of(const Program& program, const Stage& stage, const Op& op, int64_t rows, int64_t states,

@@ -47,6 +47,10 @@ class Describer {
       case OpKind::pack:
         text_.add("compressed keys, values = panels of %d x K^T, V", attention().groups);
         return;
+      case OpKind::pack_rows:
+        text_.add("keys, values = panels of %d x compressed keys^T, compressed values[%lld, %lld]", attention().groups,
+                  static_cast<long long>(source_), static_cast<long long>(attention().d_head));
+        return;
       case OpKind::norm:
         view(op.out);
         text_.add(" = norm of ");
@@ -190,7 +194,10 @@ class Describer {
     }
     view(op.out);
     text_.add(" = %lld heads of %lld over %lld %s%s%s%s", static_cast<long long>(a.heads),
-              static_cast<long long>(a.d_head), static_cast<long long>(keys), a.full ? "keys" : "compressed keys",
+              static_cast<long long>(a.d_head), static_cast<long long>(keys),
+              a.full                    ? "keys"
+              : source_ < a.short_below ? "compressed scores"
+                                        : "compressed keys",
               a.causal ? ", causal" : "", a.excludes_masked ? ", masked keys excluded" : "",
               a.position_bias.present() ? ", position bias" : "");
     if (a.window > 0) text_.add(", window %lld", static_cast<long long>(a.window));
@@ -222,11 +229,10 @@ class Describer {
 }  // namespace
 
 const char* name_of(OpKind kind) {
-  constexpr const char* names[] = {"gather",   "add_position", "add_type", "read_vectors",  "put_prefix",
-                                   "zero",     "copy",         "convert",  "add",           "norm",
-                                   "gemm",     "row_sums",     "activate", "gate",          "rotate",
-                                   "compress", "pack",         "pack",     "attend",        "select",
-                                   "pool",     "pair",         "expand",   "probabilities", "normalize"};
+  constexpr const char* names[] = {
+      "gather", "add_position", "add_type", "read_vectors", "put_prefix", "zero",   "copy",          "convert",  "add",
+      "norm",   "gemm",         "row_sums", "activate",     "gate",       "rotate", "compress",      "pack",     "pack",
+      "pack",   "attend",       "select",   "pool",         "pair",       "expand", "probabilities", "normalize"};
   return names[static_cast<int>(kind)];
 }
 
@@ -240,10 +246,15 @@ OpText describe(const Program& program, const ModelDescription& description, con
                 int64_t rows, int64_t states) {
   OpText result;
   Text condition(result.condition, sizeof result.condition);
-  if (stage.when == When::always) {
+  const Lengths& lengths = stage.lengths;
+  if (lengths.all()) {
     condition.add("always");
+  } else if (lengths.below == INT64_MAX) {
+    condition.add("n >= %lld", static_cast<long long>(lengths.from));
+  } else if (lengths.from == 0) {
+    condition.add("n < %lld", static_cast<long long>(lengths.below));
   } else {
-    condition.add("n %s %lld", stage.when == When::below ? "<" : ">=", static_cast<long long>(stage.threshold));
+    condition.add("%lld <= n < %lld", static_cast<long long>(lengths.from), static_cast<long long>(lengths.below));
   }
   Text text(result.operands, sizeof result.operands);
   Describer(program, description, stage, rows, states, &text).op(op);

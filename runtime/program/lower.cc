@@ -9,7 +9,9 @@
 namespace LINFORMER_NAMESPACE {
 
 int64_t even_step(int64_t rows, int64_t parts, int64_t block) {
-  return std::min(round_up(ceil_div(rows, std::max<int64_t>(parts, 1)), panel_width), block);
+  constexpr int64_t together = 16, least = 8;
+  const int64_t each = ceil_div(rows, std::max<int64_t>(parts, 1));
+  return std::min(rows <= together ? together : std::max(each, least), block);
 }
 
 Stage& Lowering::stage(Domain domain) {

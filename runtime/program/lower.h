@@ -36,7 +36,7 @@ class Lowering {
     Attention attention;
     int64_t width_in, width_between, width_out;
     int32_t index;
-    int64_t threshold = 0;  // sequences of fewer rows take E (Z W)
+    int64_t threshold = 0;  // sequences of fewer rows are projected before they are compressed
     int64_t longest = 0;    // rows that keys are made of
   };
 
@@ -86,8 +86,11 @@ class Lowering {
   size_t groups_of(const AttentionDescription& attention) const;
   void add_groups(LayerState* layer);
   int64_t project_first_below(const LayerState& layer, bool shared, bool one_projection) const;
+  void choose_short(LayerState* layer, bool shared) const;
+  void add_short(LayerState* layer);
+  int64_t projection_table(const View& e, bool transposed, int64_t n, ElementType compute);
   const Projection& projection_of(const AttentionDescription& attention, int side, size_t group) const;
-  void key_stage(const LayerState& layer, Domain domain, When when, int64_t extent, bool joins);
+  void key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins);
   View projected_slot(const LayerState& layer, int side);
   void compress_side(const LayerState& layer, int side);
   void shared_side(const LayerState& layer, int side);

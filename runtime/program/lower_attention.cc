@@ -1,6 +1,7 @@
 // Keys and values, in one of three ways: compressed by one projection for all heads, by projections of each head's
 // own, or whole. Paper section 4, equation 7, and "additional efficiency techniques".
 #include <algorithm>
+#include <cmath>
 
 #include "base/checked.h"
 #include "base/description.h"
@@ -52,6 +53,69 @@ int64_t Lowering::project_first_below(const LayerState& layer, bool shared, bool
   return equal >= encoder_.max_tokens ? always : static_cast<int64_t>(equal) + 1;
 }
 
+// Multiply-adds of a sequence of n rows, keys and queries together:
+//   scores compressed: 2 n d D + 2 n n (D + heads k);  E (Z W): 2 n d D + 4 n k D;  (E Z) W: (1 or 2) n k d + 2 k d D
+//   + 2 n k D.
+// The first is the least below n = 2 k D / (D + heads k), or where that is no less than the others' threshold, below
+// the root of its difference to the last. It takes panels, and a dialect where nothing but E lies between Z W and the
+// keys. It depends on the model alone, too.
+void Lowering::choose_short(LayerState* layer, bool shared) const {
+  Attention& attention = layer->attention;
+  const KeyGroup& group = program_.groups[static_cast<size_t>(attention.first_group)];
+  const int64_t always = encoder_.max_tokens + int64_t{1};
+  if (!program_.target.packs || layer->threshold >= always) return;
+  for (const HeadProjection& projection : group.projections) {
+    if (projection.row_bias.present()) return;
+  }
+  const double d = static_cast<double>(inputs(layer->description->attention.key)), k = static_cast<double>(group.k);
+  const double width = static_cast<double>(attention.key_width);
+  const double all = static_cast<double>(attention.heads * attention.d_head);
+  const double squares = 2 * (all + static_cast<double>(attention.heads) * k);
+  const auto below = [&](double equal) {
+    return equal >= encoder_.max_tokens ? always : static_cast<int64_t>(equal) + 1;
+  };
+  attention.short_below = below(2 * k * (width + all) / squares);
+  if (attention.short_below < layer->threshold) return;
+  const double rows = 2 * d * width - (shared ? 1 : 2) * k * d - 2 * k * all, constant = 2 * k * d * width;
+  attention.short_below = below((std::sqrt(rows * rows + 4 * squares * constant) - rows) / (2 * squares));
+  layer->threshold = attention.short_below;
+}
+
+// Where the panels of E or E^T are; the same for all layers that have it.
+int64_t Lowering::projection_table(const View& e, bool transposed, int64_t n, ElementType compute) {
+  Array<ProjectionTable>& tables = program_.projections;
+  for (const ProjectionTable& t : tables) {
+    if (t.e.tensor == e.tensor && t.transposed == transposed && t.n == n && t.compute == compute) return t.offset;
+  }
+  Count& elements = program_.arena[Term::projection];
+  const int64_t offset = program_.arena.value(Term::projection);
+  if (!tables.try_push({e, transposed, n, compute, offset})) {
+    out_of_memory_ = true;
+    return 0;
+  }
+  program_.arena.use(BufferId::projection_table);
+  const int64_t depth = transposed ? n : e.rows, width = transposed ? e.rows : n;
+  elements = elements + Count(round_up(depth, panel_depth(ElementType::bf16))) * round_up(width, panel_width);
+  return offset;
+}
+
+// What short sequences need beside Z W.
+void Lowering::add_short(LayerState* layer) {
+  Attention& attention = layer->attention;
+  attention.short_rows = std::min(layer->longest, attention.short_below - 1);
+  if (attention.short_rows < 1) return;
+  const int64_t n = attention.short_rows;
+  attention.short_panels = std::max(panel_elements(ElementType::f32, attention.d_head, n),
+                                    panel_elements(ElementType::f32, n, attention.d_head));
+  program_.arena.widen(Term::keys, Count(attention.short_panels) * attention.groups);
+  for (BufferId buffer : {BufferId::keys, BufferId::values}) program_.arena.use(buffer);
+  const KeyGroup& group = program_.groups[static_cast<size_t>(attention.first_group)];
+  for (int side : {key_side, value_side}) {
+    attention.tables[side] = projection_table(group.projections[side].weight, side == key_side, n, attention.compute);
+  }
+  block(BufferId::scores, round_up(group.k, panel_width) + round_up(n, panel_width));
+}
+
 size_t Lowering::groups_of(const AttentionDescription& attention) const {
   const bool each_head = list_of(attention, key_side).size() > 1 || list_of(attention, value_side).size() > 1;
   return each_head ? attention.heads : attention.kv_heads;
@@ -97,10 +161,9 @@ void Lowering::add_groups(LayerState* layer) {
   if (program_.target.packs) program_.arena.widen(Term::compressed, panels_offset);
 }
 
-void Lowering::key_stage(const LayerState& layer, Domain domain, When when, int64_t extent, bool joins) {
+void Lowering::key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins) {
   Stage& made = stage(domain);
-  made.when = when;
-  made.threshold = when == When::always ? 0 : layer.threshold;
+  made.lengths = lengths;
   made.extent = extent;
   made.joins = joins;
   made.attention = layer.index;
@@ -155,14 +218,14 @@ void Lowering::compress_side(const LayerState& layer, int side) {
   const bool compresses = layer.longest >= layer.threshold, projects = layer.threshold > 1;
   const int64_t d = inputs(linear_of(description, side));
   if (compresses && (side == key_side || !same)) {
-    key_stage(layer, Domain::source_columns, When::from, d, side == value_side);
+    key_stage(layer, Domain::source_columns, {.from = layer.threshold}, d, side == value_side);
     Op& compress = op(OpKind::gemm);
     compress.a = weight(projection.weight);
     compress.b = source(layer, d);
     compress.out = slot(compressed_of(side), projection.k, d);
   }
   if (projects) {
-    key_stage(layer, Domain::source_rows, When::below, 0, compresses || side == value_side);
+    key_stage(layer, Domain::source_rows, {.below = layer.threshold}, 0, compresses || side == value_side);
     project_rows(layer, side, projected_slot(layer, side));
   }
 }
@@ -175,10 +238,13 @@ void Lowering::shared_side(const LayerState& layer, int side) {
   const Linear linear = linear_of(description, side);
   const int64_t k = projection.k;
   const bool after = bias_after(linear, projection);
-  const bool compresses = layer.longest >= layer.threshold, projects = layer.threshold > 1;
+  const int64_t short_below = layer.attention.short_below;
+  const bool compresses = layer.longest >= layer.threshold;
+  const bool projects = layer.threshold > std::max<int64_t>(short_below, 1) && layer.longest >= short_below;
+  if (!compresses && !projects) return;
   const View e = weight(projection.weight), key = slot(keys_of(side), k, layer.attention.key_width);
   if (compresses) {
-    key_stage(layer, Domain::compressed_rows, When::from, k, side == value_side);
+    key_stage(layer, Domain::compressed_rows, {.from = layer.threshold}, k, side == value_side);
     // The dialect adds b before E: (E Z) W then misses (E 1) b^T.
     const bool row_sums = linear.bias != absent && !after;
     Linear plain = linear;
@@ -188,7 +254,7 @@ void Lowering::shared_side(const LayerState& layer, int side) {
     if (row_sums) unary(OpKind::add_row_sums, e, key).bias = weight(linear.bias);
   }
   if (projects) {
-    key_stage(layer, Domain::compressed_rows, When::below, k, compresses || side == value_side);
+    key_stage(layer, Domain::compressed_rows, {short_below, layer.threshold}, k, compresses || side == value_side);
     Op& product = op(OpKind::gemm);
     product.a = e;
     product.b = projected_slot(layer, side);
@@ -200,7 +266,7 @@ void Lowering::shared_side(const LayerState& layer, int side) {
 
 // K or V of each head from its columns of Z W.
 void Lowering::compress_by_head(const LayerState& layer, int side, bool joins) {
-  key_stage(layer, Domain::key_heads, When::always, layer.attention.groups, joins);
+  key_stage(layer, Domain::key_heads, {}, layer.attention.groups, joins);
   Op& compress = op(OpKind::compress);
   compress.side = side;
   compress.a = slot(compressed_of(side), layer.longest, layer.attention.key_width);
@@ -297,14 +363,17 @@ void Lowering::keys_and_values(LayerState* layer) {
                    : description.key_source == KeySource::encoder_states
                        ? extents.encoder_states
                        : std::max(extents.tokens, extents.encoder_states);
-  layer->threshold = project_first_below(*layer, key.weight == value.weight, one_projection);
+  const bool shared = key.weight == value.weight;
+  layer->threshold = project_first_below(*layer, shared, one_projection);
+  if (one_projection) choose_short(layer, shared);
   reserve_attention(*layer);
+  if (attention.short_below > 0) add_short(layer);
   const int sides = description.value_is_key ? 1 : 2;
   if (attention.full) {
     // Rows that are converted serve both.
     const bool together = program_.target.compute(tensor(description.key.weight).type) != ElementType::f32;
     for (int side = 0; side < sides; ++side) {
-      if (side == 0 || !together) key_stage(*layer, Domain::source_rows, When::always, 0, side > 0);
+      if (side == 0 || !together) key_stage(*layer, Domain::source_rows, {}, 0, side > 0);
       full_side(*layer, side);
     }
     return;
@@ -315,15 +384,21 @@ void Lowering::keys_and_values(LayerState* layer) {
     for (int side = 0; side < sides; ++side) shared_side(*layer, side);
   } else {
     for (int side = 0; side < sides; ++side) {
-      key_stage(*layer, Domain::source_rows, When::always, 0, side > 0);
+      key_stage(*layer, Domain::source_rows, {}, 0, side > 0);
       project_rows(*layer, side, slot(compressed_of(side), layer->longest, attention.key_width));
     }
     for (int side = 0; side < sides; ++side) compress_by_head(*layer, side, side > 0);
   }
   if (!program_.target.packs) return;
-  key_stage(*layer, Domain::key_heads, When::always, attention.groups, false);
-  op(OpKind::pack);
-  for (BufferId panels : {BufferId::compressed_key, BufferId::compressed_value}) program_.arena.use(panels);
+  const bool has_long = layer->longest >= attention.short_below;
+  if (has_long) {
+    key_stage(*layer, Domain::key_heads, {.from = attention.short_below}, attention.groups, false);
+    op(OpKind::pack);
+    for (BufferId panels : {BufferId::compressed_key, BufferId::compressed_value}) program_.arena.use(panels);
+  }
+  if (attention.short_rows < 1) return;
+  key_stage(*layer, Domain::key_heads, {.below = attention.short_below}, attention.groups, has_long);
+  op(OpKind::pack_rows);
 }
 
 }  // namespace LINFORMER_NAMESPACE

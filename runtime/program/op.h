@@ -27,7 +27,8 @@ enum class OpKind : uint8_t {
   rotate,            // out, a block of queries or keys: rotary positions
   compress,          // a head's keys or values from its columns of Z W: linear, convolution or pooling
   pack,              // K^T and V of one head of a sequence, as panels
-  pack_block,        // the same for a block of rows, full attention
+  pack_rows,         // (Z W)^T and Z W of one head of a short sequence, as panels
+  pack_block,        // K^T and V of a block of rows as panels, full attention
   attend,            // out = softmax(out K^T) V, head by head; of `a` in the place of out, if there is one
   select,            // out[i] = the row of the caller's masked position i
   pool,              // out[s] = the rows of sequence s as one: of `b`, where only first rows were made
@@ -69,14 +70,17 @@ enum class Domain : uint8_t {
   positions,  // blocks of the caller's masked positions
 };
 
-// Which sequences a stage is for, by the number of rows that their keys are made of.
-enum class When : uint8_t { always, below, from };
+// Which sequences a stage is for, by the number of rows that their keys are made of: by default all.
+struct Lengths {
+  int64_t from = 0, below = INT64_MAX;
+  bool has(int64_t rows) const { return rows >= from && rows < below; }
+  bool all() const { return from == 0 && below == INT64_MAX; }
+};
 
 struct Stage {
   Domain domain = Domain::row_blocks;
-  When when = When::always;
+  Lengths lengths;
   bool joins = false;      // runs at once with the stage before it: neither reads what the other writes
-  int64_t threshold = 0;   // of `when`
   int64_t extent = 0;      // source_columns: columns; compressed_rows: rows; key_heads: heads; scored:
                            // sequences that a row of scores is for, 0: a packed row
   int32_t attention = -1;  // index of the layer's attention, for domains that are about keys
@@ -118,6 +122,12 @@ struct Attention {
   int32_t first_group = 0, groups = 0;
   int64_t window = 0;  // full: |i - j| at most this; 0: all
   View position_bias;  // full: [heads, 2N - 1], column j - i + N - 1
+  // Sequences of fewer rows than this are short: their scores are compressed instead of their keys, by panels in the
+  // projection table. 0: there are none.
+  int64_t short_below = 0;
+  int64_t short_rows = 0;      // the longest of them, in this program
+  int64_t short_panels = 0;    // of one head's (Z W)^T or Z W in a slot of keys, elements
+  int64_t tables[2] = {0, 0};  // E^T of keys and E of values, elements
 };
 
 struct Section {  // of stages

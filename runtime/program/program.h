@@ -60,6 +60,15 @@ struct Rotary {
   int64_t offset = 0;  // in the rotary table, elements
 };
 
+// A linear projection E[k, n] as the right side of a product, in panels.
+struct ProjectionTable {
+  View e;
+  bool transposed = false;  // E^T[n, k], else E[k, n]
+  int64_t n = 0;            // columns of E that it has
+  ElementType compute = ElementType::f32;
+  int64_t offset = 0;  // in the projection table, elements of 4 bytes
+};
+
 // Sinusoidal positions: row i of the table is position first + i; pads may have a row of their own behind.
 struct SinusoidalTable {
   int64_t rows = 0, width = 0;
@@ -79,6 +88,7 @@ struct Program {
   Array<Attention> attentions;  // one for each layer
   Array<KeyGroup> groups;
   Array<Rotary> rotaries;
+  Array<ProjectionTable> projections;
   SinusoidalTable sinusoidal;
   Section embedding;
   Section embedding_hidden;
@@ -103,7 +113,8 @@ struct Program {
   // Full and compressed attention share buffers and divide them among sequences in different ways: what one layer has
   // of a sequence may lie where another has something of the next.
   bool mixes_attention = false;
-  // Sequences of fewer rows than this take E (Z W): fewer operations there. The largest of any layer.
+  // Sequences of fewer rows than this are projected whole, and their scores or Z W compressed: fewer operations there.
+  // The largest of any layer.
   int64_t project_first_below = 0;
   Arena arena;
 
@@ -120,7 +131,8 @@ inline constexpr int64_t column_chunk = 128;
 // attention takes keys in blocks of as many.
 inline constexpr int64_t default_block_rows = 128, max_block_rows = 256;
 
-// Rows in steps of `block`, split evenly over `parts` where there are fewer: a multiple of the panel width.
+// Rows in steps of `block`, or evenly split over `parts` where these are less. Up to 16 stay together, so that threads
+// may share their products instead and each weight is read once.
 int64_t even_step(int64_t rows, int64_t parts, int64_t block);
 
 }  // namespace LINFORMER_NAMESPACE

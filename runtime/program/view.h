@@ -32,12 +32,13 @@ enum class BufferId : uint8_t {
   state_starts,  // as row_starts, for the encoder states
   state_masks,   // as masks
   encoder_states,
-  position_table,  // sinusoidal positions
-  rotary_table,    // sine and cosine of rotary positions
-  rows,            // X
-  second_rows,     // the second stream of a reversible model
-  normalized,      // norm(X), pre-norm models only
-  first_rows,      // of each sequence its first row of X: all that the last layer makes where nothing else is read
+  position_table,    // sinusoidal positions
+  rotary_table,      // sine and cosine of rotary positions
+  projection_table,  // panels of E^T and E, for short sequences
+  rows,              // X
+  second_rows,       // the second stream of a reversible model
+  normalized,        // norm(X), pre-norm models only
+  first_rows,        // of each sequence its first row of X: all that the last layer makes where nothing else is read
   first_second_rows,
   first_normalized,
   compressed_key,  // E Z or Z W of each sequence; later its packed K^T

@@ -47,9 +47,14 @@ TEST_CASE("E and F apart cost one more projection") {
   CHECK(flop_of(shape, 512) == 2 * 2 * layer);
 }
 
-TEST_CASE("a short text takes E (Z W)") {
+TEST_CASE("a short text takes E (Z W), or has its scores compressed") {
+  // Scores: 2 n n (d + 12 k) is less than 4 n k d up to n = 2 k d / (d + 12 k) = 85.3.
+  for (const int64_t n : {1, 60, 85}) {
+    const double rows = static_cast<double>(n), keys = 2 * rows * d * d + 2 * rows * rows * (d + 12 * k);
+    CHECK(flop_of(small_base(), n) == 2 * 2 * (2 * rows * d * d + 2 * rows * d * ffn + keys));
+  }
   // E = F: 2 n d^2 + 2 n k d is less than n k d + 2 k d^2 up to n = 2 k d / (2 d + k) = 118.2.
-  for (const int64_t n : {1, 60, 118}) {
+  for (const int64_t n : {86, 118}) {
     const double rows = static_cast<double>(n);
     CHECK(flop_of(small_base(), n) == 2 * 2 * (rest(rows) + 2 * rows * d * d + 2 * rows * k * d));
   }

@@ -1,6 +1,7 @@
 // What a program says that its ops cost, against closed formulas.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/description.h"
@@ -44,7 +45,7 @@ RandomModel shape() {
 }
 
 TEST_CASE("FLOPs of a Linformer are the closed formula's") {
-  const double d = 96, k = 32, ffn = 200, layers = 3;
+  const double d = 96, k = 32, heads = 6, ffn = 200, layers = 3;
   RandomModel model = shape();
   for (const bool shared : {false, true}) {
     model.shared_key_value = shared;
@@ -52,15 +53,19 @@ TEST_CASE("FLOPs of a Linformer are the closed formula's") {
     const Result<LoweredModel> lowered = lower_model(random->description(), {}, true);
     REQUIRE(lowered.ok());
     const int64_t below = lowered->plan.project_first_below;
-    REQUIRE(below > 1);
-    for (const int64_t n : {int64_t{1}, below - 1, below, int64_t{400}}) {
+    const int64_t short_below = lowered->program.attentions[0].short_below;
+    CHECK(short_below == 1 + static_cast<int64_t>(2 * k * d / (d + heads * k)));
+    REQUIRE(below > short_below);
+    for (const int64_t n : {int64_t{1}, short_below - 1, short_below, below - 1, below, int64_t{400}}) {
       CAPTURE(n);
       const double rows = static_cast<double>(n);
       const double compressed_first = (shared ? 1 : 2) * rows * k * d + 2 * k * d * d;
       const double projected_first = 2 * rows * d * d + 2 * rows * k * d;
-      const double keys = n < below ? projected_first : compressed_first;
-      CHECK(keys <= (n < below ? compressed_first : projected_first));
-      const double rest = 2 * rows * d * d + 2 * rows * d * ffn + 2 * rows * k * d;
+      // With 2 n k D for queries against compressed keys; or else their scores are compressed.
+      const double attends = 2 * rows * k * d, short_keys = 2 * rows * d * d + 2 * rows * rows * (d + heads * k);
+      const double keys = n < short_below ? short_keys : attends + (n < below ? projected_first : compressed_first);
+      CHECK(keys <= std::min({short_keys, attends + projected_first, attends + compressed_first}));
+      const double rest = 2 * rows * d * d + 2 * rows * d * ffn;
       CHECK(flop(*random, n) == doctest::Approx(2 * layers * (keys + rest)));
     }
   }

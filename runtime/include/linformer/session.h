@@ -98,7 +98,8 @@ struct Plan {
   static constexpr int max_buffers = 32, max_terms = 32;
   SessionOptions options;  // with every 0 resolved; a session's plan also has its instruction set
   int64_t block_rows = 0;  // rows that one thread takes through a layer at once
-  // Texts of fewer tokens take E (X W), the others (E X) W: whichever needs fewer operations. The largest of any layer.
+  // Texts of fewer tokens are projected before they, or their scores, are compressed: E (X W). The others take (E X) W.
+  // Whichever needs fewer operations. The largest of any layer.
   int64_t project_first_below = 0;
   // Of the first layer: the type of its weights, what is multiplied with them in, and what attention is computed in.
   ElementType weights = ElementType::f32, compute = ElementType::f32, attention_compute = ElementType::f32;
