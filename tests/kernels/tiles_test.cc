@@ -230,6 +230,38 @@ TEST_CASE("tiles: bf16 products are close to double precision, and keep their bi
   }
 }
 
+// Of E^T a short sequence takes as many rows as it has itself.
+TEST_CASE("bf16 products by the first rows of deeper panels: what lies behind them counts for nothing") {
+  Random random(24);
+  for (int round = 0; round < 60; ++round) {
+    const int64_t m = random_size(random, 1, 70), n = random_size(random, 1, 90), depth = random_size(random, 1, 200);
+    const int64_t k = random_size(random, 1, depth);
+    Problem whole(random, ElementType::bf16, m, n, depth);
+    for (int64_t i = 0; i < m; ++i) {
+      std::memset(whole.a.data() + (i * whole.a_ld + k) * 2, 0, static_cast<size_t>(whole.a_ld - k) * 2);
+    }
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    CAPTURE(depth);
+    const auto check = [&](auto&& multiply) {
+      std::vector<float> expected(static_cast<size_t>(m * n)), c(expected.size(), quiet_nan);
+      GemmArgs args = whole.args(expected.data(), 0, m);
+      multiply(args);
+      args.a.cols = k;
+      args.b = args.b.part(0, k, 0, n);
+      args.c.data = c.data();
+      multiply(args);
+      REQUIRE(same_bits(c.data(), expected.data(), m * n));
+    };
+    EmulatedTiles<ElementType::bf16> tiles;
+    check([&](const GemmArgs& args) { multiply_by_tiles(tiles, args); });
+    for (const Kernels* kernels : all_kernels()) {
+      if (kernels->gemm_bf16 != nullptr) check(kernels->gemm_bf16);
+    }
+  }
+}
+
 TEST_CASE("tiles: the machine's give the bits of emulated ones") {
   if (!carries(Extension::amx) || !machine_has(Extension::amx)) return;  // as instruction sets that a machine lacks
   Random random(23);
