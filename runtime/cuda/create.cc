@@ -42,15 +42,15 @@ CudaExecutor::~CudaExecutor() {
 // What has no kernel, by name: before anything runs.
 Status CudaExecutor::check_ops() const {
   for (const Op& op : program_.ops) {
-    const bool panels = op.kind == OpKind::pack || op.kind == OpKind::pack_block;
+    if (op.kind == OpKind::pool && op.a.cols > Grid::most_y * warp_size) {
+      return Status::error(Code::unsupported, "the op 'pool' has no kernel on a GPU for %lld columns: use the CPU",
+                           static_cast<long long>(op.a.cols));
+    }
+    const bool panels = op.kind == OpKind::pack || op.kind == OpKind::pack_rows || op.kind == OpKind::pack_block;
     const bool adds_activated = op.kind == OpKind::gemm && op.residual.present() && op.activation != Activation::none;
     if (!panels && !adds_activated) continue;
     return Status::error(Code::unsupported, "the op '%s'%s has no kernel on a GPU: use the CPU", name_of(op.kind),
                          adds_activated ? " with an activation before a residual" : "");
-  }
-  if (program_.output_width > Grid::most_y * warp_size) {
-    return Status::error(Code::unsupported, "the op 'pool' has no kernel on a GPU for %lld columns: use the CPU",
-                         static_cast<long long>(program_.output_width));
   }
   for (const Attention& attention : program_.attentions) {
     if (attention.heads > Grid::most_y) {

@@ -10,8 +10,9 @@ namespace LINFORMER_NAMESPACE {
 
 int64_t even_step(int64_t rows, int64_t parts, int64_t block) {
   constexpr int64_t together = 16, least = 8;
+  const bool splits = rows > together && ceil_div(rows, least) >= parts;
   const int64_t each = ceil_div(rows, std::max<int64_t>(parts, 1));
-  return std::min(rows <= together ? together : std::max(each, least), block);
+  return std::min(std::max(each, splits ? least : together), block);
 }
 
 Stage& Lowering::stage(Domain domain) {

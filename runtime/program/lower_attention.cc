@@ -58,7 +58,7 @@ int64_t Lowering::project_first_below(const LayerState& layer, bool shared, bool
 //   + 2 n k D.
 // The first is the least below n = 2 k D / (D + heads k), or where that is no less than the others' threshold, below
 // the root of its difference to the last. It takes panels, and a dialect where nothing but E lies between Z W and the
-// keys. It depends on the model alone, too.
+// keys; and E isn't rounded for it. It depends on the model alone, too.
 void Lowering::choose_short(LayerState* layer, bool shared) const {
   Attention& attention = layer->attention;
   const KeyGroup& group = program_.groups[static_cast<size_t>(attention.first_group)];
@@ -66,6 +66,7 @@ void Lowering::choose_short(LayerState* layer, bool shared) const {
   if (!program_.target.packs || layer->threshold >= always) return;
   for (const HeadProjection& projection : group.projections) {
     if (projection.row_bias.present()) return;
+    if (attention.compute == ElementType::bf16 && projection.weight.type != ElementType::bf16) return;
   }
   const double d = static_cast<double>(inputs(layer->description->attention.key)), k = static_cast<double>(group.k);
   const double width = static_cast<double>(attention.key_width);

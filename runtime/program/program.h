@@ -131,8 +131,8 @@ inline constexpr int64_t column_chunk = 128;
 // attention takes keys in blocks of as many.
 inline constexpr int64_t default_block_rows = 128, max_block_rows = 256;
 
-// Rows in steps of `block`, or evenly split over `parts` where these are less. Up to 16 stay together, so that threads
-// may share their products instead and each weight is read once.
+// Rows in steps of `block`, or evenly split over `parts` where these are less. Where that leaves fewer than 8 for each,
+// or there are no more than 16, 16 stay together: threads share their products instead, which reads weights less often.
 int64_t even_step(int64_t rows, int64_t parts, int64_t block);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -78,6 +78,26 @@ TEST_CASE("outputs that read first rows alone: the last layer makes one row afte
   CHECK(flop(*random, 400, true) == doctest::Approx(flop(*random, 400) - (n - 1) * row));
 }
 
+TEST_CASE("rows are split evenly among threads, but for few, which threads share") {
+  struct Case {
+    int64_t rows, parts, step;
+  };
+  for (const auto& [rows, parts, step] : {Case{1, 2, 16},
+                                          {16, 2, 16},
+                                          {17, 2, 9},
+                                          {17, 4, 16},
+                                          {33, 4, 9},
+                                          {56, 8, 16},
+                                          {80, 2, 40},
+                                          {300, 4, 75},
+                                          {512, 4, 128},
+                                          {513, 5, 103},
+                                          {4096, 2, 128}}) {
+    CAPTURE(rows);
+    CHECK(even_step(rows, parts, 128) == step);
+  }
+}
+
 TEST_CASE("FLOPs of full attention and of a gated network") {
   RandomModel model = shape();
   model.kinds = {ProjectionKind::none};
