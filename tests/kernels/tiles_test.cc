@@ -75,8 +75,8 @@ class EmulatedTiles {
         const float x = type == ElementType::int8 ? folded(gemm, tile, i, j) : tile.sums[i * slab_width + j];
         const float addend = gemm.epilogue.bias == nullptr ? 0.f : gemm.epilogue.bias[col];
         float& out = gemm.c.floats().row(tile.row + i)[col];
-        out =
-            std::fma(x, type == ElementType::int8 ? gemm.b.scales[col] : 1.f, gemm.epilogue.accumulate ? out : addend);
+        out = std::fma(x, type == ElementType::int8 ? gemm.b.scales[col] : 1.f, addend) +
+              (gemm.epilogue.accumulate ? out : 0.f);
       }
     }
   }

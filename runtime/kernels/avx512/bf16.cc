@@ -42,6 +42,6 @@ void gemm(const GemmArgs& args) { multiply_all<Bf16Product>(args); }
 
 const Bf16Kernels avx512_bf16_kernels = {&gemm, &round_rows<Lanes>, &pack_panel_bf16<Lanes>,
                                          &softmax_step<Lanes, ElementType::bf16>,
-                                         &finish_tile<Lanes, ElementType::bf16>};
+                                         &finish_tile<Lanes, ElementType::bf16, 2>};
 
 }  // namespace LINFORMER_NAMESPACE

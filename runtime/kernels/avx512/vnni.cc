@@ -34,6 +34,6 @@ void gemm(const GemmArgs& args) { multiply_all<Int8Product>(args); }
 
 const GemmKernel avx512_gemm_int8 = &gemm;
 const QuantizeKernel avx512_quantize_rows = &quantize_rows<Lanes>;
-const Int8Epilogue avx512_int8_epilogue = {&finish_tile<Lanes, ElementType::int8>, &fold_slice<Lanes>};
+const Int8Epilogue avx512_int8_epilogue = {&finish_tile<Lanes, ElementType::int8, 2>, &fold_slice<Lanes>};
 
 }  // namespace LINFORMER_NAMESPACE

@@ -69,12 +69,18 @@ struct Ahead {
 };
 inline constexpr int64_t turn_steps = 4;  // between prefetches
 
-// partial[Rows][Panels * 16] (+)= A[Rows, K] B[K, Panels * 16], `steps` of K: one accumulator for each element, K in
+// Where a tile's sums lie between two blocks of K, and after the last.
+struct SumsPlace {
+  PartialSum* first;
+  int64_t ld;
+};
+
+// sums[Rows][Panels * 16] (+)= A[Rows, K] B[K, Panels * 16], `steps` of K: one accumulator for each element, K in
 // order. Meanwhile weights are prefetched into L2, which come from L3 or memory: without this every slab begins with
 // waiting.
 template <class P, int Rows, int Panels>
 void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel_stride, int64_t steps, bool first,
-                   PartialSum* partial, Ahead ahead) {
+                   SumsPlace place, Ahead ahead) {
   using Sum = typename P::Sum;
   constexpr int width = P::Lanes::width;
   constexpr int per_panel = panel_width / width;
@@ -84,7 +90,7 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
   Sum sum[Rows][columns];
   LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
     LINFORMER_UNROLL for (int j = 0; j < columns; ++j) {
-      sum[i][j] = folds_blocks<P> || first ? P::none() : load_sums<Sum>(partial + i * slab_width + j * width);
+      sum[i][j] = folds_blocks<P> || first ? P::none() : load_sums<Sum>(place.first + i * place.ld + j * width);
     }
   }
   const auto multiply_step = [&]() __attribute__((always_inline)) {
@@ -126,11 +132,13 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
     while (b != turn_end);
   }
   LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
-    LINFORMER_UNROLL for (int j = 0; j < columns; ++j) { store_sums(partial + i * slab_width + j * width, sum[i][j]); }
+    LINFORMER_UNROLL for (int j = 0; j < columns; ++j) {
+      store_sums(place.first + i * place.ld + j * width, sum[i][j]);
+    }
   }
 }
 
-using MultiplyTile = void (*)(const char*, int64_t, const char*, int64_t, int64_t, bool, PartialSum*, Ahead);
+using MultiplyTile = void (*)(const char*, int64_t, const char*, int64_t, int64_t, bool, SumsPlace, Ahead);
 
 template <class P, int Panels, int... Rows>
 constexpr MultiplyTile tile_for(int64_t rows, std::integer_sequence<int, Rows...>) {
@@ -145,7 +153,7 @@ MultiplyTile tile_for(int64_t rows, int64_t panels) {
   static_assert(L::tile_panels == 1 || L::tile_panels == 3);
   if constexpr (L::tile_panels == 3) {
     if (panels == 3) return tile_for<P, 3>(rows, all_rows);
-    if (panels == 2) return tile_for<P, 2>(rows, all_rows);
+    if (panels == 2) return &multiply_tile<P, P::tile_rows, 2>;
   }
   return tile_for<P, 1>(rows, all_rows);
 }
@@ -171,6 +179,11 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
   const int64_t tiles = (rows + P::tile_rows - 1) / P::tile_rows;
   const char* left = static_cast<const char*>(gemm.a.data);
   const int64_t left_stride = gemm.a.ld * element_bytes(P::left);
+  const Epilogue& epilogue = gemm.epilogue;
+  // Sums that nothing is done to are C.
+  const bool direct = !slices && gemm.c.type == ElementType::f32 && gemm.c.cols >= (panel0 + panels) * panel_width &&
+                      epilogue.bias == nullptr && epilogue.row_bias == nullptr && !epilogue.accumulate &&
+                      epilogue.activation == Activation::none && epilogue.residual.data == nullptr;
   const char* panels_begin = static_cast<const char*>(gemm.b.data) + panel0 * panel_stride;
   int64_t step0 = 0;
   do {
@@ -198,7 +211,6 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
     // A lone tile is bound by reading weights: it takes panel after panel, one stream of memory, each prefetching the
     // next. That is half as fast again as three at once, where enough rows keep sums from waiting for one another.
     const bool streams = !widens && tiles == 1 && rows >= least_stream_rows;
-    const int64_t together = streams ? 1 : L::tile_panels;
     for (int64_t t = 0; t < tiles; ++t) {
       // Twelve tiles between them cover three panels.
       const bool whole = tiles < 12 && t == 0;
@@ -208,7 +220,10 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
       const int64_t col = panel0 * panel_width;
       const int64_t cols = gemm.c.cols - col < panels * panel_width ? gemm.c.cols - col : panels * panel_width;
       if (last) prefetch_out(gemm.c, m0 + row, tile_rows, col, cols);
-      PartialSum* sums = partial + row * slab_width;
+      SumsPlace sums{partial + row * slab_width, slab_width};
+      if (direct) sums = {gemm.c.floats().row(m0 + row) + col, gemm.c.ld};
+      // Two at a time only where that is worth a function.
+      const int64_t together = streams || (panels == 2 && tile_rows < P::tile_rows) ? 1 : L::tile_panels;
       const char* a = left + (m0 + row) * left_stride + step0 * 4;
       for (int64_t p = 0; p < panels; p += together) {
         const int64_t tile_panels = panels - p < together ? panels - p : together;
@@ -220,9 +235,10 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
         }
         const Ahead ahead{ahead_of, next_stride, weight_step, whole};
         tile_for<P>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride, steps, step0 == 0,
-                                            sums + p * panel_width, ahead);
+                                            {sums.first + p * panel_width, sums.ld}, ahead);
       }
-      TileSums tile{sums, m0 + row, tile_rows, col, cols};
+      if (direct) continue;
+      TileSums tile{sums.first, m0 + row, tile_rows, col, cols};
       if constexpr (slices) {
         tile.slice = step0 / block_steps;
         RowFactors factors[P::tile_rows];
@@ -235,10 +251,10 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
           tile.cols = panels * panel_width;
           fold_slice<L>(gemm, tile);
         } else {
-          finish_tile<L, P::left>(gemm, tile);
+          finish_tile<L, P::left, L::tile_panels>(gemm, tile);
         }
       } else if (last) {
-        finish_tile<L, P::left>(gemm, tile);
+        finish_tile<L, P::left, L::tile_panels>(gemm, tile);
       }
     }
     step0 += block_steps;

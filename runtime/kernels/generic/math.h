@@ -133,15 +133,21 @@ LINFORMER_INLINE typename L::Batch gelu_tanh(typename L::Batch x) {
   return L::fma(B(0.f) - u, L::divide(e, B(1.f) + e), xsimd::max(B(0.f), x));
 }
 
-// The activations that few products have. Called for each vector: in the loops of every epilogue they would be a tenth
-// of the kernels' code.
-template <class L>
-[[gnu::noinline]] typename L::Batch seldom_activated(Activation activation, typename L::Batch x) {
+// `narrow`: of a product in bf16 or int8, whose operands were rounded to more than the two differ by.
+template <class L, bool narrow = false>
+LINFORMER_INLINE typename L::Batch gelu_of(typename L::Batch x) {
+  return narrow ? gelu_narrow<L>(x) : gelu<L>(x);
+}
+
+// Any activation. Called for each vector: in every loop it would be a tenth of the kernels' code.
+template <class L, bool narrow = false>
+[[gnu::noinline]] typename L::Batch activated_any(Activation activation, typename L::Batch x) {
   using B = typename L::Batch;
   switch (activation) {
     case Activation::none:
-    case Activation::gelu:
       break;
+    case Activation::gelu:
+      return gelu_of<L, narrow>(x);
     case Activation::relu:
       return xsimd::max(B(0.f), x);
     case Activation::gelu_tanh:
@@ -156,25 +162,6 @@ template <class L>
       return silu<L>(x);
   }
   return x;
-}
-
-// What a loop is compiled for: the activations of nearly all products, or `seldom`, which asks for each vector.
-enum class Applied : uint8_t { none, gelu, seldom };
-
-// `narrow`: of a product in bf16 or int8, whose operands were rounded to more than these differ by.
-template <class L, Applied applied, bool narrow = false>
-LINFORMER_INLINE typename L::Batch activated(Activation activation, typename L::Batch x) {
-  if constexpr (applied == Applied::none) return x;
-  if constexpr (applied == Applied::gelu) return narrow ? gelu_narrow<L>(x) : gelu<L>(x);
-  return seldom_activated<L>(activation, x);
-}
-
-// Calls function.template operator()<applied>() for the activation, known only at run time.
-template <class Function>
-LINFORMER_INLINE void with_activation(Activation activation, Function function) {
-  if (activation == Activation::none) return function.template operator()<Applied::none>();
-  if (activation == Activation::gelu) return function.template operator()<Applied::gelu>();
-  function.template operator()<Applied::seldom>();
 }
 
 }  // namespace

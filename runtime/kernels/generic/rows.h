@@ -183,14 +183,14 @@ template <class L>
 void activate(Activation activation, MutableMatrix matrix) {
   using B = typename L::Batch;
   if (activation == Activation::none) return;
-  with_activation(activation, [&]<Applied applied>() {
-    for (int64_t r = 0; r < matrix.rows; ++r) {
-      float* x = matrix.row(r);
-      for_each_batch<L>(matrix.cols, [&](int64_t i, int64_t lanes) {
-        store_lanes<L>(x + i, lanes, activated<L, applied>(activation, load_lanes<L>(x + i, lanes, B(0.f))));
-      });
-    }
-  });
+  for (int64_t r = 0; r < matrix.rows; ++r) {
+    float* x = matrix.row(r);
+    for_each_batch<L>(matrix.cols, [&](int64_t i, int64_t lanes) {
+      const B value = load_lanes<L>(x + i, lanes, B(0.f));
+      store_lanes<L>(x + i, lanes,
+                     activation == Activation::gelu ? gelu<L>(value) : activated_any<L>(activation, value));
+    });
+  }
 }
 
 template <class L>

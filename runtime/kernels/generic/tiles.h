@@ -57,7 +57,7 @@ class TileProduct {
  private:
   static constexpr bool slices = Tiles::type == ElementType::int8;
   static constexpr int64_t width = element_bytes(Tiles::type), per_tile = tile_depth / width;
-  static constexpr int64_t piece_rows = 8, pieces_of_panel = tiled_rows / piece_rows, all_pieces = 2 * pieces_of_panel;
+  static constexpr int64_t piece_rows = 4, all_pieces = tiled_rows / piece_rows;
 
   // 32 rows of the largest K.
   static constexpr int64_t most_factors = tiled_rows * int8_slices(int64_t{1} << 16);
@@ -218,22 +218,19 @@ class TileProduct {
     while (pieces_ < all_pieces) finish_piece();
   }
 
-  // The epilogue of a few rows by a panel of the last block.
+  // The epilogue of a few rows of the last block.
   [[gnu::noinline]] void finish_piece() {
-    const int64_t panel = pieces_ / pieces_of_panel, first = pieces_ % pieces_of_panel * piece_rows;
+    const int64_t first = pieces_ * piece_rows;
     ++pieces_;
-    const int64_t col = panel * panel_width;
-    if (first >= done_.rows || col >= done_.cols) return;
+    if (first >= done_.rows) return;
     const int64_t rows = done_.rows - first < piece_rows ? done_.rows - first : piece_rows;
-    const int64_t cols = done_.cols - col < panel_width ? done_.cols - col : panel_width;
-    const int64_t at = first * slab_width + col;
-    TileSums tile{sums_ + at, done_.row + first, rows, done_.col + col, cols};
+    TileSums tile{sums_ + first * slab_width, done_.row + first, rows, done_.col, done_.cols};
     if constexpr (slices) {
       tile.slice = done_.slice;
       tile.factors = factors_ + done_.slice * factor_rows_ + tile.row - first_factor_;
-      tile.folded = folded_ + at;
+      tile.folded = folded_ + first * slab_width;
       if (!done_.last) {
-        tile.cols = panel_width;
+        tile.cols = (done_.cols + panel_width - 1) / panel_width * panel_width;
         return tiles_.fold(gemm_, tile);
       }
     }

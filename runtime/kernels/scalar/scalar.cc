@@ -138,15 +138,11 @@ void gemm(const GemmArgs& gemm) {
       Sums::multiply(gemm, i, col / panel_width, sums);
       for (int64_t j = 0; j < cols; ++j) {
         const float column_scale = Sums::column_scale(gemm, col + j);
-        if (epilogue.accumulate) {
-          float& sum = gemm.c.floats().row(i)[col + j];
-          sum = std::fma(sums[j], column_scale, sum);
-          continue;
-        }
         float addend = epilogue.row_bias == nullptr ? 0.f : epilogue.row_bias[i];
         if (epilogue.bias != nullptr) addend += epilogue.bias[col + j];
         float x = activated(epilogue.activation, std::fma(sums[j], column_scale, addend));
         if (epilogue.residual.data != nullptr) x += epilogue.residual.row(i)[col + j];
+        if (epilogue.accumulate) x += gemm.c.floats().row(i)[col + j];
         if (gemm.c.type == ElementType::bf16) {
           gemm.c.halves().row(i)[col + j] = rounded_bf16(x);
         } else {
