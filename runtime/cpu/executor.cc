@@ -92,6 +92,7 @@ CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part
                                             int64_t joined) const {
   const int64_t block = program_.extents.block_rows, threads = part.thread < 0 ? team_.size() : 1;
   const auto blocks = [&](int64_t rows) -> StageSize {
+    if (threads > 1 && rows <= std::min(shared_rows, block) && shares_products()) return {1, 1, rows};
     int64_t tasks = ceil_div(rows, block);
     if (threads > 1) tasks = round_up(tasks, threads);
     const int64_t step = even_step(rows, tasks, block);
@@ -207,8 +208,7 @@ Status CpuExecutor::run_section(const Section& section, const Part& part, const 
     const Domain domain = program_.stages[static_cast<size_t>(begin)].domain;
     const bool rows = domain == Domain::row_blocks || domain == Domain::first_rows || domain == Domain::scored ||
                       domain == Domain::positions;
-    sizes[0].shares =
-        part.thread < 0 && end == begin + 1 && rows && items < team_.size() && provider_->kind() == BackendKind::native;
+    sizes[0].shares = part.thread < 0 && end == begin + 1 && rows && items < team_.size() && shares_products();
     if (part.thread >= 0 || sizes[0].shares) {
       for (int64_t index = 0; index < items; ++index) LINFORMER_TRY(run_index(index, std::max(part.thread, 0)));
     } else if (items > 0) {

@@ -55,12 +55,12 @@ struct FloatProduct {
 
 LINFORMER_INLINE void prefetch(uintptr_t address) { __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2); }
 
-// Weights that a tile prefetches: every fourth step a cache line from `address` on; or all that it reads itself,
-// further on, where too few tiles share a slab to prefetch the next one between them.
+// Weights that a tile prefetches every fourth step: a cache line from `address` on; or, where few tiles share a slab
+// and with it the next one's lines, `steps` steps of as many panels as it multiplies.
 struct Ahead {
   uintptr_t address;
   int64_t panel, step;  // bytes from one panel, and from one step, to the next
-  bool whole;
+  int64_t steps;  // 0: a line
 
   LINFORMER_INLINE void prefetch_step(int panels) {
     for (int p = 0; p < panels; ++p) prefetch(address + static_cast<uintptr_t>(p * panel));
@@ -109,13 +109,13 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
   while (b != end) {
     const char* turn_end = end;
     if (end - b > turn_steps * step_bytes) turn_end = b + turn_steps * step_bytes;
-    if (!ahead.whole) {
+    if (ahead.steps == 0) {
       prefetch(ahead.address);
       ahead.address += cache_line;
     } else if constexpr (unrolled) {
       LINFORMER_UNROLL for (int64_t s = 0; s < turn_steps; ++s) ahead.prefetch_step(Panels);
     } else {
-      LINFORMER_ROLL for (int64_t s = 0; s < turn_steps; ++s) ahead.prefetch_step(Panels);
+      LINFORMER_ROLL for (int64_t s = 0; s < ahead.steps; ++s) ahead.prefetch_step(Panels);
     }
     // A step of many rows is there once: unrolled it would be four times as large and no faster.
     if constexpr (unrolled) {
@@ -211,10 +211,13 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
     // A lone tile is bound by reading weights: it takes panel after panel, one stream of memory, each prefetching the
     // next. That is half as fast again as three at once, where enough rows keep sums from waiting for one another.
     const bool streams = !widens && tiles == 1 && rows >= least_stream_rows;
+    const bool by_lines = tiles >= 12;
+    const int64_t sharing = tiles >= 4 ? 4 : tiles >= 2 ? 2 : 1;  // tiles, the steps of the next panels
     for (int64_t t = 0; t < tiles; ++t) {
-      // Twelve tiles between them cover three panels.
-      const bool whole = tiles < 12 && t == 0;
-      const int64_t tile_next = whole ? 0 : t / 4 % panels * next_stride + t % 4 * (steps / 4) * weight_step;
+      // Twelve tiles between them cover three panels, a line at a time. Fewer share them evenly as well: all at once
+      // would be more than memory gives.
+      const int64_t part = steps / sharing * (t % sharing) * weight_step;
+      const int64_t tile_next = by_lines ? t / 4 % panels * next_stride + part : part;
       const int64_t row = part_begin(rows, tiles, t);
       const int64_t tile_rows = part_begin(rows, tiles, t + 1) - row;
       const int64_t col = panel0 * panel_width;
@@ -230,10 +233,10 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
         uintptr_t ahead_of = reinterpret_cast<uintptr_t>(next) + static_cast<uintptr_t>(tile_next);
         if (streams && p + 1 < panels) {
           ahead_of = reinterpret_cast<uintptr_t>(weights + (p + 1) * panel_stride);
-        } else if (whole && !streams) {
+        } else if (!by_lines && !streams) {
           ahead_of += static_cast<uintptr_t>(p * next_stride);
         }
-        const Ahead ahead{ahead_of, next_stride, weight_step, whole};
+        const Ahead ahead{ahead_of, next_stride, weight_step, by_lines ? 0 : turn_steps / sharing};
         tile_for<P>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride, steps, step0 == 0,
                                             {sums.first + p * panel_width, sums.ld}, ahead);
       }
