@@ -14,7 +14,8 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// C = activation(A B + row_bias + bias) + residual, or C += A B when `accumulate` (the rest is then absent; C is f32).
+// C = activation(A B + row_bias + bias) + residual, or C += A B when `accumulate` (the rest is then absent; C is f32):
+// an element's sum then begins with what C holds, but for int8, where that is added to the scaled sum.
 struct Epilogue {
   const float* bias = nullptr;      // [N], one for each column
   const float* row_bias = nullptr;  // [M], one for each row

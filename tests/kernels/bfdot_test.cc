@@ -38,7 +38,7 @@ std::vector<float> bfdot_result(const NarrowProblem& problem) {
   std::vector<float> c(static_cast<size_t>((problem.m - 1) * problem.c_ld + problem.n), quiet_nan);
   for (int64_t i = 0; i < problem.m; ++i) {
     for (int64_t j = 0; j < problem.n; ++j) {
-      float sum = 0;
+      float sum = problem.epilogue.accumulate ? 0.25f : 0.f;
       const auto product = [&](int64_t k) {  // exact: 16 bits
         return k >= problem.k ? 0.f
                               : flushed(of_bf16(problem.a.data() + 2 * (i * problem.a_ld + k)) *
@@ -49,7 +49,7 @@ std::vector<float> bfdot_result(const NarrowProblem& problem) {
       if (epilogue.bias != nullptr) sum += epilogue.bias[j];
       if (epilogue.activation == Activation::relu && sum <= 0) sum = 0;
       if (epilogue.residual.data != nullptr) sum += epilogue.residual.row(i)[j];
-      c[static_cast<size_t>(i * problem.c_ld + j)] = epilogue.accumulate ? sum + 0.25f : sum;
+      c[static_cast<size_t>(i * problem.c_ld + j)] = sum;
     }
   }
   return c;

@@ -75,8 +75,9 @@ class EmulatedTiles {
         const float x = type == ElementType::int8 ? folded(gemm, tile, i, j) : tile.sums[i * slab_width + j];
         const float addend = gemm.epilogue.bias == nullptr ? 0.f : gemm.epilogue.bias[col];
         float& out = gemm.c.floats().row(tile.row + i)[col];
-        out = std::fma(x, type == ElementType::int8 ? gemm.b.scales[col] : 1.f, addend) +
-              (gemm.epilogue.accumulate ? out : 0.f);
+        // Sums of bf16 began with what C held.
+        out = type == ElementType::int8 ? std::fma(x, gemm.b.scales[col], addend) + (gemm.epilogue.accumulate ? out : 0)
+                                        : x + addend;
       }
     }
   }
@@ -189,11 +190,12 @@ TEST_CASE("tiles: int8 products have the bits of the scalar table, whatever the 
   for (int round = 0; round < 60; ++round) {
     const int64_t m = random_size(random, 1, round % 10 == 0 ? 300 : 70);
     const int64_t k = random_size(random, 1, round % 5 == 0 ? 2500 : 300);
-    const Problem problem(random, ElementType::int8, m, random_size(random, 1, 90), k);
+    Problem problem(random, ElementType::int8, m, random_size(random, 1, 90), k);
+    problem.accumulate = random() % 3 == 0;
     CAPTURE(m);
     CAPTURE(problem.n);
     CAPTURE(k);
-    std::vector<float> expected(static_cast<size_t>(m * problem.n));
+    std::vector<float> expected(static_cast<size_t>(m * problem.n), 0.25f);
     kernels_for(Isa::scalar)->gemm_int8(problem.args(expected.data(), 0, m));
     for (int64_t at_once : {m, int64_t{1}, int64_t{17}, int64_t{33}}) {
       const std::vector<float> c = problem.by_tiles<ElementType::int8>(at_once);
@@ -207,7 +209,8 @@ TEST_CASE("tiles: bf16 products are close to double precision, and keep their bi
   for (int round = 0; round < 60; ++round) {
     const int64_t m = random_size(random, 1, round % 10 == 0 ? 200 : 70), n = random_size(random, 1, 90);
     const int64_t k = random_size(random, 1, round % 5 == 0 ? 1500 : 300);
-    const Problem problem(random, ElementType::bf16, m, n, k);
+    Problem problem(random, ElementType::bf16, m, n, k);
+    problem.accumulate = random() % 3 == 0;
     const std::vector<float> c = problem.by_tiles<ElementType::bf16>(m);
     const auto element = [&](const GuardedArray<char>& from, int64_t at) {
       uint16_t bits;
@@ -216,7 +219,7 @@ TEST_CASE("tiles: bf16 products are close to double precision, and keep their bi
     };
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
-        double sum = 0;
+        double sum = problem.accumulate ? 0.25 : 0.;
         for (int64_t q = 0; q < k; ++q) {
           sum += element(problem.a, i * problem.a_ld + q) * element(problem.b, panel_index(problem.type, k, q, j));
         }
@@ -227,6 +230,17 @@ TEST_CASE("tiles: bf16 products are close to double precision, and keep their bi
     for (int64_t at_once : {int64_t{1}, int64_t{17}, int64_t{33}}) {
       REQUIRE(same_bits(problem.by_tiles<ElementType::bf16>(at_once).data(), c.data(), m * n));
     }
+    // Nor whatever columns: threads take panels of their own.
+    std::vector<float> by_columns(static_cast<size_t>(m * n), 0.25f);
+    for (int64_t col = 0; col < n; col += panel_width) {
+      GemmArgs args = problem.args(by_columns.data(), 0, m);
+      const int64_t cols = std::min(panel_width, n - col);
+      args.b = args.b.part(0, k, col, cols);
+      args.c = args.c.floats().part(0, col, m, cols);
+      EmulatedTiles<ElementType::bf16> tiles;
+      multiply_by_tiles(tiles, args);
+    }
+    REQUIRE(same_bits(by_columns.data(), c.data(), m * n));
   }
 }
 

@@ -117,7 +117,8 @@ LINFORMER_INLINE const float* biases_of(const GemmArgs& gemm, const TileSums& ti
   return gemm.epilogue.bias == nullptr ? nullptr : gemm.epilogue.bias + tile.col;
 }
 
-// What is added at the end: the residual, or C itself.
+// What is added at the end: the residual, or of int8 C itself. Other sums began with it.
+template <ElementType left>
 struct Addition {
   const float* from = nullptr;  // of the tile's first element; null: nothing
   int64_t ld = 0;
@@ -126,7 +127,7 @@ struct Addition {
     if (residual.data != nullptr) {
       from = residual.row(tile.row) + tile.col;
       ld = residual.ld;
-    } else if (gemm.epilogue.accumulate) {
+    } else if (left == ElementType::int8 && gemm.epilogue.accumulate) {
       from = static_cast<const float*>(gemm.c.data) + tile.row * gemm.c.ld + tile.col;
       ld = gemm.c.ld;
     }
@@ -139,7 +140,7 @@ template <class L, ElementType left, ElementType out>
 [[gnu::noinline]] void finish_any(const GemmArgs& gemm, const TileSums& tile) {
   using B = typename L::Batch;
   using F = Finish<L, left>;
-  const Addition addition(gemm, tile);
+  const Addition<left> addition(gemm, tile);
   const Activation activation = gemm.epilogue.activation;
   const float* const row_bias = gemm.epilogue.row_bias;
   const float* const biases = biases_of(gemm, tile);
@@ -173,7 +174,7 @@ template <class L, ElementType left, ElementType out, bool gelu, int vectors>
   if (const float* const biases = biases_of(gemm, tile); biases != nullptr) {
     LINFORMER_UNROLL for (int v = 0; v < vectors; ++v) bias[v] = B::load_unaligned(biases + v * L::width);
   }
-  const Addition addition(gemm, tile);
+  const Addition<left> addition(gemm, tile);
   const int64_t ld = gemm.c.ld, addition_ld = addition.ld;
   const bool first = tile.slice == 0;
   void* const c = gemm.c.data;

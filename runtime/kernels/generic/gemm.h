@@ -22,6 +22,7 @@ namespace {
 inline constexpr int64_t row_chunk = 128;
 inline constexpr int64_t step_bytes = 64;        // of a panel
 inline constexpr int64_t least_stream_rows = 4;  // that a lone tile multiplies with one panel at a time
+inline constexpr int64_t near_bytes = 1 << 17;   // of a C that is still in a near cache when it is written
 // Steps between two visits to `partial`: of int8 a slice, whose sums are exact.
 template <class P>
 inline constexpr int64_t k_block = P::left == ElementType::int8 ? int8_slice / 4 : P::Lanes::k_block;
@@ -180,10 +181,12 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
   const char* left = static_cast<const char*>(gemm.a.data);
   const int64_t left_stride = gemm.a.ld * element_bytes(P::left);
   const Epilogue& epilogue = gemm.epilogue;
-  // Sums that nothing is done to are C.
+  // Sums that nothing is done to are C. What is added to C begins with it.
+  const bool continues = !slices && epilogue.accumulate;
   const bool direct = !slices && gemm.c.type == ElementType::f32 && gemm.c.cols >= (panel0 + panels) * panel_width &&
-                      epilogue.bias == nullptr && epilogue.row_bias == nullptr && !epilogue.accumulate &&
+                      epilogue.bias == nullptr && epilogue.row_bias == nullptr &&
                       epilogue.activation == Activation::none && epilogue.residual.data == nullptr;
+  const bool far = gemm.c.rows * gemm.c.cols * element_bytes(gemm.c.type) > near_bytes;
   const char* panels_begin = static_cast<const char*>(gemm.b.data) + panel0 * panel_stride;
   int64_t step0 = 0;
   do {
@@ -222,9 +225,16 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
       const int64_t tile_rows = part_begin(rows, tiles, t + 1) - row;
       const int64_t col = panel0 * panel_width;
       const int64_t cols = gemm.c.cols - col < panels * panel_width ? gemm.c.cols - col : panels * panel_width;
-      if (last) prefetch_out(gemm.c, m0 + row, tile_rows, col, cols);
+      if (last && far) prefetch_out(gemm.c, m0 + row, tile_rows, col, cols);
       SumsPlace sums{partial + row * slab_width, slab_width};
-      if (direct) sums = {gemm.c.floats().row(m0 + row) + col, gemm.c.ld};
+      if (direct) {
+        sums = {gemm.c.floats().row(m0 + row) + col, gemm.c.ld};
+      } else if (continues && step0 == 0) {
+        for (int64_t i = 0; i < tile_rows; ++i) {
+          __builtin_memcpy(sums.first + i * slab_width, gemm.c.floats().row(m0 + row + i) + col,
+                           static_cast<size_t>(cols) * sizeof(float));
+        }
+      }
       // Two at a time only where that is worth a function.
       const int64_t together = streams || (panels == 2 && tile_rows < P::tile_rows) ? 1 : L::tile_panels;
       const char* a = left + (m0 + row) * left_stride + step0 * 4;
@@ -237,7 +247,8 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
           ahead_of += static_cast<uintptr_t>(p * next_stride);
         }
         const Ahead ahead{ahead_of, next_stride, weight_step, by_lines ? 0 : turn_steps / sharing};
-        tile_for<P>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride, steps, step0 == 0,
+        tile_for<P>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride, steps,
+                                            step0 == 0 && !continues,
                                             {sums.first + p * panel_width, sums.ld}, ahead);
       }
       if (direct) continue;

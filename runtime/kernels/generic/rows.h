@@ -77,7 +77,7 @@ template <class L, ElementType out>
 void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state) {
   using B = typename L::Batch;
   scale *= exponent_unit<out>;
-  const B factor(scale), lowest(-__builtin_inff());
+  const B factor(scale), lowest(-__builtin_inff()), to_exponent(1.f / exponent_unit<out>);
   // Copies that stay in registers: vector stores may alias what the caller passed.
   const int64_t rows = matrix.rows, cols = matrix.cols, ld = matrix.ld;
   float *x = matrix.data, *row_max = state.row_max, *row_sum = state.row_sum, *rescale = state.rescale;
@@ -96,6 +96,12 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
       // What was before, for now.
       rescale[r] = before;
     }
+    // exp(-inf) is 0: of a first step nothing is kept.
+    for_each_batch<L>(end - first, [&](int64_t i, int64_t count) {
+      const B before = load_lanes<L>(rescale + first + i, count, lowest);
+      const B after = load_lanes<L>(row_max + first + i, count, B(0.f));
+      store_lanes<L>(rescale + first + i, count, power<L, ElementType::f32>((before - after) * to_exponent));
+    });
     for (int64_t r = first; r < end; ++r) {
       float* const row = x + r * ld;
       [[maybe_unused]] uint16_t* const narrow = reinterpret_cast<uint16_t*>(row);
@@ -114,14 +120,7 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
       if (const int64_t padding = (cols + 31) / 32 * 32 - cols; out == ElementType::bf16 && padding > 0) {
         __builtin_memset(narrow + cols, 0, static_cast<size_t>(padding) * sizeof(uint16_t));
       }
-      float kept = 0;
-      if (const float before = rescale[r]; before != -__builtin_inff()) {
-        float lanes[L::width];
-        power<L, ElementType::f32>(B((before - row_max[r]) / exponent_unit<out>)).store_unaligned(lanes);
-        kept = lanes[0];
-      }
-      rescale[r] = kept;
-      row_sum[r] = row_sum[r] * kept + fold_sum<L>(sum);
+      row_sum[r] = row_sum[r] * rescale[r] + fold_sum<L>(sum);
     }
   }
 }
@@ -130,6 +129,7 @@ template <class L>
 void scale_rows(MutableMatrix matrix, const float* factors) {
   using B = typename L::Batch;
   for (int64_t r = 0; r < matrix.rows; ++r) {
+    if (factors[r] == 1.f) continue;  // an online softmax whose largest stays
     float* x = matrix.row(r);
     const B factor(factors[r]);
     for_each_batch<L>(matrix.cols, [&](int64_t i, int64_t count) {

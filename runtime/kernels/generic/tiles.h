@@ -108,6 +108,7 @@ class TileProduct {
       Block block{row, rows_left < tiled_rows ? rows_left : tiled_rows, col,
                   left_cols < Panels * panel_width ? left_cols : Panels * panel_width};
       place(&block, Panels);
+      if (continues() && !block.direct) begin_with_copy(block);
       const bool two = block.rows > tile_side;
       // Configuring takes as long as a few products, and empties the registers: only where the shape changes.
       if (block.rows != shape_rows_ || Panels != shape_panels_) {
@@ -190,11 +191,21 @@ class TileProduct {
   void store() {
     tiles_.template store<C>(sums_of<C>(held_), held_.stride);
   }
+  // Sums that are added to C begin with it.
+  bool continues() const { return !slices && gemm_.epilogue.accumulate; }
+  // Where C isn't made of whole panels, its sums begin with a copy.
+  [[gnu::noinline]] void begin_with_copy(const Block& block) {
+    finish_all();
+    for (int64_t i = 0; i < block.rows; ++i) {
+      const float* from = gemm_.c.floats().row(block.row + i) + block.col;
+      __builtin_memcpy(sums_ + i * slab_width, from, static_cast<size_t>(block.cols) * sizeof(float));
+    }
+  }
   // Register C leaves the block before.
   template <int C>
   void begin(const Block& block) {
     if (holds_) store<C>();
-    if (block.direct && gemm_.epilogue.accumulate) {
+    if (continues()) {
       tiles_.template load<C>(sums_of<C>(block), block.stride);
     } else {
       tiles_.template zero<C>();

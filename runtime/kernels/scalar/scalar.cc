@@ -66,6 +66,8 @@ void widen_panel(const RightMatrix& b, int64_t panel, int64_t first, int64_t k, 
 // Sums of 16 columns of a panel for one row of A; Sum is what they are counted in.
 struct F32Sums {
   using Sum = float;
+  static constexpr bool continues = true;
+  static float begin(float c) { return c; }
   static void multiply(const GemmArgs& gemm, int64_t row, int64_t panel, Sum* sums) {
     const float* a = gemm.a.floats().row(row);
     for (int64_t kk = 0; kk < gemm.a.cols; ++kk) {
@@ -82,6 +84,8 @@ float flushed(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.f, x)
 
 struct Bf16Sums {
   using Sum = float;
+  static constexpr bool continues = true;
+  static float begin(float c) { return flushed(c); }
   static void multiply(const GemmArgs& gemm, int64_t row, int64_t panel, Sum* sums) {
     const uint16_t* a = static_cast<const uint16_t*>(gemm.a.data) + row * gemm.a.ld;
     const uint16_t* b =
@@ -100,6 +104,8 @@ struct Bf16Sums {
 
 struct Int8Sums {
   using Sum = float;
+  static constexpr bool continues = false;
+  static float begin(float c) { return c; }
   static void multiply(const GemmArgs& gemm, int64_t row, int64_t panel, Sum* sums) {
     const uint8_t* a = static_cast<const uint8_t*>(gemm.a.data) + row * gemm.a.ld;
     const int8_t* b = static_cast<const int8_t*>(gemm.b.data) + panel * gemm.b.panel_bytes();
@@ -135,6 +141,10 @@ void gemm(const GemmArgs& gemm) {
     const int64_t cols = gemm.c.cols - col < panel_width ? gemm.c.cols - col : panel_width;
     for (int64_t i = 0; i < gemm.c.rows; ++i) {
       typename Sums::Sum sums[panel_width] = {};
+      // What is added to C begins with it; of int8, whose sums are exact until they are scaled, it is added at the end.
+      for (int64_t j = 0; Sums::continues && epilogue.accumulate && j < cols; ++j) {
+        sums[j] = Sums::begin(gemm.c.floats().row(i)[col + j]);
+      }
       Sums::multiply(gemm, i, col / panel_width, sums);
       for (int64_t j = 0; j < cols; ++j) {
         const float column_scale = Sums::column_scale(gemm, col + j);
@@ -142,7 +152,7 @@ void gemm(const GemmArgs& gemm) {
         if (epilogue.bias != nullptr) addend += epilogue.bias[col + j];
         float x = activated(epilogue.activation, std::fma(sums[j], column_scale, addend));
         if (epilogue.residual.data != nullptr) x += epilogue.residual.row(i)[col + j];
-        if (epilogue.accumulate) x += gemm.c.floats().row(i)[col + j];
+        if (epilogue.accumulate && !Sums::continues) x += gemm.c.floats().row(i)[col + j];
         if (gemm.c.type == ElementType::bf16) {
           gemm.c.halves().row(i)[col + j] = rounded_bf16(x);
         } else {
