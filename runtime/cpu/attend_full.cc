@@ -90,6 +90,13 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
       const View& bias = attention.position_bias;
       mask.position_bias = floats(bias) + head * bias.ld + bias.cols / 2;
     }
+    const MutableMatrix q = query.part(0, head * d_head, m, d_head);
+    LeftMatrix left = q;
+    if (rounds_queries(attention)) {
+      uint16_t* const rounded = reinterpret_cast<uint16_t*>(q.data);
+      kernels_.round_rows(q, {rounded, m, d_head, 2 * q.ld});
+      left = {rounded, ElementType::bf16, m, d_head, 2 * q.ld};
+    }
     std::fill_n(softmax.row_max, m, -std::numeric_limits<float>::infinity());
     std::fill_n(softmax.row_sum, m, 0.f);
     for (int64_t first = first_seen; first < seen; first += block) {
@@ -97,7 +104,7 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
       const int64_t place = packs ? (g * all_rows + first) * padded : first * attention.key_ld + group.column;
       const MutableMatrix scores = {block_buffer(BufferId::scores, range.thread), m, count, scores_ld};
       GemmArgs args;
-      args.a = query.part(0, head * d_head, m, d_head);
+      args.a = left;
       args.b = {keys + place, attention.compute, packs ? RightLayout::panel16 : RightLayout::transposed, d_head,
                 count,        attention.key_ld};
       args.c = scores;

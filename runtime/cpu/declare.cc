@@ -76,6 +76,7 @@ Status attention_gemms(const Program& program, const Attention& attention, const
   scores.k = attention.d_head;
   scores.layout = packs ? RightLayout::panel16 : RightLayout::transposed;
   scores.type = scores.compute = attention.compute;
+  if (rounds_queries(attention)) scores.left = attention.compute;
   LINFORMER_TRY(add(scores, &ids->scores));
   GemmDesc context;
   context.max_m = scores.max_m;

@@ -1,6 +1,7 @@
 // The GEMMs of a program, as a provider is told of them.
 #pragma once
 
+#include "base/checked.h"
 #include "gemm/gemm.h"
 #include "linformer/array.h"
 #include "linformer/version.h"
@@ -21,6 +22,13 @@ struct GemmIds {
   Array<int> ops;       // by op
   Array<Group> groups;  // by group
 };
+
+// Full attention multiplies the same queries with many blocks of keys. In bf16 they are rounded once, at their own
+// place, where they fit with their padding.
+inline bool rounds_queries(const Attention& attention) {
+  return attention.full && attention.compute == ElementType::bf16 &&
+         round_up(attention.d_head, 32) <= 2 * attention.d_head;
+}
 
 // Fills what a program's GEMMs need of the arena: a pure function, for plan(). For oneDNN the figure lacks what its
 // primitives ask for once they exist; CpuExecutor::layout() has it.

@@ -15,6 +15,9 @@ struct Lanes : Avx512Lanes<xsimd::avx512bw> {
       _mm512_mask_cvtepi32_storeu_epi16(p, first_lanes_mask(count), _mm512_cvtepu16_epi32(rounded));
     }
   }
+  static LINFORMER_INLINE void store_bf16_pair(uint16_t* p, Batch a, Batch b) {
+    _mm512_storeu_si512(p, (__m512i)_mm512_cvtne2ps_pbh(b, a));
+  }
   // dst[j] = (a[j], b[j]).
   static LINFORMER_INLINE void store_pairs(uint16_t* p, Batch a, Batch b) {
     const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,

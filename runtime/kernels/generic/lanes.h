@@ -13,6 +13,7 @@
 //   store_bytes(p, count, x)   the low bytes of integers that are 0 to 255
 //   store_codes(p, a, b, c, d) whole vectors as bytes, what is below 0 or above 255 as that; a set may lack it
 //   store_bf16(p, count, x), store_pairs(p, a, b)   rounded to bf16: only where the set multiplies it
+//   store_bf16_pair(p, a, b)   two whole vectors; a set may lack it
 // Templates on it have internal linkage because their argument has.
 #pragma once
 

@@ -107,9 +107,23 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
       [[maybe_unused]] uint16_t* const narrow = reinterpret_cast<uint16_t*>(row);
       const B shift(row_max[r]);
       B sum(0.f);
-      for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
-        // Rounded as the largest was: exactly 0 for it, whatever its size.
-        const B e = power<L, out>(load_lanes<L>(row + i, count, lowest) * factor - shift);
+      int64_t done = 0;
+      // Rounded as the largest was: exactly 0 for it, whatever its size.
+      const auto exponential = [&](B value) __attribute__((always_inline)) {
+        return power<L, out>(value * factor - shift);
+      };
+      if constexpr (out == ElementType::bf16 && requires { L::store_bf16_pair(narrow, sum, sum); }) {
+        for (; done + 2 * L::width <= cols; done += 2 * L::width) {
+          const B even = exponential(B::load_unaligned(row + done)),
+                  odd = exponential(B::load_unaligned(row + done + L::width));
+          L::store_bf16_pair(narrow + done, even, odd);
+          sum += even;
+          sum += odd;
+        }
+      }
+      for_each_batch<L>(cols - done, [&](int64_t j, int64_t count) {
+        const int64_t i = done + j;
+        const B e = exponential(load_lanes<L>(row + i, count, lowest));
         if constexpr (out == ElementType::bf16) {
           L::store_bf16(narrow + i, count, e);
         } else {
