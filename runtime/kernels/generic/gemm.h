@@ -81,7 +81,8 @@ struct SumsPlace {
 // waiting.
 template <class P, int Rows, int Panels>
 void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel_stride, int64_t steps, bool first,
-                   SumsPlace place, Ahead ahead) {
+                   SumsPlace place, const Ahead& next) {
+  Ahead ahead = next;
   using Sum = typename P::Sum;
   constexpr int width = P::Lanes::width;
   constexpr int per_panel = panel_width / width;
@@ -139,11 +140,13 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
   }
 }
 
-using MultiplyTile = void (*)(const char*, int64_t, const char*, int64_t, int64_t, bool, SumsPlace, Ahead);
+// Ahead by reference: by value it would be copied in one piece right after its fields were written one by one, and such a
+// read waits until all stores before it are in the cache, C's among them.
+using MultiplyTile = void (*)(const char*, int64_t, const char*, int64_t, int64_t, bool, SumsPlace, const Ahead&);
 
 template <class P, int Panels, int... Rows>
-constexpr MultiplyTile tile_for(int64_t rows, std::integer_sequence<int, Rows...>) {
-  constexpr MultiplyTile tiles[] = {&multiply_tile<P, Rows + 1, Panels>...};
+MultiplyTile tile_for(int64_t rows, std::integer_sequence<int, Rows...>) {
+  static constexpr MultiplyTile tiles[] = {&multiply_tile<P, Rows + 1, Panels>...};
   return tiles[rows - 1];
 }
 
