@@ -90,9 +90,17 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
   // A step of few rows takes no longer than going round.
   constexpr bool unrolled = Panels == P::Lanes::tile_panels && Rows < least_stream_rows;
   Sum sum[Rows][columns];
-  LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
-    LINFORMER_UNROLL for (int j = 0; j < columns; ++j) {
-      sum[i][j] = folds_blocks<P> || first ? P::none() : load_sums<Sum>(place.first + i * place.ld + j * width);
+  // One address that moves from row to row: the compiler would make all of them before the loop and keep them.
+  PartialSum* row = place.first;
+  if (folds_blocks<P> || first) {
+    LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
+      LINFORMER_UNROLL for (int j = 0; j < columns; ++j) sum[i][j] = P::none();
+    }
+  } else {
+    LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
+      LINFORMER_UNROLL for (int j = 0; j < columns; ++j) sum[i][j] = load_sums<Sum>(row + j * width);
+      row += place.ld;
+      __asm__("" : "+r"(row));
     }
   }
   const auto multiply_step = [&]() __attribute__((always_inline)) {
@@ -133,10 +141,11 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
     }
     while (b != turn_end);
   }
+  row = place.first;
   LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
-    LINFORMER_UNROLL for (int j = 0; j < columns; ++j) {
-      store_sums(place.first + i * place.ld + j * width, sum[i][j]);
-    }
+    LINFORMER_UNROLL for (int j = 0; j < columns; ++j) store_sums(row + j * width, sum[i][j]);
+    row += place.ld;
+    __asm__("" : "+r"(row));
   }
 }
 

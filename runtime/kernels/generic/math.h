@@ -26,11 +26,14 @@ LINFORMER_INLINE typename L::Batch exp2_of_sum(typename L::Batch rounded, typena
 
 inline constexpr float round_to_integer = 12582912.f;  // 1.5 * 2^23: adding it leaves the nearest integer
 
-// 2^t for t in [-126, 127.4], for what is rounded to 16 or 8 bits then: relative error 3e-6.
+// 2^t for t <= 0, for what is rounded to bf16 then: relative error 3e-6; 2^-126 or less below that. L's own where a set
+// has instructions for it.
 template <class L>
 LINFORMER_INLINE typename L::Batch exp2_narrow(typename L::Batch t) {
   using B = typename L::Batch;
   using I = IntegersOf<B>;
+  if constexpr (requires { L::exp2_narrow(t); }) return L::exp2_narrow(t);
+  t = xsimd::max(B(-126.f), t);  // keeps a NaN
   const B rounded = t + B(round_to_integer), fraction = t - (rounded - B(round_to_integer));
   B p = L::fma(B(0.0095701022f), fraction, B(0.055917863f));
   p = L::fma(p, fraction, B(0.24024744f));
@@ -38,6 +41,7 @@ LINFORMER_INLINE typename L::Batch exp2_narrow(typename L::Batch t) {
   p = L::fma(p, fraction, B(0.99999928f));
   return bits_as<B>(bits_as<I>(p) + (bits_as<I>(rounded) << 23));
 }
+
 inline constexpr float exp_lowest = -87.f;  // exp gives at least exp(-87), about 1.6e-38
 inline constexpr float exp_highest = 88.f;
 

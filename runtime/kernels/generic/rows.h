@@ -63,12 +63,11 @@ void softmax_rows(MutableMatrix matrix, float scale) {
 template <ElementType out>
 inline constexpr float exponent_unit = out == ElementType::bf16 ? 1.44269502f : 1.f;
 
-// exp(x), or of bf16 2^x, for x <= 0; 0 where it is below exp(exp_lowest).
+// exp(x), or of bf16 2^x, for x <= 0; 0 where it is below exp(exp_lowest), or 2^-126 at the most.
 template <class L, ElementType out>
 LINFORMER_INLINE typename L::Batch power(typename L::Batch x) {
   using B = typename L::Batch;
-  // 2^-126 becomes a subnormal, which is 0 in bf16. NaN stays.
-  if constexpr (out == ElementType::bf16) return exp2_narrow<L>(xsimd::max(B(-126.f), x));
+  if constexpr (out == ElementType::bf16) return exp2_narrow<L>(x);
   return xsimd::select(x < B(exp_lowest), B(0.f), exp_clamped<L>(x));
 }
 
