@@ -233,7 +233,7 @@ typedef struct lnf_session_options {
   int32_t compute, backend, isa, padding;
   int32_t decoder;       /* 1: the decoder of an encoder-decoder */
   int32_t device;        /* -1: the CPU; a CUDA device in builds with CUDA */
-  int32_t block_rows;    /* that a thread takes through a layer at once: a multiple of 16 up to 256; 0: the machine's */
+  int32_t block_rows;    /* that a thread takes through a layer at once: a multiple of 32 up to 256; 0: the machine's */
   lnf_parallel parallel; /* not NULL: the caller's threads, and none are started. Kept as long as the session */
   void* parallel_user;
   void* arena; /* not NULL: lnf_plan_bytes() bytes, aligned to 64. Kept as long as the session */

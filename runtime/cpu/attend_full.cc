@@ -49,29 +49,71 @@ void apply(const ScoreMask& mask, MutableMatrix scores) {
   }
 }
 
+// Keys that some of the queries of positions [row, row + rows) see: whole panels, but for the last. What others see
+// besides changes no bit of them, as it is out of their reach.
+struct Reach {
+  int64_t begin, end;
+};
+
+Reach reach_of(const Attention& attention, int64_t row, int64_t rows, int64_t n) {
+  Reach reach{0, attention.causal ? std::min(n, row + rows) : n};
+  if (attention.window > 0) {
+    reach.begin = std::max<int64_t>(row - attention.window, 0) / full_panel_rows * full_panel_rows;
+    reach.end = std::min(reach.end, row + rows + attention.window);
+  }
+  reach.end = std::min(n, round_up(reach.end, full_panel_rows));
+  return reach;
+}
+
+// Of K^T or V the part that belongs to keys [first, first + count).
+RightMatrix keys_of(const RightMatrix& whole, bool of_keys, int64_t first, int64_t count) {
+  if (whole.layout == RightLayout::panel16) {
+    return of_keys ? whole.part(0, whole.k, first, count) : whole.part(first, count, 0, whole.n);
+  }
+  RightMatrix part = whole;
+  part.data = static_cast<const float*>(whole.data) + first * whole.ld;
+  (of_keys ? part.n : part.k) = count;
+  return part;
+}
+
+LeftMatrix rows_of(const LeftMatrix& whole, int64_t first, int64_t count) {
+  LeftMatrix part = whole;
+  part.data = static_cast<const char*>(whole.data) + first * whole.ld * element_bytes(whole.type);
+  part.rows = count;
+  return part;
+}
+
 }  // namespace
 
-// Queries of positions [row, row + query.rows) of one sequence against its keys.
+// K^T or V of a group of heads, all of a sequence.
+RightMatrix CpuExecutor::full_side(const Attention& attention, const Source& source, int64_t sequence, int64_t g,
+                                   bool of_keys) const {
+  const int64_t n = source.length(sequence), d_head = attention.d_head;
+  const int64_t begin = source.panel_start(sequence) * program_.full_width;
+  RightMatrix whole;
+  whole.type = attention.compute;
+  whole.k = of_keys ? d_head : n;
+  whole.n = of_keys ? n : d_head;
+  if (program_.target.packs) {
+    // Room for f32; bf16 takes half of it.
+    const int64_t room = round_up(n, panel_width) * round_up(d_head, panel_width);
+    whole.data = buffer(of_keys ? BufferId::compressed_key : BufferId::compressed_value) + begin + g * room;
+    return whole;
+  }
+  whole.layout = of_keys ? RightLayout::transposed : RightLayout::row_major;
+  whole.ld = attention.key_ld;
+  whole.data = buffer(of_keys || attention.value_is_key ? BufferId::keys : BufferId::values) + begin +
+               program_.group(attention, g).column;
+  return whole;
+}
+
+// Queries of positions [row, row + query.rows) of one sequence against its keys. Blocks of keys begin at the same
+// places for all queries, so that a row's bits depend on nothing else.
 Status CpuExecutor::attend_full(const Attention& attention, const Source& source, int64_t sequence, int64_t row,
                                 MutableMatrix query, HeadRange range) const {
   const int64_t block = program_.extents.block_rows, d_head = attention.d_head, m = query.rows;
   const int64_t padded = round_up(d_head, panel_width), n = source.length(sequence);
-  const int64_t all_rows = round_up(n, panel_width);
-  const bool packs = program_.target.packs;
-  const int64_t begin_of_sequence = source.panel_start(sequence) * program_.full_width;
-  const float* keys = buffer(packs ? BufferId::compressed_key : BufferId::keys) + begin_of_sequence;
-  const float* values = buffer(packs                    ? BufferId::compressed_value
-                               : attention.value_is_key ? BufferId::keys
-                                                        : BufferId::values) +
-                        begin_of_sequence;
-  // Keys that none of these rows sees are left out: beyond the last row, or outside of every row's window.
-  int64_t seen = attention.causal ? std::min(n, row + m) : n, first_seen = 0;
-  if (attention.window > 0) {
-    seen = std::min(seen, row + m + attention.window);
-    first_seen = std::max<int64_t>(row - attention.window, 0) / block * block;
-  }
   ScoreMask mask;
-  mask.row = row;
   mask.causal = attention.causal;
   mask.window = attention.window;
   mask.scale = attention.scale;
@@ -79,13 +121,18 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
 
   float* context_rows = block_buffer(BufferId::softmax, range.thread);
   const MutableMatrix context = {context_rows, m, d_head, padded};
-  float* row_max = context_rows + block * padded;
-  const OnlineSoftmax softmax = {row_max, row_max + block, row_max + 2 * block};
+  float* const row_max = context_rows + block * padded;
+  float* const row_sum = row_max + block;
+  float* const rescale = row_sum + block;
+  float* const room = block_buffer(BufferId::scores, range.thread);
   const int64_t scores_ld = program_.arena.value(Term::d_scores);
+  const int64_t rows_at_once = std::min(block, full_query_rows);
+  const Reach all = reach_of(attention, row, m, n);
   for (int64_t head = range.begin; head < range.end; ++head) {
     const int64_t g = attention.groups == 1 ? 0 : head;
-    const KeyGroup& group = program_.group(attention, head);
     const GemmIds::Group& ids = gemms_.groups[static_cast<size_t>(attention.first_group + g)];
+    const RightMatrix keys = full_side(attention, source, sequence, g, true);
+    const RightMatrix values = full_side(attention, source, sequence, g, false);
     if (attention.position_bias.present()) {
       const View& bias = attention.position_bias;
       mask.position_bias = floats(bias) + head * bias.ld + bias.cols / 2;
@@ -97,38 +144,43 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
       kernels_.round_rows(q, {rounded, m, d_head, 2 * q.ld});
       left = {rounded, ElementType::bf16, m, d_head, 2 * q.ld};
     }
-    std::fill_n(softmax.row_max, m, -std::numeric_limits<float>::infinity());
-    std::fill_n(softmax.row_sum, m, 0.f);
-    for (int64_t first = first_seen; first < seen; first += block) {
-      const int64_t count = std::min(block, n - first);
-      const int64_t place = packs ? (g * all_rows + first) * padded : first * attention.key_ld + group.column;
-      const MutableMatrix scores = {block_buffer(BufferId::scores, range.thread), m, count, scores_ld};
-      GemmArgs args;
-      args.a = left;
-      args.b = {keys + place, attention.compute, packs ? RightLayout::panel16 : RightLayout::transposed, d_head,
-                count,        attention.key_ld};
-      args.c = scores;
-      LINFORMER_TRY(provider_->run(ids.scores, args, scratch(range.thread)));
-      mask.first = first;
-      apply(mask, scores);
-      if (attention.compute == ElementType::bf16) {
-        kernels_.softmax_step_bf16(scores, attention.scale, softmax);
-      } else {
-        kernels_.softmax_step(scores, attention.scale, softmax);
+    std::fill_n(row_max, m, -std::numeric_limits<float>::infinity());
+    std::fill_n(row_sum, m, 0.f);
+    for (int64_t first = all.begin / full_keys * full_keys; first < all.end; first += full_keys) {
+      for (int64_t r = 0; r < m; r += rows_at_once) {
+        const int64_t rows = std::min(rows_at_once, m - r);
+        const Reach reach = reach_of(attention, row + r, rows, n);
+        mask.row = row + r;
+        mask.first = std::max(first, reach.begin);
+        const int64_t count = std::min(first + full_keys, reach.end) - mask.first;
+        if (count <= 0) continue;
+        const MutableMatrix scores = {room, rows, count, scores_ld};
+        GemmArgs args;
+        args.a = rows_of(left, r, rows);
+        args.b = keys_of(keys, true, mask.first, count);
+        args.c = scores;
+        LINFORMER_TRY(provider_->run(ids.scores, args, scratch(range.thread)));
+        apply(mask, scores);
+        const OnlineSoftmax state = {row_max + r, row_sum + r, rescale + r};
+        if (attention.compute == ElementType::bf16) {
+          kernels_.softmax_step_bf16(scores, attention.scale, state);
+        } else {
+          kernels_.softmax_step(scores, attention.scale, state);
+        }
+        const MutableMatrix sums = context.part(r, 0, rows, d_head);
+        args.a = probabilities_of(attention, scores);
+        args.b = keys_of(values, false, mask.first, count);
+        args.c = sums;
+        const bool later = mask.first > reach.begin;
+        if (later) {
+          kernels_.scale_rows(sums, state.rescale);
+          args.epilogue.accumulate = true;
+        }
+        LINFORMER_TRY(provider_->run(later ? ids.context_add : ids.context, args, scratch(range.thread)));
       }
-      args.a = probabilities_of(attention, scores);
-      args.b = {values + place, attention.compute, packs ? RightLayout::panel16 : RightLayout::row_major, count,
-                d_head,         attention.key_ld};
-      args.c = context;
-      const bool later = first > first_seen;
-      if (later) {
-        kernels_.scale_rows(context, softmax.rescale);
-        args.epilogue.accumulate = true;
-      }
-      LINFORMER_TRY(provider_->run(later ? ids.context_add : ids.context, args, scratch(range.thread)));
     }
-    for (int64_t r = 0; r < m; ++r) softmax.rescale[r] = 1.f / softmax.row_sum[r];
-    kernels_.scale_rows(context, softmax.rescale);
+    for (int64_t r = 0; r < m; ++r) rescale[r] = 1.f / row_sum[r];
+    kernels_.scale_rows(context, rescale);
     for (int64_t r = 0; r < m; ++r) std::copy_n(context.row(r), d_head, query.row(r) + head * d_head);
   }
   return {};

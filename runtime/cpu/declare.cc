@@ -70,8 +70,8 @@ Status attention_gemms(const Program& program, const Attention& attention, const
                        GemmIds::Group* ids) {
   const bool packs = program.target.packs;
   GemmDesc scores;
-  scores.max_m = program.extents.block_rows;
-  scores.n = attention.full ? program.extents.block_rows : group.k;
+  scores.max_m = attention.full ? std::min(program.extents.block_rows, full_query_rows) : program.extents.block_rows;
+  scores.n = attention.full ? std::min(full_keys, longest_source(program, attention)) : group.k;
   scores.varying_n = group.projections[0].kind != ProjectionKind::linear;
   scores.k = attention.d_head;
   scores.layout = packs ? RightLayout::panel16 : RightLayout::transposed;

@@ -99,9 +99,11 @@ CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part
     return {ceil_div(rows, step), 1, step};
   };
   // Enough items for every thread where there are few sequences.
-  const auto steps = [&](int64_t extent) -> StageSize {
+  const auto steps = [&](int64_t extent, int64_t multiple = 1) -> StageSize {
     const int64_t parts = std::max(ceil_div(threads, joined * part.sequences), ceil_div(extent, block));
-    const int64_t step = even_step(extent, parts, block);
+    // A block that isn't a multiple has all rows.
+    const int64_t step = std::min(round_up(even_step(extent, parts, block), multiple),
+                                  std::max(block / multiple, int64_t{1}) * multiple);
     return {part.sequences * ceil_div(extent, step), ceil_div(extent, step), step};
   };
   if (stage.domain == Domain::row_blocks) return blocks(part.rows);
@@ -124,9 +126,7 @@ CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part
     }
     case Domain::source_rows: {
       const int64_t rows = std::min(longest, stage.lengths.below - 1);
-      // Panels of full attention lie in whole blocks.
-      if (attention.full) return {part.sequences * ceil_div(rows, block), ceil_div(rows, block), block};
-      return steps(rows);
+      return attention.full ? steps(rows, full_panel_rows) : steps(rows);
     }
     case Domain::compressed_rows:
       return steps(stage.extent);

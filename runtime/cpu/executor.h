@@ -170,7 +170,7 @@ class CpuExecutor final : public Executor {
   }
   float* block_buffer(BufferId id, int thread) const {
     const BufferInfo& facts = info(id);
-    return reinterpret_cast<float*>(buffer<std::byte>(id) + thread * program_.extents.block_rows *
+    return reinterpret_cast<float*>(buffer<std::byte>(id) + thread * program_.arena.value(facts.factors[1]) *
                                                                 program_.arena.value(facts.ld) *
                                                                 static_cast<int64_t>(facts.element_bytes));
   }
@@ -208,6 +208,8 @@ class CpuExecutor final : public Executor {
   void softmax(const Attention& attention, MutableMatrix scores, int64_t row, float* inverse_sums) const;
   Status attend_compressed(const Attention& attention, const Source& source, int64_t sequence, int64_t row,
                            MutableMatrix query, HeadRange range) const;
+  RightMatrix full_side(const Attention& attention, const Source& source, int64_t sequence, int64_t g,
+                        bool of_keys) const;
   Status attend_full(const Attention& attention, const Source& source, int64_t sequence, int64_t row,
                      MutableMatrix query, HeadRange range) const;
   Status attend_short(const Attention& attention, int64_t sequence, int64_t n, int64_t row, MutableMatrix query,

@@ -138,18 +138,23 @@ Status CpuExecutor::fill_projections() {
 void CpuExecutor::pack_block(const Op& op, const Item& item) const {
   const Attention& attention = attention_of(item);
   const Source source = source_of(attention);
-  const int64_t padded = round_up(attention.d_head, panel_width);
-  const int64_t all_rows = round_up(source.length(item.sequence), panel_width);
   const float* projected = address(op.a, item);
-  float* panels = buffer(op.out.buffer) + source.panel_start(item.sequence) * program_.full_width;
+  const bool of_keys = op.side == 0;
   for (int32_t g = 0; g < attention.groups; ++g) {
-    const KeyGroup& group = program_.group(attention, g);
-    const ConstMatrix rows{projected + group.column, item.rows, attention.d_head, op.a.ld};
-    float* to = panels + (g * all_rows + item.row) * padded;
-    if (attention.compute == ElementType::bf16) {
-      kernels_.pack_panel_bf16(rows, op.side == 0, reinterpret_cast<uint16_t*>(to));
-    } else {
-      kernels_.pack_panel(rows, op.side == 0, to);
+    const float* const group = projected + program_.group(attention, g).column;
+    const RightMatrix whole = full_side(attention, source, item.sequence, g, of_keys);
+    // Of K^T these rows are whole panels, of V a part of each.
+    const int64_t at_once = of_keys ? attention.d_head : panel_width;
+    for (int64_t col = 0; col < attention.d_head; col += at_once) {
+      const int64_t cols = std::min(at_once, attention.d_head - col);
+      const ConstMatrix rows{group + col, item.rows, cols, op.a.ld};
+      const RightMatrix to =
+          of_keys ? whole.part(0, cols, item.row, item.rows) : whole.part(item.row, item.rows, col, cols);
+      if (attention.compute == ElementType::bf16) {
+        kernels_.pack_panel_bf16(rows, of_keys, static_cast<uint16_t*>(const_cast<void*>(to.data)));
+      } else {
+        kernels_.pack_panel(rows, of_keys, static_cast<float*>(const_cast<void*>(to.data)));
+      }
     }
   }
 }

@@ -18,6 +18,7 @@ enum class Term : uint8_t {
   states,
   threads,
   block,
+  score_rows,
   d_row,
   d_query,
   d_scores,

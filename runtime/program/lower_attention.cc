@@ -309,7 +309,11 @@ void Lowering::reserve_attention(const LayerState& layer) {
   const Attention& attention = layer.attention;
   const int64_t padded = round_up(attention.d_head, panel_width);
   const bool scores = !p.target.device;
-  if (scores) block(BufferId::scores, 0);
+  if (scores) {
+    block(BufferId::scores, 0);
+    p.arena.widen(Term::score_rows,
+                  attention.full ? std::min(p.extents.block_rows, full_query_rows) : p.extents.block_rows);
+  }
   if (!attention.full) {
     int64_t k = 0;
     for (int32_t g = 0; g < attention.groups; ++g) {
@@ -319,7 +323,7 @@ void Lowering::reserve_attention(const LayerState& layer) {
     return;
   }
   if (scores) {
-    block(BufferId::scores, p.extents.block_rows);
+    block(BufferId::scores, std::min(full_keys, round_up(layer.longest, panel_width)));
     block(BufferId::softmax, padded + 3);
   }
   // Each sequence's rows begin at a multiple of the panel width.

@@ -127,9 +127,13 @@ struct Program {
 // Columns of E Z that one item computes.
 inline constexpr int64_t column_chunk = 128;
 // Rows that a thread takes through a layer at once, where nothing else is asked for: a row block with its FFN slice
-// (128 x 3072 floats) stays near the core's own cache, and each weight read from the shared cache serves 128 rows. Full
-// attention takes keys in blocks of as many.
-inline constexpr int64_t default_block_rows = 128, max_block_rows = 256;
+// (128 x 3072 floats) stays near the core's own cache, and each weight read from the shared cache serves 128 rows.
+inline constexpr int64_t default_block_rows = 128, max_block_rows = 256, block_row_multiple = 32;
+// Full attention's scores at once: 64 KB of f32. Many keys, so that products are long and the context is seldom
+// corrected; a block of keys and values is then in the core's own cache for all of a block's queries.
+inline constexpr int64_t full_query_rows = 32, full_keys = 512;
+// Rows of V that its panels take together, whatever the type: the parts that threads make and read are of so many.
+inline constexpr int64_t full_panel_rows = 32;
 
 // Rows in steps of `block`, or evenly split over `parts` where these are less. Where that leaves fewer than 8 for each,
 // or there are no more than 16, 16 stay together: threads share their products instead, which reads weights less often.

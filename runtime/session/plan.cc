@@ -57,10 +57,10 @@ Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
                          options->device);
   }
   if (options->block_rows == 0) options->block_rows = default_block_rows;
-  if (options->block_rows < panel_width || options->block_rows > max_block_rows ||
-      options->block_rows % panel_width != 0) {
+  if (options->block_rows < block_row_multiple || options->block_rows > max_block_rows ||
+      options->block_rows % block_row_multiple != 0) {
     return Status::error(Code::invalid_argument, "block_rows is %lld: give a multiple of %d up to %d, or 0",
-                         static_cast<long long>(options->block_rows), static_cast<int>(panel_width),
+                         static_cast<long long>(options->block_rows), static_cast<int>(block_row_multiple),
                          static_cast<int>(max_block_rows));
   }
   if (options->backend > BackendKind::openblas) {

@@ -20,7 +20,7 @@ using namespace linformer;
 
 constexpr int calls = 60;
 constexpr int64_t max_batch = 3;
-constexpr uint32_t n = 150;  // two blocks of keys
+constexpr uint32_t n = 150;  // two blocks of rows
 
 // Calls made before anything is counted. The first is the largest: no rows are left of what was planned for.
 class VariantCalls {

@@ -27,7 +27,7 @@ TEST_CASE("masks, types and encoder states") {
   lnf_session_options options;
   lnf_session_options_init(&options);
   options.padding = LNF_PADDING_KEEP;
-  options.block_rows = 16;
+  options.block_rows = 32;
   REQUIRE_MESSAGE(lnf_session_create(model, &options, &session, &status) == LNF_OK, status.message);
   uint64_t small = 0, large = 0;
   CHECK(lnf_plan_bytes(model, &options, &small, &status) == LNF_OK);
@@ -61,7 +61,7 @@ TEST_CASE("masks, types and encoder states") {
   const std::vector<float> given = run(all);
   SessionOptions own;
   own.padding = Padding::keep;
-  own.block_rows = 16;
+  own.block_rows = 32;
   Session other = std::move(*Session::create(loaded, own));
   std::vector<float> expected(given.size());
   const Input view = random.view();

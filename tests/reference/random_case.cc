@@ -207,7 +207,7 @@ RandomModel choose_shape(Chance& chance, uint64_t index) {
   shape.head_dim = chance.pick(3, 21);
   shape.d_model = 14 * chance.pick(1, 3);
   choose_projections(chance, index, &shape);
-  if (shape.kinds[0] == ProjectionKind::none && chance.one_in(3)) shape.n = chance.pick(257, 400);
+  if (shape.kinds[0] == ProjectionKind::none && chance.one_in(3)) shape.n = chance.pick(257, 1100);
   choose_attention(chance, &shape);
   choose_layers(chance, &shape);
   choose_ends(chance, &shape);

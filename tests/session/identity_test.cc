@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <functional>
+#include <initializer_list>
 #include <limits>
 
 #include "base/description.h"
@@ -120,21 +122,40 @@ TEST_CASE("a text's bits do not depend on threads, batch or session") {
 }
 
 TEST_CASE("a text's bits do not depend on the rows that a thread takes at once") {
-  for (ElementType type : {ElementType::f32, ElementType::bf16, ElementType::int8}) {
-    RandomModel shape = test_shape();
-    shape.type = type;
-    const auto model = linformer_test::random_model(shape);
-    const auto text = linformer_test::random_ids(5, 300, shape.vocabulary);
-    std::vector<Answer> answers;
-    for (int64_t rows : {256, 128, 48, 16}) {
-      SessionOptions options;
-      options.block_rows = rows;
-      options.threads = 2;
-      Result<Session> session = Session::create(model, options);
-      REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
-      CHECK(session->plan().block_rows == rows);
-      answers.push_back(run(*session, *model, {text})[0]);
-      CHECK(difference(answers.front(), answers.back()) == 0);
+  const auto compressed = [](RandomModel&) {};
+  // Several blocks of keys, of which windows and causal rows see a part.
+  const auto full = [](RandomModel& shape) {
+    shape.kinds = {ProjectionKind::none};
+    shape.n = 1200;
+  };
+  const auto windowed = [&](RandomModel& shape) {
+    full(shape);
+    shape.layer.attention.window = 20;
+  };
+  const auto causal = [&](RandomModel& shape) {
+    full(shape);
+    shape.causal = true;
+  };
+  for (const auto& alter :
+       std::initializer_list<std::function<void(RandomModel&)>>{compressed, full, windowed, causal}) {
+    for (ElementType type : {ElementType::f32, ElementType::bf16, ElementType::int8}) {
+      RandomModel shape = test_shape();
+      shape.type = type;
+      alter(shape);
+      CAPTURE(shape.n);
+      const auto model = linformer_test::random_model(shape);
+      const auto text = linformer_test::random_ids(5, std::max<int64_t>(300, shape.n - 11), shape.vocabulary);
+      std::vector<Answer> answers;
+      for (int64_t rows : {256, 128, 96, 32}) {
+        SessionOptions options;
+        options.block_rows = rows;
+        options.threads = 2;
+        Result<Session> session = Session::create(model, options);
+        REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
+        CHECK(session->plan().block_rows == rows);
+        answers.push_back(run(*session, *model, {text})[0]);
+        CHECK(difference(answers.front(), answers.back()) == 0);
+      }
     }
   }
 }

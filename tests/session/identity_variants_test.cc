@@ -18,7 +18,7 @@ using linformer_test::Engine;
 using linformer_test::RandomInput;
 using linformer_test::Variant;
 
-constexpr uint32_t n = 300;  // three blocks of keys
+constexpr uint32_t n = 600;  // two blocks of keys
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool best_only = true;  // the others would take minutes
@@ -105,7 +105,7 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
 
 TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or session" *
           doctest::test_suite("long")) {
-  constexpr int64_t lengths[] = {299, 1, 17, 128, 129, 2, 257}, states[] = {130, 300, 9, 128, 1, 256, 64};
+  constexpr int64_t lengths[] = {599, 1, 17, 128, 129, 2, 513}, states[] = {130, 600, 9, 128, 1, 513, 64};
   constexpr size_t texts = std::size(lengths), small = 2;
   for (const Variant& variant : variants_of_all_types()) {
     CAPTURE(variant.name);

@@ -35,9 +35,9 @@ TEST_CASE("plan refuses options that cannot work") {
   CHECK(refused([](auto& o) { o.max_batch = 0; }, "max_batch is 0"));
   CHECK(refused([](auto& o) { o.max_batch = int64_t{1} << 40; }, "max_batch"));
   CHECK(refused([](auto& o) { o.max_rows = -5; }, "max_rows is -5"));
-  CHECK(refused([](auto& o) { o.block_rows = 24; }, "block_rows is 24: give a multiple of 16 up to 256"));
+  CHECK(refused([](auto& o) { o.block_rows = 24; }, "block_rows is 24: give a multiple of 32 up to 256"));
   CHECK(refused([](auto& o) { o.block_rows = 272; }, "block_rows is 272"));
-  CHECK(refused([](auto& o) { o.block_rows = -16; }, "block_rows is -16"));
+  CHECK(refused([](auto& o) { o.block_rows = -32; }, "block_rows is -32"));
   CHECK(refused([](auto& o) { o.threads = 0; }, "threads is 0"));
   CHECK(refused([](auto& o) { o.threads = 100000; }, "threads is 100000"));
 }

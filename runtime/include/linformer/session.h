@@ -51,9 +51,8 @@ struct SessionOptions {
   Padding padding = Padding::strip;
   Part part = Part::encoder;
   int64_t max_encoder_states = 0;  // of a text, for cross attention; 0 = max_tokens
-  // Rows that a thread takes through a layer at once, a multiple of 16 up to 256: more read the weights less often and
-  // need more memory. 0: 128 in plan(), machine_block_rows() in a session. Results don't depend on it, but that full
-  // attention adds up in blocks of as many keys.
+  // Rows that a thread takes through a layer at once, a multiple of 32 up to 256: more read the weights less often and
+  // need more memory. 0: 128 in plan(), machine_block_rows() in a session. Results don't depend on it.
   int64_t block_rows = 0;
   // Not null: work goes to the caller's threads, and `threads` of them are asked for; none are started.
   // parallel(context, task, argument, count) calls task(argument, i) once for each i of [0, count), on any threads, at
