@@ -40,7 +40,7 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(Program program, Backen
   LINFORMER_TRY(declare_gemms(p, made->provider_.get(), &made->gemms_));
   p.arena[Term::scratch] = Count::bytes(made->provider_->scratch_bytes()).rounded_up(64);
   p.arena.use(BufferId::scratch);
-  made->scratch_stride_ = p.arena.value(Term::scratch);
+  made->scratch_stride_ = p.arena.value(Term::scratch) + p.arena.value(Term::apart);
   if (!p.arena.lay_out(&made->layout_)) {
     return Status::error(Code::too_long, "the session's memory can't be addressed: lower max_tokens or max_batch");
   }

@@ -170,9 +170,10 @@ class CpuExecutor final : public Executor {
   }
   float* block_buffer(BufferId id, int thread) const {
     const BufferInfo& facts = info(id);
-    return reinterpret_cast<float*>(buffer<std::byte>(id) + thread * program_.arena.value(facts.factors[1]) *
-                                                                program_.arena.value(facts.ld) *
-                                                                static_cast<int64_t>(facts.element_bytes));
+    const Arena& arena = program_.arena;
+    const int64_t part =
+        arena.value(facts.factors[1]) * arena.value(facts.ld) * static_cast<int64_t>(facts.element_bytes);
+    return reinterpret_cast<float*>(buffer<std::byte>(id) + thread * (part + arena.value(Term::apart)));
   }
   void* scratch(int thread) const { return buffer<std::byte>(BufferId::scratch) + thread * scratch_stride_; }
 

@@ -17,6 +17,7 @@ constexpr TermInfo terms[] = {
     {"rows", "tokens in one call, all sequences together"},
     {"states", "rows of encoder states in one call: b x m (cross attention)"},
     {"threads", "threads of the session"},
+    {"apart", "bytes behind each thread's part, so that no page of 4096 bytes belongs to two; 0 of one thread"},
     {"block", "rows that a thread takes through a layer at once: 128, or all where there are fewer"},
     {"queries", "rows of scores that a thread makes at once: block, or up to 32 where all attention is full"},
     {"d_row", "d_model, or the widest row between two layers"},
@@ -93,10 +94,11 @@ const BufferInfo& info(BufferId buffer) { return buffers[static_cast<int>(buffer
 FormulaText Arena::formula(BufferId buffer) const {
   const BufferInfo& b = info(buffer);
   FormulaText formula{};
-  char product[48] = "";
+  const bool parts = b.factors[0] == threads;
+  char product[32] = "";
   size_t length = 0;
   for (Term factor : b.factors) {
-    if (factor == none) continue;
+    if (factor == none || factor == threads) continue;
     const int written =
         std::snprintf(product + length, sizeof product - length, "%s%s", length == 0 ? "" : " x ", info(factor).name);
     if (written > 0) length = std::min(length + static_cast<size_t>(written), sizeof product - 1);
@@ -104,8 +106,12 @@ FormulaText Arena::formula(BufferId buffer) const {
   const bool alternative = b.other != none && value(b.other) > 0;
   char width[8] = "";
   if (b.element_bytes > 1) std::snprintf(width, sizeof width, "%d x ", static_cast<int>(b.element_bytes));
-  std::snprintf(formula.text, sizeof formula.text, "%s%s%s%s%s%s", width, alternative ? "max(" : "", product,
-                alternative ? ", " : "", alternative ? info(b.other).name : "", alternative ? ")" : "");
+  if (parts) {
+    std::snprintf(formula.text, sizeof formula.text, "threads x (%s%s + apart)", width, product);
+  } else {
+    std::snprintf(formula.text, sizeof formula.text, "%s%s%s%s%s%s", width, alternative ? "max(" : "", product,
+                  alternative ? ", " : "", alternative ? info(b.other).name : "", alternative ? ")" : "");
+  }
   return formula;
 }
 
@@ -126,10 +132,12 @@ bool Arena::lay_out(ArenaLayout* layout) const {
     if (used[i]) {
       Count elements = 1;
       for (Term factor : b.factors) {
-        if (factor != none) elements = elements * (*this)[factor];
+        if (factor != none && factor != threads) elements = elements * (*this)[factor];
       }
       if (b.other != none) elements = larger(elements, (*this)[b.other]);
-      bytes = (elements * Count::bytes(b.element_bytes)).rounded_up(buffer_alignment);
+      bytes = elements * Count::bytes(b.element_bytes);
+      if (b.factors[0] == threads) bytes = (bytes + (*this)[apart]) * (*this)[threads];
+      bytes = bytes.rounded_up(buffer_alignment);
     }
     if (!total.get(&layout->offsets[i]) || !bytes.get(&layout->bytes[i])) return false;
     total = total + bytes;

@@ -17,6 +17,7 @@ enum class Term : uint8_t {
   rows,
   states,
   threads,
+  apart,
   block,
   score_rows,
   d_row,
@@ -52,7 +53,8 @@ struct TermInfo {
 };
 const TermInfo& info(Term term);
 
-// Bytes: width x the product of the terms; where `other` is given, width x the larger of the two products.
+// Bytes: width x the product of the terms; where `other` is given, width x the larger of the two products. Where the
+// first term is `threads`, each thread's part is followed by `apart` bytes.
 struct BufferInfo {
   const char* name;
   uint64_t element_bytes;

@@ -282,6 +282,7 @@ Result<Program> lower(const ModelDescription& description, const EncoderDescript
   arena[Term::rows] = extents.rows;
   arena[Term::states] = Count(extents.sequences) * extents.encoder_states;
   arena[Term::threads] = extents.threads;
+  arena[Term::apart] = extents.threads > 1 ? thread_part_gap : 0;
   arena[Term::block] = extents.block_rows;
   arena[Term::scored] = extents.sequences;
   for (BufferId buffer : {BufferId::row_starts, BufferId::ids, BufferId::positions, BufferId::masks}) arena.use(buffer);

@@ -132,6 +132,9 @@ inline constexpr int64_t default_block_rows = 128, max_block_rows = 256, block_r
 // Full attention's scores at once: 64 KB of f32. Many keys, so that products are long and the context is seldom
 // corrected; a block of keys and values is then in the core's own cache for all of a block's queries.
 inline constexpr int64_t full_query_rows = 32, full_keys = 512;
+// Bytes between two threads' parts of a buffer. A core fetches lines ahead of what it reads, within a page: into the
+// next thread's part, which then has to take them back.
+inline constexpr int64_t thread_part_gap = 4096 - 64;
 // Rows of V that its panels take together, whatever the type: the parts that threads make and read are of so many.
 inline constexpr int64_t full_panel_rows = 32;
 

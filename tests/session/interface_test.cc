@@ -99,10 +99,11 @@ TEST_CASE("the plan is a pure function whose buffers add up") {
           if (std::string(first.buffers[i].name) == "scratch") scratch = first.buffers[i].bytes;
         }
         const auto up = [](uint64_t bytes) { return (bytes + 63) / 64 * 64; };
+        const auto parts = [&](uint64_t floats) { return up(2 * (4 * floats + 4032)); };  // of 2 threads
         const uint64_t expected = up(8 * 4) + 2 * up(4 * rows) + up(rows) + up(4 * tables) +
                                   (pre_norm ? 2 : 1) * (up(4 * rows * 32) + up(4 * 3 * 32)) + 4 * up(4 * 3 * packed) +
-                                  up(4 * 2 * block * 32) + up(4 * 2 * block * (16 + 16)) + up(4 * 2 * block * 64) +
-                                  scratch + 2 * up(4 * 3 * 32);
+                                  parts(block * 32) + parts(block * (16 + 16)) + parts(block * 64) + scratch +
+                                  2 * up(4 * 3 * 32);
         CHECK(first.total_bytes == expected);
       }
     }

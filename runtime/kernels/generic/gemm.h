@@ -195,6 +195,7 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
   const Epilogue& epilogue = gemm.epilogue;
   // Sums that nothing is done to are C. What is added to C begins with it.
   const bool continues = !slices && epilogue.accumulate;
+  const int64_t begun = continues;  // no bool: README.md
   const bool direct = !slices && gemm.c.type == ElementType::f32 && gemm.c.cols >= (panel0 + panels) * panel_width &&
                       epilogue.bias == nullptr && epilogue.row_bias == nullptr &&
                       epilogue.activation == Activation::none && epilogue.residual.data == nullptr;
@@ -260,7 +261,7 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
         }
         const Ahead ahead{ahead_of, next_stride, weight_step, by_lines ? 0 : turn_steps / sharing};
         tile_for<P>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride, steps,
-                                            step0 == 0 && !continues,
+                                            (step0 | begun) == 0,
                                             {sums.first + p * panel_width, sums.ld}, ahead);
       }
       if (direct) continue;
