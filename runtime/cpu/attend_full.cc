@@ -49,8 +49,8 @@ void apply(const ScoreMask& mask, MutableMatrix scores) {
   }
 }
 
-// Keys that some of the queries of positions [row, row + rows) see: whole panels, but for the last. What others see
-// besides changes no bit of them, as it is out of their reach.
+// Keys that any of the queries of positions [row, row + rows) sees, in multiples of full_panel_rows. A query's bits
+// don't depend on the others: keys that it doesn't see itself are masked, and count as exactly 0.
 struct Reach {
   int64_t begin, end;
 };
@@ -66,7 +66,7 @@ Reach reach_of(const Attention& attention, int64_t row, int64_t rows, int64_t n)
 }
 
 // Of K^T or V the part that belongs to keys [first, first + count).
-RightMatrix keys_of(const RightMatrix& whole, bool of_keys, int64_t first, int64_t count) {
+RightMatrix part_of_side(const RightMatrix& whole, bool of_keys, int64_t first, int64_t count) {
   if (whole.layout == RightLayout::panel16) {
     return of_keys ? whole.part(0, whole.k, first, count) : whole.part(first, count, 0, whole.n);
   }
@@ -126,7 +126,7 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
   float* const rescale = row_sum + block;
   float* const room = block_buffer(BufferId::scores, range.thread);
   const int64_t scores_ld = program_.arena.value(Term::d_scores);
-  const int64_t rows_at_once = std::min(block, full_query_rows);
+  const int64_t rows_at_once = program_.extents.full_queries();
   const Reach all = reach_of(attention, row, m, n);
   for (int64_t head = range.begin; head < range.end; ++head) {
     const int64_t g = attention.groups == 1 ? 0 : head;
@@ -157,7 +157,7 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
         const MutableMatrix scores = {room, rows, count, scores_ld};
         GemmArgs args;
         args.a = rows_of(left, r, rows);
-        args.b = keys_of(keys, true, mask.first, count);
+        args.b = part_of_side(keys, true, mask.first, count);
         args.c = scores;
         LINFORMER_TRY(provider_->run(ids.scores, args, scratch(range.thread)));
         apply(mask, scores);
@@ -169,7 +169,7 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
         }
         const MutableMatrix sums = context.part(r, 0, rows, d_head);
         args.a = probabilities_of(attention, scores);
-        args.b = keys_of(values, false, mask.first, count);
+        args.b = part_of_side(values, false, mask.first, count);
         args.c = sums;
         const bool later = mask.first > reach.begin;
         if (later) {

@@ -70,7 +70,7 @@ Status attention_gemms(const Program& program, const Attention& attention, const
                        GemmIds::Group* ids) {
   const bool packs = program.target.packs;
   GemmDesc scores;
-  scores.max_m = attention.full ? std::min(program.extents.block_rows, full_query_rows) : program.extents.block_rows;
+  scores.max_m = attention.full ? program.extents.full_queries() : program.extents.block_rows;
   scores.n = attention.full ? std::min(full_keys, longest_source(program, attention)) : group.k;
   scores.varying_n = group.projections[0].kind != ProjectionKind::linear;
   scores.k = attention.d_head;

@@ -40,7 +40,6 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(Program program, Backen
   LINFORMER_TRY(declare_gemms(p, made->provider_.get(), &made->gemms_));
   p.arena[Term::scratch] = Count::bytes(made->provider_->scratch_bytes()).rounded_up(64);
   p.arena.use(BufferId::scratch);
-  made->scratch_stride_ = p.arena.value(Term::scratch) + p.arena.value(Term::apart);
   if (!p.arena.lay_out(&made->layout_)) {
     return Status::error(Code::too_long, "the session's memory can't be addressed: lower max_tokens or max_batch");
   }
@@ -101,7 +100,7 @@ CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part
   // Enough items for every thread where there are few sequences.
   const auto steps = [&](int64_t extent, int64_t multiple = 1) -> StageSize {
     const int64_t parts = std::max(ceil_div(threads, joined * part.sequences), ceil_div(extent, block));
-    // A block that isn't a multiple has all rows.
+    // Of a block that is no multiple the whole ones; of one that is less than that, all rows that there are.
     const int64_t step = std::min(round_up(even_step(extent, parts, block), multiple),
                                   std::max(block / multiple, int64_t{1}) * multiple);
     return {part.sequences * ceil_div(extent, step), ceil_div(extent, step), step};

@@ -169,13 +169,10 @@ class CpuExecutor final : public Executor {
     return {address(view, item), item.rows, view.cols, ld};
   }
   float* block_buffer(BufferId id, int thread) const {
-    const BufferInfo& facts = info(id);
-    const Arena& arena = program_.arena;
-    const int64_t part =
-        arena.value(facts.factors[1]) * arena.value(facts.ld) * static_cast<int64_t>(facts.element_bytes);
-    return reinterpret_cast<float*>(buffer<std::byte>(id) + thread * (part + arena.value(Term::apart)));
+    return reinterpret_cast<float*>(buffer<std::byte>(id) +
+                                    static_cast<uint64_t>(thread) * layout_.strides[static_cast<int>(id)]);
   }
-  void* scratch(int thread) const { return buffer<std::byte>(BufferId::scratch) + thread * scratch_stride_; }
+  void* scratch(int thread) const { return block_buffer(BufferId::scratch, thread); }
 
   // One function for each op, or a few alike: gemm_ops.cc, row_ops.cc, key_ops.cc, attend.cc, attend_full.cc,
   // output_ops.cc.
@@ -228,7 +225,6 @@ class CpuExecutor final : public Executor {
   std::unique_ptr<GemmProvider> provider_;
   GemmIds gemms_;
   Array<int32_t> next_products_;  // by op: the next one that multiplies with panels of a weight, or -1
-  int64_t scratch_stride_ = 0;    // bytes
   ParallelFor callers_;
   ThreadTeam team_;
   std::unique_ptr<Status[]> errors_;  // one for each thread

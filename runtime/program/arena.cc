@@ -51,38 +51,38 @@ static_assert(std::size(terms) == term_count);
 
 using enum Term;
 constexpr BufferInfo buffers[] = {
-    {"row starts", 8, {starts, none, none}},
-    {"token ids", 4, {rows, none, none}},
-    {"position rows", 4, {rows, none, none}},
-    {"token types", 1, {rows, none, none}},
-    {"masks", 1, {rows, none, none}},
-    {"encoder state starts", 4, {starts, none, none}},
-    {"encoder state masks", 1, {states, none, none}},
-    {"encoder states", 4, {states, d_states, none}, none, d_states},
-    {"position table", 4, {positions, d_position, none}, none, d_position},
-    {"rotary table", 4, {rotary, none, none}},
-    {"projection table", 4, {projection, none, none}},
-    {"rows", 4, {rows, d_row, none}, none, d_row},
-    {"second rows", 4, {rows, d_row, none}, none, d_row},
-    {"normalized rows", 4, {rows, d_row, none}, none, d_row},
-    {"first rows", 4, {sequences, d_row, none}, none, d_row},
-    {"first second rows", 4, {sequences, d_row, none}, none, d_row},
-    {"first normalized rows", 4, {sequences, d_row, none}, none, d_row},
-    {"compressed keys", 4, {sequences, compressed, none}, panels},
-    {"compressed values", 4, {sequences, compressed, none}, panels},
-    {"keys", 4, {sequences, keys, none}, full},
-    {"values", 4, {sequences, keys, none}, full},
-    {"query and context", 4, {threads, block, d_query}, none, d_query},
-    {"scores", 4, {threads, score_rows, d_scores}, none, d_scores},
-    {"online softmax", 4, {threads, block, d_softmax}, none, d_softmax},
-    {"feed-forward", 4, {threads, block, d_ffn}, none, d_ffn},
-    {"narrow rows", 1, {threads, block, d_narrow}, none, d_narrow},
-    {"narrow feed-forward", 1, {threads, block, d_narrow_hidden}, none, d_narrow_hidden},
-    {"scratch", 1, {threads, scratch, none}},
-    {"pooled", 4, {sequences, d_pooled, none}, none, d_pooled},
-    {"head input", 4, {scored, d_paired, none}, none, d_paired},
-    {"head dense", 4, {scored, d_inner, none}, none, d_inner},
-    {"logits", 4, {scored, classes, none}, none, classes},
+    {"row starts", 8, {starts, none}},
+    {"token ids", 4, {rows, none}},
+    {"position rows", 4, {rows, none}},
+    {"token types", 1, {rows, none}},
+    {"masks", 1, {rows, none}},
+    {"encoder state starts", 4, {starts, none}},
+    {"encoder state masks", 1, {states, none}},
+    {"encoder states", 4, {states, d_states}, none, d_states},
+    {"position table", 4, {positions, d_position}, none, d_position},
+    {"rotary table", 4, {rotary, none}},
+    {"projection table", 4, {projection, none}},
+    {"rows", 4, {rows, d_row}, none, d_row},
+    {"second rows", 4, {rows, d_row}, none, d_row},
+    {"normalized rows", 4, {rows, d_row}, none, d_row},
+    {"first rows", 4, {sequences, d_row}, none, d_row},
+    {"first second rows", 4, {sequences, d_row}, none, d_row},
+    {"first normalized rows", 4, {sequences, d_row}, none, d_row},
+    {"compressed keys", 4, {sequences, compressed}, panels},
+    {"compressed values", 4, {sequences, compressed}, panels},
+    {"keys", 4, {sequences, keys}, full},
+    {"values", 4, {sequences, keys}, full},
+    {"query and context", 4, {block, d_query}, none, d_query, true},
+    {"scores", 4, {queries, d_scores}, none, d_scores, true},
+    {"online softmax", 4, {block, d_softmax}, none, d_softmax, true},
+    {"feed-forward", 4, {block, d_ffn}, none, d_ffn, true},
+    {"narrow rows", 1, {block, d_narrow}, none, d_narrow, true},
+    {"narrow feed-forward", 1, {block, d_narrow_hidden}, none, d_narrow_hidden, true},
+    {"scratch", 1, {scratch, none}, none, none, true},
+    {"pooled", 4, {sequences, d_pooled}, none, d_pooled},
+    {"head input", 4, {scored, d_paired}, none, d_paired},
+    {"head dense", 4, {scored, d_inner}, none, d_inner},
+    {"logits", 4, {scored, classes}, none, classes},
 };
 static_assert(std::size(buffers) == buffer_count);
 
@@ -94,11 +94,10 @@ const BufferInfo& info(BufferId buffer) { return buffers[static_cast<int>(buffer
 FormulaText Arena::formula(BufferId buffer) const {
   const BufferInfo& b = info(buffer);
   FormulaText formula{};
-  const bool parts = b.factors[0] == threads;
   char product[32] = "";
   size_t length = 0;
   for (Term factor : b.factors) {
-    if (factor == none || factor == threads) continue;
+    if (factor == none) continue;
     const int written =
         std::snprintf(product + length, sizeof product - length, "%s%s", length == 0 ? "" : " x ", info(factor).name);
     if (written > 0) length = std::min(length + static_cast<size_t>(written), sizeof product - 1);
@@ -106,7 +105,7 @@ FormulaText Arena::formula(BufferId buffer) const {
   const bool alternative = b.other != none && value(b.other) > 0;
   char width[8] = "";
   if (b.element_bytes > 1) std::snprintf(width, sizeof width, "%d x ", static_cast<int>(b.element_bytes));
-  if (parts) {
+  if (b.each_thread) {
     std::snprintf(formula.text, sizeof formula.text, "threads x (%s%s + apart)", width, product);
   } else {
     std::snprintf(formula.text, sizeof formula.text, "%s%s%s%s%s%s", width, alternative ? "max(" : "", product,
@@ -128,18 +127,22 @@ bool Arena::lay_out(ArenaLayout* layout) const {
   }
   for (int i = 0; i < buffer_count; ++i) {
     const BufferInfo& b = buffers[i];
-    Count bytes;
+    Count part, bytes;
     if (used[i]) {
       Count elements = 1;
       for (Term factor : b.factors) {
-        if (factor != none && factor != threads) elements = elements * (*this)[factor];
+        if (factor != none) elements = elements * (*this)[factor];
       }
       if (b.other != none) elements = larger(elements, (*this)[b.other]);
       bytes = elements * Count::bytes(b.element_bytes);
-      if (b.factors[0] == threads) bytes = (bytes + (*this)[apart]) * (*this)[threads];
+      if (b.each_thread) {
+        part = bytes + (*this)[apart];
+        bytes = part * (*this)[threads];
+      }
       bytes = bytes.rounded_up(buffer_alignment);
     }
-    if (!total.get(&layout->offsets[i]) || !bytes.get(&layout->bytes[i])) return false;
+    if (!total.get(&layout->offsets[i]) || !part.get(&layout->strides[i]) || !bytes.get(&layout->bytes[i]))
+      return false;
     total = total + bytes;
   }
   return total.get(&layout->total) && layout->total < address_space;

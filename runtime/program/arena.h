@@ -19,7 +19,7 @@ enum class Term : uint8_t {
   threads,
   apart,
   block,
-  score_rows,
+  queries,
   d_row,
   d_query,
   d_scores,
@@ -53,14 +53,15 @@ struct TermInfo {
 };
 const TermInfo& info(Term term);
 
-// Bytes: width x the product of the terms; where `other` is given, width x the larger of the two products. Where the
-// first term is `threads`, each thread's part is followed by `apart` bytes.
+// Bytes: width x the product of the terms; where `other` is given, width x the larger of the two products. Where each
+// thread has a part, that and `apart` bytes behind it, times `threads`.
 struct BufferInfo {
   const char* name;
   uint64_t element_bytes;
-  Term factors[3];
+  Term factors[2];
   Term other = Term::none;
   Term ld = Term::none;  // the term that is its leading dimension: all views of a `rows` or `block` buffer share it
+  bool each_thread = false;
 };
 const BufferInfo& info(BufferId buffer);
 
@@ -71,6 +72,7 @@ struct FormulaText {
 
 struct ArenaLayout {
   uint64_t offsets[buffer_count] = {}, bytes[buffer_count] = {}, total = 0;
+  uint64_t strides[buffer_count] = {};  // bytes from one thread's part to the next
 };
 
 // What a program asks of its arena while it is lowered.

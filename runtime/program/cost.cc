@@ -93,9 +93,9 @@ class OpCost {
     const Attention& a = attention();
     for (int64_t head = 0; head < a.heads; ++head) {
       int64_t keys = a.full ? source_ : program_.group(a, head).projections[0].rows_of(source_);
-      // Full attention leaves out blocks that none of a block's rows sees: on average over the rows.
-      if (a.full && a.causal) keys = std::min(keys, (source_ + full_query_rows) / 2);
-      if (a.window > 0) keys = std::min(keys, 2 * a.window + full_query_rows);
+      // Full attention leaves out keys that none of the queries taken at once sees: on average over the rows.
+      if (a.full && a.causal) keys = std::min(keys, (source_ + program_.extents.full_queries()) / 2);
+      if (a.window > 0) keys = std::min(keys, 2 * a.window + program_.extents.full_queries());
       if (source_ < a.short_below) {
         cost_.flop += 4 * product(m_, source_, a.d_head + keys);
         cost_.bytes += 2 * product(source_, a.d_head + keys, sizeof(float));

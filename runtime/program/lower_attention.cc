@@ -311,8 +311,7 @@ void Lowering::reserve_attention(const LayerState& layer) {
   const bool scores = !p.target.device;
   if (scores) {
     block(BufferId::scores, 0);
-    p.arena.widen(Term::score_rows,
-                  attention.full ? std::min(p.extents.block_rows, full_query_rows) : p.extents.block_rows);
+    p.arena.widen(Term::queries, attention.full ? p.extents.full_queries() : p.extents.block_rows);
   }
   if (!attention.full) {
     int64_t k = 0;

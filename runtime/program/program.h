@@ -13,6 +13,10 @@
 
 namespace LINFORMER_NAMESPACE {
 
+// Full attention's scores at once: 64 KB of f32. Many keys, so that products are long and the context is seldom
+// corrected; a block of keys and values is then in the core's own cache for all of a row block's queries.
+inline constexpr int64_t most_full_queries = 32, full_keys = 512;
+
 // What a program is lowered for. All are positive but encoder_states, which is 0 where nothing reads any.
 struct Extents {
   int64_t sequences = 1;       // in one call
@@ -21,6 +25,9 @@ struct Extents {
   int64_t encoder_states = 0;  // rows of a sequence's encoder states
   int64_t threads = 1;
   int64_t block_rows = 16;  // that a thread takes through a layer at once
+
+  // Queries of full attention that meet a block of keys at once.
+  int64_t full_queries() const { return block_rows < most_full_queries ? block_rows : most_full_queries; }
 };
 
 // What the executor that runs it wants.
@@ -129,13 +136,10 @@ inline constexpr int64_t column_chunk = 128;
 // Rows that a thread takes through a layer at once, where nothing else is asked for: a row block with its FFN slice
 // (128 x 3072 floats) stays near the core's own cache, and each weight read from the shared cache serves 128 rows.
 inline constexpr int64_t default_block_rows = 128, max_block_rows = 256, block_row_multiple = 32;
-// Full attention's scores at once: 64 KB of f32. Many keys, so that products are long and the context is seldom
-// corrected; a block of keys and values is then in the core's own cache for all of a block's queries.
-inline constexpr int64_t full_query_rows = 32, full_keys = 512;
 // Bytes between two threads' parts of a buffer. A core fetches lines ahead of what it reads, within a page: into the
 // next thread's part, which then has to take them back.
 inline constexpr int64_t thread_part_gap = 4096 - 64;
-// Rows of V that its panels take together, whatever the type: the parts that threads make and read are of so many.
+// Full attention's K and V are made and read in multiples of so many rows: whole steps of V's panels in any type.
 inline constexpr int64_t full_panel_rows = 32;
 
 // Rows in steps of `block`, or evenly split over `parts` where these are less. Where that leaves fewer than 8 for each,

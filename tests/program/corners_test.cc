@@ -91,14 +91,14 @@ double bytes_of(BufferId id, const std::map<std::string, int64_t>& terms) {
   const BufferInfo& b = info(id);
   double elements = 1;
   for (Term factor : b.factors) {
-    if (factor != Term::none && factor != Term::threads) elements *= static_cast<double>(terms.at(info(factor).name));
+    if (factor != Term::none) elements *= static_cast<double>(terms.at(info(factor).name));
   }
   if (b.other != Term::none) {
     const auto other = static_cast<double>(terms.at(info(b.other).name));
     if (other > elements) elements = other;
   }
   double bytes = elements * static_cast<double>(b.element_bytes);
-  if (b.factors[0] == Term::threads) {
+  if (b.each_thread) {
     bytes = static_cast<double>(terms.at("threads")) * (bytes + static_cast<double>(terms.at("apart")));
   }
   return std::ceil(bytes / 64) * 64;

@@ -36,6 +36,7 @@ TEST_CASE("plan refuses options that cannot work") {
   CHECK(refused([](auto& o) { o.max_batch = int64_t{1} << 40; }, "max_batch"));
   CHECK(refused([](auto& o) { o.max_rows = -5; }, "max_rows is -5"));
   CHECK(refused([](auto& o) { o.block_rows = 24; }, "block_rows is 24: give a multiple of 32 up to 256"));
+  CHECK(refused([](auto& o) { o.block_rows = 48; }, "block_rows is 48"));
   CHECK(refused([](auto& o) { o.block_rows = 272; }, "block_rows is 272"));
   CHECK(refused([](auto& o) { o.block_rows = -32; }, "block_rows is -32"));
   CHECK(refused([](auto& o) { o.threads = 0; }, "threads is 0"));

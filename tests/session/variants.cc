@@ -6,7 +6,7 @@ namespace linformer_test {
 
 using namespace linformer;
 
-std::vector<Variant> variants(uint32_t n) {
+std::vector<Variant> variants(uint32_t n, uint32_t n_full) {
   std::vector<Variant> result;
   const auto add = [&](const char* name, bool masks, auto change) {
     Variant variant;
@@ -27,6 +27,7 @@ std::vector<Variant> variants(uint32_t n) {
     shape.sentence_embedding = true;
     shape.embedding_dense = 9;
     change(shape);
+    if (n_full != 0 && shape.kinds == std::vector{ProjectionKind::none}) shape.n = n_full;
     result.push_back(variant);
   };
   using enum ProjectionKind;
@@ -35,6 +36,10 @@ std::vector<Variant> variants(uint32_t n) {
     s.kinds = {none};
     s.causal = true;
     s.row_mask = RowMask::excluded;
+  });
+  add("full, window", false, [](RandomModel& s) {
+    s.kinds = {none};
+    s.layer.attention.window = 20;
   });
   add("full, widths of keys change, position bias", false, [](RandomModel& s) {
     s.kinds = {none};

@@ -194,8 +194,7 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
   const int64_t left_stride = gemm.a.ld * element_bytes(P::left);
   const Epilogue& epilogue = gemm.epilogue;
   // Sums that nothing is done to are C. What is added to C begins with it.
-  const bool continues = !slices && epilogue.accumulate;
-  const int64_t begun = continues;  // no bool: README.md
+  const int64_t continues = !slices && epilogue.accumulate;  // no bool: README.md says why
   const bool direct = !slices && gemm.c.type == ElementType::f32 && gemm.c.cols >= (panel0 + panels) * panel_width &&
                       epilogue.bias == nullptr && epilogue.row_bias == nullptr &&
                       epilogue.activation == Activation::none && epilogue.residual.data == nullptr;
@@ -242,7 +241,7 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
       SumsPlace sums{partial + row * slab_width, slab_width};
       if (direct) {
         sums = {gemm.c.floats().row(m0 + row) + col, gemm.c.ld};
-      } else if (continues && step0 == 0) {
+      } else if (continues != 0 && step0 == 0) {
         for (int64_t i = 0; i < tile_rows; ++i) {
           __builtin_memcpy(sums.first + i * slab_width, gemm.c.floats().row(m0 + row + i) + col,
                            static_cast<size_t>(cols) * sizeof(float));
@@ -261,7 +260,7 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
         }
         const Ahead ahead{ahead_of, next_stride, weight_step, by_lines ? 0 : turn_steps / sharing};
         tile_for<P>(tile_rows, tile_panels)(a, left_stride, block + p * block_stride, block_stride, steps,
-                                            (step0 | begun) == 0,
+                                            (step0 | continues) == 0,
                                             {sums.first + p * panel_width, sums.ld}, ahead);
       }
       if (direct) continue;
