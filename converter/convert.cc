@@ -1,5 +1,7 @@
 #include "converter/convert.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -28,6 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Inputs {
+  std::string folder;  // that the checkpoint is, or stands for; empty: it is a file alone
   std::string checkpoint, tokenizer;
   std::string given_config, found_config;  // of --config, and beside the checkpoint
   std::string labels_folder;               // empty: nowhere
@@ -47,14 +50,16 @@ bool has_tokenizer(const fs::path& folder) {
          has("sentencepiece.bpe.model") || has("spm.model") || has("tokenizer.model");
 }
 
-// The checkpoint of a folder, by the names that training programs and hubs use.
+// By which training programs and hubs name a checkpoint.
+constexpr const char* checkpoint_names[] = {
+    "checkpoint_best.pt",          "checkpoint.pt",          "checkpoint_last.pt",           "model.pt",
+    "model.safetensors",           "checkpoint.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+    "pytorch_model.bin.index.json"};
+
+// The checkpoint of a folder.
 std::string checkpoint_in(const fs::path& folder, Report* report) {
-  static constexpr const char* names[] = {
-      "checkpoint_best.pt",          "checkpoint.pt",          "checkpoint_last.pt",           "model.pt",
-      "model.safetensors",           "checkpoint.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
-      "pytorch_model.bin.index.json"};
   std::string chosen, list;
-  for (const char* name : names) {
+  for (const char* name : checkpoint_names) {
     list += (list.empty() ? "" : ", ") + std::string(name);
     if (chosen.empty()) {
       if (finds_file(folder / name)) chosen = (folder / name).string();
@@ -66,18 +71,30 @@ std::string checkpoint_in(const fs::path& folder, Report* report) {
   return chosen;
 }
 
+// The folder of a model, where the checkpoint is one or the file in it that a hub's programs name.
+std::string folder_of(const std::string& checkpoint) {
+  std::error_code error;
+  const fs::path path = checkpoint;
+  if (fs::is_directory(path, error)) return checkpoint;
+  const auto named = [&](const char* name) { return path.filename() == name; };
+  if (std::none_of(std::begin(checkpoint_names), std::end(checkpoint_names), named)) return "";
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  return is_file(folder / "config.json") ? folder.string() : "";
+}
+
 Inputs find_inputs(const ConvertOptions& options, ValueStore* store, Report* report) {
   std::error_code error;
-  Inputs inputs{options.checkpoint, options.tokenizer, options.config, "", "", std::nullopt, {}};
-  if (fs::is_directory(options.checkpoint, error)) {
-    fs::path folder = options.checkpoint;
+  Inputs inputs{
+      folder_of(options.checkpoint), options.checkpoint, options.tokenizer, options.config, "", "", std::nullopt, {}};
+  if (!inputs.folder.empty()) {
+    fs::path folder = inputs.folder;
     inputs.cross_encoder = read_cross_encoder(folder.string(), *store);
     inputs.sentence = read_sentence_transformer(folder.string(), *store);
     if (inputs.sentence) {
       folder = inputs.sentence->transformer;
       for (const std::string& note : inputs.sentence->notes) report->notes.push_back(note);
     }
-    inputs.checkpoint = checkpoint_in(folder, report);
+    if (fs::is_directory(options.checkpoint, error)) inputs.checkpoint = checkpoint_in(folder, report);
     if (inputs.tokenizer.empty() && has_tokenizer(folder)) {
       inputs.tokenizer = folder.string();
       report->notes.push_back("The tokenizer is that of the checkpoint's folder.");
@@ -234,9 +251,19 @@ void build_model(Checkpoint& checkpoint, const Settings& settings, writer::Model
 namespace {
 
 // A pattern that spares nothing is a misspelt one, and its weights would be narrowed without a word.
-void refuse_unused(const writer::ModelBuilder& builder) {
+void refuse_unused(const writer::ModelBuilder& builder, const Report& report) {
   const std::vector<std::string> unused = builder.unused_patterns();
   if (unused.empty()) return;
+  const auto matches = [&](const std::string& name) { return ::fnmatch(unused[0].c_str(), name.c_str(), 0) == 0; };
+  for (const TensorDescription& tensor : builder.description.tensors) {
+    if (tensor.shape.size() != 2 || !matches(std::string(tensor.name))) continue;
+    fail("each weight with a name like ", quote(unused[0]), " (--keep) has its type from an earlier --keep, such as ",
+         escaped(std::string(tensor.name)));
+  }
+  for (const Report::Mapping& mapping : report.mapped) {
+    if (mapping.note.empty() || !matches(mapping.tensor)) continue;
+    fail(escaped(mapping.tensor), " (--keep ", quote(unused[0]), ") has the ", mapping.note, ": name that weight");
+  }
   std::string names;
   int shown = 0;
   for (const TensorDescription& tensor : builder.description.tensors) {
@@ -276,7 +303,7 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   }
   // Whatever was opened, or is next.
   refuse_inputs(checkpoint.files, options.output);
-  refuse_inputs({cross_encoder_file(options.checkpoint)}, options.output);
+  if (!inputs.folder.empty()) refuse_inputs({cross_encoder_file(inputs.folder)}, options.output);
   if (options.labels.empty() && !inputs.labels_folder.empty()) {
     refuse_inputs({labels_file(inputs.labels_folder)}, options.output);
   }
@@ -293,7 +320,7 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
       },
       options.dialect);
 
-  refuse_unused(builder);
+  refuse_unused(builder, *report);
 
   apply_exported_labels(checkpoint, &description, report);
 
@@ -313,7 +340,8 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   } else {
     report->notes.push_back("There is no tokenizer: the model takes token ids only. Give one with --tokenizer.");
   }
-  std::string type = name_of(options.weight_type);
+  report->weight_type = name_of(options.weight_type);
+  std::string type = report->weight_type;
   for (const writer::KeptWeights& weights : options.keep) type += ", " + weights.pattern + " " + name_of(weights.type);
   report->add_fact("weight type", type, "--dtype and --keep (norms and biases stay f32)");
   report->output_bytes = builder.write(options.output, [&](uint64_t done, uint64_t bytes) {

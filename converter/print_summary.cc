@@ -190,8 +190,9 @@ void print(Lines lines, const std::vector<std::string>& notes, const std::string
   for (const std::string& line : lines) out << line << "\n";
 }
 
-std::string output_line(const std::string& path, uint64_t bytes) {
-  return headline(path == "-" ? "standard output" : path, ": " + readable_bytes(bytes));
+std::string output_line(const std::string& path, uint64_t bytes, const std::string& weight_type) {
+  return headline(path == "-" ? "standard output" : path,
+                  ": " + readable_bytes(bytes) + (weight_type.empty() ? "" : ", weights in " + weight_type));
 }
 
 void append(Lines* lines, Lines more) { lines->insert(lines->end(), more.begin(), more.end()); }
@@ -223,14 +224,14 @@ void print_summary(const Report& report, std::ostream& out) {
   lines.push_back(tensors + " (--verbose lists them)");
   append(&lines, rounding_lines(report));
   append(&lines, unused_lines(report.unused_settings));
-  print(std::move(lines), report.notes, output_line(report.output, report.output_bytes), out);
+  print(std::move(lines), report.notes, output_line(report.output, report.output_bytes, report.weight_type), out);
 }
 
 void print_summary(const ExportReport& report, std::ostream& out) {
   Lines lines = {headline(report.model, ": model file, dialect " + report.dialect)};
   append(&lines, fact_lines(report.facts));
   lines.push_back("  " + std::to_string(report.rows.size()) + " tensors (--verbose lists them)");
-  print(std::move(lines), report.notes, output_line(report.output, report.output_bytes), out);
+  print(std::move(lines), report.notes, output_line(report.output, report.output_bytes, ""), out);
 }
 
 }  // namespace linformer::convert

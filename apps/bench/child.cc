@@ -1,10 +1,12 @@
 #include "bench/child.h"
 
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <stdexcept>
 
@@ -13,8 +15,10 @@ extern char** environ;
 namespace linformer::bench {
 
 Measurement measure_in_child(const Case& what) {
-  std::string name = "linformer", command = "bench", option = "--case", json = nlohmann::json(what).dump();
-  char* arguments[] = {name.data(), command.data(), option.data(), json.data(), nullptr};
+  // The path isn't part of the JSON: it may be no UTF-8.
+  std::string name = "linformer", command = "bench", option = "--case", json = nlohmann::json(what).dump(),
+              path = what.model;
+  char* arguments[] = {name.data(), command.data(), option.data(), json.data(), path.data(), nullptr};
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("the system refused a pipe");
   posix_spawn_file_actions_t actions;
@@ -47,14 +51,18 @@ Measurement measure_in_child(const Case& what) {
   return parsed.at("measurement").get<Measurement>();
 }
 
-int run_case(const std::string& json, const DescribeProfile& describe_profile) {
+int run_case(const std::string& json, const std::string& model, const DescribeProfile& describe_profile) {
+  // Whoever ends the command ends this process too.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   nlohmann::json answer;
   try {
-    answer["measurement"] = measure(nlohmann::json::parse(json).get<Case>(), describe_profile);
+    Case what = nlohmann::json::parse(json).get<Case>();
+    what.model = model;
+    answer["measurement"] = measure(what, describe_profile);
   } catch (const std::exception& error) {
     answer = {{"error", error.what()}};
   }
-  std::printf("%s\n", answer.dump().c_str());
+  std::printf("%s\n", answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   return answer.contains("error") ? 1 : 0;
 }
 

@@ -5,10 +5,11 @@
 
 namespace linformer::bench {
 
-// Runs this program again, as `bench --case JSON`. Throws std::runtime_error with the child's sentence when it fails.
+// Runs this program again, as `bench --case JSON MODEL`. Throws std::runtime_error with the child's sentence when it
+// fails.
 Measurement measure_in_child(const Case& what);
 
 // The child's side: prints {"measurement"} or {"error"} on standard output; returns the exit code.
-int run_case(const std::string& json, const DescribeProfile& describe_profile);
+int run_case(const std::string& json, const std::string& model, const DescribeProfile& describe_profile);
 
 }  // namespace linformer::bench

@@ -1,35 +1,78 @@
 #include "bench/limits.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "bench/limit_loops.h"
+#include "bench/machine.h"
 
 namespace linformer::bench {
 namespace {
 
 constexpr int attempts = 6;
 constexpr double seconds_of_attempt = 0.1;
-// Of each thread; well beyond any cache that a core has for itself, and with all threads beyond what they share.
-constexpr size_t words_read = size_t{96} << 17;  // 96 MiB
+
+// Threads that are joined. Those that have begun are told by `stop` where the system refuses the next one.
+class Team {
+ public:
+  ~Team() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+  template <class Work>
+  void add(int number, int of, std::atomic<bool>* stop, Work work) {
+    try {
+      threads_.emplace_back(std::move(work));
+    } catch (const std::system_error&) {
+      stop->store(true);
+      throw std::runtime_error("the system refused thread " + std::to_string(number) + " of " + std::to_string(of) +
+                               ": ask for fewer threads");
+    }
+  }
+
+ private:
+  std::vector<std::thread> threads_;
+};
+
+// What each thread reads: all together at least 192 MiB and four times the caches that they share, and each more than
+// a core has for itself; but no more than half of the free memory.
+size_t words_to_read(int threads) {
+  constexpr uint64_t least = uint64_t{192} << 20, least_of_thread = uint64_t{8} << 20;
+  const long shared = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  const uint64_t count = static_cast<uint64_t>(threads), free_bytes = available_memory();
+  uint64_t bytes = std::max(std::max(least, 4 * static_cast<uint64_t>(std::max(shared, 0L))), least_of_thread * count);
+  if (free_bytes > 0) bytes = std::min(bytes, free_bytes / 2);
+  constexpr uint64_t block = 4096;
+  return static_cast<size_t>(std::max(bytes / count / block, uint64_t{1}) * block / sizeof(uint64_t));
+}
 
 // The best sum over threads of `amount` for each call of work(thread), in 1e9 a second.
 double best_rate(int threads, double amount, const std::function<void(int)>& work) {
   double best = 0;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     std::atomic<int> ready{0};
+    std::atomic<bool> stop{false};
     std::vector<double> rates(static_cast<size_t>(threads));
-    std::vector<std::thread> team;
+    std::optional<Team> team(std::in_place);
     for (int t = 0; t < threads; ++t) {
-      team.emplace_back([&, t] {
+      team->add(t + 1, threads, &stop, [&, t] {
         work(t);  // warms up
         ready.fetch_add(1);
-        while (ready.load() < threads) std::this_thread::yield();
+        while (ready.load() < threads) {
+          if (stop.load()) return;
+          std::this_thread::yield();
+        }
         using Clock = std::chrono::steady_clock;
         const auto begin = Clock::now();
         int64_t calls = 0;
@@ -42,7 +85,7 @@ double best_rate(int threads, double amount, const std::function<void(int)>& wor
         rates[static_cast<size_t>(t)] = static_cast<double>(calls) * amount / seconds / 1e9;
       });
     }
-    for (std::thread& thread : team) thread.join();
+    team.reset();
     double sum = 0;
     for (const double rate : rates) sum += rate;
     best = std::max(best, sum);
@@ -58,6 +101,7 @@ Rate arithmetic_rate(ElementType type, int threads) {
 }
 
 Rate memory_rate(int threads) {
+  const size_t words_read = words_to_read(threads);
   std::vector<std::unique_ptr<uint64_t[]>> data;
   for (int t = 0; t < threads; ++t) {
     data.push_back(std::make_unique_for_overwrite<uint64_t[]>(words_read));
@@ -87,7 +131,9 @@ double round_trip(int threads) {
       if (spin > spins) std::this_thread::yield();
     }
   };
-  std::thread other([&] {
+  std::atomic<bool> stop{false};
+  std::optional<Team> other(std::in_place);
+  other->add(2, 2, &stop, [&] {
     for (int i = 0; wait_for(2 * i + 1); ++i) word.store(2 * i + 2, std::memory_order_release);
   });
   std::vector<double> batches;
@@ -103,7 +149,7 @@ double round_trip(int threads) {
     if (std::chrono::duration<double>(now - begin).count() > most_seconds) break;
   }
   word.store(end, std::memory_order_release);
-  other.join();
+  other.reset();
   std::nth_element(batches.begin(), batches.begin() + static_cast<ptrdiff_t>(batches.size() / 2), batches.end());
   return batches[batches.size() / 2];
 }

@@ -28,12 +28,15 @@ void require(const Status& status) {
 
 }  // namespace
 
-double encoder_flop(const Model& model, const SessionOptions& options, int64_t tokens) {
-  double sum = 0;
+Flop encoder_flop(const Model& model, const SessionOptions& options, int64_t tokens) {
+  Flop sum;
   const auto visit = [](void* context, const ProgramLine& line) {
     const std::string_view part = line.part;
     const bool of_encoder = part == "embedding" || part == "finish" || part.starts_with("layer ");
-    if (of_encoder) *static_cast<double*>(context) += line.flop;
+    if (!of_encoder) return;
+    Flop& flop = *static_cast<Flop*>(context);
+    flop.all += line.flop;
+    if (line.weights) flop.weights[static_cast<size_t>(line.compute)] += line.flop;
   };
   require(list_program(model, options, tokens, visit, &sum));
   return sum;
@@ -145,7 +148,12 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   result.min_ms = times.front();
   result.median_ms = times[times.size() / 2];
   result.p99_ms = times[times.size() * 99 / 100];
-  result.gigaflop = encoder_flop(**model, options, tokens + prefix) * static_cast<double>(what.batch) / 1e9;
+  const Flop flop = encoder_flop(**model, plan.options, tokens + prefix);
+  const double giga = static_cast<double>(what.batch) / 1e9;
+  result.gigaflop = flop.all * giga;
+  for (size_t type = 0; type < flop.weights.size(); ++type) {
+    if (type != static_cast<size_t>(plan.compute)) result.gigaflop_of_others[type] = flop.weights[type] * giga;
+  }
   result.weight_bytes = encoder_weight_bytes(**model, tokens);
   result.model_bytes = (*model)->file_bytes();
   result.arena_bytes = plan.total_bytes;
@@ -166,8 +174,7 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
 }
 
 void to_json(nlohmann::json& json, const Case& what) {
-  json = {{"model", what.model},
-          {"backend", static_cast<int>(what.backend)},
+  json = {{"backend", static_cast<int>(what.backend)},
           {"isa", static_cast<int>(what.isa)},
           {"compute", static_cast<int>(what.compute)},
           {"device", what.device},
@@ -181,7 +188,6 @@ void to_json(nlohmann::json& json, const Case& what) {
 }
 
 void from_json(const nlohmann::json& json, Case& what) {
-  what.model = json.at("model").get<std::string>();
   what.backend = static_cast<BackendKind>(json.at("backend").get<int>());
   what.isa = static_cast<Isa>(json.at("isa").get<int>());
   what.compute = static_cast<Compute>(json.at("compute").get<int>());
@@ -206,6 +212,7 @@ void to_json(nlohmann::json& json, const Measurement& m) {
           {"median_ms", m.median_ms},
           {"p99_ms", m.p99_ms},
           {"gigaflop", m.gigaflop},
+          {"gigaflop_of_others", m.gigaflop_of_others},
           {"weight_bytes", m.weight_bytes},
           {"model_bytes", m.model_bytes},
           {"arena_bytes", m.arena_bytes},
@@ -226,6 +233,7 @@ void from_json(const nlohmann::json& json, Measurement& m) {
   m.median_ms = json.at("median_ms").get<double>();
   m.p99_ms = json.at("p99_ms").get<double>();
   m.gigaflop = json.at("gigaflop").get<double>();
+  m.gigaflop_of_others = json.at("gigaflop_of_others").get<std::array<double, 4>>();
   m.weight_bytes = json.at("weight_bytes").get<uint64_t>();
   m.model_bytes = json.at("model_bytes").get<uint64_t>();
   m.arena_bytes = json.at("arena_bytes").get<uint64_t>();

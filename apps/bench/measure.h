@@ -1,6 +1,7 @@
 // One configuration, measured in the process that calls.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -32,13 +33,15 @@ struct Measurement {
   int calls = 0;
   double min_ms = 0, median_ms = 0, p99_ms = 0;  // of a call
   double gigaflop = 0;                           // of a call
-  uint64_t weight_bytes = 0;                     // that a call reads: products' weights and E's columns
-  uint64_t model_bytes = 0;                      // of the file
-  uint64_t arena_bytes = 0;                      // planned
-  uint64_t used_bytes = 0;                       // touched
-  uint64_t peak_bytes = 0;                       // the process's largest resident set, file pages included
-  uint64_t own_bytes = 0;                        // of it, without pages of files: working memory, stack and heap
-  nlohmann::ordered_json profile;                // null unless asked for
+  // Of them products with weights that are computed in another type than `compute`, by ElementType.
+  std::array<double, 4> gigaflop_of_others = {};
+  uint64_t weight_bytes = 0;       // that a call reads: products' weights and E's columns
+  uint64_t model_bytes = 0;        // of the file
+  uint64_t arena_bytes = 0;        // planned
+  uint64_t used_bytes = 0;         // touched
+  uint64_t peak_bytes = 0;         // the process's largest resident set, file pages included
+  uint64_t own_bytes = 0;          // of it, without pages of files: working memory, stack and heap
+  nlohmann::ordered_json profile;  // null unless asked for
 };
 
 // What Case::profile adds: a session's profile as JSON.
@@ -50,12 +53,16 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile = 
 
 // Floating-point operations of one text's embedding, layers and what follows the last one, as the program that sessions
 // run has them (a multiply-add is two); heads aren't among the outputs that are measured. Throws as measure().
-double encoder_flop(const Model& model, const SessionOptions& options, int64_t tokens);
+struct Flop {
+  double all = 0;
+  std::array<double, 4> weights = {};  // products with weights, by the ElementType that they are computed in
+};
+Flop encoder_flop(const Model& model, const SessionOptions& options, int64_t tokens);
 
 // Bytes of weights that the encoder's products read once for `tokens` tokens. Throws as measure().
 uint64_t encoder_weight_bytes(const Model& model, int64_t tokens);
 
-// For the way between the driver and the process that measures.
+// For the way between the driver and the process that measures. Without Case::model, which needn't be UTF-8.
 void to_json(nlohmann::json& json, const Case& what);
 void from_json(const nlohmann::json& json, Case& what);
 void to_json(nlohmann::json& json, const Measurement& measurement);

@@ -61,21 +61,19 @@ class Schedule {
 
   void measure(PaperCell* cell, ElementType type) const {
     const double seconds = expected_seconds_of_call(*cell, type);
-    Case what;
+    Case what = options_.running;
     what.warm_ups = seconds > long_call ? 0 : 1;
     what.least_calls = seconds > long_call ? 1 : 3;
     what.seconds = seconds > long_call ? 0 : 0.5;
-    what.threads = options_.threads;
-    what.device = options_.device;
     what.batch = cell->batch;
     const double left = options_.minutes * 60 - elapsed();
     if (seconds * (what.warm_ups + what.least_calls) > left) {
       cell->left_out = "more than the minutes given";
       return;
     }
-    const double available = static_cast<double>(available_memory());
+    const double available = static_cast<double>(options_.free_bytes > 0 ? options_.free_bytes : available_memory());
     // A device says itself what it can't hold.
-    if (options_.device < 0 && available > 0 && bytes_of(*cell, options_) > 0.9 * available) {
+    if (options_.running.device < 0 && available > 0 && bytes_of(*cell, options_) > 0.9 * available) {
       cell->left_out = "more than the free memory";
       return;
     }

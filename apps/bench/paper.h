@@ -22,8 +22,8 @@ double paper_time_saved(size_t length, size_t k);
 double paper_memory_saved(size_t length, size_t k);
 
 struct PaperOptions {
-  int threads = 1;
-  int device = -1;                          // SessionOptions::device
+  Case running;                             // its threads, backend, isa, compute and device
+  uint64_t free_bytes = 0;                  // of memory; 0: what the system says
   double minutes = 30;                      // for all cells together
   uint32_t layers = 2;                      // of RoBERTa-base's width; what is printed is of one layer
   int64_t least_tokens = 4096;              // of a call: as many texts of n tokens as hold them

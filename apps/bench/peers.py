@@ -172,6 +172,9 @@ def leave_out_missing(options):
                   file=sys.stderr)
     if options.scratch and not os.path.isdir(options.scratch):
         raise UserError(f"--scratch {options.scratch} is no folder")
+    # Not only after all was measured.
+    if options.json and options.json != "-" and not os.path.isdir(os.path.dirname(os.path.abspath(options.json))):
+        raise UserError(f"--json {options.json} is in no folder that is there")
 
 
 def main():

@@ -1,11 +1,9 @@
 #include "bench/random_model.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <stdexcept>
 
@@ -144,23 +142,18 @@ void write_random_model(const ModelShape&, ElementType, const std::string&) {
 #endif
 
 TemporaryModel::TemporaryModel(const ModelShape& shape, ElementType type) {
-  std::string folder = (std::filesystem::temp_directory_path() / "linformer-bench-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr) {
-    throw std::runtime_error("no folder can be made in " + std::filesystem::temp_directory_path().string() +
-                             "; set TMPDIR");
-  }
-  struct Folder {
-    ~Folder() {
-      std::error_code ignored;
-      std::filesystem::remove_all(path, ignored);
-    }
-    std::string path;
-  } const removed{folder};
-  const std::string path = folder + "/random.lnfr";
-  write_random_model(shape, type, path);
-  fd_ = ::open(path.c_str(), O_RDONLY);  // not O_CLOEXEC: child processes read it
-  if (fd_ < 0) throw std::runtime_error("cannot open the random model " + path);
+  const char* const folder = std::getenv("TMPDIR");
+  std::string name = std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/linformer-bench-XXXXXX";
+  fd_ = ::mkstemp(name.data());  // not O_CLOEXEC: child processes read it
+  if (fd_ < 0) throw std::runtime_error("cannot make " + name + "; set TMPDIR to a folder that can be written to");
+  ::unlink(name.c_str());
   path_ = "/dev/fd/" + std::to_string(fd_);
+  try {
+    write_random_model(shape, type, path_);
+  } catch (...) {
+    ::close(fd_);
+    throw;
+  }
 }
 
 TemporaryModel::~TemporaryModel() {

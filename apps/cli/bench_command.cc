@@ -3,8 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include "base/description.h"
@@ -18,6 +21,7 @@
 #include "errors.h"
 #include "files/atomic_file.h"
 #include "flags.h"
+#include "io/container.h"
 #include "output.h"
 #include "paper_picture.h"
 #include "paper_report.h"
@@ -110,12 +114,15 @@ class Bench {
   }
 
   int run_paper() {
+    // Opened now, not after the minutes.
+    std::optional<files::AtomicFile> csv, svg;
+    if (!flags_.csv.empty()) csv.emplace(flags_.csv);
+    if (!flags_.svg.empty()) svg.emplace(flags_.svg);
     measure_limits();
     bench::PaperOptions options;
-    options.threads = report_.threads;
+    options.running = running(flags_.backends.front());
     options.minutes = flags_.minutes;
     options.longest = static_cast<uint32_t>(flags_.longest);
-    options.device = device_;
     options.types = types_of(
         flags_, device_ < 0 ? std::vector<std::string>{"f32", "int8"} : std::vector<std::string>{"f32", "f16"});
     PaperReport paper;
@@ -125,10 +132,12 @@ class Bench {
     paper.machine = report_.machine;
     paper.limits = report_.limits;
     paper.options = options;
-    write_file(flags_.csv, paper_csv(paper));
-    write_file(flags_.svg, paper_svg(paper));
-    if (files::is_standard_output(flags_.csv) || files::is_standard_output(flags_.svg)) return exit_ok;
-    standard_output().write(flags_.json ? json_text(paper_json(paper)) : paper_text(paper));
+    if (!files::is_standard_output(flags_.csv) && !files::is_standard_output(flags_.svg)) {
+      standard_output().write(flags_.json ? json_text(paper_json(paper)) : paper_text(paper));
+      standard_output().flush();
+    }
+    write_file(csv, paper_csv(paper));
+    write_file(svg, paper_svg(paper));
     return exit_ok;
   }
 
@@ -137,11 +146,10 @@ class Bench {
     return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   }
 
-  static void write_file(const std::string& path, const std::string& content) {
-    if (path.empty()) return;
-    files::AtomicFile file(path);
-    file.append(content);
-    file.commit();
+  static void write_file(std::optional<files::AtomicFile>& file, const std::string& content) {
+    if (!file) return;
+    file->append(content);
+    file->commit();
   }
 
   void measure_limits() {
@@ -180,18 +188,24 @@ class Bench {
     return flags_.random.empty() ? std::vector<int64_t>{0} : std::vector<int64_t>{512};
   }
 
+  bench::Case running(const std::string& backend) const {
+    bench::Case what;
+    what.backend = parse_backend(backend);
+    what.isa = parse_isa(flags_.isa);
+    what.compute = flags_.compute == "f32" ? Compute::f32 : Compute::automatic;
+    what.device = device_;
+    what.threads = report_.threads;
+    return what;
+  }
+
   void measure_model(const std::string& name, const std::string& path) {
     for (const std::string& backend : flags_.backends) {
       for (const int64_t tokens : lengths()) {
         for (const int64_t batch : flags_.batches) {
           BenchRow row;
           row.model = name;
+          row.what = running(backend);
           row.what.model = path;
-          row.what.backend = parse_backend(backend);
-          row.what.isa = parse_isa(flags_.isa);
-          row.what.compute = flags_.compute == "f32" ? Compute::f32 : Compute::automatic;
-          row.what.device = device_;
-          row.what.threads = report_.threads;
           row.what.tokens = tokens;
           row.what.batch = batch;
           row.what.seconds = flags_.seconds;
@@ -215,8 +229,27 @@ class Bench {
   Announcer announce_;
 };
 
+// A model is kept in a file that isn't there yet, or in the place of another model.
+void check_kept(const std::string& path) {
+  std::error_code error;
+  if (files::output_target(path).kind != files::OutputTarget::Kind::file) {
+    throw UsageError("--keep " + path + ": give a file's path");
+  }
+  if (!std::filesystem::exists(path, error)) return;
+  std::array<char, sizeof(container_magic)> start{};
+  std::ifstream(path, std::ios::binary).read(start.data(), start.size());
+  if (std::memcmp(start.data(), container_magic.data(), start.size()) == 0) return;
+  throw DataError("--keep " + path + " exists and is no model file: give another name");
+}
+
 int bench_command(const BenchFlags& flags) {
-  if (!flags.measured_case.empty()) return bench::run_case(flags.measured_case, profile_of_case);
+  if (!flags.measured_case.empty()) {
+    if (flags.models.size() != 1) throw UsageError("--case takes one model");
+    return bench::run_case(flags.measured_case, flags.models.front(), profile_of_case);
+  }
+  if (std::isnan(flags.seconds) || std::isnan(flags.minutes)) {
+    throw UsageError(std::string(std::isnan(flags.seconds) ? "--seconds" : "--minutes") + " is not a number");
+  }
   const int kinds = (flags.models.empty() ? 0 : 1) + (flags.random.empty() ? 0 : 1) + (flags.paper ? 1 : 0);
   if (kinds != 1) throw UsageError("give either model files, --random SIZE or --paper; see 'linformer bench --help'");
   if (!flags.paper && !(flags.csv.empty() && flags.svg.empty())) throw UsageError("--csv and --svg go with --paper");
@@ -226,6 +259,7 @@ int bench_command(const BenchFlags& flags) {
   if (!flags.keep.empty() && (flags.random.empty() || flags.ks.size() * flags.precisions.size() != 1)) {
     throw UsageError("--keep goes with --random SIZE, one --precision and one --k");
   }
+  if (!flags.keep.empty()) check_kept(flags.keep);
   if ((flags.paper || !flags.random.empty()) && !bench::can_make_models()) {
     throw DataError("random models need the converter, which this build leaves out; give a model file");
   }
@@ -242,21 +276,39 @@ int bench_command(const BenchFlags& flags) {
       }
     }
   }
-  for (const std::string& model : flags.models) load_model(model);  // said now, and not once for each case
-  Bench bench(flags);
-  return flags.paper ? bench.run_paper() : bench.run();
+  if (flags.paper && flags.backends.size() > 1) throw UsageError("--paper takes one --backend");
+  // Said now, and not once for each case.
+  for (const std::string& path : flags.models) {
+    const int64_t most = load_model(path)->description().encoder.max_tokens;
+    for (const int64_t tokens : flags.tokens) {
+      if (tokens > most) {
+        throw DataError(path + " takes at most " + std::to_string(most) + " tokens, not " + std::to_string(tokens));
+      }
+    }
+  }
+  try {
+    Bench bench(flags);
+    return flags.paper ? bench.run_paper() : bench.run();
+  } catch (const CommandError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    throw DataError(error.what());  // a sentence of apps/bench
+  }
 }
 
 void add_options(CLI::App* command, BenchFlags* flags) {
   command->add_option("MODEL", flags->models, "Model files (.lnfr)")->type_name("");
-  command->add_option("--random", flags->random, "Instead of files: random weights of size tiny, small, base or large")
-      ->type_name("SIZE")
-      ->check(CLI::IsMember(bench::size_names()));
+  CLI::Option* const random =
+      command
+          ->add_option("--random", flags->random, "Instead of files: random weights of size tiny, small, base or large")
+          ->type_name("SIZE")
+          ->check(CLI::IsMember(bench::size_names()));
   command->add_option("--k", flags->ks, "Compressed rows of a random model, several by commas; 0: full attention")
       ->type_name("K,..")
       ->delimiter(',')
       ->check(CLI::Range(0, 1 << 16))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(random);
   command
       ->add_option(
           "--precision", flags->precisions,
@@ -307,15 +359,20 @@ void add_options(CLI::App* command, BenchFlags* flags) {
       ->check(CLI::IsMember({"automatic", "f32"}))
       ->capture_default_str()
       ->group("Running");
-  command->add_flag("--paper", flags->paper, "The Linformer paper's efficiency tables and figure, beside its numbers")
-      ->group("Paper");
+  CLI::Option* const paper =
+      command
+          ->add_flag("--paper", flags->paper, "The Linformer paper's efficiency tables and figure, beside its numbers")
+          ->group("Paper");
+  for (const char* name : {"--n", "--batch", "--seconds", "--profile"}) paper->excludes(command->get_option(name));
   command->add_option("--minutes", flags->minutes, "What would take longer is left out and said")
       ->type_name("M")
+      ->needs(paper)
       ->check(CLI::Range(0.0, 10000.0))
       ->capture_default_str()
       ->group("Paper");
   command->add_option("--longest", flags->longest, "Longest text")
       ->type_name("N")
+      ->needs(paper)
       ->check(CLI::Range(int64_t{512}, int64_t{bench::paper_lengths.back()}))
       ->capture_default_str()
       ->group("Paper");

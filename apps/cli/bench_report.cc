@@ -22,8 +22,20 @@ double weights_gbps(const BenchRow& row) {
 std::optional<double> share(double value, double limit) {
   return limit > 0 ? std::optional(value / limit) : std::nullopt;
 }
+// What the call would take at the limits, over what it took. Weights that --keep spares count at their own type's.
 std::optional<double> share_of_limit(const BenchRow& row, const bench::Limits& limits) {
-  return share(gigaflops(row), limits.of(row.measurement->compute).giga);
+  const Measurement& m = *row.measurement;
+  double others = 0, seconds = 0;
+  for (size_t type = 0; type < m.gigaflop_of_others.size(); ++type) {
+    const double giga = m.gigaflop_of_others[type], limit = limits.of(static_cast<ElementType>(type)).giga;
+    if (giga == 0) continue;
+    if (limit == 0) return {};
+    others += giga;
+    seconds += giga / limit;
+  }
+  const double limit = limits.of(m.compute).giga;
+  if (limit == 0) return {};
+  return per_second(row, seconds + (m.gigaflop - others) / limit);
 }
 std::optional<double> share_of_memory(const BenchRow& row, const bench::Limits& limits) {
   return share(weights_gbps(row), limits.memory.giga);
@@ -34,7 +46,12 @@ std::string megabytes(uint64_t bytes) { return fixed(static_cast<double>(bytes) 
 
 std::string computed_in(const Measurement& m) {
   const std::string weights = linformer::name_of(m.weights), compute = linformer::name_of(m.compute);
-  return weights == compute ? weights : weights + " in " + compute;
+  std::string text = weights == compute ? weights : weights + " in " + compute;
+  for (size_t type = 0; type < m.gigaflop_of_others.size(); ++type) {
+    if (m.gigaflop_of_others[type] > 0)
+      text += std::string(" and ") + linformer::name_of(static_cast<ElementType>(type));
+  }
+  return text;
 }
 
 nlohmann::ordered_json optional_json(std::optional<double> value) {
@@ -131,7 +148,9 @@ std::string bench_text(const BenchReport& report) {
         excerpt(row.model, 40) +
         (row.what.backend == BackendKind::native ? "" : std::string(", ") + linformer::name_of(row.what.backend));
     if (!row.measurement) {
-      failed += "Not measured: " + model + ", n " + std::to_string(row.what.tokens) + ": " + row.error + "\n";
+      failed += "Not measured: " + model +
+                (row.what.tokens > 0 ? ", n " + std::to_string(row.what.tokens) : std::string()) + ", batch " +
+                std::to_string(row.what.batch) + ": " + row.error + "\n";
       continue;
     }
     const Measurement& m = *row.measurement;

@@ -179,7 +179,8 @@ class Comparison {
                         " and " + std::to_string(second_->width()) + " numbers");
       }
     }
-    labels_ = logits_ && first_.kind() == HeadKind::single_label && first_.labels().size() > 1;
+    const auto chooses = [](const Side& side) { return side.kind() == HeadKind::single_label; };
+    labels_ = logits_ && chooses(first_) && (!second_ || chooses(*second_)) && first_.labels().size() > 1;
     if (flags.eval.empty()) return;
     if (!labels_) throw UsageError("--eval needs a head that gives one label of several, in both");
     names_.emplace(first_.labels());
@@ -195,9 +196,19 @@ class Comparison {
     settle();
     if (reference_) reference_->finish();
     progress_.clear();
-    standard_output().write(flags_.json ? json().dump() + "\n" : text());
+    if (compared_ == 0) {
+      throw DataError(tally_.records == 0 ? "the input holds no records: nothing was compared"
+                                          : "none of the " + grouped(tally_.records) + " records could be compared");
+    }
+    standard_output().write(flags_.json ? json().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+                                        : text());
     standard_output().flush();
-    tally_.summarize(first_.max_tokens(), flags_.json ? "" : "both models read the same part");
+    const int64_t shorter = second_ ? std::min(first_.max_tokens(), second_->max_tokens()) : first_.max_tokens();
+    const bool same = !second_ || first_.max_tokens() == second_->max_tokens();
+    tally_.summarize(shorter, flags_.json ? ""
+                              : !second_  ? "whether the original read more isn't known here"
+                              : same      ? "both models read the same part"
+                                          : "the other model read more of them: convert both for as many tokens");
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
@@ -238,12 +249,16 @@ class Comparison {
   }
 
   void count(const Answered& a, const Answered& b) {
-    const std::string& error = a.error.empty() ? b.error : a.error;
+    const std::string error = !a.error.empty()   ? a.error
+                              : !b.error.empty() ? b.error
+                              : !finite(a)       ? first_.path() + " gives numbers that are not finite"
+                              : !finite(b)       ? other_name() + " gives numbers that are not finite"
+                                                 : "";
     if (!error.empty()) {
       ++tally_.errors;
       return tally_.report(a.id, error, false, &progress_);
     }
-    tally_.cut += a.truncated ? 1 : 0;
+    tally_.cut += a.truncated || b.truncated ? 1 : 0;
     ++compared_;
     // The original is what differences are relative to.
     const Answered &original = second_ ? a : b, &other = second_ ? b : a;
@@ -257,16 +272,24 @@ class Comparison {
     right_[1] += of_b == *a.truth ? 1 : 0;
   }
 
+  static bool finite(const Answered& answered) {
+    const auto all = [](const std::vector<float>& values) {
+      return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+    };
+    return all(answered.logits) && all(answered.vector);
+  }
+
   std::string other_name() const { return second_ ? second_->path() : flags_.reference; }
   double share(uint64_t part) const { return ratio(part, compared_); }
 
   std::string text() const {
     Table table({"", ""}, {false, false});
     const auto model = [&](const Side& side) {
-      return side.path() + ", " + byte_size(side.model().file_bytes()) + ", computed in " + compute_text(side.plan());
+      return excerpt(side.path(), 60) + ", " + byte_size(side.model().file_bytes()) + ", computed in " +
+             compute_text(side.plan());
     };
     table.add({"first", model(first_)});
-    table.add({"second", second_ ? model(*second_) : other_name() + ", the original's"});
+    table.add({"second", second_ ? model(*second_) : excerpt(other_name(), 60) + ", the original's"});
     table.add({"records", grouped(compared_)});
     if (labels_) {
       table.add({"labels changed", grouped(changed_) + " (" + fixed(100 * share(changed_), 2) + " %)"});
@@ -294,7 +317,7 @@ class Comparison {
     return {{"largest", d.largest()},
             {"record_of_largest", d.of_largest()},
             {"mean", d.mean()},
-            {"relative", d.relative()},
+            {"relative", number_or_null(d.relative())},
             {"mean_cosine", d.mean_cosine()},
             {"least_cosine", d.least_cosine()},
             {"record_of_least_cosine", d.of_least_cosine()}};
@@ -369,6 +392,9 @@ void add_compare(CLI::App* app, Run* run) {
         throw UsageError("give either a second model or --reference FILE.npy");
       }
       if (flags->input.empty()) throw UsageError("nothing to compare on: give --input FILE");
+      if (flags->reference == "-" && std::count(flags->input.inputs.begin(), flags->input.inputs.end(), "-") > 0) {
+        throw UsageError("--input and --reference can't both be standard input; give a file for one");
+      }
       check_outputs(flags->input.paths({flags->first, flags->second, flags->reference}), {});
       return Comparison(*flags)();
     };

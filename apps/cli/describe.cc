@@ -110,7 +110,7 @@ std::string embedding_text(const ModelDescription& d) {
 
 }  // namespace
 
-std::string describe_text(const Model& model, const std::string& path) {
+std::string describe_text(const Model& model, const std::string& path, const Plan* planned) {
   const ModelDescription& d = model.description();
   Table table({"", ""}, {false, false});
   const auto line = [&](const std::string& name, const std::string& value) {
@@ -121,12 +121,7 @@ std::string describe_text(const Model& model, const std::string& path) {
   line("producer", excerpt(d.producer, text_width));
   line("dialect", excerpt(d.dialect, text_width));
   line("parameters", weights_text(d));
-  SessionOptions options;
-  options.compute = machine_compute();
-  options.block_rows = machine_block_rows();
-  if (const Result<Plan> planned = plan(model, options); planned.ok()) {
-    line("computed in", compute_text(*planned) + " on this machine");
-  }
+  if (planned != nullptr) line("computed in", compute_text(*planned));
   for (const auto& [name, value] : encoder_lines(d, d.encoder)) line(name, value);
   if (d.has_decoder()) {
     for (const auto& [name, value] : encoder_lines(d, d.decoder)) line("decoder " + name, value);
@@ -141,7 +136,7 @@ std::string describe_text(const Model& model, const std::string& path) {
   return table.text();
 }
 
-nlohmann::ordered_json describe_json(const Model& model, const std::string& path) {
+nlohmann::ordered_json describe_json(const Model& model, const std::string& path, const Plan* planned) {
   const ModelDescription& d = model.description();
   uint64_t parameters = 0;
   for (const TensorDescription& tensor : d.tensors) parameters += elements(tensor);
@@ -153,6 +148,14 @@ nlohmann::ordered_json describe_json(const Model& model, const std::string& path
   json["dialect"] = d.dialect;
   json["parameters"] = parameters;
   json["tensor_count"] = d.tensors.size();
+  json["compute"] = nullptr;
+  json["attention_compute"] = nullptr;
+  json["other_compute"] = nullptr;  // whether some weights are multiplied in another type
+  if (planned != nullptr) {
+    json["compute"] = linformer::name_of(planned->compute);
+    json["attention_compute"] = linformer::name_of(planned->attention_compute);
+    json["other_compute"] = planned->other_compute;
+  }
   add_encoder_json(d, d.encoder, &json);
   json["decoder"] = nullptr;
   if (d.has_decoder()) add_encoder_json(d, d.decoder, &json["decoder"]);

@@ -10,9 +10,9 @@
 
 namespace linformer::cli {
 
-// Aligned lines "name  value".
-std::string describe_text(const Model& model, const std::string& path);
-nlohmann::ordered_json describe_json(const Model& model, const std::string& path);
+// Aligned lines "name  value". `planned`: of a session as the user asks for it; null where none can be had.
+std::string describe_text(const Model& model, const std::string& path, const Plan* planned);
+nlohmann::ordered_json describe_json(const Model& model, const std::string& path, const Plan* planned);
 
 std::string tensors_text(const Model& model);
 nlohmann::ordered_json tensors_json(const Model& model);

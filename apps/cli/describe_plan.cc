@@ -63,11 +63,15 @@ nlohmann::ordered_json tensors_json(const Model& model) {
 
 std::string compute_text(const Plan& plan) {
   std::string text = linformer::name_of(plan.compute);
-  if (plan.weights == ElementType::bf16 && plan.compute == ElementType::f32) {
-    text += plan.options.device >= 0                      ? ": a GPU multiplies bf16 from compute capability 8.0 on"
-            : plan.options.backend != BackendKind::native ? ": only the native backend multiplies bf16"
-            : plan.options.compute == Compute::no_bf16    ? ": this machine or instruction set multiplies no bf16"
-                                                          : "";
+  if (plan.other_compute) text += ", some weights in another type";
+  const bool widened = plan.compute == ElementType::f32 && plan.options.compute != Compute::f32;
+  if (widened && plan.options.device < 0 && plan.weights == ElementType::f16) {
+    text += ": f16 is widened";
+  } else if (widened && (plan.weights == ElementType::bf16 || plan.weights == ElementType::int8)) {
+    text += plan.options.device >= 0 ? ": a GPU multiplies bf16 from compute capability 8.0 on"
+            : plan.options.backend != BackendKind::native
+                ? std::string(": only the native backend multiplies ") + linformer::name_of(plan.weights)
+                : ": this machine or instruction set multiplies no bf16";
   }
   if (plan.attention_compute != plan.compute) {
     text += std::string(" (attention in ") + linformer::name_of(plan.attention_compute) + ")";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace linformer::cli {
 
@@ -32,6 +33,9 @@ void NumberDifferences::add(std::span<const float> first, std::span<const float>
   ++rows_;
 }
 
-double NumberDifferences::relative() const { return all_squares_ > 0 ? std::sqrt(squares_ / all_squares_) : 0; }
+double NumberDifferences::relative() const {
+  if (squares_ == 0) return 0;
+  return all_squares_ > 0 ? std::sqrt(squares_ / all_squares_) : std::numeric_limits<double>::quiet_NaN();
+}
 
 }  // namespace linformer::cli

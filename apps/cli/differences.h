@@ -17,7 +17,7 @@ class NumberDifferences {
   double largest() const { return largest_; }
   const std::string& of_largest() const { return of_largest_; }
   double mean() const { return numbers_ == 0 ? 0 : sum_ / static_cast<double>(numbers_); }  // of the magnitudes
-  // |first - second| / |first|, all rows as one vector.
+  // |first - second| / |first|, all rows as one vector; NaN where only the first is 0.
   double relative() const;
   // Of each row as a vector: 1 where both are zero, 0 where one is.
   double mean_cosine() const { return rows_ == 0 ? 1 : cosines_ / static_cast<double>(rows_); }

@@ -76,9 +76,12 @@ int inspect(InspectFlags flags) {
     planned = take(plan(*model, on_this_machine(flags.run.session_options(*model, flags.memory))));
   }
   if (flags.verify) check(model->verify());
+  // What it is computed in; a model that no session takes is described all the same.
+  const Result<Plan> any = plan(*model, on_this_machine(flags.run.session_options(*model, 1)));
+  const Plan* const computing = any.ok() ? &*any : nullptr;
 
   if (flags.json) {
-    nlohmann::ordered_json json = describe_json(*model, flags.model);
+    nlohmann::ordered_json json = describe_json(*model, flags.model, computing);
     if (flags.tensors) json["tensors"] = tensors_json(*model);
     if (planned) json["memory"] = plan_json(*planned);
     if (listing) json["plan"] = program_json(listing->lines, listing->tokens);
@@ -87,7 +90,7 @@ int inspect(InspectFlags flags) {
     standard_output().write(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return exit_ok;
   }
-  std::string text = describe_text(*model, flags.model);
+  std::string text = describe_text(*model, flags.model, computing);
   if (flags.tensors) text += "\n" + tensors_text(*model);
   if (planned) text += "\n" + plan_text(*planned);
   if (listing) text += "\n" + program_text(listing->lines, listing->tokens);

@@ -123,6 +123,8 @@ nlohmann::ordered_json cell_json(const PaperRun& run, const PaperCell& cell) {
   }
   json.update({{"median_ms", cell.measurement->median_ms},
                {"calls", cell.measurement->calls},
+               {"isa", cell.measurement->isa},
+               {"compute", linformer::name_of(cell.measurement->compute)},
                {"arena_bytes", cell.measurement->arena_bytes},
                {"own_bytes", cell.measurement->own_bytes},
                {"peak_bytes", cell.measurement->peak_bytes}});
@@ -137,18 +139,27 @@ nlohmann::ordered_json cell_json(const PaperRun& run, const PaperCell& cell) {
   return json;
 }
 
+// What isn't the default.
+std::string how_text(const bench::Case& running) {
+  std::string text;
+  if (running.backend != BackendKind::native) text += std::string(", ") + linformer::name_of(running.backend);
+  if (running.isa != Isa::automatic) text += std::string(", ") + linformer::name_of(running.isa);
+  if (running.compute == Compute::f32) text += ", computed in f32";
+  return text;
+}
+
 }  // namespace
 
 std::string paper_text(const PaperReport& report) {
   std::string text =
-      machine_text(report.machine, report.limits, report.options.threads) + "\n" +
+      machine_text(report.machine, report.limits, report.options.running.threads) + "\n" +
       "The efficiency experiments of Wang et al. 2020. Transformer over Linformer of RoBERTa-base's width, " +
       std::to_string(report.options.layers) + " layers, random weights, one E = F; calls of at least " +
       grouped(static_cast<uint64_t>(report.options.least_tokens)) +
       " tokens.\nThe paper's numbers are of a V100. Its memory is that of the largest batch that fits, ours the arena "
       "of a text.\n";
   for (const PaperRun& run : report.runs) {
-    text += "\n== " + std::string(linformer::name_of(run.type)) + " ==\n\n";
+    text += "\n== " + std::string(linformer::name_of(run.type)) + how_text(report.options.running) + " ==\n\n";
     for (const Comparison& comparison : comparisons()) text += comparison_text(run, comparison);
     text += figure_text(run) + growth_text(run) + left_out_text(run);
   }
@@ -192,7 +203,7 @@ std::string paper_csv(const PaperReport& report) {
 }
 
 nlohmann::ordered_json paper_json(const PaperReport& report) {
-  nlohmann::ordered_json json = machine_json(report.machine, report.limits, report.options.threads);
+  nlohmann::ordered_json json = machine_json(report.machine, report.limits, report.options.running.threads);
   json["layers"] = report.options.layers;
   auto& runs = json["paper"] = nlohmann::ordered_json::array();
   for (const PaperRun& run : report.runs) {

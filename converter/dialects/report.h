@@ -36,6 +36,7 @@ struct Report {
   std::vector<UnusedSetting> unused_settings;
   std::string output;
   uint64_t output_bytes = 0;
+  std::string weight_type;  // of --dtype
 
   // What types narrower than f32 cost and save.
   struct Rounded {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include "base/checked.h"
@@ -50,8 +52,11 @@ StoredParts parts_of(const TensorDescription& tensor) {
 
 void check_overflow(const TensorDescription& tensor, int64_t index, std::span<const float> values) {
   if (index < 0) return;
-  throw WriteError(tensor.name + " holds " + std::to_string(values[static_cast<size_t>(index)]) + ", which " +
-                   name_of(tensor.type) + " can't: convert with --dtype f32 or bf16");
+  char value[32];
+  std::snprintf(value, sizeof value, "%g", static_cast<double>(values[static_cast<size_t>(index)]));
+  throw WriteError(tensor.name + " holds " + value + ", which " + name_of(tensor.type) +
+                   " can't: convert with --keep 'f32:" + tensor.name + "', or with --dtype " +
+                   (tensor.type == ElementType::f16 ? "bf16" : "f32"));
 }
 
 void add_errors(ElementType type, std::span<const float> values, const std::byte* stored, RoundingError* error) {
@@ -78,12 +83,14 @@ class Int8Tail {
     for (float value : values) {
       if (!std::isfinite(value)) {
         throw WriteError(tensor_.name + " holds " + std::to_string(value) +
-                         ", which int8 can't: convert with --dtype f32 or keep it with --keep");
+                         ", which int8 can't: keep it with --keep 'f32:" + tensor_.name + "'");
       }
       largest = std::max(largest, std::abs(value));
     }
     // Of almost nothing the quotient would not be finite.
-    const float scale = largest / int8_steps, inverse = scale >= 1e-37f ? 1.f / scale : 0.f;
+    float scale = largest / int8_steps;
+    if (scale * int8_steps > std::numeric_limits<float>::max()) scale = std::nextafter(scale, 0.f);  // was rounded up
+    const float inverse = scale >= 1e-37f ? 1.f / scale : 0.f;
     for (uint64_t i = 0; i < values.size(); ++i) {
       const float code = std::clamp(std::nearbyint(values[i] * inverse), -int8_steps, int8_steps);
       codes[i / together * together * stride + i % together] = static_cast<int8_t>(code);

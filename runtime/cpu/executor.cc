@@ -35,7 +35,7 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(Program program, Backen
   for (int32_t i = static_cast<int32_t>(p.ops.size()) - 1, next = -1; i >= 0; --i) {
     const Op& op = p.ops[static_cast<size_t>(i)];
     made->next_products_[static_cast<size_t>(i)] = next;
-    if (op.kind == OpKind::gemm && op.b.place == Place::weight && op.b.layout == RightLayout::panel16) next = i;
+    if (multiplies_weights(op)) next = i;
   }
   LINFORMER_TRY(declare_gemms(p, made->provider_.get(), &made->gemms_));
   p.arena[Term::scratch] = Count::bytes(made->provider_->scratch_bytes()).rounded_up(64);

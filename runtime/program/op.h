@@ -57,6 +57,10 @@ struct Op {
   View a, b, out, bias, row_bias, residual;
 };
 
+inline bool multiplies_weights(const Op& op) {
+  return op.kind == OpKind::gemm && op.b.place == Place::weight && op.b.layout == RightLayout::panel16;
+}
+
 // What a stage loops over. Items of one stage may run in any order and at once.
 enum class Domain : uint8_t {
   row_blocks,       // blocks of packed rows, across sequences

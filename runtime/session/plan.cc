@@ -142,16 +142,41 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
   return lowered;
 }
 
+namespace {
+
+// The types of the layers' weights, and what they are multiplied in.
+void count_types(const Program& program, Plan* plan) {
+  constexpr int types = 4;
+  int64_t counts[types][types] = {};
+  for (const Stage& stage : program.stages) {
+    if (stage.domain == Domain::scored || stage.domain == Domain::positions) continue;  // heads
+    for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
+      const Op& op = program.ops[static_cast<size_t>(i)];
+      if (!multiplies_weights(op)) continue;
+      counts[static_cast<int>(op.b.type)][static_cast<int>(op.a.type)] += op.a.cols * op.out.cols;
+    }
+  }
+  int64_t most = 0, all = 0, of_compute = 0;
+  for (int weights = 0; weights < types; ++weights) {
+    for (int compute = 0; compute < types; ++compute) {
+      all += counts[weights][compute];
+      if (counts[weights][compute] <= most) continue;
+      most = counts[weights][compute];
+      plan->weights = static_cast<ElementType>(weights);
+      plan->compute = static_cast<ElementType>(compute);
+    }
+  }
+  for (const auto& row : counts) of_compute += row[static_cast<int>(plan->compute)];
+  plan->other_compute = of_compute < all;
+}
+
+}  // namespace
+
 void publish(const Program& program, const ArenaLayout& layout, Plan* plan) {
   static_assert(buffer_count <= Plan::max_buffers && term_count <= Plan::max_terms);
   plan->project_first_below = program.project_first_below;
   plan->attention_compute = program.attentions[0].compute;
-  for (const Op& op : program.ops) {
-    if (op.kind != OpKind::gemm || op.b.layout != RightLayout::panel16) continue;
-    plan->weights = op.b.type;
-    plan->compute = op.a.type;
-    break;
-  }
+  count_types(program, plan);
   plan->buffer_count = buffer_count;
   for (int i = 0; i < buffer_count; ++i) {
     const BufferId id = static_cast<BufferId>(i);

@@ -61,5 +61,15 @@ TEST_CASE("Without a minute every cell is left out, and says so") {
   for (const PaperCell& one : runs[1].cells) CHECK(one.left_out == "more than the minutes given");
 }
 
+TEST_CASE("What the memory can't hold is left out, and says so") {
+  PaperOptions options;
+  options.free_bytes = 1 << 20;
+  options.types = {linformer::ElementType::f32};
+  Limits limits;
+  limits.f32.giga = 1e6;
+  const std::vector<PaperRun> runs = run_paper(options, limits, [](const std::string&) {});
+  for (const PaperCell& one : runs[0].cells) CHECK(one.left_out == "more than the free memory");
+}
+
 }  // namespace
 }  // namespace linformer_test

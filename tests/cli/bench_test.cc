@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "bench_report.h"
 #include "paper_picture.h"
 #include "process.h"
 #include "sentiment_model.h"
@@ -85,12 +86,30 @@ TEST_CASE("bench: what can't be measured is said in one line") {
       {{model, "--keep", "other.lnfr"}, 2, "--keep goes with --random SIZE"},
       {{"--random", "tiny", "--keep", model}, 2, "--keep goes with --random SIZE, one --precision and one --k"},
       {{"--random", "huge"}, 2, "--random"},
+      {{model, "--k", "64"}, 2, "--k requires --random"},
+      {{model, "--minutes", "1"}, 2, "--minutes requires --paper"},
+      {{model, "--longest", "512"}, 2, "--longest requires --paper"},
+      {{"--paper", "--n", "512"}, 2, "--n excludes --paper"},
+      {{"--paper", "--batch", "4"}, 2, "--batch excludes --paper"},
+      {{"--paper", "--seconds", "1"}, 2, "--seconds excludes --paper"},
+      {{"--paper", "--profile"}, 2, "--profile excludes --paper"},
+      {{"--paper", "--backend", "native,onednn"}, 2, "--paper takes one --backend"},
+      {{"--paper", "--csv", folder.path("none/x.csv")}, 1, "there is no folder"},
+      {{"--paper", "--minutes", "nan"}, 2, "--minutes is not a number"},
+      {{model, "--seconds", "nan"}, 2, "--seconds is not a number"},
+      {{"--random", "tiny", "--precision", "f32", "--keep", "-"}, 2, "--keep -: give a file's path"},
+      {{"--random", "tiny", "--precision", "f32", "--keep", folder.file("note.txt", "text")},
+       1,
+       "note.txt exists and is no model file"},
       {{"--random", "tiny", "--svg", "a.svg"}, 2, "--csv and --svg go with --paper"},
       {{"--paper", "--csv", "-", "--json"}, 2, "only one of --json, --csv and --svg can go to standard output"},
       {{model, "--n", "16777216", "--batch", "65536"}, 2, "is more than a call can hold"},
       {{model, "--n", "9", "--seconds", "0"}, 1, "takes at most 8 tokens, not 9"},
       {{folder.path("none.lnfr")}, 1, "none.lnfr"},
   };
+  // A name that is no UTF-8 is a name.
+  const std::string odd = folder.file("m\xff.lnfr", read_file(model));
+  CHECK(run({"bench", odd, "--seconds", "0", "--threads", "1", "--json"}).code == 0);
   for (const Bad& bad : all) {
     std::vector<std::string> arguments = {"bench"};
     arguments.insert(arguments.end(), bad.arguments.begin(), bad.arguments.end());
@@ -101,6 +120,34 @@ TEST_CASE("bench: what can't be measured is said in one line") {
     CHECK(lines_of(ran.err).size() == 1);
     CHECK(has(ran.err, bad.says));
   }
+}
+
+TEST_CASE("bench: the share of the limit is what the call would take there, weights of another type at theirs") {
+  using namespace linformer;
+  cli::BenchReport report;
+  report.limits.f32.giga = 100;
+  report.limits.int8.giga = 1000;
+  cli::BenchRow row;
+  row.model = "spared";
+  row.measurement = bench::Measurement{};
+  row.measurement->compute = row.measurement->weights = ElementType::int8;
+  row.measurement->median_ms = 100;
+  row.measurement->gigaflop = 10;
+  row.measurement->gigaflop_of_others[static_cast<size_t>(ElementType::f32)] = 5;
+  report.rows = {row};
+  CHECK(cli::bench_json(report)["results"][0]["share_of_limit"].get<double>() == doctest::Approx(0.55));
+  CHECK(has(cli::bench_text(report), "int8 and f32"));
+  CHECK(has(cli::bench_text(report), "55.0 %"));
+}
+
+TEST_CASE("bench --paper: cells are measured with the options that are given") {
+  const Ran ran = run({"bench", "--paper", "--minutes", "10", "--longest", "512", "--precision", "int8", "--threads",
+                       "1", "--compute", "f32", "--json"});
+  REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  const json cells = json::parse(ran.out).at("paper")[0].at("cells");
+  REQUIRE(cells.size() == 3);
+  for (const json& cell : cells) CHECK(cell.at("compute") == "f32");
+  CHECK(cells[1].at("time_saved").at("ours").get<double>() > 0);
 }
 
 TEST_CASE("bench --paper: what the minutes can't hold is left blank and said") {

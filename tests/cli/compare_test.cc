@@ -69,6 +69,12 @@ void check_numbers(const json& said, const Array& original, const Array& other) 
   CHECK(said["least_cosine"] == doctest::Approx(least));
 }
 
+void usage_error(const Ran& ran, const std::string& sentence) {
+  CHECK(ran.code == 2);
+  CHECK(ran.out == "");
+  CHECK_MESSAGE(ran.err.find(sentence) != std::string::npos, ran.err);
+}
+
 }  // namespace
 
 TEST_CASE("compare: a model and itself differ in nothing") {
@@ -151,6 +157,31 @@ TEST_CASE("compare: records and models that can't be compared") {
   CHECK(json::parse(some.out)["errors"] == 2);
   CHECK(some.err.find("nothing") != std::string::npos);
 
+  const auto nothing = [](const Ran& ran, const std::string& sentence) {
+    CHECK(ran.code == 1);
+    CHECK(ran.out == "");
+    CHECK_MESSAGE(ran.err.find(sentence) != std::string::npos, ran.err);
+  };
+  nothing(run({"compare", f.model(), f.small(), "-i", f.path("t.jsonl"), "--field", "v"}),
+          "none of the 5 records could be compared");
+  f.file("empty.txt", "");
+  nothing(run({"compare", f.model(), f.small(), "-i", f.path("empty.txt")}), "the input holds no records");
+
+  usage_error(run({"compare", f.model(), "--reference", "-", "-i", "-"}), "can't both be standard input");
+  f.file("ids.csv", "text,id\ngood film,\xff\xfe\n");
+  const Ran odd = run({"compare", f.model(), f.small(), "-i", f.path("ids.csv"), "--id", "id", "--json"});
+  CHECK(odd.code == 0);
+  CHECK(json::parse(odd.out)["records"] == 1);
+
+  f.file("t.jsonl", texts);
+  const float rows[9] = {1, 2, 3, 4, NAN, 6, 7, 8, 9};
+  f.file("reference.npy", npy_bytes("<f4", {3, 3}, std::string(reinterpret_cast<const char*>(rows), sizeof rows)));
+  const Ran infinite = f.compare({f.model()}, {"--reference", f.path("reference.npy"), "--json"});
+  CHECK(infinite.code == 1);
+  CHECK(json::parse(infinite.out)["records"] == 2);
+  CHECK(json::parse(infinite.out)["errors"] == 1);
+  CHECK(infinite.err.find("reference.npy gives numbers that are not finite") != std::string::npos);
+
   SentimentModel shape;
   shape.heads = false;
   write_sentiment_model(shape, f.path("headless.lnfr"));
@@ -158,13 +189,8 @@ TEST_CASE("compare: records and models that can't be compared") {
   CHECK_FALSE(vectors.contains("logits"));
   CHECK(vectors["vectors"]["largest"] == 0);
 
-  const auto usage = [](const Ran& ran, const std::string& sentence) {
-    CHECK(ran.code == 2);
-    CHECK(ran.out == "");
-    CHECK_MESSAGE(ran.err.find(sentence) != std::string::npos, ran.err);
-  };
-  usage(f.compare({f.model()}), "give either a second model or --reference");
-  usage(f.compare({f.model(), f.small(), "--reference", "x.npy"}), "give either a second model or --reference");
-  usage(run({"compare", f.model(), f.small()}), "nothing to compare on");
-  usage(f.compare({f.model(), f.path("headless.lnfr")}, {"--eval", "l"}), "--eval needs a head");
+  usage_error(f.compare({f.model()}), "give either a second model or --reference");
+  usage_error(f.compare({f.model(), f.small(), "--reference", "x.npy"}), "give either a second model or --reference");
+  usage_error(run({"compare", f.model(), f.small()}), "nothing to compare on");
+  usage_error(f.compare({f.model(), f.path("headless.lnfr")}, {"--eval", "l"}), "--eval needs a head");
 }

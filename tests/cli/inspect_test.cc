@@ -63,6 +63,48 @@ TEST_CASE("inspect: --memory prints the plan that a session allocates") {
   CHECK(run({"inspect", f.model(), "--memory", "13"}).code == 2);
 }
 
+TEST_CASE("inspect: what a file is computed in follows the options that a session takes") {
+  const CliFixture f;
+  for (const auto type : {linformer::ElementType::bf16, linformer::ElementType::int8}) {
+    SentimentModel shape;
+    shape.type = type;
+    const std::string model = f.path("narrow.lnfr"), name = type == linformer::ElementType::bf16 ? "bf16" : "int8";
+    write_sentiment_model(shape, model);
+    const auto computed = [&](std::vector<std::string> options) {
+      options.insert(options.begin(), {"inspect", model});
+      const std::string text = run(options).out;
+      options.push_back("--json");
+      const json described = json::parse(run(options).out);
+      const std::string line = text.substr(text.find("computed in") + 14);
+      return line.substr(0, line.find('\n')) + " | " + described["compute"].get<std::string>() + " " +
+             described["attention_compute"].get<std::string>();
+    };
+    CHECK(computed({"--compute", "f32"}) == "f32 | f32 f32");
+    CHECK(computed({"--isa", "scalar"}) == (name == "bf16" ? "f32: this machine or instruction set multiplies no bf16"
+                                                             " | f32 f32"
+                                                           : "int8 (attention in f32) | int8 f32"));
+    CHECK(computed({"--isa", "scalar", "--pad-to", "8"}) == computed({"--isa", "scalar"}));
+  }
+}
+
+#ifdef LINFORMER_CONVERT
+TEST_CASE("inspect: a file whose first weights were spared is computed in what most of its weights have") {
+  const Folder folder;
+  const std::string checkpoint = LINFORMER_TEST_DATA_DIR "/golden/fairseq/classifier/checkpoint.pt";
+  const std::string model = folder.path("spared.lnfr");
+  std::vector<std::string> arguments = {checkpoint, "-o", model, "--quiet", "--dtype", "int8"};
+  REQUIRE(run_program(LINFORMER_CONVERT, arguments).code == 0);
+  CHECK(run({"inspect", model}).out.find("another type") == std::string::npos);
+  CHECK(json::parse(run({"inspect", model, "--json"}).out)["other_compute"] == false);
+  arguments.insert(arguments.end(), {"--keep", "f32:*layers.0.self_attn.*"});
+  REQUIRE(run_program(LINFORMER_CONVERT, arguments).code == 0);
+  CHECK(run({"inspect", model}).out.find("int8, some weights in another type") != std::string::npos);
+  const json described = json::parse(run({"inspect", model, "--json"}).out);
+  CHECK(described["compute"] == "int8");
+  CHECK(described["other_compute"] == true);
+}
+#endif
+
 TEST_CASE("inspect: --verify finds a changed weight") {
   const CliFixture f;
   const json description = json::parse(run({"inspect", f.model(), "--json", "--tensors"}).out);

@@ -40,13 +40,15 @@ class SentenceFolder {
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << bytes;
   }
+  std::string path(const std::string& name) const { return folder_.path(name); }
   void remove(const std::string& name) { std::filesystem::remove(folder_.path(name)); }
   const TinyHuggingFace& tiny() const { return tiny_; }
 
-  Converted convert() {
+  // `name`: of a file in the folder, or the folder itself.
+  Converted convert(const std::string& name = "") {
     if (!modules.empty()) write("modules.json", modules.dump());
     linformer::convert::ConvertOptions options;
-    options.checkpoint = folder_.path("");
+    options.checkpoint = folder_.path(name);
     options.output = out_.path("model.lnfr");
     Converted made;
     made.report = linformer::convert::convert_checkpoint(options);
@@ -55,9 +57,9 @@ class SentenceFolder {
     made.model = loaded.value();
     return made;
   }
-  std::string error() {
+  std::string error(const std::string& name = "") {
     try {
-      convert();
+      convert(name);
       return "";
     } catch (const linformer::convert::Error& error) {
       return error.what();
@@ -104,6 +106,16 @@ TEST_CASE("modules.json says how rows become a vector") {
       CHECK(lists(made.report.left_out, "pooler.dense.weight"));
     }
   }
+}
+
+TEST_CASE("a checkpoint of a usual name beside config.json stands for its folder") {
+  SentenceFolder folder;
+  folder.add("2_Normalize", "Normalize");
+  CHECK(folder.convert("model.safetensors").description().embedding.normalize);
+  std::filesystem::copy(folder.path("model.safetensors"), folder.path("mine.safetensors"));
+  CHECK(contains(folder.error("mine.safetensors"), "give the model's config.json with --config"));
+  folder.remove("config.json");
+  CHECK(contains(folder.error("model.safetensors"), "give the model's config.json with --config"));
 }
 
 TEST_CASE("without modules.json the same folder is a plain BERT") {

@@ -65,10 +65,14 @@ TEST_CASE("weights that are kept have another type, and the report says what rou
   CHECK(worst < 0.02);
   CHECK(report["bytes_in_f32"] > 30000);
   const Run told = place.run(command + "--force");
+  CHECK(contains(told.out, ", weights in int8\n"));
   CHECK(contains(told.out, "weights changed by 0.00"));
   const Run misspelt = place.run(command + "--force --keep f32:clasifier*");
   CHECK(misspelt.status == 1);
   CHECK(contains(misspelt.err, "no weight has a name like \"clasifier*\" (--keep): they are called"));
+  const Run late = place.run(command + "--force --keep 'f32:*fc1*' --keep 'bf16:*fc1*'");
+  CHECK(late.status == 1);
+  CHECK(contains(late.err, "each weight with a name like \"*fc1*\" (--keep) has its type from an earlier --keep"));
 }
 
 TEST_CASE("a wrong command line is told in one line: the program, what is wrong, and the next step") {

@@ -150,10 +150,14 @@ TEST_CASE("int8: symmetric by output, never -128, with the sums of each slice of
   // What was decoded is encoded to the same bytes.
   CHECK(encode_all(tensor, copy_of(decode(tensor, bytes.data()))) == bytes);
 
+  // The largest numbers of f32 come back finite.
+  std::vector<float> extreme = weights;
+  extreme[40] = std::numeric_limits<float>::max();
+  for (const float value : decode(tensor, encode_all(tensor, copy_of(extreme)).data())) CHECK(std::isfinite(value));
+
   weights[40] = std::numeric_limits<float>::infinity();
   CHECK_THROWS_WITH_AS(encode_all(tensor, copy_of(weights)),
-                       "matrix holds inf, which int8 can't: convert with --dtype f32 or keep it with --keep",
-                       WriteError);
+                       "matrix holds inf, which int8 can't: keep it with --keep 'f32:matrix'", WriteError);
   const TensorDescription wide = matrix(ElementType::int8, TensorLayout::panel16, 1, 65537);
   CHECK_THROWS_WITH_AS(encode_all(wide, copy_of(std::vector<float>(65537))),
                        "matrix has 65537 inputs: int8 takes 65536, keep it with --keep", WriteError);
@@ -199,7 +203,8 @@ TEST_CASE("values beyond half precision are an error that names the tensor") {
     const TensorDescription tensor = matrix(ElementType::f16, layout, 1, 2);
     const float values[] = {1.f, 1e6f};
     CHECK_THROWS_WITH_AS(encode_all(tensor, copy_of(values)),
-                         "matrix holds 1000000.000000, which f16 can't: convert with --dtype f32 or bf16", WriteError);
+                         "matrix holds 1e+06, which f16 can't: convert with --keep 'f32:matrix', or with --dtype bf16",
+                         WriteError);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -70,7 +71,8 @@ inline void fill_random(Random& random, float* data, int64_t count, float scale 
   for (int64_t i = 0; i < count; ++i) data[i] = values(random);
 }
 
-inline const float quiet_nan = std::numeric_limits<float>::quiet_NaN();
+// With bits that arithmetic on an exponent would carry out of a NaN.
+inline constexpr float quiet_nan = std::bit_cast<float>(0x7fc00001u);
 
 inline bool same_bits(const float* a, const float* b, int64_t count) {
   return count == 0 || std::memcmp(a, b, static_cast<size_t>(count) * sizeof(float)) == 0;

@@ -102,6 +102,30 @@ TEST_CASE("rows and columns that are computed together don't change a bit") {
   }
 }
 
+TEST_CASE("GELU of large negative sums is 0, of large positive ones the sum") {
+  constexpr float values[] = {-4.4f, -10.f, -1e4f, -1e8f, -1e30f, -3e38f, 10.f, 1e8f, 3e38f};
+  constexpr int64_t count = std::size(values);
+  for (ElementType type : {ElementType::int8, ElementType::bf16}) {
+    for (const Kernels* kernels : narrow_kernels()) {
+      if (!has(*kernels, type)) continue;
+      CAPTURE(std::string(name_of(kernels->isa)));
+      Random random(15);
+      NarrowProblem problem(random, type, 33, 5 * count, 64);
+      std::memset(problem.b.data(), 0, static_cast<size_t>(problem.b.size()));
+      problem.sums.fill(0);
+      for (int64_t j = 0; j < problem.n; ++j) problem.bias[j] = values[j % count];
+      problem.epilogue.activation = Activation::gelu;
+      problem.epilogue.bias = problem.bias.data();
+      const std::vector<float> c = problem.result(*kernels);
+      for (int64_t i = 0; i < problem.m * problem.c_ld; ++i) {
+        if (i % problem.c_ld >= problem.n) continue;
+        const float x = problem.bias[i % problem.c_ld], y = c[static_cast<size_t>(i)];
+        CHECK(std::fabs(y - std::max(x, 0.f)) <= (x < 0 ? 5e-5f : 2e-6f * x));
+      }
+    }
+  }
+}
+
 TEST_CASE("a product into bf16 is the product into f32, rounded") {
   for (const Kernels* kernels : narrow_kernels()) {
     if (kernels->gemm_bf16 == nullptr) continue;

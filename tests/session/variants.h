@@ -14,8 +14,8 @@ struct Variant {
   bool masks = false;  // its inputs have masks and pads, which are kept
 };
 
-// Each takes texts of up to `n` rows and `n` encoder states, those of full attention alone `n_full`, where that is given;
-// and has one head that scores every row.
+// Each takes texts of up to `n` rows and `n` encoder states and has one head that scores every row. `n_full`, where it
+// is given, takes the place of `n` where all attention is full.
 std::vector<Variant> variants(uint32_t n, uint32_t n_full = 0);
 
 }  // namespace linformer_test

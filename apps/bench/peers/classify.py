@@ -18,18 +18,20 @@ MOST_DIFFERENCE = 1e-4
 def read_records(options):
     """(texts, labels or Nones)"""
     found = []
-    with texts.opened(options.texts) as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-                found.append((record[options.text_field], record.get(options.label_field)))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise UserError(f"{options.texts}: line {number} is no record with a field "
-                                f"{options.text_field!r}") from error
-            if len(found) == options.count:
-                break
+    for number, line in enumerate(texts.lines_of(options.texts), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            text, label = record[options.text_field], record.get(options.label_field)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            text = None
+        if not isinstance(text, str):
+            raise UserError(f"{options.texts}: line {number} is no record with a text in its field "
+                            f"{options.text_field!r}")
+        found.append((text, label))
+        if len(found) == options.count:
+            break
     if not found:
         raise UserError(f"{options.texts} has no records")
     return [text for text, _ in found], [label for _, label in found]

@@ -46,12 +46,16 @@ def run(command, what):
     except OSError as error:
         raise UserError(f"{what}: {command[0]} can't be run ({error.strerror})") from error
     if done.returncode != 0:
-        raise UserError(f"{what} failed: {last_line(done.stderr or done.stdout)}")
+        reason = (f"ended by signal {-done.returncode}" if done.returncode < 0 else
+                  last_line(done.stderr or done.stdout))
+        raise UserError(f"{what} failed: {reason}")
     return done.stdout
 
 
 def write_json(path, value):
-    text = json.dumps(value, indent=2) + "\n"
+    # JSON has no NaN and no infinity: a figure that isn't finite is null.
+    finite = json.loads(json.dumps(value), parse_constant=lambda name: None)
+    text = json.dumps(finite, indent=2) + "\n"
     if path == "-":
         sys.stdout.write(text)
         return

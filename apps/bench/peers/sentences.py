@@ -99,9 +99,8 @@ def run(options):
     elif "transformers" in options.missing and "pytorch" in options.engines:
         note("pytorch is left out: the environment has no transformers (peers.py setup says why)")
         options.engines.remove("pytorch")
-    with texts.opened(options.texts) as file:
-        # Empty lines and spaces at the ends aside, so that all read the same texts.
-        lines = [line.strip() for line in file if line.strip()][:options.count]
+    # Empty lines and spaces at the ends aside, so that all read the same texts.
+    lines = [line.strip() for line in texts.lines_of(options.texts) if line.strip()][:options.count]
     if not lines:
         raise UserError(f"{options.texts} has no texts")
     quiet = options.json == "-"

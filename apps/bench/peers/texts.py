@@ -2,6 +2,7 @@
 import gzip
 import os
 import shutil
+import zlib
 
 import numpy as np
 
@@ -10,11 +11,13 @@ from .compare import shown
 from .ours import Process
 from .turns import Peer, WorkerPeer
 
-def opened(path):
+
+def lines_of(path):
     try:
-        return (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path} can't be read: {error.strerror}") from error
+        with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
+            yield from file
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise UserError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 class OursOnTexts(Peer):

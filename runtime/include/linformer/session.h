@@ -100,8 +100,10 @@ struct Plan {
   // Texts of fewer tokens are projected before they, or their scores, are compressed: E (X W). The others take (E X) W.
   // Whichever needs fewer operations. The largest of any layer.
   int64_t project_first_below = 0;
-  // Of the first layer: the type of its weights, what is multiplied with them in, and what attention is computed in.
+  // Of the layers' weights the type that most of them have, what is multiplied with these in, and what the first
+  // layer's attention is computed in.
   ElementType weights = ElementType::f32, compute = ElementType::f32, attention_compute = ElementType::f32;
+  bool other_compute = false;  // some are multiplied in another type than `compute` (linformer-convert --keep)
   int buffer_count = 0;
   PlannedBuffer buffers[max_buffers] = {};  // in the order of their offsets; of 0 bytes: this model has no use for it
   int term_count = 0;
@@ -117,18 +119,20 @@ Result<Plan> plan(const Model& model, const SessionOptions& options);
 
 // One op of a model as sessions run it, for people to read: `linformer inspect --plan`, `--profile`.
 struct ProgramLine {
-  int stage;           // ops of one stage run one after the other on each of its items
-  bool joins;          // the stage runs at once with the one before it: no barrier between them
-  char part[24];       // "embedding", "layer 3", "head 0", "first rows"
-  bool instead;        // "first rows": in place of the last layer's row blocks and of what follows, where outputs read
-                       // the first row of each text alone
-  const char* domain;  // what the stage loops over; static text
-  char condition[24];  // on each sequence: "always", "n < 188", "n >= 188"
-  const char* op;      // static text
-  char operands[384];  // "query and context[512, 768] = rows[512, 768] x q_proj.weight[768, 768] panel16 + bias"
-  double flop;         // operations of products, a multiply-add is two; norms, softmax and copies count none
-  double bytes;        // activations and weights that it reads and writes, each once
-  double seconds;      // profile: of all threads together
+  int stage;            // ops of one stage run one after the other on each of its items
+  bool joins;           // the stage runs at once with the one before it: no barrier between them
+  char part[24];        // "embedding", "layer 3", "head 0", "first rows"
+  bool instead;         // "first rows": in place of the last layer's row blocks and of what follows, where outputs read
+                        // the first row of each text alone
+  const char* domain;   // what the stage loops over; static text
+  char condition[24];   // on each sequence: "always", "n < 188", "n >= 188"
+  const char* op;       // static text
+  char operands[384];   // "query and context[512, 768] = rows[512, 768] x q_proj.weight[768, 768] panel16 + bias"
+  bool weights;         // it is a product with weights,
+  ElementType compute;  // computed in this; f32 where it isn't one
+  double flop;          // operations of products, a multiply-add is two; norms, softmax and copies count none
+  double bytes;         // activations and weights that it reads and writes, each once
+  double seconds;       // profile: of all threads together
 };
 using ProgramVisitor = void (*)(void* context, const ProgramLine& line);
 // visit(context, line) for each op that a sequence of `tokens` tokens takes, in order; outputs are all those that the

@@ -9,37 +9,44 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
+inline constexpr float round_to_integer = 12582912.f;  // 1.5 * 2^23: adding it leaves the nearest integer
+
+// p 2^i, where `rounded` is i + round_to_integer: shifted left, its low bits are the exponent to add. They are added to
+// that of 1 and not of p: p may be a NaN, whose bits must stay one.
+template <class L>
+LINFORMER_INLINE typename L::Batch times_power(typename L::Batch p, typename L::Batch rounded) {
+  using B = typename L::Batch;
+  using I = IntegersOf<B>;
+  if constexpr (requires { L::times_power(p, p); }) return L::times_power(p, rounded - B(round_to_integer));
+  return p * bits_as<B>(bits_as<I>(B(1.f)) + (bits_as<I>(rounded) << 23));
+}
+
 // 2^t for t in [-126, 127.4]; relative error 1e-7 (the polynomial itself 2e-9).
 template <class L>
 LINFORMER_INLINE typename L::Batch exp2_of_sum(typename L::Batch rounded, typename L::Batch fraction) {
   using B = typename L::Batch;
-  using I = IntegersOf<B>;
-  // `rounded` is integer + 1.5 * 2^23: shifted left, its low bits are the exponent to add.
   B p = L::fma(B(0.00015353362f), fraction, B(0.0013398875f));
   p = L::fma(p, fraction, B(0.009618437f));
   p = L::fma(p, fraction, B(0.055503324f));
   p = L::fma(p, fraction, B(0.24022648f));
   p = L::fma(p, fraction, B(0.6931472f));
   p = L::fma(p, fraction, B(1.f));
-  return bits_as<B>(bits_as<I>(p) + (bits_as<I>(rounded) << 23));
+  return times_power<L>(p, rounded);
 }
 
-inline constexpr float round_to_integer = 12582912.f;  // 1.5 * 2^23: adding it leaves the nearest integer
-
-// 2^t for t <= 0, for what is rounded to bf16 then: relative error 3e-6; 2^-126 or less below that. L's own where a set
+// 2^t for t <= 0, for what is rounded to bf16 then: relative error 3e-6; 2^-125 or less below that. L's own where a set
 // has instructions for it.
 template <class L>
 LINFORMER_INLINE typename L::Batch exp2_narrow(typename L::Batch t) {
   using B = typename L::Batch;
-  using I = IntegersOf<B>;
   if constexpr (requires { L::exp2_narrow(t); }) return L::exp2_narrow(t);
-  t = xsimd::max(B(-126.f), t);  // keeps a NaN
+  t = xsimd::max(B(-125.f), t);  // keeps a NaN; p may be below 1, and 2^-126 of that is no normal number
   const B rounded = t + B(round_to_integer), fraction = t - (rounded - B(round_to_integer));
   B p = L::fma(B(0.0095701022f), fraction, B(0.055917863f));
   p = L::fma(p, fraction, B(0.24024744f));
   p = L::fma(p, fraction, B(0.69312179f));
   p = L::fma(p, fraction, B(0.99999928f));
-  return bits_as<B>(bits_as<I>(p) + (bits_as<I>(rounded) << 23));
+  return times_power<L>(p, rounded);
 }
 
 inline constexpr float exp_lowest = -87.f;  // exp gives at least exp(-87), about 1.6e-38
@@ -79,11 +86,11 @@ LINFORMER_INLINE typename L::Batch gelu(typename L::Batch x) {
 }
 
 // The same for what is rounded to 16 or 8 bits then: absolute error 5e-5, of large |x| 1e-6 |x|. Phi(x) = 1/2 + x
-// q(x^2) with x clamped to +-4.375, where it is 0 or 1 but for 1e-6.
+// q(x^2) with x clamped to +-4.374, where it is 0 or 1 but for 1e-6.
 template <class L>
 LINFORMER_INLINE typename L::Batch gelu_narrow(typename L::Batch x) {
   using B = typename L::Batch;
-  const B y = xsimd::min(B(4.375f), xsimd::max(B(-4.375f), x));
+  const B y = xsimd::min(B(4.374f), xsimd::max(B(-4.374f), x));
   const B s = y * y;
   B q = L::fma(B(3.8488622e-11f), s, B(-3.98880395e-09f));
   q = L::fma(q, s, B(1.8231492e-07f));
@@ -93,7 +100,7 @@ LINFORMER_INLINE typename L::Batch gelu_narrow(typename L::Batch x) {
   q = L::fma(q, s, B(0.00968507398f));
   q = L::fma(q, s, B(-0.0661549792f));
   q = L::fma(q, s, B(0.3988159f));
-  // Below -4.375 it is -3e-7, which would grow with x.
+  // From -4.374 on it is -6e-7, which would grow with x; of each clamp nearby the sign is another.
   return x * xsimd::max(B(0.f), L::fma(q, y, B(0.5f)));
 }
 
