@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <string>
 
@@ -18,6 +19,8 @@
 #include "converter/print_summary.h"
 #include "converter/readers/error.h"
 #include "files/output_target.h"
+#include "help_formatter.h"
+#include "usage.h"
 
 namespace {
 
@@ -82,13 +85,16 @@ struct Arguments {
 
 void declare(CLI::App& app, Arguments* arguments) {
   ConvertOptions& options = arguments->convert;
-  app.add_option("CHECKPOINT", options.checkpoint, "checkpoint file, index of several, or a folder with one");
-  app.add_option("-o,--output", options.output, "file to write; - is standard output");
+  app.add_option("CHECKPOINT", options.checkpoint, "checkpoint file, index of several, or a folder with one")
+      ->type_name("");
+  app.add_option("-o,--output", options.output, "file to write; - is standard output")->type_name("FILE");
   app.add_option("--tokenizer", options.tokenizer,
                  "folder or file of the vocabulary: tokenizer.json, vocab.json + merges.txt (+ dict.txt), vocab.txt, "
-                 "SentencePiece .model");
+                 "SentencePiece .model")
+      ->type_name("PATH");
   app.add_option("--labels", options.labels,
                  "names of the classes in order: a,b or HEAD=a,b (may be repeated; labels that hold an = need HEAD)")
+      ->type_name("NAMES")
       ->allow_extra_args(false);
   app.add_option(
          "--head-kind", options.head_kinds,
@@ -98,19 +104,22 @@ void declare(CLI::App& app, Arguments* arguments) {
       ->type_name("KIND")
       ->allow_extra_args(false);
   app.add_option(
-      "--config", options.config,
-      "JSON file of settings; they come before the checkpoint's own. The report names those that nothing used");
+         "--config", options.config,
+         "JSON file of settings; they come before the checkpoint's own. The report names those that nothing used")
+      ->type_name("FILE");
   app.add_option("--dialect", options.dialect,
-                 "take the checkpoint for one of this implementation (see --list-dialects) and no other");
+                 "take the checkpoint for one of this implementation (see --list-dialects) and no other")
+      ->type_name("NAME");
   app.add_option("--dtype", arguments->dtype, "type of the weights: f32 (default), bf16, f16 or int8")
-      ->option_text("f32|bf16|f16|int8");
+      ->type_name("TYPE");
   app.add_option("--keep", arguments->keep,
                  "weights of another type, by their names in the checkpoint: f32:PATTERN, such as f32:'*classifier*' "
                  "(may be repeated; the first that fits counts)")
-      ->type_name("TYPE:PATTERN")
+      ->type_name("WEIGHTS")
       ->allow_extra_args(false);
   app.add_option("--from-lnfr", arguments->from_lnfr,
-                 "the way back: write this model file as safetensors with the checkpoint's names");
+                 "the way back: write this model file as safetensors with the checkpoint's names")
+      ->type_name("FILE");
   app.add_flag("--list-dialects", arguments->list_dialects,
                "print the supported implementations and the settings they need");
   CLI::Option* json = app.add_flag("--json", arguments->json, "print the report as JSON, with all that --verbose has");
@@ -238,6 +247,9 @@ int main(int argc, char** argv) {
   CLI::App app("Converts a trained Linformer checkpoint to a .lnfr model file, and back.", "linformer-convert");
   app.footer(examples);
   app.set_version_flag("--version", std::string("linformer-convert ") + LINFORMER_VERSION);
+  auto formatter = std::make_shared<linformer::HelpFormatter>();
+  formatter->column_width(30);
+  app.formatter(formatter);
   Arguments arguments;
   declare(app, &arguments);
   try {
@@ -245,7 +257,7 @@ int main(int argc, char** argv) {
     check(app, &arguments);
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;  // --help, --version
-    return asked ? app.exit(error) : complain_of_usage(error.what());
+    return asked ? app.exit(error) : complain_of_usage(linformer::usage_sentence(app, error, {argv + 1, argv + argc}));
   }
 
   ::signal(SIGXFSZ, SIG_IGN);  // a limit of the file's size is then an error of write()

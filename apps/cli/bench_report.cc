@@ -1,6 +1,7 @@
 #include "bench_report.h"
 
 #include "display.h"
+#include "linformer/build_info.h"
 #include "profile.h"
 
 namespace linformer::cli {
@@ -124,6 +125,7 @@ nlohmann::ordered_json machine_json(const bench::Machine& machine, const bench::
   };
   return {
       {"linformer", LINFORMER_VERSION},
+      {"build", build_info().text},
       {"machine", machine},
       {"threads", threads},
       {"limits",

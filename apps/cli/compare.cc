@@ -94,10 +94,20 @@ class Side {
   }
 
   void choose_head(const std::string& name) {
-    if (model_->description().heads.empty() && name.empty()) return;
+    const auto scores_texts = [](const ClassificationHead& head) {
+      return head.pooling != Pooling::none && head.pairing == Pairing::none;
+    };
+    if (name.empty()) {
+      const Array<ClassificationHead>& heads = model_->description().heads;
+      const auto found = std::find_if(heads.begin(), heads.end(), scores_texts);
+      if (found == heads.end()) return;
+      head_ = static_cast<int>(found - heads.begin());
+      labels_ = output_names(*model_, head_);
+      return;
+    }
     head_ = find_head(*model_, name);
     const ClassificationHead& head = head_of(*model_, head_);
-    if (head.pooling == Pooling::none || head.pairing != Pairing::none) {
+    if (!scores_texts(head)) {
       throw UsageError("head '" + head.name + "' of " + path_ +
                        (head.pooling == Pooling::none ? " scores each token" : " compares two texts") +
                        "; name one that scores a text with --head");
@@ -370,7 +380,8 @@ void add_compare(CLI::App* app, Run* run) {
                    "[records, numbers]")
       ->type_name("FILE")
       ->group("Comparison");
-  command->add_option("--head", flags->head, "Classification head by name or index; default: the first")
+  command
+      ->add_option("--head", flags->head, "Classification head by name or index; default: the first that scores a text")
       ->type_name("NAME")
       ->group("Comparison");
   command->add_option("--eval", flags->eval, "Field with the true label: how the accuracy changes")

@@ -14,6 +14,7 @@
 #include "files/write_error.h"
 #include "help_formatter.h"
 #include "output.h"
+#include "usage.h"
 
 namespace linformer::cli {
 namespace {
@@ -82,7 +83,9 @@ int parse_and_run(int argument_count, char** arguments) {
     if (chosen.empty() && argument_count > 1 && arguments[1][0] != '-')
       return complain(exit_usage, no_command(app, arguments[1]));
     const std::string help = "linformer " + (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help";
-    return complain(exit_usage, std::string(error.what()) + "; see '" + help + "'");
+    const std::string sentence =
+        usage_sentence(chosen.empty() ? app : *chosen[0], error, {arguments + 1, arguments + argument_count});
+    return complain(exit_usage, sentence + "; see '" + help + "'");
   }
   // Also for what computes nothing or was given --isa: whoever set it believes that it counts.
   if (const Status isa = isa_from_environment().status(); !isa.ok()) return complain(exit_usage, isa.message());

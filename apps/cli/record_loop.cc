@@ -110,6 +110,9 @@ void warn_of_file_names(const InputFlags& input, const std::string& what_happens
   for (const std::string& text : input.texts) {
     struct stat properties {};
     if (text != "-" && text.size() < 4096 && ::stat(text.c_str(), &properties) == 0 && S_ISREG(properties.st_mode)) {
+      if (text.ends_with(".lnfr")) {
+        throw UsageError("'" + excerpt(text, 200) + "' is a model file: MODEL comes before the texts");
+      }
       std::fprintf(stderr, "linformer: '%s' is %s as a text; to read the file of that name: --input %s\n",
                    excerpt(text, 200).c_str(), what_happens.c_str(), excerpt(text, 200).c_str());
     }

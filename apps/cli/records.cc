@@ -126,7 +126,9 @@ class JsonRecords : public RecordReader {
       record->id =
           found.is_number_float() && found.dump() != wanted[id].written ? nlohmann::json(wanted[id].written) : found;
     }
-    if (std::string error = string_of(0, &record->text); !error.empty()) return error;
+    if (std::string error = string_of(0, &record->text); !error.empty()) {
+      return error + (wanted[0].value.is_discarded() ? ": --field names the one with the text" : "");
+    }
     if (fields_.pair && !(fields_.pair_optional && wanted[pair].value.is_discarded())) {
       record->pair.emplace();
       if (std::string error = string_of(pair, &*record->pair); !error.empty()) return error;

@@ -68,11 +68,20 @@ class VariantCalls {
 
 TEST_CASE("no kind of model makes a session allocate, and each uses the bytes that were planned") {
   const int counted_calls = counting_works() ? calls : 3;
-  for (const Variant& variant : variants(most_tokens, most_tokens_full)) {
+  std::vector<Variant> all;
+  for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::int8}) {
+    for (Variant variant : variants(most_tokens, most_tokens_full)) {
+      variant.shape.type = type;
+      all.push_back(variant);
+    }
+  }
+  for (const Variant& variant : all) {
     VariantCalls work(variant);
     CAPTURE(variant.name);
+    CAPTURE(std::string(name_of(variant.shape.type)));
     for (const Engine& engine : engines()) {
       if (engine.backend != BackendKind::native) continue;
+      if (variant.shape.type != ElementType::f32 && engine.isa != best_isa()) continue;
       for (const int threads : {1, 2}) {
         SessionOptions options;
         options.max_batch = max_batch;

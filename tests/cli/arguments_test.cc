@@ -70,6 +70,32 @@ TEST_CASE("an unknown command is named, beside those that there are") {
   CHECK(has(help.out, "Exit status:"));
 }
 
+TEST_CASE("what a command doesn't take is told with what may have been meant") {
+  const CliFixture f;
+  const std::string note = f.file("note.jsonl", "{\"review\": \"good\"}\n");
+  struct Case {
+    std::vector<std::string> arguments;
+    std::string says;
+    int code = 2;
+  };
+  const Case cases[] = {
+      {{"classify", f.model(), "--inptu", "x"}, "there is no option --inptu (did you mean --input?); see"},
+      {{"classify", f.model(), "--batch-size", "2"}, "there is no option --batch-size (did you mean --batch?)"},
+      {{"classify", f.model(), "--frobnicate=1", "good"}, "there is no option --frobnicate;"},
+      {{"tokenize", f.model(), "good"}, "'good' was not expected: give texts with --text, files with --input"},
+      {{"compare", f.model(), f.model(), "t.txt"}, "'t.txt' was not expected: give files with --input"},
+      {{"classify", note, f.model()}, "is a model file: MODEL comes before the texts"},
+      {{"classify", f.model(), "-i", note}, "no field 'text': --field names the one with the text", 1},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.says);
+    const Ran ran = run(c.arguments);
+    CHECK(ran.code == c.code);
+    CHECK_MESSAGE((ran.err + ran.out).find(c.says) != std::string::npos, ran.err);
+    if (c.code == 2) CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
+  }
+}
+
 TEST_CASE("ids come back as they were written, and a record without one is not taken for another") {
   const CliFixture f;
   const Ran ran = run({"classify", f.model(), "-", "--format", "jsonl", "--id", "k", "--json"},

@@ -185,6 +185,14 @@ TEST_CASE("compare: records and models that can't be compared") {
   SentimentModel shape;
   shape.heads = false;
   write_sentiment_model(shape, f.path("headless.lnfr"));
+  for (const bool others : {true, false}) {
+    // Heads that score tokens or pairs are passed over.
+    shape.more_heads = others;
+    write_sentiment_model(shape, f.path("headless.lnfr"));
+    const Ran ran = f.compare({f.path("headless.lnfr"), f.path("headless.lnfr")}, {"--json"});
+    REQUIRE_MESSAGE(ran.code == 0, ran.err);
+    CHECK_FALSE(json::parse(ran.out).contains("logits"));
+  }
   const json vectors = json::parse(f.compare({f.model(), f.path("headless.lnfr")}, {"--json"}).out);
   CHECK_FALSE(vectors.contains("logits"));
   CHECK(vectors["vectors"]["largest"] == 0);

@@ -79,8 +79,8 @@ TEST_CASE("every formula gives its buffer's bytes, for every kind of model and b
   int kinds = 0;
   for (Variant variant : variants(150)) {
     CAPTURE(variant.name);
-    // Every other kind in a type that is multiplied as it is.
-    variant.shape.type = ++kinds % 2 == 0 ? ElementType::int8 : ElementType::f32;
+    constexpr ElementType types[] = {ElementType::f32, ElementType::bf16, ElementType::int8};
+    variant.shape.type = types[++kinds % 3];
     const auto model = random_model(variant.shape);
     for (const Engine& engine : engines()) {
       for (const Part part : {Part::encoder, Part::decoder}) {
