@@ -20,6 +20,7 @@
 #include "display.h"
 #include "errors.h"
 #include "files/atomic_file.h"
+#include "files/write_error.h"
 #include "flags.h"
 #include "io/container.h"
 #include "output.h"
@@ -290,6 +291,8 @@ int bench_command(const BenchFlags& flags) {
     Bench bench(flags);
     return flags.paper ? bench.run_paper() : bench.run();
   } catch (const CommandError&) {
+    throw;
+  } catch (const files::WriteError&) {
     throw;
   } catch (const std::runtime_error& error) {
     throw DataError(error.what());  // a sentence of apps/bench
