@@ -334,6 +334,22 @@ TEST_CASE("widen_panel gives the elements of a panel, of every type") {
   }
 }
 
+TEST_CASE("softmax_step_bf16: what is masked, or far below the largest, is exactly 0") {
+  for (const Kernels* kernels : all_kernels()) {
+    if (kernels->softmax_step_bf16 == nullptr) continue;
+    CAPTURE(std::string(name_of(kernels->isa)));
+    for (int64_t cols : {3, 16, 37, 64}) {
+      GuardedArray<float> x(padded(cols, 32));
+      float row_max = -INFINITY, row_sum = 0, rescale = 0;
+      x.fill(0.f);
+      for (int64_t j = 0; j < cols; ++j) x[j] = j % 3 == 0 ? 1.f : j % 3 == 1 ? -INFINITY : -1e30f;
+      kernels->softmax_step_bf16({x.data(), 1, cols, cols}, 0.5f, {&row_max, &row_sum, &rescale});
+      const auto* codes = reinterpret_cast<const uint16_t*>(x.data());
+      for (int64_t j = 0; j < cols; ++j) CHECK(codes[j] == (j % 3 == 0 ? 0x3f80 : 0));
+    }
+  }
+}
+
 TEST_CASE("softmax_step_bf16: softmax_step, in bf16 where it lies, zeros behind") {
   for (const Kernels* kernels : all_kernels()) {
     if (kernels->softmax_step_bf16 == nullptr) continue;

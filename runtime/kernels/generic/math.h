@@ -34,19 +34,18 @@ LINFORMER_INLINE typename L::Batch exp2_of_sum(typename L::Batch rounded, typena
   return times_power<L>(p, rounded);
 }
 
-// 2^t for t <= 0, for what is rounded to bf16 then: relative error 3e-6; 2^-125 or less below that. L's own where a set
-// has instructions for it.
+// 2^t for t <= 0, for what is rounded to bf16 then: relative error 3e-6; 0 below 2^-126, so that a masked key is nothing
+// (BFDOT rounds to odd, and would show the least number). L's own where a set has instructions for it.
 template <class L>
 LINFORMER_INLINE typename L::Batch exp2_narrow(typename L::Batch t) {
   using B = typename L::Batch;
   if constexpr (requires { L::exp2_narrow(t); }) return L::exp2_narrow(t);
-  t = xsimd::max(B(-125.f), t);  // keeps a NaN; p may be below 1, and 2^-126 of that is no normal number
   const B rounded = t + B(round_to_integer), fraction = t - (rounded - B(round_to_integer));
   B p = L::fma(B(0.0095701022f), fraction, B(0.055917863f));
   p = L::fma(p, fraction, B(0.24024744f));
   p = L::fma(p, fraction, B(0.69312179f));
   p = L::fma(p, fraction, B(0.99999928f));
-  return times_power<L>(p, rounded);
+  return xsimd::select(t < B(-126.f), B(0.f), times_power<L>(p, rounded));
 }
 
 inline constexpr float exp_lowest = -87.f;  // exp gives at least exp(-87), about 1.6e-38
