@@ -1,14 +1,15 @@
 // What leaves a session: rows, pooled vectors, scores.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cpu/executor.h"
 
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Columns that are summed at once.
-constexpr int64_t pool_columns = 64;
+// Columns that are summed at once: long stretches of a row, whose sums stay in the nearest cache.
+constexpr int64_t pool_columns = 512;
 
 }  // namespace
 
@@ -37,21 +38,27 @@ void CpuExecutor::pool_sequence(Pooling pooling, const View& view, int64_t seque
     const int64_t columns = std::min(pool_columns, width - first);
     double sums[pool_columns] = {};
     float highest[pool_columns];
+    std::fill_n(highest, columns, -std::numeric_limits<float>::infinity());
     int64_t count = 0;
     for (int64_t r = 0; r < n; ++r) {
       if (!all && (masks[r] & mask_row) != 0) continue;
       const float* row = rows + r * view.ld + first;
-      for (int64_t i = 0; i < columns; ++i) {
-        sums[i] += static_cast<double>(row[i]);
-        highest[i] = count == 0 || row[i] > highest[i] ? row[i] : highest[i];
+      if (pooling == Pooling::max) {
+        for (int64_t i = 0; i < columns; ++i) {
+          const bool takes = (row[i] > highest[i]) | (row[i] != row[i]);  // a NaN stays
+          highest[i] = takes ? row[i] : highest[i];
+        }
+      } else {
+        for (int64_t i = 0; i < columns; ++i) sums[i] += static_cast<double>(row[i]);
       }
       ++count;
     }
-    const double divisor = static_cast<double>(all ? program_.max_pooled_rows : std::max<int64_t>(count, 1));
-    for (int64_t i = 0; i < columns; ++i) {
-      const float mean = static_cast<float>(sums[i] / divisor);
-      pooled[first + i] = pooling == Pooling::max && count > 0 ? highest[i] : mean;
+    if (pooling == Pooling::max && count > 0) {
+      std::copy_n(highest, columns, pooled + first);
+      continue;
     }
+    const double divisor = static_cast<double>(all ? program_.max_pooled_rows : std::max<int64_t>(count, 1));
+    for (int64_t i = 0; i < columns; ++i) pooled[first + i] = static_cast<float>(sums[i] / divisor);
   }
 }
 

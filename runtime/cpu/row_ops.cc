@@ -9,10 +9,16 @@ void CpuExecutor::gather(const Op& op, const Item& item) const {
   const MutableMatrix out = matrix(op.out, item);
   const std::byte* table = tensor(op.a);
   const float* steps = scales(op.a);
+  const int64_t row_bytes = op.a.ld * element_bytes(op.a.type);
   for (int64_t r = 0; r < out.rows; ++r) {
     float* row = out.row(r);
     const int32_t token = batch_.ids[item.row + r];
-    kernels_.widen(op.a.type, table + token * op.a.ld * element_bytes(op.a.type), row, out.cols);
+    // Tokens lie anywhere in memory: the next one is on its way while this one is widened.
+    if (r + 1 < out.rows) {
+      const std::byte* next = table + batch_.ids[item.row + r + 1] * row_bytes;
+      for (int64_t byte = 0; byte < row_bytes; byte += 64) __builtin_prefetch(next + byte);
+    }
+    kernels_.widen(op.a.type, table + token * row_bytes, row, out.cols);
     if (steps != nullptr) kernels_.scale_rows({row, 1, out.cols, out.cols}, steps + token);
     for (int64_t i = 0; op.scale != 1.f && i < out.cols; ++i) row[i] *= op.scale;
   }

@@ -34,8 +34,8 @@ LINFORMER_INLINE typename L::Batch exp2_of_sum(typename L::Batch rounded, typena
   return times_power<L>(p, rounded);
 }
 
-// 2^t for t <= 0, for what is rounded to bf16 then: relative error 3e-6; 0 below 2^-126, so that a masked key is nothing
-// (BFDOT rounds to odd, and would show the least number). L's own where a set has instructions for it.
+// 2^t for t <= 0, for what is rounded to bf16 then: relative error 3e-6; 0 below 2^-126, so that a masked key is
+// nothing (BFDOT rounds to odd, and would show the least number). L's own where a set has instructions for it.
 template <class L>
 LINFORMER_INLINE typename L::Batch exp2_narrow(typename L::Batch t) {
   using B = typename L::Batch;
@@ -85,10 +85,11 @@ LINFORMER_INLINE typename L::Batch gelu(typename L::Batch x) {
 }
 
 // The same for what is rounded to 16 or 8 bits then: absolute error 5e-5, of large |x| 1e-6 |x|. Phi(x) = 1/2 + x
-// q(x^2) with x clamped to +-4.374, where it is 0 or 1 but for 1e-6.
+// q(x^2) with x clamped to +-4.374, where it is 0 or 1 but for 1e-6. L's own where a set has instructions for it.
 template <class L>
 LINFORMER_INLINE typename L::Batch gelu_narrow(typename L::Batch x) {
   using B = typename L::Batch;
+  if constexpr (requires { L::gelu_narrow(x); }) return L::gelu_narrow(x);
   const B y = xsimd::min(B(4.374f), xsimd::max(B(-4.374f), x));
   const B s = y * y;
   B q = L::fma(B(3.8488622e-11f), s, B(-3.98880395e-09f));

@@ -24,9 +24,8 @@ LINFORMER_INLINE RowScale scale_of(float lowest, float highest, bool finite) {
 }
 
 template <class L>
-RowScale quantize_slice(const float* x, int64_t cols, uint8_t* u) {
+LINFORMER_INLINE RowScale scale_of_slice(const float* x, int64_t cols) {
   using B = typename L::Batch;
-  using I = IntegersOf<B>;
   B lowest(0.f), highest(0.f), nothing(0.f);
   int64_t seen = 0;
   {
@@ -53,12 +52,18 @@ RowScale quantize_slice(const float* x, int64_t cols, uint8_t* u) {
     nothing = L::fma(value, B(0.f), nothing);
   });
   const float check = fold_sum<L>(nothing);
-  const RowScale scale = scale_of(fold_min<L>(lowest), fold_max<L>(highest), check == 0.f);
+  return scale_of(fold_min<L>(lowest), fold_max<L>(highest), check == 0.f);
+}
+
+template <class L>
+LINFORMER_INLINE void quantize_slice(const float* x, int64_t cols, const RowScale& scale, uint8_t* u) {
+  using B = typename L::Batch;
+  using I = IntegersOf<B>;
   const int64_t padded = (cols + 63) / 64 * 64;
   __builtin_memset(u + cols, 0, static_cast<size_t>(padded - cols));
   if (!(scale.scale > 0.f)) {
     __builtin_memset(u, 0, static_cast<size_t>(cols));
-    return scale;
+    return;
   }
   // One rounding, to the nearest code, ties to the even one.
   const B inverse(1.f / scale.scale), rounder(round_to_integer + static_cast<float>(scale.zero));
@@ -79,16 +84,22 @@ RowScale quantize_slice(const float* x, int64_t cols, uint8_t* u) {
     const I clamped = xsimd::max(I(0), xsimd::min(I(255), code(load_lanes<L>(x + done + i, count, B(0.f)))));
     L::store_bytes(u + done + i, count, clamped);
   });
-  return scale;
 }
 
 template <class L>
 void quantize_rows(ConstMatrix src, const QuantizedRows& dst) {
-  for (int64_t r = 0; r < src.rows; ++r) {
-    RowScale* scale = dst.scales + r * dst.scales_ld;
-    for (int64_t begin = 0; begin < src.cols; begin += int8_slice, ++scale) {
+  for (int64_t first = 0; first < src.rows; first += rows_together) {
+    const int64_t end = src.rows - first < rows_together ? src.rows : first + rows_together;
+    for (int64_t begin = 0, slice = 0; begin < src.cols; begin += int8_slice, ++slice) {
       const int64_t count = src.cols - begin < int8_slice ? src.cols - begin : int8_slice;
-      *scale = quantize_slice<L>(src.row(r) + begin, count, dst.data + r * dst.ld + begin);
+      RowScale scales[rows_together];
+      for (int64_t r = first; r < end; ++r) {
+        scales[r - first] = scale_of_slice<L>(src.row(r) + begin, count);
+        dst.scales[r * dst.scales_ld + slice] = scales[r - first];
+      }
+      for (int64_t r = first; r < end; ++r) {
+        quantize_slice<L>(src.row(r) + begin, count, scales[r - first], dst.data + r * dst.ld + begin);
+      }
     }
   }
 }

@@ -9,6 +9,10 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
+// What a row is divided by or shifted by waits for all of it. So that is found for a few rows, whose ends then overlap,
+// before any of them is read again.
+inline constexpr int64_t rows_together = 8;
+
 // function(offset, count) over [0, count) in vectors; count < width only for the last.
 template <class L, class Function>
 LINFORMER_INLINE void for_each_batch(int64_t count, Function function) {
@@ -80,10 +84,8 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
   // Copies that stay in registers: vector stores may alias what the caller passed.
   const int64_t rows = matrix.rows, cols = matrix.cols, ld = matrix.ld;
   float *x = matrix.data, *row_max = state.row_max, *row_sum = state.row_sum, *rescale = state.rescale;
-  // The largest of a few rows before their exponentials: the one waits for all of its row, the others don't.
-  constexpr int64_t together = 8;
-  for (int64_t first = 0; first < rows; first += together) {
-    const int64_t end = rows - first < together ? rows : first + together;
+  for (int64_t first = 0; first < rows; first += rows_together) {
+    const int64_t end = rows - first < rows_together ? rows : first + rows_together;
     for (int64_t r = first; r < end; ++r) {
       B most = lowest;
       for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
@@ -174,21 +176,33 @@ void layer_norm_rows(ConstMatrix in, const NormWeights& weights, MutableMatrix o
   const float epsilon = weights.epsilon;
   const int64_t cols = in.cols;
   const float inverse_cols = 1.f / static_cast<float>(cols);
-  for (int64_t r = 0; r < in.rows; ++r) {
-    const float* x = in.row(r);
-    float* y = out.row(r);
-    const B mean(sum_row<L>(cols, [&](int64_t i, int64_t count) { return load_lanes<L>(x + i, count, B(0.f)); }) *
-                 inverse_cols);
-    const float variance = inverse_cols * sum_row<L>(cols, [&](int64_t i, int64_t count) {
-                             const B centred = load_lanes<L>(x + i, count, mean) - mean;
-                             return centred * centred;
-                           });
-    const B inverse = L::divide(B(1.f), L::square_root(B(variance + epsilon)));
-    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
-      const B normal = (load_lanes<L>(x + i, count, mean) - mean) * inverse;
-      store_lanes<L>(y + i, count,
-                     L::fma(normal, load_lanes<L>(scale + i, count, B(0.f)), load_lanes<L>(bias + i, count, B(0.f))));
-    });
+  for (int64_t first = 0; first < in.rows; first += rows_together) {
+    const int64_t end = in.rows - first < rows_together ? in.rows : first + rows_together;
+    float means[rows_together], variances[rows_together];
+    for (int64_t r = first; r < end; ++r) {
+      const float* x = in.row(r);
+      means[r - first] =
+          sum_row<L>(cols, [&](int64_t i, int64_t count) { return load_lanes<L>(x + i, count, B(0.f)); }) *
+          inverse_cols;
+    }
+    for (int64_t r = first; r < end; ++r) {
+      const float* x = in.row(r);
+      const B mean(means[r - first]);
+      variances[r - first] = inverse_cols * sum_row<L>(cols, [&](int64_t i, int64_t count) {
+                               const B centred = load_lanes<L>(x + i, count, mean) - mean;
+                               return centred * centred;
+                             });
+    }
+    for (int64_t r = first; r < end; ++r) {
+      const float* x = in.row(r);
+      float* y = out.row(r);
+      const B mean(means[r - first]), inverse = L::divide(B(1.f), L::square_root(B(variances[r - first] + epsilon)));
+      for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+        const B normal = (load_lanes<L>(x + i, count, mean) - mean) * inverse;
+        store_lanes<L>(y + i, count,
+                       L::fma(normal, load_lanes<L>(scale + i, count, B(0.f)), load_lanes<L>(bias + i, count, B(0.f))));
+      });
+    }
   }
 }
 

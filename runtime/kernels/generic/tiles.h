@@ -57,7 +57,6 @@ class TileProduct {
  private:
   static constexpr bool slices = Tiles::type == ElementType::int8;
   static constexpr int64_t width = element_bytes(Tiles::type), per_tile = tile_depth / width;
-  static constexpr int64_t piece_rows = 4, all_pieces = tiled_rows / piece_rows;
 
   // 32 rows of the largest K.
   static constexpr int64_t most_factors = tiled_rows * int8_slices(int64_t{1} << 16);
@@ -98,6 +97,7 @@ class TileProduct {
     const int64_t blocks = (all_rows + tiled_rows - 1) / tiled_rows;
     // Evenly over blocks and steps.
     const int64_t most_steps = all_steps < slice_steps ? all_steps : slice_steps;
+    const int64_t all_pieces = tiled_rows / piece_rows_;
     const int64_t lines_of_block = (most_steps * tile_side + blocks - 1) / blocks;
     lines_a_step_ = (lines_of_block + most_steps - 1) / most_steps;
     pieces_a_step_ = most_steps > 2 * first_piece_step
@@ -168,9 +168,9 @@ class TileProduct {
         tiles_.prefetch(ahead.lines);
         if constexpr (Panels == 2) tiles_.prefetch(ahead.lines + stride);
       }
-      for (int64_t i = 0; step >= delay && i < pieces_a_step_ && pieces_ < all_pieces; ++i) finish_piece();
+      for (int64_t i = 0; step >= delay && i < pieces_a_step_ && finished_ < tiled_rows; ++i) finish_piece();
     }
-    while (pieces_ < all_pieces) finish_piece();
+    while (finished_ < tiled_rows) finish_piece();
   }
 
   // Sums that nothing is done to are C, or are added to it.
@@ -214,7 +214,7 @@ class TileProduct {
   // What the registers held is in memory.
   void stored() {
     done_ = held_;
-    pieces_ = 0;
+    finished_ = 0;
   }
 
   [[gnu::noinline]] void finish_all() {
@@ -226,15 +226,15 @@ class TileProduct {
     holds_ = false;
     if (held_.direct) return;
     stored();
-    while (pieces_ < all_pieces) finish_piece();
+    while (finished_ < tiled_rows) finish_piece();
   }
 
   // The epilogue of a few rows of the last block.
   [[gnu::noinline]] void finish_piece() {
-    const int64_t first = pieces_ * piece_rows;
-    ++pieces_;
+    const int64_t first = finished_;
+    finished_ += piece_rows_;
     if (first >= done_.rows) return;
-    const int64_t rows = done_.rows - first < piece_rows ? done_.rows - first : piece_rows;
+    const int64_t rows = done_.rows - first < piece_rows_ ? done_.rows - first : piece_rows_;
     TileSums tile{sums_ + first * slab_width, done_.row + first, rows, done_.col, done_.cols};
     if constexpr (slices) {
       tile.slice = done_.slice;
@@ -252,9 +252,11 @@ class TileProduct {
   const GemmArgs gemm_;
   int64_t shape_rows_ = 0, shape_panels_ = 0;
   int64_t lines_a_step_ = 0, pieces_a_step_ = 0;
-  Block held_, done_;            // whose sums are in registers; in sums_
-  bool holds_ = false;           // held_
-  int64_t pieces_ = all_pieces;  // of done_ that are finished
+  Block held_, done_;              // whose sums are in registers; in sums_
+  bool holds_ = false;             // held_
+  int64_t finished_ = tiled_rows;  // rows of done_
+  // Of an epilogue, between two steps: about as many instructions whatever it does.
+  const int64_t piece_rows_ = gemm_.epilogue.activation == Activation::none ? 8 : 4;
   alignas(64) PartialSum sums_[block_sums];
   alignas(64) float folded_[slices ? block_sums : 1];
   const int64_t slice_count_ = int8_slices(gemm_.a.cols);

@@ -1,0 +1,52 @@
+// GELU from tables of 32, which AVX-512 reads in one instruction from two registers.
+#pragma once
+
+#include <immintrin.h>
+
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
+namespace {
+
+// x Phi(x) = x / 2 + e(|x|), e(t) = t (Phi(t) - 1/2): on 31 stretches of 0.15 around their multiples a quadratic in t,
+// a minimax fit made for this file; beyond 4.575 e is t / 2. Absolute error 1.4e-5; relative 1.2e-4 for |x| < 1.
+inline constexpr float gelu_stretch = 0.15f, gelu_last = 31 * gelu_stretch;
+alignas(64) inline constexpr float gelu_constant[32] = {0.f,           -8.456739e-05f, -0.0014838937f, -0.007252974f,
+                                                        -0.021342617f, -0.047250662f,  -0.08674246f,   -0.1390103f,
+                                                        -0.20050149f,  -0.265445f,     -0.32691267f,   -0.378121f,
+                                                        -0.41364413f,  -0.43027025f,   -0.4273331f,    -0.4065723f,
+                                                        -0.37153855f,  -0.32681713f,   -0.2772168f,    -0.22709125f,
+                                                        -0.17988683f,  -0.13793908f,   -0.10248715f,   -0.07384086f,
+                                                        -0.051626824f, -0.035048883f,  -0.02311692f,   -0.014820163f,
+                                                        -0.009239116f, -0.0056031174f, -0.0033067502f, 0.f};
+alignas(64) inline constexpr float gelu_linear[32] = {
+    1.9215166e-05f, 0.0017450794f, 0.013704654f, 0.04407717f, 0.097465955f, 0.17406683f, 0.2697607f, 0.3770373f,
+    0.48649502f,    0.58855736f,   0.67503864f,  0.7402712f,  0.7816398f,   0.7995211f,  0.7967274f, 0.77770567f,
+    0.7476046f,     0.7114759f,    0.67367727f,  0.63753223f, 0.6052324f,   0.57792544f, 0.555918f,  0.53892404f,
+    0.52630574f,    0.5172727f,    0.51102585f,  0.5068459f,  0.5041363f,   0.5024329f,  0.5013935f, 0.5f};
+alignas(64) inline constexpr float gelu_quadratic[32] = {
+    0.39834052f,     0.38959807f,     0.3638483f,     0.3237467f,
+    0.27308708f,     0.216409f,       0.15839955f,    0.10332783f,
+    0.05459972f,     0.014489165f,    -0.01593617f,   -0.036714304f,
+    -0.048759967f,   -0.0535681f,     -0.052904744f,  -0.04854728f,
+    -0.04208102f,    -0.034783725f,   -0.027581971f,  -0.021065619f,
+    -0.015540001f,   -0.011095751f,   -0.007680209f,  -0.0051597576f,
+    -0.0033677917f,  -0.0021372722f,  -0.0013196268f, -0.0007931409f,
+    -0.00046424998f, -0.00026474093f, -0.0001471295f, 0.f};
+
+inline __attribute__((always_inline)) __m512 gelu_by_tables(__m512 x) {
+  const __m512 t = _mm512_abs_ps(x);
+  // Not larger than the last stretch's, whose quadratic is 0: it stays so for an infinity. min(b, NaN) is NaN.
+  const __m512 u = _mm512_min_ps(_mm512_set1_ps(gelu_last), t);
+  // 1.5 * 2^23 leaves the nearest integer in the low bits, five of which the table's instruction reads.
+  const __m512i stretch =
+      _mm512_castps_si512(_mm512_fmadd_ps(u, _mm512_set1_ps(1.f / gelu_stretch), _mm512_set1_ps(12582912.f)));
+  const auto of_stretch = [&](const float* table) __attribute__((always_inline)) {
+    return _mm512_permutex2var_ps(_mm512_load_ps(table), stretch, _mm512_load_ps(table + 16));
+  };
+  const __m512 slope = _mm512_fmadd_ps(of_stretch(gelu_quadratic), u, of_stretch(gelu_linear));
+  return _mm512_fmadd_ps(x, _mm512_set1_ps(0.5f), _mm512_fmadd_ps(slope, t, of_stretch(gelu_constant)));
+}
+
+}  // namespace
+}  // namespace LINFORMER_NAMESPACE
