@@ -33,6 +33,19 @@ LINFORMER_INLINE void store_lanes(float* p, int64_t count, typename L::Batch x) 
   }
 }
 
+// Of bf16 the exponents are those of 2, and the results as exact as it can hold.
+template <ElementType out>
+inline constexpr float exponent_unit = out == ElementType::bf16 ? 1.44269502f : 1.f;
+
+// exp(x), or of bf16 2^x, for x <= 0; 0 where it is below exp(exp_lowest), or 2^-126 at the most.
+template <class L, ElementType out>
+LINFORMER_INLINE typename L::Batch power(typename L::Batch x) {
+  using B = typename L::Batch;
+  if constexpr (out == ElementType::bf16) return exp2_narrow<L>(x);
+  if constexpr (requires { L::exp_of_softmax(x, exp_lowest); }) return L::exp_of_softmax(x, exp_lowest);
+  return xsimd::select(x < B(exp_lowest), B(0.f), exp_clamped<L>(x));
+}
+
 template <class L>
 void softmax_rows(MutableMatrix matrix, float scale) {
   using B = typename L::Batch;
@@ -50,9 +63,7 @@ void softmax_rows(MutableMatrix matrix, float scale) {
     const B shift(fold_max<L>(highest));
     B sum(0.f);
     for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
-      const B shifted = load_lanes<L>(x + i, count, lowest) - shift;
-      // Below the clamp the answer is 0, exactly so for -inf.
-      const B e = xsimd::select(shifted < B(exp_lowest), B(0.f), exp_clamped<L>(shifted));
+      const B e = power<L, ElementType::f32>(load_lanes<L>(x + i, count, lowest) - shift);
       store_lanes<L>(x + i, count, e);
       sum += e;
     });
@@ -61,18 +72,6 @@ void softmax_rows(MutableMatrix matrix, float scale) {
       store_lanes<L>(x + i, count, load_lanes<L>(x + i, count, B(0.f)) * inverse);
     });
   }
-}
-
-// Of bf16 the exponents are those of 2, and the results as exact as it can hold.
-template <ElementType out>
-inline constexpr float exponent_unit = out == ElementType::bf16 ? 1.44269502f : 1.f;
-
-// exp(x), or of bf16 2^x, for x <= 0; 0 where it is below exp(exp_lowest), or 2^-126 at the most.
-template <class L, ElementType out>
-LINFORMER_INLINE typename L::Batch power(typename L::Batch x) {
-  using B = typename L::Batch;
-  if constexpr (out == ElementType::bf16) return exp2_narrow<L>(x);
-  return xsimd::select(x < B(exp_lowest), B(0.f), exp_clamped<L>(x));
 }
 
 // `out`: what the rows become, at their own place. Of bf16 what is written never lies beyond what was read.
