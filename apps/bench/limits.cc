@@ -57,24 +57,28 @@ size_t words_to_read(int threads) {
   return static_cast<size_t>(std::max(bytes / count / block, uint64_t{1}) * block / sizeof(uint64_t));
 }
 
-// The best sum over threads of `amount` for each call of work(thread), in 1e9 a second.
+// The best sum over threads of `amount` for each call of work(thread), in 1e9 a second. All count from the moment that
+// the last one was ready, so that of more threads than processors none has a processor's time twice.
 double best_rate(int threads, double amount, const std::function<void(int)>& work) {
+  using Clock = std::chrono::steady_clock;
   double best = 0;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     std::atomic<int> ready{0};
-    std::atomic<bool> stop{false};
+    std::atomic<bool> begun{false}, stop{false};
+    Clock::time_point begin;  // once it has `begun`
     std::vector<double> rates(static_cast<size_t>(threads));
     std::optional<Team> team(std::in_place);
     for (int t = 0; t < threads; ++t) {
       team->add(t + 1, threads, &stop, [&, t] {
         work(t);  // warms up
-        ready.fetch_add(1);
-        while (ready.load() < threads) {
+        if (ready.fetch_add(1) + 1 == threads) {
+          begin = Clock::now();
+          begun.store(true);
+        }
+        while (!begun.load()) {
           if (stop.load()) return;
           std::this_thread::yield();
         }
-        using Clock = std::chrono::steady_clock;
-        const auto begin = Clock::now();
         int64_t calls = 0;
         double seconds = 0;
         do {
