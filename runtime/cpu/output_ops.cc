@@ -11,6 +11,17 @@ namespace {
 // Columns that are summed at once: long stretches of a row, whose sums stay in the nearest cache.
 constexpr int64_t pool_columns = 512;
 
+// each(i) for i in [0, count). Groups of a constant size become vector instructions at -O2, loops of any count don't.
+template <class Each>
+void for_each_column(int64_t count, Each each) {
+  constexpr int64_t group = 16;
+  int64_t i = 0;
+  for (; i + group <= count; i += group) {
+    for (int64_t j = 0; j < group; ++j) each(i + j);
+  }
+  for (; i < count; ++i) each(i);
+}
+
 }  // namespace
 
 // Masked-LM: the rows that the caller asked for.
@@ -44,12 +55,13 @@ void CpuExecutor::pool_sequence(Pooling pooling, const View& view, int64_t seque
       if (!all && (masks[r] & mask_row) != 0) continue;
       const float* row = rows + r * view.ld + first;
       if (pooling == Pooling::max) {
-        for (int64_t i = 0; i < columns; ++i) {
-          const bool takes = (row[i] > highest[i]) | (row[i] != row[i]);  // a NaN stays
-          highest[i] = takes ? row[i] : highest[i];
-        }
+        for_each_column(columns, [&](int64_t i) {
+          // A NaN stays: it is not below what follows.
+          const float more = row[i] < highest[i] ? highest[i] : row[i];
+          highest[i] = highest[i] != highest[i] ? highest[i] : more;
+        });
       } else {
-        for (int64_t i = 0; i < columns; ++i) sums[i] += static_cast<double>(row[i]);
+        for_each_column(columns, [&](int64_t i) { sums[i] += static_cast<double>(row[i]); });
       }
       ++count;
     }

@@ -167,7 +167,7 @@ struct Pool {
         if (!all && pooling != Pooling::first_token && (masks[r] & 1) != 0) continue;
         const float x = rows[r * ld + first + lane];
         sum += static_cast<double>(x);
-        high = count == 0 || x > high ? x : high;
+        high = count == 0 || x > high || x != x ? x : high;  // a NaN stays
         ++count;
       }
       s.sums[strip][lane] = sum;
@@ -182,7 +182,8 @@ struct Pool {
       for (int strip = 0; strip < strips; ++strip) {
         if (s.counts[strip] == 0) continue;
         sum += s.sums[strip][thread];
-        high = count == 0 || s.highest[strip][thread] > high ? s.highest[strip][thread] : high;
+        const float x = s.highest[strip][thread];
+        high = count == 0 || x > high || x != x ? x : high;
         count += s.counts[strip];
       }
       const int64_t divisor = all ? most_rows : count > 0 ? count : 1;

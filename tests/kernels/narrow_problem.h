@@ -124,9 +124,25 @@ inline bool by_tiles([[maybe_unused]] const Kernels& kernels) {
   return false;
 }
 
+// Whether GELU comes from AVX-512's tables: without VNNI int8 products are AVX2's.
+inline bool has_gelu_tables([[maybe_unused]] const Kernels& kernels, [[maybe_unused]] ElementType type) {
+  if constexpr (carries("avx512")) {
+    return kernels.isa == Isa::avx512 &&
+           (type == ElementType::bf16 || kernels.gemm_int8 != kernels_for(Isa::avx2)->gemm_int8);
+  }
+  return false;
+}
+
 // all_kernels(), and a set's as a machine with fewer extensions has them.
 inline std::vector<const Kernels*> narrow_kernels() {
   std::vector<const Kernels*> tables = all_kernels();
+  if constexpr (carries("avx512")) {
+    if (const Kernels* avx512 = kernels_for(Isa::avx512); avx512 != nullptr) {
+      static Kernels without_vnni = *avx512;
+      without_vnni.gemm_int8 = kernels_for(Isa::avx2)->gemm_int8;
+      tables.push_back(&without_vnni);
+    }
+  }
   if constexpr (carries(Extension::amx)) {
     if (machine_has(Extension::amx)) {
       static Kernels plain = *kernels_for(Isa::avx512);

@@ -75,9 +75,10 @@ class EmulatedTiles {
         const float x = type == ElementType::int8 ? folded(gemm, tile, i, j) : tile.sums[i * slab_width + j];
         const float addend = gemm.epilogue.bias == nullptr ? 0.f : gemm.epilogue.bias[col];
         float& out = gemm.c.floats().row(tile.row + i)[col];
+        float y = type == ElementType::int8 ? std::fma(x, gemm.b.scales[col], addend) : x + addend;
+        if (gemm.epilogue.activation == Activation::relu) y = std::max(y, 0.f);
         // Sums of bf16 began with what C held.
-        out = type == ElementType::int8 ? std::fma(x, gemm.b.scales[col], addend) + (gemm.epilogue.accumulate ? out : 0)
-                                        : x + addend;
+        out = y + (type == ElementType::int8 && gemm.epilogue.accumulate ? out : 0);
       }
     }
   }
@@ -127,7 +128,7 @@ struct Problem {
   std::vector<float> scales, bias;
   std::vector<int32_t> sums;
   std::vector<RowScale> rows;
-  bool accumulate = false;
+  bool accumulate = false, relu = false;
 
   Problem(Random& random, ElementType element, int64_t row_count, int64_t col_count, int64_t depth)
       : type(element),
@@ -170,6 +171,7 @@ struct Problem {
     args.c = MutableMatrix{c + row * n, count, n, n};
     if (!bias.empty()) args.epilogue.bias = bias.data();
     args.epilogue.accumulate = accumulate;
+    if (relu) args.epilogue.activation = Activation::relu;
     return args;
   }
   template <ElementType element>
@@ -192,6 +194,7 @@ TEST_CASE("tiles: int8 products have the bits of the scalar table, whatever the 
     const int64_t k = random_size(random, 1, round % 5 == 0 ? 2500 : 300);
     Problem problem(random, ElementType::int8, m, random_size(random, 1, 90), k);
     problem.accumulate = random() % 3 == 0;
+    problem.relu = !problem.accumulate && random() % 2 == 0;  // its epilogue runs in smaller pieces
     CAPTURE(m);
     CAPTURE(problem.n);
     CAPTURE(k);
@@ -211,6 +214,7 @@ TEST_CASE("tiles: bf16 products are close to double precision, and keep their bi
     const int64_t k = random_size(random, 1, round % 5 == 0 ? 1500 : 300);
     Problem problem(random, ElementType::bf16, m, n, k);
     problem.accumulate = random() % 3 == 0;
+    problem.relu = !problem.accumulate && random() % 2 == 0;
     const std::vector<float> c = problem.by_tiles<ElementType::bf16>(m);
     const auto element = [&](const GuardedArray<char>& from, int64_t at) {
       uint16_t bits;
@@ -223,6 +227,7 @@ TEST_CASE("tiles: bf16 products are close to double precision, and keep their bi
         for (int64_t q = 0; q < k; ++q) {
           sum += element(problem.a, i * problem.a_ld + q) * element(problem.b, panel_index(problem.type, k, q, j));
         }
+        if (problem.relu) sum = std::max(sum, 0.);
         REQUIRE(std::abs(static_cast<double>(c[static_cast<size_t>(i * n + j)]) - sum) <
                 1e-6 * std::sqrt(static_cast<double>(k)) + 1e-6);
       }

@@ -222,6 +222,30 @@ TEST_CASE("shape() grows with texts and rows") {
   CHECK(session.shape(Output::pooled({}), 1, -1).status().code() == Code::invalid_argument);
 }
 
+// Pooling takes 512 columns at once, and of them whole groups.
+TEST_CASE("mean and max of wide rows are those of the hidden states") {
+  RandomModel shape;
+  shape.d_model = 1044;
+  Session session = std::move(Session::create(linformer_test::random_model(shape), {}).value());
+  const std::vector<int32_t> ids = linformer_test::random_ids(2, 9, 50);
+  Input text;
+  text.tokens = ids;
+  const std::vector<Values> values = run(
+      session, {&text, 1}, {Output::hidden({}), Output::pooled({}, Pooling::mean), Output::pooled({}, Pooling::max)});
+  REQUIRE(values[1].size() == shape.d_model);
+  REQUIRE(values[2].size() == shape.d_model);
+  for (size_t j = 0; j < shape.d_model; ++j) {
+    double sum = 0;
+    float most = -INFINITY;
+    for (size_t r = 0; r < ids.size(); ++r) {
+      sum += static_cast<double>(values[0][r * shape.d_model + j]);
+      most = std::max(most, values[0][r * shape.d_model + j]);
+    }
+    REQUIRE(values[1][j] == static_cast<float>(sum / static_cast<double>(ids.size())));
+    REQUIRE(values[2][j] == most);
+  }
+}
+
 // What neither shape() nor run() gives, with the same sentence; nothing is written.
 bool both_refuse(Session& session, std::span<const Input> inputs, Output output, const char* part) {
   Values good(4096, 42.f), bad(4096, 42.f);

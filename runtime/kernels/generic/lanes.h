@@ -14,6 +14,8 @@
 //   store_codes(p, a, b, c, d) whole vectors as bytes, what is below 0 or above 255 as that; a set may lack it
 //   store_bf16(p, count, x), store_pairs(p, a, b)   rounded to bf16: only where the set multiplies it
 //   store_bf16_pair(p, a, b)   two whole vectors; a set may lack it
+//   times_power(x, i)          x 2^i for whole i; a set may lack it, as it may the functions of math.h that follow
+//   exp2_narrow(t), gelu_narrow(x), exp_of_softmax(x, lowest)
 // Templates on it have internal linkage because their argument has.
 #pragma once
 

@@ -9,8 +9,8 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// What a row is divided by or shifted by waits for all of it. So that is found for a few rows, whose ends then overlap,
-// before any of them is read again.
+// What a row is divided by or shifted by waits for all of it. So that is found for a few rows, the ends of whose
+// reductions then overlap, before any of them is read again.
 inline constexpr int64_t rows_together = 8;
 
 // function(offset, count) over [0, count) in vectors; count < width only for the last.
@@ -49,28 +49,39 @@ LINFORMER_INLINE typename L::Batch power(typename L::Batch x) {
 template <class L>
 void softmax_rows(MutableMatrix matrix, float scale) {
   using B = typename L::Batch;
-  const B factor(scale);
+  const B factor(scale), lowest(-__builtin_inff());
   const int64_t cols = matrix.cols;
-  for (int64_t r = 0; r < matrix.rows; ++r) {
-    float* x = matrix.row(r);
-    const B lowest(-__builtin_inff());
-    B highest = lowest;
-    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
-      const B scaled = load_lanes<L>(x + i, count, B(0.f)) * factor;
-      store_lanes<L>(x + i, count, scaled);
-      highest = xsimd::max(highest, count == L::width ? scaled : load_lanes<L>(x + i, count, lowest));
-    });
-    const B shift(fold_max<L>(highest));
-    B sum(0.f);
-    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
-      const B e = power<L, ElementType::f32>(load_lanes<L>(x + i, count, lowest) - shift);
-      store_lanes<L>(x + i, count, e);
-      sum += e;
-    });
-    const B inverse(1.f / fold_sum<L>(sum));
-    for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
-      store_lanes<L>(x + i, count, load_lanes<L>(x + i, count, B(0.f)) * inverse);
-    });
+  for (int64_t first = 0; first < matrix.rows; first += rows_together) {
+    const int64_t end = matrix.rows - first < rows_together ? matrix.rows : first + rows_together;
+    float shifts[rows_together], sums[rows_together];
+    for (int64_t r = first; r < end; ++r) {
+      float* x = matrix.row(r);
+      B highest = lowest;
+      for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+        const B scaled = load_lanes<L>(x + i, count, B(0.f)) * factor;
+        store_lanes<L>(x + i, count, scaled);
+        highest = xsimd::max(highest, count == L::width ? scaled : load_lanes<L>(x + i, count, lowest));
+      });
+      shifts[r - first] = fold_max<L>(highest);
+    }
+    for (int64_t r = first; r < end; ++r) {
+      float* x = matrix.row(r);
+      const B shift(shifts[r - first]);
+      B sum(0.f);
+      for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+        const B e = power<L, ElementType::f32>(load_lanes<L>(x + i, count, lowest) - shift);
+        store_lanes<L>(x + i, count, e);
+        sum += e;
+      });
+      sums[r - first] = fold_sum<L>(sum);
+    }
+    for (int64_t r = first; r < end; ++r) {
+      float* x = matrix.row(r);
+      const B inverse(1.f / sums[r - first]);
+      for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
+        store_lanes<L>(x + i, count, load_lanes<L>(x + i, count, B(0.f)) * inverse);
+      });
+    }
   }
 }
 

@@ -255,7 +255,7 @@ class TileProduct {
   Block held_, done_;              // whose sums are in registers; in sums_
   bool holds_ = false;             // held_
   int64_t finished_ = tiled_rows;  // rows of done_
-  // Of an epilogue, between two steps: about as many instructions whatever it does.
+  // Rows of an epilogue that are finished at once, between two steps: fewer where an activation makes a row longer.
   const int64_t piece_rows_ = gemm_.epilogue.activation == Activation::none ? 8 : 4;
   alignas(64) PartialSum sums_[block_sums];
   alignas(64) float folded_[slices ? block_sums : 1];
