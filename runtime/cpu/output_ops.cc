@@ -56,7 +56,7 @@ void CpuExecutor::pool_sequence(Pooling pooling, const View& view, int64_t seque
       const float* row = rows + r * view.ld + first;
       if (pooling == Pooling::max) {
         for_each_column(columns, [&](int64_t i) {
-          // A NaN stays: it is not below what follows.
+          // A NaN stays, on whichever side it is.
           const float more = row[i] < highest[i] ? highest[i] : row[i];
           highest[i] = highest[i] != highest[i] ? highest[i] : more;
         });

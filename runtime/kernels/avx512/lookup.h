@@ -3,6 +3,7 @@
 
 #include <immintrin.h>
 
+#include "kernels/generic/math.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {
@@ -36,16 +37,16 @@ alignas(64) inline constexpr float gelu_quadratic[32] = {
     -0.00046424998f, -0.00026474093f, -0.0001471295f, 0.f};
 
 // Entry i of a table, i the low five bits of each lane.
-inline __attribute__((always_inline)) __m512 look_up(const float* table, __m512 index) {
+LINFORMER_INLINE __m512 look_up(const float* table, __m512 index) {
   return _mm512_permutex2var_ps(_mm512_load_ps(table), _mm512_castps_si512(index), _mm512_load_ps(table + 16));
 }
 
-inline __attribute__((always_inline)) __m512 gelu_by_lookup(__m512 x) {
+LINFORMER_INLINE __m512 gelu_by_lookup(__m512 x) {
   const __m512 t = _mm512_abs_ps(x);
   // Clamped to the last stretch, whose quadratic is 0: 0 times an infinity would be NaN. min(b, NaN) is NaN.
   const __m512 u = _mm512_min_ps(_mm512_set1_ps(gelu_last), t);
-  // 1.5 * 2^23 leaves the nearest integer in the low bits.
-  const __m512 stretch = _mm512_fmadd_ps(u, _mm512_set1_ps(1.f / gelu_stretch), _mm512_set1_ps(12582912.f));
+  // The nearest integer is in the low bits.
+  const __m512 stretch = _mm512_fmadd_ps(u, _mm512_set1_ps(1.f / gelu_stretch), _mm512_set1_ps(round_to_integer));
   const __m512 slope = _mm512_fmadd_ps(look_up(gelu_quadratic, stretch), u, look_up(gelu_linear, stretch));
   return _mm512_fmadd_ps(x, _mm512_set1_ps(0.5f), _mm512_fmadd_ps(slope, t, look_up(gelu_constant, stretch)));
 }
@@ -59,7 +60,7 @@ alignas(64) inline constexpr float power_of_two[32] = {
 
 // exp(x) for x <= 0, 0 below `lowest`; relative error 1.2e-7, exp(0) is 1. exp(r) - 1 of what is left of x,
 // |r| <= ln 2 / 64, is a Taylor polynomial (6e-10).
-inline __attribute__((always_inline)) __m512 exp_by_lookup(__m512 x, float lowest) {
+LINFORMER_INLINE __m512 exp_by_lookup(__m512 x, float lowest) {
   const __mmask16 kept = _mm512_cmp_ps_mask(x, _mm512_set1_ps(lowest), _CMP_NLT_UQ);  // a NaN, too
   // log2(exp(x)) to the nearest 1 / 32: floats near 1.5 * 2^18 are multiples of it.
   const __m512 places = _mm512_set1_ps(393216.f);
