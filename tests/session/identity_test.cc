@@ -192,3 +192,36 @@ TEST_CASE("nothing of an earlier call is left: an arena full of NaN changes no b
 }
 
 }  // namespace
+
+TEST_CASE("a NaN in a later row is the largest of its column") {
+  // The last token embeds to NaN; the first rows of a window over several blocks of keys don't see it.
+  RandomModel shape;
+  shape.kinds = {ProjectionKind::none};
+  shape.masked_lm = false;
+  shape.layer.attention.window = 20;
+  shape.n = 700;
+  shape.layers = 1;
+  writer::ModelBuilder builder = linformer_test::random_builder(shape);
+  std::vector<float> table(static_cast<size_t>(shape.vocabulary) * shape.d_model, 0.25f);
+  std::fill_n(table.begin() + 4 * shape.d_model, shape.d_model, std::numeric_limits<float>::quiet_NaN());
+  builder.description.encoder.embedding.tokens =
+      builder.add_table("poisoned", {shape.vocabulary, shape.d_model}, table);
+  const writer::AlignedBytes bytes = builder.serialize();
+  const auto model = Model::load(bytes).value();
+  std::vector<int32_t> ids(shape.n, 5);
+  ids.back() = 4;
+  Input text;
+  text.tokens = ids;
+  for (const Engine& engine : linformer_test::engines()) {
+    CAPTURE(std::string(name_of(engine.backend)));
+    CAPTURE(std::string(name_of(engine.isa)));
+    Session session = make_session(model, engine, 2, 1);
+    std::vector<float> hidden(size_t{shape.n} * shape.d_model), largest(shape.d_model);
+    REQUIRE(session.run({&text, 1}, {Output::hidden(hidden), Output::pooled(largest, Pooling::max)}).ok());
+    for (size_t j = 0; j < shape.d_model; ++j) {
+      REQUIRE(std::isfinite(hidden[j]));
+      REQUIRE(std::isnan(hidden[hidden.size() - shape.d_model + j]));
+      CHECK(std::isnan(largest[j]));
+    }
+  }
+}
