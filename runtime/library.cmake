@@ -23,6 +23,14 @@ elseif(CMAKE_DL_LIBS AND (LINFORMER_ONEDNN OR LINFORMER_OPENBLAS))
   list(APPEND linformer_needs ${CMAKE_DL_LIBS})
 endif()
 
+# What a C++ linker adds by itself (with GCC stdc++ and m), and a program in C must name.
+set(linformer_cxx_libraries ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
+if(CMAKE_C_IMPLICIT_LINK_LIBRARIES)
+  list(REMOVE_ITEM linformer_cxx_libraries ${CMAKE_C_IMPLICIT_LINK_LIBRARIES})
+endif()
+list(REMOVE_DUPLICATES linformer_cxx_libraries)
+list(FILTER linformer_cxx_libraries INCLUDE REGEX "^[A-Za-z0-9_+-]+$")  # names, not files of this machine
+
 add_library(linformer STATIC ${linformer_objects} $<TARGET_OBJECTS:linformer_c_api>)
 add_library(linformer::linformer ALIAS linformer)
 set_target_properties(linformer PROPERTIES LINKER_LANGUAGE CXX)
@@ -35,6 +43,9 @@ if(NOT TARGET linformer_utf8proc)
   target_link_libraries(linformer PUBLIC
     $<BUILD_INTERFACE:third_party_utf8proc> $<INSTALL_INTERFACE:linformer::utf8proc>)
 endif()
+foreach(library IN LISTS linformer_cxx_libraries)
+  target_link_libraries(linformer INTERFACE $<$<NOT:$<LINK_LANGUAGE:CXX>>:${library}>)
+endforeach()
 
 # A plugin that links the archive exports nothing of it, nor of utf8proc, whose own functions are visible.
 check_linker_flag(CXX LINKER:--exclude-libs,libutf8proc.a LINFORMER_LINKER_EXCLUDES_LIBRARIES)

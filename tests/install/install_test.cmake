@@ -1,5 +1,5 @@
-# Run by ctest with -DCHECK=find_package|find_package_shared|pkg_config|pkg_config_shared|size|symbols|programs|
-# quickstart|needed|address_space; CMakeLists.txt gives the other variables.
+# Run by ctest with -DCHECK=find_package|find_package_c|find_package_shared|pkg_config|pkg_config_shared|size|symbols|
+# programs|quickstart|needed|address_space; CMakeLists.txt gives the other variables.
 cmake_minimum_required(VERSION 3.22)
 include(${SOURCE}/run.cmake)
 set(work ${WORK}/${CHECK})
@@ -15,6 +15,16 @@ function(links_like_the_tree program)
     message(FATAL_ERROR "the tree links utf8proc ${expected} and ${expected_needed}, "
       "a user of the installed library ${version} and ${needed}")
   endif()
+endfunction()
+
+# `program` was built from apps/examples/classify.c by a C compiler: it classifies a text with the sample model.
+function(classifies_in_c program)
+  run(ignored ${CONVERT} ${SAMPLE}/checkpoint.pt -o ${work}/sample.lnfr --tokenizer ${SAMPLE} --labels negative,positive)
+  run(text ${program} ${work}/sample.lnfr "A wonderful film.")
+  if(NOT text MATCHES "^negative 0\\.[0-9]+, positive 0\\.[0-9]+\n$")
+    message(FATAL_ERROR "expected the probabilities of negative and positive, not:\n${text}")
+  endif()
+  message("${CHECK}: ${text}")
 endfunction()
 
 file(REMOVE_RECURSE ${work})
@@ -68,6 +78,14 @@ if(CHECK STREQUAL "find_package")
     endforeach()
   endforeach()
 
+elseif(CHECK STREQUAL "find_package_c")
+  # The C linker is told what the archive needs of C++.
+  run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component library)
+  run(ignored ${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${work}/build -G ${GENERATOR} -DHOW=find_package -DLINK=static
+    -DONLY_C=ON -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CC} "-DCMAKE_C_FLAGS=${FLAGS}")
+  run(ignored ${CMAKE_COMMAND} --build ${work}/build)
+  classifies_in_c(${work}/build/c_consumer)
+
 elseif(CHECK STREQUAL "find_package_shared")
   run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component library)
   run(ignored ${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${work}/build -G ${GENERATOR} -DHOW=find_package -DLINK=shared
@@ -102,6 +120,10 @@ elseif(CHECK MATCHES "^pkg_config")
   classify(${work}/consumer)
   run(ignored ${CXX} ${flags} -std=c++20 ${SOURCE}/tokenizes.cc -o ${work}/tokenizes ${arguments})
   links_like_the_tree(${work}/tokenizes)
+  run(ignored ${CC} ${flags} ${SOURCE}/../../apps/examples/classify.c -o ${work}/c_consumer ${arguments})
+  if(CONVERT)
+    classifies_in_c(${work}/c_consumer)
+  endif()
 
 elseif(CHECK STREQUAL "programs")
   run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
