@@ -2,12 +2,21 @@
 # A library is looked up only when a part that needs it is built.
 find_package(Threads REQUIRED)
 
-# linformer_header(VARIABLE HEADER PACKAGE ADVICE...): the folder of HEADER, in the cache as VARIABLE. Headers are looked
-# up as headers: a CMake package is installed for one architecture and refuses to be used for another.
-function(linformer_header variable header package)
+# linformer_header(VARIABLE HEADER PURPOSE PACKAGE OTHERWISE [ARGUMENTS of find_path]...): the folder of HEADER, in the
+# cache as VARIABLE. Headers are looked up as headers: a CMake package is installed for one architecture and refuses to
+# be used for another.
+function(linformer_header variable header purpose package otherwise)
   find_path(${variable} ${header} ${ARGN})
   if(NOT ${variable})
-    message(FATAL_ERROR "linformer needs ${header}, which is not here: install it (${package}) or set ${variable}${advice}")
+    linformer_missing(${header} "${purpose}" ${package} "set ${variable}, ${otherwise}")
+  endif()
+endfunction()
+
+# linformer_package(NAME VERSION PURPOSE PACKAGE OTHERWISE): a library with a CMake package, of VERSION or newer.
+function(linformer_package name version purpose package otherwise)
+  find_package(${name} ${version} QUIET)
+  if(NOT ${name}_FOUND)
+    linformer_missing("${name} ${version} or newer" "${purpose}" ${package} "${otherwise}")
   endif()
 endfunction()
 
@@ -16,10 +25,41 @@ set(linformer_needs_xsimd OFF)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64|arm64" AND NOT "${LINFORMER_KERNELS}" STREQUAL "scalar")
   set(linformer_needs_xsimd ON)
 endif()
+if(NOT LINFORMER_FETCH_DEPS)
+  include(${CMAKE_CURRENT_LIST_DIR}/system.cmake)
+endif()
+if(LINFORMER_ONEDNN)
+  # Not through its CMake package: Debian's asks for OpenCL headers that nothing here uses.
+  linformer_header(DNNL_INCLUDE_DIR dnnl.h "the oneDNN backend" libdnnl-dev
+    "or build without it: -DLINFORMER_ONEDNN=OFF")
+  find_library(DNNL_LIBRARY dnnl)
+endif()
+if(LINFORMER_OPENBLAS)
+  # The OpenMP build is preferred: it alone lets each of the session's threads multiply on its own. The others work
+  # too (runtime/gemm/README.md).
+  linformer_header(OPENBLAS_INCLUDE_DIR cblas.h "the OpenBLAS backend" libopenblas-openmp-dev
+    "or build without it: -DLINFORMER_OPENBLAS=OFF" PATH_SUFFIXES ${linformer_openblas_folders} openblas)
+  find_library(OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES ${linformer_openblas_folders})
+endif()
+# Of programs and tests, not of the library: always the system's.
+set(without_programs "-DLINFORMER_BUILD_CONVERTER=OFF -DLINFORMER_BUILD_APPS=OFF")
+if(LINFORMER_BUILD_CONVERTER OR LINFORMER_BUILD_APPS OR LINFORMER_BUILD_TESTS)
+  linformer_package(nlohmann_json 3.10 "the converter, the programs and the tests" nlohmann-json3-dev
+    "or build the library alone: ${without_programs} -DLINFORMER_BUILD_TESTS=OFF")
+endif()
+if(LINFORMER_BUILD_CONVERTER OR LINFORMER_BUILD_APPS)
+  linformer_package(CLI11 2 "the command lines of the converter and the programs" libcli11-dev
+    "or build without them: ${without_programs}")
+endif()
+if(LINFORMER_BUILD_APPS)
+  linformer_package(ZLIB 1.2 "the program linformer" zlib1g-dev "or build without it: -DLINFORMER_BUILD_APPS=OFF")
+endif()
+if(LINFORMER_BUILD_TESTS)
+  linformer_package(doctest 2.4 "the tests" doctest-dev "or build without them: -DLINFORMER_BUILD_TESTS=OFF")
+endif()
+linformer_stop_at_missing()
 if(LINFORMER_FETCH_DEPS)
   include(${CMAKE_CURRENT_LIST_DIR}/fetch.cmake)
-else()
-  include(${CMAKE_CURRENT_LIST_DIR}/system.cmake)
 endif()
 
 if(linformer_needs_xsimd)
@@ -45,38 +85,18 @@ function(linformer_opened_library target name file)
 endfunction()
 
 if(LINFORMER_ONEDNN)
-  # Not through its CMake package: Debian's asks for OpenCL headers that nothing here uses.
-  set(advice ", or build without oneDNN: -DLINFORMER_ONEDNN=OFF")
-  linformer_header(DNNL_INCLUDE_DIR dnnl.h libdnnl-dev)
-  find_library(DNNL_LIBRARY dnnl)
   add_library(third_party_dnnl INTERFACE)
   target_include_directories(third_party_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
   linformer_opened_library(third_party_dnnl ONEDNN "${DNNL_LIBRARY}")
 endif()
 
 if(LINFORMER_OPENBLAS)
-  # The OpenMP build is preferred: it alone lets each of the session's threads multiply on its own. The others work
-  # too (runtime/gemm/README.md).
-  find_library(OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES ${linformer_openblas_folders})
-  set(advice ", or build without OpenBLAS: -DLINFORMER_OPENBLAS=OFF")
-  linformer_header(OPENBLAS_INCLUDE_DIR cblas.h libopenblas-openmp-dev PATH_SUFFIXES ${linformer_openblas_folders} openblas)
   add_library(third_party_openblas INTERFACE)
   target_include_directories(third_party_openblas SYSTEM INTERFACE ${OPENBLAS_INCLUDE_DIR})
   linformer_opened_library(third_party_openblas OPENBLAS "${OPENBLAS_LIBRARY}")
 endif()
 
-# Of programs and tests, not of the library: always the system's.
-if(LINFORMER_BUILD_CONVERTER OR LINFORMER_BUILD_APPS OR LINFORMER_BUILD_TESTS)
-  find_package(nlohmann_json 3.10 REQUIRED)
-endif()
-if(LINFORMER_BUILD_CONVERTER OR LINFORMER_BUILD_APPS)
-  find_package(CLI11 2 REQUIRED)
-endif()
-if(LINFORMER_BUILD_APPS)
-  find_package(ZLIB 1.2 REQUIRED)
-endif()
 if(LINFORMER_BUILD_TESTS)
-  find_package(doctest 2.4 REQUIRED)
   find_path(SENTENCEPIECE_INCLUDE_DIR sentencepiece_processor.h)
   find_library(SENTENCEPIECE_LIBRARY sentencepiece)
   if(SENTENCEPIECE_INCLUDE_DIR AND SENTENCEPIECE_LIBRARY)

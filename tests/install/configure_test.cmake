@@ -1,5 +1,5 @@
-# Run by ctest with -DCHECK=missing|fetched: what the configuration says where libraries are missing, and a build with
-# pinned ones.
+# Run by ctest with -DCHECK=missing|missing_packages|fetched: what the configuration says where libraries are missing,
+# and a build with pinned ones.
 cmake_minimum_required(VERSION 3.22)
 include(${SOURCE}/run.cmake)
 set(work ${WORK}/${CHECK})
@@ -14,26 +14,36 @@ file(MAKE_DIRECTORY ${work})
 set(bare -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF -DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF)
 set(library -DLINFORMER_BUILD_TESTS=OFF -DLINFORMER_BUILD_APPS=OFF -DLINFORMER_BUILD_CONVERTER=OFF)
 
-# configures(NAME CODE WORDS ARGUMENTS...): the library's configuration ends with CODE and says WORDS.
-function(configures name expected words)
+# tree_configures(NAME CODE WORDS ARGUMENTS...): the configuration ends with CODE and says WORDS; `said` is all of it.
+function(tree_configures name expected words)
   execute_process(COMMAND ${CMAKE_COMMAND} -S ${TREE} -B ${work}/${name} -G ${GENERATOR} -DCMAKE_MAKE_PROGRAM=${MAKE}
-    -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX} ${bare} ${library} ${ARGN}
+    -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX} ${ARGN}
     RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
   string(REGEX REPLACE "[ \n]+" " " text "${text}")
   if(NOT code EQUAL expected OR NOT text MATCHES "${words}")
     message(FATAL_ERROR "${name} gave ${code} and not ${expected}, or didn't say '${words}':\n${text}")
   endif()
   message("${name}: ${code}, ${words}")
+  set(said "${text}" PARENT_SCOPE)
+endfunction()
+
+# The same of the library alone, where nothing of the system is found.
+function(configures name expected words)
+  tree_configures(${name} ${expected} "${words}" ${bare} ${library} ${ARGN})
 endfunction()
 
 if(CHECK STREQUAL "missing")
   set(headers ${dependencies})
   list(FILTER headers EXCLUDE REGEX "XSIMD")
   configures(no_backends 0 "oneDNN is not here: built without it.*OpenBLAS is not here" ${dependencies})
-  configures(onednn 1 "needs dnnl.h.*libdnnl-dev.*LINFORMER_ONEDNN=OFF" ${dependencies} -DLINFORMER_ONEDNN=ON)
-  configures(openblas 1 "needs cblas.h.*LINFORMER_OPENBLAS=OFF" ${dependencies} -DLINFORMER_OPENBLAS=ON)
-  configures(bare 1 "needs .*which is not here: install it .*LINFORMER_FETCH_DEPS=ON")
-  configures(no_xsimd_x86 1 "needs xsimd/xsimd.hpp" ${headers} -DCMAKE_SYSTEM_NAME=Linux
+  configures(onednn 1 "dnnl.h, for the oneDNN backend: install libdnnl-dev, set DNNL_INCLUDE_DIR, .*-DLINFORMER_ONEDNN=OFF"
+    ${dependencies} -DLINFORMER_ONEDNN=ON)
+  configures(openblas 1 "cblas.h, for .*install libopenblas-openmp-dev, .*-DLINFORMER_OPENBLAS=OFF" ${dependencies}
+    -DLINFORMER_OPENBLAS=ON)
+  configures(bare 1 "flatbuffers.h, for .*flatc .*xxhash.h, for .*utf8proc.h, for .*-DLINFORMER_FETCH_DEPS=ON")
+  configures(cuda 1 "nvcc .*https://developer.nvidia.com/cuda-downloads.*-DLINFORMER_CUDA=OFF" ${dependencies}
+    -DLINFORMER_CUDA=ON)
+  configures(no_xsimd_x86 1 "xsimd/xsimd.hpp, for the kernels: install libxsimd-dev, .*-DLINFORMER_FETCH_DEPS=ON" ${headers} -DCMAKE_SYSTEM_NAME=Linux
     -DCMAKE_SYSTEM_PROCESSOR=x86_64)
   configures(no_xsimd_scalar 0 "Generating done" ${headers} -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64)
 
@@ -56,6 +66,30 @@ if(CHECK STREQUAL "missing")
   endforeach()
   configures(damaged 1 "has SHA-256 [0-9a-f]+ and not [0-9a-f]+: it is damaged" ${fetch})
   configures(damaged_there 1 "hash mismatch|SHA-?256" ${fetch} -DLINFORMER_DEPS_DIR=file://${work}/archives)
+
+elseif(CHECK STREQUAL "missing_packages")
+  # What programs and tests need comes as CMake packages, which can be hidden one by one. The options that a message
+  # names are then taken: they must be enough.
+  set(packages nlohmann_json nlohmann-json3-dev CLI11 libcli11-dev ZLIB zlib1g-dev doctest doctest-dev)
+  set(hidden)
+  set(all "needs what is not here:")
+  set(installs "apt-get install")
+  while(packages)
+    list(POP_FRONT packages package debian)
+    set(line "${package} [0-9.]+ or newer, for [^:]+: install ${debian}, or build [^:]+:( -DLINFORMER_[A-Z_]+=OFF)+")
+    set(hide -DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
+    tree_configures(no_${package} 1 "here: ${line} On Debian and Ubuntu: apt-get install ${debian} " ${hide}
+      -DLINFORMER_BUILD_TESTS=ON)
+    string(REGEX MATCHALL "-DLINFORMER_[A-Z_]+=OFF" advice "${said}")
+    tree_configures(without_${package} 0 "Generating done" ${hide} -DLINFORMER_BUILD_TESTS=ON ${advice})
+    list(APPEND hidden ${hide})
+    string(APPEND all " ${line}")
+    string(APPEND installs " ${debian}")
+  endwhile()
+  tree_configures(no_packages 1 "${all} On Debian and Ubuntu: ${installs} " ${hidden} -DLINFORMER_BUILD_TESTS=ON)
+  # Nobody asked for tests.
+  tree_configures(no_tests 0 "doctest is not here: built without tests .*Generating done"
+    -DCMAKE_DISABLE_FIND_PACKAGE_doctest=ON)
 
 elseif(CHECK STREQUAL "fetched")
   # A source that stands for an archive: LINFORMER_TEST_XSIMD_SOURCE.

@@ -1,8 +1,9 @@
-# Where the optional backends are on when nobody says: where their header is, and never as a part of another project,
-# which asks for what it wants.
+# What is on when nobody says. Backends: where their header is, and never as a part of another project, which asks for
+# what it wants. Tests: where doctest is, so that whoever has only what the programs need can build them.
 set(linformer_openblas_folders openblas-openmp openblas-pthread openblas-serial)  # the OpenMP build is preferred
 set(linformer_default_onednn OFF)
 set(linformer_default_openblas OFF)
+set(linformer_default_tests OFF)
 if(linformer_top_level)
   if(NOT DEFINED LINFORMER_ONEDNN)
     find_path(DNNL_INCLUDE_DIR dnnl.h)
@@ -18,6 +19,14 @@ if(linformer_top_level)
       set(linformer_default_openblas ON)
     else()
       message(STATUS "OpenBLAS is not here: built without it (libopenblas-openmp-dev)")
+    endif()
+  endif()
+  if(NOT DEFINED LINFORMER_BUILD_TESTS)
+    find_package(doctest 2.4 QUIET)
+    if(doctest_FOUND)
+      set(linformer_default_tests ON)
+    else()
+      message(STATUS "doctest is not here: built without tests (doctest-dev; then -DLINFORMER_BUILD_TESTS=ON)")
     endif()
   endif()
 endif()

@@ -1,0 +1,29 @@
+# What is said where something that the build needs is not on this machine: all of it at once, each thing with what it
+# is for, its Debian package and what can be done without it.
+set_property(GLOBAL PROPERTY linformer_missing "")
+set_property(GLOBAL PROPERTY linformer_missing_packages "")
+
+# linformer_missing(WHAT PURPOSE PACKAGE OTHERWISE): remembers that WHAT is not here. PACKAGE: Debian's, "" where it has
+# none. OTHERWISE: what can be done in the place of installing it.
+function(linformer_missing what purpose package otherwise)
+  if(package)
+    set_property(GLOBAL APPEND PROPERTY linformer_missing_packages ${package})
+    set(package "install ${package}, ")
+  endif()
+  set_property(GLOBAL APPEND_STRING PROPERTY linformer_missing "\n  ${what}, for ${purpose}: ${package}${otherwise}")
+endfunction()
+
+# Ends the configuration where something is missing.
+function(linformer_stop_at_missing)
+  get_property(missing GLOBAL PROPERTY linformer_missing)
+  if(NOT missing)
+    return()
+  endif()
+  get_property(packages GLOBAL PROPERTY linformer_missing_packages)
+  if(packages)
+    list(REMOVE_DUPLICATES packages)
+    list(JOIN packages " " packages)
+    string(APPEND missing "\n  On Debian and Ubuntu: apt-get install ${packages}")
+  endif()
+  message(FATAL_ERROR "linformer needs what is not here:${missing}\n")
+endfunction()
