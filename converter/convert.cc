@@ -144,7 +144,7 @@ void check_output(const ConvertOptions& options, const Inputs& inputs) {
 // A file that was found beside the checkpoint is not the user's word for this conversion.
 void read_config(const std::string& path, bool given, ValueStore* store, Settings* settings) {
   if (path.empty()) return;
-  const Value root = read_json_file(path, *store);
+  const Value root = read_json_file(path, *store, given);
   if (!root.is(ValueKind::dict)) fail(path, " holds a ", root.kind_name(), ", not a JSON object of settings");
   const std::vector<std::string> groups = {"model", "args", "config"};
   if (given) {

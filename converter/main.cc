@@ -20,6 +20,7 @@
 #include "converter/readers/error.h"
 #include "files/output_target.h"
 #include "help_formatter.h"
+#include "terminal/shown_text.h"
 #include "usage.h"
 
 namespace {
@@ -105,7 +106,8 @@ void declare(CLI::App& app, Arguments* arguments) {
       ->allow_extra_args(false);
   app.add_option(
          "--config", options.config,
-         "JSON file of settings; they come before the checkpoint's own. The report names those that nothing used")
+         "JSON file of settings, or a pipe; they come before the checkpoint's own. The report names those that nothing "
+         "used")
       ->type_name("FILE");
   app.add_option("--dialect", options.dialect,
                  "take the checkpoint for one of this implementation (see --list-dialects) and no other")
@@ -176,11 +178,14 @@ void check(const CLI::App& app, Arguments* arguments) {
   }
 }
 
-// One line, whatever an argument has in it.
-int complain_of_usage(std::string sentence) {
-  std::replace_if(
-      sentence.begin(), sentence.end(), [](unsigned char byte) { return byte < 0x20 || byte == 0x7f; }, ' ');
-  std::cerr << "linformer-convert: " << sentence << "; see 'linformer-convert --help'\n";
+// One line, whatever a file's name or content, or an argument, put into the sentence.
+std::string line_of(const std::string& sentence) {
+  constexpr int widest = 2000;  // columns
+  return linformer::terminal::excerpt(sentence, widest);
+}
+
+int complain_of_usage(const std::string& sentence) {
+  std::cerr << "linformer-convert: " << line_of(sentence) << "; see 'linformer-convert --help'\n";
   return exit_usage;
 }
 
@@ -191,7 +196,7 @@ std::ostream& report_stream(const Arguments& arguments) {
 
 int complain(const char* sentence, const Arguments& arguments) {
   if (arguments.json) linformer::convert::print_json_error(sentence, report_stream(arguments));
-  std::cerr << "linformer-convert: " << sentence << "\n";
+  std::cerr << "linformer-convert: " << line_of(sentence) << "\n";
   return exit_bad_input;
 }
 

@@ -6,6 +6,7 @@
 #include "converter/dialects/dialect.h"
 #include "converter/print_summary.h"
 #include "converter/readers/error.h"
+#include "terminal/shown_text.h"
 
 namespace linformer::convert {
 
@@ -14,8 +15,12 @@ namespace {
 using nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
-void print_rows(const char* title, const std::vector<Row>& rows, std::ostream& out) {
+// In one line, without what a terminal would act on.
+std::string line_of(const std::string& text) { return terminal::excerpt(text, terminal::uncut); }
+
+void print_rows(const char* title, std::vector<Row> rows, std::ostream& out) {
   if (rows.empty()) return;
+  for (Row& row : rows) std::transform(row.begin(), row.end(), row.begin(), line_of);
   constexpr size_t widest = 72;  // characters; longer cells push the rest of their line
   std::vector<size_t> widths(rows[0].size());
   for (const Row& row : rows) {
@@ -36,7 +41,7 @@ void print_rows(const char* title, const std::vector<Row>& rows, std::ostream& o
 
 void print_notes(const std::vector<std::string>& notes, std::ostream& out) {
   if (!notes.empty()) out << "\nNotes\n";
-  for (const std::string& note : notes) out << "  " << note << "\n";
+  for (const std::string& note : notes) out << "  " << line_of(note) << "\n";
 }
 
 // A line for each source of settings, and in it the first names.
@@ -49,25 +54,23 @@ void print_unused(const std::vector<UnusedSetting>& settings, std::ostream& out)
   if (!sources.empty()) out << "\nSettings that nothing used\n";
   for (const std::string& source : sources) {
     size_t count = 0;
-    out << "  " << source << ":";
+    out << "  " << line_of(source) << ":";
     for (const UnusedSetting& setting : settings) {
       if (setting.source != source || ++count > shown) continue;
       out << (count > 1 ? ", " : " ") << escaped(setting.name);
-      if (!setting.did_you_mean.empty()) out << " (did you mean " << setting.did_you_mean << "?)";
+      if (!setting.did_you_mean.empty()) out << " (did you mean " << line_of(setting.did_you_mean) << "?)";
     }
     if (count > shown) out << " and " << count - shown << " more";
     out << "\n";
   }
 }
 
-void print(const ordered_json& json, std::ostream& out) {
-  out << json.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
-}
+void print(const ordered_json& json, std::ostream& out) { out << terminal::json_text(json, 2) << "\n"; }
 
 }  // namespace
 
 void print_table(const Report& report, std::ostream& out) {
-  out << report.checkpoint << ": " << report.format << ", dialect " << report.dialect << " (recognised by "
+  out << line_of(report.checkpoint) << ": " << report.format << ", dialect " << report.dialect << " (recognised by "
       << report.recognised_by << ")\n";
   std::vector<Row> facts, mapped, left_out;
   for (const Report::Fact& fact : report.facts) facts.push_back({escaped(fact.name), fact.value, fact.source});
@@ -87,8 +90,8 @@ void print_table(const Report& report, std::ostream& out) {
   print_notes(report.notes, out);
   print_unused(report.unused_settings, out);
   out << "\n"
-      << report.output << ": " << report.output_bytes << " bytes (" << readable_bytes(report.output_bytes) << "), "
-      << report.mapped.size() << " tensors mapped, " << report.left_out.size() << " left out\n";
+      << line_of(report.output) << ": " << report.output_bytes << " bytes (" << readable_bytes(report.output_bytes)
+      << "), " << report.mapped.size() << " tensors mapped, " << report.left_out.size() << " left out\n";
 }
 
 void print_json(const Report& report, std::ostream& out) {
@@ -125,7 +128,7 @@ void print_json(const Report& report, std::ostream& out) {
 }
 
 void print_table(const ExportReport& report, std::ostream& out) {
-  out << report.model << ": model file, dialect " << report.dialect << "\n";
+  out << line_of(report.model) << ": model file, dialect " << report.dialect << "\n";
   std::vector<Row> facts, rows;
   for (const Report::Fact& fact : report.facts) facts.push_back({escaped(fact.name), fact.value, fact.source});
   for (const ExportReport::Row& row : report.rows) {
@@ -135,8 +138,8 @@ void print_table(const ExportReport& report, std::ostream& out) {
   print_rows("Tensors", rows, out);
   print_notes(report.notes, out);
   out << "\n"
-      << report.output << ": " << report.output_bytes << " bytes (" << readable_bytes(report.output_bytes) << "), "
-      << report.rows.size() << " tensors\n";
+      << line_of(report.output) << ": " << report.output_bytes << " bytes (" << readable_bytes(report.output_bytes)
+      << "), " << report.rows.size() << " tensors\n";
 }
 
 void print_json(const ExportReport& report, std::ostream& out) {

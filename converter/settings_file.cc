@@ -2,19 +2,39 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "converter/readers/error.h"
 
 namespace linformer::convert {
 
-Value read_json_file(const std::string& path, ValueStore& store) {
-  constexpr uintmax_t max_bytes = 16u << 20;
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t max_bytes = 16u << 20, block_bytes = 1u << 16;
+
+// A pipe or a device may be read, and may have no end.
+bool is_stream(fs::file_type type) { return type == fs::file_type::fifo || type == fs::file_type::character; }
+
+}  // namespace
+
+Value read_json_file(const std::string& path, ValueStore& store, bool may_be_pipe) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) fail(path, " does not exist or is not a regular file");
-  if (std::filesystem::file_size(path, error) > max_bytes) fail(path, " is too large for a file of settings");
+  const fs::file_type type = fs::status(path, error).type();
+  if (type == fs::file_type::not_found) fail(path, " does not exist");
+  if (type == fs::file_type::none) fail(path, " can't be read: ", error.message());
+  if (type == fs::file_type::directory) fail(path, " is a folder: give a file of settings");
+  if (type != fs::file_type::regular && !(may_be_pipe && is_stream(type))) fail(path, " is not a regular file");
   std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file) fail(path, " can't be read");
+  std::string text;
+  while (file) {
+    const size_t before = text.size();
+    if (before > max_bytes) fail(path, " is too large for a file of settings");
+    text.resize(before + block_bytes);
+    file.read(text.data() + before, block_bytes);
+    text.resize(before + static_cast<size_t>(file.gcount()));
+  }
   return parse_json(store, text, path);
 }
 

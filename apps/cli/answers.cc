@@ -64,7 +64,7 @@ class JsonAnswers : public AnswerWriter {
       if (answer.truncated()) line["total_tokens"] = answer.total_tokens;
       if (answer.windows > 1) line["windows"] = answer.windows;
     }
-    output_->write(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    output_->write(json_text(line) + "\n");
   }
 
  private:

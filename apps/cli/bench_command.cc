@@ -143,9 +143,7 @@ class Bench {
   }
 
  private:
-  static std::string json_text(const nlohmann::ordered_json& json) {
-    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  }
+  static std::string json_text(const nlohmann::ordered_json& json) { return terminal::json_text(json, 2) + "\n"; }
 
   static void write_file(std::optional<files::AtomicFile>& file, const std::string& content) {
     if (!file) return;

@@ -145,7 +145,7 @@ class Classify {
     }
     progress_.clear();
     if (evaluator_) {
-      standard_output().write(flags_.json ? nlohmann::ordered_json{{"evaluation", evaluator_->json()}}.dump() + "\n"
+      standard_output().write(flags_.json ? json_text(nlohmann::ordered_json{{"evaluation", evaluator_->json()}}) + "\n"
                                           : evaluator_->text());
     }
     standard_output().flush();

@@ -210,8 +210,7 @@ class Comparison {
       throw DataError(tally_.records == 0 ? "the input holds no records: nothing was compared"
                                           : "none of the " + grouped(tally_.records) + " records could be compared");
     }
-    standard_output().write(flags_.json ? json().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
-                                        : text());
+    standard_output().write(flags_.json ? json_text(json()) + "\n" : text());
     standard_output().flush();
     const int64_t shorter = second_ ? std::min(first_.max_tokens(), second_->max_tokens()) : first_.max_tokens();
     const bool same = !second_ || first_.max_tokens() == second_->max_tokens();

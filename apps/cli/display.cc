@@ -1,89 +1,13 @@
 #include "display.h"
 
 #include <sys/ioctl.h>
-#include <utf8proc.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 
 namespace linformer::cli {
-namespace {
-
-constexpr std::string_view ellipsis = "\xE2\x80\xA6";
-constexpr std::string_view replacement = "\xEF\xBF\xBD";
-
-// The code point at the start of `text` and its length in bytes; -1 where it is no UTF-8.
-std::pair<utf8proc_int32_t, size_t> first_code_point(std::string_view text) {
-  utf8proc_int32_t code = -1;
-  const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                       static_cast<utf8proc_ssize_t>(std::min<size_t>(text.size(), 4)), &code);
-  return length > 0 ? std::pair{code, static_cast<size_t>(length)} : std::pair{utf8proc_int32_t{-1}, size_t{1}};
-}
-
-// Most text is ASCII, which needs no tables.
-bool graphic_ascii(utf8proc_int32_t code) { return code > ' ' && code < 0x7f; }
-
-int columns(utf8proc_int32_t code) { return graphic_ascii(code) ? 1 : std::max(0, utf8proc_charwidth(code)); }
-
-// Separators, controls, and the format characters that reorder or hide text.
-bool blank(utf8proc_int32_t code) {
-  if (graphic_ascii(code)) return false;
-  switch (utf8proc_category(code)) {
-    case UTF8PROC_CATEGORY_CC:
-    case UTF8PROC_CATEGORY_CF:
-    case UTF8PROC_CATEGORY_ZS:
-    case UTF8PROC_CATEGORY_ZL:
-    case UTF8PROC_CATEGORY_ZP:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
-std::string excerpt(std::string_view text, int max_width) {
-  std::string shown;
-  size_t fitting = 0;  // bytes of it that may stay in front of an ellipsis
-  int width = 0;
-  bool space = false;
-  while (!text.empty()) {
-    const auto [code, length] = first_code_point(text);
-    const std::string_view bytes = code < 0 ? replacement : text.substr(0, length);
-    text.remove_prefix(length);
-    if (code >= 0 && blank(code)) {
-      space = !shown.empty();
-      continue;
-    }
-    const int code_width = code < 0 ? 1 : columns(code);
-    if (width + (space ? 1 : 0) + code_width > max_width) {
-      shown.resize(fitting);
-      return max_width > 0 ? shown + std::string(ellipsis) : std::string();
-    }
-    if (space) {
-      shown += ' ';
-      ++width;
-      space = false;
-    }
-    shown += bytes;
-    width += code_width;
-    if (width < max_width) fitting = shown.size();
-  }
-  return shown;
-}
-
-int display_width(std::string_view text) {
-  int width = 0;
-  while (!text.empty()) {
-    const auto [code, length] = first_code_point(text);
-    width += code < 0 ? 1 : columns(code);
-    text.remove_prefix(length);
-  }
-  return width;
-}
 
 std::string padded(std::string_view text, int width, bool number) {
   const std::string fill(static_cast<size_t>(std::max(0, width - display_width(text))), ' ');

@@ -1,4 +1,4 @@
-// Text for people: excerpts that are safe to print, aligned tables, numbers.
+// Text for people: aligned tables and numbers; text from outside passes through terminal/shown_text.h.
 #pragma once
 
 #include <algorithm>
@@ -8,16 +8,15 @@
 #include <vector>
 
 #include "base/enum_names.h"
+#include "terminal/shown_text.h"
 
 namespace linformer::cli {
 
-inline constexpr int uncut = 1 << 20;  // columns: practically any width
+using terminal::display_width;
+using terminal::excerpt;
+using terminal::json_text;
+using terminal::uncut;
 
-// `text` with control characters and runs of white space as one space, invalid UTF-8 as U+FFFD, cut with an ellipsis to
-// at most `max_width` terminal columns. Nothing in it can move the cursor or end the line.
-std::string excerpt(std::string_view text, int max_width);
-// The columns that `text`, valid UTF-8, takes on a terminal.
-int display_width(std::string_view text);
 // `text` filled with spaces to `width` columns, at the right or, for numbers, at the left.
 std::string padded(std::string_view text, int width, bool number = false);
 // The width of the terminal behind `fd`, or `otherwise` when it is none.

@@ -160,7 +160,7 @@ class Embed {
       if (vector.truncated()) line["total_tokens"] = vector.total_tokens;
       if (vector.windows > 1) line["windows"] = vector.windows;
     }
-    const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    const std::string text = json_text(line) + "\n";
     if (lines_) return lines_->append(text);
     standard_output().write(text);
   }

@@ -42,9 +42,7 @@ class JsonFilled : public FilledWriter {
     if (text->with_texts()) token["text"] = names_->with(candidate, mask, text);
     return token;
   }
-  static std::string dumped(const nlohmann::ordered_json& value) {
-    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
+  static std::string dumped(const nlohmann::ordered_json& value) { return json_text(value); }
 
   MaskNames* names_;
   OutputStream* output_;

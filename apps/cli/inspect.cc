@@ -4,6 +4,7 @@
 #include "base/description.h"
 #include "commands.h"
 #include "describe.h"
+#include "display.h"
 #include "errors.h"
 #include "flags.h"
 #include "output.h"
@@ -87,7 +88,7 @@ int inspect(InspectFlags flags) {
     if (listing) json["plan"] = program_json(listing->lines, listing->tokens);
     if (decoder) json["decoder_plan"] = program_json(decoder->lines, decoder->tokens);
     if (flags.verify) json["verified"] = true;
-    standard_output().write(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    standard_output().write(json_text(json, 2) + "\n");
     return exit_ok;
   }
   std::string text = describe_text(*model, flags.model, computing);

@@ -174,7 +174,7 @@ class PerplexityCommand {
     line["masked"] = std::vector<int32_t>(masked.begin(), masked.end());
     line["positions"] = std::vector<int64_t>(positions.begin(), positions.end());
     line["types"] = types_;
-    const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    const std::string text = json_text(line) + "\n";
     dump_->append(text);
   }
 
@@ -199,7 +199,7 @@ class PerplexityCommand {
         json["mlm"]["mask_rate"] = flags_.rate;
       }
       if (pseudo) json["pseudo"] = json_of(sums_.pseudo());
-      standard_output().write(json.dump() + "\n");
+      standard_output().write(json_text(json) + "\n");
       return;
     }
     Table table({"measure", "tokens", "loss", "perplexity", "top-1"}, {false, true, true, true, true});

@@ -110,10 +110,8 @@ void report_profile(std::span<const Session> sessions, bool json) {
   const Plan& plan = sessions[0].plan();
   if (!plan.options.profile) return;
   const std::vector<ProfiledOp> ops = profile_of(sessions);
-  const std::string text = json ? nlohmann::ordered_json{{"profile", profile_json(plan, ops)}}.dump(
-                                      -1, ' ', false, nlohmann::json::error_handler_t::replace) +
-                                      "\n"
-                                : profile_text(plan, ops);
+  const std::string text =
+      json ? json_text(nlohmann::ordered_json{{"profile", profile_json(plan, ops)}}) + "\n" : profile_text(plan, ops);
   std::fputs(text.c_str(), stderr);
 }
 

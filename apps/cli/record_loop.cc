@@ -91,9 +91,7 @@ nlohmann::json take_id(Record* record, uint64_t number, const InputFlags& input)
 void Tally::report(const nlohmann::json& id, const std::string& error, bool always, Progress* progress) const {
   if (errors > max_reported && !always) return;
   progress->clear();
-  std::fprintf(stderr, "linformer: record %s: %s\n",
-               excerpt(id.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), 60).c_str(),
-               excerpt(error, 1000).c_str());
+  std::fprintf(stderr, "linformer: record %s: %s\n", excerpt(json_text(id), 60).c_str(), excerpt(error, 1000).c_str());
 }
 
 void Tally::summarize(int64_t max_tokens, const std::string& hint) const {

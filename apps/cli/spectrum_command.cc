@@ -104,8 +104,7 @@ void write_report(const SpectrumReport& report, const SpectrumFlags& flags) {
   if (!flags.svg.empty()) write_file(flags.svg, spectrum_svg(report));
   if (!flags.html.empty()) write_file(flags.html, spectrum_html(report));
   if (flags.json) {
-    standard_output().write(spectrum_json(report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-                            "\n");
+    standard_output().write(json_text(spectrum_json(report)) + "\n");
   } else if (!files::is_standard_output(flags.csv) && !files::is_standard_output(flags.svg) &&
              !files::is_standard_output(flags.html)) {
     standard_output().write(spectrum_text(report));

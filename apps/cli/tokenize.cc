@@ -78,7 +78,7 @@ class Tokenize {
       line["error"] = error;
       ++errors_;
     }
-    standard_output().write(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    standard_output().write(json_text(line) + "\n");
   }
 
   const TokenizeFlags& flags_;

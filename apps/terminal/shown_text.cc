@@ -1,0 +1,113 @@
+#include "terminal/shown_text.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace linformer::terminal {
+namespace {
+
+constexpr std::string_view ellipsis = "\xE2\x80\xA6";
+constexpr std::string_view replacement = "\xEF\xBF\xBD";
+
+// The code point at the start of `text` and its length in bytes; -1 where it is no UTF-8.
+std::pair<utf8proc_int32_t, size_t> first_code_point(std::string_view text) {
+  utf8proc_int32_t code = -1;
+  const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                       static_cast<utf8proc_ssize_t>(std::min<size_t>(text.size(), 4)), &code);
+  return length > 0 ? std::pair{code, static_cast<size_t>(length)} : std::pair{utf8proc_int32_t{-1}, size_t{1}};
+}
+
+// Most text is ASCII, which needs no tables.
+bool graphic_ascii(utf8proc_int32_t code) { return code > ' ' && code < 0x7f; }
+
+int columns(utf8proc_int32_t code) { return graphic_ascii(code) ? 1 : std::max(0, utf8proc_charwidth(code)); }
+
+// Separators, controls, and the format characters that reorder or hide text.
+bool blank(utf8proc_int32_t code) {
+  if (graphic_ascii(code)) return false;
+  switch (utf8proc_category(code)) {
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_ZS:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Both bytes of such a character, or the only one.
+size_t control_bytes(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) == 0x7f) return 1;
+  return text.size() > 1 && byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) < 0xa0 ? 2 : 0;
+}
+
+}  // namespace
+
+std::string excerpt(std::string_view text, int max_width) {
+  std::string shown;
+  size_t fitting = 0;  // bytes of it that may stay in front of an ellipsis
+  int width = 0;
+  bool space = false;
+  while (!text.empty()) {
+    const auto [code, length] = first_code_point(text);
+    const std::string_view bytes = code < 0 ? replacement : text.substr(0, length);
+    text.remove_prefix(length);
+    if (code >= 0 && blank(code)) {
+      space = !shown.empty();
+      continue;
+    }
+    const int code_width = code < 0 ? 1 : columns(code);
+    if (width + (space ? 1 : 0) + code_width > max_width) {
+      shown.resize(fitting);
+      return max_width > 0 ? shown + std::string(ellipsis) : std::string();
+    }
+    if (space) {
+      shown += ' ';
+      ++width;
+      space = false;
+    }
+    shown += bytes;
+    width += code_width;
+    if (width < max_width) fitting = shown.size();
+  }
+  return shown;
+}
+
+int display_width(std::string_view text) {
+  int width = 0;
+  while (!text.empty()) {
+    const auto [code, length] = first_code_point(text);
+    width += code < 0 ? 1 : columns(code);
+    text.remove_prefix(length);
+  }
+  return width;
+}
+
+std::string escape_controls(std::string json) {
+  // Two searches by memchr: nearly every text has neither byte.
+  size_t next = std::min(json.find('\x7f'), json.find('\xc2'));
+  if (next == std::string::npos) return json;
+  std::string escaped;
+  size_t copied = 0;
+  for (; next != std::string::npos; next = json.find_first_of("\x7f\xc2", next)) {
+    const size_t bytes = control_bytes(std::string_view(json).substr(next));
+    if (bytes == 0) {
+      ++next;
+      continue;
+    }
+    constexpr char digits[] = "0123456789abcdef";
+    const auto code = static_cast<unsigned char>(json[next + bytes - 1]);
+    escaped.append(json, copied, next - copied).append("\\u00");
+    escaped += digits[code >> 4];
+    escaped += digits[code & 15];
+    copied = next += bytes;
+  }
+  return escaped.append(json, copied);
+}
+
+}  // namespace linformer::terminal

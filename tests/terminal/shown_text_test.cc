@@ -1,0 +1,29 @@
+#include "terminal/shown_text.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+using namespace linformer::terminal;
+
+TEST_CASE("JSON has no control character as it is, and reads back as the same text") {
+  std::string text = "a";
+  for (int code = 0; code < 0x80; ++code) text += static_cast<char>(code);
+  for (int code = 0x80; code < 0x100; ++code) {  // U+0080 to U+00FF
+    text += static_cast<char>(0xc0 | (code >> 6));
+    text += static_cast<char>(0x80 | (code & 0x3f));
+  }
+  const std::string json = json_text(nlohmann::json{{text, text}});
+  CHECK(nlohmann::json::parse(json) == nlohmann::json{{text, text}});
+  CHECK(json.find('\x7f') == std::string::npos);
+  CHECK(json.find("\\u007f") != std::string::npos);
+  CHECK(json.find("\xc2\x9b") == std::string::npos);
+  CHECK(json.find("\\u009b") != std::string::npos);
+  CHECK(json.find("\xc2\xa0") != std::string::npos);  // the first behind them
+  CHECK(json.find("\xc3\x9b") != std::string::npos);  // another letter with the same second byte
+  CHECK(escape_controls("") == "");
+  CHECK(escape_controls("[\"\x7f\"]") == "[\"\\u007f\"]");
+  CHECK(json_text(nlohmann::json{1, 2}, 1) == "[\n 1,\n 2\n]");
+  CHECK(json_text(nlohmann::json("\xff")) == "\"\xEF\xBF\xBD\"");
+}
