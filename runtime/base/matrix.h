@@ -40,11 +40,15 @@ struct RowScale {
 inline constexpr int64_t int8_slice = 768;
 [[gnu::always_inline]] constexpr int64_t int8_slices(int64_t cols) { return (cols + int8_slice - 1) / int8_slice; }
 
-// Bytes of a row of `cols` activations in 16 bits, or in int8 with the scales of its slices behind: whole cache lines.
+// Bytes of a row of `cols` activations in 16 bits, or in int8 with the scales of its slices behind: an odd number of
+// cache lines. An even one would lay the rows of a tile into a part of a cache's sets: bf16 products by AMX, whose
+// tiles have 16 rows, are up to a tenth faster with one line more.
 [[gnu::always_inline]] constexpr int64_t narrow_codes_bytes(int64_t cols) { return round_up(cols, 64); }
 [[gnu::always_inline]] constexpr int64_t narrow_row_bytes(ElementType type, int64_t cols) {
-  if (type != ElementType::int8) return round_up(cols, 32) * 2;
-  return narrow_codes_bytes(cols) + round_up(int8_slices(cols) * static_cast<int64_t>(sizeof(RowScale)), 64);
+  const int64_t bytes = type == ElementType::int8
+                            ? narrow_codes_bytes(cols) + int8_slices(cols) * static_cast<int64_t>(sizeof(RowScale))
+                            : cols * 2;
+  return round_up(bytes, 64) | 64;
 }
 
 // The left side A[M, K] of a product, row-major. Narrower than f32: each row is readable up to the next multiple of 64

@@ -17,7 +17,49 @@ namespace {
 
 float of_bf16(uint16_t bits) { return static_cast<float>(value_of(ElementType::bf16, bits)); }
 
-template <ElementType element>
+// The epilogue of whatever is no activation but ReLU, element by element.
+template <ElementType type>
+struct ScalarEpilogue {
+  static void fold(const GemmArgs& gemm, const TileSums& tile) {
+    for (int64_t i = 0; i < tile.rows; ++i) {
+      for (int64_t j = 0; j < tile.cols; ++j) tile.folded[i * slab_width + j] = folded(gemm, tile, i, j);
+    }
+  }
+  static void finish(const GemmArgs& gemm, const TileSums& tile) {
+    for (int64_t i = 0; i < tile.rows; ++i) {
+      for (int64_t j = 0; j < tile.cols; ++j) {
+        const int64_t col = tile.col + j;
+        const float x = type == ElementType::int8 ? folded(gemm, tile, i, j) : tile.sums[i * slab_width + j];
+        const float addend = gemm.epilogue.bias == nullptr ? 0.f : gemm.epilogue.bias[col];
+        float& out = gemm.c.floats().row(tile.row + i)[col];
+        float y = type == ElementType::int8 ? std::fma(x, gemm.b.scales[col], addend) : x + addend;
+        if (gemm.epilogue.activation == Activation::relu) y = std::max(y, 0.f);
+        // Sums of bf16 began with what C held.
+        out = y + (type == ElementType::int8 && gemm.epilogue.accumulate ? out : 0);
+      }
+    }
+  }
+
+  static float folded(const GemmArgs& gemm, const TileSums& tile, int64_t i, int64_t j) {
+    const RowFactors& factor = tile.factors[i];
+    int32_t sum;
+    std::memcpy(&sum, tile.sums + i * slab_width + j, sizeof sum);
+    const float of_column = static_cast<float>(gemm.b.sums[tile.slice * gemm.b.sums_ld + tile.col + j]);
+    const float x = std::fma(factor.zero, -of_column, static_cast<float>(sum));
+    return tile.slice == 0 ? x * factor.scale : std::fma(x, factor.scale, tile.folded[i * slab_width + j]);
+  }
+};
+
+// What AVX-512 has for all other blocks.
+template <ElementType type>
+struct Avx512Epilogue {
+  static void fold(const GemmArgs& gemm, const TileSums& tile) { avx512_int8_epilogue.fold(gemm, tile); }
+  static void finish(const GemmArgs& gemm, const TileSums& tile) {
+    (type == ElementType::int8 ? avx512_int8_epilogue.finish : avx512_bf16_kernels.finish)(gemm, tile);
+  }
+};
+
+template <ElementType element, class Epilogue = ScalarEpilogue<element>>
 class EmulatedTiles {
  public:
   static constexpr ElementType type = element;
@@ -63,35 +105,30 @@ class EmulatedTiles {
   }
   void prefetch(const char*) {}
 
-  void fold(const GemmArgs& gemm, const TileSums& tile) {
-    for (int64_t i = 0; i < tile.rows; ++i) {
-      for (int64_t j = 0; j < tile.cols; ++j) tile.folded[i * slab_width + j] = folded(gemm, tile, i, j);
+  void fold(const GemmArgs& gemm, const TileSums& tile) { Epilogue::fold(gemm, tile); }
+  void finish(const GemmArgs& gemm, const TileSums& tile) { Epilogue::finish(gemm, tile); }
+  // One row at each call.
+  template <bool>
+  class Rows {
+   public:
+    void begin(const GemmArgs& gemm, const TileSums& tile) {
+      gemm_ = gemm;
+      tile_ = tile;
+      tile_.rows = 1;
     }
-  }
-  void finish(const GemmArgs& gemm, const TileSums& tile) {
-    for (int64_t i = 0; i < tile.rows; ++i) {
-      for (int64_t j = 0; j < tile.cols; ++j) {
-        const int64_t col = tile.col + j;
-        const float x = type == ElementType::int8 ? folded(gemm, tile, i, j) : tile.sums[i * slab_width + j];
-        const float addend = gemm.epilogue.bias == nullptr ? 0.f : gemm.epilogue.bias[col];
-        float& out = gemm.c.floats().row(tile.row + i)[col];
-        float y = type == ElementType::int8 ? std::fma(x, gemm.b.scales[col], addend) : x + addend;
-        if (gemm.epilogue.activation == Activation::relu) y = std::max(y, 0.f);
-        // Sums of bf16 began with what C held.
-        out = y + (type == ElementType::int8 && gemm.epilogue.accumulate ? out : 0);
-      }
+    void finish() {
+      Epilogue::finish(gemm_, tile_);
+      tile_.sums += slab_width;
+      ++tile_.factors;
+      ++tile_.row;
     }
-  }
+
+   private:
+    GemmArgs gemm_;
+    TileSums tile_;
+  };
 
  private:
-  static float folded(const GemmArgs& gemm, const TileSums& tile, int64_t i, int64_t j) {
-    const RowFactors& factor = tile.factors[i];
-    int32_t sum;
-    std::memcpy(&sum, tile.sums + i * slab_width + j, sizeof sum);
-    const float of_column = static_cast<float>(gemm.b.sums[tile.slice * gemm.b.sums_ld + tile.col + j]);
-    const float x = std::fma(factor.zero, -of_column, static_cast<float>(sum));
-    return tile.slice == 0 ? x * factor.scale : std::fma(x, factor.scale, tile.folded[i * slab_width + j]);
-  }
   static void dot(const char* a, const char* panel, int64_t j, uint32_t* sum) {
     if (element == ElementType::int8) {
       int32_t total = static_cast<int32_t>(*sum);
@@ -304,5 +341,47 @@ TEST_CASE("tiles: the machine's give the bits of emulated ones") {
       (bf16 ? amx_gemm_bf16 : amx_gemm_int8)(problem.args(c.data(), 0, m));
     }
     REQUIRE(same_bits(c.data(), expected.data(), m * n));
+  }
+}
+
+TEST_CASE("tiles: an epilogue row by row has the bits of one in pieces, whatever it does") {
+  if (!carries(Extension::amx) || !machine_has(Extension::amx)) return;  // as instruction sets that a machine lacks
+  if constexpr (carries(Extension::amx)) {
+    Random random(25);
+    for (int round = 0; round < 200; ++round) {
+      const bool bf16 = round % 2 == 0;
+      const int64_t m = random_size(random, 1, round % 10 < 2 ? 300 : 70),
+                    n = random_size(random, 1, 6) * 32 - round % 7 / 6;
+      Problem problem(random, bf16 ? ElementType::bf16 : ElementType::int8, m, n, random_size(random, 1, 900));
+      std::vector<float> residual(static_cast<size_t>(m * n)), bias(static_cast<size_t>(n));
+      fill_random(random, residual.data(), m * n);
+      fill_random(random, bias.data(), n);
+      const bool narrow = bf16 && random() % 2 == 0, adds = random() % 2 == 0, gelu = random() % 2 == 0;
+      CAPTURE(m);
+      CAPTURE(n);
+      CAPTURE(problem.k);
+      CAPTURE(narrow);
+      CAPTURE(adds);
+      CAPTURE(gelu);
+      std::vector<float> expected(static_cast<size_t>(m * n), quiet_nan), c = expected;
+      const auto args = [&](float* out) {
+        GemmArgs gemm = problem.args(out, 0, m);
+        if (narrow) gemm.c = Matrix<uint16_t>{reinterpret_cast<uint16_t*>(out), m, n, n};
+        gemm.epilogue.bias = bias.data();
+        if (gelu) gemm.epilogue.activation = Activation::gelu;
+        if (adds) gemm.epilogue.residual = {residual.data(), m, n, n};
+        return gemm;
+      };
+      if (bf16) {
+        EmulatedTiles<ElementType::bf16, Avx512Epilogue<ElementType::bf16>> tiles;
+        multiply_by_tiles(tiles, args(expected.data()));
+        amx_gemm_bf16(args(c.data()));
+      } else {
+        EmulatedTiles<ElementType::int8, Avx512Epilogue<ElementType::int8>> tiles;
+        multiply_by_tiles(tiles, args(expected.data()));
+        amx_gemm_int8(args(c.data()));
+      }
+      REQUIRE(std::memcmp(c.data(), expected.data(), static_cast<size_t>(m * n) * (narrow ? 2 : 4)) == 0);
+    }
   }
 }

@@ -158,43 +158,69 @@ template <class L, ElementType left, ElementType out>
   });
 }
 
-// The same of tiles as nearly all are: `vectors` whole vectors, no row bias, no seldom activation. Rows outside: a
-// row's instructions that aren't arithmetic serve all of its vectors. Half as many instructions as above.
-template <class L, ElementType left, ElementType out, bool gelu, int vectors>
-[[gnu::noinline]] void finish_whole(const GemmArgs& gemm, const TileSums& sums) {
+// The same of tiles as nearly all are: `vectors` whole vectors, no row bias, no seldom activation. Row after row, so
+// that a row's instructions that aren't arithmetic serve all of its vectors, and so that a caller can do other work
+// between two rows: half as many instructions as above. `one_slice`: K has no more than one.
+template <class L, ElementType left, ElementType out, bool gelu, int vectors, bool one_slice = false>
+class WholeRows {
   using B = typename L::Batch;
   using F = Finish<L, left>;
-  const TileSums tile = sums;  // in registers: C may alias what the caller passed
-  typename F::Columns columns[vectors];
-  B bias[vectors];
-  LINFORMER_UNROLL for (int v = 0; v < vectors; ++v) {
-    columns[v].load(gemm, tile, v * L::width);
-    bias[v] = B(0.f);
+
+ public:
+  LINFORMER_INLINE void begin(const GemmArgs& gemm, const TileSums& tile) {
+    tile_ = tile;
+    LINFORMER_UNROLL for (int v = 0; v < vectors; ++v) {
+      columns_[v].load(gemm, tile, v * L::width);
+      bias_[v] = B(0.f);
+    }
+    if (const float* const biases = biases_of(gemm, tile); biases != nullptr) {
+      LINFORMER_UNROLL for (int v = 0; v < vectors; ++v) bias_[v] = B::load_unaligned(biases + v * L::width);
+    }
+    const Addition<left> addition(gemm, tile);
+    added_ = addition.from;
+    added_ld_ = addition.ld;
+    c_ = gemm.c.data;
+    ld_ = gemm.c.ld;
+    to_ = tile.row * ld_ + tile.col;
   }
-  if (const float* const biases = biases_of(gemm, tile); biases != nullptr) {
-    LINFORMER_UNROLL for (int v = 0; v < vectors; ++v) bias[v] = B::load_unaligned(biases + v * L::width);
-  }
-  const Addition<left> addition(gemm, tile);
-  const int64_t ld = gemm.c.ld, addition_ld = addition.ld;
-  const bool first = tile.slice == 0;
-  void* const c = gemm.c.data;
-  int64_t to = tile.row * ld + tile.col;
-  const float* added = addition.from;
-  LINFORMER_ROLL for (int64_t i = 0; i < tile.rows; ++i) {
+  // The next row of C.
+  LINFORMER_INLINE void finish() {
     B x[vectors];
     LINFORMER_UNROLL for (int v = 0; v < vectors; ++v) {
-      x[v] = F::scaled(tile, i * slab_width + v * L::width, i, columns[v], bias[v], first);
+      x[v] = F::scaled(tile_, v * L::width, 0, columns_[v], bias_[v], one_slice || tile_.slice == 0);
     }
     if constexpr (gelu) {
       LINFORMER_UNROLL for (int v = 0; v < vectors; ++v) x[v] = gelu_of<L, left != ElementType::f32>(x[v]);
     }
-    if (added != nullptr) {
-      LINFORMER_UNROLL for (int v = 0; v < vectors; ++v) x[v] += B::load_unaligned(added + v * L::width);
-      added += addition_ld;
+    if (added_ != nullptr) {
+      LINFORMER_UNROLL for (int v = 0; v < vectors; ++v) x[v] += B::load_unaligned(added_ + v * L::width);
+      added_ += added_ld_;
     }
-    LINFORMER_UNROLL for (int v = 0; v < vectors; ++v) { F::template store<out>(c, to + v * L::width, L::width, x[v]); }
-    to += ld;
+    LINFORMER_UNROLL for (int v = 0; v < vectors; ++v) {
+      F::template store<out>(c_, to_ + v * L::width, L::width, x[v]);
+    }
+    to_ += ld_;
+    tile_.sums += slab_width;
+    if constexpr (left == ElementType::int8) {
+      ++tile_.factors;
+      if constexpr (!one_slice) tile_.folded += slab_width;
+    }
   }
+
+ private:
+  TileSums tile_;  // from the next row on
+  typename F::Columns columns_[vectors];
+  B bias_[vectors];
+  const float* added_ = nullptr;
+  int64_t added_ld_ = 0, ld_ = 0, to_ = 0;
+  void* c_ = nullptr;
+};
+
+template <class L, ElementType left, ElementType out, bool gelu, int vectors>
+[[gnu::noinline]] void finish_whole(const GemmArgs& gemm, const TileSums& tile) {
+  WholeRows<L, left, out, gelu, vectors> rows;
+  rows.begin(gemm, tile);
+  LINFORMER_ROLL for (int64_t i = tile.rows; i > 0; --i) rows.finish();
 }
 
 template <class L, ElementType left, ElementType out, int panels>

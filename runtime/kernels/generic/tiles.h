@@ -1,9 +1,11 @@
 // Products by tiles of 16 rows x 64 bytes (AMX), as templates over the tile operations: tests run them with emulated
 // tiles on any machine.
 //
-// Loops, outer to inner: pairs of panels; blocks of 32 rows; slices of K; tiles of K. The units that multiply tiles
-// work beside those of vectors, so a block's epilogue runs in pieces between the multiplications of the next block.
-// Where C is nothing but sums, they go there without one.
+// Loops, outer to inner: pairs of panels; blocks of 32 rows; slices of K; tiles of K. The unit that multiplies tiles
+// takes 16 cycles and one of the two ports for vectors of 512 bits; the other port is free. So the epilogue of a block
+// runs between the multiplications of the next block: row by row, one row after each multiplication, where the block is
+// whole, its epilogue a usual one and K no more than a slice; in pieces of a few rows, through a function pointer,
+// everywhere else. Where C is nothing but sums, they go there without an epilogue.
 //
 // Tiles is a type with
 //   type                                    bf16 or int8
@@ -15,8 +17,11 @@
 //   multiply<C>()                           sums C += row tile C / 2 x panel C % 2
 //   prefetch(address)                       into L2
 //   fold(...), finish(...)                  as fold_slice and finish_tile of finish.h do, sums in rows of a slab
+//   Rows<gelu>                              int8: as WholeRows of finish.h, of two panels, with the same bits
 // An element's sums run over K in tiles of 64 bytes, in order, whatever the rows and columns beside it.
 #pragma once
+
+#include <type_traits>
 
 #include "kernels/generic/sums.h"
 #include "linformer/version.h"
@@ -29,8 +34,7 @@ inline constexpr int64_t tile_depth = 64;  // bytes of K
 inline constexpr int64_t panel_tile = tile_side * 64;
 inline constexpr int64_t tiled_rows = 2 * tile_side;            // of a block
 inline constexpr int64_t block_sums = tiled_rows * slab_width;  // of a block, as a slab's
-// A block's sums are read this many steps after they were stored: sooner their stores would still be under way.
-inline constexpr int64_t first_piece_step = 2;
+inline constexpr int64_t first_epilogue_step = 2;
 
 template <class Tiles>
 class TileProduct {
@@ -44,11 +48,7 @@ class TileProduct {
       const int64_t rows = gemm_.c.rows - row < chunk ? gemm_.c.rows - row : chunk;
       if constexpr (slices) read_factors(row, rows);
       for (int64_t panel = 0; panel < panels; panel += 2) {
-        if (panels - panel > 1) {
-          multiply_panels<2>(row, rows, panel);
-        } else {
-          multiply_panels<1>(row, rows, panel);
-        }
+        multiply_panels(row, rows, panel, panels - panel > 1 ? 2 : 1);
       }
       finish_all();
     }
@@ -57,6 +57,9 @@ class TileProduct {
  private:
   static constexpr bool slices = Tiles::type == ElementType::int8;
   static constexpr int64_t width = element_bytes(Tiles::type), per_tile = tile_depth / width;
+  // Of the next panels: the half in bf16. Lines on their way from L3 take the place of those that come from L2, and two
+  // panels of bf16 are mostly too large for the nearest cache, so that these are many: 20 % faster than with all lines.
+  static constexpr int64_t prefetched_part = slices ? 1 : 2;
 
   // 32 rows of the largest K.
   static constexpr int64_t most_factors = tiled_rows * int8_slices(int64_t{1} << 16);
@@ -85,37 +88,35 @@ class TileProduct {
     }
   }
 
-  // Rows [row0, row0 + all_rows) by `Panels` panels, all of K.
-  template <int Panels>
-  void multiply_panels(int64_t row0, int64_t all_rows, int64_t panel) {
+  // Rows [row0, row0 + all_rows) by one or two panels, all of K.
+  void multiply_panels(int64_t row0, int64_t all_rows, int64_t panel, int64_t count) {
     const int64_t all_steps = (gemm_.a.cols + per_tile - 1) / per_tile;
     const int64_t slice_steps = slices ? int8_slice / per_tile : all_steps;
     const int64_t stride = gemm_.b.panel_bytes(), a_stride = gemm_.a.ld * width;
     const char* right = static_cast<const char*>(gemm_.b.data) + panel * stride;
     const int64_t col = panel * panel_width, left_cols = gemm_.c.cols - col;
-    const bool more = left_cols >= 2 * Panels * panel_width;  // as many panels follow
+    const bool more = left_cols >= 2 * count * panel_width;  // as many panels follow
     const int64_t blocks = (all_rows + tiled_rows - 1) / tiled_rows;
     // Evenly over blocks and steps.
     const int64_t most_steps = all_steps < slice_steps ? all_steps : slice_steps;
     const int64_t all_pieces = tiled_rows / piece_rows_;
-    const int64_t lines_of_block = (most_steps * tile_side + blocks - 1) / blocks;
+    const int64_t lines_of_block = (most_steps * tile_side / prefetched_part + blocks - 1) / blocks;
     lines_a_step_ = (lines_of_block + most_steps - 1) / most_steps;
-    pieces_a_step_ = most_steps > 2 * first_piece_step
-                         ? (all_pieces + most_steps - first_piece_step - 1) / (most_steps - first_piece_step)
-                         : (all_pieces + most_steps - 1) / most_steps;
+    const int64_t delay = epilogue_delay(most_steps), epilogue_steps = most_steps > delay ? most_steps - delay : 1;
+    pieces_a_step_ = (all_pieces + epilogue_steps - 1) / epilogue_steps;
     for (int64_t b = 0; b < blocks; ++b) {
       const int64_t row = row0 + b * tiled_rows, rows_left = all_rows - b * tiled_rows;
       Block block{row, rows_left < tiled_rows ? rows_left : tiled_rows, col,
-                  left_cols < Panels * panel_width ? left_cols : Panels * panel_width};
-      place(&block, Panels);
+                  left_cols < count * panel_width ? left_cols : count * panel_width};
+      place(&block, count);
       if (continues() && !block.direct) begin_with_copy(block);
       const bool two = block.rows > tile_side;
       // Configuring takes as long as a few products, and empties the registers: only where the shape changes.
-      if (block.rows != shape_rows_ || Panels != shape_panels_) {
+      if (block.rows != shape_rows_ || count != shape_panels_) {
         finish_all();
         tiles_.configure(two ? tile_side : block.rows, two ? block.rows - tile_side : tile_side);
         shape_rows_ = block.rows;
-        shape_panels_ = Panels;
+        shape_panels_ = count;
       }
       for (int64_t step = 0; step < all_steps; step += slice_steps, ++block.slice) {
         const int64_t steps = all_steps - step < slice_steps ? all_steps - step : slice_steps;
@@ -124,37 +125,75 @@ class TileProduct {
         const char* a = static_cast<const char*>(gemm_.a.data) + row * a_stride + step * tile_depth;
         Ahead ahead;
         if (const int64_t first = b * lines_of_block, end = first + lines_of_block, lines = steps * tile_side; more) {
-          ahead = {panels + Panels * stride + first * 64, (end < lines ? end : lines) - first};
+          ahead = {panels + count * stride + first * 64, (end < lines ? end : lines) - first};
         }
-        sum_tiles<Panels>(block, two, a, a_stride, panels, stride, steps, ahead);
+        const Step step_of = {two, a, a_stride, panels, stride, steps, ahead};
+        if (count == 2 && two && by_rows_ != nullptr && whole(held_)) {
+          (this->*by_rows_)(block, step_of);
+        } else if (count == 2) {
+          sum_tiles<2, NoRows>(block, step_of);
+        } else {
+          sum_tiles<1, NoRows>(block, step_of);
+        }
       }
     }
   }
 
-  // Sums of one or two row tiles by `Panels` panels over `steps` tiles of K. They stay in their registers: the next
-  // block stores each when it needs the register, so nothing waits for the last multiplications.
-  template <int Panels>
-  void sum_tiles(const Block& block, bool two, const char* a, int64_t a_stride, const char* panels, int64_t stride,
-                 int64_t steps, Ahead ahead) {
-    const int64_t delay = steps > 2 * first_piece_step ? first_piece_step : 0;
+  // What a block is multiplied of: one or two row tiles by one or two panels over `steps` tiles of K.
+  struct Step {
+    bool two;
+    const char* a;
+    int64_t a_stride;
+    const char* panels;
+    int64_t stride;
+    int64_t steps;
+    Ahead ahead;
+  };
+  // A block's epilogue begins at this step of the next block: sooner the stores of its sums would still be under way.
+  static int64_t epilogue_delay(int64_t steps) { return steps > 2 * first_epilogue_step ? first_epilogue_step : 1; }
+  // No epilogue row by row.
+  struct NoRows {};
+
+  // The sums stay in their registers: the next block stores each when it needs the register, so nothing waits for the
+  // last multiplications.
+  template <int Panels, class Rows>
+  [[gnu::noinline]] void sum_tiles(const Block& block, const Step& of) {
+    constexpr bool rowwise = !std::is_same_v<Rows, NoRows>;
+    const bool two = rowwise || of.two;
+    const char *a = of.a, *panels = of.panels;
+    const int64_t a_stride = of.a_stride, stride = of.stride, steps = of.steps, delay = epilogue_delay(steps);
+    Ahead ahead = of.ahead;
+    [[maybe_unused]] Rows rows;
+    [[maybe_unused]] int64_t rows_left = 0;  // of the block before
+    const auto finish_row = [&]() __attribute__((always_inline)) {
+      if constexpr (rowwise) {
+        if (rows_left == 0) return;
+        --rows_left;
+        rows.finish();
+      }
+    };
     for (int64_t step = 0; step < steps; ++step) {
       const bool first = step == 0;
       tiles_.template load_rows<0>(a, a_stride);
       tiles_.template load_panel<0>(panels);
       if (first) begin<0>(block);
       tiles_.template multiply<0>();
+      finish_row();
       if constexpr (Panels == 2) {
         tiles_.template load_panel<1>(panels + stride);
         if (first) begin<1>(block);
         tiles_.template multiply<1>();
+        finish_row();
       }
       if (two) {
         tiles_.template load_rows<1>(a + tile_side * a_stride, a_stride);
         if (first) begin<2>(block);
         tiles_.template multiply<2>();
+        finish_row();
         if constexpr (Panels == 2) {
           if (first) begin<3>(block);
           tiles_.template multiply<3>();
+          finish_row();
         }
       }
       if (first) {
@@ -168,10 +207,41 @@ class TileProduct {
         tiles_.prefetch(ahead.lines);
         if constexpr (Panels == 2) tiles_.prefetch(ahead.lines + stride);
       }
-      for (int64_t i = 0; step >= delay && i < pieces_a_step_ && finished_ < tiled_rows; ++i) finish_piece();
+      if constexpr (rowwise) {
+        if (step == delay - 1 && finished_ < tiled_rows) {
+          rows.begin(gemm_, sums_of_rows(0, done_.rows));
+          rows_left = done_.rows;
+          finished_ = tiled_rows;
+        }
+      } else {
+        for (int64_t i = 0; step >= delay && i < pieces_a_step_ && finished_ < tiled_rows; ++i) finish_piece();
+      }
     }
-    while (finished_ < tiled_rows) finish_piece();
+    if constexpr (rowwise) {
+      while (rows_left > 0) finish_row();
+    } else {
+      while (finished_ < tiled_rows) finish_piece();
+    }
   }
+
+  using SumTiles = void (TileProduct::*)(const Block& block, const Step& of);
+  // How whole blocks are summed where their epilogue is one that goes row by row; null: in pieces. In bf16, whose
+  // multiplications of a block take twice as long, rows gained nothing.
+  SumTiles by_rows() const {
+    if constexpr (slices) {
+      const Epilogue& epilogue = gemm_.epilogue;
+      if (slice_count_ > 1 || epilogue.row_bias != nullptr) return nullptr;
+      if (epilogue.activation == Activation::none) {
+        return &TileProduct::template sum_tiles<2, typename Tiles::template Rows<false>>;
+      }
+      if (epilogue.activation == Activation::gelu) {
+        return &TileProduct::template sum_tiles<2, typename Tiles::template Rows<true>>;
+      }
+    }
+    return nullptr;
+  }
+  // The sums of a block before this one are those of whole vectors, or there are none.
+  bool whole(const Block& held) const { return !holds_ || held.cols == 2 * panel_width; }
 
   // Sums that nothing is done to are C, or are added to it.
   [[gnu::noinline]] void place(Block* block, int64_t panels) {
@@ -229,17 +299,24 @@ class TileProduct {
     while (finished_ < tiled_rows) finish_piece();
   }
 
-  // The epilogue of a few rows of the last block.
-  [[gnu::noinline]] void finish_piece() {
-    const int64_t first = finished_;
-    finished_ += piece_rows_;
-    if (first >= done_.rows) return;
-    const int64_t rows = done_.rows - first < piece_rows_ ? done_.rows - first : piece_rows_;
+  // Rows [first, first + rows) of the last block that was stored.
+  TileSums sums_of_rows(int64_t first, int64_t rows) {
     TileSums tile{sums_ + first * slab_width, done_.row + first, rows, done_.col, done_.cols};
     if constexpr (slices) {
       tile.slice = done_.slice;
       tile.factors = factors_ + done_.slice * factor_rows_ + tile.row - first_factor_;
       tile.folded = folded_ + first * slab_width;
+    }
+    return tile;
+  }
+
+  // The epilogue of a few rows of the last block.
+  [[gnu::noinline]] void finish_piece() {
+    const int64_t first = finished_;
+    finished_ += piece_rows_;
+    if (first >= done_.rows) return;
+    TileSums tile = sums_of_rows(first, done_.rows - first < piece_rows_ ? done_.rows - first : piece_rows_);
+    if constexpr (slices) {
       if (!done_.last) {
         tile.cols = (done_.cols + panel_width - 1) / panel_width * panel_width;
         return tiles_.fold(gemm_, tile);
@@ -259,7 +336,8 @@ class TileProduct {
   const int64_t piece_rows_ = gemm_.epilogue.activation == Activation::none ? 8 : 4;
   alignas(64) PartialSum sums_[block_sums];
   alignas(64) float folded_[slices ? block_sums : 1];
-  const int64_t slice_count_ = int8_slices(gemm_.a.cols);
+  const int64_t slice_count_ = slices ? int8_slices(gemm_.a.cols) : 1;
+  const SumTiles by_rows_ = by_rows();
   int64_t first_factor_ = 0, factor_rows_ = 0;
   RowFactors factors_[slices ? most_factors : 1];
 };
