@@ -1,6 +1,7 @@
 #include "files/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,19 +52,27 @@ AtomicFile::AtomicFile(const std::string& path)
   if (descriptor_ < 0) fail("write", errno);
 }
 
+// The bits of a new file's mode, before the umask: not more than those of the file that it replaces.
+mode_t AtomicFile::new_mode() const {
+  constexpr mode_t any_file = 0666;
+  struct stat replaced {};
+  return ::stat(target_.path.c_str(), &replaced) == 0 ? replaced.st_mode & any_file : any_file;
+}
+
 void AtomicFile::open_temporary() {
   const std::filesystem::path target(target_.path);
   folder_ = target.parent_path().string();
   if (folder_.empty()) folder_.push_back('.');
   removal_ = std::make_unique<TemporaryName>();
   buffer_.reserve(buffer_size);
+  const mode_t mode = new_mode();
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
     std::string unique = beginning(target.filename().string());
     unique.append(".").append(std::to_string(::getpid())).append(".").append(std::to_string(attempt)).append(".tmp");
     temporary_ = folder_;
     temporary_.append("/.").append(unique);
     removal_->set(temporary_);
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (descriptor_ >= 0) break;
     const int error = errno;
     removal_->clear();

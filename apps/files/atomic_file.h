@@ -1,6 +1,8 @@
 // A file that appears under its name complete or not at all.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,7 +19,8 @@ namespace linformer::files {
 
 // Writes to a temporary name in the target's folder; commit() syncs it, renames it over the target and syncs the
 // folder. Destroyed without commit(), or ended by a signal, it leaves the old file and no temporary one. A program that
-// has the old file mapped keeps the old bytes. A symbolic link at `path` stays, what it points to is replaced.
+// has the old file mapped keeps the old bytes. A symbolic link at `path` stays, what it points to is replaced. The new
+// file's mode is that of any new file, without what the replaced one didn't permit.
 //
 // "-" is standard output. It, devices and FIFOs are written to directly, without a buffer; a FIFO waits for its reader.
 //
@@ -40,6 +43,7 @@ class AtomicFile {
   uint64_t size() const { return size_; }
 
  private:
+  mode_t new_mode() const;
   void open_temporary();
   void flush();
   [[noreturn]] void fail(const char* what, int error) const;

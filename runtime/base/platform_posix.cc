@@ -13,6 +13,7 @@
 #include <ctime>
 
 #include "base/platform.h"
+#include "base/process.h"
 
 #if defined(__linux__)
 #include <sys/syscall.h>
@@ -165,6 +166,8 @@ void join_thread(Thread* thread) {
   std::memcpy(&started, &thread->handle, sizeof started);
   ::pthread_join(started, nullptr);
 }
+
+int64_t process_id() { return ::getpid(); }
 
 int usable_processors() {
 #if defined(__linux__)

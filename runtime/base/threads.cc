@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "base/process.h"
+
 namespace LINFORMER_NAMESPACE {
 namespace {
 
@@ -33,6 +35,7 @@ Status ThreadTeam::start(int threads, const ParallelFor& callers) {
   if (threads == 1 || callers_.run != nullptr) return {};
   workers_.reset(new (std::nothrow) Worker[threads - 1]);
   if (!workers_) return Status::error(Code::out_of_memory, "no memory for %d threads", threads);
+  process_ = platform::process_id();
   for (int i = 0; i < threads - 1; ++i) {
     workers_[i] = {this, i + 1, {}};
     if (!platform::start_thread(&ThreadTeam::work, &workers_[i], &workers_[i].thread)) {
@@ -47,6 +50,11 @@ Status ThreadTeam::start(int threads, const ParallelFor& callers) {
 
 void ThreadTeam::stop() {
   if (started_ == 0) return;
+  if (process_ != platform::process_id()) {
+    // A forked child has only the thread that called fork(): nobody is there to be waited for.
+    started_ = 0;
+    return;
+  }
   stopping_.store(true, std::memory_order_relaxed);
   call_.fetch_add(one_call, std::memory_order_seq_cst);
   wake_sleepers();

@@ -38,7 +38,8 @@ class ThreadTeam {
 
   // Runs function(context, 0) on the calling thread and function(context, t) on each other thread t that comes before
   // the call has returned there; returns when all that came have finished. So the function must share its work out
-  // (TaskCounter), and a thread that the system hasn't yet let in holds nobody up. Calls do not nest.
+  // (TaskCounter), and a thread that the system hasn't yet let in holds nobody up. Calls do not nest. In a forked child,
+  // where the threads aren't, the caller does all the work.
   void run(Function function, void* context);
 
   // The same for a callable taking int; nothing is copied.
@@ -63,6 +64,7 @@ class ThreadTeam {
   int size_ = 1;
   bool one_ = false;
   int started_ = 0;
+  int64_t process_ = 0;  // that they were started in
   std::unique_ptr<Worker[]> workers_;
   // The call in progress: how many threads are in it, whether more may come, and its number (threads.cc).
   std::atomic<uint32_t> call_{0};

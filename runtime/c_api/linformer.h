@@ -14,6 +14,9 @@
  *
  * Threads: models, tokenizers and all functions without a handle: any thread at any time. Encodings, sessions,
  * classifiers and embedders: one call at a time, from any thread. A model lives as long as what was made of it.
+ * After fork() the child may make new ones of all these, and use and free the ones that it inherited, but for those that
+ * another thread was using at that moment or that have a device: sessions then run on the calling thread alone, with the
+ * same bits.
  *
  * Environment: LINFORMER_ISA (scalar, avx2, avx512, neon) names the instruction set of sessions. */
 #ifndef LINFORMER_C_API_H
@@ -242,7 +245,8 @@ typedef struct lnf_session_options {
 LNF_API void lnf_session_options_init_sized(lnf_session_options* to, size_t size);
 #define lnf_session_options_init(to) lnf_session_options_init_sized((to), sizeof *(to))
 /* The bytes of a session's arena: all memory that grows with its options. Before it exists, on this machine; on a
- * device as of one that computes in bf16. No backend is opened for it. Errors: LNF_INVALID_ARGUMENT, LNF_TOO_LONG. */
+ * device as of one that computes in bf16. No backend is opened for it. Errors: LNF_INVALID_ARGUMENT, LNF_TOO_LONG,
+ * LNF_UNSUPPORTED for a device in a build without CUDA. */
 LNF_API lnf_code lnf_plan_bytes(const lnf_model* model, const lnf_session_options* options, uint64_t* bytes,
                                 lnf_status* status);
 /* Errors: LNF_INVALID_ARGUMENT (options, an arena that is too small or not aligned: oneDNN may need some kilobytes more

@@ -13,6 +13,13 @@ Status unsupported_device() {
 
 }  // namespace
 
+Status check_device([[maybe_unused]] const SessionOptions& options) {
+#if !defined(LINFORMER_HAS_CUDA)
+  if (options.device >= 0) return unsupported_device();
+#endif
+  return {};
+}
+
 Result<bool> multiplies_bf16(const SessionOptions& options, const Kernels& kernels) {
   if (options.device < 0) return kernels.native_bf16;
 #if defined(LINFORMER_HAS_CUDA)

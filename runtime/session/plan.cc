@@ -195,6 +195,7 @@ void publish(const Program& program, const ArenaLayout& layout, Plan* plan) {
 }
 
 Result<Plan> plan(const Model& model, const SessionOptions& options) {
+  LINFORMER_TRY(check_device(options));
   Result<LoweredModel> lowered = lower_model(model.description(), options, plans_bf16(options));
   if (!lowered.ok()) return lowered.status();
   return lowered->plan;

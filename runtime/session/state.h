@@ -27,6 +27,8 @@ struct PreparedWeights::Data {
   ExecutorWeights weights;
 };
 
+// unsupported where the build can't use the device that the options name.
+Status check_device(const SessionOptions& options);
 // Whether the session's device, or the CPU's kernels, multiply bf16.
 Result<bool> multiplies_bf16(const SessionOptions& options, const Kernels& kernels);
 Result<std::unique_ptr<Executor>> create_executor(Program program, const SessionOptions& options,

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <linformer.h>
 
+#include <string>
 #include <vector>
 
 #include "support/random_model.h"
@@ -34,6 +35,15 @@ TEST_CASE("masks, types and encoder states") {
   options.block_rows = 256;
   CHECK(lnf_plan_bytes(model, &options, &large, &status) == LNF_OK);
   CHECK(small < large);
+  options.device = 0;
+  lnf_session* on_device = nullptr;
+  lnf_status planned{};
+  if (lnf_session_create(model, &options, &on_device, &status) == LNF_UNSUPPORTED) {  // a build without CUDA
+    CHECK(lnf_plan_bytes(model, &options, &large, &planned) == LNF_UNSUPPORTED);
+    CHECK(std::string(planned.message) == status.message);
+  }
+  lnf_session_free(on_device);
+  options.device = -1;
 
   const auto loaded = random_model(shape);
   RandomInput random = random_input(3, loaded->description().encoder, count, states, true);

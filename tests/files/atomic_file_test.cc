@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -173,6 +174,30 @@ TEST_CASE("two writers of one path don't meet; the last commit wins") {
   two.commit();
   CHECK(read_file(folder.path("file")) == "two");
   CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("the file that replaces another permits nothing that this one didn't, nor what the umask forbids") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("file");
+  constexpr mode_t modes[][3] = {{0640, 022, 0640}, {0600, 022, 0600}, {0666, 022, 0644}, {0644, 077, 0600},
+                                 {0755, 022, 0644}, {0440, 022, 0440}, {0204, 000, 0204}};
+  for (const auto& [old_mode, forbidden, expected] : modes) {
+    CAPTURE(old_mode);
+    CAPTURE(forbidden);
+    std::filesystem::remove(path);
+    std::ofstream(path) << "old";
+    REQUIRE(::chmod(path.c_str(), old_mode) == 0);
+    const mode_t mask = ::umask(forbidden);
+    AtomicFile file(path);
+    file.append("new");
+    file.commit();
+    ::umask(mask);
+    struct stat facts {};
+    REQUIRE(::stat(path.c_str(), &facts) == 0);
+    CHECK((facts.st_mode & 07777) == expected);
+    REQUIRE(::chmod(path.c_str(), 0600) == 0);
+    CHECK(linformer_test::read_file(path) == "new");
+  }
 }
 
 TEST_CASE("the new file has the mode of any new file") {

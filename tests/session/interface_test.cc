@@ -21,6 +21,18 @@ bool says(const Status& status, Code code, const char* part) {
   return status.code() == code && std::strstr(status.message(), part) != nullptr;
 }
 
+TEST_CASE("a plan for a device needs what a session with it needs: a build with CUDA") {
+  const auto model = linformer_test::random_model({});
+  SessionOptions options;
+  options.device = 0;
+  const Result<Session> session = Session::create(model, options);
+  if (session.ok() || std::string(session.status().message()).find("has no CUDA") == std::string::npos) return;
+  const Result<Plan> planned = plan(*model, options);
+  REQUIRE(!planned.ok());
+  CHECK(planned.status().code() == session.status().code());
+  CHECK(std::string(planned.status().message()) == session.status().message());
+}
+
 TEST_CASE("plan refuses options that cannot work") {
   const auto model = linformer_test::random_model({});
   const auto refused = [&](auto change, const char* part) {

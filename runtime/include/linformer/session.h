@@ -110,7 +110,8 @@ struct Plan {
   PlanTerm terms[max_terms] = {};
   uint64_t total_bytes = 0;
 };
-// A pure function of its inputs: it reads no environment, asks nothing of the machine and generates no code. Exact on
+// A pure function of its inputs: it reads no environment, asks nothing of the machine and generates no code. The errors
+// are those of Session::create() for the same options; also unsupported for a device in a build without CUDA. Exact on
 // the native backend and OpenBLAS. Of a file in bf16 or int8 it says what a machine needs that computes in bf16: set
 // `compute` to machine_compute() and `block_rows` to machine_block_rows() for the one at hand. oneDNN's scratch is
 // known only when its primitives exist: Session::plan() has the final figure, which may be some kilobytes larger for
@@ -183,6 +184,9 @@ struct RunControl {
   bool one_thread = false;  // the session's threads sleep: the caller works alone
 };
 
+// After fork() the child may create sessions, and run and destroy those that it inherited: they have their memory but
+// none of their threads, so a run there takes the calling thread alone and gives the same bits. A session that another
+// thread was running at that moment may only be left as it is; one with a device may not be used in the child at all.
 class Session {
  public:
   static Result<Session> create(std::shared_ptr<const PreparedWeights> weights, const SessionOptions& options);

@@ -1,0 +1,128 @@
+// fork() in a process that has sessions: the child has none of their threads.
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include "support/random_model.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::RandomModel;
+
+using Values = std::vector<float>;
+
+constexpr int threads = 4;
+constexpr unsigned patience = 120;  // seconds until a child that hangs is ended by SIGALRM
+
+struct Work {
+  Work() {
+    RandomModel shape;
+    shape.n = 96;
+    model = linformer_test::random_model(shape);
+    for (uint64_t t = 0; t < 3; ++t) ids.push_back(linformer_test::random_ids(t, 96, shape.vocabulary));
+    texts.assign(ids.begin(), ids.end());
+  }
+  std::optional<Session> session(BackendKind backend) const {
+    SessionOptions options;
+    options.max_batch = 3;
+    options.threads = threads;
+    options.backend = backend;
+    Result<Session> created = Session::create(model, options);
+    if (!created.ok()) return std::nullopt;
+    return std::move(*created);
+  }
+  // Empty: an error.
+  Values run(Session& session) const {
+    Output hidden = Output::hidden({});
+    Values values(static_cast<size_t>(session.shape(hidden, texts)->floats()));
+    hidden.values = values;
+    if (!session.run(texts, hidden).ok()) values.clear();
+    return values;
+  }
+
+  std::shared_ptr<const Model> model;
+  std::vector<std::vector<int32_t>> ids;
+  std::vector<Tokens> texts;
+};
+
+// Calls `part` in a forked child and gives what it says: 0 is good. The child ends without running what this process
+// registered for its own end.
+template <class Part>
+int in_child(const Part& part) {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::alarm(patience);
+    ::_exit(part());
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool same(const Values& a, const Values& b) {
+  return a.size() == b.size() && !a.empty() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("a child makes sessions of its own, and runs and frees the ones it inherited") {
+  const Work work;
+  int backends = 0;
+  for (const BackendKind backend : {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
+    CAPTURE(static_cast<int>(backend));
+    std::optional<Session> session = work.session(backend);
+    if (!session) continue;  // not in this build
+    ++backends;
+    const Values right = work.run(*session);
+    REQUIRE(!right.empty());
+    CHECK(in_child([&] {
+            std::optional<Session> own = work.session(backend);
+            if (!own) return 1;
+            return same(work.run(*own), right) ? 0 : 2;
+          }) == 0);
+    CHECK(in_child([&] {
+            if (!same(work.run(*session), right)) return 1;
+            if (!same(work.run(*session), right)) return 2;
+            session.reset();  // waits for no thread that isn't there
+            std::optional<Session> own = work.session(backend);
+            return own && same(work.run(*own), right) ? 0 : 3;
+          }) == 0);
+    // And a child's child.
+    CHECK(in_child([&] {
+            std::optional<Session> own = work.session(backend);
+            if (!own || !same(work.run(*own), right)) return 1;
+            return in_child([&] { return same(work.run(*own), right) && same(work.run(*session), right) ? 0 : 2; });
+          }) == 0);
+    CHECK(same(work.run(*session), right));  // the parent's goes on
+  }
+  CHECK(backends >= 1);
+}
+
+TEST_CASE("a child that is forked in the middle of another thread's run") {
+  const Work work;
+  std::optional<Session> session = work.session(BackendKind::native), other = work.session(BackendKind::native);
+  REQUIRE(session);
+  const Values right = work.run(*session);
+  std::atomic<bool> stop = false;
+  std::atomic<int> wrong = 0;
+  std::thread runner([&] {
+    while (!stop) wrong += same(work.run(*session), right) ? 0 : 1;
+  });
+  for (int i = 0; i < 10; ++i) {
+    CHECK(in_child([&] {
+            std::optional<Session> own = work.session(BackendKind::native);
+            if (!own || !same(work.run(*own), right)) return 1;
+            return same(work.run(*other), right) ? 0 : 2;
+          }) == 0);
+  }
+  stop = true;
+  runner.join();
+  CHECK(wrong == 0);
+}
