@@ -22,6 +22,7 @@
 #include "converter/tokenizers/tokenizer_files.h"
 #include "files/output_target.h"
 #include "io/container.h"
+#include "linformer/tokenizer.h"
 
 namespace linformer::convert {
 
@@ -79,7 +80,7 @@ std::string folder_of(const std::string& checkpoint) {
   const auto named = [&](const char* name) { return path.filename() == name; };
   if (std::none_of(std::begin(checkpoint_names), std::end(checkpoint_names), named)) return "";
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  return is_file(folder / "config.json") ? folder.string() : "";
+  return finds_file(folder / "config.json") ? folder.string() : "";
 }
 
 Inputs find_inputs(const ConvertOptions& options, ValueStore* store, Report* report) {
@@ -175,10 +176,13 @@ int64_t largest_id(const TokenizerDescription& tokenizer) {
   return largest;
 }
 
-void add_tokenizer(TokenizerDescription tokenizer, const std::vector<std::string>& notes, ModelDescription* description,
-                   Report* report) {
+// `source` is for the sentences.
+void add_tokenizer(TokenizerDescription tokenizer, const std::string& source, const std::vector<std::string>& notes,
+                   ModelDescription* description, Report* report) {
   const EncoderDescription& encoder = description->encoder;
   if (encoder.embedding.tokens == absent) fail("the model takes vectors and no tokens: leave --tokenizer out");
+  // What the runtime can't take is refused here and not when the model is used.
+  if (const Status status = Tokenizer::create(tokenizer).status(); !status.ok()) fail(source, ": ", status.message());
   const int64_t ids = largest_id(tokenizer) + 1;
   if (ids > encoder.vocab_size) {
     fail("the tokenizer has ids up to ", ids - 1, " but the model's embedding has ", encoder.vocab_size,
@@ -331,10 +335,10 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   }
   std::optional<ExportedTokenizer> kept;
   if (tokenizer) {
-    add_tokenizer(tokenizer->view(), tokenizer->notes, &description, report);
+    add_tokenizer(tokenizer->view(), inputs.tokenizer, tokenizer->notes, &description, report);
   } else if ((kept = exported_tokenizer(checkpoint, description))) {
-    add_tokenizer(kept->description, {"The tokenizer is the one that the file has in its metadata."}, &description,
-                  report);
+    add_tokenizer(kept->description, checkpoint.name, {"The tokenizer is the one that the file has in its metadata."},
+                  &description, report);
   } else if (description.encoder.embedding.tokens == absent) {
     report->notes.push_back("The model takes vectors, so it has no tokenizer.");
   } else {

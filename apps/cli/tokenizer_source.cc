@@ -19,8 +19,9 @@ TokenizerSource TokenizerSource::from_model(const std::string& path) {
 TokenizerSource TokenizerSource::from_directory(const std::string& path) {
   try {
     auto files = std::make_shared<const convert::OwnedTokenizer>(convert::load_tokenizer(path));
-    Tokenizer tokenizer = take(Tokenizer::create(files->view()));
-    return {std::move(files), std::move(tokenizer)};
+    Result<Tokenizer> tokenizer = Tokenizer::create(files->view());
+    if (!tokenizer.ok()) throw DataError(path + ": " + tokenizer.status().message());
+    return {std::move(files), std::move(tokenizer.value())};
   } catch (const convert::Error& error) {
     throw DataError(error.what());
   }

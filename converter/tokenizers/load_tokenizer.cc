@@ -34,8 +34,11 @@ fs::path find_sentencepiece_model(const fs::path& folder) {
   std::vector<fs::path> models;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".model" && !entry.is_directory(error) && finds_file(entry.path()))
-      models.push_back(entry.path());
+    if (entry.path().extension() != ".model") continue;
+    const fs::path name = entry.path().filename();
+    // A folder may have any other name, but these are a tokenizer's.
+    const bool meant = name == "spm.model" || name == "tokenizer.model" || !entry.is_directory(error);
+    if (meant && finds_file(entry.path())) models.push_back(entry.path());
   }
   if (models.empty()) return {};
   std::sort(models.begin(), models.end());

@@ -1,7 +1,10 @@
 #include "converter/tokenizers/tokenizer_json.h"
 
+#include <algorithm>
+
 #include "base/description.h"
 #include "converter/readers/error.h"
+#include "converter/readers/text_map.h"
 #include "converter/tokenizers/byte_bpe_files.h"
 #include "converter/tokenizers/text_files.h"
 #include "converter/tokenizers/unigram_files.h"
@@ -173,9 +176,40 @@ void read_wordpiece(const std::string& file, const JsonPart& root, OwnedTokenize
   }
 }
 
+// The ids that model.vocab, an object or (Unigram) a list, gives its tokens.
+class VocabularyIds {
+ public:
+  explicit VocabularyIds(const nlohmann::json& vocabulary) : vocabulary_(vocabulary) {
+    if (!vocabulary.is_array()) return;
+    for (size_t i = 0; i < vocabulary.size(); ++i) {
+      listed_[vocabulary[i][0].get_ref<const std::string&>()] = static_cast<int64_t>(i);
+    }
+  }
+  size_t size() const { return vocabulary_.size(); }
+  // -1 for what it lacks.
+  int64_t find(const std::string& token) const {
+    if (vocabulary_.is_array()) {
+      const auto found = listed_.find(token);
+      return found == listed_.end() ? -1 : found->second;
+    }
+    const auto found = vocabulary_.find(token);
+    return found == vocabulary_.end() ? -1 : found->get<int64_t>();
+  }
+
+ private:
+  const nlohmann::json& vocabulary_;
+  ViewMap<int64_t> listed_;
+};
+
+// The reference numbers the tokens itself, in the list's order, and warns where the file says otherwise: those that
+// model.vocab has as it does, the others behind it. Where ids of model.vocab have gaps some versions go on behind the
+// largest id and others from the number of tokens, so what neither or only one of them reads is refused.
 void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTokenizer* tokenizer) {
   if (list.null()) return;
   list.need_array();
+  const VocabularyIds ids(vocabulary.json());
+  int64_t counted = static_cast<int64_t>(ids.size()), following = counted;
+  TextMap<int32_t> seen;
   for (size_t i = 0; i < list.size(); ++i) {
     const JsonPart part = list.at(i);
     part.need_object();
@@ -187,11 +221,24 @@ void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTo
     token.strip_left = part.at("lstrip").boolean(false);
     token.strip_right = part.at("rstrip").boolean(false);
     token.normalized = part.at("normalized").boolean(!token.special);
-    const auto same = vocabulary.json().find(token.content);
-    if (same != vocabulary.json().end() && *same != token.id) {
-      part.fail_here("gives ", quote(token.content), " another id than model.vocab does");
+    if (token.content.empty()) continue;  // as in the reference
+    const std::string content(token.content);
+    tokenizer->budget.charge_memory(2 * (sizeof token + content.size()));
+    if (!seen.emplace(content, token.id).second) part.fail_here("names ", quote(content), " a second time");
+    const int64_t known = ids.find(content);
+    if (known >= 0 && known != token.id) {
+      part.fail_here("gives ", quote(content), " another id than model.vocab does");
     }
-    tokenizer->budget.charge_memory(sizeof token + token.content.size());
+    if (known < 0 && following != counted) {
+      part.fail_here("(", quote(content), ") is not in model.vocab, whose ids have gaps: tokenizers gives it the id ",
+                     counted, " or ", following, ", depending on its version. Put it into model.vocab");
+    }
+    if (known < 0 && token.id != counted) {
+      part.fail_here("gives ", quote(content), " the id ", token.id, ", but tokenizers reads it as ", counted,
+                     ": give it that id");
+    }
+    following = std::max<int64_t>(following, token.id + 1);
+    counted += known < 0;
     tokenizer->description.added_tokens.push_back(std::move(token));
   }
 }

@@ -74,38 +74,82 @@ void read_template_processing(const JsonPart& part, OwnedTokenizer* tokenizer) {
   description.pair_types = std::move(pair_types);
 }
 
+// Goes through the processors in their order. Each may act on what the ones before have made, so what follows from two
+// of a kind, or from another order, is refused.
+class PostProcessors {
+ public:
+  explicit PostProcessors(OwnedTokenizer* tokenizer) : tokenizer_(*tokenizer) {}
+
+  void read(const JsonPart& part) {
+    const std::string type = part.type();
+    if (type == "RobertaProcessing") {
+      start_template(part, type);
+      read_trimming(part, type, "");  // it trims before it puts its tokens around the texts
+      read_fixed_template(part, true);
+    } else if (type == "BertProcessing") {
+      start_template(part, type);
+      read_fixed_template(part, false);
+    } else if (type == "ByteLevel") {
+      read_trimming(part, type, template_);
+    } else if (type == "TemplateProcessing") {
+      start_template(part, type);
+      read_template_processing(part, &tokenizer_);
+    } else {
+      part.fail_here("(", quote(type),
+                     ") is not supported: RobertaProcessing, BertProcessing, ByteLevel and TemplateProcessing are");
+    }
+  }
+
+ private:
+  void start_template(const JsonPart& part, const std::string& type) {
+    if (!template_.empty()) {
+      part.fail_here("(", type, ") is a second template behind ", template_,
+                     ", and both would apply; one is supported: keep the one that the model was trained with");
+    }
+    template_ = type;
+  }
+
+  void read_fixed_template(const JsonPart& part, bool roberta) {
+    TokenizerDescription& description = tokenizer_.description;
+    description.bos = id_of_pair(part.at("cls"));
+    description.eos = id_of_pair(part.at("sep"));
+    set_templates(description.bos, description.eos, roberta, !roberta, &tokenizer_);
+  }
+
+  // `behind`: the template that has been put around the texts before.
+  void read_trimming(const JsonPart& part, const std::string& type, const std::string& behind) {
+    const bool keeps_first = part.at("add_prefix_space").boolean(true);
+    if (!part.at("trim_offsets").boolean(true)) return;
+    TokenizerDescription& description = tokenizer_.description;
+    if (description.trim_offsets) {
+      part.fail_here("(", type, ") trims offsets a second time, which is not supported: set its trim_offsets to false");
+    }
+    if (behind == "RobertaProcessing" || behind == "BertProcessing") {
+      // The text's first token is no longer the first then, and keeps its space in some texts only.
+      part.fail_here("(", type, ") trims offsets behind ", behind, ", which is not supported: put it before that");
+    }
+    description.trim_offsets = true;
+    // As it is said where nothing contradicts, so that the model file needs no field for it.
+    if (keeps_first != description.add_prefix_space) {
+      description.first_space = keeps_first ? FirstSpace::kept : FirstSpace::trimmed;
+    }
+  }
+
+  OwnedTokenizer& tokenizer_;
+  std::string template_;  // type of the processor that gave it; empty: none did yet
+};
+
 }  // namespace
 
 void read_post_processor(const JsonPart& part, OwnedTokenizer* tokenizer) {
   if (part.null()) return;
-  TokenizerDescription& description = tokenizer->description;
-  const std::string type = part.type();
-  if (type == "Sequence") {
-    const JsonPart parts = part.at("processors");
-    parts.need_array();
-    for (size_t i = 0; i < parts.size(); ++i) {
-      if (!parts.at(i).null() && parts.at(i).type() == "Sequence") parts.at(i).fail_here("is a Sequence in a Sequence");
-      read_post_processor(parts.at(i), tokenizer);
-    }
-  } else if (type == "RobertaProcessing" || type == "BertProcessing") {
-    description.bos = id_of_pair(part.at("cls"));
-    description.eos = id_of_pair(part.at("sep"));
-    const bool roberta = type == "RobertaProcessing";
-    description.single_template = {description.bos, template_first, description.eos};
-    description.pair_template = {description.bos, template_first, description.eos, template_second, description.eos};
-    if (roberta) {
-      description.pair_template.insert(description.pair_template.begin() + 2, description.eos);
-      description.trim_offsets = part.at("trim_offsets").boolean(true);
-    } else {
-      description.pair_types = {0, 0, 0, 1, 1};
-    }
-  } else if (type == "ByteLevel") {
-    description.trim_offsets = part.at("trim_offsets").boolean(true);
-  } else if (type == "TemplateProcessing") {
-    read_template_processing(part, tokenizer);
-  } else {
-    part.fail_here("(", quote(type),
-                   ") is not supported: RobertaProcessing, BertProcessing, ByteLevel and TemplateProcessing are");
+  PostProcessors processors(tokenizer);
+  if (part.type() != "Sequence") return processors.read(part);
+  const JsonPart parts = part.at("processors");
+  parts.need_array();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts.at(i).type() == "Sequence") parts.at(i).fail_here("is a Sequence in a Sequence");
+    processors.read(parts.at(i));
   }
 }
 

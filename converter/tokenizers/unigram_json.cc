@@ -61,6 +61,9 @@ void add_pattern(const JsonPart& part, NormalizerStep step, OwnedTokenizer* toke
   }
   size_t characters = 0;
   for (char byte : step.pattern) characters += !is_continuation(byte);
+  if (characters == 0 && step.kind == NormalizerKind::replace) {
+    pattern.fail_here("is empty, which is found between all characters and is not supported");
+  }
   if (characters > max_pattern_characters) {
     pattern.fail_here("has ", characters, " characters; at most ", max_pattern_characters, " are supported");
   }
@@ -110,7 +113,9 @@ void read_normalizer(const JsonPart& part, int depth, OwnedTokenizer* tokenizer)
   } else if (type == "Replace") {
     add_pattern(part, {NormalizerKind::replace, {}, part.at("content").text()}, tokenizer);
   } else if (type == "Prepend") {
-    steps.push_back({NormalizerKind::prepend, {}, part.at("prepend").text()});
+    const JsonPart text = part.at("prepend");
+    if (text.text().empty()) text.fail_here("is empty, with which tokenizers reports wrong offsets: take the step out");
+    steps.push_back({NormalizerKind::prepend, {}, text.text()});
   } else {
     part.fail_here("(", quote(type), ") is not supported before Unigram: Precompiled, NFC, NFD, NFKC, NFKD, Nmt, ",
                    "Lowercase, StripAccents, Strip, Replace and Prepend are");
@@ -259,11 +264,9 @@ void read_unigram(const std::string& file, const JsonPart& root, OwnedTokenizer*
     added.need_array();
     for (size_t i = 0; i < added.size(); ++i) {
       const std::string content = added.at(i).at("content").text();
-      const int32_t id = added.at(i).at("id").id();
-      if (const auto found = ids.find(content); found != ids.end() && found->second != id) {
-        added.at(i).fail_here("gives ", quote(content), " another id than model.vocab does");
+      if (description.mask < 0 && (content == "<mask>" || content == "[MASK]")) {
+        description.mask = added.at(i).at("id").id();
       }
-      if (description.mask < 0 && (content == "<mask>" || content == "[MASK]")) description.mask = id;
     }
   }
   const JsonPart decoder = root.at("decoder");

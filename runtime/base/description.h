@@ -227,6 +227,9 @@ struct NormalizerStep {
 enum class TokenUse : uint8_t { normal = 0, hidden, user_defined };
 enum class PrefixMark : uint8_t { never = 0, first /* the text's beginning only */, always };
 
+// Whether trimmed offsets keep one space at a text's beginning: where add_prefix_space is set, always, or never.
+enum class FirstSpace : uint8_t { as_added = 0, kept, trimmed };
+
 // Unigram comes in two readings. Hugging Face's: `steps`, then words, each of which is split on its own with scores
 // summed in double precision. SentencePiece's own: `charsmap` and its rules for spaces, then the whole text at once,
 // with sums in single precision.
@@ -268,6 +271,7 @@ struct TokenizerDescription {
   String continuing_prefix;                                                              // WordPiece "##"
   uint32_t max_word_characters = 100;  // WordPiece: longer words become unk
   UnigramDescription unigram;
+  FirstSpace first_space = FirstSpace::as_added;  // of trim_offsets
 };
 inline constexpr int32_t template_first = -1, template_second = -2;
 

@@ -37,6 +37,7 @@ LINFORMER_ENUM_NAMES(TokenizerKind, "none", "byte_bpe", "wordpiece", "unigram");
 LINFORMER_ENUM_NAMES(NormalizerKind, "charsmap", "nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents",
                      "strip_left", "strip_right", "nmt", "replace", "replace_spaces", "prepend");
 LINFORMER_ENUM_NAMES(PrefixMark, "never", "first", "always");
+LINFORMER_ENUM_NAMES(FirstSpace, "as_added", "kept", "trimmed");
 
 #undef LINFORMER_ENUM_NAMES
 

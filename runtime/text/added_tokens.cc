@@ -63,6 +63,15 @@ Status AddedTokens::finish() {
   }
   LINFORMER_TRY(trie_.create(&entries));
   std::reverse(tokens_.begin(), tokens_.end());
+  name = backwards_.data();
+  for (size_t i = tokens_.size(); i-- > 0; name += tokens_[i].bytes) {
+    const Token& found = tokens_[static_cast<size_t>(trie_.find({name, tokens_[i].bytes}))];
+    if (found.id == tokens_[i].id) continue;
+    return Status::error(Code::unsupported,
+                         "the added tokens with ids %d and %d are the same text once they are normalised, so nothing "
+                         "says which one is meant: keep one",
+                         found.id, tokens_[i].id);
+  }
   if (!links_.try_resize_for_overwrite(trie_.size())) return no_memory();
   link_nodes();
   backwards_ = Array<char>();  // {} would be a list, whose copy may throw
@@ -128,6 +137,9 @@ bool AddedTokens::next(std::string_view text, size_t unclaimed, bool match_speci
       continue;
     }
     if (token.strip_left) {
+      // What a token before has taken is not taken twice.
+      if (begin < unclaimed) begin = unclaimed;
+      if (begin >= end) continue;
       while (begin > unclaimed && is_white_space(code_point_before(text, begin))) {
         do {
           --begin;

@@ -38,8 +38,9 @@ class AddedTokens {
     size_t begin, end;  // bytes, stripped spaces included
   };
 
-  // Adds `token` under the name `content` (normalised already where that applies). The first of equal names stays.
-  // White space with strip_right is unsupported: each would go through all the spaces behind it.
+  // Adds `token` under the name `content` (normalised already where that applies). Equal names with one id are the
+  // first; with several they are unsupported, as finish() finds out. White space with strip_right is unsupported: each
+  // would go through all the spaces behind it.
   Status add(const AddedToken& token, std::string_view content);
   // After the last one, before the first search.
   Status finish();

@@ -12,12 +12,15 @@ namespace {
 
 bool append_verbatim(std::string_view name, Array<char>* names) { return names->try_append(name.data(), name.size()); }
 
-// Whitespace characters at the two ends of an added token's name.
+constexpr uint32_t printable_space = 0x120;  // stands for a space in the names of byte-level BPE
+
+// Spaces at the two ends of a token's name.
 void count_spaces(std::string_view name, uint32_t* leading, uint32_t* trailing) {
   bool only_spaces = true;
   *leading = *trailing = 0;
   for (size_t at = 0; at < name.size();) {
-    if (is_white_space(next_code_point(name.data(), &at))) {
+    const uint32_t code_point = next_code_point(name.data(), &at);
+    if (is_white_space(code_point) || code_point == printable_space) {
       *leading += only_spaces;
       ++*trailing;
     } else {
@@ -44,10 +47,12 @@ bool Tokenizer::State::append_name(const Pieces& pieces, const Piece& piece, Enc
   return name.verbatim ? append_verbatim(name.bytes, &names) : append_printable(name.bytes, &names);
 }
 
-// RoBERTa's offsets leave out the spaces at a token's ends; a text's first space stays where add_prefix_space adds one.
+// RoBERTa's offsets leave out the spaces at a token's ends; a text's first space may stay.
 Offset Tokenizer::State::trimmed(const Pieces& pieces, const Piece& piece, bool first) const {
   uint32_t leading = 0, trailing = 0;
-  if (piece.token >= 0) {
+  if (piece.token >= 0 && kind != TokenizerKind::byte_bpe) {
+    count_spaces(vocabulary.token_bytes(piece.token), &leading, &trailing);
+  } else if (piece.token >= 0) {
     const std::string_view bytes = vocabulary.token_bytes(piece.token);
     while (leading < bytes.size() && bytes[leading] == ' ') ++leading;
     while (trailing < bytes.size() && bytes[bytes.size() - 1 - trailing] == ' ') ++trailing;
@@ -56,7 +61,7 @@ Offset Tokenizer::State::trimmed(const Pieces& pieces, const Piece& piece, bool 
     count_spaces({pieces.names.data() + match.name_begin, match.name_end - match.name_begin}, &leading, &trailing);
   }
   Offset offset = {piece.begin, piece.end};
-  if (leading == 1 && add_prefix_space && (first || offset.begin == 0)) leading = 0;
+  if (leading == 1 && keeps_first_space && (first || offset.begin == 0)) leading = 0;
   offset.begin = std::min(offset.begin + leading, offset.end);
   if (offset.end >= trailing) offset.end = std::max(offset.end - trailing, offset.begin);
   return offset;
@@ -103,9 +108,10 @@ Status Tokenizer::State::assemble(bool pair, const Kept* kept, const EncodeOptio
                encoding->sequence_ids.try_push(-1);
     if (complete && options.token_strings) {
       Vocabulary::Name name;
-      if (vocabulary.name_of(items[i], &name)) {
-        complete = name.verbatim || kind != TokenizerKind::byte_bpe ? append_verbatim(name.bytes, &encoding->names)
-                                                                    : append_printable(name.bytes, &encoding->names);
+      const bool normalizes = kind != TokenizerKind::byte_bpe;
+      if ((normalizes && vocabulary.own_name_of(items[i], &name)) || vocabulary.name_of(items[i], &name)) {
+        complete = name.verbatim || normalizes ? append_verbatim(name.bytes, &encoding->names)
+                                               : append_printable(name.bytes, &encoding->names);
       }
       complete = complete && encoding->name_ends.try_push(encoding->names.size());
     }

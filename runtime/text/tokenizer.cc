@@ -37,7 +37,9 @@ bool push_match(const AddedTokens::Token& token, std::string_view name, uint32_t
          pieces->matches.try_push(added) && pieces->pieces.try_push({~static_cast<int32_t>(match), begin, end});
 }
 
-// Calls plain(begin, end) and matched(match) for the parts of `text` in order. False as soon as one of them is.
+// Calls plain(begin, end) and matched(match, repeated) for the parts of `text` in order. False as soon as one of them
+// is. A match begins before the end of the one before where that has taken white space which is a token too: so many
+// bytes of it are repeated.
 template <class Plain, class Matched>
 bool split_by(const AddedTokens& tokens, std::string_view text, bool match_special, FoundTokens* found, Plain plain,
               Matched matched) {
@@ -46,7 +48,7 @@ bool split_by(const AddedTokens& tokens, std::string_view text, bool match_speci
   AddedTokens::Match match;
   while (tokens.next(text, done, match_special, found, &match)) {
     if (done < match.begin && !plain(done, match.begin)) return false;
-    if (!matched(match)) return false;
+    if (!matched(match, done - std::min(done, match.begin))) return false;
     done = match.end;
   }
   return done >= text.size() || plain(done, text.size());
@@ -93,8 +95,9 @@ Status Tokenizer::State::create(const TokenizerDescription& description) {
   }
   LINFORMER_TRY(vocabulary.create(description));
   LINFORMER_TRY(copy_templates(description));
-  add_prefix_space = description.add_prefix_space;
-  trim_offsets = description.trim_offsets && kind == TokenizerKind::byte_bpe;
+  trim_offsets = description.trim_offsets;
+  keeps_first_space = description.first_space == FirstSpace::as_added ? description.add_prefix_space
+                                                                      : description.first_space == FirstSpace::kept;
   const auto& prefix = description.continuing_prefix;
   if (!continuing_prefix.try_append(prefix.data(), prefix.size())) return no_memory("prefix");
   const uint64_t owner = next_owner();
@@ -119,6 +122,12 @@ Status Tokenizer::State::create(const TokenizerDescription& description) {
     const bool complete = kind == TokenizerKind::unigram ? unigram.normalize(token.content, 0, &normalized)
                                                          : normalizer.normalize(token.content, 0, &normalized);
     if (!complete) return no_memory("added tokens");
+    if (normalized.bytes.empty() && !token.content.empty()) {
+      return Status::error(Code::unsupported,
+                           "the added token with id %d normalises to nothing, so it can't be found in a text: give it "
+                           "without normalized, or remove it",
+                           token.id);
+    }
     LINFORMER_TRY(vocabulary.add_name(token.id, normalized.view(), token.special));
     LINFORMER_TRY(normalized_tokens.add(token, normalized.view()));
   }
@@ -143,7 +152,7 @@ bool Tokenizer::State::tokenize_plain(std::string_view text, uint32_t position, 
           return is_unigram ? unigram.tokenize(begin, end, match_special, &encoding->unigram, pieces)
                             : wordpiece.tokenize(normalized, begin, end, &encoding->wordpiece, pieces);
         },
-        [&](const AddedTokens::Match& match) {
+        [&](const AddedTokens::Match& match, size_t) {
           return push_match(*match.token, normalized.view().substr(match.begin, match.end - match.begin),
                             normalized.origins[match.begin], normalized.origins[match.end - 1] + 1, pieces);
         });
@@ -156,10 +165,10 @@ bool Tokenizer::State::tokenize_plain(std::string_view text, uint32_t position, 
         position += count_code_points(part);
         return true;
       },
-      [&](const AddedTokens::Match& match) {
+      [&](const AddedTokens::Match& match, size_t repeated) {
         const std::string_view name = text.substr(match.begin, match.end - match.begin);
-        const uint32_t begin = position;
-        position += count_code_points(name);
+        const uint32_t begin = position - count_code_points(text.substr(match.begin, repeated));
+        position = begin + count_code_points(name);
         return push_match(*match.token, name, begin, position, pieces);
       });
 }
@@ -185,10 +194,10 @@ Status Tokenizer::State::tokenize(std::string_view text, const EncodeOptions& op
         position += count_code_points(part);
         return true;
       },
-      [&](const AddedTokens::Match& match) {
+      [&](const AddedTokens::Match& match, size_t repeated) {
         const std::string_view name = text.substr(match.begin, match.end - match.begin);
-        const uint32_t begin = position;
-        position += count_code_points(name);
+        const uint32_t begin = position - count_code_points(text.substr(match.begin, repeated));
+        position = begin + count_code_points(name);
         return push_match(*match.token, name, begin, position, pieces);
       });
   if (!complete && kind == TokenizerKind::unigram && encoding->unigram.normalized.too_long) {

@@ -27,8 +27,8 @@ struct Tokenizer::State {
   Array<int32_t> single_template, pair_template;
   Array<uint8_t> pair_types;
   Array<char> continuing_prefix;
-  bool add_prefix_space = false;
   bool trim_offsets = false;
+  bool keeps_first_space = false;  // where offsets are trimmed
 
   Status create(const TokenizerDescription& description);
   Status tokenize(std::string_view text, const EncodeOptions& options, Encoding::State* encoding, Pieces* pieces) const;

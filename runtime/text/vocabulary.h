@@ -34,8 +34,10 @@ class Vocabulary {
   int32_t unk() const { return unk_; }
   std::string_view token_bytes(int32_t token) const;
 
-  // The name of a model id; false when no token has it.
+  // The name of a model id; false when no token has it. An added token is named as the normaliser leaves it.
   bool name_of(int32_t id, Name* name) const;
+  // The same as the vocabulary itself has it, which is how templates name their tokens; false where it lacks the id.
+  bool own_name_of(int32_t id, Name* name) const;
 
  private:
   struct Named {

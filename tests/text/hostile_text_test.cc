@@ -217,7 +217,7 @@ TEST_CASE("added tokens: leftmost and longest, words only where asked, spaces ta
   add("abc", 2, false, false, false, true);
   add("word", 3, true, false, false, false);
   add("<<", 4, false, true, true, false);
-  add("abc", 5, false, false, false, false);  // the first of equal names stays
+  add("abc", 2, false, false, false, false);  // the first of equal names stays
   REQUIRE(tokens.finish().ok());
   const auto find_all = [&](std::string_view text, bool special) {
     std::ostringstream found;
@@ -247,6 +247,19 @@ TEST_CASE("added tokens: leftmost and longest, words only where asked, spaces ta
   CHECK(tokens.add(token, token.content).code() == Code::unsupported);
   token.content = std::string(1, static_cast<char>(0xFF));
   CHECK(tokens.add(token, token.content).code() == Code::corrupt_file);
+}
+
+TEST_CASE("added tokens of one name and two ids are refused") {
+  AddedTokens tokens;
+  AddedToken token;
+  for (const auto& [content, id] : {std::pair("abc", 1), {"ab", 2}, {"abc", 3}}) {
+    token.content = content;
+    token.id = id;
+    REQUIRE(tokens.add(token, token.content).ok());
+  }
+  const Status status = tokens.finish();
+  CHECK(status.code() == Code::unsupported);
+  CHECK(std::string(status.message()).find("with ids 1 and 3 are the same text") != std::string::npos);
 }
 
 TEST_CASE("added tokens cost two steps for each byte of a text") {
@@ -283,7 +296,9 @@ TEST_CASE("added tokens are found as by looking at each place for each of them")
     AddedTokens tokens;
     for (uint32_t left = 1 + pick(8); left > 0; --left) {
       AddedToken token;
-      names.push_back(word(6));
+      const std::string name = word(6);
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      names.push_back(name);
       token.content = names.back();
       token.id = static_cast<int32_t>(names.size());
       REQUIRE(tokens.add(token, token.content).ok());

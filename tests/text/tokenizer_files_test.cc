@@ -307,6 +307,187 @@ TEST_CASE("post-processors in a sequence, and BERT's own, give the same template
   CHECK(sequence.pair_types == bert.pair_types);
 }
 
+TEST_CASE("a second template in a sequence of post-processors is refused by name") {
+  Folder folder;
+  const json wordpiece = read_json("wordpiece_json/tokenizer.json");
+  const json bert = {{"type", "BertProcessing"}, {"sep", {"[SEP]", 3}}, {"cls", {"[CLS]", 2}}};
+  const json roberta = {{"type", "RobertaProcessing"}, {"sep", {"[SEP]", 3}}, {"cls", {"[CLS]", 2}}};
+  const json& processing = wordpiece["post_processor"];
+  REQUIRE(processing["type"] == "TemplateProcessing");
+  for (const json& first : {bert, roberta, processing}) {
+    for (const json& second : {bert, roberta, processing}) {
+      json document = wordpiece;
+      document["post_processor"] = {{"type", "Sequence"}, {"processors", {first, second}}};
+      folder.write("tokenizer.json", document.dump());
+      const std::string sentence = error_of([&] { load_tokenizer(folder.path()); });
+      CAPTURE(sentence);
+      CHECK(contains(sentence, "post_processor.processors[1]"));
+      CHECK(contains(sentence, second["type"].get<std::string>()));
+      CHECK(contains(sentence, "second template"));
+    }
+  }
+}
+
+TEST_CASE("an added token that normalises to nothing is refused by its id") {
+  Folder folder;
+  json document = read_json("wordpiece_json/tokenizer.json");
+  const auto add = [&](const char* content, bool normalized) {
+    json changed = document;
+    changed["added_tokens"].push_back({{"id", 302}, {"content", content}, {"normalized", normalized}});
+    changed["added_tokens"].back().update({{"special", false}, {"single_word", false}});
+    folder.write("tokenizer.json", changed.dump());
+    const auto loaded = load_tokenizer(folder.path());
+    return Tokenizer::create(loaded.view()).status();
+  };
+  const Status status = add("\u0301", true);
+  CHECK(status.code() == Code::unsupported);
+  CHECK(contains(status.message(), "the added token with id 302 normalises to nothing"));
+  CHECK(add("\u0301", false).ok());
+  CHECK(add("a\u0301", true).ok());
+  CHECK(add("", true).ok());  // the reference leaves out what is empty from the beginning
+}
+
+TEST_CASE("added tokens have the ids that tokenizers gives them, or are refused") {
+  const json document = read_json("wordpiece_json/tokenizer.json");
+  const auto error = [&](const json& tokens) {
+    Folder folder;
+    json changed = document;
+    for (const json& token : tokens) changed["added_tokens"].push_back(token);
+    folder.write("tokenizer.json", changed.dump());
+    return error_of([&] { load_tokenizer(folder.path()); });
+  };
+  const auto token = [](const char* content, int id) { return json{{"id", id}, {"content", content}}; };
+  CHECK(error(json::array({token("x1", 302), token("x2", 303)})) == "no error");
+  CHECK(contains(error(json::array({token("x1", 303)})),
+                 "added_tokens[7] gives \"x1\" the id 303, but tokenizers reads it as 302"));
+  CHECK(
+      contains(error(json::array({token("x1", 302), token("x1", 302)})), "added_tokens[8] names \"x1\" a second time"));
+  CHECK(contains(error(json::array({token("[CLS]", 4)})), "added_tokens[7] names \"[CLS]\" a second time"));
+  CHECK(error(json::array({token("", 999), token("x1", 302)})) == "no error");  // what is empty has no id
+}
+
+TEST_CASE("added tokens whose texts become one, and ids that depend on the version of tokenizers, are refused") {
+  Folder folder;
+  json document = read_json("wordpiece_json/tokenizer.json");
+  for (const char* content : {"\u00c9", "e"}) {
+    const size_t id =
+        document["model"]["vocab"].contains(content) ? document["model"]["vocab"][content].get<size_t>() : 302;
+    document["added_tokens"].push_back({{"id", id}, {"content", content}, {"normalized", true}});
+  }
+  folder.write("tokenizer.json", document.dump());
+  const auto loaded = load_tokenizer(folder.path());
+  const Status status = Tokenizer::create(loaded.view()).status();
+  CHECK(status.code() == Code::unsupported);
+  CHECK(contains(status.message(), "are the same text once they are normalised"));
+  document = read_json("wordpiece_json/tokenizer.json");
+  document["model"]["vocab"]["no such word"] = 1000;
+  document["added_tokens"] = json::array();
+  const auto error = [&](const char* content, int id) {
+    document["added_tokens"].push_back({{"id", id}, {"content", content}});
+    folder.write("tokenizer.json", document.dump());
+    return error_of([&] { load_tokenizer(folder.path()); });
+  };
+  CHECK(error("x1", 301) == "no error");
+  CHECK(error("no such word", 1000) == "no error");
+  CHECK(contains(error("x2", 1001),
+                 "added_tokens[2] (\"x2\") is not in model.vocab, whose ids have gaps: tokenizers "
+                 "gives it the id 302 or 1001"));
+}
+
+TEST_CASE("white space that an added token has taken is a token again only where that takes none to its left") {
+  Folder folder;
+  json document = read_json("wordpiece_json/tokenizer.json");
+  const auto tokens = [&](bool strip_left, const char* text) {
+    document["added_tokens"] = json::array();
+    document["added_tokens"].push_back({{"id", 300}, {"content", "lin"}, {"rstrip", true}, {"normalized", false}});
+    document["added_tokens"].push_back({{"id", 301}, {"content", " "}, {"lstrip", strip_left}, {"normalized", false}});
+    document["added_tokens"].push_back({{"id", 302}, {"content", " x"}, {"lstrip", strip_left}, {"normalized", false}});
+    folder.write("tokenizer.json", document.dump());
+    const LoadedTokenizer loaded(load_tokenizer(folder.path()));
+    Encoding encoding;
+    EncodeOptions options;
+    options.add_special_tokens = false;
+    options.token_strings = true;
+    REQUIRE(loaded.tokenizer.encode(text, options, &encoding).ok());
+    return json{token_strings(encoding), offsets_of(encoding)};
+  };
+  // What tokenizers 0.23.3 gives.
+  CHECK(tokens(false, "lin 1") == json{{"lin ", " ", "1"}, {{0, 4}, {3, 4}, {4, 5}}});
+  CHECK(tokens(false, "lin  1") == json{{"lin  ", " ", " ", "1"}, {{0, 5}, {3, 4}, {4, 5}, {5, 6}}});
+  CHECK(tokens(false, "lin  x") == json{{"lin  ", " ", " x"}, {{0, 5}, {3, 4}, {4, 6}}});
+  CHECK(tokens(true, "lin 1") == json{{"lin ", "1"}, {{0, 4}, {4, 5}}});
+  CHECK(tokens(true, "lin x") == json{{"lin ", "x"}, {{0, 4}, {4, 5}}});
+}
+
+TEST_CASE("a template names its tokens as the vocabulary does, whatever the normaliser makes of them") {
+  Folder folder;
+  json document = read_json("wordpiece_json/tokenizer.json");
+  for (json& token : document["added_tokens"]) token["normalized"] = true;
+  folder.write("tokenizer.json", document.dump());
+  const LoadedTokenizer loaded(load_tokenizer(folder.path()));
+  Encoding encoding;
+  EncodeOptions options;
+  options.token_strings = true;
+  REQUIRE(loaded.tokenizer.encode("[cls]", options, &encoding).ok());
+  CHECK(token_strings(encoding) == std::vector<std::string>{"[CLS]", "[cls]", "[SEP]"});
+  CHECK(ids_of(encoding) == std::vector<int32_t>{2, 2, 3});
+}
+
+TEST_CASE("offsets are trimmed as the post-processor says, whatever the pre-tokenizer adds") {
+  Folder folder;
+  json document = read_json("bpe_json/tokenizer.json");
+  const auto offsets = [&](const char* text, bool adds, const json& processor) {
+    document["pre_tokenizer"]["add_prefix_space"] = adds;
+    document["post_processor"] = processor;
+    folder.write("tokenizer.json", document.dump());
+    const LoadedTokenizer loaded(load_tokenizer(folder.path()));
+    Encoding encoding;
+    EncodeOptions options;
+    options.add_special_tokens = false;
+    REQUIRE(loaded.tokenizer.encode(text, options, &encoding).ok());
+    return json::array({offsets_of(encoding).front(), offsets_of(encoding).back()});
+  };
+  const auto byte_level = [](bool keeps, bool trims) {
+    return json{{"type", "ByteLevel"}, {"add_prefix_space", keeps}, {"trim_offsets", trims}};
+  };
+  const auto roberta = [](bool keeps, bool trims) {
+    return json{{"type", "RobertaProcessing"},
+                {"sep", {"</s>", 2}},
+                {"cls", {"<s>", 0}},
+                {"add_prefix_space", keeps},
+                {"trim_offsets", trims}};
+  };
+  // What tokenizers 0.23.3 gives. The space before "the" is the text's own or was added.
+  for (const bool adds : {false, true}) {
+    CAPTURE(adds);
+    CHECK(offsets(" the the", adds, roberta(true, true)) == json({{0, 4}, {5, 8}}));
+    CHECK(offsets(" the the", adds, roberta(false, true)) == json({{1, 4}, {5, 8}}));
+    CHECK(offsets(" the the", adds, roberta(true, false)) == json({{0, 4}, {4, 8}}));
+    CHECK(offsets(" the the", adds, byte_level(true, true)) == json({{0, 4}, {5, 8}}));
+    CHECK(offsets(" the the", adds, byte_level(false, true)) == json({{1, 4}, {5, 8}}));
+    CHECK(offsets(" the the", adds, byte_level(true, false)) == json({{0, 4}, {4, 8}}));
+    CHECK(offsets(" the the", adds, nullptr) == json({{0, 4}, {4, 8}}));
+    const auto sequence = [](const json& first, const json& second) {
+      return json{{"type", "Sequence"}, {"processors", {first, second}}};
+    };
+    CHECK(offsets(" the the", adds, sequence(byte_level(false, true), roberta(true, false))) == json({{1, 4}, {5, 8}}));
+    CHECK(offsets(" the the", adds, sequence(byte_level(true, false), roberta(true, true))) == json({{0, 4}, {5, 8}}));
+    document["post_processor"] = sequence(byte_level(true, true), roberta(true, true));
+    folder.write("tokenizer.json", document.dump());
+    CHECK(contains(error_of([&] { load_tokenizer(folder.path()); }),
+                   "post_processor.processors[1] (RobertaProcessing) trims offsets a second time"));
+  }
+  CHECK(offsets("the the", true, roberta(false, true)) == json({{1, 3}, {4, 7}}));
+  // Of an added token the spaces that it took are trimmed before other models too (MPNet: WordPiece and RoBERTa's).
+  document = read_json("wordpiece_json/tokenizer.json");
+  for (json& token : document["added_tokens"]) token["lstrip"] = token["content"] == "[MASK]";
+  document["pre_tokenizer"].erase("add_prefix_space");
+  const json mpnet = {{"type", "RobertaProcessing"}, {"sep", {"[SEP]", 3}}, {"cls", {"[CLS]", 2}}};
+  CHECK(offsets("the  [MASK]", false, mpnet) == json({{0, 3}, {5, 11}}));
+  document = read_json("bpe_json/tokenizer.json");
+  CHECK(offsets("the the", true, roberta(true, true)) == json({{0, 3}, {4, 7}}));
+}
+
 TEST_CASE("merges as pairs and as strings mean the same") {
   Folder folder;
   json document = read_json("bpe_json/tokenizer.json");

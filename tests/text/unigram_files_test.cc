@@ -8,6 +8,7 @@
 #include "converter/readers/error.h"
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
+#include "text/sentencepiece_message.h"
 
 using namespace linformer;
 using namespace linformer_test;
@@ -44,17 +45,6 @@ std::string error_of(const std::string& path) {
   }
   return "no error";
 }
-
-// A protocol-buffer field of bytes, and of a number below 128.
-std::string field(int number, const std::string& bytes) {
-  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
-}
-std::string field(int number, int value) {
-  std::string tag(1, static_cast<char>((number << 3 & 0x7F) | (number > 15 ? 0x80 : 0)));
-  if (number > 15) tag += static_cast<char>(number >> 4);
-  return tag + static_cast<char>(value);
-}
-std::string piece(const std::string& name, int type) { return field(1, field(1, name) + field(3, type)); }
 
 }  // namespace
 
@@ -148,6 +138,8 @@ TEST_CASE("a tokenizer.json with Unigram that is wrong is named with the place")
       {"/normalizer", R"({"type":"Precompiled","precompiled_charsmap":"@@"})", "is not base64 at character 0"},
       {"/normalizer", R"({"type":"Precompiled","precompiled_charsmap":"AAAA"})", "is damaged: the tokenizer's char"},
       {"/normalizer", R"({"type":"Precompiled","precompiled_charsmap":null})", "no error"},
+      {"/normalizer", R"({"type":"Prepend","prepend":""})", "normalizer.prepend is empty"},
+      {"/normalizer", R"({"type":"Replace","pattern":{"String":""},"content":"a"})", "normalizer.pattern is empty"},
       {"/pre_tokenizer/replacement", R"("_")", "pre_tokenizer.replacement must be U+2581"},
       {"/pre_tokenizer/prepend_scheme", R"("last")", "must be always, first or never"},
       {"/pre_tokenizer/add_prefix_space", "false", "contradicts add_prefix_space"},
