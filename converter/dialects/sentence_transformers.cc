@@ -53,6 +53,7 @@ class Modules {
 
  private:
   Value read_file(const std::string& path) {
+    if (!finds_file(path)) fail(path, " does not exist: download or copy it too");
     made_.files.push_back(path);
     return read_json_file(path, store_);
   }

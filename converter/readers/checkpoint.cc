@@ -8,6 +8,7 @@
 #include "converter/readers/bytes.h"
 #include "converter/readers/crc32.h"
 #include "converter/readers/error.h"
+#include "converter/readers/found_file.h"
 #include "converter/readers/shards.h"
 
 namespace linformer::convert {
@@ -89,10 +90,8 @@ Checkpoint Checkpoint::open(const std::string& path) {
 }
 
 Checkpoint Checkpoint::open_single(const std::string& path) {
+  if (!finds_file(path)) fail(path, " does not exist");
   std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) fail(path, " does not exist");
-  if (!std::filesystem::is_regular_file(status)) fail(path, " is not a regular file");
   if (std::filesystem::file_size(path, error) == 0) fail(path, " is empty: download or copy it again");
   Result<FileBytes> file = FileBytes::map(path.c_str());
   if (!file.ok()) fail(file.status().message());

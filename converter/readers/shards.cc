@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "converter/readers/error.h"
+#include "converter/readers/found_file.h"
 
 namespace linformer::convert {
 
@@ -82,8 +83,7 @@ Checkpoint read_shards(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   for (size_t i = 0; i < index.shards.size(); ++i) {
     const fs::path file = folder / index.shards[i];
-    std::error_code error;
-    if (!fs::exists(file, error)) {
+    if (!finds_file(file)) {
       fail("the index names the file ", quote(index.shards[i]), ", which is not beside it: download or copy it too");
     }
     Checkpoint shard = Checkpoint::open_single(file.string());
