@@ -1,0 +1,119 @@
+"""Small random models of tokenizer.json: byte-level BPE, WordPiece and Unigram over the same few words."""
+import unicodedata
+
+WORDS = ["the", "keeper", "keep", "of", "river", "ing", "Linformer", "don't", "it's", "12", "2024", "caf\u00e9",
+         "nai\u0308ve", "STRASSE", "stra\u00dfe", "\u0130stanbul", "\u6771\u4eac", "\u4e2d", "\ud55c\uad6d",
+         "\u0641\u064a", "\U0001f600", "\ufb01n", "\u2581", "a\u0301", "...", "->", "'s", "\u0915\u094d\u0937",
+         "\u00bd"]
+
+
+def printable_bytes():
+    """The printable character that byte-level BPE writes for each byte."""
+    visible = [*range(0x21, 0x7f), *range(0xa1, 0xad), *range(0xae, 0x100)]
+    characters, stand_in = {}, 0x100
+    for byte in range(256):
+        characters[byte] = chr(byte if byte in visible else stand_in)
+        stand_in += byte not in visible
+    return characters
+
+
+PRINTABLE = printable_bytes()
+
+
+def substring(chance, word):
+    begin = chance.randrange(len(word))
+    return word[begin:begin + 1 + chance.randrange(4)]
+
+
+def numbered(chance, tokens):
+    """Ids for the tokens: in their order, in another one, or with gaps."""
+    tokens = list(dict.fromkeys(tokens))
+    if chance.random() < 0.3:
+        chance.shuffle(tokens)
+    step = 2 if chance.random() < 0.03 else 1
+    return {token: i * step for i, token in enumerate(tokens)}
+
+
+def some(chance, options, share):
+    return {name: chance.choice(values) for name, values in options.items() if chance.random() < share}
+
+
+def byte_bpe(chance):
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    symbols = [PRINTABLE[byte] for byte in range(256)]
+    words = [[PRINTABLE[byte] for byte in (chance.choice(["", " "]) + chance.choice(WORDS)).encode()]
+             for _ in range(60)]
+    if chance.random() < 0.2:
+        symbols = sorted({symbol for word in words for symbol in word})
+    merges = []
+    for _ in range(chance.randrange(150)):
+        word = chance.choice(words)
+        if len(word) < 2:
+            continue
+        at = chance.randrange(len(word) - 1)
+        pair = (word[at], word[at + 1])
+        merges.append(pair)
+        for other in words:
+            i = 0
+            while i + 1 < len(other):
+                if (other[i], other[i + 1]) == pair:
+                    other[i:i + 2] = ["".join(pair)]
+                i += 1
+    merges = list(dict.fromkeys(merges))
+    vocabulary = numbered(chance, special + symbols + ["".join(pair) for pair in merges] + ["<mask>"])
+    model = {"type": "BPE", "dropout": None, "unk_token": chance.choice([None, "<unk>"]),
+             "continuing_subword_prefix": chance.choice([None, ""]), "end_of_word_suffix": chance.choice([None, ""]),
+             "fuse_unk": False, "byte_fallback": False, "ignore_merges": False, "vocab": vocabulary,
+             "merges": []}
+    # The reference wants all merges to be written in one way.
+    form = chance.choice([list, " ".join])
+    model["merges"] = [form(pair) for pair in merges]
+    model.update(some(chance, {"fuse_unk": [True], "byte_fallback": [True], "ignore_merges": [True],
+                               "unk_token": ["no such token"], "end_of_word_suffix": ["</w>"],
+                               "continuing_subword_prefix": ["##"], "dropout": [0.0, 0.5]}, 0.02))
+    return model
+
+
+def wordpiece(chance):
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    prefix = chance.choice(["##", "##", "##", "@", ""])
+    tokens = []
+    for word in WORDS:
+        plain = "".join(c for c in unicodedata.normalize("NFD", word.lower()) if unicodedata.category(c) != "Mn")
+        for form in (word, plain):
+            for character in form:
+                tokens += [text for text in (character, prefix + character) if chance.random() < 0.8]
+            for _ in range(3):
+                piece = substring(chance, form)
+                tokens.append(piece if form.startswith(piece) else prefix + piece)
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": prefix,
+             "max_input_chars_per_word": chance.choice([100, 100, 5, 1]), "vocab": numbered(chance, special + tokens)}
+    model.update(some(chance, {"unk_token": ["[CLS]", "no such token"], "max_input_chars_per_word": [0]}, 0.03))
+    return model
+
+
+def unigram(chance):
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    fallback = chance.random() < 0.3
+    tokens = []
+    for word in WORDS:
+        tokens += [character for character in word if chance.random() < 0.85]
+        for _ in range(4):
+            piece = substring(chance, chance.choice(["", "\u2581"]) + word)
+            tokens.append(piece)
+    tokens += ["\u2581", "\u2581the", "\u2581a"] + ([" "] if chance.random() < 0.2 else [])
+    chance.shuffle(tokens)
+    if fallback:
+        tokens += [f"<0x{byte:02X}>" for byte in range(256) if chance.random() < 0.999]
+    tokens = list(dict.fromkeys(special + tokens))
+    digits = chance.choice([0, 1, 3, 12])
+    pieces = [[token, 0.0 if token in special else round(-chance.random() * 12, digits)] for token in tokens]
+    return {"type": "Unigram", "unk_id": chance.choice([3, 3, 3, 3, 3, 3, 3, 3, 0, None]), "byte_fallback": fallback,
+            "vocab": pieces}
+
+
+def names_of(model):
+    """The ids by token."""
+    if isinstance(model["vocab"], dict):
+        return model["vocab"]
+    return {token: i for i, (token, _) in enumerate(model["vocab"])}
