@@ -96,6 +96,7 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   options.backend = what.backend;
   options.isa = what.isa;
   options.compute = what.compute;
+  options.attention_compute = what.attention_compute;
   options.device = what.device;
   auto session = Session::create(*model, options);
   require(session.status());
@@ -144,6 +145,7 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   result.weights = plan.weights;
   result.compute = plan.compute;
   result.attention_compute = plan.attention_compute;
+  result.precision = plan.precision;
   result.calls = static_cast<int>(times.size());
   result.min_ms = times.front();
   result.median_ms = times[times.size() / 2];
@@ -177,6 +179,7 @@ void to_json(nlohmann::json& json, const Case& what) {
   json = {{"backend", static_cast<int>(what.backend)},
           {"isa", static_cast<int>(what.isa)},
           {"compute", static_cast<int>(what.compute)},
+          {"attention_compute", static_cast<int>(what.attention_compute)},
           {"device", what.device},
           {"threads", what.threads},
           {"tokens", what.tokens},
@@ -191,6 +194,7 @@ void from_json(const nlohmann::json& json, Case& what) {
   what.backend = static_cast<BackendKind>(json.at("backend").get<int>());
   what.isa = static_cast<Isa>(json.at("isa").get<int>());
   what.compute = static_cast<Compute>(json.at("compute").get<int>());
+  what.attention_compute = static_cast<AttentionCompute>(json.at("attention_compute").get<int>());
   what.device = json.at("device").get<int>();
   what.threads = json.at("threads").get<int>();
   what.tokens = json.at("tokens").get<int64_t>();
@@ -207,6 +211,7 @@ void to_json(nlohmann::json& json, const Measurement& m) {
           {"weights", static_cast<int>(m.weights)},
           {"compute", static_cast<int>(m.compute)},
           {"attention_compute", static_cast<int>(m.attention_compute)},
+          {"precision", m.precision},
           {"calls", m.calls},
           {"min_ms", m.min_ms},
           {"median_ms", m.median_ms},
@@ -228,6 +233,7 @@ void from_json(const nlohmann::json& json, Measurement& m) {
   m.weights = static_cast<ElementType>(json.at("weights").get<int>());
   m.compute = static_cast<ElementType>(json.at("compute").get<int>());
   m.attention_compute = static_cast<ElementType>(json.at("attention_compute").get<int>());
+  m.precision = json.at("precision").get<std::string>();
   m.calls = json.at("calls").get<int>();
   m.min_ms = json.at("min_ms").get<double>();
   m.median_ms = json.at("median_ms").get<double>();

@@ -16,6 +16,7 @@ struct Case {
   BackendKind backend = BackendKind::native;
   Isa isa = Isa::automatic;
   Compute compute = Compute::automatic;
+  AttentionCompute attention_compute = AttentionCompute::automatic;
   int device = -1;  // SessionOptions::device
   int threads = 1;
   int64_t tokens = 0;                 // of each text; 0: as many as the model takes
@@ -30,6 +31,7 @@ struct Measurement {
   std::string isa;                // as the session chose
   ElementType weights, compute;   // of the encoder's products
   ElementType attention_compute;  // of scores and context
+  std::string precision;          // Plan::precision: what was chosen and why
   int calls = 0;
   double min_ms = 0, median_ms = 0, p99_ms = 0;  // of a call
   double gigaflop = 0;                           // of a call

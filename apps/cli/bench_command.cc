@@ -36,7 +36,8 @@ constexpr uint64_t most_bytes_of_call = uint64_t{1} << 40;  // ids of a call: be
 
 struct BenchFlags {
   std::vector<std::string> models;
-  std::string random, keep, compute = "automatic", isa = "automatic", device = "cpu", measured_case, csv, svg;
+  std::string random, keep, isa = "automatic", device = "cpu", measured_case, csv, svg;
+  PrecisionFlags precision;
   std::vector<std::string> precisions, backends = {"native"};
   std::vector<int64_t> tokens, batches = {1};
   std::vector<uint32_t> ks = {128};
@@ -90,6 +91,7 @@ class Bench {
   explicit Bench(const BenchFlags& flags) : flags_(flags), device_(parse_device(flags.device)) {
     report_.threads = flags.threads > 0 ? flags.threads : std::min(processors(), int{ThreadTeam::max_threads});
     report_.machine = bench::this_machine();
+    for (const std::string& backend : flags.backends) running(backend);  // what it can't compute in is refused now
     if (device_ < 0) return;
     try {
       report_.machine.device = bench::device_text(device_);
@@ -191,8 +193,13 @@ class Bench {
     bench::Case what;
     what.backend = parse_backend(backend);
     what.isa = parse_isa(flags_.isa);
-    what.compute = flags_.compute == "f32" ? Compute::f32 : Compute::automatic;
     what.device = device_;
+    SessionOptions options;
+    options.backend = what.backend;
+    options.device = what.device;
+    flags_.precision.apply_to(&options);
+    what.compute = options.compute;
+    what.attention_compute = options.attention_compute;
     what.threads = report_.threads;
     return what;
   }
@@ -355,11 +362,7 @@ void add_options(CLI::App* command, BenchFlags* flags) {
       ->check(CLI::IsMember({"automatic", "scalar", "avx2", "avx512", "neon"}))
       ->capture_default_str()
       ->group("Running");
-  command->add_option("--compute", flags->compute, "automatic: in the file's own precision; f32: weights are widened")
-      ->type_name("TYPE")
-      ->check(CLI::IsMember({"automatic", "f32"}))
-      ->capture_default_str()
-      ->group("Running");
+  flags->precision.add_to(command);
   CLI::Option* const paper =
       command
           ->add_flag("--paper", flags->paper, "The Linformer paper's efficiency tables and figure, beside its numbers")

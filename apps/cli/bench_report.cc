@@ -1,5 +1,7 @@
 #include "bench_report.h"
 
+#include <set>
+
 #include "display.h"
 #include "linformer/build_info.h"
 #include "profile.h"
@@ -78,6 +80,7 @@ nlohmann::ordered_json row_json(const BenchRow& row, const bench::Limits& limits
                {"weights", linformer::name_of(m.weights)},
                {"compute", linformer::name_of(m.compute)},
                {"attention_compute", linformer::name_of(m.attention_compute)},
+               {"precision", m.precision},
                {"calls", m.calls},
                {"min_ms", m.min_ms},
                {"median_ms", m.median_ms},
@@ -144,7 +147,8 @@ std::string bench_text(const BenchReport& report) {
   Table table({"model", "computed", "n", "batch", "min ms", "median", "p99", "texts/s", "tokens/s", "GFLOP/s",
                "of limit", "weights GB/s", "of memory", "arena MB", "peak MB"},
               {false, false, true, true, true, true, true, true, true, true, true, true, true, true, true});
-  std::string failed, profiles;
+  std::string failed, profiles, reasons;
+  std::set<std::string> precisions;
   for (const BenchRow& row : report.rows) {
     const std::string model =
         excerpt(row.model, 40) +
@@ -161,6 +165,8 @@ std::string bench_text(const BenchReport& report) {
                grouped(static_cast<uint64_t>(tokens_per_second(row))), fixed(gigaflops(row), 1),
                percent(share_of_limit(row, report.limits)), fixed(weights_gbps(row), 1),
                percent(share_of_memory(row, report.limits)), megabytes(m.arena_bytes), megabytes(m.peak_bytes)});
+    // Cases that differ in their size alone say the same.
+    if (precisions.insert(m.precision).second) reasons += m.precision + "\n";
     if (!m.profile.is_null()) {
       profiles += "\n" + model + ", " + computed_in(m) + ", n " + std::to_string(m.tokens) + ":\n" +
                   m.profile.at("text").get<std::string>();
@@ -170,7 +176,7 @@ std::string bench_text(const BenchReport& report) {
          "Rates are of the median. Of limit: GFLOP/s of the type that is computed in. Of memory: the products' "
          "weights, "
          "read once a call.\nPeak: the process's largest resident set, the model's mapped pages included.\n" +
-         failed + profiles;
+         reasons + failed + profiles;
 }
 
 nlohmann::ordered_json bench_json(const BenchReport& report) {

@@ -121,7 +121,10 @@ std::string describe_text(const Model& model, const std::string& path, const Pla
   line("producer", excerpt(d.producer, text_width));
   line("dialect", excerpt(d.dialect, text_width));
   line("parameters", weights_text(d));
-  if (planned != nullptr) line("computed in", compute_text(*planned));
+  if (planned != nullptr) {
+    line("computed in", compute_text(*planned));
+    line("precision", planned->precision);
+  }
   for (const auto& [name, value] : encoder_lines(d, d.encoder)) line(name, value);
   if (d.has_decoder()) {
     for (const auto& [name, value] : encoder_lines(d, d.decoder)) line("decoder " + name, value);
@@ -151,10 +154,12 @@ nlohmann::ordered_json describe_json(const Model& model, const std::string& path
   json["compute"] = nullptr;
   json["attention_compute"] = nullptr;
   json["other_compute"] = nullptr;  // whether some weights are multiplied in another type
+  json["precision"] = nullptr;      // why
   if (planned != nullptr) {
     json["compute"] = linformer::name_of(planned->compute);
     json["attention_compute"] = linformer::name_of(planned->attention_compute);
     json["other_compute"] = planned->other_compute;
+    json["precision"] = planned->precision;
   }
   add_encoder_json(d, d.encoder, &json);
   json["decoder"] = nullptr;

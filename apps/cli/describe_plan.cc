@@ -64,15 +64,6 @@ nlohmann::ordered_json tensors_json(const Model& model) {
 std::string compute_text(const Plan& plan) {
   std::string text = linformer::name_of(plan.compute);
   if (plan.other_compute) text += ", some weights in another type";
-  const bool widened = plan.compute == ElementType::f32 && plan.options.compute != Compute::f32;
-  if (widened && plan.options.device < 0 && plan.weights == ElementType::f16) {
-    text += ": f16 is widened";
-  } else if (widened && (plan.weights == ElementType::bf16 || plan.weights == ElementType::int8)) {
-    text += plan.options.device >= 0 ? ": a GPU multiplies bf16 from compute capability 8.0 on"
-            : plan.options.backend != BackendKind::native
-                ? std::string(": only the native backend multiplies ") + linformer::name_of(plan.weights)
-                : ": this machine or instruction set multiplies no bf16";
-  }
   if (plan.attention_compute != plan.compute) {
     text += std::string(" (attention in ") + linformer::name_of(plan.attention_compute) + ")";
   }
@@ -116,6 +107,7 @@ nlohmann::ordered_json plan_json(const Plan& plan) {
                                  {"weights", linformer::name_of(plan.weights)},
                                  {"compute", linformer::name_of(plan.compute)},
                                  {"attention_compute", linformer::name_of(plan.attention_compute)},
+                                 {"precision", plan.precision},
                                  {"block_rows", plan.block_rows},
                                  {"project_first_below", plan.project_first_below},
                                  {"total_bytes", plan.total_bytes}};

@@ -26,6 +26,40 @@ std::string delimiter_error(const std::string& value) {
 
 }  // namespace
 
+void PrecisionFlags::add_to(CLI::App* command) {
+  command
+      ->add_option("--compute", compute,
+                   "automatic: in the file's own precision where this kind of processor is fastest in it; f32: weights "
+                   "are widened; bf16: weights in bf16 are multiplied in bf16, also where f32 is faster")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"automatic", "f32", "bf16"}))
+      ->capture_default_str()
+      ->group("Running");
+  command
+      ->add_option("--attention-compute", attention_compute,
+                   "Scores and context by themselves. automatic: of files in bf16 and int8 in bf16 where bf16 is "
+                   "computed in, else in f32; f32 and bf16: in this")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"automatic", "f32", "bf16"}))
+      ->capture_default_str()
+      ->group("Running");
+}
+
+void PrecisionFlags::apply_to(SessionOptions* options) const {
+  const bool on_device = options->device >= 0, native = options->backend == BackendKind::native;
+  if (on_device && attention_compute != "automatic") {
+    throw UsageError("--attention-compute: a GPU attends in the type of its products; leave it out");
+  }
+  if (!on_device && !native && (compute == "bf16" || attention_compute == "bf16")) {
+    throw UsageError((compute == "bf16" ? "--compute bf16" : "--attention-compute bf16") +
+                     std::string(": only the native backend multiplies bf16; leave it or --backend out"));
+  }
+  options->compute = compute == "f32" ? Compute::f32 : compute == "bf16" ? Compute::bf16 : Compute::automatic;
+  options->attention_compute = attention_compute == "f32"    ? AttentionCompute::f32
+                               : attention_compute == "bf16" ? AttentionCompute::bf16
+                                                             : AttentionCompute::automatic;
+}
+
 void RunFlags::add_to(CLI::App* command) {
   command->add_option("--threads", threads, "Threads; default: as many as affinity and CPU quota allow")
       ->type_name("N")
@@ -50,14 +84,7 @@ void RunFlags::add_to(CLI::App* command) {
       ->type_name("NAME")
       ->capture_default_str()
       ->group("Running");
-  command
-      ->add_option("--compute", compute,
-                   "automatic: in the file's own precision where the machine multiplies it natively; f32: weights are "
-                   "widened")
-      ->type_name("TYPE")
-      ->check(CLI::IsMember({"automatic", "f32"}))
-      ->capture_default_str()
-      ->group("Running");
+  precision.add_to(command);
   command->add_option("--max-tokens", max_tokens, "Longest text in tokens; default: what the model takes")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}))
@@ -103,7 +130,7 @@ SessionOptions RunFlags::session_options(const Model& model, int64_t longest) co
   options.backend = parse_backend(backend);
   options.isa = parse_isa(isa);
   options.device = parse_device(device);
-  options.compute = compute == "f32" ? Compute::f32 : Compute::automatic;
+  precision.apply_to(&options);
   options.padding = padding == "keep" ? Padding::keep : Padding::strip;
   options.profile = profile;
   return options;

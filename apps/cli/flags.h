@@ -18,13 +18,23 @@ class App;
 
 namespace linformer::cli {
 
+// What products and attention are computed in: --compute and --attention-compute.
+struct PrecisionFlags {
+  std::string compute = "automatic", attention_compute = "automatic";
+
+  void add_to(CLI::App* command);
+  // Sets `options`, whose backend and device are set. Throws UsageError where these can't compute in what is asked for.
+  void apply_to(SessionOptions* options) const;
+};
+
 // How to run a model.
 struct RunFlags {
   int threads = 0;  // 0: one for each processor that this process may use
   int64_t batch = 16;
   int64_t max_tokens = 0;  // 0: the model's own limit
   int64_t pad_to = 0;
-  std::string backend = "native", isa = "automatic", device = "cpu", compute = "automatic", padding = "strip";
+  std::string backend = "native", isa = "automatic", device = "cpu", padding = "strip";
+  PrecisionFlags precision;
   bool profile = false;
 
   void add_to(CLI::App* command);

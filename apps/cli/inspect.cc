@@ -29,7 +29,7 @@ std::optional<int64_t> number_of(const std::string& text) {
   return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
-// A plan asks nothing of the machine; people ask about the one at hand.
+// A listing asks nothing of the machine; people ask about the one at hand.
 SessionOptions on_this_machine(SessionOptions options) {
   if (options.device >= 0) return options;
   if (options.compute == Compute::automatic) options.compute = machine_compute(options.isa);
@@ -74,11 +74,11 @@ int inspect(InspectFlags flags) {
                        std::to_string(model->description().encoder.max_tokens) + " tokens");
     }
     flags.run.max_tokens = flags.memory;
-    planned = take(plan(*model, on_this_machine(flags.run.session_options(*model, flags.memory))));
+    planned = take(machine_plan(*model, flags.run.session_options(*model, flags.memory)));
   }
   if (flags.verify) check(model->verify());
   // What it is computed in; a model that no session takes is described all the same.
-  const Result<Plan> any = plan(*model, on_this_machine(flags.run.session_options(*model, 1)));
+  const Result<Plan> any = machine_plan(*model, flags.run.session_options(*model, 1));
   const Plan* const computing = any.ok() ? &*any : nullptr;
 
   if (flags.json) {

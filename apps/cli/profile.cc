@@ -80,16 +80,17 @@ std::string profile_text(const Plan& plan, const std::vector<ProfiledOp>& ops) {
   }
   table.add({fixed(seconds, 4), "", fixed(per_second(flop, seconds) / 1e9, 1),
              fixed(per_second(bytes, seconds) / 1e9, 1), "total"});
-  return "What the ops took, in seconds of all threads together, without waiting; rates are of one thread.\n"
-         "Products with weights are computed in " +
-         compute_text(plan) + ". Shapes are of the longest text that was planned for.\n" + table.text(2);
+  return std::string(
+             "What the ops took, in seconds of all threads together, without waiting; rates are of one thread.\n") +
+         plan.precision + "\nShapes are of the longest text that was planned for.\n" + table.text(2);
 }
 
 nlohmann::ordered_json profile_json(const Plan& plan, const std::vector<ProfiledOp>& ops) {
   const double seconds = seconds_of(ops);
   nlohmann::ordered_json json = {{"seconds", seconds},
                                  {"compute", linformer::name_of(plan.compute)},
-                                 {"attention_compute", linformer::name_of(plan.attention_compute)}};
+                                 {"attention_compute", linformer::name_of(plan.attention_compute)},
+                                 {"precision", plan.precision}};
   auto& lines = json["ops"] = nlohmann::ordered_json::array();
   for (const ProfiledOp& op : ops) {
     const ProgramLine& line = op.line;

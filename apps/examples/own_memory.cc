@@ -19,9 +19,7 @@ int main(int count, char** arguments) {
     task(argument, 0);
     for (std::thread& thread : threads) thread.join();
   };
-  options.compute = linformer::machine_compute();
-  options.block_rows = linformer::machine_block_rows();
-  const auto plan = linformer::plan(**model, options);
+  const auto plan = linformer::machine_plan(**model, options);
   if (!plan.ok()) return std::fprintf(stderr, "%s\n", plan.status().message()), 1;
   const size_t bytes = static_cast<size_t>(plan->total_bytes);
   options.arena = {static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), bytes};

@@ -218,7 +218,12 @@ LNF_API void lnf_control_init_sized(lnf_control* to, size_t size);
 
 /* --- Sessions ---------------------------------------------------------------------------------------------------- */
 
-enum { LNF_COMPUTE_AUTO = 0, LNF_COMPUTE_NO_BF16, LNF_COMPUTE_F32 };
+/* What products with weights in bf16 and int8 are computed in, by the native backend. AUTO: int8, and bf16 where this
+ * kind of processor is faster in it than in f32, else f32; NO_BF16: int8, and f32 in the place of bf16; F32: all
+ * weights are widened; BF16: int8, and bf16 also where f32 is faster. Attention of such models is computed in bf16
+ * where bf16 is computed in, else in f32, unless LNF_ATTENTION_F32 or LNF_ATTENTION_BF16 says so. */
+enum { LNF_COMPUTE_AUTO = 0, LNF_COMPUTE_NO_BF16, LNF_COMPUTE_F32, LNF_COMPUTE_BF16 };
+enum { LNF_ATTENTION_AUTO = 0, LNF_ATTENTION_F32, LNF_ATTENTION_BF16 };
 enum { LNF_BACKEND_NATIVE = 0, LNF_BACKEND_ONEDNN, LNF_BACKEND_OPENBLAS };
 enum { LNF_PADDING_STRIP = 0, LNF_PADDING_KEEP };
 /* Instruction sets. AUTO: the best that the machine has, or what LINFORMER_ISA in the environment says. */
@@ -241,20 +246,30 @@ typedef struct lnf_session_options {
   void* parallel_user;
   void* arena; /* not NULL: lnf_plan_bytes() bytes, aligned to 64. Kept as long as the session */
   size_t arena_bytes;
+  int32_t attention_compute; /* LNF_ATTENTION_... */
 } lnf_session_options;
 LNF_API void lnf_session_options_init_sized(lnf_session_options* to, size_t size);
 #define lnf_session_options_init(to) lnf_session_options_init_sized((to), sizeof *(to))
 /* The bytes of a session's arena: all memory that grows with its options. Before it exists, on this machine; on a
  * device as of one that computes in bf16. No backend is opened for it. Errors: LNF_INVALID_ARGUMENT, LNF_TOO_LONG,
- * LNF_UNSUPPORTED for a device in a build without CUDA. */
+ * LNF_UNSUPPORTED (a device in a build without CUDA, no instruction for a bf16 that the options ask for). */
 LNF_API lnf_code lnf_plan_bytes(const lnf_model* model, const lnf_session_options* options, uint64_t* bytes,
                                 lnf_status* status);
+/* The sentence of lnf_session_precision() before there is a session, as snprintf: *bytes is what it needs, the
+ * terminator included, and `text` may be NULL with capacity 0. Errors: those of lnf_plan_bytes(); LNF_TOO_LONG where it
+ * doesn't fit. */
+LNF_API lnf_code lnf_plan_precision(const lnf_model* model, const lnf_session_options* options, char* text,
+                                    size_t capacity, size_t* bytes, lnf_status* status);
 /* Errors: LNF_INVALID_ARGUMENT (options, an arena that is too small or not aligned: oneDNN may need some kilobytes more
  * than planned), LNF_TOO_LONG (more than can be addressed), LNF_UNSUPPORTED (no such instruction set, backend or device
- * here), LNF_IO (a backend's library can't be opened), LNF_INTERNAL (a backend failed). */
+ * here, no instruction for a bf16 that the options ask for), LNF_IO (a backend's library can't be opened), LNF_INTERNAL
+ * (a backend failed). */
 LNF_API lnf_code lnf_session_create(const lnf_model* model, const lnf_session_options* options, lnf_session** session,
                                     lnf_status* status);
 LNF_API void lnf_session_free(lnf_session* session);
+/* What the session multiplies and attends in, and why, in one English sentence; valid as long as the session. NULL: no
+ * session. */
+LNF_API const char* lnf_session_precision(const lnf_session* session);
 /* Outputs of a classification head; 0: there is none, or no session. Rows of LNF_HIDDEN for a text of `count` tokens.
  */
 LNF_API int64_t lnf_session_classes(const lnf_session* session, int32_t head);
@@ -336,6 +351,7 @@ typedef struct lnf_text_options {
   int32_t compute, backend, isa, padding, device; /* as in lnf_session_options */
   lnf_parallel parallel; /* as in lnf_session_options; kept as long as the classifier or embedder */
   void* parallel_user;
+  int32_t attention_compute; /* as in lnf_session_options */
 } lnf_text_options;
 LNF_API void lnf_text_options_init_sized(lnf_text_options* to, size_t size);
 #define lnf_text_options_init(to) lnf_text_options_init_sized((to), sizeof *(to))

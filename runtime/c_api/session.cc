@@ -5,7 +5,8 @@
 using namespace linformer;
 using namespace linformer::c_api;
 
-static_assert(LNF_COMPUTE_F32 == static_cast<int>(Compute::f32) &&
+static_assert(LNF_COMPUTE_BF16 == static_cast<int>(Compute::bf16) &&
+              LNF_ATTENTION_BF16 == static_cast<int>(AttentionCompute::bf16) &&
               LNF_BACKEND_OPENBLAS == static_cast<int>(BackendKind::openblas) &&
               LNF_ISA_NEON == static_cast<int>(Isa::neon) && LNF_PADDING_KEEP == static_cast<int>(Padding::keep) &&
               LNF_MASKED_LM == static_cast<int>(OutputKind::masked_lm) &&
@@ -24,13 +25,15 @@ Status read_options(const lnf_session_options* options, SessionOptions* to) {
   lnf_session_options read;
   lnf_session_options_init(&read);
   LINFORMER_TRY(read_struct(options, "lnf_session_options", &read));
-  if (!within(read.compute, LNF_COMPUTE_AUTO, LNF_COMPUTE_F32) ||
+  if (!within(read.compute, LNF_COMPUTE_AUTO, LNF_COMPUTE_BF16) ||
+      !within(read.attention_compute, LNF_ATTENTION_AUTO, LNF_ATTENTION_BF16) ||
       !within(read.backend, LNF_BACKEND_NATIVE, LNF_BACKEND_OPENBLAS) ||
       !within(read.isa, LNF_ISA_AUTO, LNF_ISA_NEON) || !within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP)) {
     return Status::error(Code::invalid_argument,
-                         "lnf_session_options: compute %d, backend %d, isa %d, padding %d: use the header's constants",
-                         static_cast<int>(read.compute), static_cast<int>(read.backend), static_cast<int>(read.isa),
-                         static_cast<int>(read.padding));
+                         "lnf_session_options: compute %d, attention_compute %d, backend %d, isa %d, padding %d: use "
+                         "the header's constants",
+                         static_cast<int>(read.compute), static_cast<int>(read.attention_compute),
+                         static_cast<int>(read.backend), static_cast<int>(read.isa), static_cast<int>(read.padding));
   }
   if (read.max_tokens < 0 || read.max_batch < 0 || read.max_rows < 0 || read.max_encoder_states < 0) {
     return Status::error(Code::invalid_argument, "lnf_session_options: a limit is negative: use 0 for the default");
@@ -43,6 +46,7 @@ Status read_options(const lnf_session_options* options, SessionOptions* to) {
   to->max_rows = read.max_rows;
   to->threads = read.threads;
   to->compute = static_cast<Compute>(read.compute);
+  to->attention_compute = static_cast<AttentionCompute>(read.attention_compute);
   to->backend = static_cast<BackendKind>(read.backend);
   to->isa = static_cast<Isa>(read.isa);
   to->padding = static_cast<Padding>(read.padding);
@@ -193,14 +197,30 @@ lnf_code lnf_plan_bytes(const lnf_model* model, const lnf_session_options* optio
     if (model == nullptr) return missing("the model");
     SessionOptions read;
     LINFORMER_TRY(read_options(options, &read));
-    if (read.compute == Compute::automatic && read.device < 0) read.compute = machine_compute(read.isa);
-    if (read.backend == BackendKind::native && read.block_rows == 0) read.block_rows = machine_block_rows(read.isa);
-    const Result<Plan> made = plan(*model->model, read);
+    const Result<Plan> made = machine_plan(*model->model, read);
     if (!made.ok()) return made.status();
     *bytes = made->total_bytes;
     return {};
   };
   return report(plan_bytes(), status);
+}
+
+lnf_code lnf_plan_precision(const lnf_model* model, const lnf_session_options* options, char* text, size_t capacity,
+                            size_t* bytes, lnf_status* status) {
+  const auto plan_precision = [&]() -> Status {
+    if (bytes == nullptr) return missing("the place of the number of bytes");
+    *bytes = 0;
+    if (model == nullptr) return missing("the model");
+    if (text == nullptr && capacity > 0) return missing("the text's memory");
+    SessionOptions read;
+    LINFORMER_TRY(read_options(options, &read));
+    const Result<Plan> made = machine_plan(*model->model, read);
+    if (!made.ok()) return made.status();
+    *bytes = copy_text(made->precision, text, capacity);
+    if (text == nullptr || *bytes <= capacity) return {};
+    return Status::error(Code::too_long, "the text needs %zu bytes, and there is room for %zu", *bytes, capacity);
+  };
+  return report(plan_precision(), status);
 }
 
 lnf_code lnf_session_create(const lnf_model* model, const lnf_session_options* options, lnf_session** session,
@@ -224,6 +244,10 @@ lnf_code lnf_session_create(const lnf_model* model, const lnf_session_options* o
 }
 
 void lnf_session_free(lnf_session* session) { delete session; }
+
+const char* lnf_session_precision(const lnf_session* session) {
+  return session != nullptr ? session->session.plan().precision : nullptr;
+}
 
 int64_t lnf_session_classes(const lnf_session* session, int32_t head) {
   return session != nullptr ? session->session.classes(head) : 0;

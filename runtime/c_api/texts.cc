@@ -19,17 +19,18 @@ Status read_options(const lnf_text_options* options, TextOptions* to) {
   LINFORMER_TRY(read_struct(options, "lnf_text_options", &read));
   const bool known = within(read.on_long, LNF_LONG_TRUNCATE, LNF_LONG_ERROR) &&
                      within(read.truncation, LNF_TRUNCATE_NONE, LNF_TRUNCATE_ONLY_SECOND) &&
-                     within(read.compute, LNF_COMPUTE_AUTO, LNF_COMPUTE_F32) &&
+                     within(read.compute, LNF_COMPUTE_AUTO, LNF_COMPUTE_BF16) &&
+                     within(read.attention_compute, LNF_ATTENTION_AUTO, LNF_ATTENTION_BF16) &&
                      within(read.backend, LNF_BACKEND_NATIVE, LNF_BACKEND_OPENBLAS) &&
                      within(read.isa, LNF_ISA_AUTO, LNF_ISA_NEON) &&
                      within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP);
   if (!known || read.max_tokens < 0 || read.max_batch < 0 || read.max_rows < 0 || read.pad_to < 0) {
     return Status::error(Code::invalid_argument,
-                         "lnf_text_options: on_long %d, truncation %d, compute %d, backend %d, isa %d, padding %d or a "
-                         "negative limit: use the header's constants, and 0 for a default",
+                         "lnf_text_options: on_long %d, truncation %d, compute %d, attention_compute %d, backend %d, "
+                         "isa %d, padding %d or a negative limit: use the header's constants, and 0 for a default",
                          static_cast<int>(read.on_long), static_cast<int>(read.truncation),
-                         static_cast<int>(read.compute), static_cast<int>(read.backend), static_cast<int>(read.isa),
-                         static_cast<int>(read.padding));
+                         static_cast<int>(read.compute), static_cast<int>(read.attention_compute),
+                         static_cast<int>(read.backend), static_cast<int>(read.isa), static_cast<int>(read.padding));
   }
   to->max_tokens = read.max_tokens;
   to->on_long = static_cast<OnLong>(read.on_long);
@@ -41,6 +42,7 @@ Status read_options(const lnf_text_options* options, TextOptions* to) {
   to->encode.match_special_tokens = read.literal_special == 0;
   to->encode.truncation = static_cast<Truncation>(read.truncation);
   to->session.compute = static_cast<Compute>(read.compute);
+  to->session.attention_compute = static_cast<AttentionCompute>(read.attention_compute);
   to->session.backend = static_cast<BackendKind>(read.backend);
   to->session.isa = static_cast<Isa>(read.isa);
   to->session.padding = static_cast<Padding>(read.padding);

@@ -14,11 +14,12 @@ namespace {
   table->round_rows = bf16.round_rows;
   table->pack_panel_bf16 = bf16.pack_panel;
   table->softmax_step_bf16 = bf16.softmax_step;
-  table->native_bf16 = true;
 }
 
 // `if constexpr` discards what names kernels that this build doesn't carry, and an inline function that nothing calls
 // is not compiled, optimised or not: nothing refers to those kernels.
+
+[[maybe_unused]] inline bool usable(Extension extension) { return carries(extension) && machine_has(extension); }
 
 // A set's own table and what this build and the machine have beside it.
 [[maybe_unused]] inline Kernels compose_avx512() {
@@ -41,6 +42,10 @@ namespace {
       table.block_rows = 256;
     }
   }
+  Processor processor = this_processor();
+  processor.avx512_bf16 = usable(Extension::avx512_bf16);
+  processor.amx = processor.avx512_bf16 && usable(Extension::amx);
+  table.bf16 = choose_bf16(processor);
   return table;
 }
 
@@ -55,6 +60,9 @@ namespace {
   if constexpr (carries(Extension::neon_bf16)) {
     if (machine_has(Extension::neon_bf16)) put_bf16(neon_bf16_kernels, &table);
   }
+  Processor processor = this_processor();
+  processor.neon_bf16 = usable(Extension::neon_bf16);
+  table.bf16 = choose_bf16(processor);
   return table;
 }
 

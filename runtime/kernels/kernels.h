@@ -10,6 +10,7 @@
 
 #include "base/matrix.h"
 #include "base/types.h"
+#include "kernels/bf16_choice.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {
@@ -67,8 +68,8 @@ struct Kernels {
   void (*gemm_bf16)(const GemmArgs&) = nullptr;
   // A u8, B int8, C f32: sums of a slice of K are exact, in s32; slices are added in order.
   void (*gemm_int8)(const GemmArgs&) = nullptr;
-  // True where gemm_bf16 is faster than gemm_f32: it is there and the table isn't the scalar one.
-  bool native_bf16 = false;
+  // Whether gemm_bf16 is faster than gemm_f32 on this processor. It may be there and slower.
+  Bf16Choice bf16 = {};
   // dst = src rounded to the nearest bf16, ties to even, subnormals to zero; zeros up to the next multiple of 32
   // columns.
   void (*round_rows)(ConstMatrix src, Matrix<uint16_t> dst) = nullptr;

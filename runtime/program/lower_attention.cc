@@ -352,11 +352,7 @@ void Lowering::keys_and_values(LayerState* layer) {
   attention.heads = description.heads;
   attention.d_head = description.head_dim;
   attention.scale = description.scale;
-  // Weights of 8 bits leave scores and context in 16: their rows have no scales of their own.
-  const ElementType weights = tensor(description.query.weight).type;
-  const bool narrow = weights == ElementType::bf16 || weights == ElementType::int8;
-  attention.compute = narrow && program_.target.packs && program_.target.bf16 ? ElementType::bf16 : ElementType::f32;
-  if (program_.target.device) attention.compute = program_.target.all;
+  attention.compute = program_.target.attention(tensor(description.query.weight).type);
   attention.window = description.window;
   attention.position_bias = weight(description.position_bias);
   attention.key_width = int64_t{description.kv_heads} * description.head_dim;

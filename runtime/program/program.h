@@ -37,10 +37,18 @@ struct Target {
   bool int8 = false;                   // the same of int8, its rows of activations quantised
   bool device = false;                 // runs each op on all rows at once, attends without a buffer of scores
   ElementType all = ElementType::f32;  // device: what every weight is multiplied in, f32 or of 16 bits
+  // What layers with weights in bf16 or int8 attend in, and all others: f32, or bf16 where it packs.
+  ElementType narrow_attention = ElementType::f32, wide_attention = ElementType::f32;
   // What weights of `type` are multiplied in.
   ElementType compute(ElementType type) const {
     if (device) return all;
     return (type == ElementType::bf16 && bf16) || (type == ElementType::int8 && int8) ? type : ElementType::f32;
+  }
+  // What a layer with weights of `type` computes scores and context in. Weights of 8 bits leave them in 16: their rows
+  // have no scales of their own.
+  ElementType attention(ElementType type) const {
+    if (device) return all;
+    return type == ElementType::bf16 || type == ElementType::int8 ? narrow_attention : wide_attention;
   }
 };
 

@@ -1,4 +1,4 @@
-// Which executor runs a session, and what it multiplies natively.
+// Which executor runs a session, and whether it is faster in bf16.
 #include "session/state.h"
 
 namespace LINFORMER_NAMESPACE {
@@ -20,10 +20,25 @@ Status check_device([[maybe_unused]] const SessionOptions& options) {
   return {};
 }
 
-Result<bool> multiplies_bf16(const SessionOptions& options, const Kernels& kernels) {
-  if (options.device < 0) return kernels.native_bf16;
+Result<Bf16Choice> bf16_of(const SessionOptions& options, const Kernels& kernels) {
+  LINFORMER_TRY(check_precision(options));
+  if (options.device < 0) {
+    const bool asked = options.compute == Compute::bf16 || options.attention_compute == AttentionCompute::bf16;
+    if (!asked || kernels.gemm_bf16 != nullptr) return kernels.bf16;
+    return Status::error(Code::unsupported,
+                         "the options ask for bf16, and the %s kernels have no instruction for it on this machine: "
+                         "leave compute and attention_compute automatic",
+                         name_of(kernels.isa));
+  }
 #if defined(LINFORMER_HAS_CUDA)
-  return cuda::multiplies_bf16(options.device);
+  const Result<bool> multiplies = cuda::multiplies_bf16(options.device);
+  if (!multiplies.ok()) return multiplies.status();
+  if (options.compute == Compute::bf16 && !*multiplies) {
+    return Status::error(Code::unsupported,
+                         "the options ask for bf16, which a GPU multiplies from compute capability 8.0 on: leave "
+                         "compute automatic");
+  }
+  return Bf16Choice{*multiplies, "a GPU multiplies bf16 from compute capability 8.0 on"};
 #else
   return unsupported_device();
 #endif

@@ -42,7 +42,7 @@ void for_each_op(const Program& program, Visit&& visit) {
 
 Status list_program(const Model& model, const SessionOptions& options, int64_t tokens, ProgramVisitor visit,
                     void* context) {
-  Result<LoweredModel> lowered = lower_model(model.description(), options, plans_bf16(options));
+  Result<LoweredModel> lowered = lower_model(model.description(), options, planned_bf16(options));
   if (!lowered.ok()) return lowered.status();
   const SessionOptions& resolved = lowered->plan.options;
   if (tokens < 1 || tokens > resolved.max_tokens) {

@@ -49,9 +49,6 @@ Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
     return Status::error(Code::invalid_argument, "threads is %d: give 1 to %d", options->threads,
                          ThreadTeam::max_threads);
   }
-  if (options->compute > Compute::f32) {
-    return Status::error(Code::invalid_argument, "there is no compute number %d", static_cast<int>(options->compute));
-  }
   if (options->device < -1) {
     return Status::error(Code::invalid_argument, "device is %d: give -1 for the CPU, or a GPU's number",
                          options->device);
@@ -66,7 +63,7 @@ Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
   if (options->backend > BackendKind::openblas) {
     return Status::error(Code::invalid_argument, "there is no backend number %d", static_cast<int>(options->backend));
   }
-  return {};
+  return check_precision(*options);
 }
 
 // What a GPU multiplies a file's weights in: 16 bits where the file has no more.
@@ -74,7 +71,8 @@ ElementType device_compute(const ModelDescription& description, const EncoderDes
                            const SessionOptions& options, bool bf16) {
   const Linear& query = encoder.layers[0].attention.query;
   const ElementType type = description.tensors[static_cast<size_t>(query.weight)].type;
-  if (options.compute == Compute::f32 || (type == ElementType::bf16 && !bf16)) return ElementType::f32;
+  const bool widens = options.compute == Compute::f32 || (type == ElementType::bf16 && !bf16);
+  if (widens) return ElementType::f32;
   return type == ElementType::int8 ? ElementType::f16 : type;
 }
 
@@ -90,7 +88,8 @@ Status plan_device_scratch(Program* program) {
 
 }  // namespace
 
-Result<LoweredModel> lower_model(const ModelDescription& description, const SessionOptions& options, bool bf16) {
+Result<LoweredModel> lower_model(const ModelDescription& description, const SessionOptions& options,
+                                 const Bf16Choice& bf16) {
   LoweredModel lowered;
   Plan& plan = lowered.plan;
   plan.options = options;
@@ -118,10 +117,12 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
                         resolved.max_encoder_states,
                         resolved.device >= 0 ? 1 : resolved.threads,
                         plan.block_rows};
-  const bool narrow = resolved.backend == BackendKind::native && resolved.compute != Compute::f32;
-  Target target{packs_activations(resolved.backend), narrow && bf16, narrow};
-  if (resolved.device >= 0) {
-    target = {.device = true, .all = device_compute(description, *lowered.encoder, resolved, bf16)};
+  Target target{.packs = packs_activations(resolved.backend)};
+  if (resolved.device < 0) {
+    choose_precision(resolved, bf16, &target);
+  } else {
+    const bool multiplies_bf16 = bf16.faster && resolved.compute != Compute::no_bf16;
+    target = {.device = true, .all = device_compute(description, *lowered.encoder, resolved, multiplies_bf16)};
   }
   Result<Program> program = lower(description, *lowered.encoder, lowered.has_heads, extents, target);
   if (!program.ok()) return program.status();
@@ -139,6 +140,7 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
                          static_cast<long long>(resolved.max_tokens), static_cast<long long>(resolved.max_batch));
   }
   publish(lowered.program, layout, &plan);
+  explain_precision(bf16, &plan);
   return lowered;
 }
 
@@ -196,7 +198,7 @@ void publish(const Program& program, const ArenaLayout& layout, Plan* plan) {
 
 Result<Plan> plan(const Model& model, const SessionOptions& options) {
   LINFORMER_TRY(check_device(options));
-  Result<LoweredModel> lowered = lower_model(model.description(), options, plans_bf16(options));
+  Result<LoweredModel> lowered = lower_model(model.description(), options, planned_bf16(options));
   if (!lowered.ok()) return lowered.status();
   return lowered->plan;
 }

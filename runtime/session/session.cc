@@ -28,6 +28,11 @@ Result<const Kernels*> choose_kernels(Isa isa) {
                        name_of(isa));
 }
 
+// A plan's options say what `automatic` came to, as plan() reads them.
+void resolve_compute(const Bf16Choice& bf16, Plan* plan) {
+  if (plan->options.compute == Compute::automatic && !bf16.faster) plan->options.compute = Compute::no_bf16;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const PreparedWeights>> PreparedWeights::create(std::shared_ptr<const Model> model) {
@@ -47,12 +52,32 @@ Result<std::shared_ptr<const PreparedWeights>> PreparedWeights::create(std::shar
 
 Compute machine_compute(Isa isa) {
   const Result<const Kernels*> kernels = choose_kernels(isa);
-  return kernels.ok() && (*kernels)->native_bf16 ? Compute::automatic : Compute::no_bf16;
+  return kernels.ok() && (*kernels)->bf16.faster ? Compute::automatic : Compute::no_bf16;
 }
 
 int64_t machine_block_rows(Isa isa) {
   const Result<const Kernels*> kernels = choose_kernels(isa);
   return kernels.ok() ? (*kernels)->block_rows : default_block_rows;
+}
+
+Result<Plan> machine_plan(const Model& model, const SessionOptions& options) {
+  if (options.device >= 0) return plan(model, options);
+  const Result<const Kernels*> kernels = choose_kernels(options.isa);
+  Bf16Choice bf16{false, "this machine or build lacks the instruction set that is asked for"};
+  if (kernels.ok()) {
+    const Result<Bf16Choice> of_machine = bf16_of(options, **kernels);
+    if (!of_machine.ok()) return of_machine.status();
+    bf16 = *of_machine;
+  }
+  SessionOptions resolved = options;
+  if (options.block_rows == 0 && options.backend == BackendKind::native && kernels.ok()) {
+    resolved.block_rows = (*kernels)->block_rows;
+  }
+  Result<LoweredModel> lowered = lower_model(model.description(), resolved, bf16);
+  if (!lowered.ok()) return lowered.status();
+  if (kernels.ok()) lowered->plan.options.isa = (*kernels)->isa;
+  resolve_compute(bf16, &lowered->plan);
+  return lowered->plan;
 }
 
 PreparedWeights::PreparedWeights(std::unique_ptr<Data> data) : data_(std::move(data)) {}
@@ -105,18 +130,17 @@ Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, 
   if (weights == nullptr) return Status::error(Code::invalid_argument, "no weights: prepare a model's first");
   const Result<const Kernels*> kernels = choose_kernels(options.isa);
   if (!kernels.ok()) return kernels.status();
-  const Result<bool> native = multiplies_bf16(options, **kernels);
-  if (!native.ok()) return native.status();
-  const bool bf16 = options.compute == Compute::automatic && *native;
+  const Result<Bf16Choice> bf16 = bf16_of(options, **kernels);
+  if (!bf16.ok()) return bf16.status();
   SessionOptions resolved = options;
   if (options.block_rows == 0 && options.backend == BackendKind::native) resolved.block_rows = (*kernels)->block_rows;
-  Result<LoweredModel> lowered = lower_model(weights->model()->description(), resolved, bf16);
+  Result<LoweredModel> lowered = lower_model(weights->model()->description(), resolved, *bf16);
   if (!lowered.ok()) return lowered.status();
   std::unique_ptr<State> state(new (std::nothrow) State);
   if (!state) return Status::error(Code::out_of_memory, "no memory for a session");
   state->plan = lowered->plan;
   state->plan.options.isa = (*kernels)->isa;
-  if (options.compute == Compute::automatic && !bf16) state->plan.options.compute = Compute::no_bf16;
+  resolve_compute(*bf16, &state->plan);
   state->part = lowered->encoder;
   state->has_heads = lowered->has_heads;
   Result<std::unique_ptr<Executor>> executor =

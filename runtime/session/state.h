@@ -8,6 +8,7 @@
 #include "linformer/session.h"
 #include "linformer/version.h"
 #include "program/batch.h"
+#include "session/precision.h"
 #if defined(LINFORMER_HAS_CUDA)
 #include "cuda/create.h"
 #endif
@@ -29,8 +30,9 @@ struct PreparedWeights::Data {
 
 // unsupported where the build can't use the device that the options name.
 Status check_device(const SessionOptions& options);
-// Whether the session's device, or the CPU's kernels, multiply bf16.
-Result<bool> multiplies_bf16(const SessionOptions& options, const Kernels& kernels);
+// Whether products in bf16 are faster than those in f32 on the session's device, or by the CPU's kernels. unsupported
+// where the options ask for bf16 and there is none, invalid_argument as check_precision() has it.
+Result<Bf16Choice> bf16_of(const SessionOptions& options, const Kernels& kernels);
 Result<std::unique_ptr<Executor>> create_executor(Program program, const SessionOptions& options,
                                                   const Kernels& kernels, ExecutorWeights& weights);
 
@@ -42,13 +44,10 @@ struct LoweredModel {
   bool has_heads = true;                        // heads and masked-LM belong to this part
 };
 
-// A pure function of its arguments: reads no environment and asks nothing of the machine.
-// What plan() takes for granted where nothing is asked of the machine: bf16 where the instruction set may have it.
-inline bool plans_bf16(const SessionOptions& options) {
-  return options.compute == Compute::automatic && (options.isa == Isa::automatic || options.isa == Isa::avx512);
-}
-// `bf16`: whether the machine computes in it.
-Result<LoweredModel> lower_model(const ModelDescription& description, const SessionOptions& options, bool bf16);
+// A pure function of its arguments: reads no environment and asks nothing of the machine. `bf16`: of the machine that
+// the session is for, or planned_bf16().
+Result<LoweredModel> lower_model(const ModelDescription& description, const SessionOptions& options,
+                                 const Bf16Choice& bf16);
 // The plan's buffers from the arena's layout.
 void publish(const Program& program, const ArenaLayout& layout, Plan* plan);
 

@@ -179,6 +179,7 @@ TEST_CASE("the planned bytes are the bytes used") {
       options.threads = threads;
       options.backend = engine.backend;
       options.isa = engine.isa;
+      options.compute = linformer_test::with_bf16(engine);
       Result<Session> session = Session::create(model, options);
       REQUIRE_MESSAGE(session.ok(), session.status().message());
       const Plan& plan = session->plan();

@@ -88,6 +88,7 @@ TEST_CASE("no kind of model makes a session allocate, and each uses the bytes th
         options.threads = threads;
         options.backend = engine.backend;
         options.isa = engine.isa;
+        options.compute = linformer_test::with_bf16(engine);
         options.padding = variant.masks ? Padding::keep : Padding::strip;
         Result<Session> session = Session::create(work.model, options);
         REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));

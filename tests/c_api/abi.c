@@ -75,6 +75,7 @@ int main(void) {
   FIELD(lnf_session_options, parallel_user);
   FIELD(lnf_session_options, arena);
   FIELD(lnf_session_options, arena_bytes);
+  FIELD(lnf_session_options, attention_compute);
   STRUCT(lnf_input);
   FIELD(lnf_input, size);
   FIELD(lnf_input, ids);
@@ -120,6 +121,7 @@ int main(void) {
   FIELD(lnf_text_options, device);
   FIELD(lnf_text_options, parallel);
   FIELD(lnf_text_options, parallel_user);
+  FIELD(lnf_text_options, attention_compute);
   STRUCT(lnf_text_report);
   FIELD(lnf_text_report, size);
   FIELD(lnf_text_report, index);
@@ -157,6 +159,10 @@ int main(void) {
   CONSTANT(LNF_COMPUTE_AUTO);
   CONSTANT(LNF_COMPUTE_NO_BF16);
   CONSTANT(LNF_COMPUTE_F32);
+  CONSTANT(LNF_COMPUTE_BF16);
+  CONSTANT(LNF_ATTENTION_AUTO);
+  CONSTANT(LNF_ATTENTION_F32);
+  CONSTANT(LNF_ATTENTION_BF16);
   CONSTANT(LNF_BACKEND_NATIVE);
   CONSTANT(LNF_BACKEND_ONEDNN);
   CONSTANT(LNF_BACKEND_OPENBLAS);

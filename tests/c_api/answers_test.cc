@@ -117,7 +117,19 @@ TEST_CASE("texts to ids, ids to every output, in one pass") {
   uint64_t arena = 0;
   OK(lnf_plan_bytes(f.model, &options, &arena, &status));
   CHECK(arena > 0);
+  char sentence[400];
+  OK(lnf_plan_precision(f.model, &options, sentence, sizeof sentence, &bytes, &status));
+  CHECK(bytes == std::strlen(sentence) + 1);
   OK(lnf_session_create(f.model, &options, &session, &status));
+  CHECK(std::string(lnf_session_precision(session)) == sentence);
+  CHECK(std::string(sentence).find("Weights in f32 are multiplied in f32") == 0);
+  OK(lnf_plan_precision(f.model, &options, nullptr, 0, &bytes, &status));
+  CHECK(lnf_plan_precision(f.model, &options, sentence, bytes - 1, &bytes, &status) == LNF_TOO_LONG);
+  CHECK(lnf_session_precision(nullptr) == nullptr);
+  options.isa = LNF_ISA_SCALAR;
+  options.attention_compute = LNF_ATTENTION_BF16;
+  OK(lnf_plan_precision(f.model, &options, sentence, sizeof sentence, &bytes, &status));
+  CHECK(std::string(sentence).find("attention is computed in bf16 (the options ask for it)") != std::string::npos);
   lnf_input inputs[2];
   for (lnf_input& input : inputs) {
     lnf_input_init(&input);

@@ -217,7 +217,12 @@ TEST_CASE("values out of range, short buffers, lists that don't match") {
   session([](auto* o) { o->max_rows = INT64_MIN; });
   session([](auto* o) { o->threads = 0; });
   session([](auto* o) { o->threads = INT32_MAX; });
-  session([](auto* o) { o->compute = 3; });
+  session([](auto* o) { o->compute = 4; });
+  session([](auto* o) { o->attention_compute = 3; });
+  session([](auto* o) {
+    o->attention_compute = LNF_ATTENTION_BF16;
+    o->backend = LNF_BACKEND_OPENBLAS;
+  });
   session([](auto* o) { o->isa = 5; });
   session([](auto* o) { o->block_rows = 17; });
   session([](auto* o) { o->block_rows = INT32_MIN; });
@@ -251,6 +256,7 @@ TEST_CASE("values out of range, short buffers, lists that don't match") {
   texts([](auto* o) { o->max_rows = -1; });
   texts([](auto* o) { o->max_tokens = 2; });
   texts([](auto* o) { o->compute = -1; });
+  texts([](auto* o) { o->attention_compute = -1; });
   texts([](auto* o) { o->pad_to = -5; });
   texts([](auto* o) { o->pad_to = INT64_MAX; });
   texts([](auto* o) { o->max_tokens = INT64_MAX; });

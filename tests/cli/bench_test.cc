@@ -66,6 +66,14 @@ TEST_CASE("bench: a file, its table and its profile") {
   CHECK(row.at("n") == 24);  // what the file takes
   CHECK(row.at("weights") == "int8");
   CHECK(row.at("compute") == "f32");
+  CHECK(row.at("precision").get<std::string>().find(": the options ask for f32.") != std::string::npos);
+  const Ran forced =
+      run({"bench", model, "--seconds", "0", "--threads", "1", "--isa", "scalar", "--attention-compute", "bf16"});
+  REQUIRE(forced.code == 0);
+  CHECK(has(forced.out, "attention is computed in bf16 (the options ask for it).\n"));
+  const Ran refused = run({"bench", model, "--backend", "native,openblas", "--compute", "bf16"});
+  CHECK(refused.code == 2);
+  CHECK(has(refused.err, "only the native backend multiplies bf16"));
 }
 
 TEST_CASE("bench: what can't be measured is said in one line") {

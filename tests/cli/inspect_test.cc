@@ -80,10 +80,33 @@ TEST_CASE("inspect: what a file is computed in follows the options that a sessio
              described["attention_compute"].get<std::string>();
     };
     CHECK(computed({"--compute", "f32"}) == "f32 | f32 f32");
-    CHECK(computed({"--isa", "scalar"}) == (name == "bf16" ? "f32: this machine or instruction set multiplies no bf16"
-                                                             " | f32 f32"
-                                                           : "int8 (attention in f32) | int8 f32"));
+    CHECK(computed({"--isa", "scalar"}) == (name == "bf16" ? "f32 | f32 f32" : "int8 (attention in f32) | int8 f32"));
+    CHECK(computed({"--isa", "scalar", "--compute", "bf16"}) ==
+          (name == "bf16" ? "bf16 | bf16 bf16" : "int8 (attention in bf16) | int8 bf16"));
+    CHECK(computed({"--isa", "scalar", "--compute", "bf16", "--attention-compute", "f32"}) ==
+          name + " (attention in f32) | " + name + " f32");
+    CHECK(computed({"--isa", "scalar", "--compute", "f32", "--attention-compute", "bf16"}) ==
+          "f32 (attention in bf16) | f32 bf16");
+    const auto precision = [&](std::vector<std::string> options) {
+      options.insert(options.begin(), {"inspect", model, "--isa", "scalar"});
+      const std::string text = run(options).out;
+      options.push_back("--json");
+      const std::string said = json::parse(run(options).out)["precision"];
+      CHECK(text.find("precision ") != std::string::npos);
+      CHECK(text.find(said + "\n") != std::string::npos);  // whole
+      options.insert(options.end(), {"--memory", "8"});
+      CHECK(json::parse(run(options).out)["memory"]["precision"] == said);
+      return said;
+    };
+    CHECK(precision({}).ends_with("attention is computed in f32" + std::string(name == "bf16" ? ": these" : " (these") +
+                                  " kernels have no instruction for bf16 on this machine" +
+                                  (name == "bf16" ? "." : ").")));
+    CHECK(precision({"--attention-compute", "bf16"}).ends_with("in bf16 (the options ask for it)."));
     CHECK(computed({"--isa", "scalar", "--pad-to", "8"}) == computed({"--isa", "scalar"}));
+    const Ran other = run({"inspect", model, "--backend", "openblas", "--compute", "bf16"});
+    CHECK(other.code == 2);
+    CHECK(other.err.find("--compute bf16: only the native backend multiplies bf16") != std::string::npos);
+    CHECK(run({"inspect", model, "--device", "cuda", "--attention-compute", "f32"}).code == 2);
   }
 }
 

@@ -111,7 +111,7 @@ struct Tally {
 };
 
 void check(const Corner& corner, const ModelDescription& description, const SessionOptions& options, Tally* tally) {
-  const Result<LoweredModel> lowered = lower_model(description, options, true);
+  const Result<LoweredModel> lowered = lower_model(description, options, Bf16Choice{true, ""});
   if (!lowered.ok()) {
     ++tally->refused;
     const Code code = lowered.status().code();
@@ -184,7 +184,7 @@ TEST_CASE("sizes beyond 64 bits are refused, not wrapped") {
   SessionOptions options;
   options.max_batch = 1 << 16;
   options.max_rows = 1024;
-  const Result<LoweredModel> lowered = lower_model(Maker(corner).description(), options, true);
+  const Result<LoweredModel> lowered = lower_model(Maker(corner).description(), options, Bf16Choice{true, ""});
   REQUIRE(!lowered.ok());
   CHECK(lowered.status().code() == Code::too_long);
   CHECK(std::string(lowered.status().message()).find("lower max_tokens or max_batch") != std::string::npos);
@@ -198,7 +198,7 @@ TEST_CASE("computed positions are as many as tokens are planned") {
         Pooling::mean};
     SessionOptions options;
     options.max_tokens = 8;
-    const Result<LoweredModel> lowered = lower_model(Maker(corner).description(), options, true);
+    const Result<LoweredModel> lowered = lower_model(Maker(corner).description(), options, Bf16Choice{true, ""});
     REQUIRE(lowered.ok());
     // Pads stand at 2^24, as the first token does: no row of their own.
     CHECK(lowered->program.sinusoidal.rows == 8);

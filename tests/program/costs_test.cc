@@ -50,7 +50,7 @@ TEST_CASE("FLOPs of a Linformer are the closed formula's") {
   for (const bool shared : {false, true}) {
     model.shared_key_value = shared;
     const auto random = linformer_test::random_model(model);
-    const Result<LoweredModel> lowered = lower_model(random->description(), {}, true);
+    const Result<LoweredModel> lowered = lower_model(random->description(), {}, Bf16Choice{true, ""});
     REQUIRE(lowered.ok());
     const int64_t below = lowered->plan.project_first_below;
     const int64_t short_below = lowered->program.attentions[0].short_below;

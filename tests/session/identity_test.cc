@@ -40,6 +40,7 @@ Session make_session(const std::shared_ptr<const Model>& model, const Engine& en
   SessionOptions options;
   options.backend = engine.backend;
   options.isa = engine.isa;
+  options.compute = linformer_test::with_bf16(engine);
   options.device = engine.device;
   options.threads = threads;
   options.max_batch = batch;

@@ -36,6 +36,7 @@ class Runner {
     SessionOptions options;
     options.backend = engine_.backend;
     options.isa = engine_.isa;
+    options.compute = linformer_test::with_bf16(engine_);
     options.device = engine_.device;
     options.threads = threads;
     options.max_batch = batch;

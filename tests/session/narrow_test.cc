@@ -1,4 +1,4 @@
-// Every kind of model in bf16 and int8, computed as its file says, beside the same weights in f32.
+// Every kind of model in bf16 and int8, computed in the file's type, beside the same weights in f32.
 #include <cstdio>
 
 #include "base/description.h"
@@ -31,11 +31,13 @@ TEST_CASE("every kind of model: what is computed in bf16 or int8 stays near what
         texts.push_back(linformer_test::random_input(texts.size() + 1, encoder, length, 17, variant.masks));
       }
       SessionOptions options;
+      options.compute = linformer_test::with_bf16({BackendKind::native, linformer_test::best_isa()});
       const auto narrow = run(model, variant, options, texts);
       // GELU and exp round differently on each instruction set, and attention is f32 where there is no bf16.
       for (const linformer_test::Engine& engine : linformer_test::engines()) {
         if (engine.backend != BackendKind::native) continue;
         options.isa = engine.isa;
+        options.compute = linformer_test::with_bf16(engine);
         const auto other = run(model, variant, options, texts);
         for (size_t i = 0; i < narrow.all().size(); ++i) {
           const double x = linformer_test::difference(*narrow.all()[i], *other.all()[i]);

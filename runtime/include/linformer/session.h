@@ -25,14 +25,24 @@ enum class Padding : uint8_t {
 enum class Part : uint8_t { encoder = 0, decoder };
 
 // What products with weights of fewer than 32 bits are computed in; only the native backend computes in another type
-// than f32, and f16 is always widened.
+// than f32, and f16 is always widened. Layers whose weights are bf16 or int8 attend in bf16 where bf16 is computed in,
+// else in f32, unless AttentionCompute says otherwise.
 enum class Compute : uint8_t {
-  automatic = 0,  // as the file says: int8; bf16 where the machine has instructions for it, else no_bf16
+  automatic = 0,  // int8; bf16 where this kind of processor is faster in it than in f32, else no_bf16
   no_bf16,        // int8; bf16 is widened to f32
   f32,            // all weights are widened
+  bf16,           // int8; bf16 also where f32 is faster. Code::unsupported where there are no kernels for it
 };
-// What `automatic` comes to on this machine under `isa` (automatic: as a session takes it). Asks the processor.
+// What `automatic` comes to on this machine under `isa` (automatic: as a session takes it): automatic or no_bf16. Asks
+// the processor what it is and times nothing.
 Compute machine_compute(Isa isa = Isa::automatic);
+
+// What scores and context are computed in, whatever the type of the weights; on the native backend alone.
+enum class AttentionCompute : uint8_t {
+  automatic = 0,  // as Compute says
+  f32,
+  bf16,  // also where f32 is faster, and of models in f32 and f16
+};
 
 // The same of SessionOptions::block_rows, on the native backend.
 int64_t machine_block_rows(Isa isa = Isa::automatic);
@@ -48,6 +58,7 @@ struct SessionOptions {
   // on Linux the first session then asks the kernel to keep its registers for this process (arch_prctl).
   Isa isa = Isa::automatic;
   Compute compute = Compute::automatic;
+  AttentionCompute attention_compute = AttentionCompute::automatic;
   Padding padding = Padding::strip;
   Part part = Part::encoder;
   int64_t max_encoder_states = 0;  // of a text, for cross attention; 0 = max_tokens
@@ -104,6 +115,9 @@ struct Plan {
   // layer's attention is computed in.
   ElementType weights = ElementType::f32, compute = ElementType::f32, attention_compute = ElementType::f32;
   bool other_compute = false;  // some are multiplied in another type than `compute` (linformer-convert --keep)
+  // What was chosen and why, in one sentence: "Weights in int8 are multiplied in int8 (...), attention is computed in
+  // bf16 (...)." In plan() of what the options say, in a session's plan of the machine too.
+  char precision[384] = "";
   int buffer_count = 0;
   PlannedBuffer buffers[max_buffers] = {};  // in the order of their offsets; of 0 bytes: this model has no use for it
   int term_count = 0;
@@ -117,6 +131,9 @@ struct Plan {
 // known only when its primitives exist: Session::plan() has the final figure, which may be some kilobytes larger for
 // each thread.
 Result<Plan> plan(const Model& model, const SessionOptions& options);
+// The same for this machine's processor: what is automatic, or 0, becomes what Session::create() would take. Where this
+// machine or build lacks options.isa, as plan() of one that doesn't compute in bf16.
+Result<Plan> machine_plan(const Model& model, const SessionOptions& options);
 
 // One op of a model as sessions run it, for people to read: `linformer inspect --plan`, `--profile`.
 struct ProgramLine {

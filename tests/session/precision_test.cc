@@ -1,0 +1,238 @@
+// What a session computes in: by its options, by the file and by the processor; and what the plan says of it.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "base/description.h"
+#include "kernels/kernels.h"
+#include "session/state.h"
+#include "session/variant_answers.h"
+#include "support/engines.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::RandomInput;
+using linformer_test::RandomModel;
+using linformer_test::Variant;
+
+constexpr ElementType f32 = ElementType::f32, bf16 = ElementType::bf16, f16 = ElementType::f16,
+                      int8 = ElementType::int8;
+
+struct Row {
+  ElementType weights;
+  Compute compute;
+  AttentionCompute attention;
+  bool faster;  // bf16 on the machine
+  ElementType expected, expected_attention;
+  const char* sentence;
+};
+
+constexpr Compute automatic = Compute::automatic;
+constexpr AttentionCompute as_compute = AttentionCompute::automatic;
+
+const Row rows[] = {
+    {f32, automatic, as_compute, true, f32, f32,
+     "Weights in f32 are multiplied in f32, and attention is computed in f32: the file has them in f32."},
+    {f32, Compute::bf16, as_compute, true, f32, f32,
+     "Weights in f32 are multiplied in f32, and attention is computed in f32: the file has them in f32."},
+    {f32, automatic, AttentionCompute::bf16, false, f32, bf16,
+     "Weights in f32 are multiplied in f32 (the file has them in f32), and attention is computed in bf16 (the options "
+     "ask for it)."},
+    {f16, automatic, as_compute, true, f32, f32,
+     "Weights in f16 are multiplied in f32, and attention is computed in f32: f16 is always widened."},
+    {bf16, automatic, as_compute, true, bf16, bf16,
+     "Weights in bf16 are multiplied in bf16, and attention is computed in bf16: the machine's reason."},
+    {bf16, automatic, as_compute, false, f32, f32,
+     "Weights in bf16 are multiplied in f32, and attention is computed in f32: the machine's reason."},
+    {bf16, Compute::bf16, as_compute, false, bf16, bf16,
+     "Weights in bf16 are multiplied in bf16, and attention is computed in bf16: the options ask for bf16."},
+    {bf16, Compute::no_bf16, as_compute, true, f32, f32,
+     "Weights in bf16 are multiplied in f32, and attention is computed in f32: the options ask for no bf16."},
+    {bf16, Compute::f32, as_compute, true, f32, f32,
+     "Weights in bf16 are multiplied in f32, and attention is computed in f32: the options ask for f32."},
+    {bf16, automatic, AttentionCompute::f32, true, bf16, f32,
+     "Weights in bf16 are multiplied in bf16 (the machine's reason), and attention is computed in f32 (the options ask "
+     "for it)."},
+    {bf16, Compute::f32, AttentionCompute::bf16, false, f32, bf16,
+     "Weights in bf16 are multiplied in f32 (the options ask for f32), and attention is computed in bf16 (the options "
+     "ask for it)."},
+    {int8, automatic, as_compute, true, int8, bf16,
+     "Weights in int8 are multiplied in int8 (int8 is multiplied as it is on every processor), and attention is "
+     "computed in bf16 (the machine's reason)."},
+    {int8, automatic, as_compute, false, int8, f32,
+     "Weights in int8 are multiplied in int8 (int8 is multiplied as it is on every processor), and attention is "
+     "computed in f32 (the machine's reason)."},
+    {int8, Compute::bf16, as_compute, false, int8, bf16,
+     "Weights in int8 are multiplied in int8 (int8 is multiplied as it is on every processor), and attention is "
+     "computed in bf16 (the options ask for bf16)."},
+    {int8, automatic, AttentionCompute::f32, true, int8, f32,
+     "Weights in int8 are multiplied in int8 (int8 is multiplied as it is on every processor), and attention is "
+     "computed in f32 (the options ask for it)."},
+    {int8, automatic, AttentionCompute::bf16, false, int8, bf16,
+     "Weights in int8 are multiplied in int8 (int8 is multiplied as it is on every processor), and attention is "
+     "computed in bf16 (the options ask for it)."},
+    {int8, Compute::f32, as_compute, true, f32, f32,
+     "Weights in int8 are multiplied in f32, and attention is computed in f32: the options ask for f32."},
+    {int8, Compute::f32, AttentionCompute::bf16, false, f32, bf16,
+     "Weights in int8 are multiplied in f32 (the options ask for f32), and attention is computed in bf16 (the options "
+     "ask for it)."},
+};
+
+TEST_CASE("what is computed in follows the file, the options and the processor, and a sentence says why") {
+  for (const Row& row : rows) {
+    RandomModel shape;
+    shape.type = row.weights;
+    const auto model = linformer_test::random_model(shape);
+    SessionOptions options;
+    options.compute = row.compute;
+    options.attention_compute = row.attention;
+    const Bf16Choice machine{row.faster, "the machine's reason"};
+    const Result<LoweredModel> lowered = lower_model(model->description(), options, machine);
+    REQUIRE(lowered.ok());
+    const Plan& plan = lowered->plan;
+    CHECK(std::string(plan.precision) == row.sentence);
+    CHECK(plan.weights == row.weights);
+    CHECK(plan.compute == row.expected);
+    CHECK(plan.attention_compute == row.expected_attention);
+    for (const Attention& attention : lowered->program.attentions) CHECK(attention.compute == row.expected_attention);
+    // Other backends compute in f32 whatever the machine is fast in.
+    options.backend = BackendKind::openblas;
+    const Result<LoweredModel> other = lower_model(model->description(), options, machine);
+    if (row.compute == Compute::bf16 || row.attention == AttentionCompute::bf16) {
+      REQUIRE(!other.ok());
+      CHECK(other.status().code() == Code::invalid_argument);
+      CHECK(std::string(other.status().message()).find("only the native backend") != std::string::npos);
+    } else {
+      REQUIRE(other.ok());
+      CHECK(other->plan.compute == f32);
+      CHECK(other->plan.attention_compute == f32);
+    }
+  }
+}
+
+TEST_CASE("no sentence is cut, and values that there aren't are refused") {
+  RandomModel shape;
+  shape.type = int8;
+  const auto model = linformer_test::random_model(shape);
+  const Bf16Choice machine{true, "AMX multiplies bf16 many times as fast as f32 is multiplied without it"};
+  const Result<LoweredModel> lowered = lower_model(model->description(), {}, machine);
+  REQUIRE(lowered.ok());
+  CHECK(std::string(lowered->plan.precision).ends_with("without it)."));
+  const auto refused = [&](auto change, const char* part) {
+    SessionOptions options;
+    change(options);
+    for (const Status& status : {plan(*model, options).status(), machine_plan(*model, options).status(),
+                                 Session::create(model, options).status()}) {
+      INFO(std::string(status.message()));
+      CHECK(status.code() == Code::invalid_argument);
+      CHECK(std::string(status.message()).find(part) != std::string::npos);
+    }
+  };
+  refused([](auto& o) { o.compute = static_cast<Compute>(4); }, "there is no compute number 4");
+  refused([](auto& o) { o.attention_compute = static_cast<AttentionCompute>(3); }, "no attention_compute number 3");
+  SessionOptions device;
+  device.device = 0;
+  device.attention_compute = AttentionCompute::f32;
+  CHECK(lower_model(model->description(), device, machine).status().code() == Code::invalid_argument);
+}
+
+TEST_CASE("a plan of the machine is what a session gets, and asks for no kernels that aren't there") {
+  for (const ElementType type : {f32, bf16, f16, int8}) {
+    RandomModel shape;
+    shape.type = type;
+    const auto model = linformer_test::random_model(shape);
+    for (const Isa isa : {Isa::automatic, Isa::scalar, Isa::avx2, Isa::avx512, Isa::neon}) {
+      for (const Compute compute : {automatic, Compute::no_bf16, Compute::f32, Compute::bf16}) {
+        for (const AttentionCompute attention : {as_compute, AttentionCompute::f32, AttentionCompute::bf16}) {
+          SessionOptions options;
+          options.isa = isa;
+          options.compute = compute;
+          options.attention_compute = attention;
+          const Result<Plan> planned = machine_plan(*model, options);
+          const Result<Session> session = Session::create(model, options);
+          const Kernels* kernels = kernels_for(isa);
+          if (kernels == nullptr) {
+            CHECK(session.status().code() == Code::unsupported);
+            CHECK(planned.ok());
+            continue;
+          }
+          const bool asks = compute == Compute::bf16 || attention == AttentionCompute::bf16;
+          if (asks && kernels->gemm_bf16 == nullptr) {
+            CHECK(session.status().code() == Code::unsupported);
+            CHECK(std::string(session.status().message()).find("leave compute") != std::string::npos);
+            CHECK(std::string(planned.status().message()) == session.status().message());
+            continue;
+          }
+          REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
+          REQUIRE(planned.ok());
+          const Plan& plan = session->plan();
+          CHECK(std::string(planned->precision) == plan.precision);
+          CHECK(planned->total_bytes == plan.total_bytes);
+          CHECK(planned->compute == plan.compute);
+          CHECK(planned->attention_compute == plan.attention_compute);
+          CHECK(planned->options.compute == plan.options.compute);
+          CHECK(planned->options.isa == plan.options.isa);
+          CHECK(planned->options.block_rows == plan.options.block_rows);
+          // plan() with what the session took says the same, whatever the machine.
+          const Result<Plan> again = linformer::plan(*model, plan.options);
+          REQUIRE(again.ok());
+          CHECK(again->total_bytes == plan.total_bytes);
+          CHECK(again->compute == plan.compute);
+          CHECK(again->attention_compute == plan.attention_compute);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("every kind of model: automatic gives the bits of the choice that it names, and each choice is computed in") {
+  for (const ElementType type : {f32, bf16, int8}) {
+    for (Variant variant : linformer_test::variants(45)) {
+      variant.shape.type = type;
+      CAPTURE(variant.name);
+      CAPTURE(std::string(name_of(type)));
+      const auto model = linformer_test::random_model(variant.shape);
+      const EncoderDescription& encoder =
+          variant.shape.decoder ? model->description().decoder : model->description().encoder;
+      std::vector<RandomInput> texts;
+      for (int64_t length : {44, 3, 20}) {
+        texts.push_back(linformer_test::random_input(texts.size() + 1, encoder, length, 17, variant.masks));
+      }
+      for (const linformer_test::Engine& engine : linformer_test::engines()) {
+        if (engine.backend != BackendKind::native || engine.device >= 0) continue;
+        CAPTURE(linformer_test::label_of(engine));
+        const Kernels& kernels = *kernels_for(engine.isa);
+        SessionOptions options;
+        options.isa = engine.isa;
+        const auto chosen = run(model, variant, options, texts);
+        options.compute = kernels.bf16.faster ? Compute::bf16 : Compute::no_bf16;
+        const auto forced = run(model, variant, options, texts);
+        for (size_t i = 0; i < chosen.all().size(); ++i) CHECK(*chosen.all()[i] == *forced.all()[i]);
+        if (kernels.gemm_bf16 == nullptr) continue;
+        // Each type by itself: near what f32 gives.
+        options.compute = Compute::f32;
+        const auto wide = run(model, variant, options, texts);
+        for (const Compute compute : {Compute::bf16, Compute::no_bf16, Compute::f32}) {
+          for (const AttentionCompute attention : {AttentionCompute::f32, AttentionCompute::bf16}) {
+            options.compute = compute;
+            options.attention_compute = attention;
+            const auto other = run(model, variant, options, texts);
+            const bool rounds = type == int8 ? compute != Compute::f32 : type == bf16 && compute == Compute::bf16;
+            for (size_t i = 0; i < other.all().size(); ++i) {
+              const double x = linformer_test::difference(*wide.all()[i], *other.all()[i]);
+              if (!rounds && attention == AttentionCompute::f32) {
+                CHECK(x == 0);
+              } else {
+                CHECK(x <= (type == int8 ? 0.12 : 0.05));
+              }
+            }
+          }
+        }
+        options.attention_compute = AttentionCompute::automatic;
+      }
+    }
+  }
+}
+
+}  // namespace
