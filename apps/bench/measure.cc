@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/description.h"
+#include "linformer/build_info.h"
 
 namespace linformer::bench {
 namespace {
@@ -142,6 +143,12 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   const Plan& plan = session->plan();
   result.tokens = tokens;
   result.isa = name_of(plan.options.isa);
+  if (what.backend != BackendKind::native && what.device < 0) {
+    const Result<Version> version = backend_version(what.backend);
+    require(version.status());
+    result.backend_version =
+        std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
+  }
   result.weights = plan.weights;
   result.compute = plan.compute;
   result.attention_compute = plan.attention_compute;
@@ -208,6 +215,7 @@ void from_json(const nlohmann::json& json, Case& what) {
 void to_json(nlohmann::json& json, const Measurement& m) {
   json = {{"tokens", m.tokens},
           {"isa", m.isa},
+          {"backend_version", m.backend_version},
           {"weights", static_cast<int>(m.weights)},
           {"compute", static_cast<int>(m.compute)},
           {"attention_compute", static_cast<int>(m.attention_compute)},
@@ -230,6 +238,7 @@ void to_json(nlohmann::json& json, const Measurement& m) {
 void from_json(const nlohmann::json& json, Measurement& m) {
   m.tokens = json.at("tokens").get<int64_t>();
   m.isa = json.at("isa").get<std::string>();
+  m.backend_version = json.at("backend_version").get<std::string>();
   m.weights = static_cast<ElementType>(json.at("weights").get<int>());
   m.compute = static_cast<ElementType>(json.at("compute").get<int>());
   m.attention_compute = static_cast<ElementType>(json.at("attention_compute").get<int>());

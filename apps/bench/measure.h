@@ -29,6 +29,7 @@ struct Case {
 struct Measurement {
   int64_t tokens = 0;             // of each text
   std::string isa;                // as the session chose
+  std::string backend_version;    // of the library that multiplied; empty: the native kernels
   ElementType weights, compute;   // of the encoder's products
   ElementType attention_compute;  // of scores and context
   std::string precision;          // Plan::precision: what was chosen and why

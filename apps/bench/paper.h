@@ -59,8 +59,8 @@ struct PaperRun {
   std::optional<double> memory_growth(uint32_t k) const;
 };
 
-// Cells in the order of what they are expected to take; what memory or the minutes can't hold is left out and says so.
-// `announce(text)`: what comes next.
+// Cells by n, and at each n the Transformer of a precision before its Linformers, which are compared with it; what
+// memory or the minutes can't hold is left out and says so. `announce(text)`: what comes next.
 std::vector<PaperRun> run_paper(const PaperOptions& options, const Limits& limits,
                                 const std::function<void(const std::string&)>& announce);
 

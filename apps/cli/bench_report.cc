@@ -76,6 +76,7 @@ nlohmann::ordered_json row_json(const BenchRow& row, const bench::Limits& limits
     return json;
   }
   const Measurement& m = *row.measurement;
+  if (!m.backend_version.empty()) json["backend_version"] = m.backend_version;
   json.update({{"isa", m.isa},
                {"weights", linformer::name_of(m.weights)},
                {"compute", linformer::name_of(m.compute)},

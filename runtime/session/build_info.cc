@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/cpu.h"
+#include "gemm/backend_version.h"
 #include "gemm/gemm.h"
 #include "io/container.h"
 #include "kernels/carried.h"
@@ -70,6 +71,8 @@ void explain(Isa isa, bool asked, BuildInfo* info) {
 }
 
 }  // namespace
+
+Result<Version> backend_version(BackendKind backend) { return opened_backend_version(backend); }
 
 BuildInfo build_info() {
   BuildInfo info;

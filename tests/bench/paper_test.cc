@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace linformer_test {
@@ -59,6 +60,28 @@ TEST_CASE("Without a minute every cell is left out, and says so") {
   CHECK(runs[0].cells.size() == 8 + 2 + 3 + 4 + 5 * 5);  // Transformers, and the cells that the paper fills
   CHECK(announced == 2 * 42);
   for (const PaperCell& one : runs[1].cells) CHECK(one.left_out == "more than the minutes given");
+}
+
+TEST_CASE("At each n the Transformer is measured before the Linformers that are compared with it") {
+  PaperOptions options;
+  options.minutes = 0;
+  Limits limits;
+  limits.f32.giga = 100;
+  std::vector<std::string> order;
+  run_paper(options, limits, [&](const std::string& what) { order.push_back(what.substr(what.find(": ") + 2)); });
+  REQUIRE(order.size() == 2 * 42);
+  CHECK(order[0] == "f32, n 512, Transformer");
+  CHECK(order[1] == "f32, n 512, k 128");
+  CHECK(order[3] == "int8, n 512, Transformer");
+  CHECK(order[6] == "f32, n 1024, Transformer");
+  for (size_t i = 0; i < order.size(); ++i) {
+    const size_t k = order[i].find("k ");
+    if (k == std::string::npos) continue;
+    CAPTURE(order[i]);
+    const std::string baseline = order[i].substr(0, k) + "Transformer";
+    CHECK(std::find(order.begin(), order.begin() + static_cast<int64_t>(i), baseline) !=
+          order.begin() + static_cast<int64_t>(i));
+  }
 }
 
 TEST_CASE("What the memory can't hold is left out, and says so") {

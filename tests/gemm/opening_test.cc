@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "gemm/backend_version.h"
 #include "gemm/gemm.h"
 #include "gemm/openblas/openblas_library.h"
 
@@ -65,4 +66,18 @@ TEST_CASE("the second file is opened where the first is not there") {
   CHECK(std::string(status.message()) == "");
   CHECK(library.handle != nullptr);
   CHECK((library.sgemm != nullptr));
+}
+
+TEST_CASE("the version of OpenBLAS is that of the library which is open") {
+  const Result<Version> version = opened_backend_version(BackendKind::openblas);
+  REQUIRE(version.ok());
+  void* const handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_NOLOAD);
+  REQUIRE(handle != nullptr);
+  const auto config = reinterpret_cast<const char* (*)()>(dlsym(handle, "openblas_get_config"));
+  REQUIRE(config != nullptr);
+  const std::string expected = "OpenBLAS " + std::to_string(version->major) + "." + std::to_string(version->minor) +
+                               "." + std::to_string(version->patch);
+  CAPTURE(std::string(config()));
+  CHECK(std::string(config()).find(expected) != std::string::npos);
+  CHECK(*opened_backend_version(BackendKind::native) == library_version());
 }

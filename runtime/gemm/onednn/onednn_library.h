@@ -32,7 +32,8 @@ namespace LINFORMER_NAMESPACE::onednn {
   F(sgemm)                              \
   F(stream_create)                      \
   F(stream_destroy)                     \
-  F(stream_wait)
+  F(stream_wait)                        \
+  F(version)
 #if DNNL_VERSION_MAJOR >= 3
 #define LINFORMER_ONEDNN_VERSION_FUNCTIONS(F) \
   F(matmul_primitive_desc_create)             \

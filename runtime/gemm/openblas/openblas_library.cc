@@ -19,6 +19,22 @@ OpenedOnce<OpenblasLibrary>& opened() {
   return only;
 }
 
+// Of what openblas_get_config() says: "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...".
+Version version_in(const char* config) {
+  constexpr char name[] = "OpenBLAS ";
+  constexpr uint32_t most = 1000000;  // of a number; more is no version
+  uint32_t numbers[3] = {};
+  const char* at = std::strstr(config, name);
+  if (at == nullptr) return {};
+  at += sizeof name - 1;
+  for (uint32_t& number : numbers) {
+    for (; *at >= '0' && *at <= '9' && number < most; ++at) number = 10 * number + static_cast<uint32_t>(*at - '0');
+    if (*at != '.') break;
+    ++at;
+  }
+  return {numbers[0], numbers[1], numbers[2]};
+}
+
 }  // namespace
 
 const LibraryNames& openblas_names() {
@@ -53,6 +69,7 @@ Status open_openblas(const LibraryNames& names, OpenblasLibrary* library) {
                          names.library, wide ? 64 : 32, static_cast<int>(8 * sizeof(blasint)), names.package);
   }
   library->handle = *handle;
+  library->version = version_in(get_config());
   library->threads = static_cast<OpenblasThreads>(get_parallel());
   if (library->threads == OpenblasThreads::openmp) library->openmp = OpenMp(*handle);
   return {};

@@ -15,6 +15,7 @@ enum class OpenblasThreads { sequential = 0, pthreads = 1, openmp = 2 };
 struct OpenblasLibrary {
   void* handle = nullptr;  // for functions that only some builds have: LAPACK's
   decltype(&cblas_sgemm) sgemm = nullptr;
+  Version version = {};  // 0.0.0 where it doesn't say
   OpenblasThreads threads = OpenblasThreads::sequential;
   OpenMp openmp;  // of the OpenMP build; empty otherwise
 };

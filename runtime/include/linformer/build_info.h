@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "linformer/status.h"
 #include "linformer/types.h"
 #include "linformer/version.h"
 
@@ -24,5 +25,10 @@ struct BuildInfo {
 
 // Asks the processor, and LINFORMER_ISA in the environment. Any thread may call it.
 BuildInfo build_info();
+
+// The version of the library that sessions with `backend` call: of the one that this process opens, which need not be
+// what the build found. Opens it as such a session does; native is this library itself. unsupported where the build
+// lacks the backend or this machine its library, with a sentence that names the package. Any thread may call it.
+Result<Version> backend_version(BackendKind backend);
 
 }  // namespace LINFORMER_NAMESPACE
