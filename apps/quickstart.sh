@@ -35,9 +35,8 @@ compile cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_B
 compile cmake --build "$build" --target linformer linformer_shared linformer_cli linformer-convert --parallel "$(nproc)"
 
 step "3. Convert the checkpoint that PyTorch saved to one model file"
-labels=$(paste -sd, apps/sample/labels.txt)
 show "$build/converter/linformer-convert" apps/sample/checkpoint.pt -o "$build/sample.lnfr" \
-  --tokenizer apps/sample --labels "$labels"
+  --tokenizer apps/sample --labels apps/sample/labels.txt
 
 step "4. What is in it"
 show "$build/apps/cli/linformer" inspect "$build/sample.lnfr"
@@ -45,8 +44,8 @@ show "$build/apps/cli/linformer" inspect "$build/sample.lnfr"
 step "5. Classify reviews (the last one has more than 800 words)"
 show "$build/apps/cli/linformer" classify "$build/sample.lnfr" --input apps/sample/reviews.jsonl --id id --table
 
-printf '\nDone in %d s. Your own text:\n$ %s classify %s "What a film!"\n' "$((SECONDS - begin))" \
-  "$build/apps/cli/linformer" "$build/sample.lnfr"
+printf '\nDone in %d s. Your own texts:\n$ %s classify %s "A lovely, moving film." "What a waste of two hours!"\n' \
+  "$((SECONDS - begin))" "$build/apps/cli/linformer" "$build/sample.lnfr"
 as_root=sudo
 if [ "$(id -u)" -eq 0 ]; then as_root=; fi
 printf '\nTo have linformer and linformer-convert on the PATH (below /usr/local):\n$ %scmake --install %s\n' \

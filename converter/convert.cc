@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/description.h"
+#include "converter/dialects/common.h"
 #include "converter/dialects/dialect.h"
 #include "converter/dialects/head_kind.h"
 #include "converter/dialects/sentence_transformers.h"
@@ -20,6 +21,7 @@
 #include "converter/readers/found_file.h"
 #include "converter/settings_file.h"
 #include "converter/tokenizers/tokenizer_files.h"
+#include "files/hub_name.h"
 #include "files/output_target.h"
 #include "io/container.h"
 #include "linformer/tokenizer.h"
@@ -85,6 +87,9 @@ std::string folder_of(const std::string& checkpoint) {
 
 Inputs find_inputs(const ConvertOptions& options, ValueStore* store, Report* report) {
   std::error_code error;
+  if (const std::string advice = files::hub_name_advice(options.checkpoint); !advice.empty()) {
+    fail(options.checkpoint, " does not exist. ", advice, " and give that folder");
+  }
   Inputs inputs{
       folder_of(options.checkpoint), options.checkpoint, options.tokenizer, options.config, "", "", std::nullopt, {}};
   if (!inputs.folder.empty()) {
@@ -141,15 +146,29 @@ void check_output(const ConvertOptions& options, const Inputs& inputs) {
   }
 }
 
+bool is_inline_settings(const std::string& config) {
+  const size_t first = config.find_first_not_of(" \t\n\r");
+  return first != config.npos && config[first] == '{';
+}
+
+// What --config gives: a file, or the JSON itself.
+Value read_given_settings(const std::string& config, ValueStore& store) {
+  if (is_inline_settings(config)) return parse_json(store, config, "--config " + quote(config));
+  std::error_code error;
+  if (fs::exists(config, error)) return read_json_file(config, store, true);
+  fail(config, " does not exist: give a file of settings, or the settings as JSON, ",
+       config_option(R"({"NAME": VALUE})"));
+}
+
 // Settings at the top of the file, or below the names that checkpoints and their descriptions use.
 // A file that was found beside the checkpoint is not the user's word for this conversion.
 void read_config(const std::string& path, bool given, ValueStore* store, Settings* settings) {
   if (path.empty()) return;
-  const Value root = read_json_file(path, *store, given);
+  const Value root = given ? read_given_settings(path, *store) : read_json_file(path, *store);
   if (!root.is(ValueKind::dict)) fail(path, " holds a ", root.kind_name(), ", not a JSON object of settings");
   const std::vector<std::string> groups = {"model", "args", "config"};
   if (given) {
-    settings->add_given(root, path, groups);
+    settings->add_given(root, is_inline_settings(path) ? "--config" : path, groups);
   } else {
     settings->add_found(root, path);
     for (const std::string& group : groups) settings->add_source(root.find(group), path + ", " + group);
@@ -308,6 +327,7 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   // Whatever was opened, or is next.
   refuse_inputs(checkpoint.files, options.output);
   if (!inputs.folder.empty()) refuse_inputs({cross_encoder_file(inputs.folder)}, options.output);
+  refuse_inputs(label_files(options.labels), options.output);
   if (options.labels.empty() && !inputs.labels_folder.empty()) {
     refuse_inputs({labels_file(inputs.labels_folder)}, options.output);
   }

@@ -18,10 +18,11 @@ struct ConvertOptions {
   std::string checkpoint;               // a file, or a folder with a checkpoint of a usual name
   std::string output;                   // the .lnfr file; "-" is standard output
   std::string tokenizer;                // a file or folder; empty: that of the checkpoint's folder, if it was a folder
-  std::vector<std::string> labels;      // "a,b" or "HEAD=a,b"; empty: labels.txt beside the tokenizer, if it fits
+  std::vector<std::string> labels;      // "a,b", a file, or HEAD= before one; empty: labels.txt beside the tokenizer
   std::vector<std::string> head_kinds;  // "KIND" or "HEAD=KIND", see converter/dialects/head_kind.h
-  std::string config;                   // a JSON file with settings; empty: config.json of the checkpoint's folder
-  std::string dialect;                  // the only one to try; empty: the one that fits
+  std::string config;  // a JSON file with settings, or the JSON where it begins with a brace; empty: config.json of the
+                       // checkpoint's folder
+  std::string dialect;  // the only one to try; empty: the one that fits
   ElementType weight_type = ElementType::f32;
   std::vector<writer::KeptWeights> keep;  // weights of another type
   bool replace_any = false;               // replace an existing output that is no model file

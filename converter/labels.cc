@@ -31,6 +31,26 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
+bool is_label_file(const std::string& text) {
+  std::error_code error;
+  return text.find(',') == text.npos && std::filesystem::is_regular_file(text, error);
+}
+
+// The lines of a file, without empty ones at its end.
+std::vector<std::string> lines_of(const std::string& path) {
+  constexpr uintmax_t max_bytes = 16u << 20;
+  std::error_code error;
+  if (std::filesystem::file_size(path, error) > max_bytes) fail(path, " is too large for a list of labels");
+  std::ifstream file(path, std::ios::binary);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    lines.push_back(line);
+  }
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
 }  // namespace
 
 void check_labels(const std::vector<std::string>& labels, const std::string& source) {
@@ -74,6 +94,7 @@ std::string counted(size_t labels) { return std::to_string(labels) + (labels == 
 
 // The head whose name stands before an = in the argument; null where there is no =.
 ClassificationHead* named_head(const std::string& argument, ModelDescription* description) {
+  if (is_label_file(argument)) return nullptr;  // whatever its path has in it
   ClassificationHead* named = nullptr;
   for (ClassificationHead& head : description->heads) {
     // A name may have an = itself: the longest that fits is meant.
@@ -92,7 +113,16 @@ ClassificationHead* only_head_for(const std::string& argument, size_t labels, Mo
   const std::string heads = "; the model's heads: " + heads_text(*description);
   const size_t fitting = count_fitting(labels, *description);
   if (fitting > 1) fail("--labels ", quote(argument), " fits several heads: write HEAD=label,label", heads);
-  if (fitting == 0) fail("--labels ", quote(argument), " has ", counted(labels), ", which fits no head", heads);
+  if (fitting == 0) {
+    // Without a comma the path of a file may have been meant.
+    const bool path = argument.find(',') == argument.npos && !is_label_file(argument);
+    fail(
+        "--labels ", quote(argument), " has ", counted(labels), ", which fits no head", heads,
+        path
+            ? ". There is no file of that name: give the names themselves, as in --labels negative,positive, or a file "
+              "with one on each line"
+            : "");
+  }
   return head_for(labels, description);
 }
 
@@ -111,33 +141,39 @@ void apply_labels(const std::vector<std::string>& given, ModelDescription* descr
       fail("--labels ", quote(argument), ": the model has no classification heads: leave --labels out");
     }
     ClassificationHead* head = named_head(argument, description);
-    std::vector<std::string> labels = split(head ? argument.substr(head->name.size() + 1) : argument);
-    check_labels(labels, "--labels");
+    const std::string names = head ? argument.substr(head->name.size() + 1) : argument;
+    const bool file = is_label_file(names);
+    std::vector<std::string> labels = file ? lines_of(names) : split(names);
+    check_labels(labels, file ? names : "--labels");
     if (head == nullptr) {
       head = only_head_for(argument, labels.size(), description);
     } else if (classes_of(*description, *head) != labels.size()) {
       fail("--labels ", quote(argument), ": head ", quote(head->name), " has ", classes_of(*description, *head),
            " classes, ", counted(labels.size()), labels.size() == 1 ? " was given" : " were given");
     }
-    set(head, std::move(labels), "--labels", report);
+    set(head, std::move(labels), file ? names + ", --labels" : "--labels", report);
   }
+}
+
+std::vector<std::string> label_files(const std::vector<std::string>& given) {
+  std::vector<std::string> files;
+  for (const std::string& argument : given) {
+    // A head's name may stand before it, and hold an = itself.
+    for (size_t begin = 0; begin != argument.npos;) {
+      if (is_label_file(argument.substr(begin))) files.push_back(argument.substr(begin));
+      const size_t equals = argument.find('=', begin);
+      begin = equals == argument.npos ? equals : equals + 1;
+    }
+  }
+  return files;
 }
 
 std::string labels_file(const std::string& folder) { return (std::filesystem::path(folder) / "labels.txt").string(); }
 
 void apply_labels_file(const std::string& folder, ModelDescription* description, Report* report) {
-  constexpr uintmax_t max_bytes = 16u << 20;
   const std::string path = labels_file(folder);
-  std::error_code error;
   if (!finds_file(path)) return;
-  if (std::filesystem::file_size(path, error) > max_bytes) fail(path, " is too large for a list of labels");
-  std::ifstream file(path, std::ios::binary);
-  std::vector<std::string> labels;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    labels.push_back(line);
-  }
-  while (!labels.empty() && labels.back().empty()) labels.pop_back();
+  std::vector<std::string> labels = lines_of(path);
   if (count_fitting(labels.size(), *description) != 1) {
     report->notes.push_back(
         path + " has " + std::to_string(labels.size()) +

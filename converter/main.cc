@@ -18,6 +18,7 @@
 #include "converter/print_report.h"
 #include "converter/print_summary.h"
 #include "converter/readers/error.h"
+#include "files/endings.h"
 #include "files/output_target.h"
 #include "help_formatter.h"
 #include "terminal/shown_text.h"
@@ -34,6 +35,7 @@ constexpr const char* examples = R"(Examples:
   linformer-convert checkpoint_best.pt -o sentiment.lnfr --tokenizer vocabulary/ --labels negative,positive
   linformer-convert my-model/ -o my-model.lnfr          a folder with checkpoint, vocabulary and labels.txt
   linformer-convert model.safetensors -o model.lnfr --config settings.json --dtype bf16
+  linformer-convert bert/ -o bert.lnfr --config '{"sentence_pooling": "mean"}'
   linformer-convert checkpoint.pt -o model.lnfr --dtype int8 --keep f32:'classification_heads.*'
   linformer-convert model.safetensors.index.json -o model.lnfr     a checkpoint in several files
   linformer-convert checkpoint.pt -o model.lnfr --json  the report for a program
@@ -42,7 +44,7 @@ constexpr const char* examples = R"(Examples:
   linformer-convert --list-dialects                     what is supported, and the settings that it needs
 
 CHECKPOINT may be of PyTorch (any version) or safetensors; nothing in it is ever executed.
-A file of settings says what tensors do not show, such as {"encoder_attention_heads": 12}.
+Settings (--config) say what tensors do not show, such as {"encoder_attention_heads": 12}.
 Exit status: 0 done, 1 the input is wrong or can't be written, 2 the command line is wrong.)";
 
 // One line on a terminal's stderr, rewritten in place.
@@ -94,7 +96,8 @@ void declare(CLI::App& app, Arguments* arguments) {
                  "SentencePiece .model")
       ->type_name("PATH");
   app.add_option("--labels", options.labels,
-                 "names of the classes in order: a,b or HEAD=a,b (may be repeated; labels that hold an = need HEAD)")
+                 "names of the classes in order: a,b or HEAD=a,b, or a file with a name on each line (may be repeated; "
+                 "labels that hold an = need HEAD)")
       ->type_name("NAMES")
       ->allow_extra_args(false);
   app.add_option(
@@ -104,10 +107,9 @@ void declare(CLI::App& app, Arguments* arguments) {
          "KIND or HEAD=KIND (may be repeated)")
       ->type_name("KIND")
       ->allow_extra_args(false);
-  app.add_option(
-         "--config", options.config,
-         "JSON file of settings, or a pipe; they come before the checkpoint's own. The report names those that nothing "
-         "used")
+  app.add_option("--config", options.config,
+                 "JSON file of settings, or the JSON itself ('{...}'), or a pipe; they come before the checkpoint's "
+                 "own. The report names those that nothing used")
       ->type_name("FILE");
   app.add_option("--dialect", options.dialect,
                  "take the checkpoint for one of this implementation (see --list-dialects) and no other")
@@ -131,7 +133,8 @@ void declare(CLI::App& app, Arguments* arguments) {
   app.add_flag("--verbose", arguments->verbose, "print where each setting and tensor came from, and each note")
       ->excludes(json)
       ->excludes(quiet);
-  app.add_flag("--force", options.replace_any, "replace an existing output even if it is of another kind");
+  app.add_flag("--force", options.replace_any,
+               "replace an existing output even if it is of another kind, and write it under any name");
 }
 
 ElementType weight_type(const std::string& option, const std::string& name) {
@@ -165,6 +168,12 @@ void check(const CLI::App& app, Arguments* arguments) {
   }
   if (linformer::files::is_terminal(arguments->convert.output)) {
     throw UsageError("standard output is a terminal, which can't show a model: give -o FILE, or a pipe");
+  }
+  using linformer::files::FileFormat;
+  const std::string contradiction = linformer::files::contradicted_ending(
+      arguments->convert.output, back ? FileFormat::safetensors : FileFormat::model);
+  if (!contradiction.empty() && !arguments->convert.replace_any) {
+    throw UsageError("-o " + contradiction + ", or give --force");
   }
   for (const char* option :
        {"CHECKPOINT", "--tokenizer", "--labels", "--head-kind", "--config", "--dialect", "--dtype", "--keep"}) {
@@ -212,7 +221,11 @@ void print_report(const Report& report, const Arguments& arguments) {
   }
 }
 
-// The model may be another than was meant, so this is said whatever becomes of the report.
+// The model may be another than was meant, so these are said whatever becomes of the report.
+void warn_of_assumptions(const linformer::convert::Report& report) {
+  for (const std::string& caution : report.cautions) std::cerr << "linformer-convert: note: " << caution << "\n";
+}
+
 void warn_of_misspellings(const linformer::convert::Report& report) {
   constexpr size_t most = 3;
   std::string names;
@@ -242,6 +255,7 @@ void run(const Arguments& arguments, ProgressBar* bar) {
     const linformer::convert::Report report = linformer::convert::convert_checkpoint(options);
     bar->clear();
     warn_of_misspellings(report);
+    warn_of_assumptions(report);
     print_report(report, arguments);
   }
 }

@@ -116,6 +116,7 @@ void print_json(const Report& report, std::ostream& out) {
         {{"name", setting.name}, {"source", setting.source}, {"did_you_mean", setting.did_you_mean}});
   }
   json["notes"] = report.notes;
+  for (const std::string& caution : report.cautions) json["notes"].push_back(caution);
   json["rounded"] = ordered_json::array();
   for (const Report::Rounded& weight : report.rounded) {
     json["rounded"].push_back({{"tensor", weight.tensor}, {"type", weight.type}, {"relative_error", weight.error}});
@@ -164,7 +165,7 @@ void print_dialects(std::ostream& out) {
     const DialectFacts facts = dialect->facts();
     out << dialect->name() << "\n  " << facts.summary << "\n  " << facts.source << "\n";
     for (const NeededSetting& setting : facts.needs) {
-      out << "  --config " << setting.example << "\n           " << setting.when << "\n";
+      out << "  --config '" << setting.example << "'\n           " << setting.when << "\n";
     }
   }
   out << "\nSettings that the checkpoint itself holds need not be given.\n";

@@ -167,7 +167,8 @@ class Bench {
     const std::vector<std::string> defaults = {"f32", "bf16", device_ < 0 ? "int8" : "f16"};
     for (const uint32_t k : flags_.ks) {
       bench::ModelShape shape = bench::shape_of(flags_.random);
-      shape.n = static_cast<uint32_t>(*std::max_element(lengths.begin(), lengths.end()));
+      // Fewer positions than k would be no Linformer, and have no path of its own for short texts.
+      shape.n = std::max(static_cast<uint32_t>(*std::max_element(lengths.begin(), lengths.end())), k);
       shape.k = k;
       const std::string name = flags_.random + (k == 0 ? ", full attention" : ", k " + std::to_string(k));
       for (const ElementType type : types_of(flags_, defaults)) {
@@ -273,7 +274,9 @@ int bench_command(const BenchFlags& flags) {
   if (to_output(flags.csv) + to_output(flags.svg) + (flags.json ? 1 : 0) > 1) {
     throw UsageError("only one of --json, --csv and --svg can go to standard output");
   }
-  check_outputs(flags.models, {{"--keep", flags.keep}, {"--csv", flags.csv}, {"--svg", flags.svg}});
+  check_outputs(flags.models, {{"--keep", flags.keep, files::FileFormat::model},
+                               {"--csv", flags.csv, files::FileFormat::csv},
+                               {"--svg", flags.svg, files::FileFormat::svg}});
   for (const int64_t tokens : flags.tokens) {
     for (const int64_t batch : flags.batches) {
       if (static_cast<uint64_t>(tokens) * static_cast<uint64_t>(batch) > most_bytes_of_call / sizeof(int32_t)) {

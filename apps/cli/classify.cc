@@ -303,7 +303,7 @@ void check_flags(const ClassifyFlags& flags) {
   }
   if (flags.threshold && std::isnan(*flags.threshold)) throw UsageError("--threshold is not a number; give 0 to 1");
   if (flags.all_heads && !flags.head.empty()) throw UsageError("--head and --all-heads exclude each other");
-  check_outputs(flags.input.paths({flags.model, flags.vectors}), {{"--logits", flags.logits}});
+  check_outputs(flags.input.paths({flags.model, flags.vectors}), {{"--logits", flags.logits, files::FileFormat::npy}});
   warn_of_file_names(flags.input, "classified");
 }
 

@@ -49,7 +49,11 @@ std::string weights_text(const ModelDescription& description) {
   return text;
 }
 
-std::string tokenizer_text(const TokenizerDescription& tokenizer) {
+bool reads_vectors(const ModelDescription& d) { return d.encoder.embedding.tokens == absent; }
+
+std::string tokenizer_text(const ModelDescription& d) {
+  const TokenizerDescription& tokenizer = d.tokenizer;
+  if (reads_vectors(d)) return "none: the model reads vectors (classify and encode: --vectors FILE.npy)";
   if (tokenizer.kind == TokenizerKind::none) return "none (linformer-convert --tokenizer DIR adds one)";
   std::string text = name_of(tokenizer.kind);
   if (tokenizer.token_offsets.size() > 1) text += ", " + grouped(tokenizer.token_offsets.size() - 1) + " tokens";
@@ -99,6 +103,7 @@ std::string head_text(const ModelDescription& d, const ClassificationHead& head,
 
 std::string embedding_text(const ModelDescription& d) {
   const SentenceEmbedding& embedding = d.embedding;
+  if (!embedding.present && reads_vectors(d)) return "not said (encode --vectors FILE.npy --what pooled)";
   if (!embedding.present) return "not said (embed --pooling chooses)";
   std::string text = "pooling " + std::string(name_of(embedding.pooling));
   if (embedding.dense.present()) {
@@ -135,7 +140,7 @@ std::string describe_text(const Model& model, const std::string& path, const Pla
   }
   if (d.heads.empty()) line("heads", "no classification head");
   line("text vector", embedding_text(d));
-  line("tokenizer", tokenizer_text(d.tokenizer));
+  line("tokenizer", tokenizer_text(d));
   return table.text();
 }
 

@@ -221,7 +221,9 @@ void add_embed(CLI::App* app, Run* run) {
       if (!flags->json && files::is_terminal(flags->output)) {
         throw UsageError("standard output is a terminal, which can't show an array: give -o FILE.npy, or --json");
       }
-      check_outputs(flags->input.paths({flags->model}), {{"-o", flags->output}});
+      check_outputs(flags->input.paths({flags->model}),
+                    {{"-o", flags->output, flags->json ? files::FileFormat::json_lines : files::FileFormat::npy,
+                      flags->json ? "leave --json out for an array" : "give --json for JSON lines"}});
       warn_of_file_names(flags->input, "embedded");
       return Embed(*flags)();
     };

@@ -358,7 +358,8 @@ void add_encode(CLI::App* app, Run* run) {
       if (files::is_terminal(flags->output)) {
         throw UsageError("standard output is a terminal, which can't show an array: give -o FILE.npy, or a pipe");
       }
-      check_outputs(flags->input.paths({flags->model, flags->ids, flags->vectors}), {{"-o", flags->output}});
+      check_outputs(flags->input.paths({flags->model, flags->ids, flags->vectors}),
+                    {{"-o", flags->output, files::FileFormat::npy}});
       return Encode(*flags)();
     };
   });

@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "errors.h"
 #include "evaluation.h"
+#include "files/hub_name.h"
 #include "processors.h"
 
 namespace linformer::cli {
@@ -213,9 +214,17 @@ RecordFields InputFlags::fields(const std::string& label) const {
   if (!label.empty()) fields.label = label;
   const auto is_dash = [this](const std::string& text) { return dash && text == "-"; };
   const bool reads_standard_input = std::any_of(texts.begin(), texts.end(), is_dash);
-  if (!pair_texts.empty() && (pair_texts.size() != texts.size() || reads_standard_input || !inputs.empty())) {
-    throw UsageError(
-        "--pair-text goes with texts on the command line, one for each; for files name a field with --pair");
+  if (!pair_texts.empty() && (reads_standard_input || !inputs.empty())) {
+    throw UsageError("--pair-text goes with texts on the command line; for files name the field with --pair");
+  }
+  if (!pair_texts.empty() && pair_texts.size() != texts.size()) {
+    const auto counted = [](size_t count, const char* what) {
+      return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+    };
+    throw UsageError("--pair-text was given " + counted(pair_texts.size(), "time") + " for " +
+                     counted(texts.size(), "text") +
+                     ": each text has one second text; repeat a text that has several, or give a file with --field and "
+                     "--pair");
   }
   const char* flag = fields.pair         ? "--pair"
                      : fields.id         ? "--id"
@@ -295,13 +304,23 @@ OnLong LongFlags::value() const {
 
 Truncation LongFlags::pair_truncation() const { return parse_truncation(truncation); }
 
-std::shared_ptr<const Model> load_model(const std::string& path) { return take(Model::load(path.c_str())); }
+std::shared_ptr<const Model> load_model(const std::string& path) {
+  Result<std::shared_ptr<const Model>> loaded = Model::load(path.c_str());
+  const std::string advice = loaded.ok() ? "" : files::hub_name_advice(path);
+  if (!advice.empty()) {
+    throw DataError(std::string(loaded.status().message()) + ". " + advice +
+                    " and make a model file of it with linformer-convert");
+  }
+  return take(std::move(loaded));
+}
 
 void require_tokens(const Model& model, const std::string& path) {
   const EmbeddingDescription& embedding = model.description().encoder.embedding;
   if (embedding.tokens != absent) return;
   throw DataError(path + ": this model reads vectors of " + std::to_string(embedding.vectors.width) +
-                  " numbers and no text; give it 'classify' or 'encode' with --vectors FILE.npy");
+                  " numbers and no text; give it " +
+                  (model.description().heads.empty() ? "'encode'" : "'classify' or 'encode'") +
+                  " with --vectors FILE.npy");
 }
 
 void require_vectors(const Model& model, const std::string& path) {
@@ -338,10 +357,18 @@ int64_t encoder_rows(const Model& model, int64_t tokens) {
 int find_head(const Model& model, const std::string& name) {
   const Array<ClassificationHead>& heads = model.description().heads;
   if (heads.empty()) {
-    throw DataError(model.description().mlm.present()
-                        ? "this model has no classification head; 'linformer encode --what mlm' saves the logits of "
-                          "its masked-LM head, and 'linformer fill-mask' shows them"
-                        : "this model has no classification head; 'linformer encode --what hidden' saves its rows");
+    const ModelDescription& description = model.description();
+    throw DataError(
+        description.encoder.embedding.tokens == absent
+            ? "this model has no classification head; 'linformer encode --vectors FILE.npy' saves its rows"
+        : description.embedding.present
+            ? "this model has no classification head: it turns texts into vectors; use 'linformer embed'"
+        : description.mlm.present()
+            ? "this model has no classification head; 'linformer encode --what mlm' saves the logits of its masked-LM "
+              "head, and 'linformer fill-mask' shows them"
+            : "this model has no classification head; 'linformer embed --pooling mean' gives a vector for each text, "
+              "and "
+              "'linformer encode --what hidden' the rows");
   }
   if (model.description().has_decoder()) {
     throw DataError("this model's classification heads read its decoder, which only the library runs");

@@ -57,6 +57,9 @@ void check_outputs(const std::vector<std::string>& read, const std::vector<Named
         throw UsageError(other->option + " and " + output.option + " both name " + output.path + "; name two files");
       }
     }
+    if (const std::string sentence = files::contradicted_ending(output.path, output.format); !sentence.empty()) {
+      throw UsageError(output.option + " " + sentence + (output.otherwise.empty() ? "" : ", or " + output.otherwise));
+    }
   }
   if (const std::string* input = files::same_file("-", read)) {
     throw UsageError("standard output goes to " + name(*input) + ", which this command reads; send it to another file");

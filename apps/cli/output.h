@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "files/endings.h"
+
 namespace linformer::cli {
 
 // Buffered bytes to a descriptor. Throws OutputClosed when its reader went away and DataError on any other failure.
@@ -25,13 +27,15 @@ class OutputStream {
 
 OutputStream& standard_output();
 
-// An option that names an output, and its value; "" where it was not given.
+// An option that names an output, its value ("" where it was not given), and what is written there.
 struct NamedOutput {
   std::string option, path;
+  files::FileFormat format;
+  std::string otherwise = {};  // what to give for another format; empty: there is none
 };
 
-// Throws UsageError where one of `outputs`, or standard output, is a file that the command reads, or where two of
-// `outputs` are one file: one would be lost.
+// Throws UsageError where one of `outputs`, or standard output, is a file that the command reads, where two of
+// `outputs` are one file, since one would be lost, and where an output's ending says that it is of another format.
 void check_outputs(const std::vector<std::string>& read, const std::vector<NamedOutput>& outputs);
 
 }  // namespace linformer::cli

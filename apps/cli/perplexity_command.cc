@@ -291,7 +291,8 @@ void add_perplexity(CLI::App* app, Run* run) {
       if (files::is_standard_output(flags->dump)) {
         throw UsageError("--dump-masks " + flags->dump + ": standard output has the result; name a file");
       }
-      check_outputs(flags->input.paths({flags->model, flags->ids}), {{"--dump-masks", flags->dump}});
+      check_outputs(flags->input.paths({flags->model, flags->ids}),
+                    {{"--dump-masks", flags->dump, files::FileFormat::json_lines}});
       return PerplexityCommand(*flags)();
     };
   });

@@ -81,8 +81,9 @@ void check_flags(const SpectrumFlags& flags) {
   if (to_output(flags.csv) + to_output(flags.svg) + to_output(flags.html) + (flags.json ? 1 : 0) > 1) {
     throw UsageError("only one of --json, --csv, --svg and --html can go to standard output");
   }
-  check_outputs(flags.input.paths({flags.model, flags.chunks.ids}),
-                {{"--csv", flags.csv}, {"--svg", flags.svg}, {"--html", flags.html}});
+  check_outputs(flags.input.paths({flags.model, flags.chunks.ids}), {{"--csv", flags.csv, files::FileFormat::csv},
+                                                                     {"--svg", flags.svg, files::FileFormat::svg},
+                                                                     {"--html", flags.html, files::FileFormat::html}});
   // Said before the work and not after it.
   for (const std::string& path : {flags.csv, flags.svg, flags.html}) {
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();

@@ -16,9 +16,10 @@ Settings settings_beside(const Conversion& conversion) {
   return settings;
 }
 
-void missing_setting(const std::string& what, const std::string& json) {
-  fail(what, " is neither in the checkpoint nor visible in its tensors: give a JSON file with --config that says it, ",
-       "such as ", json);
+std::string config_option(const std::string& json) { return "--config '" + json + "'"; }
+
+void missing_setting(const std::string& what, const std::string& settings) {
+  fail(what, " is neither in the checkpoint nor visible in its tensors: give ", settings);
 }
 
 void check_agreement(const Settings& settings, const char* name, int64_t from_tensors, const char* what) {
@@ -29,13 +30,13 @@ void check_agreement(const Settings& settings, const char* name, int64_t from_te
   }
 }
 
-uint32_t needed_heads(const Settings& settings, const char* name, uint64_t width, Report& report) {
+uint32_t needed_heads(const Settings& settings, const char* name, uint64_t width, Report& report,
+                      const std::string& remark) {
   const std::optional<Setting<int64_t>> heads = settings.integer(name);
   if (!heads) {
-    const uint64_t usual = width % 64 == 0 ? width / 64 : 1;
-    missing_setting("the number of attention heads (together they are " + std::to_string(width) + " wide)",
-                    std::string("{\"") + name + "\": " + std::to_string(usual) + "} for " + std::to_string(usual) +
-                        (usual == 1 ? " head" : " heads"));
+    missing_setting(
+        "the number of attention heads (together " + std::to_string(width) + " wide)",
+        "the one that the model was made with, " + config_option(std::string("{\"") + name + "\": NUMBER}") + remark);
   }
   if (heads->value < 1 || heads->value > int64_t{max_heads} || width % static_cast<uint64_t>(heads->value) != 0) {
     fail("the setting ", name, " is ", heads->value, " (", heads->source, "), which does not divide the width ", width,

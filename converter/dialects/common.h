@@ -17,15 +17,21 @@ namespace linformer::convert {
 // The user's settings, then those that training programs keep beside the state dict under the usual names.
 Settings settings_beside(const Conversion& conversion);
 
-// Throws Error: `what` is neither in the checkpoint nor visible in its tensors. `json` is the line to give, such as
-// {"heads": 8}.
-[[noreturn]] void missing_setting(const std::string& what, const std::string& json);
+// As it is typed: --config '{"pool": "cls"}'.
+std::string config_option(const std::string& json);
+
+// Throws Error: `what` is neither in the checkpoint nor visible in its tensors. `settings`: what to give, by
+// config_option(). Where a choice is open it shows all, and NUMBER for a number: an example of one that ran by accident
+// would give wrong answers.
+[[noreturn]] void missing_setting(const std::string& what, const std::string& settings);
 
 // Throws Error when the setting is there and says otherwise than the tensors.
 void check_agreement(const Settings& settings, const char* name, int64_t from_tensors, const char* what);
 
-// A number of attention heads, which must be given and divide the `width` that the heads have together.
-uint32_t needed_heads(const Settings& settings, const char* name, uint64_t width, Report& report);
+// A number of attention heads, which must be given and divide the `width` that the heads have together. `remark`: what
+// the sentence about a missing one says besides.
+uint32_t needed_heads(const Settings& settings, const char* name, uint64_t width, Report& report,
+                      const std::string& remark = "");
 
 // How many modules are called PREFIX0., PREFIX1., and so on. Throws Error when there are none, more than `most`, or
 // gaps; `what` is a module's name in the sentences.

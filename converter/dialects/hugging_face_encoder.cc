@@ -40,7 +40,8 @@ uint32_t EncoderReader::read_sizes(const Tensor& tokens) {
   check_agreement(settings_, family_.settings.layers, layers_, "layers");
   check_agreement(settings_, "vocab_size", encoder.vocab_size, "tokens");
   check_agreement(settings_, "max_position_embeddings", rows, "rows of positions");
-  heads_ = needed_heads(settings_, family_.settings.heads, encoder.d_model, report);
+  heads_ = needed_heads(settings_, family_.settings.heads, encoder.d_model, report,
+                        ", or the model's config.json: --config config.json");
   activation_ = activation_of(settings_, family_.settings.activation, report);
   epsilon_ = epsilon_of(settings_, family_, report);
   return rows - first;

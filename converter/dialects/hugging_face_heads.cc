@@ -72,8 +72,9 @@ bool is_token_classifier(const HeadInputs& inputs) {
     if (!inputs.tensors.any(std::string(pooler) + ".*")) return true;
     fail(
         "the tensors do not say whether the classifier reads a text as a whole or token by token: give the model's "
-        "config.json with --config, or a JSON file that says {\"architectures\": [\"BertForSequenceClassification\"]} "
-        "or {\"architectures\": [\"BertForTokenClassification\"]}");
+        "config.json with --config, or ",
+        config_option(R"({"architectures": ["BertForSequenceClassification"]})"), " or ",
+        config_option(R"({"architectures": ["BertForTokenClassification"]})"));
   }
   if (*architecture == "ForTokenClassification") return true;
   if (*architecture == "ForSequenceClassification" || *architecture == "ForMultipleChoice") return false;
@@ -112,6 +113,11 @@ void add_embedding(const HeadInputs& inputs) {
   embedding.dense = linear(inputs, "embedding.dense", pooler, d_model(inputs), d_model(inputs));
   embedding.activation = Activation::tanh;
   conversion.report.add_fact("sentence embedding", "the pooler's output", std::string(pooler) + " is there");
+  conversion.report.cautions.push_back(
+      "nothing says how a text becomes one vector, so 'linformer embed' gives the pooler's output, as transformers "
+      "does; "
+      "sentence-transformers would take the mean of the rows: convert with " +
+      config_option(R"({"sentence_pooling": "mean"})") + ", or embed with --pooling mean");
 }
 
 }  // namespace

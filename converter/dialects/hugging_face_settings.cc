@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "converter/dialects/common.h"
 #include "converter/readers/error.h"
 #include "model/utf8.h"
 
@@ -70,8 +71,8 @@ const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, 
   }
   fail(
       "BERT's and RoBERTa's encoders have tensors of the same names, so the checkpoint does not say which it is: give "
-      "the model's config.json with --config, or a JSON file that says {\"model_type\": \"bert\"} or {\"model_type\": "
-      "\"roberta\"}");
+      "the model's config.json with --config, or ",
+      config_option(R"({"model_type": "bert"})"), " or ", config_option(R"({"model_type": "roberta"})"));
 }
 
 void refuse_unsupported(const Settings& settings) {

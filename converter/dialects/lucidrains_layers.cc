@@ -131,7 +131,8 @@ void AttentionReader::read_sizes(const std::string& prefix, AttentionDescription
   const bool first = encoder_.layers.size() == 1;
   Report unused;
   if (key_width == width) {
-    attention->heads = attention->kv_heads = needed_heads(settings_, "heads", width, first ? report_ : unused);
+    attention->heads = attention->kv_heads =
+        needed_heads(settings_, "heads", width, first ? report_ : unused, " (the package's default is 8)");
   } else {
     if (key_width > width || width % key_width != 0 || width / key_width > max_heads) {
       fail("the tensor ", quote(key.name), " is ", shape_text(key), " and ", quote(query.name), " ", shape_text(query),

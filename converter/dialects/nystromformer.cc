@@ -117,7 +117,8 @@ void Converter::read_layout() {
     if (!tensors_.any(container.shared + std::string("mha.**"))) continue;
     const std::optional<Setting<int64_t>> count = settings_.integer("num_layers");
     if (!count) {
-      missing_setting("how often the layer is repeated, whose weights all layers share,", R"({"num_layers": 2})");
+      missing_setting("how often the layer is repeated, whose weights all layers share,",
+                      config_option(R"({"num_layers": NUMBER})"));
     }
     if (count->value < 1 || count->value > int64_t{max_layers}) {
       fail("the setting num_layers is ", count->value, " (", count->source, "): 1 to ", max_layers, " are possible");

@@ -63,8 +63,9 @@ void add_arena_head(const HeadInputs& inputs) {
   if (!tensors.any(name + "**")) return;
   const std::optional<Setting<std::string>> said = inputs.settings.text("pooling_mode");
   if (!said) {
-    missing_setting("whether the classifier reads the mean of all rows or that of a class token",
-                    R"({"pooling_mode": "MEAN"} or {"pooling_mode": "CLS"})");
+    missing_setting(
+        "whether the classifier reads the mean of all rows or that of a class token",
+        config_option(R"({"pooling_mode": "MEAN"})") + " or " + config_option(R"({"pooling_mode": "CLS"})"));
   }
   std::string mode = said->value;
   std::transform(mode.begin(), mode.end(), mode.begin(), [](unsigned char c) { return std::toupper(c); });

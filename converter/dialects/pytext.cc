@@ -167,7 +167,7 @@ bool Converter::adds_bias(const Tensor& bias) {
   const std::vector<float> values = conversion_.weights.read(bias);
   if (std::all_of(values.begin(), values.end(), [](float value) { return value == 0; })) return false;
   missing_setting("whether the attention adds " + quote(bias.name) + ", as PyText's does for quantised export only,",
-                  R"({"linformer_quantize": false} for the usual model)");
+                  config_option(R"({"linformer_quantize": false})") + " for the usual model");
 }
 
 // RegressionOutputLayer is PyText's only one for one output.
@@ -187,7 +187,7 @@ void Converter::add_head() {
   const std::optional<Setting<std::string>> pooling = settings_.text("pooling");
   if (!pooling) {
     missing_setting("what the decoder reads of the rows (the first one's, or each)",
-                    R"({"pooling": "cls_token"} or {"pooling": "no_pool"})");
+                    config_option(R"({"pooling": "cls_token"})") + " or " + config_option(R"({"pooling": "no_pool"})"));
   }
   if (pooling->value != "cls_token" && pooling->value != "no_pool") {
     fail("the setting pooling is ", quote(pooling->value), " (", pooling->source,

@@ -1,3 +1,4 @@
+#include "converter/dialects/common.h"
 #include "converter/dialects/fairseq.h"
 #include "converter/dialects/fairseq_hf.h"
 #include "converter/dialects/hugging_face.h"
@@ -77,7 +78,7 @@ Fit fit_below_prefix(Checkpoint& checkpoint, const Dialect* only, Report& report
     std::vector<std::string> prefixes;
     for (const PrefixFit& fit : fits) prefixes.push_back(fit.prefix);
     fail(checkpoint.name, ": there are ", fits.size(), " models in it, below ", list_names(prefixes, 4),
-         ": say which one in a JSON file with --config, such as {\"", prefix_setting, "\": ", quote(prefixes[0]), "}");
+         ": say which one, ", config_option(std::string("{\"") + prefix_setting + "\": \"NAME\"}"));
   }
   keep_prefix(checkpoint, fits[0].prefix, report);
   checkpoint.wrapper = fits[0].prefix.size();

@@ -33,6 +33,8 @@ struct Report {
   std::vector<Mapping> mapped;
   std::vector<Omission> left_out;
   std::vector<std::string> notes;  // assumptions and other things worth knowing
+  // Assumptions with which the model may answer otherwise than was meant: to be told whatever becomes of the report.
+  std::vector<std::string> cautions;
   std::vector<UnusedSetting> unused_settings;
   std::string output;
   uint64_t output_bytes = 0;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/description.h"
+#include "converter/dialects/common.h"
 #include "converter/dialects/head_kind.h"
 #include "converter/readers/error.h"
 #include "converter/readers/found_file.h"
@@ -164,9 +165,8 @@ class Modules {
 Activation dense_activation(const Settings& settings) {
   const std::optional<Setting<std::string>> said = settings.text("sentence_dense_activation");
   if (!said)
-    fail(
-        "nothing says what follows the Dense module: give a JSON file with --config that says "
-        "{\"sentence_dense_activation\": \"Tanh\"}, or Identity, ReLU, GELU, Sigmoid");
+    fail("nothing says what follows the Dense module: give ", config_option(R"({"sentence_dense_activation": "Tanh"})"),
+         ", or Identity, ReLU, GELU, Sigmoid");
   return activation_named(said->value, "what follows the Dense module (" + said->source + ")");
 }
 

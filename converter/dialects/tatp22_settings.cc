@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/description.h"
+#include "converter/dialects/common.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert::tatp22 {
@@ -46,8 +47,8 @@ void check_given(const Settings& settings, Part part) {
                          : R"({"activation": "gelu", "enc_full_attention": false, "dec_full_attention": false})";
   fail(
       "the model's activation and its kind of attention are neither in the checkpoint nor visible in its tensors: give "
-      "what it was made with in a JSON file with --config, which for linformer-pytorch's defaults says ",
-      line);
+      "what it was made with; for linformer-pytorch's defaults that is ",
+      config_option(line));
 }
 
 void note_default(Report& report, const std::string& name, const char* value) {
@@ -108,7 +109,7 @@ uint32_t input_size_of(const Settings& settings, Part part, const char* why) {
   const std::optional<Setting<int64_t>> said = settings.integer(name);
   if (!said) {
     fail("the length of the model's texts is not visible in its tensors, for ", why,
-         ": give a JSON file with --config that says it, such as {\"", name, "\": 512}");
+         ": give the one that it was made with, ", config_option("{\"" + name + "\": NUMBER}"));
   }
   if (said->value < 1 || said->value > int64_t{max_dimension}) {
     fail("the setting ", name, " is ", said->value, " (", said->source, "): 1 to ", max_dimension, " are possible");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/description.h"
+#include "converter/dialects/common.h"
 #include "converter/dialects/head_kind.h"
 #include "converter/dialects/lucidrains_layers.h"
 #include "converter/readers/error.h"
@@ -51,7 +52,7 @@ Pooling pooling_of(const Settings& settings, Report& report) {
   const std::optional<Setting<std::string>> pool = settings.text("pool");
   if (!pool) {
     missing_setting("what the head reads of the rows (the class token's, or the mean of all)",
-                    R"({"pool": "cls"} or {"pool": "mean"})");
+                    config_option(R"({"pool": "cls"})") + " or " + config_option(R"({"pool": "mean"})"));
   }
   if (pool->value != "cls" && pool->value != "mean") {
     fail("the setting pool is ", quote(pool->value), " (", pool->source, "); cls and mean are possible");

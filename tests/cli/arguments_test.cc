@@ -50,6 +50,47 @@ TEST_CASE("tokenize: special tokens that leave no room are an error") {
   CHECK(has(error.out, "max_length is 1, but the special tokens alone are 2"));
 }
 
+TEST_CASE("an error for a missing head names the command that the model is for") {
+  const CliFixture embedding({.heads = false, .embedding = true}), plain({.heads = false}),
+      vectors({.tokenizer = false, .heads = false, .vectors = true});
+  const auto error = [](const CliFixture& f, std::vector<std::string> more) {
+    more.insert(more.begin(), {"classify", f.model()});
+    const Ran ran = run(more);
+    CHECK(ran.code == 1);
+    return ran.err;
+  };
+  CHECK(has(error(embedding, {"good"}), "it turns texts into vectors; use 'linformer embed'"));
+  const std::string of_plain = error(plain, {"good"});
+  CAPTURE(of_plain);
+  CHECK(has(of_plain, "this model has no classification head; 'linformer "));
+  CHECK(has(error(vectors, {"--vectors", vectors.path("v.npy")}),
+            "'linformer encode --vectors FILE.npy' saves its rows"));
+}
+
+TEST_CASE("--pair-text that doesn't fit the texts says how many there are and what to do") {
+  const CliFixture f;
+  const Ran two = run({"classify", f.model(), "good", "--pair-text", "a", "--pair-text", "b"});
+  CHECK(two.code == 2);
+  CHECK(has(two.err, "--pair-text was given 2 times for 1 text: "));
+  CHECK(has(two.err, "repeat a text that has several"));
+  const Ran input = run({"classify", f.model(), "-", "--pair-text", "a"}, "good\n");
+  CHECK(input.code == 2);
+  CHECK(has(input.err, "for files name the field with --pair"));
+}
+
+TEST_CASE("a model by its name on the Hugging Face Hub: the error says how to get one") {
+  const Ran ran = run({"embed", "sentence-transformers/all-MiniLM-L6-v2", "good", "--json"});
+  CHECK(ran.code == 1);
+  CHECK(lines_of(ran.err).size() == 1);
+  for (const char* part : {"nothing is downloaded",
+                           "hf download sentence-transformers/all-MiniLM-L6-v2 --local-dir "
+                           "all-MiniLM-L6-v2",
+                           "linformer-convert"}) {
+    CHECK(has(ran.err, part));
+  }
+  CHECK(!has(run({"embed", "absent.lnfr", "good", "--json"}).err, "Hub"));
+}
+
 TEST_CASE("a file that is not there is said before the first one is read") {
   const CliFixture f;
   const std::string there = f.path("there.txt");

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "bench_report.h"
+#include "linformer/build_info.h"
 #include "paper_picture.h"
 #include "process.h"
 #include "sentiment_model.h"
@@ -47,8 +48,8 @@ TEST_CASE("bench: cases of random models as JSON") {
 TEST_CASE("bench: a file, its table and its profile") {
   const Folder folder;
   const std::string model = folder.path("kept.lnfr");
-  const Ran made = run({"bench", "--random", "tiny", "--n", "24", "--precision", "int8", "--keep", model, "--seconds",
-                        "0", "--threads", "1"});
+  const Ran made = run({"bench", "--random", "tiny", "--n", "24", "--k", "16", "--precision", "int8", "--keep", model,
+                        "--seconds", "0", "--threads", "1"});
   REQUIRE(made.code == 0);
   CHECK(std::filesystem::exists(model));
   const Ran ran = run({"bench", model, "--seconds", "0", "--threads", "1", "--profile"});
@@ -58,7 +59,7 @@ TEST_CASE("bench: a file, its table and its profile") {
   CHECK(has(ran.out, "kept.lnfr"));
   CHECK(has(ran.out, "GFLOP/s  GB/s"));  // the profile's own table
   const Ran listed = run({"inspect", model, "--plan"});
-  CHECK(has(listed.out, "compress_k.weight[128, 24] bf16 x "));  // E of an int8 file
+  CHECK(has(listed.out, "compress_k.weight[16, 24] bf16 x "));  // E of an int8 file
   CHECK(has(listed.out, "q_proj.weight[128, 128] int8 panel16"));
   const Ran widened = run({"bench", model, "--seconds", "0", "--threads", "1", "--compute", "f32", "--json"});
   REQUIRE(widened.code == 0);
@@ -79,9 +80,9 @@ TEST_CASE("bench: a file, its table and its profile") {
 TEST_CASE("bench: what can't be measured is said in one line") {
   const Folder folder;
   const std::string model = folder.path("kept.lnfr");
-  REQUIRE(
-      run({"bench", "--random", "tiny", "--n", "8", "--precision", "f32", "--keep", model, "--seconds", "0"}).code ==
-      0);
+  REQUIRE(run({"bench", "--random", "tiny", "--n", "8", "--k", "4", "--precision", "f32", "--keep", model, "--seconds",
+               "0"})
+              .code == 0);
   struct Bad {
     std::vector<std::string> arguments;
     int code;
@@ -155,6 +156,42 @@ constexpr bool sanitized = false;
 #endif
 
 // Minutes with the address sanitizer.
+TEST_CASE("bench: JSON names the version of the library that multiplied") {
+  for (const std::string backend : {"native", "onednn", "openblas"}) {
+    CAPTURE(backend);
+    const Ran ran = run({"bench", "--random", "tiny", "--n", "8", "--k", "4", "--precision", "f32", "--seconds", "0",
+                         "--threads", "1", "--backend", backend, "--json"});
+    if (ran.code != 0) {
+      CHECK(has(ran.err, "this build has no "));
+      continue;
+    }
+    const json row = json::parse(ran.out).at("results")[0];
+    REQUIRE(row.contains("backend_version") == (backend != "native"));
+    if (backend == "native") continue;
+    const linformer::Result<linformer::Version> version = linformer::backend_version(
+        backend == "onednn" ? linformer::BackendKind::onednn : linformer::BackendKind::openblas);
+    REQUIRE(version.ok());
+    CHECK(version->major + version->minor > 0);
+    CHECK(row.at("backend_version") ==
+          std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch));
+  }
+}
+
+TEST_CASE("bench: a random model takes at least as many tokens as it has compressed rows") {
+  const Folder folder;
+  const auto most_tokens = [&](const std::string& k, const std::string& n) {
+    const std::string kept = folder.path("k" + k + "n" + n + ".lnfr");
+    const Ran ran = run({"bench", "--random", "tiny", "--n", n, "--k", k, "--precision", "f32", "--seconds", "0",
+                         "--threads", "1", "--keep", kept, "--json"});
+    REQUIRE_MESSAGE(ran.code == 0, ran.err);
+    CHECK(json::parse(ran.out).at("results")[0].at("n") == std::stoi(n));
+    return json::parse(run({"inspect", kept, "--json"}).out).at("max_tokens").get<int>();
+  };
+  CHECK(most_tokens("128", "8") == 128);
+  CHECK(most_tokens("4", "8") == 8);
+  CHECK(most_tokens("0", "8") == 8);  // full attention
+}
+
 TEST_CASE("bench --paper: cells are measured with the options that are given" * doctest::skip(sanitized)) {
   const Ran ran = run({"bench", "--paper", "--minutes", "10", "--longest", "512", "--precision", "int8", "--threads",
                        "1", "--compute", "f32", "--json"});

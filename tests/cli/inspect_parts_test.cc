@@ -119,6 +119,11 @@ TEST_CASE("inspect: vectors") {
   const CliFixture f({.vectors = true});
   const std::string text = run({"inspect", f.model()}).out;
   CHECK(text.find("vectors of 16, with a learned row put before them") != std::string::npos);
+  // Nothing that is for models of texts alone.
+  CHECK(text.find("--tokenizer") == std::string::npos);
+  CHECK(text.find("embed --pooling") == std::string::npos);
+  CHECK(text.find("none: the model reads vectors (classify and encode: --vectors FILE.npy)") != std::string::npos);
+  CHECK(text.find("not said (encode --vectors FILE.npy --what pooled)") != std::string::npos);
   CHECK(text.find("vocabulary") == std::string::npos);
   CHECK(text.find("no head") != std::string::npos);
   const json data = json::parse(run({"inspect", f.model(), "--json"}).out);

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "base/description.h"
+#include "converter/checks.h"
 #include "converter/readers/error.h"
 #include "converter/tiny_hugging_face.h"
 #include "converter/workplace.h"
@@ -94,8 +95,14 @@ TEST_CASE("--from-lnfr: the report as JSON, and what is refused") {
   CHECK(read_file(place.path("b.safetensors")) == before);
   CHECK(place.run(model + " --force -o " + place.path("a.lnfr")).status == 1);
   const Run other = place.run(model + " -o " + place.path("c.pt"));
-  CHECK(other.status == 1);
-  CHECK(contains(other.err, "no safetensors file"));
+  CHECK(other.status == 2);
+  check_sentence(other.err, {"c.pt would hold safetensors and not a PyTorch file", ".safetensors", "--force"});
+  write_file(place.path("notes"), "important");
+  const Run notes = place.run(model + " -o " + place.path("notes"));
+  CHECK(notes.status == 1);
+  CHECK(contains(notes.err, "no safetensors file"));
+  CHECK(read_file(place.path("notes")) == "important");
+  std::filesystem::remove(place.path("notes"));
   CHECK(place.run("--from-lnfr " + place.path("c.pt") + out).status == 1);
   const Run absent = place.run("--from-lnfr " + place.path("no.lnfr") + " --json" + out);
   CHECK(absent.status == 1);

@@ -115,6 +115,27 @@ TEST_CASE("a likely misspelling is told on stderr in one line, with --quiet too"
             .err == "");
 }
 
+TEST_CASE("an assumed pooling is told on stderr in one line, with --quiet too") {
+  Workplace place;
+  fs::create_directories(place.path("model"));
+  const TinyHuggingFace tiny;
+  std::vector<HandTensor> tensors = tiny.tensors();
+  add_pair(tensors, "bert.pooler.dense", 8, 8);
+  write_file(place.path("model/model.safetensors"), safetensors(tensors));
+  write_file(place.path("model/config.json"), tiny.config().dump());
+  const auto errors = [&](const std::string& more) {
+    const Run run = place.run(place.path("model") + " -o " + place.path("x.lnfr") + more);
+    CHECK(run.status == 0);
+    return run.err;
+  };
+  for (const char* how : {"", " --quiet", " --json", " --verbose"}) {
+    const std::string said = errors(how);
+    CHECK(std::count(said.begin(), said.end(), '\n') == 1);
+    check_sentence(said, {"linformer-convert: note: ", "the pooler's output", "--pooling mean"});
+  }
+  CHECK(errors(R"( --config '{"sentence_pooling": "mean"}')") == "");
+}
+
 TEST_CASE("nothing that the converter reads is overwritten, by whatever name") {
   Workplace place;
   const TinyHuggingFace tiny;

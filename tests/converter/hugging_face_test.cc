@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/description.h"
+#include "converter/checks.h"
 #include "converter/conversion.h"
 #include "converter/tiny_fairseq.h"
 #include "converter/tiny_hugging_face.h"
@@ -308,6 +309,15 @@ TEST_CASE("the pooler of a plain model is its sentence embedding, and the next-s
   const Converted made = model_of(tensors, tiny.config());
   const SentenceEmbedding& embedding = made.description().embedding;
   CHECK(embedding.present);
+  // Others take the mean of such a model.
+  REQUIRE(made.report.cautions.size() == 1);
+  check_sentence(made.report.cautions[0], {"the pooler's output", "sentence-transformers",
+                                           "--config '{\"sentence_pooling\": \"mean\"}'", "--pooling mean"});
+  nlohmann::json said = tiny.config();
+  said["sentence_pooling"] = "mean";
+  const Converted mean = model_of(tensors, said);
+  CHECK(mean.report.cautions.empty());
+  CHECK(mean.description().embedding.pooling == Pooling::mean);
   CHECK(embedding.pooling == Pooling::first_token);
   CHECK(embedding.activation == Activation::tanh);
   CHECK_FALSE(embedding.normalize);

@@ -80,6 +80,37 @@ TEST_CASE("--labels that fit no head, or name none, are refused with the heads t
   }
 }
 
+TEST_CASE("--labels takes a file with a name on each line") {
+  Workplace place;
+  write_file(place.path("c.pt"), with_heads());
+  write_file(place.path("two.txt"), "very, very bad\r\ngood\n\n");
+  write_file(place.path("three=3.txt"), "x\ny\nz\n");
+  write_file(place.path("four.txt"), "1\n2\n3\n4\n");
+  const std::string out = " -o " + place.path("x.lnfr");
+  const Run run = place.run(place.path("c.pt") + " --verbose --labels " + place.path("two.txt") +
+                            " --labels topic=" + place.path("three=3.txt") + out);
+  REQUIRE_MESSAGE(run.status == 0, run.err);
+  CHECK(all_labels(place.path("x.lnfr")) == std::vector<Labels>{{"very, very bad", "good"}, {}, {"x", "y", "z"}});
+  CHECK(contains(run.out, "two.txt"));
+  const auto refused = [&](const std::string& labels, const std::vector<std::string>& parts) {
+    CAPTURE(labels);
+    const Run error = place.run(place.path("c.pt") + " --labels " + labels + out);
+    CHECK(error.status == 1);
+    check_sentence(error.err, parts);
+  };
+  refused(place.path("four.txt"), {"four.txt", "4 labels", "fits no head", "\"tone\" with 3 classes"});
+  refused(place.path("three=3.txt"), {"three=3.txt", "fits several heads"});
+  refused("tone=" + place.path("two.txt"), {"has 3 classes, 2 labels were given"});
+  // What looks like a file that isn't there.
+  refused("lables.txt", {"\"lables.txt\" has 1 label, which fits no head", "no file of that name",
+                         "the names themselves, as in --labels negative,positive, or a file with one on each line"});
+  // No file that is read is replaced.
+  const Run replaced =
+      place.run(place.path("c.pt") + " --force --labels " + place.path("two.txt") + " -o " + place.path("two.txt"));
+  CHECK(replaced.status == 1);
+  check_sentence(replaced.err, {"two.txt", "is the input"});
+}
+
 TEST_CASE("labels that no model file can have are refused, or noted where the checkpoint has them") {
   Workplace place;
   const std::string out = " -o " + place.path("x.lnfr");

@@ -168,7 +168,7 @@ TEST_CASE("nystromformer: class token, two texts, one layer for all, projections
     shared.shared = true;
     shared.reorganized = reorganized;
     const std::string file = torch_zip(shared.tensors());
-    CHECK(contains(conversion_error(file, mean), "{\"num_layers\": 2}"));
+    CHECK(contains(conversion_error(file, mean), "--config '{\"num_layers\": NUMBER}'"));
     CHECK(contains(conversion_error(file, R"({"pooling_mode": "MEAN", "num_layers": 0})"), "num_layers is 0"));
     const Converted model = converted(file, R"({"pooling_mode": "MEAN", "num_layers": 3})");
     REQUIRE(model.description().encoder.layers.size() == 3);

@@ -143,11 +143,44 @@ TEST_CASE("inputs and other people's files are not overwritten") {
   CHECK(same.status == 1);
   CHECK(contains(same.err, "is the input"));
   CHECK(read_file(place.path("c.pt")) == checkpoint);
-  write_file(place.path("notes.txt"), "important");
-  CHECK(place.run(place.path("c.pt") + " -o " + place.path("notes.txt")).status == 1);
-  CHECK(read_file(place.path("notes.txt")) == "important");
-  CHECK(place.run(place.path("c.pt") + " --force -o " + place.path("notes.txt")).status == 0);
-  CHECK(place.run(place.path("c.pt") + " -o " + place.path("notes.txt")).status == 0);  // a model file by now
+  write_file(place.path("notes"), "important");
+  CHECK(place.run(place.path("c.pt") + " -o " + place.path("notes")).status == 1);
+  CHECK(read_file(place.path("notes")) == "important");
+  CHECK(place.run(place.path("c.pt") + " --force -o " + place.path("notes")).status == 0);
+  CHECK(place.run(place.path("c.pt") + " -o " + place.path("notes")).status == 0);  // a model file by now
+}
+
+TEST_CASE("a name of the Hugging Face Hub is not there, and the error says how to get its folder") {
+  Workplace place;
+  const std::string out = " -o " + place.path("x.lnfr");
+  for (const char* name : {"sentence-transformers/all-MiniLM-L6-v2", "bert-base-uncased"}) {
+    CAPTURE(std::string(name));
+    const Run run = place.run(name + out);
+    CHECK(run.status == 1);
+    check_sentence(run.err, {std::string(name) + " does not exist", "nothing is downloaded",
+                             std::string("hf download ") + name + " --local-dir ", "give that folder"});
+  }
+  for (const char* name : {"absent.pt", "./some/model", "some/where/model", "../model"}) {
+    CAPTURE(std::string(name));
+    CHECK(!contains(place.run(name + out).err, "Hub"));
+  }
+}
+
+TEST_CASE("an ending that says something else than a model file is refused, unless --force says otherwise") {
+  Workplace place;
+  write_file(place.path("c.pt"), with_head(2));
+  for (const char* name : {"x.safetensors", "x.pt", "x.json", "x.LNFR.gz"}) {
+    CAPTURE(std::string(name));
+    const Run run = place.run(place.path("c.pt") + " -o " + place.path(name));
+    CHECK(run.status == 2);
+    check_sentence(run.err, {std::string(name) + " would hold a model file and not ", "end its name in .lnfr"});
+    CHECK(place.entries() == 1);
+    CHECK(place.run(place.path("c.pt") + " --force -o " + place.path(name)).status == 0);
+    std::filesystem::remove(place.path(name));
+  }
+  for (const char* name : {"x", "x.LNFR", "x.mine", "x.v2"}) {
+    CHECK(place.run(place.path("c.pt") + " -o " + place.path(name)).status == 0);
+  }
 }
 
 TEST_CASE("equal input gives a byte-identical file, and types are as asked") {

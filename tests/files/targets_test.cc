@@ -144,3 +144,20 @@ TEST_CASE("the mode is that of any new file") {
   }
   ::umask(mask);
 }
+
+TEST_CASE("an ending that says something else than what is written is refused before anything is read") {
+  const Folder inputs, folder;
+  for (const WritingProgram& program : writing_programs(inputs)) {
+    CAPTURE(program.name);
+    std::vector<std::string> words = program.arguments(folder.path("out.PNG"));
+    std::erase(words, "--force");  // linformer-convert then writes under any name
+    const Ran ran = run_program(program.program, words);
+    CHECK(ran.code == 2);
+    CHECK(ran.out == "");
+    CHECK(ran.err.find("out.PNG would hold ") != std::string::npos);
+    CHECK(ran.err.find(" and not a PNG image: end its name in .") != std::string::npos);
+    CHECK(folder.entries().empty());
+    CHECK(program.run(folder.path("out.mine")).code == 0);
+    fs::remove(folder.path("out.mine"));
+  }
+}

@@ -1,0 +1,34 @@
+#include "files/hub_name.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+namespace linformer::files {
+
+std::string hub_name_advice(const std::string& path) {
+  constexpr size_t longest = 96 * 2;  // an owner and a name
+  std::error_code error;
+  if (path.empty() || path.size() > longest || std::filesystem::exists(path, error)) return "";
+  const auto allowed = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
+  };
+  if (!std::all_of(path.begin(), path.end(), allowed) || std::isalnum(static_cast<unsigned char>(path[0])) == 0)
+    return "";
+  const size_t slash = path.find('/');
+  const std::string name = slash == path.npos ? path : path.substr(slash + 1);
+  if (name.empty() || name.find('/') != name.npos) return "";
+  // A name alone has words between hyphens, as bert-base-uncased; what ends as a file does, or lies in a folder that is
+  // there, was meant as a path.
+  if (slash == path.npos ? path.find('-') == path.npos || path.find('.') != path.npos
+                         : std::filesystem::exists(path.substr(0, slash), error)) {
+    return "";
+  }
+  for (const char* ending : {".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".lnfr", ".json"}) {
+    if (name.ends_with(ending)) return "";
+  }
+  return "If it is a model of the Hugging Face Hub: nothing is downloaded here; get its folder with 'hf download " +
+         path + " --local-dir " + name + "'";
+}
+
+}  // namespace linformer::files
