@@ -62,7 +62,7 @@ TEST_CASE("names of the Hugging Face Hub are told from paths") {
     CHECK(hub_name_advice(name).find(std::string("hf download ") + name + " --local-dir ") != std::string::npos);
   }
   const TemporaryFolder folder;
-  for (const std::string path :
+  for (const std::string& path :
        {std::string(), std::string("model"), std::string("model-1.pt"), std::string("runs/model.pt"),
         std::string("./a/b"), std::string("/a/b"), std::string("a/b/c"), std::string("org/na me"),
         folder.path("absent"), std::string("a\x1b/b"), std::string(500, 'a')}) {

@@ -74,7 +74,7 @@ TEST_CASE("the version of OpenBLAS is that of the library which is open") {
   void* const handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_NOLOAD);
   REQUIRE(handle != nullptr);
   const auto config = reinterpret_cast<const char* (*)()>(dlsym(handle, "openblas_get_config"));
-  REQUIRE(config != nullptr);
+  REQUIRE((config != nullptr));  // doctest can't print a function
   const std::string expected = "OpenBLAS " + std::to_string(version->major) + "." + std::to_string(version->minor) +
                                "." + std::to_string(version->patch);
   CAPTURE(std::string(config()));
