@@ -155,7 +155,7 @@ bool is_inline_settings(const std::string& config) {
 Value read_given_settings(const std::string& config, ValueStore& store) {
   if (is_inline_settings(config)) return parse_json(store, config, "--config " + quote(config));
   std::error_code error;
-  if (fs::exists(config, error)) return read_json_file(config, store, true);
+  if (fs::status(config, error).type() != fs::file_type::not_found) return read_json_file(config, store, true);
   fail(config, " does not exist: give a file of settings, or the settings as JSON, ",
        config_option(R"({"NAME": VALUE})"));
 }
