@@ -35,6 +35,7 @@ Sharing sharing_of(const EncoderDescription& encoder) {
     std::vector<ProjectionKey> keys, values;
     for (const uint32_t p : layer.attention.key_projections) keys.push_back(key_of(encoder.projections[p]));
     for (const uint32_t p : layer.attention.value_projections) values.push_back(key_of(encoder.projections[p]));
+    if (layer.attention.value_is_key) values = keys;  // whose list may be empty then
     const auto alike = [](const std::vector<ProjectionKey>& list) {
       return std::all_of(list.begin(), list.end(), [&](const ProjectionKey& key) { return key == list.front(); });
     };
@@ -73,11 +74,11 @@ std::string layer_text(const EncoderDescription& encoder, const LayerDescription
     for (const uint32_t index : *list) {
       const Projection& p = encoder.projections[index];
       std::string kind = name_of(p.kind);
-      if (p.kind != ProjectionKind::linear) {
+      if (p.kernel > 0) {
         kind += " (windows of " + std::to_string(p.kernel) + ", one each " + std::to_string(p.stride) + ")";
       }
       kinds.insert(kind);
-      orders.insert(p.order);
+      if (p.kind != ProjectionKind::none) orders.insert(p.order);
       with_bias += p.bias != absent ? 1 : 0;
       ++count;
     }
@@ -96,7 +97,8 @@ std::string layer_text(const EncoderDescription& encoder, const LayerDescription
 
 bool is_full(const EncoderDescription& encoder, const LayerDescription& layer) {
   const Array<uint32_t>& list = layer.attention.key_projections;
-  return list.empty() || encoder.projections[list[0]].kind == ProjectionKind::none;
+  return std::all_of(list.begin(), list.end(),
+                     [&](uint32_t p) { return encoder.projections[p].kind == ProjectionKind::none; });
 }
 
 std::string projection_text(const EncoderDescription& encoder) {

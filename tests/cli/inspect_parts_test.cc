@@ -93,6 +93,40 @@ TEST_CASE("inspect: k that differs by layer and by head") {
   m.has("3 projections, shared by keys and values, layers");
 }
 
+TEST_CASE("inspect: values that are the keys") {
+  RandomModel shape = shape_of(2);
+  shape.value_is_key = shape.shared_layers = true;
+  SUBCASE("have no list of projections") {}
+  SUBCASE("or the keys' list once more") { shape.list_values_of_keys = true; }
+  writer::ModelBuilder builder = random_builder(shape);
+  const EncoderDescription& e = builder.description.encoder;
+  REQUIRE(e.layers[0].attention.value_projections.empty() == !shape.list_values_of_keys);
+  const Inspected m(builder);
+  m.has("values are the keys");
+  m.has("sharing       1 projection, shared by heads, keys and values, layers\n");
+  CHECK(m.data["sharing"]["distinct_projections"] == 1);
+  CHECK(m.data["sharing"]["keys_and_values"] == true);
+  for (const char* option : {"--plan", "--memory"}) {
+    CAPTURE(option);
+    CHECK(run({"inspect", m.path("m.lnfr"), option, "20"}).code == 0);
+  }
+}
+
+TEST_CASE("inspect: full attention in some heads only") {
+  RandomModel shape = shape_of(2);
+  shape.each_head = shape.mixed_kinds = true;
+  shape.kinds = {ProjectionKind::linear, ProjectionKind::none};  // the second layer's first head is full
+  writer::ModelBuilder builder = random_builder(shape);
+  const Inspected m(builder);
+  m.has("layer 1: linear and none (full attention), k = 12, 0, 12, 0 by head, before");
+  m.has("layer 2: linear and none (full attention), k = 0, 12, 0, 12 by head, before");
+  m.lacks("windows");
+  CHECK(m.data["layers"][1]["full_attention"] == false);
+  const Ran ran = run({"inspect", m.path("m.lnfr"), "--plan"});
+  CHECK(ran.code == 1);
+  CHECK(ran.err.find("full attention in some of its heads only") != std::string::npos);
+}
+
 TEST_CASE("inspect: heads, token types, the text's vector and the mask") {
   const CliFixture f({.more_heads = true, .token_types = true, .embedding = true});
   const std::string text = run({"inspect", f.model()}).out;

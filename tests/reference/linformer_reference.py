@@ -75,7 +75,8 @@ class Model:
             return x
         centred = x - x.mean(axis=-1, keepdims=True)
         variance = (centred**2).mean(axis=-1, keepdims=True)
-        return centred / np.sqrt(variance + part["epsilon"]) * self.tensors[part["scale"]] + self.tensors[part["bias"]]
+        scaled = centred / np.sqrt(variance + part["epsilon"]) * self.tensors[part["scale"]]
+        return scaled + self.tensors[part["bias"]] if part["bias"] >= 0 else scaled
 
 
 class Text:

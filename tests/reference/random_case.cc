@@ -2,36 +2,17 @@
 
 #include <algorithm>
 #include <fstream>
-#include <random>
 #include <stdexcept>
 
 #include "base/description.h"
 #include "reference/description_json.h"
+#include "reference/unusual_shape.h"
+#include "support/chance.h"
 
 namespace linformer_test {
 namespace {
 
 using namespace linformer;
-
-class Chance {
- public:
-  explicit Chance(uint64_t seed) : generator_(seed * 0x9e3779b97f4a7c15u + 1) {}
-  uint64_t number() { return generator_(); }
-  uint32_t pick(uint32_t low, uint32_t high) { return low + static_cast<uint32_t>(generator_() % (high - low + 1)); }
-  bool one_in(uint32_t n) { return generator_() % n == 0; }
-  template <class T>
-  T of(std::initializer_list<T> values) {
-    return values.begin()[generator_() % values.size()];
-  }
-  std::vector<float> floats(size_t count) {
-    std::vector<float> values(count);
-    for (float& value : values) value = static_cast<float>(static_cast<double>(generator_() >> 11) * 0x1p-52 - 1);
-    return values;
-  }
-
- private:
-  std::mt19937_64 generator_;
-};
 
 // Every ninth model has one projection for all heads. Of the others, each kind comes first in a fifth, and most of
 // them have a second kind in every other layer.
@@ -198,6 +179,7 @@ void choose_version_4(Chance chance, RandomModel* shape) {
   }
 }
 
+// `chance` begins with numbers that depend on `index` alone.
 RandomModel choose_shape(Chance& chance, uint64_t index) {
   RandomModel shape;
   shape.seed = chance.number();
@@ -254,7 +236,7 @@ RandomInput choose_input(Chance& chance, const RandomCase& c, uint32_t rows, boo
     input.query_mask = choose_mask(chance, rows, 0);
   }
   if (unmasked(input, pad_id, rows) == 0) {
-    if (!input.tokens.empty()) input.tokens[0] = 4;
+    if (!input.tokens.empty()) input.tokens[0] = shape.vocabulary > 4 ? 4 : 0;
     input.mask.clear();
   }
   for (uint32_t i = 0; shape.token_types != 0 && masks && i < rows; ++i) {
@@ -283,10 +265,12 @@ std::vector<Input> RandomCase::views() const {
   return result;
 }
 
-RandomCase random_case(uint64_t index) {
-  Chance chance(index);
+namespace {
+
+// A batch for the model.
+RandomCase case_of(const RandomModel& shape, Chance chance) {
   RandomCase c;
-  c.shape = choose_shape(chance, index);
+  c.shape = shape;
   c.model = random_model(c.shape);
   if (c.shape.decoder && !chance.one_in(3)) c.options.part = Part::decoder;
   c.options.padding = chance.of({Padding::strip, Padding::keep});
@@ -315,6 +299,25 @@ RandomCase random_case(uint64_t index) {
   if (chance.one_in(2)) c.options.max_tokens = c.options.max_rows = c.options.max_encoder_states = 0;
   c.options.max_batch = static_cast<int64_t>(lengths.size());
   c.features = features_of(c);
+  return c;
+}
+
+}  // namespace
+
+RandomModel random_shape(uint64_t index) {
+  Chance chance(index);
+  return choose_shape(chance, index);
+}
+
+RandomCase random_case(uint64_t index) {
+  Chance chance(index);
+  const RandomModel shape = choose_shape(chance, index);
+  return case_of(shape, chance);
+}
+
+RandomCase unusual_case(uint64_t index) {
+  RandomCase c = case_of(unusual_shape(index), Chance(index));
+  c.features.insert(std::string("unusual, ") + name_of(static_cast<Unusual>(index % unusual_kinds)));
   return c;
 }
 

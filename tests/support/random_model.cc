@@ -28,6 +28,15 @@ class Numbers {
   std::mt19937_64 generator_;
 };
 
+// Printable UTF-8 all the same.
+std::string odd_name(size_t index) {
+  static const std::string names[] = {"a,b",      "\"quoted\"", " ",    "e\u0301 \u4e2d \U0001f600",
+                                      "LABEL_1",  "0",          "-",    "=1+1",
+                                      "<b>&amp;", "{\"a\": 1}", "100%", std::string(1024, 'x')};
+  const size_t count = std::size(names);
+  return index < count ? names[index] : names[index % (count - 1)] + std::to_string(index);
+}
+
 bool is_windowed(ProjectionKind kind) {
   return kind == ProjectionKind::convolution || kind == ProjectionKind::mean_pool || kind == ProjectionKind::max_pool;
 }
@@ -54,6 +63,9 @@ class Maker {
     }
     embedding(e);
     uint32_t width = shape_.d_model;
+    for (uint32_t i = 0; i < shape_.unused_projections; ++i) {
+      projection(e, "unused." + std::to_string(i), shape_.layers + i, 0, 0);
+    }
     for (uint32_t i = 0; i < shape_.layers; ++i) width = layer(e, i, width, key_sources[i % key_sources.size()]);
     if (shape_.pre_norm && shape_.norms) e->final_norm = norm("layer_norm", width);
     if (shape_.output_width != 0) e->output = linear("project_out", shape_.output_width, width);
@@ -65,7 +77,7 @@ class Maker {
     for (size_t i = 0; i < shape_.head_classes.size(); ++i) {
       const RandomHead& kind = shape_.head_kinds[i % shape_.head_kinds.size()];
       ClassificationHead head;
-      head.name = "head" + std::to_string(i);
+      head.name = head_name(i);
       head.pooling = kind.pooling;
       head.pairing = kind.pairing;
       head.kind = kind.kind;
@@ -74,7 +86,9 @@ class Maker {
       if (kind.norm) head.norm = norm(head.name + ".norm", width);
       if (kind.dense) head.dense = linear(head.name + ".dense", d, width);
       head.output = linear(head.name + ".out_proj", shape_.head_classes[i], kind.dense ? d : width);
-      for (uint32_t c = 0; c < shape_.head_classes[i]; ++c) head.labels.push_back("class" + std::to_string(c));
+      for (uint32_t c = 0; shape_.names != RandomNames::none && c < shape_.head_classes[i]; ++c) {
+        head.labels.push_back(shape_.names == RandomNames::odd ? odd_name(c) : "class" + std::to_string(c));
+      }
       description.heads.push_back(head);
     }
     if (shape_.masked_lm && shape_.vector_width == 0) masked_lm(d);
@@ -89,6 +103,10 @@ class Maker {
   }
 
  private:
+  std::string head_name(size_t index) const {
+    return shape_.names == RandomNames::odd ? odd_name(index) : "head" + std::to_string(index);
+  }
+
   Linear linear(const std::string& name, uint32_t out, uint32_t in, bool bias = true) {
     Linear l;
     l.weight = builder_.add_linear(prefix_ + name + ".weight", out, in,
@@ -100,7 +118,7 @@ class Maker {
   Norm norm(const std::string& name, uint32_t width) {
     Norm n;
     n.scale = builder_.add_floats(prefix_ + name + ".weight", {width}, numbers_.uniform(width, 0.5, 1));
-    n.bias = builder_.add_floats(prefix_ + name + ".bias", {width}, numbers_.uniform(width, 0.3));
+    if (shape_.norm_bias) n.bias = builder_.add_floats(prefix_ + name + ".bias", {width}, numbers_.uniform(width, 0.3));
     return n;
   }
 
@@ -156,21 +174,29 @@ class Maker {
 
   // Returns the layer's output width.
   uint32_t layer(EncoderDescription* e, uint32_t index, uint32_t width, KeySource source) {
+    if (index > 0 && shape_.shared_weights) {
+      e->layers.push_back(e->layers[0]);
+      return width;
+    }
     const std::string name = "layers." + std::to_string(index);
+    const bool odd = index % 2 == 1;
+    const bool norms = shape_.norms && !(odd && shape_.mixed_norms);
+    const uint32_t ffn = odd && shape_.mixed_ffn ? 0 : shape_.ffn;
     LayerDescription layer = shape_.layer;
-    const bool narrows = shape_.attention_between != 0 && index % 2 == 1;
+    layer.gated = layer.gated && ffn != 0 && !(odd && shape_.mixed_gates);
+    const bool narrows = shape_.attention_between != 0 && odd;
     const bool last = index + 1 == shape_.layers;
     uint32_t between = narrows ? shape_.attention_between : width;
-    if (shape_.ffn == 0 && last) between = shape_.d_model;
+    if (ffn == 0 && last) between = shape_.d_model;
     attention(e, &layer.attention, index, width, between, source);
-    if (shape_.norms) layer.attention_norm = norm(name + ".self_attn_layer_norm", shape_.pre_norm ? width : between);
+    if (norms) layer.attention_norm = norm(name + ".self_attn_layer_norm", shape_.pre_norm ? width : between);
     if (between != width) layer.attention_resample = linear(name + ".attention_resample", between, width);
     width = between;
-    if (shape_.ffn != 0) {
+    if (ffn != 0) {
       const uint32_t out = last || shape_.between == 0 ? shape_.d_model : shape_.between;
-      layer.ffn_in = linear(name + ".fc1", layer.gated ? 2 * shape_.ffn : shape_.ffn, width);
-      layer.ffn_out = linear(name + ".fc2", out, shape_.ffn);
-      if (shape_.norms) layer.ffn_norm = norm(name + ".final_layer_norm", shape_.pre_norm ? width : out);
+      layer.ffn_in = linear(name + ".fc1", layer.gated ? 2 * ffn : ffn, width);
+      layer.ffn_out = linear(name + ".fc2", out, ffn);
+      if (norms) layer.ffn_norm = norm(name + ".final_layer_norm", shape_.pre_norm ? width : out);
       if (out != width) layer.ffn_resample = linear(name + ".ffn_resample", out, width);
       width = out;
     }
@@ -213,26 +239,35 @@ class Maker {
       attention->value_projections = e->layers[0].attention.value_projections;
       return;
     }
-    for (uint32_t head = 0; head < (shape_.each_head ? shape_.heads : 1); ++head) {
-      const std::string suffix = shape_.each_head ? std::string(".").append(std::to_string(head)) : "";
-      attention->key_projections.push_back(projection(e, name + ".compress_k" + suffix, index, head, 0));
-      if (shape_.value_is_key) continue;
-      attention->value_projections.push_back(shape_.shared_key_value
-                                                 ? attention->key_projections.back()
-                                                 : projection(e, name + ".compress_v" + suffix, index, head, 1));
+    const bool values_by_head = shape_.each_head != shape_.one_side_by_head;
+    for (uint32_t head = 0; head < shape_.heads; ++head) {
+      const auto suffix = [&](bool by_head) { return by_head ? std::string(".").append(std::to_string(head)) : ""; };
+      if (head == 0 || shape_.each_head) {
+        attention->key_projections.push_back(
+            projection(e, name + ".compress_k" + suffix(shape_.each_head), index, head, 0));
+      }
+      if (shape_.value_is_key || (head > 0 && !values_by_head)) continue;
+      attention->value_projections.push_back(
+          shape_.shared_key_value ? attention->key_projections.back()
+                                  : projection(e, name + ".compress_v" + suffix(values_by_head), index, head, 1));
     }
+    if (shape_.list_values_of_keys) attention->value_projections = attention->key_projections;
   }
 
   uint32_t projection(EncoderDescription* e, const std::string& name, uint32_t layer, uint32_t head, uint32_t side) {
     const uint32_t head_dim = shape_.head_dim != 0 ? shape_.head_dim : shape_.d_model / shape_.heads;
     Projection p;
-    p.kind = shape_.kinds[layer % shape_.kinds.size()];
+    p.kind = shape_.kinds[(shape_.mixed_kinds ? layer + head : layer) % shape_.kinds.size()];
     if (shape_.mixed_windows && is_windowed(p.kind)) {
       constexpr ProjectionKind turns[] = {ProjectionKind::convolution, ProjectionKind::mean_pool,
                                           ProjectionKind::max_pool};
       p.kind = turns[(static_cast<uint32_t>(p.kind) + layer + head + side) % 3];
     }
     p.order = p.kind == ProjectionKind::linear ? shape_.order : ProjectionOrder::after_linear;
+    if (p.kind == ProjectionKind::linear && shape_.mixed_orders && side == 1) {
+      p.order = shape_.order == ProjectionOrder::after_linear ? ProjectionOrder::before_linear
+                                                              : ProjectionOrder::after_linear;
+    }
     if (p.kind == ProjectionKind::linear) {
       p.k = std::max(1u, shape_.k - std::min(shape_.k, (layer + head) * shape_.k_step));
       const std::vector<float> weights = numbers_.uniform(uint64_t{p.k} * shape_.n, 1.7 / std::sqrt(shape_.n));
@@ -262,14 +297,16 @@ class Maker {
     MaskedLmHead& mlm = description.mlm;
     const EncoderDescription& e = description.has_decoder() ? description.decoder : description.encoder;
     const uint32_t embedding = shape_.embedding_width != 0 ? shape_.embedding_width : shape_.d_model;
-    mlm.dense = linear("lm_head.dense", embedding, width);
-    mlm.norm = norm("lm_head.layer_norm", embedding);
+    if (shape_.masked_lm_dense) {
+      mlm.dense = linear("lm_head.dense", embedding, width);
+      mlm.norm = norm("lm_head.layer_norm", embedding);
+    }
     if (shape_.tied_output) {
       mlm.output.weight = e.embedding.tokens;
       mlm.output.bias =
           builder_.add_floats(prefix_ + "lm_head.bias", {shape_.vocabulary}, numbers_.uniform(shape_.vocabulary, 0.3));
     } else {
-      mlm.output = linear("lm_head", shape_.vocabulary, embedding);
+      mlm.output = linear("lm_head", shape_.vocabulary, shape_.masked_lm_dense ? embedding : width);
     }
   }
 
@@ -283,8 +320,9 @@ class Maker {
 
 writer::ModelBuilder random_builder(const RandomModel& shape) {
   writer::ModelBuilder builder(shape.type);
-  builder.description.producer = "linformer tests";
-  builder.description.dialect = "random";
+  const bool odd = shape.names == RandomNames::odd;
+  builder.description.producer = odd ? std::string(1024, 'p') : "linformer tests";
+  builder.description.dialect = odd ? "of no \"family\", <b>\u4e2d</b>" : "random";
   Maker maker(shape, &builder);
   const std::vector<KeySource> own = {KeySource::own};
   maker.encoder(&builder.description.encoder, "", shape.decoder ? own : shape.key_sources, shape.encoder_states_width);
@@ -312,7 +350,8 @@ std::shared_ptr<const Model> random_model(const RandomModel& shape) {
 std::vector<int32_t> random_ids(uint64_t seed, int64_t count, uint32_t vocabulary) {
   std::mt19937_64 generator(seed);
   std::vector<int32_t> ids(static_cast<size_t>(count));
-  for (int32_t& id : ids) id = static_cast<int32_t>(4 + generator() % (vocabulary - 4));
+  const uint32_t first = vocabulary > 4 ? 4 : 0;
+  for (int32_t& id : ids) id = static_cast<int32_t>(first + generator() % (vocabulary - first));
   return ids;
 }
 

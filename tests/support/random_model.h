@@ -21,6 +21,13 @@ struct RandomHead {
   linformer::Activation score_activation = linformer::Activation::none;
 };
 
+// Names of classification heads and their labels, and what the file says that it was made by.
+enum class RandomNames {
+  plain,
+  none,  // no labels
+  odd    // what a table, a list or a terminal could stumble over; lengths up to the limit
+};
+
 struct RandomModel {
   uint64_t seed = 1;
   uint32_t n = 48;  // longest text
@@ -89,13 +96,26 @@ struct RandomModel {
   bool embedding_normalize = true;
 
   bool decoder = false;  // of the same shape, but its key_sources
+
+  // What the format permits and no dialect makes. Some of it is valid only beside certain other options, and some of it
+  // no session executes: ModelBuilder and Session say so.
+  bool list_values_of_keys = false;  // with value_is_key: the values' list is there, and is the keys'
+  bool one_side_by_head = false;     // of keys and values, one has each_head and the other has not
+  bool mixed_kinds = false;          // `kinds` go in turn over heads too
+  bool mixed_orders = false;         // keys and values in other orders
+  bool shared_weights = false;       // every layer is the first one again
+  uint32_t unused_projections = 0;   // which no layer names
+  bool norm_bias = true;
+  bool mixed_norms = false, mixed_ffn = false, mixed_gates = false;  // every other layer has none
+  bool masked_lm_dense = true;
+  RandomNames names = RandomNames::plain;
 };
 
 // Unless told otherwise: pad id 1, positions as fairseq counts them, pads zeroed.
 linformer::writer::ModelBuilder random_builder(const RandomModel& shape);
 // The bytes live as long as the returned model.
 std::shared_ptr<const linformer::Model> random_model(const RandomModel& shape);
-// Token ids in [4, vocabulary) that depend on `seed` alone.
+// Token ids in [4, vocabulary), or in [0, vocabulary) where that is small, that depend on `seed` alone.
 std::vector<int32_t> random_ids(uint64_t seed, int64_t count, uint32_t vocabulary);
 
 // An Input and what it points to.

@@ -1,0 +1,38 @@
+// A tokenizer of any kind with made-up tokens, for a model with a vocabulary of any size.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/description.h"
+
+namespace linformer_test {
+
+class RandomTokenizer {
+ public:
+  // Depends on its arguments alone. `token_types`: of the model; 0 and 1 alike. Id 1 is the pad, as random_model has
+  // it. `unusual`: what the format permits and nobody trains, such as templates that are empty and tokens without ids.
+  RandomTokenizer(linformer::TokenizerKind kind, uint64_t seed, uint32_t vocabulary, uint32_t token_types,
+                  bool unusual);
+  RandomTokenizer(const RandomTokenizer&) = delete;
+  RandomTokenizer& operator=(const RandomTokenizer&) = delete;
+
+  // Its views are valid as long as this object.
+  const linformer::TokenizerDescription& description() const { return description_; }
+
+ private:
+  void add_token(const std::string& bytes);
+  void add_wordpiece();
+  void add_byte_bpe();
+  void add_unigram(uint64_t seed);
+  void make_unusual(uint64_t seed, uint32_t vocabulary, uint32_t token_types);
+
+  linformer::TokenizerDescription description_;
+  std::string bytes_;
+  std::vector<uint32_t> offsets_ = {0}, merges_;
+  std::vector<int32_t> ids_;
+  std::vector<float> scores_;
+};
+
+}  // namespace linformer_test
