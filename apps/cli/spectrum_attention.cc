@@ -72,13 +72,28 @@ void normalize(const Model& model, const Norm& norm, double* row, int64_t width)
   }
 }
 
-// exp(row) over its sum; the columns from `seen` on are hidden from this row.
-bool softmax(double* row, int64_t seen, int64_t columns) {
-  const double highest = *std::max_element(row, row + seen);
+// Channels j and j + width / 2 of a row are a pair, turned by the row's number (AttentionDescription::rotary_base).
+void rotate(std::vector<double>* rows, int64_t width, double base) {
+  const int64_t half = width / 2, count = static_cast<int64_t>(rows->size()) / width;
+  for (int64_t r = 0; r < count; ++r) {
+    double* row = rows->data() + r * width;
+    for (int64_t j = 0; j < half; ++j) {
+      const double angle = static_cast<double>(r) * std::pow(base, -static_cast<double>(j) / static_cast<double>(half));
+      const double cosine = std::cos(angle), sine = std::sin(angle), first = row[j], second = row[j + half];
+      row[j] = first * cosine - second * sine;
+      row[j + half] = second * cosine + first * sine;
+    }
+  }
+}
+
+// exp(row) over its sum; the columns before `first` and from `end` on are hidden from this row.
+bool softmax(double* row, int64_t first, int64_t end, int64_t columns) {
+  const double highest = *std::max_element(row + first, row + end);
   double sum = 0;
-  for (int64_t j = 0; j < seen; ++j) sum += row[j] = std::exp(row[j] - highest);
-  for (int64_t j = 0; j < seen; ++j) row[j] /= sum;
-  std::fill(row + seen, row + columns, 0.0);
+  for (int64_t j = first; j < end; ++j) sum += row[j] = std::exp(row[j] - highest);
+  for (int64_t j = first; j < end; ++j) row[j] /= sum;
+  std::fill(row, row + first, 0.0);
+  std::fill(row + end, row + columns, 0.0);
   return std::isfinite(sum);
 }
 
@@ -171,18 +186,33 @@ void AttentionMatrices::project(const Linear& linear, int64_t first, int64_t hea
   }
 }
 
+void AttentionMatrices::add_position_bias(TensorIndex bias, int64_t head, int64_t row, double* scores) const {
+  const int64_t longest = encoder_.max_tokens;
+  const int64_t own = head * (2 * longest - 1) + longest - 1;  // the bias of a row with itself
+  for (int64_t j = 0; j < rows_; ++j) scores[j] += float_at(model_, bias, own + j - row);
+}
+
 void AttentionMatrices::matrix(int layer, int head, Scratch* scratch, std::vector<double>* matrix) const {
   const AttentionDescription& attention = encoder_.layers[static_cast<size_t>(layer)].attention;
   const Layer& input = layers_[static_cast<size_t>(layer)];
   const int64_t head_dim = attention.head_dim, key_head = attention.kv_heads == 1 ? 0 : head;
   project(attention.query, head * head_dim, head_dim, input, &scratch->weight, &scratch->queries);
   project(attention.key, key_head * head_dim, head_dim, input, &scratch->weight, &scratch->keys);
+  if (attention.rotary_base != 0) {
+    for (std::vector<double>* turned : {&scratch->queries, &scratch->keys}) {
+      rotate(turned, head_dim, static_cast<double>(attention.rotary_base));
+    }
+  }
   matrix->resize(static_cast<size_t>(rows_ * rows_));
   multiply(rows_, rows_, head_dim, static_cast<double>(attention.scale), scratch->queries.data(), scratch->keys.data(),
            true, matrix->data());
   bool finite = true;
+  const int64_t window = attention.window == 0 ? rows_ : int64_t{attention.window};
   for (int64_t r = 0; r < rows_; ++r) {
-    finite = softmax(matrix->data() + r * rows_, attention.causal ? r + 1 : rows_, rows_) && finite;
+    double* row = matrix->data() + r * rows_;
+    if (attention.position_bias != absent) add_position_bias(attention.position_bias, head, r, row);
+    const int64_t first = std::max<int64_t>(r - window, 0), end = std::min(r + window + 1, rows_);
+    finite = softmax(row, first, attention.causal ? r + 1 : end, rows_) && finite;
   }
   if (!finite) {
     throw DataError("the attention of layer " + std::to_string(layer) + ", head " + std::to_string(head) +

@@ -1,5 +1,5 @@
 // The attention matrices of a text, which the runtime itself never holds: P = softmax(Q K^T scale), n x n, by layer
-// and head.
+// and head; with what rotary positions, a bias by position, a window and causality do to it.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,7 @@ class AttentionMatrices {
   void keep(int layer, const float* rows, int64_t stride);
   void project(const Linear& linear, int64_t first, int64_t head_dim, const Layer& layer, std::vector<double>* weight,
                std::vector<double>* out) const;
+  void add_position_bias(TensorIndex bias, int64_t head, int64_t row, double* scores) const;
 
   const Model& model_;
   const EncoderDescription& encoder_;

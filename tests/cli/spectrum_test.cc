@@ -87,7 +87,7 @@ std::vector<RandomModel> shapes() {
   plain.masked_lm = false;
   plain.ffn = 0;
   plain.norms = false;
-  std::vector<RandomModel> all(8, plain);
+  std::vector<RandomModel> all(13, plain);
   all[1].pre_norm = all[1].norms = true;
   all[2].type = ElementType::f16;
   all[2].head_dim = 5;  // heads that begin inside a panel
@@ -100,6 +100,15 @@ std::vector<RandomModel> shapes() {
   all[6].ffn = 24;  // adds to the second stream, attention to the first
   all[7].pad = false;
   all[7].prefix_token = true;
+  all[8].layer.attention.rotary_base = 100;
+  all[9].layer.attention.window = 5;
+  all[10].layer.attention.window = 5;
+  all[10].causal = true;
+  all[11].position_bias = true;
+  all[12] = all[10];
+  all[12].position_bias = true;
+  all[12].layer.attention.rotary_base = 500;
+  all[12].prefix_token = true;
   for (size_t i = 0; i < all.size(); ++i) all[i].seed = i + 1;
   return all;
 }
