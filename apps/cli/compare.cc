@@ -258,9 +258,12 @@ class Comparison {
   }
 
   void count(const Answered& a, const Answered& b) {
-    const std::string error = !a.error.empty()   ? a.error
-                              : !b.error.empty() ? b.error
-                              : !finite(a)       ? first_.path() + " gives numbers that are not finite"
+    // What is wrong with a record itself is so for both models.
+    const auto of = [&](const Side& side, const std::string& error) {
+      return second_ && a.error != b.error ? side.path() + ": " + error : error;
+    };
+    const std::string error = !a.error.empty()   ? of(first_, a.error)
+                              : !b.error.empty() ? of(*second_, b.error)
                               : !finite(b)       ? other_name() + " gives numbers that are not finite"
                                                  : "";
     if (!error.empty()) {

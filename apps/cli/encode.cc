@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 
 #include "base/description.h"
@@ -15,6 +16,7 @@
 #include "output.h"
 #include "profile.h"
 #include "progress.h"
+#include "record_loop.h"
 
 namespace linformer::cli {
 namespace {
@@ -97,7 +99,7 @@ class Encode {
     } else {
       run_vectors(options.max_tokens);
     }
-    return exit_ok;
+    return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
  private:
@@ -106,7 +108,7 @@ class Encode {
     start(longest_kept_, static_cast<int64_t>(rows_.size()));
     std::vector<int32_t> ids;
     std::vector<uint8_t> types;
-    const size_t step = wanted_.two ? 2 : 1;
+    const size_t step = texts_each();
     for (size_t i = 0; i < rows_.size(); i += step) {
       size_t tokens = 0;
       for (size_t j = i; j < i + step; ++j) tokens += std::max(rows_[j].size(), static_cast<size_t>(flags_.run.pad_to));
@@ -131,7 +133,7 @@ class Encode {
     longest_ = reader.items() == 0 ? 0 : encoder_rows(*model_, reader.vectors());
     start(longest_, reader.items());
     std::vector<float> values;
-    const int64_t step = wanted_.two ? 2 : 1;
+    const int64_t step = static_cast<int64_t>(texts_each());
     while (reader.next(&values)) {
       const size_t count = static_cast<size_t>(reader.vectors());
       const bool begins = static_cast<int64_t>(batch_->size()) % step == 0;
@@ -211,7 +213,8 @@ class Encode {
     batch_.emplace(*session_, rows_at_once);
     texts_ = texts;
     file_.emplace(flags_.output);
-    const int64_t items = wanted_.two ? texts / 2 : texts;
+    const int64_t items = texts / static_cast<int64_t>(texts_each());
+    tally_.records = static_cast<uint64_t>(items);
     const int64_t flat[] = {items, width_}, deep[] = {items, longest_, width_};
     const std::string header = wanted_.per_token ? npy_float_header(deep) : npy_float_header(flat);
     file_->append(header);
@@ -236,6 +239,7 @@ class Encode {
     if (!batch_->empty()) run_batch();
     file_->commit();
     progress_.clear();
+    tally_.summarize(0, "");
     report_profile(*session_, false);
   }
 
@@ -261,13 +265,21 @@ class Encode {
   void run_others(std::span<const Input> inputs) {
     values_.resize(static_cast<size_t>(take(session_->shape(output({}), inputs)).floats()));
     check(session_->run(inputs, output(values_)));
-    if (!wanted_.per_token) return file_->append(std::as_bytes(std::span(values_)));
-    const float* source = values_.data();
-    for (const Input& input : inputs) {
-      const int64_t length = rows_of(input);
-      file_->append(std::as_bytes(std::span(source, static_cast<size_t>(length * width_))));
+    if (!wanted_.per_token) {
+      const size_t width = static_cast<size_t>(width_);
+      for (size_t i = 0; i < values_.size() / width; ++i) {
+        see(i * texts_each(), std::span(values_).subspan(i * width, width));
+      }
+      return file_->append(std::as_bytes(std::span(values_)));
+    }
+    std::span<const float> rest = values_;
+    for (size_t t = 0; t < inputs.size(); ++t) {
+      const int64_t length = rows_of(inputs[t]);
+      const std::span<const float> rows = rest.first(static_cast<size_t>(length * width_));
+      see(t, rows);
+      file_->append(std::as_bytes(rows));
       write_zeros(longest_ - length);
-      source += length * width_;
+      rest = rest.subspan(rows.size());
     }
   }
 
@@ -280,11 +292,24 @@ class Encode {
       for (int64_t p = 0; p < kept; ++p) positions.push_back({static_cast<int64_t>(t), p});
     }
     MaskedLm(width_).run(&*session_, inputs, positions, [&](size_t i, std::span<const float> logits) {
+      see(static_cast<size_t>(positions[i].text), logits);
       file_->append(std::as_bytes(logits));
       const bool last = i + 1 == positions.size() || positions[i + 1].text != positions[i].text;
       if (last) write_zeros(longest_ - positions[i].position - 1);
     });
   }
+
+  // Numbers of text `text` of the batch, or of the record that begins with it. They are written as they are.
+  void see(size_t text, std::span<const float> numbers) {
+    if (std::all_of(numbers.begin(), numbers.end(), [](float number) { return std::isfinite(number); })) return;
+    const uint64_t record = (done_ + text) / texts_each() + 1;
+    if (record == bad_record_) return;
+    bad_record_ = record;
+    ++tally_.errors;
+    tally_.report(record, not_finite, false, &progress_);
+  }
+
+  size_t texts_each() const { return wanted_.two ? 2 : 1; }  // of a record
 
   void write_zeros(int64_t rows) { file_->append_zeros(static_cast<uint64_t>(rows * width_) * sizeof(float)); }
 
@@ -294,7 +319,9 @@ class Encode {
   TokenRows rows_;
   int64_t longest_ = 0, longest_kept_ = 0;  // rows: as written, and as the session counts them
   int64_t width_ = 0, texts_ = 0;
-  uint64_t done_ = 0;
+  uint64_t done_ = 0;        // texts
+  uint64_t bad_record_ = 0;  // the last one that was told
+  Tally tally_;
   Progress progress_{true};
   std::optional<Session> session_;
   std::optional<Batch> batch_;
@@ -342,7 +369,8 @@ void add_encode(CLI::App* app, Run* run) {
   command->footer(
       "Shapes: hidden [texts, tokens, d], mlm [texts, tokens, vocabulary], pooled and embedding [texts, d],\n"
       "logits [texts, classes], for a head that scores each token [texts, tokens, classes], for one that compares\n"
-      "texts two by two [texts / 2, classes]. Rows beyond a text's own tokens are zero.\n\n"
+      "texts two by two [texts / 2, classes]. Rows beyond a text's own tokens are zero.\n"
+      "Numbers that are not finite are written as they are; their record is named, and the exit code is 1.\n\n"
       "Examples:\n"
       "  linformer encode model.lnfr --ids ids.npy --what hidden -o hidden.npy\n"
       "  echo '[0, 31, 414, 2]' | linformer encode model.lnfr --ids - --what mlm -o logits.npy\n"

@@ -159,7 +159,7 @@ class FillMask {
       FilledText& text = *texts[i];
       const double sum = log_sum_exp(logits);
       if (std::isnan(sum)) {
-        text.error = "the model gave a number that is not finite; check its weights";
+        text.error = not_finite;
         return;
       }
       for (const int32_t id : largest(logits, static_cast<size_t>(flags_.top))) {

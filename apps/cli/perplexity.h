@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -24,6 +25,7 @@ struct Foretold {
   double mean_loss() const;
   double perplexity() const;
   double accuracy() const;
+  void add(const Foretold& more);
 };
 
 // Both measures of any number of texts, run in batches that the session's plan holds.
@@ -31,13 +33,18 @@ class Perplexity {
  public:
   Perplexity(std::shared_ptr<const Model> model, Session session, const MaskRule& rule, bool masked, bool pseudo);
 
+  // The texts added from now on are those of record `id`: one, or its windows.
+  void begin(nlohmann::json id);
   // A text of ids without pads that the session strips. `candidates[i]` 0: token i is neither masked nor counted.
   // `dump` is told what was put in place of `ids`, and where.
   using Dump = std::function<void(std::span<const int32_t> masked_ids, std::span<const int64_t> positions)>;
   void add(std::span<const int32_t> ids, std::span<const uint8_t> types, std::span<const uint8_t> candidates,
            const Dump& dump);
-  // Runs what is queued. Throws DataError where the model gives a number that isn't finite.
-  void flush();
+  // Runs what is queued. All records that were begun are then counted, or known to be bad.
+  void finish();
+
+  // Told of each record for which the model gave a number that isn't finite. Nothing of it is counted.
+  std::function<void(const nlohmann::json& id)> on_not_finite;
 
   const Foretold& masked() const { return masked_; }  // as masking.h chooses, all of a text's at once
   const Foretold& pseudo() const { return pseudo_; }  // each token masked alone
@@ -45,8 +52,21 @@ class Perplexity {
   const Session& session() const { return session_; }
 
  private:
+  struct Record {
+    nlohmann::json id;
+    Foretold masked, pseudo;
+    bool finite = true;
+  };
+  struct Truth {
+    int32_t token;
+    bool masked;  // counts there, otherwise in pseudo
+    Record* record;
+  };
+
   void enqueue(std::span<const int32_t> changed, std::span<const uint8_t> types, std::span<const int64_t> positions,
-               std::span<const int32_t> truth, Foretold* sum);
+               std::span<const int32_t> truth, bool masked);
+  void flush();
+  void count_finished(size_t open);
 
   Session session_;
   MaskRule rule_;
@@ -55,8 +75,8 @@ class Perplexity {
   Batch batch_;
   size_t positions_at_once_;
   std::vector<MaskPosition> positions_;
-  std::vector<int32_t> truths_;  // of each position
-  std::vector<Foretold*> sums_;  // that it counts in
+  std::vector<Truth> truths_;   // of each position
+  std::deque<Record> records_;  // not counted yet; texts may still come of the last
   Foretold masked_, pseudo_;
   uint64_t texts_ = 0;
 };

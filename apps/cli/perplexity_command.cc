@@ -60,6 +60,10 @@ class PerplexityCommand {
               flags.mode != "pseudo", flags.mode != "mlm"),
         progress_(true) {
     if (!flags.dump.empty()) dump_.emplace(flags.dump);
+    sums_.on_not_finite = [this](const nlohmann::json& id) {
+      ++tally_.errors;
+      tally_.report(id, not_finite, false, &progress_);
+    };
   }
 
   int operator()() {
@@ -68,7 +72,7 @@ class PerplexityCommand {
     } else {
       read_id_rows();
     }
-    sums_.flush();
+    sums_.finish();
     progress_.clear();
     if (dump_) dump_->commit();
     print();
@@ -107,6 +111,7 @@ class PerplexityCommand {
         return tally_.report(id_, record.error, false, &progress_);
       }
       tally_.cut += report.truncated() ? 1 : 0;
+      sums_.begin(id_);
       std::array<int64_t, 2> counted{};  // of each text's own tokens, in earlier windows
       for (int64_t window = 0; window < report.windows; ++window) {
         const TextSequence sequence = take(reader.sequence(window));
@@ -138,6 +143,7 @@ class PerplexityCommand {
       types_.clear();
       candidates_.clear();
       for (const int32_t id : ids_) candidates_.push_back(id < 0 || (id != tokenizer.bos && id != tokenizer.eos));
+      sums_.begin(id_);
       add();
       progress_.update(r + 1, r + 1, count);
     }

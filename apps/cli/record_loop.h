@@ -37,6 +37,9 @@ struct RecordLoop {
 // id could not be read.
 nlohmann::json take_id(Record* record, uint64_t number, const InputFlags& input);
 
+// The error of a record that the model can't answer, as runtime/pipeline puts it too.
+inline constexpr char not_finite[] = "the model gave a number that is not finite; check its weights";
+
 // Records, and those that were bad or cut.
 struct Tally {
   uint64_t records = 0, errors = 0, cut = 0;

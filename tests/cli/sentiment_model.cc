@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "base/description.h"
@@ -55,7 +56,7 @@ class Builder {
     layer.ffn_out = linear("ffn_out", d, d, std::vector<float>(size_t{d} * d));
     layer.ffn_norm = norm("ffn_norm");
     encoder.layers = {layer};
-    if (!shape_.vectors) builder_.description.mlm.output = {encoder.embedding.tokens, absent};
+    if (!shape_.vectors && !shape_.not_finite) builder_.description.mlm.output = {encoder.embedding.tokens, absent};
     if (shape_.embedding) {
       builder_.description.embedding.present = builder_.description.embedding.normalize = true;
     }
@@ -72,6 +73,10 @@ class Builder {
     dimension(6, 1) = 1;  // bad
     dimension(0, 15) = 1;
     for (uint32_t word : {1u, 2u, 3u, 4u, 7u, 8u, 9u, 10u, 11u, 12u}) dimension(word, 2 + word % 8) = 0.5f;
+    if (shape_.not_finite) {
+      builder_.description.mlm.output = linear("mlm", vocabulary, d, table);
+      dimension(12, 3) = NAN;
+    }
     encoder.embedding.tokens = builder_.add_table("words", {vocabulary, d}, table);
     if (!shape_.token_types) return;
     std::vector<float> types(size_t{2} * d);
