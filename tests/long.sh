@@ -19,6 +19,13 @@ sentencepiece() {
     --test-case='*SentencePiece models equal the library*'
 }
 
+# Every command line on every golden, ../shared's too, and on random and unusual models, with sanitizers; an hour of a
+# core. LINFORMER_COMMANDS_MODELS=N: as many random models, 100 otherwise.
+commands() {
+  build asan-ubsan test_commands
+  ASAN_OPTIONS=intercept_tls_get_addr=0 build/asan-ubsan/tests/commands/test_commands --no-skip --test-case='complete*'
+}
+
 # build PRESET TARGET...
 build() {
   local preset=$1
@@ -30,7 +37,7 @@ build() {
   cmake --build --preset "$preset" --parallel "$(nproc)" --target "$@"
 }
 
-subjects=(tokenizers sentencepiece)
+subjects=(tokenizers sentencepiece commands)
 if [ $# -eq 0 ]; then
   echo "Subjects: ${subjects[*]}"
   exit 0

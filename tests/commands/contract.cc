@@ -1,0 +1,101 @@
+#include "commands/contract.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "support/npz.h"
+
+namespace linformer_test {
+namespace {
+
+using nlohmann::json;
+
+// Lines of standard error by what they are.
+struct Said {
+  size_t errors = 0;     // why the command could do nothing more
+  size_t records = 0;    // "record 3: ..."
+  bool counted = false;  // "2 of 5 records bad"
+  std::string stranger;  // a line that the program wouldn't write
+};
+
+Said read(const std::vector<std::string>& lines) {
+  static const std::regex record("linformer: record .+: .+"), counted("linformer: [0-9,]+ of [0-9,]+ records bad");
+  static const std::regex note(
+      "linformer: ([0-9,]+ of ([0-9,]+|the) texts .*|.*: (this looks like|[0-9,]+ of [0-9,]+ lines|.*invalid "
+      "UTF-8).*)");
+  Said said;
+  for (const std::string& line : lines) {
+    if (std::regex_match(line, counted)) {
+      said.counted = true;
+    } else if (std::regex_match(line, note)) {
+    } else if (std::regex_match(line, record)) {
+      ++said.records;
+    } else if (line.starts_with("linformer: ")) {
+      ++said.errors;
+    } else {
+      said.stranger = line;
+    }
+  }
+  return said;
+}
+
+// Errors that say nothing to whoever reads them, and those of a machine without memory: these models are small.
+bool is_unclear(const std::string& err) {
+  for (const char* part : {"unexpected: ", "out of memory", "json.exception", "std::", "basic_string", "vector::"}) {
+    if (err.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::string wrong_with_errors(const CommandLine& line, const Ran& ran, std::vector<std::string> lines) {
+  if (line.profile_json && ran.code == 0) {
+    if (lines.empty() || !json::accept(lines.back())) return "the profile is no JSON";
+    lines.pop_back();
+  }
+  const bool profile = std::find(line.arguments.begin(), line.arguments.end(), "--profile") != line.arguments.end();
+  const Said said = read(lines);
+  if (!profile && !said.stranger.empty()) return "standard error has the line '" + said.stranger + "'";
+  if (is_unclear(ran.err)) return "the error is not clear";
+  if (ran.code == 0 && (said.errors > 0 || said.records > 0 || said.counted)) return "an error, but exit code 0";
+  if (ran.code == 0) return {};
+  if (line.error_is_answer) return json::parse(ran.out).contains("error") ? "" : "no error in the answer";
+  if (said.errors > 1) return "more than one error line";
+  // --fail-fast stops at the record.
+  if (said.errors == 0 && !said.counted && said.records != 1) return "no error line";
+  return {};
+}
+
+std::string wrong_with_answers(const CommandLine& line, const Ran& ran) {
+  if (line.answers == Answers::json_lines) {
+    for (const std::string& answer : lines_of(ran.out)) {
+      if (!json::accept(answer)) return "a line of standard output is no JSON: " + answer;
+    }
+  }
+  if (line.answers != Answers::json_object) return {};
+  // A command that fails altogether has no answer.
+  if (ran.out.empty() && ran.code != 0) return {};
+  return json::accept(ran.out) ? "" : "standard output is no JSON";
+}
+
+std::string wrong_with_array(const CommandLine& line, const Ran& ran) {
+  if (line.array.empty()) return {};
+  if (!std::filesystem::exists(line.array)) return ran.code == 0 ? "there is no array" : "";
+  const NpyArray array = parse_npy(read_file(line.array));
+  return array.bytes.size() == static_cast<size_t>(array.size()) * sizeof(float) ? "" : "the array is not whole";
+}
+
+}  // namespace
+
+std::string breach_of_contract(const CommandLine& line, const Ran& ran) {
+  if (ran.code < 0 || ran.code > 2) return "exit code " + std::to_string(ran.code);
+  if (ran.err.find("Sanitizer") != std::string::npos || ran.err.find("runtime error: ") != std::string::npos) {
+    return "a sanitizer's report";
+  }
+  for (const std::string& wrong : {wrong_with_answers(line, ran), wrong_with_array(line, ran)}) {
+    if (!wrong.empty()) return wrong;
+  }
+  return wrong_with_errors(line, ran, lines_of(ran.err));
+}
+
+}  // namespace linformer_test
