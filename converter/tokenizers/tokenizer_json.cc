@@ -186,6 +186,13 @@ class VocabularyIds {
     }
   }
   size_t size() const { return vocabulary_.size(); }
+  int64_t behind_largest() const {
+    auto behind = static_cast<int64_t>(vocabulary_.size());
+    for (const auto& id : vocabulary_) {
+      if (id.is_number()) behind = std::max(behind, id.get<int64_t>() + 1);
+    }
+    return behind;
+  }
   // -1 for what it lacks.
   int64_t find(const std::string& token) const {
     if (vocabulary_.is_array()) {
@@ -208,7 +215,7 @@ void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTo
   if (list.null()) return;
   list.need_array();
   const VocabularyIds ids(vocabulary.json());
-  int64_t counted = static_cast<int64_t>(ids.size()), following = counted;
+  int64_t counted = static_cast<int64_t>(ids.size()), following = ids.behind_largest();
   TextMap<int32_t> seen;
   for (size_t i = 0; i < list.size(); ++i) {
     const JsonPart part = list.at(i);
