@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <vector>
 
 #include "bench/limits.h"
 
 #if defined(LINFORMER_WITH_CUDA)
 #include "base/types.h"
 #include "cuda/device.h"
+#include "cuda/element.h"
 #endif
 
 namespace linformer::bench {
@@ -15,10 +17,8 @@ namespace linformer::bench {
 #if defined(LINFORMER_WITH_CUDA)
 namespace {
 
-constexpr int attempts = 5, calls_of_attempt = 10;
-// RoBERTa-base's first feed-forward product, of many rows.
-constexpr int64_t rows = 16384, inner = 768, width = 3072;
-constexpr uint64_t workspace_bytes = uint64_t{8} << 20, copied_bytes = uint64_t{256} << 20;
+constexpr int attempts = 4, calls_of_attempt = 5;
+constexpr uint64_t workspace_bytes = uint64_t{8} << 20;
 
 void require(const Status& status) {
   if (!status.ok()) throw std::runtime_error(status.message());
@@ -39,6 +39,28 @@ class DeviceMemory {
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   ~DeviceMemory() { device_.free(data_); }
   std::byte* data() const { return data_; }
+
+  // Numbers in (-1, 1): of zeros, products are faster.
+  void fill(ElementType type, int64_t elements) const {
+    const int64_t size = element_bytes(type), some = std::min(elements, int64_t{1} << 18);
+    std::vector<float> values(static_cast<size_t>(some));  // room for each type
+    std::byte* const bytes = reinterpret_cast<std::byte*>(values.data());
+    uint64_t state = 1;
+    for (int64_t i = 0; i < some; ++i) {
+      state = state * 6364136223846793005 + 1442695040888963407;
+      const float value = static_cast<float>(static_cast<int32_t>(state >> 32)) * 0x1p-31f;
+      if (type == ElementType::f16) {
+        cuda::narrow_on_host(value, reinterpret_cast<cuda::Half*>(bytes) + i);
+      } else if (type == ElementType::bf16) {
+        cuda::narrow_on_host(value, reinterpret_cast<cuda::Bf16*>(bytes) + i);
+      } else {
+        values[static_cast<size_t>(i)] = value;
+      }
+    }
+    for (int64_t i = 0; i < elements; i += some) {
+      require(device_.upload(data_ + i * size, bytes, static_cast<uint64_t>(std::min(some, elements - i) * size)));
+    }
+  }
 
  private:
   const cuda::Device& device_;
@@ -61,11 +83,13 @@ double best_rate(cuda::Stream& stream, double amount, const Work& work) {
   return best;
 }
 
-Rate product_rate(const cuda::Device& device, ElementType type) {
+double product_rate(const cuda::Device& device, ElementType type, int64_t rows, int64_t inner, int64_t width) {
   const int64_t size = element_bytes(type);
-  const auto bytes = [&](int64_t elements, int64_t each) { return static_cast<uint64_t>(elements * each); };
-  const DeviceMemory a(device, bytes(rows * inner, size)), b(device, bytes(width * inner, size)),
-      c(device, bytes(rows * width, size)), workspace(device, workspace_bytes);
+  const auto bytes = [&](int64_t elements) { return static_cast<uint64_t>(elements * size); };
+  const DeviceMemory a(device, bytes(rows * inner)), b(device, bytes(width * inner)), c(device, bytes(rows * width)),
+      workspace(device, workspace_bytes);
+  a.fill(type, rows * inner);
+  b.fill(type, width * inner);
   const auto stream = take(cuda::Stream::create(device, {}));
   stream->set_workspace(workspace.data(), workspace_bytes);
   cuda::Product product;
@@ -81,21 +105,27 @@ Rate product_rate(const cuda::Device& device, ElementType type) {
   require(stream->multiply(product));
   stream->rehearse(false);
   const double flop = 2. * static_cast<double>(rows) * static_cast<double>(inner) * static_cast<double>(width);
-  return {best_rate(*stream, flop, [&] { return stream->multiply(product); }), "cuBLASLt"};
+  return best_rate(*stream, flop, [&] { return stream->multiply(product); });
 }
 
 }  // namespace
 
-Limits measure_device_limits(int index) {
+Limits measure_device_limits(int index, int64_t side) {
   const auto device = take(cuda::Device::open(index));
   const cuda::Device::Current current(*device);
   Limits limits;
-  limits.f32 = product_rate(*device, ElementType::f32);
-  limits.f16 = product_rate(*device, ElementType::f16);
-  if (device->architecture() >= 80) limits.bf16 = product_rate(*device, ElementType::bf16);
+  const auto rate = [&](ElementType type) -> Rate {
+    // RoBERTa-base's first feed-forward product has 768 and 3,072.
+    const double layer = product_rate(*device, type, 2 * side, side * 3 / 32, side * 3 / 8);
+    return {std::max(layer, product_rate(*device, type, side, side, side)), "cuBLASLt"};
+  };
+  limits.f32 = rate(ElementType::f32);
+  limits.f16 = rate(ElementType::f16);
+  if (device->architecture() >= 80) limits.bf16 = rate(ElementType::bf16);
   const auto stream = take(cuda::Stream::create(*device, {}));
-  const DeviceMemory from(*device, copied_bytes), to(*device, copied_bytes);
-  const int64_t bytes = static_cast<int64_t>(copied_bytes);
+  const int64_t bytes = side * side * int64_t{sizeof(float)};
+  const DeviceMemory from(*device, static_cast<uint64_t>(bytes)), to(*device, static_cast<uint64_t>(bytes));
+  from.fill(ElementType::f32, side * side);
   const auto copy = [&] { return stream->copy(to.data(), bytes, from.data(), bytes, bytes, 1); };
   limits.memory = {best_rate(*stream, 2. * static_cast<double>(bytes), copy), "copy"};
   return limits;
@@ -115,7 +145,7 @@ constexpr char build_has_none[] = "this build has no CUDA: configure it with -DL
 
 }  // namespace
 
-Limits measure_device_limits(int) { throw std::runtime_error(build_has_none); }
+Limits measure_device_limits(int, int64_t) { throw std::runtime_error(build_has_none); }
 std::string device_text(int) { throw std::runtime_error(build_has_none); }
 
 #endif

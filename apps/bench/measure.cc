@@ -10,6 +10,9 @@
 
 #include "base/description.h"
 #include "linformer/build_info.h"
+#include "program/cost.h"
+#include "program/listing.h"
+#include "session/state.h"
 
 namespace linformer::bench {
 namespace {
@@ -27,20 +30,48 @@ void require(const Status& status) {
   if (!status.ok()) throw std::runtime_error(status.message());
 }
 
+bool of_encoder(std::string_view part) { return part == "embedding" || part == "finish" || part.starts_with("layer "); }
+
 }  // namespace
 
 Flop encoder_flop(const Model& model, const SessionOptions& options, int64_t tokens) {
   Flop sum;
   const auto visit = [](void* context, const ProgramLine& line) {
-    const std::string_view part = line.part;
-    const bool of_encoder = part == "embedding" || part == "finish" || part.starts_with("layer ");
-    if (!of_encoder) return;
+    if (!of_encoder(line.part)) return;
     Flop& flop = *static_cast<Flop*>(context);
     flop.all += line.flop;
     if (line.weights) flop.weights[static_cast<size_t>(line.compute)] += line.flop;
   };
   require(list_program(model, options, tokens, visit, &sum));
   return sum;
+}
+
+std::vector<std::array<double, 2>> encoder_ops(const Model& model, const SessionOptions& options, int64_t tokens,
+                                               int64_t batch) {
+  Result<LoweredModel> lowered = lower_model(model.description(), options, planned_bf16(options));
+  require(lowered.status());
+  const Program& program = lowered->program;
+  const int64_t states = lowered->plan.options.max_encoder_states;
+  std::vector<std::array<double, 2>> ops;
+  for (size_t s = 0; s < program.stages.size(); ++s) {
+    const Stage& stage = program.stages[s];
+    if (!of_encoder(part_of(program, static_cast<int32_t>(s)).text) || !applies(program, stage, tokens, states))
+      continue;
+    for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
+      const Cost cost = cost_of(program, stage, program.ops[static_cast<size_t>(i)], tokens, states);
+      const double texts = static_cast<double>(batch);
+      ops.push_back({texts * cost.flop / 1e9, (texts * cost.bytes + cost.weight_bytes) / 1e9});
+    }
+  }
+  return ops;
+}
+
+std::optional<double> roofline_ms(const Measurement& measurement, const Limits& limits) {
+  const double rate = limits.of(measurement.compute).giga, memory = limits.memory.giga;
+  if (measurement.ops.empty() || rate <= 0 || memory <= 0) return {};
+  double seconds = 0;
+  for (const auto& [gigaflop, gigabytes] : measurement.ops) seconds += std::max(gigaflop / rate, gigabytes / memory);
+  return seconds * 1e3;
 }
 
 uint64_t encoder_weight_bytes(const Model& model, int64_t tokens) {
@@ -163,6 +194,7 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   for (size_t type = 0; type < flop.weights.size(); ++type) {
     if (type != static_cast<size_t>(plan.compute)) result.gigaflop_of_others[type] = flop.weights[type] * giga;
   }
+  if (what.device >= 0) result.ops = encoder_ops(**model, plan.options, tokens + prefix, what.batch);
   result.weight_bytes = encoder_weight_bytes(**model, tokens);
   result.model_bytes = (*model)->file_bytes();
   result.arena_bytes = plan.total_bytes;
@@ -232,6 +264,7 @@ void to_json(nlohmann::json& json, const Measurement& m) {
           {"used_bytes", m.used_bytes},
           {"peak_bytes", m.peak_bytes},
           {"own_bytes", m.own_bytes},
+          {"ops", m.ops},
           {"profile", m.profile}};
 }
 
@@ -255,6 +288,7 @@ void from_json(const nlohmann::json& json, Measurement& m) {
   m.used_bytes = json.at("used_bytes").get<uint64_t>();
   m.peak_bytes = json.at("peak_bytes").get<uint64_t>();
   m.own_bytes = json.at("own_bytes").get<uint64_t>();
+  m.ops = json.at("ops").get<std::vector<std::array<double, 2>>>();
   m.profile = json.at("profile");
 }
 

@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "bench/limits.h"
 #include "linformer/session.h"
 
 namespace linformer::bench {
@@ -38,12 +41,14 @@ struct Measurement {
   double gigaflop = 0;                           // of a call
   // Of them products with weights that are computed in another type than `compute`, by ElementType.
   std::array<double, 4> gigaflop_of_others = {};
-  uint64_t weight_bytes = 0;       // that a call reads: products' weights and E's columns
-  uint64_t model_bytes = 0;        // of the file
-  uint64_t arena_bytes = 0;        // planned
-  uint64_t used_bytes = 0;         // touched
-  uint64_t peak_bytes = 0;         // the process's largest resident set, file pages included
-  uint64_t own_bytes = 0;          // of it, without pages of files: working memory, stack and heap
+  uint64_t weight_bytes = 0;  // that a call reads: products' weights and E's columns
+  uint64_t model_bytes = 0;   // of the file
+  uint64_t arena_bytes = 0;   // planned
+  uint64_t used_bytes = 0;    // touched
+  uint64_t peak_bytes = 0;    // the process's largest resident set, file pages included
+  uint64_t own_bytes = 0;     // of it, without pages of files: working memory, stack and heap
+  // Of a device, each op of a call: 1e9 operations of products, and 1e9 bytes that it reads and writes, each once.
+  std::vector<std::array<double, 2>> ops;
   nlohmann::ordered_json profile;  // null unless asked for
 };
 
@@ -61,6 +66,14 @@ struct Flop {
   std::array<double, 4> weights = {};  // products with weights, by the ElementType that they are computed in
 };
 Flop encoder_flop(const Model& model, const SessionOptions& options, int64_t tokens);
+
+// Measurement::ops of a call with `batch` texts. Throws as measure().
+std::vector<std::array<double, 2>> encoder_ops(const Model& model, const SessionOptions& options, int64_t tokens,
+                                               int64_t batch);
+
+// Milliseconds that a call's ops would take, one after the other, if each reached the limit of the products' rate or of
+// the memory, whichever takes longer; nothing where ops or limits aren't known.
+std::optional<double> roofline_ms(const Measurement& measurement, const Limits& limits);
 
 // Bytes of weights that the encoder's products read once for `tokens` tokens. Throws as measure().
 uint64_t encoder_weight_bytes(const Model& model, int64_t tokens);

@@ -21,12 +21,15 @@ inline constexpr std::array<uint32_t, 5> paper_ks = {128, 256, 512, 1024, 2048};
 double paper_time_saved(size_t length, size_t k);
 double paper_memory_saved(size_t length, size_t k);
 
+// PaperOptions::least_tokens that keep a processor busy, and a GPU.
+inline constexpr int64_t cpu_tokens = 4096, gpu_tokens = 65536;
+
 struct PaperOptions {
   Case running;                             // its threads, backend, isa, compute and device
   uint64_t free_bytes = 0;                  // of memory; 0: what the system says
   double minutes = 30;                      // for all cells together
   uint32_t layers = 2;                      // of RoBERTa-base's width; what is printed is of one layer
-  int64_t least_tokens = 4096;              // of a call: as many texts of n tokens as hold them
+  int64_t least_tokens = cpu_tokens;        // of a call: as many texts of n tokens as hold them
   uint32_t longest = paper_lengths.back();  // n
   std::vector<ElementType> types = {ElementType::f32, ElementType::int8};
 };

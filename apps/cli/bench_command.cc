@@ -43,7 +43,7 @@ struct BenchFlags {
   std::vector<uint32_t> ks = {128};
   int threads = 0;
   double seconds = 2, minutes = 30;
-  int64_t longest = bench::paper_lengths.back();
+  int64_t longest = bench::paper_lengths.back(), call_tokens = 0;
   bool json = false, profile = false, paper = false;
 };
 
@@ -126,6 +126,9 @@ class Bench {
     options.running = running(flags_.backends.front());
     options.minutes = flags_.minutes;
     options.longest = static_cast<uint32_t>(flags_.longest);
+    options.least_tokens = flags_.call_tokens > 0 ? flags_.call_tokens
+                           : device_ < 0          ? bench::cpu_tokens
+                                                  : bench::gpu_tokens;
     options.types = types_of(
         flags_, device_ < 0 ? std::vector<std::string>{"f32", "int8"} : std::vector<std::string>{"f32", "f16"});
     PaperReport paper;
@@ -382,6 +385,13 @@ void add_options(CLI::App* command, BenchFlags* flags) {
       ->needs(paper)
       ->check(CLI::Range(int64_t{512}, int64_t{bench::paper_lengths.back()}))
       ->capture_default_str()
+      ->group("Paper");
+  command
+      ->add_option("--call-tokens", flags->call_tokens,
+                   "Tokens of a call, at least: as many texts as hold them; default: 4096, on a GPU 65536")
+      ->type_name("N")
+      ->needs(paper)
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 24))
       ->group("Paper");
   command->add_option("--csv", flags->csv, "All cells as a table")->type_name("FILE")->group("Paper");
   command->add_option("--svg", flags->svg, "The figure")->type_name("FILE")->group("Paper");

@@ -44,6 +44,11 @@ std::optional<double> share_of_memory(const BenchRow& row, const bench::Limits& 
   return share(weights_gbps(row), limits.memory.giga);
 }
 
+std::optional<double> share_of_roofline(const BenchRow& row, const bench::Limits& limits) {
+  const std::optional<double> least = bench::roofline_ms(*row.measurement, limits);
+  return least ? std::optional(*least / row.measurement->median_ms) : std::nullopt;
+}
+
 std::string percent(std::optional<double> part) { return part ? fixed(100 * *part, 1) + " %" : "-"; }
 std::string megabytes(uint64_t bytes) { return fixed(static_cast<double>(bytes) / 1e6, 1); }
 
@@ -99,6 +104,10 @@ nlohmann::ordered_json row_json(const BenchRow& row, const bench::Limits& limits
                {"used_bytes", m.used_bytes},
                {"own_bytes", m.own_bytes},
                {"peak_bytes", m.peak_bytes}});
+  if (row.what.device >= 0) {
+    json["roofline_ms"] = optional_json(bench::roofline_ms(m, limits));
+    json["share_of_roofline"] = optional_json(share_of_roofline(row, limits));
+  }
   if (!m.profile.is_null()) json["profile"] = m.profile.at("json");
   return json;
 }
@@ -145,9 +154,14 @@ nlohmann::ordered_json machine_json(const bench::Machine& machine, const bench::
 }
 
 std::string bench_text(const BenchReport& report) {
-  Table table({"model", "computed", "n", "batch", "min ms", "median", "p99", "texts/s", "tokens/s", "GFLOP/s",
-               "of limit", "weights GB/s", "of memory", "arena MB", "peak MB"},
-              {false, false, true, true, true, true, true, true, true, true, true, true, true, true, true});
+  const bool on_device = !report.machine.device.empty();
+  std::vector<std::string> columns = {"model",    "computed",     "n",         "batch",    "min ms",
+                                      "median",   "p99",          "texts/s",   "tokens/s", "GFLOP/s",
+                                      "of limit", "weights GB/s", "of memory", "arena MB", "peak MB"};
+  if (on_device) columns.insert(columns.end(), {"roofline ms", "of roofline"});
+  std::vector<bool> right(columns.size(), true);
+  right[0] = right[1] = false;
+  Table table(columns, right);
   std::string failed, profiles, reasons;
   std::set<std::string> precisions;
   for (const BenchRow& row : report.rows) {
@@ -161,11 +175,26 @@ std::string bench_text(const BenchReport& report) {
       continue;
     }
     const Measurement& m = *row.measurement;
-    table.add({model, computed_in(m), std::to_string(m.tokens), std::to_string(row.what.batch), fixed(m.min_ms, 2),
-               fixed(m.median_ms, 2), fixed(m.p99_ms, 2), fixed(texts_per_second(row), 1),
-               grouped(static_cast<uint64_t>(tokens_per_second(row))), fixed(gigaflops(row), 1),
-               percent(share_of_limit(row, report.limits)), fixed(weights_gbps(row), 1),
-               percent(share_of_memory(row, report.limits)), megabytes(m.arena_bytes), megabytes(m.peak_bytes)});
+    std::vector<std::string> cells = {model,
+                                      computed_in(m),
+                                      std::to_string(m.tokens),
+                                      std::to_string(row.what.batch),
+                                      fixed(m.min_ms, 2),
+                                      fixed(m.median_ms, 2),
+                                      fixed(m.p99_ms, 2),
+                                      fixed(texts_per_second(row), 1),
+                                      grouped(static_cast<uint64_t>(tokens_per_second(row))),
+                                      fixed(gigaflops(row), 1),
+                                      percent(share_of_limit(row, report.limits)),
+                                      fixed(weights_gbps(row), 1),
+                                      percent(share_of_memory(row, report.limits)),
+                                      megabytes(m.arena_bytes),
+                                      megabytes(m.peak_bytes)};
+    if (on_device) {
+      const std::optional<double> least = bench::roofline_ms(m, report.limits);
+      cells.insert(cells.end(), {least ? fixed(*least, 2) : "-", percent(share_of_roofline(row, report.limits))});
+    }
+    table.add(cells);
     // Cases that differ in their size alone say the same.
     if (precisions.insert(m.precision).second) reasons += m.precision + "\n";
     if (!m.profile.is_null()) {
@@ -177,6 +206,8 @@ std::string bench_text(const BenchReport& report) {
          "Rates are of the median. Of limit: GFLOP/s of the type that is computed in. Of memory: the products' "
          "weights, "
          "read once a call.\nPeak: the process's largest resident set, the model's mapped pages included.\n" +
+         (on_device ? "Roofline: the sum over a call's ops of what each takes at the limit of products or of memory.\n"
+                    : "") +
          reasons + failed + profiles;
 }
 

@@ -98,7 +98,7 @@ Status CudaExecutor::prepare(WeightStore& store) {
   Result<const DeviceWeights*> weights = store.get(options_.device, type_, program_, weights_);
   if (!weights.ok()) return weights.status();
   const Device& device = (*weights)->device();
-  Result<std::unique_ptr<Stream>> stream = Stream::create(device, {options_.stream, options_.tf32});
+  Result<std::unique_ptr<Stream>> stream = Stream::create(device, {options_.stream, options_.tf32, options_.profile});
   if (!stream.ok()) return stream.status();
   memory_ = device.allocate(layout_.total);
   device_weights_ = *weights;

@@ -80,6 +80,7 @@ class Stream {
   struct Options {
     void* stream = nullptr;  // the caller's cudaStream_t; null: one of its own
     bool tf32 = false;       // products in f32 may round their operands to 10 bits
+    bool laps = false;       // times are taken
   };
   static Result<std::unique_ptr<Stream>> create(const Device& device, const Options& options);
   ~Stream();
@@ -104,6 +105,11 @@ class Stream {
   Status wait_for_mark();
   // For all that was asked for so far; the first error of it.
   Status wait();
+  // With Options::laps: what was asked for since the lap before ends here. read_laps() waits, and adds the time of each
+  // lap to its *seconds; null: nobody's. On a GPU a lap ends in an event, so that nobody waits between laps; when many
+  // are unread they are read.
+  Status lap(double* seconds);
+  Status read_laps();
   // Faster copies; the memory stays the caller's. Nothing happens where the system refuses.
   void pin(std::byte* memory, uint64_t bytes);
 
@@ -114,7 +120,9 @@ class Stream {
   std::byte* workspace_ = nullptr;
   uint64_t workspace_bytes_ = 0;
   int64_t rows_ = 1, depth_ = 1;
-#if !defined(LINFORMER_CUDA_PLAYED)
+#if defined(LINFORMER_CUDA_PLAYED)
+  double lap_began_ = 0;
+#else
   // What an algorithm depends on: never the number of rows, which differs from call to call.
   struct Kind {
     ElementType type, out_type;
@@ -136,6 +144,13 @@ class Stream {
   bool owns_stream_ = false, tf32_ = false;
   std::byte* pinned_ = nullptr;
   Array<Chosen> chosen_;
+  // The first `laps_` laps are unread: they are between the events i and i + 1.
+  struct Lap {
+    cudaEvent_t begin = nullptr;
+    double* seconds = nullptr;
+  };
+  Array<Lap> lap_events_;
+  size_t laps_ = 0;
 #endif
 };
 
@@ -145,11 +160,19 @@ inline Status too_many_blocks() {
 
 #if defined(LINFORMER_CUDA_PLAYED)
 
+template <class Kernel>
+const char* played_name() {
+  return __PRETTY_FUNCTION__;
+}
+template <class Kernel>
+inline Played::Kernel played_kernel(played_name<Kernel>());
+
 // Not inlined: tests/cuda/kernels.py reads from the symbols which kernels there are.
 template <class Kernel>
 [[gnu::noinline]] Status Stream::launch(const Kernel& kernel, Grid grid) {
   if (rehearses_ || grid.empty()) return {};
   if (!grid.fits()) return too_many_blocks();
+  played_kernel<Kernel>.launched = true;
   alignas(64) std::byte bytes[sizeof(typename Kernel::Shared)];
   const auto count = [](int64_t n) { return static_cast<int>(n); };
   Played::loop(count(grid.y), [&](int y) {

@@ -1,5 +1,6 @@
 // A real device: the CUDA runtime and cuBLASLt.
 #include <new>
+#include <utility>
 
 #include "base/types.h"
 #include "cuda/cublas_library.h"
@@ -7,6 +8,8 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 namespace {
+
+constexpr size_t most_laps = 1024;  // that are unread
 
 Status blas_error(const char* what, cublasStatus_t status) {
   return Status::error(Code::internal, "%s failed: %s", what, cublas().status_string(status));
@@ -123,6 +126,15 @@ Result<std::unique_ptr<Stream>> Stream::create(const Device& device, const Optio
   }
   if (status == cudaSuccess) status = cudaEventCreateWithFlags(&made->mark_, cudaEventDisableTiming);
   if (status != cudaSuccess) return launch_error("cudaStreamCreateWithFlags", status);
+  if (!options.laps) return Result<std::unique_ptr<Stream>>(std::move(made));
+  if (!made->lap_events_.try_resize(most_laps + 1))
+    return Status::error(Code::out_of_memory, "no memory for a profile");
+  for (Lap& lap : made->lap_events_) {
+    status = cudaEventCreate(&lap.begin);
+    if (status != cudaSuccess) return launch_error("cudaEventCreate", status);
+  }
+  status = cudaEventRecord(made->lap_events_[0].begin, made->stream_);
+  if (status != cudaSuccess) return launch_error("cudaEventRecord", status);
   return Result<std::unique_ptr<Stream>>(std::move(made));
 }
 
@@ -131,6 +143,9 @@ Stream::~Stream() {
   if (mark_ != nullptr) cudaStreamSynchronize(stream_);  // it may still use the session's memory
   if (pinned_ != nullptr) cudaHostUnregister(pinned_);
   if (mark_ != nullptr) cudaEventDestroy(mark_);
+  for (const Lap& lap : lap_events_) {
+    if (lap.begin != nullptr) cudaEventDestroy(lap.begin);
+  }
   if (owns_stream_) cudaStreamDestroy(stream_);
 }
 
@@ -166,6 +181,30 @@ Status Stream::wait_for_mark() {
 Status Stream::wait() {
   const cudaError_t status = cudaStreamSynchronize(stream_);
   return status == cudaSuccess ? Status() : launch_error("cudaStreamSynchronize", status);
+}
+
+Status Stream::lap(double* seconds) {
+  if (rehearses_) return {};
+  if (laps_ + 1 == lap_events_.size()) LINFORMER_TRY(read_laps());
+  lap_events_[laps_].seconds = seconds;
+  const cudaError_t status = cudaEventRecord(lap_events_[laps_ + 1].begin, stream_);
+  if (status != cudaSuccess) return launch_error("cudaEventRecord", status);
+  ++laps_;
+  return {};
+}
+
+Status Stream::read_laps() {
+  if (laps_ == 0) return {};
+  cudaError_t status = cudaEventSynchronize(lap_events_[laps_].begin);
+  for (size_t i = 0; i < laps_ && status == cudaSuccess; ++i) {
+    float milliseconds = 0;
+    status = cudaEventElapsedTime(&milliseconds, lap_events_[i].begin, lap_events_[i + 1].begin);
+    if (lap_events_[i].seconds != nullptr) *lap_events_[i].seconds += static_cast<double>(milliseconds) * 1e-3;
+  }
+  // The next lap begins where the last one ended.
+  std::swap(lap_events_[0].begin, lap_events_[laps_].begin);
+  laps_ = 0;
+  return status == cudaSuccess ? Status() : launch_error("cudaEventElapsedTime", status);
 }
 
 // C^T = B^T A^T in cuBLAS's column-major order.

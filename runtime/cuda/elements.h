@@ -208,9 +208,8 @@ struct Gate {
 };
 
 // A pair of channels of each head, turned by its row's position; columns are half of the row's.
-template <class T>
 struct Rotate {
-  T* out;
+  float* out;
   int64_t out_ld;
   const float* table;     // [positions, d_head]: cosines, then sines
   const int32_t* starts;  // of the sequences; null: row 0 is position 0
@@ -228,10 +227,10 @@ struct Rotate {
     }
     const int64_t half = d_head / 2, head = col / half, j = col % half;
     const float cosine = table[position * d_head + j], sine = table[position * d_head + half + j];
-    T* x = out + row * out_ld + head * d_head + j;
-    const float a = widen(x[0]), b = widen(x[half]);
-    narrow(a * cosine - b * sine, x);
-    narrow(b * cosine + a * sine, x + half);
+    float* x = out + row * out_ld + head * d_head + j;
+    const float a = x[0], b = x[half];
+    x[0] = a * cosine - b * sine;
+    x[half] = b * cosine + a * sine;
   }
 };
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
-
 namespace LINFORMER_NAMESPACE::cuda {
 
 // What the session packed: everything before the tables.
@@ -89,16 +87,11 @@ const float* CudaExecutor::floats(const View& view) const {
 }
 
 Status CudaExecutor::run_ops(const Item& item) {
+  if (!profile_.empty()) LINFORMER_TRY(stream_->lap(nullptr));  // copies of a call
   for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) {
     bool fused = false;
-    if (profile_.empty() || stream_->rehearses()) {
-      LINFORMER_TRY(run_op(i, item, &fused));
-    } else {
-      const double begin = seconds_now();
-      LINFORMER_TRY(run_op(i, item, &fused));
-      LINFORMER_TRY(stream_->wait());
-      profile_[static_cast<size_t>(i)].seconds += seconds_now() - begin;
-    }
+    LINFORMER_TRY(run_op(i, item, &fused));
+    if (!profile_.empty()) LINFORMER_TRY(stream_->lap(&profile_[static_cast<size_t>(i)].seconds));
     i += fused;
   }
   return {};
@@ -205,7 +198,8 @@ Status CudaExecutor::run_section(const Section& section, const Destination& to) 
 
 Status CudaExecutor::run(const Batch& batch, const Request& request) {
   const Device::Current current(device_weights_->device());
-  const Status status = run_all(batch, request);
+  Status status = run_all(batch, request);
+  if (status.ok() && !profile_.empty()) status = stream_->read_laps();
   const bool later = options_.device_outputs && options_.stream != nullptr;
   if (status.ok() && later) return {};
   const Status waited = stream_->wait();  // after an error too: what is under way reads and writes the caller's memory

@@ -80,7 +80,8 @@ Result<CudaExecutor::Operand> CudaExecutor::narrowed(const Operand& x) {
     return each_element(CopyPadded<T>{reinterpret_cast<T*>(to.data), to.ld, x.floats(), x.ld, x.step, x.rows, to.rows},
                         to.rows * to.count, x.cols);
   };
-  LINFORMER_TRY(typed(type_, convert));
+  LINFORMER_TRY(type_ == ElementType::f16 ? convert(static_cast<Half*>(nullptr))
+                                          : convert(static_cast<Bf16*>(nullptr)));
   return to;
 }
 

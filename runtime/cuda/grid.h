@@ -83,6 +83,14 @@ struct Played {
   static inline int allocations = -1;  // that succeed until one fails; -1: all
   static inline int uploads = 0;       // so far
   static inline int64_t products = 0;  // so far, rehearsed ones too
+  // A kernel that this program has, and whether it was launched.
+  struct Kernel {
+    const char* name;  // within the name of a function
+    bool launched = false;
+    Kernel* next;
+    explicit Kernel(const char* of) : name(of), next(kernels) { kernels = this; }
+  };
+  static inline Kernel* kernels = nullptr;
   template <class F>
   static void loop(int count, F&& f) {
     for (int i = 0; i < count; ++i) f(backwards ? count - 1 - i : i);

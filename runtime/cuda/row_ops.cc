@@ -83,15 +83,13 @@ Status CudaExecutor::rotate(const Op& op, const Item& item) {
   const bool packed = item.stage.domain == Domain::row_blocks || item.whole_batch;
   for (int64_t i = 0; i < out.count; ++i) {
     const Operand x = out.one(i);
-    LINFORMER_TRY(typed(x.type, [&]<class T>(T*) {
-      Rotate<T> rotate{reinterpret_cast<T*>(x.data), x.ld, operand(op.b, item).floats(), nullptr, op.b.cols, 0};
-      if (packed) {
-        const BufferId starts = item.whole_batch ? source_of(attention_of(item)).starts : BufferId::row_starts;
-        rotate.starts = device_as<int32_t>(starts);
-        rotate.sequences = static_cast<int32_t>(batch_.sequences);
-      }
-      return each_element(rotate, x.rows, x.cols / 2);
-    }));
+    Rotate rotate{x.floats(), x.ld, operand(op.b, item).floats(), nullptr, op.b.cols, 0};
+    if (packed) {
+      const BufferId starts = item.whole_batch ? source_of(attention_of(item)).starts : BufferId::row_starts;
+      rotate.starts = device_as<int32_t>(starts);
+      rotate.sequences = static_cast<int32_t>(batch_.sequences);
+    }
+    LINFORMER_TRY(each_element(rotate, x.rows, x.cols / 2));
   }
   return {};
 }

@@ -98,6 +98,8 @@ TEST_CASE("bench: what can't be measured is said in one line") {
       {{model, "--k", "64"}, 2, "--k requires --random"},
       {{model, "--minutes", "1"}, 2, "--minutes requires --paper"},
       {{model, "--longest", "512"}, 2, "--longest requires --paper"},
+      {{model, "--call-tokens", "512"}, 2, "--call-tokens requires --paper"},
+      {{"--paper", "--call-tokens", "0"}, 2, "--call-tokens"},
       {{"--paper", "--n", "512"}, 2, "--n excludes --paper"},
       {{"--paper", "--batch", "4"}, 2, "--batch excludes --paper"},
       {{"--paper", "--seconds", "1"}, 2, "--seconds excludes --paper"},
@@ -147,6 +149,28 @@ TEST_CASE("bench: the share of the limit is what the call would take there, weig
   CHECK(cli::bench_json(report)["results"][0]["share_of_limit"].get<double>() == doctest::Approx(0.55));
   CHECK(has(cli::bench_text(report), "int8 and f32"));
   CHECK(has(cli::bench_text(report), "55.0 %"));
+}
+
+TEST_CASE("bench: on a device a row has its roofline, and the share that was reached") {
+  using namespace linformer;
+  cli::BenchReport report;
+  report.limits.f16.giga = 1000;
+  report.limits.memory.giga = 100;
+  cli::BenchRow row;
+  row.measurement = bench::Measurement{};
+  row.measurement->compute = row.measurement->weights = ElementType::f16;
+  row.measurement->median_ms = 100;
+  row.measurement->ops = {{20, 0.5}, {0, 4}};
+  report.rows = {row};
+  CHECK_FALSE(cli::bench_json(report)["results"][0].contains("roofline_ms"));
+  CHECK_FALSE(has(cli::bench_text(report), "roofline"));
+  report.rows[0].what.device = 0;
+  report.machine.device = "cuda:0";
+  const json result = cli::bench_json(report)["results"][0];
+  CHECK(result["roofline_ms"].get<double>() == doctest::Approx(60));
+  CHECK(result["share_of_roofline"].get<double>() == doctest::Approx(0.6));
+  CHECK(has(cli::bench_text(report), "60.00"));
+  CHECK(has(cli::bench_text(report), "60.0 %"));
 }
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -206,7 +230,7 @@ TEST_CASE("bench --paper: what the minutes can't hold is left blank and said") {
   const Folder folder;
   const std::string csv = folder.path("paper.csv"), svg = folder.path("paper.svg");
   const Ran ran = run({"bench", "--paper", "--minutes", "0", "--longest", "1024", "--csv", csv, "--svg", svg,
-                       "--precision", "f32", "--threads", "1"});
+                       "--precision", "f32", "--threads", "1", "--call-tokens", "3000"});
   CAPTURE(ran.err);
   REQUIRE(ran.code == 0);
   CHECK(has(ran.out, "Time saved: 0 of 0 measured cells reach the paper's."));
@@ -214,6 +238,7 @@ TEST_CASE("bench --paper: what the minutes can't hold is left blank and said") {
   const std::vector<std::string> lines = lines_of(read_file(csv));
   REQUIRE(lines.size() == 1 + 2 + 2 + 3);
   for (const std::string& line : lines) CHECK(std::count(line.begin(), line.end(), ',') == 14);
+  CHECK(has(lines[1], ",512,0,5,"));  // five texts of 512 tokens in a call of 3,000
   CHECK(read_file(svg).starts_with("<svg "));
 }
 

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/clock.h"
 #include "cuda/device.h"
 #include "cuda/element.h"
 
@@ -80,6 +81,14 @@ void Stream::pin(std::byte*, uint64_t) {}
 Status Stream::mark() { return {}; }
 Status Stream::wait_for_mark() { return {}; }
 Status Stream::wait() { return {}; }
+Status Stream::read_laps() { return {}; }
+
+Status Stream::lap(double* seconds) {
+  const double now = seconds_now();
+  if (seconds != nullptr && !rehearses_) *seconds += now - lap_began_;
+  lap_began_ = now;
+  return {};
+}
 
 Status Stream::copy(void* to, int64_t to_step, const void* from, int64_t from_step, int64_t bytes, int64_t rows) {
   for (int64_t row = 0; !rehearses_ && row < rows; ++row) {

@@ -32,7 +32,7 @@ class Layer(torch.nn.Module):
             setattr(self, name, norm(weights, part + name, shape.eps))
 
     def heads(self, x):
-        return x.view(1, x.shape[1], self.head_count, -1).transpose(1, 2)
+        return x.view(x.shape[0], x.shape[1], self.head_count, -1).transpose(1, 2)
 
     def forward(self, x, projection):
         source = x if projection is None else torch.matmul(projection, x)

@@ -1,0 +1,108 @@
+// Every kernel in few calls, beside the CPU: what compute-sanitizer, which is slow, is given on a GPU (device.sh).
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/description.h"
+#include "cuda/grid.h"
+#include "session/variant_answers.h"
+#include "session/variants.h"
+#include "support/engines.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::Answer;
+using linformer_test::RandomHead;
+using linformer_test::RandomInput;
+using linformer_test::RandomModel;
+using linformer_test::Variant;
+
+constexpr uint32_t longest = 21;
+
+// What variants() lack.
+std::vector<Variant> further_variants() {
+  std::vector<Variant> result;
+  const auto add = [&](const char* name, auto change) {
+    Variant variant;
+    variant.name = name;
+    RandomModel& shape = variant.shape;
+    shape.n = longest;
+    shape.k = 7;
+    shape.heads = 1;
+    shape.layers = 1;
+    shape.sentence_embedding = true;
+    change(shape);
+    result.push_back(variant);
+  };
+  add("a head of 64", [](RandomModel& s) { s.head_dim = 64; });
+  add("a head of 128, rows of whole vectors", [](RandomModel& s) {
+    s.head_dim = 128;
+    s.ffn = 64;
+    s.activation = Activation::relu;
+  });
+  add("a head of 256", [](RandomModel& s) { s.head_dim = 256; });
+  add("E of more than one slice", [](RandomModel& s) { s.n = 2100; });
+  add("E after linears with biases", [](RandomModel& s) { s.order = ProjectionOrder::after_linear; });
+  add("no output projection", [](RandomModel& s) { s.output_projection = false; });
+  add("rotary positions", [](RandomModel& s) {
+    s.kinds = {ProjectionKind::none};
+    s.layer.attention.rotary_base = 10000;
+  });
+  add("gated FFN", [](RandomModel& s) { s.layer.gated = true; });
+  add("pairs", [](RandomModel& s) {
+    RandomHead head;
+    head.pairing = Pairing::product_difference;
+    head.kind = HeadKind::score;
+    head.score_activation = Activation::sigmoid;
+    s.head_classes = {1};
+    s.head_kinds = {head};
+  });
+  return result;
+}
+
+SessionOptions with(int device) {
+  SessionOptions options;
+  options.device = device;
+  options.isa = Isa::scalar;
+  if (device < 0) options.compute = Compute::f32;
+  return options;
+}
+
+TEST_CASE("every kernel, of each type") {
+  if (linformer_test::engines().empty()) return;
+  std::vector<Variant> variants = linformer_test::variants(longest);
+  for (const Variant& variant : further_variants()) variants.push_back(variant);
+  for (const auto& [type, limit] :
+       {std::pair{ElementType::f32, 5e-6}, std::pair{ElementType::f16, 5e-3}, std::pair{ElementType::bf16, 4e-2}}) {
+    for (Variant variant : variants) {
+      variant.shape.type = type;
+      CAPTURE(variant.name);
+      CAPTURE(std::string(name_of(type)));
+      const auto model = linformer_test::random_model(variant.shape);
+      const EncoderDescription& encoder =
+          variant.shape.decoder ? model->description().decoder : model->description().encoder;
+      std::vector<RandomInput> texts;
+      const int64_t most = int64_t{encoder.max_tokens} - 1;
+      for (const int64_t rows : {most, int64_t{3}, most, most}) {
+        texts.push_back(linformer_test::random_input(texts.size() + 1, encoder, rows, 17, variant.masks));
+      }
+      const Answer cpu = run(model, variant, with(-1), texts), device = run(model, variant, with(0), texts);
+      for (size_t i = 0; i < cpu.all().size(); ++i) {
+        CHECK(linformer_test::difference(*cpu.all()[i], *device.all()[i]) <= limit);
+      }
+    }
+  }
+#if defined(LINFORMER_CUDA_PLAYED)
+  int launched = 0;
+  for (const cuda::Played::Kernel* kernel = cuda::Played::kernels; kernel != nullptr; kernel = kernel->next) {
+    CHECK_MESSAGE(kernel->launched, std::string(kernel->name));
+    launched += kernel->launched ? 1 : 0;
+  }
+  std::printf("%d kernels were launched\n", launched);
+#endif
+}
+
+}  // namespace
