@@ -360,15 +360,14 @@ int find_head(const Model& model, const std::string& name) {
     const ModelDescription& description = model.description();
     throw DataError(
         description.encoder.embedding.tokens == absent
-            ? "this model has no classification head; 'linformer encode --vectors FILE.npy' saves its rows"
+            ? "this model has no classification head; 'linformer encode --what hidden --vectors FILE.npy' saves its rows"
         : description.embedding.present
             ? "this model has no classification head: it turns texts into vectors; use 'linformer embed'"
         : description.mlm.present()
             ? "this model has no classification head; 'linformer encode --what mlm' saves the logits of its masked-LM "
               "head, and 'linformer fill-mask' shows them"
             : "this model has no classification head; 'linformer embed --pooling mean' gives a vector for each text, "
-              "and "
-              "'linformer encode --what hidden' the rows");
+              "and 'linformer encode --what hidden' the rows");
   }
   if (model.description().has_decoder()) {
     throw DataError("this model's classification heads read its decoder, which only the library runs");
