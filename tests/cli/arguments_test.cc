@@ -64,7 +64,7 @@ TEST_CASE("an error for a missing head names the command that the model is for")
   CAPTURE(of_plain);
   CHECK(has(of_plain, "this model has no classification head; 'linformer "));
   CHECK(has(error(vectors, {"--vectors", vectors.path("v.npy")}),
-            "'linformer encode --vectors FILE.npy' saves its rows"));
+            "'linformer encode --what hidden --vectors FILE.npy' saves its rows"));
 }
 
 TEST_CASE("--pair-text that doesn't fit the texts says how many there are and what to do") {
