@@ -318,10 +318,10 @@ void note_rounding(const writer::ModelBuilder& builder, Report* report) {
 void convert_with(const ConvertOptions& options, const Inputs& inputs, const Settings& settings, Report* report) {
   std::optional<OwnedTokenizer> tokenizer;
   if (!inputs.tokenizer.empty()) tokenizer = load_tokenizer(inputs.tokenizer);
-  Checkpoint checkpoint = Checkpoint::open(inputs.checkpoint);
+  Checkpoint checkpoint = Checkpoint::open(inputs.checkpoint, options.access);
   std::optional<Checkpoint> dense;
   if (inputs.sentence && !inputs.sentence->dense.empty()) {
-    dense = Checkpoint::open(inputs.sentence->dense);
+    dense = Checkpoint::open(inputs.sentence->dense, options.access);
     add_dense_tensors(*dense, &checkpoint);
   }
   // Whatever was opened, or is next.

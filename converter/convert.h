@@ -10,6 +10,7 @@
 #include "converter/dialects/settings.h"
 #include "converter/readers/checkpoint.h"
 #include "converter/writer/model_builder.h"
+#include "linformer/model.h"
 #include "linformer/types.h"
 
 namespace linformer::convert {
@@ -26,6 +27,7 @@ struct ConvertOptions {
   ElementType weight_type = ElementType::f32;
   std::vector<writer::KeptWeights> keep;  // weights of another type
   bool replace_any = false;               // replace an existing output that is no model file
+  Access access = Access::map;            // how checkpoints come into memory
   // Called from the converting thread with the phase ("reading", "writing") and the share done, 0 to 1.
   std::function<void(const char* phase, double done)> progress;
 };

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <memory>
 #include <new>
+#include <sstream>
 #include <string>
 
 #include "base/cpu.h"
@@ -21,6 +22,7 @@
 #include "files/endings.h"
 #include "files/output_target.h"
 #include "help_formatter.h"
+#include "input_files/lost_file.h"
 #include "terminal/shown_text.h"
 #include "usage.h"
 
@@ -83,7 +85,7 @@ struct Arguments {
   ConvertOptions convert;
   std::string from_lnfr, dtype;
   std::vector<std::string> keep;
-  bool list_dialects = false, json = false, quiet = false, verbose = false;
+  bool list_dialects = false, json = false, quiet = false, verbose = false, no_mmap = false;
 };
 
 void declare(CLI::App& app, Arguments* arguments) {
@@ -133,6 +135,8 @@ void declare(CLI::App& app, Arguments* arguments) {
   app.add_flag("--verbose", arguments->verbose, "print where each setting and tensor came from, and each note")
       ->excludes(json)
       ->excludes(quiet);
+  app.add_flag("--no-mmap", arguments->no_mmap,
+               "read whole files into memory instead of mapping them: for files that others may write to meanwhile");
   app.add_flag("--force", options.replace_any,
                "replace an existing output even if it is of another kind, and write it under any name");
 }
@@ -209,6 +213,23 @@ int complain(const char* sentence, const Arguments& arguments) {
   return exit_bad_input;
 }
 
+// What is left to say when a file is truncated while it is mapped. A progress bar may stand in the line.
+linformer::files::LastWords last_words(const std::string& sentence) {
+  return {"", (isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") + ("linformer-convert: " + line_of(sentence) + "\n")};
+}
+
+linformer::files::LastWords last_words_in_json(const std::string& sentence) {
+  std::ostringstream json;
+  linformer::convert::print_json_error(sentence.c_str(), json);
+  return {json.str(), last_words(sentence).error};
+}
+
+// The same where the model goes to standard output.
+linformer::files::LastWords last_words_on_standard_error(const std::string& sentence) {
+  const linformer::files::LastWords words = last_words_in_json(sentence);
+  return {"", words.output + words.error};
+}
+
 template <class Report>
 void print_report(const Report& report, const Arguments& arguments) {
   std::ostream& out = report_stream(arguments);
@@ -241,16 +262,18 @@ void warn_of_misspellings(const linformer::convert::Report& report) {
 }
 
 void run(const Arguments& arguments, ProgressBar* bar) {
+  const linformer::Access access = arguments.no_mmap ? linformer::Access::read : linformer::Access::map;
   const auto show = [bar](const char* phase, double done) { bar->show(phase, done); };
   if (arguments.list_dialects) {
     arguments.json ? linformer::convert::print_dialects_json(std::cout) : linformer::convert::print_dialects(std::cout);
   } else if (!arguments.from_lnfr.empty()) {
     const linformer::convert::ExportReport report = linformer::convert::export_checkpoint(
-        {arguments.from_lnfr, arguments.convert.output, arguments.convert.replace_any, show});
+        {arguments.from_lnfr, arguments.convert.output, arguments.convert.replace_any, access, show});
     bar->clear();
     print_report(report, arguments);
   } else {
     ConvertOptions options = arguments.convert;
+    options.access = access;
     options.progress = show;
     const linformer::convert::Report report = linformer::convert::convert_checkpoint(options);
     bar->clear();
@@ -284,6 +307,9 @@ int main(int argc, char** argv) {
   if (const linformer::Status isa = linformer::isa_from_environment().status(); !isa.ok()) {
     return complain_of_usage(isa.message());
   }
+  linformer::files::set_last_words(!arguments.json                           ? last_words
+                                   : &report_stream(arguments) == &std::cerr ? last_words_on_standard_error
+                                                                             : last_words_in_json);
   ProgressBar bar(!arguments.quiet);
   try {
     run(arguments, &bar);

@@ -26,6 +26,18 @@ commands() {
   ASAN_OPTIONS=intercept_tls_get_addr=0 build/asan-ubsan/tests/commands/test_commands --no-skip --test-case='complete*'
 }
 
+# An input that is truncated or replaced at every call of every program that writes.
+lost_files() {
+  build release test_programs_output
+  LINFORMER_EXHAUSTIVE=1 build/release/tests/files/test_programs_output --test-case="*truncated*"
+}
+
+# Control characters in every option of every command, every string of a model file and every report.
+terminal() {
+  build release test_terminal
+  LINFORMER_EXHAUSTIVE=1 build/release/tests/terminal/test_terminal
+}
+
 # build PRESET TARGET...
 build() {
   local preset=$1
@@ -37,7 +49,7 @@ build() {
   cmake --build --preset "$preset" --parallel "$(nproc)" --target "$@"
 }
 
-subjects=(tokenizers sentencepiece commands)
+subjects=(tokenizers sentencepiece commands lost_files terminal)
 if [ $# -eq 0 ]; then
   echo "Subjects: ${subjects[*]}"
   exit 0

@@ -1,6 +1,7 @@
 #include "bench/child.h"
 
 #include <spawn.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,8 @@
 #include <csignal>
 #include <cstdio>
 #include <stdexcept>
+
+#include "input_files/lost_file.h"
 
 extern char** environ;
 
@@ -27,7 +30,14 @@ Measurement measure_in_child(const Case& what) {
   posix_spawn_file_actions_addclose(&actions, ends[0]);
   posix_spawn_file_actions_addclose(&actions, ends[1]);
   pid_t child = 0;
-  const int failed = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments, environ);
+  // The second where there is no /proc: the path by which this program was started.
+  const char* programs[] = {"/proc/self/exe", reinterpret_cast<const char*>(getauxval(AT_EXECFN))};
+  int failed = -1;
+  for (const char* program : programs) {
+    if (failed != 0 && program != nullptr) {
+      failed = posix_spawn(&child, program, &actions, nullptr, arguments, environ);
+    }
+  }
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   std::string answer;
@@ -51,9 +61,21 @@ Measurement measure_in_child(const Case& what) {
   return parsed.at("measurement").get<Measurement>();
 }
 
+namespace {
+
+std::string text_of(const nlohmann::json& answer) {
+  return answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+// An answer too: the driver says it.
+files::LastWords last_words(const std::string& sentence) { return {text_of({{"error", sentence}}), ""}; }
+
+}  // namespace
+
 int run_case(const std::string& json, const std::string& model, const DescribeProfile& describe_profile) {
   // Whoever ends the command ends this process too.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  files::set_last_words(last_words);
   nlohmann::json answer;
   try {
     Case what = nlohmann::json::parse(json).get<Case>();
@@ -62,7 +84,7 @@ int run_case(const std::string& json, const std::string& model, const DescribePr
   } catch (const std::exception& error) {
     answer = {{"error", error.what()}};
   }
-  std::printf("%s\n", answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  std::fputs(text_of(answer).c_str(), stdout);
   return answer.contains("error") ? 1 : 0;
 }
 

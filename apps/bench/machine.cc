@@ -1,5 +1,6 @@
 #include "bench/machine.h"
 
+#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
 #include <fstream>
@@ -50,7 +51,9 @@ uint64_t available_memory() {
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("MemAvailable:")) return std::stoull(line.substr(13)) * 1024;
   }
-  return 0;
+  // There is no /proc: without what caches would give back.
+  struct sysinfo facts {};
+  return ::sysinfo(&facts) == 0 ? uint64_t{facts.freeram} * facts.mem_unit : 0;
 }
 
 void to_json(nlohmann::ordered_json& json, const Machine& machine) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/description.h"
+#include "input_files/open_model.h"
 #include "linformer/build_info.h"
 #include "program/cost.h"
 #include "program/listing.h"
@@ -109,7 +110,8 @@ uint64_t encoder_weight_bytes(const Model& model, int64_t tokens) {
 Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   LoadOptions load_options;
   load_options.checksums = Verify::never;  // would read weights that the model may never use
-  auto model = Model::load(what.model.c_str(), load_options);
+  load_options.access = what.access;
+  auto model = files::open_model(what.model, load_options);
   require(model.status());
   const EncoderDescription& encoder = (*model)->description().encoder;
   if (encoder.vocab_size == 0) throw std::runtime_error("this model reads vectors; bench measures models of tokens");
@@ -215,7 +217,8 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
 }
 
 void to_json(nlohmann::json& json, const Case& what) {
-  json = {{"backend", static_cast<int>(what.backend)},
+  json = {{"access", static_cast<int>(what.access)},
+          {"backend", static_cast<int>(what.backend)},
           {"isa", static_cast<int>(what.isa)},
           {"compute", static_cast<int>(what.compute)},
           {"attention_compute", static_cast<int>(what.attention_compute)},
@@ -230,6 +233,7 @@ void to_json(nlohmann::json& json, const Case& what) {
 }
 
 void from_json(const nlohmann::json& json, Case& what) {
+  what.access = static_cast<Access>(json.at("access").get<int>());
   what.backend = static_cast<BackendKind>(json.at("backend").get<int>());
   what.isa = static_cast<Isa>(json.at("isa").get<int>());
   what.compute = static_cast<Compute>(json.at("compute").get<int>());

@@ -15,7 +15,8 @@
 namespace linformer::bench {
 
 struct Case {
-  std::string model;  // path
+  std::string model;            // path
+  Access access = Access::map;  // how its bytes come into memory
   BackendKind backend = BackendKind::native;
   Isa isa = Isa::automatic;
   Compute compute = Compute::automatic;

@@ -204,6 +204,7 @@ class Bench {
     flags_.precision.apply_to(&options);
     what.compute = options.compute;
     what.attention_compute = options.attention_compute;
+    what.access = model_access();
     what.threads = report_.threads;
     return what;
   }

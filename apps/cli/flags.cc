@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "evaluation.h"
 #include "files/hub_name.h"
+#include "input_files/open_model.h"
 #include "processors.h"
 
 namespace linformer::cli {
@@ -304,8 +305,25 @@ OnLong LongFlags::value() const {
 
 Truncation LongFlags::pair_truncation() const { return parse_truncation(truncation); }
 
+namespace {
+
+bool read_models = false;  // of the whole process: a command loads all its models in one way
+
+}  // namespace
+
+void add_access_flag(CLI::App* command) {
+  command
+      ->add_flag("--no-mmap", read_models,
+                 "Read the whole model into memory instead of mapping it: for files that others may write to meanwhile")
+      ->group("Running");
+}
+
+Access model_access() { return read_models ? Access::read : Access::map; }
+
 std::shared_ptr<const Model> load_model(const std::string& path) {
-  Result<std::shared_ptr<const Model>> loaded = Model::load(path.c_str());
+  LoadOptions options;
+  options.access = model_access();
+  Result<std::shared_ptr<const Model>> loaded = files::open_model(path, options);
   const std::string advice = loaded.ok() ? "" : files::hub_name_advice(path);
   if (!advice.empty()) {
     throw DataError(std::string(loaded.status().message()) + ". " + advice +

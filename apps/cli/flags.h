@@ -95,6 +95,11 @@ struct LongFlags {
   Truncation pair_truncation() const;
 };
 
+// --no-mmap, for every command that loads a model.
+void add_access_flag(CLI::App* command);
+// What it says.
+Access model_access();
+// Mapped or read. A model that somebody truncates while it is mapped ends the process with a sentence.
 std::shared_ptr<const Model> load_model(const std::string& path);
 // The tokenizer inside `model`. Throws DataError when it has none, or when the model doesn't read text.
 Tokenizer load_tokenizer(const Model& model, const std::string& path);

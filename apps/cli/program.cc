@@ -12,7 +12,9 @@
 #include "display.h"
 #include "errors.h"
 #include "files/write_error.h"
+#include "flags.h"
 #include "help_formatter.h"
+#include "input_files/lost_file.h"
 #include "output.h"
 #include "usage.h"
 
@@ -29,10 +31,17 @@ void fill_standard_descriptors() {
   }
 }
 
+// One line, whatever a file's name or content put into the sentence.
+std::string error_line(const std::string& sentence) { return "linformer: " + excerpt(sentence, 2000) + "\n"; }
+
 int complain(int code, const std::string& sentence) {
-  // One line, whatever a file's name or content put into it.
-  std::fprintf(stderr, "linformer: %s\n", excerpt(sentence, 2000).c_str());
+  std::fputs(error_line(sentence).c_str(), stderr);
   return code;
+}
+
+// Progress may stand in the line.
+files::LastWords last_words(const std::string& sentence) {
+  return {"", (::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") + error_line(sentence)};
 }
 
 std::string no_command(const CLI::App& app, const std::string& name) {
@@ -61,6 +70,7 @@ int parse_and_run(int argument_count, char** arguments) {
   add_compare(&app, &run);
   add_spectrum(&app, &run);
   add_bench(&app, &run);
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) add_access_flag(command);
   app.footer(
       "linformer COMMAND --help says more.\n\n"
       "Examples:\n"
@@ -102,6 +112,7 @@ int run_program(int argument_count, char** arguments) {
   // As a full disk does, a limit of a file's size then says so.
   ::signal(SIGXFSZ, SIG_IGN);
   fill_standard_descriptors();
+  files::set_last_words(last_words);
   try {
     return parse_and_run(argument_count, arguments);
   } catch (const OutputClosed&) {

@@ -24,11 +24,7 @@ std::array<Slot, 8> slots;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler reads it");
 
 void remove_all(int number) {
-  const int error = errno;
-  for (Slot& slot : slots) {
-    if (slot.armed.load()) ::unlink(slot.path);
-  }
-  errno = error;
+  remove_temporary_files();
   // The signal's usual course, once this handler is left.
   ::signal(number, SIG_DFL);
   ::raise(number);
@@ -45,6 +41,14 @@ void handle_signals() {
 }
 
 }  // namespace
+
+void remove_temporary_files() {
+  const int error = errno;
+  for (const Slot& slot : slots) {
+    if (slot.armed.load()) ::unlink(slot.path);
+  }
+  errno = error;
+}
 
 TemporaryName::TemporaryName() {
   for (size_t i = 0; i < slots.size(); ++i) {

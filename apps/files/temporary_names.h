@@ -5,6 +5,9 @@
 
 namespace linformer::files {
 
+// Removes the files of all names that are set. A signal handler may call it: it calls nothing but unlink.
+void remove_temporary_files();
+
 // One name that the handlers of SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGXCPU remove before the signal takes its usual
 // course. A signal that is ignored or handled by the program already stays so. Eight at a time in a process; each is
 // used by one thread.

@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "converter/dialects/report.h"
+#include "linformer/model.h"
 
 namespace linformer::convert {
 
 struct ExportOptions {
-  std::string model;         // a .lnfr file
-  std::string output;        // the safetensors file
-  bool replace_any = false;  // replace an existing output that is no safetensors file
+  std::string model;            // a .lnfr file
+  std::string output;           // the safetensors file
+  bool replace_any = false;     // replace an existing output that is no safetensors file
+  Access access = Access::map;  // how the model file comes into memory
   // Called from the exporting thread with the phase ("writing") and the share done, 0 to 1.
   std::function<void(const char* phase, double done)> progress;
 };

@@ -82,18 +82,18 @@ std::string shape_text(const Tensor& tensor) {
   return text + "] " + data_type_name(tensor.type);
 }
 
-Checkpoint Checkpoint::open(const std::string& path) {
-  if (is_shard_index(path)) return open_shards(path);
-  Checkpoint checkpoint = open_single(path);
+Checkpoint Checkpoint::open(const std::string& path, Access access) {
+  if (is_shard_index(path)) return open_shards(path, access);
+  Checkpoint checkpoint = open_single(path, access);
   refuse_single_shard(path);
   return checkpoint;
 }
 
-Checkpoint Checkpoint::open_single(const std::string& path) {
+Checkpoint Checkpoint::open_single(const std::string& path, Access access) {
   if (!finds_file(path)) fail(path, " does not exist");
   std::error_code error;
   if (std::filesystem::file_size(path, error) == 0) fail(path, " is empty: download or copy it again");
-  Result<FileBytes> file = FileBytes::map(path.c_str());
+  Result<files::InputFile> file = files::InputFile::open(path, access);
   if (!file.ok()) fail(file.status().message());
   Checkpoint checkpoint;
   checkpoint.file_ = std::move(file.value());

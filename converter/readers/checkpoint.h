@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "converter/readers/value.h"
-#include "io/file_bytes.h"
+#include "input_files/input_file.h"
 
 namespace linformer::convert {
 
@@ -58,9 +58,10 @@ std::string shape_text(const Tensor& tensor);  // "[2, 3] f16"
 class Checkpoint {
  public:
   // Recognises the format by content; a file may be the index of several (shards.h). Throws Error naming what is wrong.
-  static Checkpoint open(const std::string& path);
+  // `access`: whether files are mapped, or read into memory.
+  static Checkpoint open(const std::string& path, Access access = Access::map);
   // The same for a file that holds tensors itself.
-  static Checkpoint open_single(const std::string& path);
+  static Checkpoint open_single(const std::string& path, Access access);
   // `memory` must stay unchanged and outlive the checkpoint; `name` is for messages.
   static Checkpoint open(std::span<const std::byte> memory, const std::string& name);
 
@@ -95,7 +96,7 @@ class Checkpoint {
   void add_shard(Checkpoint shard);
 
  private:
-  FileBytes file_;
+  linformer::files::InputFile file_;
   ValueStore values_;
   std::vector<Storage> storages_;
   mutable std::vector<bool> verified_;  // by storage

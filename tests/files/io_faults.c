@@ -2,7 +2,9 @@
  * and makes one of them go wrong. Calls go to the kernel directly, so that nothing but the named function changes.
  *
  *   IO_FOLDER  files below it count            IO_LOG     a line "KIND PATH" for each call, in order
- *   IO_AT      number of the call, from 1      IO_ACTION  fail, short, interrupt, or a signal's number
+ *   IO_AT      number of the call, from 1      IO_ACTION  fail, short, interrupt, truncate, replace, or a signal's number
+ *   IO_TARGET  the file to truncate, to no bytes, or to replace by IO_OTHER; with mmap, once it is mapped
+ *   IO_ONLY    only in processes with this argument
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,14 +19,35 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum action { action_none, action_fail, action_short, action_interrupt };
+enum action { action_none, action_fail, action_short, action_interrupt, action_lose };
 
 static int calls;
+
+static int has_argument(const char* argument) {
+  char arguments[4096];
+  const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  const ssize_t length = fd < 0 ? 0 : read(fd, arguments, sizeof arguments);
+  syscall(SYS_close, fd);
+  return length > 0 && memmem(arguments, (size_t)length, argument, strlen(argument) + 1) != NULL;
+}
+
+/* Somebody else truncates or replaces the file that is being read. */
+static void lose(void) {
+  const char *target = getenv("IO_TARGET"), *other = getenv("IO_OTHER");
+  if (target == NULL) return;
+  if (strcmp(getenv("IO_ACTION"), "truncate") == 0) {
+    if (truncate(target, 0) != 0) abort();
+  } else if (other == NULL || syscall(SYS_renameat2, AT_FDCWD, other, AT_FDCWD, target, 0) != 0) {
+    abort();
+  }
+}
 
 /* What is to happen with this call; a signal is raised here. */
 static enum action next(const char* kind, const char* path) {
   const char *folder = getenv("IO_FOLDER"), *log = getenv("IO_LOG"), *at = getenv("IO_AT"),
              *action = getenv("IO_ACTION");
+  const char* only = getenv("IO_ONLY");
+  if (only != NULL && !has_argument(only)) return action_none;
   if (folder == NULL || strncmp(path, folder, strlen(folder)) != 0) return action_none;
   const int number = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
   if (log != NULL) {
@@ -41,6 +64,11 @@ static enum action next(const char* kind, const char* path) {
   if (strcmp(action, "fail") == 0) return action_fail;
   if (strcmp(action, "short") == 0) return action_short;
   if (strcmp(action, "interrupt") == 0) return action_interrupt;
+  if (strcmp(action, "truncate") == 0 || strcmp(action, "replace") == 0) {
+    if (strcmp(kind, "mmap") == 0) return action_lose;
+    lose();
+    return action_none;
+  }
   raise(atoi(action));
   return action_none;
 }
@@ -113,9 +141,12 @@ int rename(const char* from, const char* to) {
 }
 
 void* mmap(void* address, size_t length, int protection, int flags, int fd, off_t offset) {
-  if (fd >= 0 && next_of("mmap", fd) == action_fail) {
+  const enum action action = fd >= 0 ? next_of("mmap", fd) : action_none;
+  if (action == action_fail) {
     errno = ENOMEM;
     return MAP_FAILED;
   }
-  return (void*)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+  void* pages = (void*)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+  if (action == action_lose) lose();
+  return pages;
 }

@@ -5,40 +5,16 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 
+#include "files/faults.h"
 #include "files/writing_programs.h"
 #include "support/files.h"
 
 using namespace linformer_test;
 
 namespace {
-
-// What the preloaded library is told. Programs that this one starts inherit it.
-class Faults {
- public:
-  Faults(const std::string& folder, const std::string& log, size_t at, const std::string& action) {
-    set("IO_FOLDER", folder);
-    set("IO_LOG", log);
-    set("IO_AT", std::to_string(at));
-    set("IO_ACTION", action);
-    const char* options = std::getenv("ASAN_OPTIONS");
-    if (options != nullptr) asan_options_ = options;
-    set("ASAN_OPTIONS", "verify_asan_link_order=0:" + asan_options_);
-    set("LD_PRELOAD", LINFORMER_IO_FAULTS);
-  }
-  ~Faults() {
-    for (const char* name : {"IO_FOLDER", "IO_LOG", "IO_AT", "IO_ACTION", "LD_PRELOAD"}) ::unsetenv(name);
-    set("ASAN_OPTIONS", asan_options_);
-  }
-
- private:
-  static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
-
-  std::string asan_options_;  // as they were
-};
 
 const std::string old_content = "what was there before";
 
@@ -118,7 +94,10 @@ class Sweep {
     std::remove(log().c_str());
     Ran ran;
     {
-      const Faults faults(std::filesystem::path(output_).parent_path(), log(), at, action);
+      const Faults faults({{"IO_FOLDER", std::filesystem::path(output_).parent_path().string()},
+                           {"IO_LOG", log()},
+                           {"IO_AT", std::to_string(at)},
+                           {"IO_ACTION", action}});
       ran = program_.run(output_);
     }
     std::vector<std::string> entries = folder_.entries();

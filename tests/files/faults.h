@@ -1,0 +1,34 @@
+// Programs whose calls go wrong: io_faults.c is loaded before the C library.
+#pragma once
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+namespace linformer_test {
+
+// What the preloaded library is told, by the names of its environment variables. Programs that this one starts inherit
+// it.
+class Faults {
+ public:
+  explicit Faults(std::map<std::string, std::string> told) : told_(std::move(told)) {
+    for (const auto& [name, value] : told_) ::setenv(name.c_str(), value.c_str(), 1);
+    const char* options = std::getenv("ASAN_OPTIONS");
+    if (options != nullptr) asan_options_ = options;
+    ::setenv("ASAN_OPTIONS", ("verify_asan_link_order=0:" + asan_options_).c_str(), 1);
+    ::setenv("LD_PRELOAD", LINFORMER_IO_FAULTS, 1);
+  }
+  ~Faults() {
+    for (const auto& [name, value] : told_) ::unsetenv(name.c_str());
+    ::unsetenv("LD_PRELOAD");
+    ::setenv("ASAN_OPTIONS", asan_options_.c_str(), 1);
+  }
+  Faults(const Faults&) = delete;
+  Faults& operator=(const Faults&) = delete;
+
+ private:
+  std::map<std::string, std::string> told_;
+  std::string asan_options_;  // as they were
+};
+
+}  // namespace linformer_test
