@@ -36,7 +36,7 @@ bool is_label_file(const std::string& text) {
   return text.find(',') == text.npos && std::filesystem::is_regular_file(text, error);
 }
 
-// The lines of a file, without empty ones at its end.
+// Returns the lines of a file. Empty lines at its end are left out.
 std::vector<std::string> lines_of(const std::string& path) {
   constexpr uintmax_t max_bytes = 16u << 20;
   std::error_code error;

@@ -40,7 +40,7 @@ class DeviceMemory {
   ~DeviceMemory() { device_.free(data_); }
   std::byte* data() const { return data_; }
 
-  // Numbers in (-1, 1): of zeros, products are faster.
+  // Fills the memory with random numbers in (-1, 1), because products of zeros run faster than others.
   void fill(ElementType type, int64_t elements) const {
     const int64_t size = element_bytes(type), some = std::min(elements, int64_t{1} << 18);
     std::vector<float> values(static_cast<size_t>(some));  // room for each type
@@ -115,7 +115,7 @@ Limits measure_device_limits(int index, int64_t side) {
   const cuda::Device::Current current(*device);
   Limits limits;
   const auto rate = [&](ElementType type) -> Rate {
-    // RoBERTa-base's first feed-forward product has 768 and 3,072.
+    // The shape of RoBERTa-base's first feed-forward product: K = 768, N = 3,072.
     const double layer = product_rate(*device, type, 2 * side, side * 3 / 32, side * 3 / 8);
     return {std::max(layer, product_rate(*device, type, side, side, side)), "cuBLASLt"};
   };

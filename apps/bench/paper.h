@@ -62,8 +62,9 @@ struct PaperRun {
   std::optional<double> memory_growth(uint32_t k) const;
 };
 
-// Cells by n, and at each n the Transformer of a precision before its Linformers, which are compared with it; what
-// memory or the minutes can't hold is left out and says so. `announce(text)`: what comes next.
+// Measures the cells in the order of n. At each n the Transformer of a precision comes before the Linformers that are
+// compared with it. A cell that needs more than the free memory or the minutes left is not measured, and its result
+// says why. announce(text) is called before each cell with a description of it.
 std::vector<PaperRun> run_paper(const PaperOptions& options, const Limits& limits,
                                 const std::function<void(const std::string&)>& announce);
 

@@ -1,5 +1,6 @@
-// The attention matrices of a text, which the runtime itself never holds: P = softmax(Q K^T scale), n x n, by layer
-// and head; with what rotary positions, a bias by position, a window and causality do to it.
+// Computes the attention matrices of a text, one for each layer and head: P = softmax(Q K^T scale), n x n, which the
+// runtime itself never holds. Rotary positions, a bias by position, a window and a causal mask are applied as the
+// runtime applies them.
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,8 @@ namespace linformer::files {
 
 // Writes to a temporary name in the target's folder; commit() syncs it, renames it over the target and syncs the
 // folder. Destroyed without commit(), or ended by a signal, it leaves the old file and no temporary one. A program that
-// has the old file mapped keeps the old bytes. A symbolic link at `path` stays, what it points to is replaced. The new
-// file's mode is that of any new file, without what the replaced one didn't permit.
+// has mapped the old file still sees the old bytes. A symbolic link at `path` stays, and the file that it points to is
+// replaced. The new file gets the permissions that both the umask and the replaced file allow.
 //
 // "-" is standard output. It, devices and FIFOs are written to directly, without a buffer; a FIFO waits for its reader.
 //

@@ -5,7 +5,7 @@
 
 namespace linformer::files {
 
-// What the programs write to files that users name.
+// The formats of output files, whose names the user chooses.
 enum class FileFormat { model, safetensors, npy, json_lines, csv, svg, html };
 
 // Where the ending of `path` says something else than `format`, one sentence that names the right ending, such as

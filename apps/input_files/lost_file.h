@@ -12,8 +12,9 @@ struct LastWords {
   std::string output, error;
 };
 
-// How this program says a sentence as its last one; until it is set, the sentence is a line on standard error. To be
-// set before files are mapped: the words are made then, since a signal handler can't.
+// Sets how the program formats the error message that it ends with; without this call the message is a line on standard
+// error. Call it before files are mapped: a signal handler can't allocate, so each message is formatted when its file is
+// mapped.
 void set_last_words(LastWords (*words_of)(const std::string& sentence));
 
 // While it lives, an access to pages of `bytes` that the file named `path` no longer has ends the process with exit

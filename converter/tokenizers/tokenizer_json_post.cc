@@ -74,8 +74,8 @@ void read_template_processing(const JsonPart& part, OwnedTokenizer* tokenizer) {
   description.pair_types = std::move(pair_types);
 }
 
-// Goes through the processors in their order. Each may act on what the ones before have made, so what follows from two
-// of a kind, or from another order, is refused.
+// Applies the post-processors of a tokenizer.json in their order. A post-processor would act on the output of those
+// before it, which a tokenizer here cannot represent; so a second one of the same kind, or an unusual order, is refused.
 class PostProcessors {
  public:
   explicit PostProcessors(OwnedTokenizer* tokenizer) : tokenizer_(*tokenizer) {}

@@ -14,7 +14,7 @@
 #   --arch LIST     CMAKE_CUDA_ARCHITECTURES; default: the GPU's own, or 90-real where there is none
 #   --jobs N        of the build; default: one for each processor
 #   --patience N    each step may take N times its seconds; default 1
-#   --steps LIST    these alone, with commas between them, also if they were done
+#   --steps LIST    runs only these steps (comma-separated), even those that already have a result
 # What was done is in build/device-results, and isn't done again: run it until it says that nothing is left. To go on on
 # another machine, unpack results.tar.gz in the source tree and carry it along. Exit status: 0 all steps were done and
 # passed, 1 one failed, 3 some are left.

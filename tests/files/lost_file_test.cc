@@ -169,7 +169,7 @@ TEST_CASE("a model that is truncated once it is mapped, by each command; and rea
     const auto check_ended = [&](const Ran& ran) {
       CAPTURE(ran.err);
       CHECK(ran.code == 1);
-      // bench has measured the machine before it asks for a model.
+      // `bench` prints the machine and its limits before it loads the model.
       if (command != "bench") CHECK(ran.out == "");
       if (arguments.back() == "--json" && !ran.out.empty()) CHECK(nlohmann::json::accept(ran.out));
       CHECK(lines_of(ran.err).size() == 1);

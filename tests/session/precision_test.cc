@@ -111,7 +111,7 @@ TEST_CASE("what is computed in follows the file, the options and the processor, 
   }
 }
 
-TEST_CASE("no sentence is cut, and values that there aren't are refused") {
+TEST_CASE("every sentence about precision fits its buffer, and unknown option values are refused") {
   RandomModel shape;
   shape.type = int8;
   const auto model = linformer_test::random_model(shape);

@@ -347,7 +347,7 @@ TEST_CASE("an added token that normalises to nothing is refused by its id") {
   CHECK(add("", true).ok());  // the reference leaves out what is empty from the beginning
 }
 
-TEST_CASE("added tokens have the ids that tokenizers gives them, or are refused") {
+TEST_CASE("an added token whose id differs from the one that the tokenizers library assigns is refused") {
   const json document = read_json("wordpiece_json/tokenizer.json");
   const auto error = [&](const json& tokens) {
     Folder folder;
