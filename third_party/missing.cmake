@@ -1,5 +1,5 @@
-# What is said where something that the build needs is not on this machine: all of it at once, each thing with what it
-# is for, its Debian package and what can be done without it.
+# One message that names everything that the build needs and this machine lacks: what each thing is for, its Debian
+# package, and how to build without it.
 set_property(GLOBAL PROPERTY linformer_missing "")
 set_property(GLOBAL PROPERTY linformer_missing_packages "")
 
@@ -25,5 +25,5 @@ function(linformer_stop_at_missing)
     list(JOIN packages " " packages)
     string(APPEND missing "\n  On Debian and Ubuntu: apt-get install ${packages}")
   endif()
-  message(FATAL_ERROR "linformer needs what is not here:${missing}\n")
+  message(FATAL_ERROR "linformer can't be built, because these are missing:${missing}\n")
 endfunction()

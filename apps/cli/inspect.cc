@@ -29,14 +29,6 @@ std::optional<int64_t> number_of(const std::string& text) {
   return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
-// A listing asks nothing of the machine; people ask about the one at hand.
-SessionOptions on_this_machine(SessionOptions options) {
-  if (options.device >= 0) return options;
-  if (options.compute == Compute::automatic) options.compute = machine_compute(options.isa);
-  if (options.backend == BackendKind::native) options.block_rows = machine_block_rows(options.isa);
-  return options;
-}
-
 // The program of one encoder of the model, for a text of as many tokens as --plan says.
 struct Listing {
   Listing(const InspectFlags& flags, const Model& model, Part part) {
@@ -46,11 +38,13 @@ struct Listing {
     if (tokens < 1 || tokens > limit) {
       throw UsageError("--plan " + flags.tokens + ": give a number of tokens, 1 to " + std::to_string(limit));
     }
-    SessionOptions options = on_this_machine(flags.run.session_options(model, 0));
+    SessionOptions options = flags.run.session_options(model, 0);
     options.max_tokens = tokens;
     options.max_batch = 1;
     options.max_rows = 0;
     options.part = part;
+    // A listing asks nothing of the machine, and people ask about the one at hand.
+    if (options.device < 0) options = take(machine_plan(model, options)).options;
     lines = program_lines(model, options, tokens);
   }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -65,10 +64,6 @@ inline constexpr size_t most_struct_bytes = 4096;
 // The size of a struct in the first version of the header; stays when the struct grows.
 template <class T>
 inline constexpr size_t first_size = sizeof(T);
-template <>
-inline constexpr size_t first_size<lnf_session_options> = offsetof(lnf_session_options, attention_compute);
-template <>
-inline constexpr size_t first_size<lnf_text_options> = offsetof(lnf_text_options, attention_compute);
 
 // Sets a caller's struct of `size` bytes to `defaults`, and what this version doesn't know to 0.
 template <class T>

@@ -50,16 +50,6 @@ Result<std::shared_ptr<const PreparedWeights>> PreparedWeights::create(std::shar
   return shared;
 }
 
-Compute machine_compute(Isa isa) {
-  const Result<const Kernels*> kernels = choose_kernels(isa);
-  return kernels.ok() && (*kernels)->bf16.faster ? Compute::automatic : Compute::no_bf16;
-}
-
-int64_t machine_block_rows(Isa isa) {
-  const Result<const Kernels*> kernels = choose_kernels(isa);
-  return kernels.ok() ? (*kernels)->block_rows : default_block_rows;
-}
-
 Result<Plan> machine_plan(const Model& model, const SessionOptions& options) {
   if (options.device >= 0) return plan(model, options);
   const Result<const Kernels*> kernels = choose_kernels(options.isa);

@@ -147,9 +147,7 @@ TEST_CASE("a session in the caller's arena and on its threads allocates nothing,
   SessionOptions options;
   options.max_batch = max_batch;
   options.threads = 2;
-  options.block_rows = machine_block_rows();
-  options.compute = machine_compute();
-  std::vector<std::byte> memory(plan(*model, options)->total_bytes + 64);
+  std::vector<std::byte> memory(machine_plan(*model, options)->total_bytes + 64);
   options.arena = std::span(memory).subspan(64 - reinterpret_cast<uintptr_t>(memory.data()) % 64);
   options.parallel = [](void*, void (*task)(void*, int), void* argument, int count) {
     for (int i = 0; i < count; ++i) task(argument, i);

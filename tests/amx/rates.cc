@@ -99,9 +99,9 @@ struct Shape {
 };
 
 template <ElementType type>
-void product(const Kernels& kernels, const Shape& shape, int64_t a_gap) {
+void product(const Kernels& kernels, const Shape& shape) {
   const int64_t width = element_bytes(type), m = shape.m, n = shape.n, k = shape.k;
-  const int64_t row = narrow_row_bytes(type, k) + a_gap;
+  const int64_t row = narrow_row_bytes(type, k);
   Buffer a(static_cast<size_t>(m * row)), b(static_cast<size_t>(panel_elements(type, k, n) * width)),
       c(static_cast<size_t>(m * n) * 4), bias(static_cast<size_t>(n) * 4), scales(static_cast<size_t>(n) * 4),
       sums(static_cast<size_t>(int8_slices(k) * n) * 4);
@@ -203,14 +203,12 @@ int main() {
       {"bias, gelu", 32, 768, 768, true, true, false, false, false},
       {"bias, residual", 256, 768, 3072, true, false, true, false, false},
   };
-  for (const Shape& shape : shapes) product<ElementType::int8>(kernels, shape, 0);
-  for (const Shape& shape : shapes) product<ElementType::bf16>(kernels, shape, 0);
-  product<ElementType::bf16>(kernels, {"bias, gelu, bf16", 256, 768, 768, true, true, false, false, true}, 0);
-  product<ElementType::bf16>(kernels, {"bias, bf16", 256, 768, 768, true, false, false, false, true}, 0);
-  product<ElementType::bf16>(kernels, {"bias, gap", 256, 768, 768, true, false, false, false, false}, 64);
-  product<ElementType::int8>(kernels, {"bias, gap", 256, 768, 768, true, false, false, false, false}, 64);
-  product<ElementType::bf16>(kernels, {"scores", 64, 128, 64, false, false, false, false, false}, 0);
-  product<ElementType::bf16>(kernels, {"context", 64, 64, 128, false, false, false, false, false}, 0);
+  for (const Shape& shape : shapes) product<ElementType::int8>(kernels, shape);
+  for (const Shape& shape : shapes) product<ElementType::bf16>(kernels, shape);
+  product<ElementType::bf16>(kernels, {"bias, gelu, bf16", 256, 768, 768, true, true, false, false, true});
+  product<ElementType::bf16>(kernels, {"bias, bf16", 256, 768, 768, true, false, false, false, true});
+  product<ElementType::bf16>(kernels, {"scores", 64, 128, 64, false, false, false, false, false});
+  product<ElementType::bf16>(kernels, {"context", 64, 64, 128, false, false, false, false, false});
   rows(kernels);
   return 0;
 }

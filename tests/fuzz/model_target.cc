@@ -119,8 +119,6 @@ void open_and_run(const std::shared_ptr<const Model>& model, Part part, uint64_t
   options.max_tokens = std::min<int64_t>(encoder.max_tokens, most_tokens);
   options.max_batch = 2;
   options.part = part;
-  options.compute = machine_compute();  // plan() asks nothing of the machine
-  options.block_rows = machine_block_rows();
   const bool prefixed = encoder.embedding.prefix != absent || encoder.embedding.prefix_token >= 0;
   const int64_t longest = options.max_tokens - (prefixed && options.max_tokens > 1 ? 1 : 0);
   if (static_cast<uint64_t>(longest) * encoder.embedding.vectors.width > most_floats ||
@@ -129,7 +127,7 @@ void open_and_run(const std::shared_ptr<const Model>& model, Part part, uint64_t
   }
   const Texts texts(encoder, longest);
   within(session_bounds, bytes, [&]() -> uint64_t {
-    const Result<Plan> planned = plan(*model, options);
+    const Result<Plan> planned = machine_plan(*model, options);
     Result<Session> session = Session::create(model, options);
     expect_sentence("session", session.status());
     if (!session.ok()) return 0;

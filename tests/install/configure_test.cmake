@@ -72,13 +72,13 @@ elseif(CHECK STREQUAL "missing_packages")
   # names are then taken: they must be enough.
   set(packages nlohmann_json nlohmann-json3-dev CLI11 libcli11-dev ZLIB zlib1g-dev doctest doctest-dev)
   set(hidden)
-  set(all "needs what is not here:")
+  set(all "because these are missing:")
   set(installs "apt-get install")
   while(packages)
     list(POP_FRONT packages package debian)
     set(line "${package} [0-9.]+ or newer, for [^:]+: install ${debian}, or build [^:]+:( -DLINFORMER_[A-Z_]+=OFF)+")
     set(hide -DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
-    tree_configures(no_${package} 1 "here: ${line} On Debian and Ubuntu: apt-get install ${debian} " ${hide}
+    tree_configures(no_${package} 1 "missing: ${line} On Debian and Ubuntu: apt-get install ${debian} " ${hide}
       -DLINFORMER_BUILD_TESTS=ON)
     string(REGEX MATCHALL "-DLINFORMER_[A-Z_]+=OFF" advice "${said}")
     tree_configures(without_${package} 0 "Generating done" ${hide} -DLINFORMER_BUILD_TESTS=ON ${advice})

@@ -142,11 +142,11 @@ TEST_CASE("a session takes the machine's rows of a block, a plan those that it i
   options.max_batch = 8;
   Result<Session> session = Session::create(model, options);
   REQUIRE(session.ok());
-  CHECK(session->plan().options.block_rows == machine_block_rows());
-  options.block_rows = machine_block_rows();
-  options.compute = machine_compute();
-  CHECK(plan(*model, options)->total_bytes == session->plan().total_bytes);
-  options.block_rows = 0;
+  const Result<Plan> of_machine = machine_plan(*model, options);
+  REQUIRE(of_machine.ok());
+  CHECK(session->plan().options.block_rows == of_machine->options.block_rows);
+  CHECK(of_machine->total_bytes == session->plan().total_bytes);
+  CHECK(plan(*model, of_machine->options)->total_bytes == session->plan().total_bytes);
   CHECK(plan(*model, options)->block_rows == 128);
 }
 

@@ -33,9 +33,6 @@ enum class Compute : uint8_t {
   f32,            // all weights are widened
   bf16,           // int8; bf16 also where f32 is faster. Code::unsupported where there are no kernels for it
 };
-// What `automatic` comes to on this machine under `isa` (automatic: as a session takes it): automatic or no_bf16. Asks
-// the processor what it is and times nothing.
-Compute machine_compute(Isa isa = Isa::automatic);
 
 // What scores and context are computed in, whatever the type of the weights; on the native backend alone.
 enum class AttentionCompute : uint8_t {
@@ -43,9 +40,6 @@ enum class AttentionCompute : uint8_t {
   f32,
   bf16,  // also where f32 is faster, and of models in f32 and f16
 };
-
-// The same of SessionOptions::block_rows, on the native backend.
-int64_t machine_block_rows(Isa isa = Isa::automatic);
 
 struct SessionOptions {
   static constexpr int64_t most_sequences = 1 << 20;
@@ -63,7 +57,7 @@ struct SessionOptions {
   Part part = Part::encoder;
   int64_t max_encoder_states = 0;  // of a text, for cross attention; 0 = max_tokens
   // Rows that a thread takes through a layer at once, a multiple of 32 up to 256: more read the weights less often and
-  // need more memory. 0: 128 in plan(), machine_block_rows() in a session. Results don't depend on it.
+  // need more memory. 0: 128 in plan(), what suits the processor in machine_plan() and in a session. Results don't depend on it.
   int64_t block_rows = 0;
   // Not null: work goes to the caller's threads, and `threads` of them are asked for; none are started.
   // parallel(context, task, argument, count) calls task(argument, i) once for each i of [0, count), on any threads, at
@@ -126,13 +120,13 @@ struct Plan {
 };
 // A pure function of its inputs: it reads no environment, asks nothing of the machine and generates no code. The errors
 // are those of Session::create() for the same options; also unsupported for a device in a build without CUDA. Exact on
-// the native backend and OpenBLAS. Of a file in bf16 or int8 it says what a machine needs that computes in bf16: set
-// `compute` to machine_compute() and `block_rows` to machine_block_rows() for the one at hand. oneDNN's scratch is
-// known only when its primitives exist: Session::plan() has the final figure, which may be some kilobytes larger for
-// each thread.
+// the native backend and OpenBLAS. Of a file in bf16 or int8 it says what a machine needs that computes in bf16. oneDNN's
+// scratch is known only when its primitives exist: Session::plan() has the final figure, which may be some kilobytes
+// larger for each thread.
 Result<Plan> plan(const Model& model, const SessionOptions& options);
-// The same for this machine's processor: what is automatic, or 0, becomes what Session::create() would take. Where this
-// machine or build lacks options.isa, as plan() of one that doesn't compute in bf16.
+// The same for this machine's processor: options that are automatic, or 0, become what Session::create() would take, and
+// stand in Plan::options. It asks the processor what it is and times nothing. Where this machine or build lacks
+// options.isa, the plan is that of a machine which doesn't compute in bf16.
 Result<Plan> machine_plan(const Model& model, const SessionOptions& options);
 
 // One op of a model as sessions run it, for people to read: `linformer inspect --plan`, `--profile`.
