@@ -133,7 +133,6 @@ class LargeBytes : public FieldVisitor {
   void optional(const Field&, std::initializer_list<bool>, const UnigramDescription& in) {
     FieldsOf<UnigramDescription>::visit(*this, in);
   }
-  void optional(const Field&, std::initializer_list<bool>, FirstSpace) {}
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ struct FieldVisitor {
   void FieldsOf<type>::visit(Visitor& visitor, Object&... object)
 
 #define FIELD(member, ...) visitor(Field{#member} __VA_OPT__(.) __VA_ARGS__, object.member...)
-// A table, or a value, that is written where `present`, an expression of `object`, holds.
+// A table that is written where `present`, an expression of `object`, holds.
 #define OPTIONAL(member, present, ...) \
   visitor.optional(Field{#member} __VA_OPT__(.) __VA_ARGS__, {(present)...}, object.member...)
 
@@ -256,7 +256,7 @@ LINFORMER_FIELDS(TokenizerDescription, "Tokenizer", "tokenizer") {
   FIELD(continuing_prefix);
   FIELD(max_word_characters);
   OPTIONAL(unigram, object.kind == TokenizerKind::unigram || !object.unigram.steps.empty());
-  OPTIONAL(first_space, object.first_space != FirstSpace::as_added);
+  FIELD(first_space);
 }
 
 LINFORMER_FIELDS(ModelDescription, "Model", "model") {
