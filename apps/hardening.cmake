@@ -1,19 +1,18 @@
-# Compiler and linker options that make a fault in a program harder to use: for the programs and their own libraries,
-# not for the runtime, whose kernels are as fast as they are for everybody who links the library.
+# Compiler and linker options that make memory errors in the programs harder to exploit. They apply to the programs and
+# their own libraries, not to the runtime, whose kernels they could slow down.
 #
-#   -z relro, -z now             addresses of functions are read-only once the program runs
+#   -z relro, -z now             the table of imported functions' addresses is read-only once the program runs
 #   _FORTIFY_SOURCE              the C library checks the sizes of buffers; needs optimisation
-#   -fstack-protector-strong     a stack that was overwritten ends the program
-#   -fcf-protection              indirect jumps end only where the compiler meant one to (x86-64). The linker notes it in
-#                                the program where all objects were compiled so, the C library's crt1.o among them, which
-#                                isn't on Debian
-#
-# Sanitizers check more, and are confused by FORTIFY.
+#   -fstack-protector-strong     the program ends when its stack was overwritten
+#   -fcf-protection              indirect jumps may reach only places that the compiler marked (x86-64). The linker marks
+#                                the program as protected only where all objects were compiled so; on Debian the C
+#                                library's crt1.o was not
 include(CheckCXXCompilerFlag)
 include(CheckLinkerFlag)
 
 set(linformer_hardened_options)
 set(linformer_hardened_links)
+# Builds with sanitizers go without these options: sanitizers check more, and _FORTIFY_SOURCE interferes with them.
 if(linformer_top_level AND NOT LINFORMER_FUZZ AND NOT "${CMAKE_CXX_FLAGS}" MATCHES "-fsanitize")
   list(APPEND linformer_hardened_options
     $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE>
@@ -32,7 +31,7 @@ if(linformer_top_level AND NOT LINFORMER_FUZZ AND NOT "${CMAKE_CXX_FLAGS}" MATCH
   endif()
 endif()
 
-# Of everything that the calling folder and those below it compile from here on.
+# Applies the options to everything that the calling folder and the folders below it compile from here on.
 macro(linformer_harden_folder)
   add_compile_options(${linformer_hardened_options})
   add_link_options(${linformer_hardened_links})

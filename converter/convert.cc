@@ -151,7 +151,7 @@ bool is_inline_settings(const std::string& config) {
   return first != config.npos && config[first] == '{';
 }
 
-// What --config gives: a file, or the JSON itself.
+// Reads the settings that --config gives, in a file or as the JSON itself.
 Value read_given_settings(const std::string& config, ValueStore& store) {
   if (is_inline_settings(config)) return parse_json(store, config, "--config " + quote(config));
   std::error_code error;
@@ -195,12 +195,12 @@ int64_t largest_id(const TokenizerDescription& tokenizer) {
   return largest;
 }
 
-// `source` is for the sentences.
+// `source` names the tokenizer in errors.
 void add_tokenizer(TokenizerDescription tokenizer, const std::string& source, const std::vector<std::string>& notes,
                    ModelDescription* description, Report* report) {
   const EncoderDescription& encoder = description->encoder;
   if (encoder.embedding.tokens == absent) fail("the model takes vectors and no tokens: leave --tokenizer out");
-  // What the runtime can't take is refused here and not when the model is used.
+  // A tokenizer that the runtime can't load is refused here, so that no model file is written with it.
   if (const Status status = Tokenizer::create(tokenizer).status(); !status.ok()) fail(source, ": ", status.message());
   const int64_t ids = largest_id(tokenizer) + 1;
   if (ids > encoder.vocab_size) {

@@ -19,15 +19,16 @@ struct ConvertOptions {
   std::string checkpoint;               // a file, or a folder with a checkpoint of a usual name
   std::string output;                   // the .lnfr file; "-" is standard output
   std::string tokenizer;                // a file or folder; empty: that of the checkpoint's folder, if it was a folder
-  std::vector<std::string> labels;      // "a,b", a file, or HEAD= before one; empty: labels.txt beside the tokenizer
+  std::vector<std::string> labels;      // "a,b" or a file, also after "HEAD="; empty: labels.txt beside the tokenizer
   std::vector<std::string> head_kinds;  // "KIND" or "HEAD=KIND", see converter/dialects/head_kind.h
-  std::string config;  // a JSON file with settings, or the JSON where it begins with a brace; empty: config.json of the
-                       // checkpoint's folder
+  // A JSON file with settings, or the JSON itself, which begins with a brace; empty: config.json of the checkpoint's
+  // folder.
+  std::string config;
   std::string dialect;  // the only one to try; empty: the one that fits
   ElementType weight_type = ElementType::f32;
   std::vector<writer::KeptWeights> keep;  // weights of another type
   bool replace_any = false;               // replace an existing output that is no model file
-  Access access = Access::map;            // how checkpoints come into memory
+  Access access = Access::map;            // whether checkpoints are mapped or read
   // Called from the converting thread with the phase ("reading", "writing") and the share done, 0 to 1.
   std::function<void(const char* phase, double done)> progress;
 };

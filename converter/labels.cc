@@ -94,7 +94,7 @@ std::string counted(size_t labels) { return std::to_string(labels) + (labels == 
 
 // The head whose name stands before an = in the argument; null where there is no =.
 ClassificationHead* named_head(const std::string& argument, ModelDescription* description) {
-  if (is_label_file(argument)) return nullptr;  // whatever its path has in it
+  if (is_label_file(argument)) return nullptr;  // a path may contain an = too
   ClassificationHead* named = nullptr;
   for (ClassificationHead& head : description->heads) {
     // A name may have an = itself: the longest that fits is meant.
@@ -114,7 +114,7 @@ ClassificationHead* only_head_for(const std::string& argument, size_t labels, Mo
   const size_t fitting = count_fitting(labels, *description);
   if (fitting > 1) fail("--labels ", quote(argument), " fits several heads: write HEAD=label,label", heads);
   if (fitting == 0) {
-    // Without a comma the path of a file may have been meant.
+    // An argument without a comma may have been meant as the path of a file.
     const bool path = argument.find(',') == argument.npos && !is_label_file(argument);
     fail(
         "--labels ", quote(argument), " has ", counted(labels), ", which fits no head", heads,
@@ -158,7 +158,7 @@ void apply_labels(const std::vector<std::string>& given, ModelDescription* descr
 std::vector<std::string> label_files(const std::vector<std::string>& given) {
   std::vector<std::string> files;
   for (const std::string& argument : given) {
-    // A head's name may stand before it, and hold an = itself.
+    // The path may follow a head's name and an =, and a head's name may contain an = itself.
     for (size_t begin = 0; begin != argument.npos;) {
       if (is_label_file(argument.substr(begin))) files.push_back(argument.substr(begin));
       const size_t equals = argument.find('=', begin);

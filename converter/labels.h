@@ -10,12 +10,12 @@
 namespace linformer::convert {
 
 // `given`: as on the command line, "a,b" for the only head whose number of classes fits, or "HEAD=a,b". A label that
-// holds an = needs its head's name: what stands before the first = is otherwise taken for a name and refused. What has
-// no comma and is the path of a file stands for the lines of that file.
-// Throws Error when no head has that name or number of classes.
+// holds an = needs its head's name: what stands before the first = is otherwise taken for a name and refused. In place
+// of "a,b" the path of a file may be given, without a comma in it, whose lines are the labels. Throws Error when no
+// head has that name or number of classes.
 void apply_labels(const std::vector<std::string>& given, ModelDescription* description, Report* report);
 
-// The files that `given` names.
+// Returns the paths of files that `given` has.
 std::vector<std::string> label_files(const std::vector<std::string>& given);
 
 // Throws Error naming `source` where a label is empty, there twice, too long or not printable text.

@@ -110,8 +110,8 @@ void declare(CLI::App& app, Arguments* arguments) {
       ->type_name("KIND")
       ->allow_extra_args(false);
   app.add_option("--config", options.config,
-                 "JSON file of settings, or the JSON itself ('{...}'), or a pipe; they come before the checkpoint's "
-                 "own. The report names those that nothing used")
+                 "settings as a JSON file, a pipe or the JSON itself ('{...}'); they come before the checkpoint's own. "
+                 "The report names those that nothing used")
       ->type_name("FILE");
   app.add_option("--dialect", options.dialect,
                  "take the checkpoint for one of this implementation (see --list-dialects) and no other")
@@ -136,9 +136,9 @@ void declare(CLI::App& app, Arguments* arguments) {
       ->excludes(json)
       ->excludes(quiet);
   app.add_flag("--no-mmap", arguments->no_mmap,
-               "read whole files into memory instead of mapping them: for files that others may write to meanwhile");
+               "read whole files into memory instead of mapping them, for files that others may change during the run");
   app.add_flag("--force", options.replace_any,
-               "replace an existing output even if it is of another kind, and write it under any name");
+               "replace an existing output even if it is of another kind, and accept any ending of its name");
 }
 
 ElementType weight_type(const std::string& option, const std::string& name) {
@@ -191,7 +191,8 @@ void check(const CLI::App& app, Arguments* arguments) {
   }
 }
 
-// One line, whatever a file's name or content, or an argument, put into the sentence.
+// Returns one line without control characters, which arguments, names and contents of files may have put into the
+// sentence.
 std::string line_of(const std::string& sentence) {
   constexpr int widest = 2000;  // columns
   return linformer::terminal::excerpt(sentence, widest);
@@ -213,21 +214,21 @@ int complain(const char* sentence, const Arguments& arguments) {
   return exit_bad_input;
 }
 
-// What is left to say when a file is truncated while it is mapped. A progress bar may stand in the line.
-linformer::files::LastWords last_words(const std::string& sentence) {
+// The message when a mapped file is truncated. The line is cleared first, because a progress bar may stand in it.
+linformer::files::FinalMessage final_message(const std::string& sentence) {
   return {"", (isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") + ("linformer-convert: " + line_of(sentence) + "\n")};
 }
 
-linformer::files::LastWords last_words_in_json(const std::string& sentence) {
+linformer::files::FinalMessage final_message_in_json(const std::string& sentence) {
   std::ostringstream json;
   linformer::convert::print_json_error(sentence.c_str(), json);
-  return {json.str(), last_words(sentence).error};
+  return {json.str(), final_message(sentence).error};
 }
 
-// The same where the model goes to standard output.
-linformer::files::LastWords last_words_on_standard_error(const std::string& sentence) {
-  const linformer::files::LastWords words = last_words_in_json(sentence);
-  return {"", words.output + words.error};
+// The same where the model is written to standard output, so that the JSON goes to standard error.
+linformer::files::FinalMessage final_message_on_standard_error(const std::string& sentence) {
+  const linformer::files::FinalMessage message = final_message_in_json(sentence);
+  return {"", message.output + message.error};
 }
 
 template <class Report>
@@ -242,7 +243,7 @@ void print_report(const Report& report, const Arguments& arguments) {
   }
 }
 
-// The model may be another than was meant, so these are said whatever becomes of the report.
+// The model may not be the one that the user wanted, so these warnings are printed even where the report is not.
 void warn_of_assumptions(const linformer::convert::Report& report) {
   for (const std::string& caution : report.cautions) std::cerr << "linformer-convert: note: " << caution << "\n";
 }
@@ -307,9 +308,9 @@ int main(int argc, char** argv) {
   if (const linformer::Status isa = linformer::isa_from_environment().status(); !isa.ok()) {
     return complain_of_usage(isa.message());
   }
-  linformer::files::set_last_words(!arguments.json                           ? last_words
-                                   : &report_stream(arguments) == &std::cerr ? last_words_on_standard_error
-                                                                             : last_words_in_json);
+  linformer::files::set_final_message(!arguments.json                           ? final_message
+                                      : &report_stream(arguments) == &std::cerr ? final_message_on_standard_error
+                                                                                : final_message_in_json);
   ProgressBar bar(!arguments.quiet);
   try {
     run(arguments, &bar);

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
-// In one line, without what a terminal would act on.
+// Returns `text` in one line without control characters, which a terminal would act on.
 std::string line_of(const std::string& text) { return terminal::excerpt(text, terminal::uncut); }
 
 void print_rows(const char* title, std::vector<Row> rows, std::ostream& out) {

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t max_bytes = 16u << 20, block_bytes = 1u << 16;
 
-// A pipe or a device may be read, and may have no end.
+// Pipes and character devices have no known size, and some never end.
 bool is_stream(fs::file_type type) { return type == fs::file_type::fifo || type == fs::file_type::character; }
 
 }  // namespace

@@ -7,8 +7,9 @@
 
 namespace linformer::convert {
 
-// Throws Error when the file is missing, larger than any such file is, or no JSON. `may_be_pipe`: the user named it, and
-// shells name pipes too, as in `--config <(...)`; where a folder has one it would be waited for without end.
+// Throws Error when the file is missing, larger than any such file is, or no JSON. `may_be_pipe` is for a path that the
+// user gave, because shells pass pipes as paths, as in `--config <(...)`. A pipe in a folder is refused: nobody may
+// ever write to it.
 Value read_json_file(const std::string& path, ValueStore& store, bool may_be_pipe = false);
 
 }  // namespace linformer::convert

@@ -1,14 +1,15 @@
 #!/bin/bash
-# What a processor with AMX does with our products, in about 15 minutes of a quiet machine.
-#   bash tests/amx.sh [FOLDER] [STEP...]     results go to FOLDER, by default build/amx
-# Steps, in this order, by default all; one whose result lies in FOLDER already is passed over:
-#   build     the release preset's programs, installing what is missing
-#   tests     the kernels' tests, which compare real tiles with emulated ones bit by bit
-#   rates     products, their tiles alone, their epilogues alone, the row kernels: one thread
-#   profile   the base model's ops in bf16 and int8, n = 512: one thread
-#   shares    the base model's share of the processor's limit at n = 8, 64, 512, 4096 in f32, bf16, int8: all threads
-#   peers     OpenVINO and linformer in turns, n = 512 and 4096, where apps/bench/peers.py is set up or can be
-# Ends with the shares as a table. The exit code is 77 where the processor has no AMX, 1 where a step failed.
+# Measures matrix products and the base model on a processor with AMX, in about 15 minutes on an otherwise idle machine.
+#   bash tests/amx.sh [FOLDER] [STEP...]     writes the results to FOLDER; default build/amx
+# Without STEP all steps run, in this order. A step other than `build` is skipped if its result is already in FOLDER.
+#   build     installs missing packages and builds the programs of the release preset
+#   tests     runs the kernels' tests, which compare the processor's tiles with emulated ones bit by bit
+#   rates     measures products, their tiles alone, their epilogues alone and the row kernels, on one thread
+#   profile   measures the base model's ops in bf16 and int8 at n = 512, on one thread
+#   shares    measures which share of the processor's limit the base model reaches at n = 8, 64, 512 and 4096 in f32,
+#             bf16 and int8, on all threads
+#   peers     measures OpenVINO and linformer in turns at n = 512 and 4096, after `apps/bench/peers.py setup`
+# At the end the shares are printed as a table. The exit code is 77 if the processor has no AMX, and 1 if a step failed.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${1:-build/amx}
@@ -43,11 +44,11 @@ run_peers() {
 failed=()
 for step in "${steps[@]}"; do
   if ! declare -F "run_$step" >/dev/null; then
-    echo "tests/amx.sh: there is no step $step: build, tests, rates, profile, shares, peers" >&2
+    echo "tests/amx.sh: there is no step $step; the steps are build, tests, rates, profile, shares, peers" >&2
     exit 1
   fi
   if [ "$step" != build ] && [ -s "$out/$step" ]; then
-    echo "== $step: $out/$step is there already"
+    echo "== $step: skipped, because $out/$step exists"
     continue
   fi
   begin=$SECONDS

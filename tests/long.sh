@@ -1,44 +1,45 @@
 #!/bin/bash
-# What takes longer than CI has time for. By hand, from anywhere:
-#   bash tests/long.sh              names the subjects
-#   bash tests/long.sh SUBJECT...   runs them one after the other; the exit code is the first one's that fails
+# Runs tests that take too long for CI. They are started by hand, from any folder.
+#   bash tests/long.sh              lists the subjects
+#   bash tests/long.sh SUBJECT...   runs these subjects; the exit code is that of the first one that fails
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# 5,000 random tokenizer.json files beside Hugging Face's tokenizers; a few minutes.
+# Compares 5,000 random tokenizer.json files with Hugging Face's tokenizers. Takes a few minutes.
 tokenizers() {
   build release linformer_cli
   python3 tests/tokenizers/compare_test.py build/release/apps/cli/linformer --seed 7 --compositions 5000 --texts 40 \
     --reasons --fetch build/release/tests/tokenizers/packages
 }
 
-# 20,000 random SentencePiece models and as many damaged ones beside the library; a few minutes.
+# Compares 20,000 random SentencePiece models, and as many damaged ones, with the library. Takes a few minutes.
 sentencepiece() {
   build release test_text_sentencepiece
   LINFORMER_SENTENCEPIECE_MODELS=20000 build/release/tests/text/test_text_sentencepiece \
     --test-case='*SentencePiece models equal the library*'
 }
 
-# Every command line on every golden, ../shared's too, and on random and unusual models, with sanitizers; an hour of a
-# core. LINFORMER_COMMANDS_MODELS=N: as many random models, 100 otherwise.
+# Runs every command line on every golden, including those of ../shared, and on random and unusual models, with
+# sanitizers. Takes an hour on one core. The variable LINFORMER_COMMANDS_MODELS sets the number of random models, by
+# default 100.
 commands() {
   build asan-ubsan test_commands
   ASAN_OPTIONS=intercept_tls_get_addr=0 build/asan-ubsan/tests/commands/test_commands --no-skip --test-case='complete*'
 }
 
-# An input that is truncated or replaced at every call of every program that writes.
+# Truncates or replaces an input at every call of every program that writes a file.
 lost_files() {
   build release test_programs_output
   LINFORMER_EXHAUSTIVE=1 build/release/tests/files/test_programs_output --test-case="*truncated*"
 }
 
-# Control characters in every option of every command, every string of a model file and every report.
+# Puts control characters into every option of every command, every string of a model file and every report.
 terminal() {
   build release test_terminal
   LINFORMER_EXHAUSTIVE=1 build/release/tests/terminal/test_terminal
 }
 
-# build PRESET TARGET...
+# build PRESET TARGET...: builds the targets of this preset.
 build() {
   local preset=$1
   shift
@@ -57,6 +58,6 @@ fi
 for subject in "$@"; do
   case " ${subjects[*]} " in
     *" $subject "*) echo "== $subject" && "$subject" ;;
-    *) echo "There is no subject '$subject'; there are: ${subjects[*]}" >&2 && exit 2 ;;
+    *) echo "There is no subject '$subject'; the subjects are: ${subjects[*]}" >&2 && exit 2 ;;
   esac
 done

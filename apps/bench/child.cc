@@ -30,7 +30,7 @@ Measurement measure_in_child(const Case& what) {
   posix_spawn_file_actions_addclose(&actions, ends[0]);
   posix_spawn_file_actions_addclose(&actions, ends[1]);
   pid_t child = 0;
-  // The second where there is no /proc: the path by which this program was started.
+  // Without /proc the child is started by the path by which this program itself was started.
   const char* programs[] = {"/proc/self/exe", reinterpret_cast<const char*>(getauxval(AT_EXECFN))};
   int failed = -1;
   for (const char* program : programs) {
@@ -67,15 +67,15 @@ std::string text_of(const nlohmann::json& answer) {
   return answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-// An answer too: the driver says it.
-files::LastWords last_words(const std::string& sentence) { return {text_of({{"error", sentence}}), ""}; }
+// The parent process reads this message as the answer of the case and reports it as the case's error.
+files::FinalMessage final_message(const std::string& sentence) { return {text_of({{"error", sentence}}), ""}; }
 
 }  // namespace
 
 int run_case(const std::string& json, const std::string& model, const DescribeProfile& describe_profile) {
   // Whoever ends the command ends this process too.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  files::set_last_words(last_words);
+  files::set_final_message(final_message);
   nlohmann::json answer;
   try {
     Case what = nlohmann::json::parse(json).get<Case>();

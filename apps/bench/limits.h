@@ -18,8 +18,8 @@ struct Rate {
 struct Limits {
   Rate f32, f16, bf16, int8, memory;  // f16: of a GPU
   // Nanoseconds that a word takes to another thread and back, the least and the most that was measured; 0: one thread.
-  // A virtual machine's processors may be moved apart in the middle of a run, and then all that threads share costs
-  // more.
+  // A host may move a virtual machine's processors apart in the middle of a run; data that threads share then takes
+  // longer to reach another thread.
   double least_round_trip = 0, most_round_trip = 0;
 
   const Rate& of(ElementType type) const {
@@ -32,8 +32,8 @@ struct Limits {
 
 // Takes about two seconds.
 Limits measure_limits(int threads);
-// Of a GPU: what its library's products reach, of [side, side] matrices or of a feed-forward layer's, and copies of
-// side^2 floats in its memory. Throws std::runtime_error where there is no GPU.
+// Measures a GPU: the best rate of cuBLASLt's products, of [side, side] matrices or of a feed-forward layer's shapes,
+// and the rate of copies of side^2 floats in its memory. Throws std::runtime_error where there is no GPU.
 Limits measure_device_limits(int device, int64_t side = 8192);
 // "cuda:0, compute capability 9.0"; throws likewise.
 std::string device_text(int device);

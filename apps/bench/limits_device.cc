@@ -43,7 +43,7 @@ class DeviceMemory {
   // Fills the memory with random numbers in (-1, 1), because products of zeros run faster than others.
   void fill(ElementType type, int64_t elements) const {
     const int64_t size = element_bytes(type), some = std::min(elements, int64_t{1} << 18);
-    std::vector<float> values(static_cast<size_t>(some));  // room for each type
+    std::vector<float> values(static_cast<size_t>(some));  // f32 is the widest type, so all types fit
     std::byte* const bytes = reinterpret_cast<std::byte*>(values.data());
     uint64_t state = 1;
     for (int64_t i = 0; i < some; ++i) {

@@ -51,7 +51,7 @@ uint64_t available_memory() {
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("MemAvailable:")) return std::stoull(line.substr(13)) * 1024;
   }
-  // There is no /proc: without what caches would give back.
+  // Without /proc the kernel reports only memory that is free, not the caches that it could give back.
   struct sysinfo facts {};
   return ::sysinfo(&facts) == 0 ? uint64_t{facts.freeram} * facts.mem_unit : 0;
 }

@@ -16,7 +16,7 @@ namespace linformer::bench {
 
 struct Case {
   std::string model;            // path
-  Access access = Access::map;  // how its bytes come into memory
+  Access access = Access::map;  // whether the file is mapped or read
   BackendKind backend = BackendKind::native;
   Isa isa = Isa::automatic;
   Compute compute = Compute::automatic;
@@ -33,7 +33,7 @@ struct Case {
 struct Measurement {
   int64_t tokens = 0;             // of each text
   std::string isa;                // as the session chose
-  std::string backend_version;    // of the library that multiplied; empty: the native kernels
+  std::string backend_version;    // of the library that multiplies; empty with the native kernels
   ElementType weights, compute;   // of the encoder's products
   ElementType attention_compute;  // of scores and context
   std::string precision;          // Plan::precision: what was chosen and why
@@ -48,7 +48,8 @@ struct Measurement {
   uint64_t used_bytes = 0;    // touched
   uint64_t peak_bytes = 0;    // the process's largest resident set, file pages included
   uint64_t own_bytes = 0;     // of it, without pages of files: working memory, stack and heap
-  // Of a device, each op of a call: 1e9 operations of products, and 1e9 bytes that it reads and writes, each once.
+  // One entry for each op of a call on a GPU, and none on a CPU: the operations of its products / 1e9, and the bytes
+  // that it reads and writes / 1e9, where each byte counts once.
   std::vector<std::array<double, 2>> ops;
   nlohmann::ordered_json profile;  // null unless asked for
 };
@@ -68,12 +69,12 @@ struct Flop {
 };
 Flop encoder_flop(const Model& model, const SessionOptions& options, int64_t tokens);
 
-// Measurement::ops of a call with `batch` texts. Throws as measure().
+// Returns Measurement::ops of a call with `batch` texts. Throws as measure().
 std::vector<std::array<double, 2>> encoder_ops(const Model& model, const SessionOptions& options, int64_t tokens,
                                                int64_t batch);
 
-// Milliseconds that a call's ops would take, one after the other, if each reached the limit of the products' rate or of
-// the memory, whichever takes longer; nothing where ops or limits aren't known.
+// Returns the roofline time of a call in milliseconds: the sum over its ops of the time at the limit of products or at
+// the limit of memory, whichever is longer. Returns nothing where the ops or the limits aren't known.
 std::optional<double> roofline_ms(const Measurement& measurement, const Limits& limits);
 
 // Bytes of weights that the encoder's products read once for `tokens` tokens. Throws as measure().

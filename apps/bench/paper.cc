@@ -179,7 +179,8 @@ std::vector<PaperRun> run_paper(const PaperOptions& options, const Limits& limit
   for (PaperRun& run : runs) {
     for (PaperCell& cell : run.cells) jobs.push_back({run.type, &cell});
   }
-  // At each n the Transformer stands first among a precision's cells: few minutes then give few ratios, but not none.
+  // The sort is stable: at each n the Transformer stays before the Linformers of its precision, so that a run of few
+  // minutes still gives the ratios of the smallest n.
   std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.cell->n < b.cell->n; });
   for (size_t i = 0; i < jobs.size(); ++i) {
     const PaperCell& cell = *jobs[i].cell;

@@ -21,7 +21,7 @@ inline constexpr std::array<uint32_t, 5> paper_ks = {128, 256, 512, 1024, 2048};
 double paper_time_saved(size_t length, size_t k);
 double paper_memory_saved(size_t length, size_t k);
 
-// PaperOptions::least_tokens that keep a processor busy, and a GPU.
+// Values of PaperOptions::least_tokens with which a call keeps all cores of a CPU busy, or a GPU.
 inline constexpr int64_t cpu_tokens = 4096, gpu_tokens = 65536;
 
 struct PaperOptions {
@@ -29,7 +29,7 @@ struct PaperOptions {
   uint64_t free_bytes = 0;                  // of memory; 0: what the system says
   double minutes = 30;                      // for all cells together
   uint32_t layers = 2;                      // of RoBERTa-base's width; what is printed is of one layer
-  int64_t least_tokens = cpu_tokens;        // of a call: as many texts of n tokens as hold them
+  int64_t least_tokens = cpu_tokens;        // of a call, which gets as many texts of n tokens
   uint32_t longest = paper_lengths.back();  // n
   std::vector<ElementType> types = {ElementType::f32, ElementType::int8};
 };

@@ -91,7 +91,8 @@ class Bench {
   explicit Bench(const BenchFlags& flags) : flags_(flags), device_(parse_device(flags.device)) {
     report_.threads = flags.threads > 0 ? flags.threads : std::min(processors(), int{ThreadTeam::max_threads});
     report_.machine = bench::this_machine();
-    for (const std::string& backend : flags.backends) running(backend);  // what it can't compute in is refused now
+    // running() throws UsageError where a backend can't compute in the chosen precision.
+    for (const std::string& backend : flags.backends) running(backend);
     if (device_ < 0) return;
     try {
       report_.machine.device = bench::device_text(device_);
@@ -170,7 +171,8 @@ class Bench {
     const std::vector<std::string> defaults = {"f32", "bf16", device_ < 0 ? "int8" : "f16"};
     for (const uint32_t k : flags_.ks) {
       bench::ModelShape shape = bench::shape_of(flags_.random);
-      // Fewer positions than k would be no Linformer, and have no path of its own for short texts.
+      // With fewer positions than k the model would have nothing to project down, and its shortest texts would not
+      // run as the short texts of a Linformer do.
       shape.n = std::max(static_cast<uint32_t>(*std::max_element(lengths.begin(), lengths.end())), k);
       shape.k = k;
       const std::string name = flags_.random + (k == 0 ? ", full attention" : ", k " + std::to_string(k));
@@ -388,8 +390,9 @@ void add_options(CLI::App* command, BenchFlags* flags) {
       ->capture_default_str()
       ->group("Paper");
   command
-      ->add_option("--call-tokens", flags->call_tokens,
-                   "Tokens of a call, at least: as many texts as hold them; default: 4096, on a GPU 65536")
+      ->add_option(
+          "--call-tokens", flags->call_tokens,
+          "Least number of tokens of a call, which gets as many texts as needed; default: 4096, on a GPU 65536")
       ->type_name("N")
       ->needs(paper)
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 24))

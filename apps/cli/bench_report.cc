@@ -195,7 +195,7 @@ std::string bench_text(const BenchReport& report) {
       cells.insert(cells.end(), {least ? fixed(*least, 2) : "-", percent(share_of_roofline(row, report.limits))});
     }
     table.add(cells);
-    // Cases that differ in their size alone say the same.
+    // Cases that differ in size alone have the same sentence, which is printed once.
     if (precisions.insert(m.precision).second) reasons += m.precision + "\n";
     if (!m.profile.is_null()) {
       profiles += "\n" + model + ", " + computed_in(m) + ", n " + std::to_string(m.tokens) + ":\n" +
@@ -206,7 +206,8 @@ std::string bench_text(const BenchReport& report) {
          "Rates are of the median. Of limit: GFLOP/s of the type that is computed in. Of memory: the products' "
          "weights, "
          "read once a call.\nPeak: the process's largest resident set, the model's mapped pages included.\n" +
-         (on_device ? "Roofline: the sum over a call's ops of what each takes at the limit of products or of memory.\n"
+         (on_device ? "Roofline: the sum over a call's ops of the time of each at the limit of products or of memory, "
+                      "whichever is longer.\n"
                     : "") +
          reasons + failed + profiles;
 }

@@ -258,7 +258,7 @@ class Comparison {
   }
 
   void count(const Answered& a, const Answered& b) {
-    // What is wrong with a record itself is so for both models.
+    // An error in the record itself is the same for both models, so it is reported without a model's path.
     const auto of = [&](const Side& side, const std::string& error) {
       return second_ && a.error != b.error ? side.path() + ": " + error : error;
     };

@@ -159,7 +159,7 @@ nlohmann::ordered_json describe_json(const Model& model, const std::string& path
   json["compute"] = nullptr;
   json["attention_compute"] = nullptr;
   json["other_compute"] = nullptr;  // whether some weights are multiplied in another type
-  json["precision"] = nullptr;      // why
+  json["precision"] = nullptr;      // the sentence with the reason
   if (planned != nullptr) {
     json["compute"] = linformer::name_of(planned->compute);
     json["attention_compute"] = linformer::name_of(planned->attention_compute);

@@ -17,7 +17,7 @@ nlohmann::ordered_json describe_json(const Model& model, const std::string& path
 std::string tensors_text(const Model& model);
 nlohmann::ordered_json tensors_json(const Model& model);
 
-// What a plan computes in, in short; Plan::precision says why.
+// The types that a plan computes in, in short. Plan::precision gives the reason.
 std::string compute_text(const Plan& plan);
 std::string plan_text(const Plan& plan);
 nlohmann::ordered_json plan_json(const Plan& plan);

@@ -35,7 +35,7 @@ Sharing sharing_of(const EncoderDescription& encoder) {
     std::vector<ProjectionKey> keys, values;
     for (const uint32_t p : layer.attention.key_projections) keys.push_back(key_of(encoder.projections[p]));
     for (const uint32_t p : layer.attention.value_projections) values.push_back(key_of(encoder.projections[p]));
-    if (layer.attention.value_is_key) values = keys;  // whose list may be empty then
+    if (layer.attention.value_is_key) values = keys;  // value_projections may be empty then
     const auto alike = [](const std::vector<ProjectionKey>& list) {
       return std::all_of(list.begin(), list.end(), [&](const ProjectionKey& key) { return key == list.front(); });
     };

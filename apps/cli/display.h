@@ -1,4 +1,4 @@
-// Text for people: aligned tables and numbers; text from outside passes through terminal/shown_text.h.
+// Aligned tables and numbers for people to read. Text from outside passes through terminal/shown_text.h.
 #pragma once
 
 #include <algorithm>

@@ -299,7 +299,8 @@ class Encode {
     });
   }
 
-  // Numbers of text `text` of the batch, or of the record that begins with it. They are written as they are.
+  // Reports the record of the batch's text `text` where one of its numbers is not finite. The record is written
+  // unchanged, and reported once.
   void see(size_t text, std::span<const float> numbers) {
     if (std::all_of(numbers.begin(), numbers.end(), [](float number) { return std::isfinite(number); })) return;
     const uint64_t record = (done_ + text) / texts_each() + 1;
@@ -309,7 +310,7 @@ class Encode {
     tally_.report(record, not_finite, false, &progress_);
   }
 
-  size_t texts_each() const { return wanted_.two ? 2 : 1; }  // of a record
+  size_t texts_each() const { return wanted_.two ? 2 : 1; }  // in a record
 
   void write_zeros(int64_t rows) { file_->append_zeros(static_cast<uint64_t>(rows * width_) * sizeof(float)); }
 
@@ -319,8 +320,8 @@ class Encode {
   TokenRows rows_;
   int64_t longest_ = 0, longest_kept_ = 0;  // rows: as written, and as the session counts them
   int64_t width_ = 0, texts_ = 0;
-  uint64_t done_ = 0;        // texts
-  uint64_t bad_record_ = 0;  // the last one that was told
+  uint64_t done_ = 0;        // texts of earlier batches
+  uint64_t bad_record_ = 0;  // the last one that was reported; 0: none
   Tally tally_;
   Progress progress_{true};
   std::optional<Session> session_;
@@ -370,7 +371,8 @@ void add_encode(CLI::App* app, Run* run) {
       "Shapes: hidden [texts, tokens, d], mlm [texts, tokens, vocabulary], pooled and embedding [texts, d],\n"
       "logits [texts, classes], for a head that scores each token [texts, tokens, classes], for one that compares\n"
       "texts two by two [texts / 2, classes]. Rows beyond a text's own tokens are zero.\n"
-      "Numbers that are not finite are written as they are; their record is named, and the exit code is 1.\n\n"
+      "Numbers that are not finite are written unchanged; each record that has one is reported, and the exit code is "
+      "1.\n\n"
       "Examples:\n"
       "  linformer encode model.lnfr --ids ids.npy --what hidden -o hidden.npy\n"
       "  echo '[0, 31, 414, 2]' | linformer encode model.lnfr --ids - --what mlm -o logits.npy\n"

@@ -30,17 +30,19 @@ std::string delimiter_error(const std::string& value) {
 
 void PrecisionFlags::add_to(CLI::App* command) {
   command
-      ->add_option("--compute", compute,
-                   "automatic: in the file's own precision where this kind of processor is fastest in it; f32: weights "
-                   "are widened; bf16: weights in bf16 are multiplied in bf16, also where f32 is faster")
+      ->add_option(
+          "--compute", compute,
+          "automatic: the file's precision where this kind of processor is faster in it than in f32, else f32; "
+          "f32: all weights are widened to f32; bf16: bf16 weights are multiplied in bf16, also where f32 is "
+          "faster")
       ->type_name("TYPE")
       ->check(CLI::IsMember({"automatic", "f32", "bf16"}))
       ->capture_default_str()
       ->group("Running");
   command
       ->add_option("--attention-compute", attention_compute,
-                   "Scores and context by themselves. automatic: of files in bf16 and int8 in bf16 where bf16 is "
-                   "computed in, else in f32; f32 and bf16: in this")
+                   "Type in which attention's scores and context are computed; automatic: bf16 for files in bf16 and "
+                   "int8 where bf16 weights are multiplied in bf16, else f32")
       ->type_name("TYPE")
       ->check(CLI::IsMember({"automatic", "f32", "bf16"}))
       ->capture_default_str()
@@ -50,11 +52,12 @@ void PrecisionFlags::add_to(CLI::App* command) {
 void PrecisionFlags::apply_to(SessionOptions* options) const {
   const bool on_device = options->device >= 0, native = options->backend == BackendKind::native;
   if (on_device && attention_compute != "automatic") {
-    throw UsageError("--attention-compute: a GPU attends in the type of its products; leave it out");
+    throw UsageError(
+        "--attention-compute: a GPU computes attention in the same type as its products; leave the option out");
   }
   if (!on_device && !native && (compute == "bf16" || attention_compute == "bf16")) {
     throw UsageError((compute == "bf16" ? "--compute bf16" : "--attention-compute bf16") +
-                     std::string(": only the native backend multiplies bf16; leave it or --backend out"));
+                     std::string(": only the native backend multiplies bf16; leave out this option or --backend"));
   }
   options->compute = compute == "f32" ? Compute::f32 : compute == "bf16" ? Compute::bf16 : Compute::automatic;
   options->attention_compute = attention_compute == "f32"    ? AttentionCompute::f32
@@ -307,14 +310,15 @@ Truncation LongFlags::pair_truncation() const { return parse_truncation(truncati
 
 namespace {
 
-bool read_models = false;  // of the whole process: a command loads all its models in one way
+bool read_models = false;  // --no-mmap, which holds for all models that the command loads
 
 }  // namespace
 
 void add_access_flag(CLI::App* command) {
   command
-      ->add_flag("--no-mmap", read_models,
-                 "Read the whole model into memory instead of mapping it: for files that others may write to meanwhile")
+      ->add_flag(
+          "--no-mmap", read_models,
+          "Read the whole model into memory instead of mapping it, for files that others may change during the run")
       ->group("Running");
 }
 
@@ -327,7 +331,7 @@ std::shared_ptr<const Model> load_model(const std::string& path) {
   const std::string advice = loaded.ok() ? "" : files::hub_name_advice(path);
   if (!advice.empty()) {
     throw DataError(std::string(loaded.status().message()) + ". " + advice +
-                    " and make a model file of it with linformer-convert");
+                    " and make a model file of that folder with linformer-convert");
   }
   return take(std::move(loaded));
 }
@@ -336,8 +340,8 @@ void require_tokens(const Model& model, const std::string& path) {
   const EmbeddingDescription& embedding = model.description().encoder.embedding;
   if (embedding.tokens != absent) return;
   throw DataError(path + ": this model reads vectors of " + std::to_string(embedding.vectors.width) +
-                  " numbers and no text; give it " +
-                  (model.description().heads.empty() ? "'encode'" : "'classify' or 'encode'") +
+                  " numbers and no text; run " +
+                  (model.description().heads.empty() ? "'linformer encode'" : "'linformer classify' or 'encode'") +
                   " with --vectors FILE.npy");
 }
 
@@ -377,8 +381,8 @@ int find_head(const Model& model, const std::string& name) {
   if (heads.empty()) {
     const ModelDescription& description = model.description();
     throw DataError(
-        description.encoder.embedding.tokens == absent
-            ? "this model has no classification head; 'linformer encode --what hidden --vectors FILE.npy' saves its rows"
+        description.encoder.embedding.tokens == absent ? "this model has no classification head; 'linformer encode "
+                                                         "--what hidden --vectors FILE.npy' saves its rows"
         : description.embedding.present
             ? "this model has no classification head: it turns texts into vectors; use 'linformer embed'"
         : description.mlm.present()

@@ -18,12 +18,13 @@ class App;
 
 namespace linformer::cli {
 
-// What products and attention are computed in: --compute and --attention-compute.
+// The options --compute and --attention-compute, which choose the types that products and attention are computed in.
 struct PrecisionFlags {
   std::string compute = "automatic", attention_compute = "automatic";
 
   void add_to(CLI::App* command);
-  // Sets `options`, whose backend and device are set. Throws UsageError where these can't compute in what is asked for.
+  // Sets the precision of `options`, whose backend and device must be set already. Throws UsageError where that backend
+  // or device can't compute in the chosen type.
   void apply_to(SessionOptions* options) const;
 };
 
@@ -95,11 +96,12 @@ struct LongFlags {
   Truncation pair_truncation() const;
 };
 
-// --no-mmap, for every command that loads a model.
+// Adds the option --no-mmap.
 void add_access_flag(CLI::App* command);
-// What it says.
+// Whether models are mapped or read, as --no-mmap says.
 Access model_access();
-// Mapped or read. A model that somebody truncates while it is mapped ends the process with a sentence.
+// Loads a model as model_access() says. If its file is mapped and another process truncates it, this process ends with
+// an error message (input_files/lost_file.h).
 std::shared_ptr<const Model> load_model(const std::string& path);
 // The tokenizer inside `model`. Throws DataError when it has none, or when the model doesn't read text.
 Tokenizer load_tokenizer(const Model& model, const std::string& path);

@@ -43,7 +43,7 @@ struct Listing {
     options.max_batch = 1;
     options.max_rows = 0;
     options.part = part;
-    // A listing asks nothing of the machine, and people ask about the one at hand.
+    // program_lines() doesn't examine the machine, so the options are first set to what a session here would choose.
     if (options.device < 0) options = take(machine_plan(model, options)).options;
     lines = program_lines(model, options, tokens);
   }
@@ -71,7 +71,7 @@ int inspect(InspectFlags flags) {
     planned = take(machine_plan(*model, flags.run.session_options(*model, flags.memory)));
   }
   if (flags.verify) check(model->verify());
-  // What it is computed in; a model that no session takes is described all the same.
+  // The types that a session would compute in. A model for which no session can be created is described without them.
   const Result<Plan> any = machine_plan(*model, flags.run.session_options(*model, 1));
   const Plan* const computing = any.ok() ? &*any : nullptr;
 

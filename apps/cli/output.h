@@ -31,11 +31,11 @@ OutputStream& standard_output();
 struct NamedOutput {
   std::string option, path;
   files::FileFormat format;
-  std::string otherwise = {};  // what to give for another format; empty: there is none
+  std::string otherwise = {};  // advice on how to get another format; empty: there is none
 };
 
 // Throws UsageError where one of `outputs`, or standard output, is a file that the command reads, where two of
-// `outputs` are one file, since one would be lost, and where an output's ending says that it is of another format.
+// `outputs` are one file, since one would be lost, and where an output's ending stands for another format.
 void check_outputs(const std::vector<std::string>& read, const std::vector<NamedOutput>& outputs);
 
 }  // namespace linformer::cli

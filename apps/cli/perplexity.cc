@@ -8,7 +8,9 @@
 namespace linformer::cli {
 namespace {
 
-constexpr size_t most_records = 1024;  // that wait to be counted, where few of them have anything to run
+// Records wait to be counted until their batch has run. Those without masked tokens don't fill a batch, so their number
+// is limited too.
+constexpr size_t most_records = 1024;
 
 }  // namespace
 
@@ -102,7 +104,7 @@ void Perplexity::flush() {
   truths_.clear();
 }
 
-// All but the last `open` records, of which nothing is queued.
+// Counts and removes all records but the last `open`. No text of the removed records may be queued.
 void Perplexity::count_finished(size_t open) {
   while (records_.size() > open) {
     const Record& record = records_.front();

@@ -33,17 +33,17 @@ class Perplexity {
  public:
   Perplexity(std::shared_ptr<const Model> model, Session session, const MaskRule& rule, bool masked, bool pseudo);
 
-  // The texts added from now on are those of record `id`: one, or its windows.
+  // Begins record `id`, to which the texts belong that are added from now on: its only text, or the windows of it.
   void begin(nlohmann::json id);
   // A text of ids without pads that the session strips. `candidates[i]` 0: token i is neither masked nor counted.
   // `dump` is told what was put in place of `ids`, and where.
   using Dump = std::function<void(std::span<const int32_t> masked_ids, std::span<const int64_t> positions)>;
   void add(std::span<const int32_t> ids, std::span<const uint8_t> types, std::span<const uint8_t> candidates,
            const Dump& dump);
-  // Runs what is queued. All records that were begun are then counted, or known to be bad.
+  // Runs what is queued. Afterwards each record is either counted or was passed to on_not_finite.
   void finish();
 
-  // Told of each record for which the model gave a number that isn't finite. Nothing of it is counted.
+  // Called for each record for which the model gave a number that isn't finite. None of its tokens are counted.
   std::function<void(const nlohmann::json& id)> on_not_finite;
 
   const Foretold& masked() const { return masked_; }  // as masking.h chooses, all of a text's at once
@@ -59,7 +59,7 @@ class Perplexity {
   };
   struct Truth {
     int32_t token;
-    bool masked;  // counts there, otherwise in pseudo
+    bool masked;  // whether it counts in record->masked or in record->pseudo
     Record* record;
   };
 
@@ -76,7 +76,7 @@ class Perplexity {
   size_t positions_at_once_;
   std::vector<MaskPosition> positions_;
   std::vector<Truth> truths_;   // of each position
-  std::deque<Record> records_;  // not counted yet; texts may still come of the last
+  std::deque<Record> records_;  // not counted yet; texts may still be added to the last
   Foretold masked_, pseudo_;
   uint64_t texts_ = 0;
 };

@@ -81,8 +81,8 @@ std::string profile_text(const Plan& plan, const std::vector<ProfiledOp>& ops) {
   table.add({fixed(seconds, 4), "", fixed(per_second(flop, seconds) / 1e9, 1),
              fixed(per_second(bytes, seconds) / 1e9, 1), "total"});
   return std::string(plan.options.device >= 0
-                         ? "What the ops took on the device, in seconds, one after the other.\n"
-                         : "What the ops took, in seconds of all threads together, without waiting; rates are of one "
+                         ? "Seconds that the ops took on the device, which runs them one after the other.\n"
+                         : "Seconds that the ops took, the sum over all threads without waiting; rates are of one "
                            "thread.\n") +
          plan.precision + "\nShapes are of the longest text that was planned for.\n" + table.text(2);
 }

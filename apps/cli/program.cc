@@ -31,7 +31,7 @@ void fill_standard_descriptors() {
   }
 }
 
-// One line, whatever a file's name or content put into the sentence.
+// Returns one line without control characters, which names and contents of files may have put into the sentence.
 std::string error_line(const std::string& sentence) { return "linformer: " + excerpt(sentence, 2000) + "\n"; }
 
 int complain(int code, const std::string& sentence) {
@@ -39,8 +39,8 @@ int complain(int code, const std::string& sentence) {
   return code;
 }
 
-// Progress may stand in the line.
-files::LastWords last_words(const std::string& sentence) {
+// The line is cleared first, because the progress may stand in it.
+files::FinalMessage final_message(const std::string& sentence) {
   return {"", (::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") + error_line(sentence)};
 }
 
@@ -112,7 +112,7 @@ int run_program(int argument_count, char** arguments) {
   // As a full disk does, a limit of a file's size then says so.
   ::signal(SIGXFSZ, SIG_IGN);
   fill_standard_descriptors();
-  files::set_last_words(last_words);
+  files::set_final_message(final_message);
   try {
     return parse_and_run(argument_count, arguments);
   } catch (const OutputClosed&) {

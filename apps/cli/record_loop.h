@@ -37,7 +37,7 @@ struct RecordLoop {
 // id could not be read.
 nlohmann::json take_id(Record* record, uint64_t number, const InputFlags& input);
 
-// The error of a record that the model can't answer, as runtime/pipeline puts it too.
+// The error of a record for which the model gives a number that is not finite; runtime/pipeline has the same sentence.
 inline constexpr char not_finite[] = "the model gave a number that is not finite; check its weights";
 
 // Records, and those that were bad or cut.

@@ -72,7 +72,8 @@ void normalize(const Model& model, const Norm& norm, double* row, int64_t width)
   }
 }
 
-// Channels j and j + width / 2 of a row are a pair, turned by the row's number (AttentionDescription::rotary_base).
+// Applies rotary position embeddings (AttentionDescription::rotary_base): channels j and j + width / 2 of row r are
+// rotated as a pair by the angle r * base^(-2 j / width).
 void rotate(std::vector<double>* rows, int64_t width, double base) {
   const int64_t half = width / 2, count = static_cast<int64_t>(rows->size()) / width;
   for (int64_t r = 0; r < count; ++r) {
@@ -86,7 +87,8 @@ void rotate(std::vector<double>* rows, int64_t width, double base) {
   }
 }
 
-// exp(row) over its sum; the columns before `first` and from `end` on are hidden from this row.
+// Replaces row[first, end) by its softmax and the other columns, which are hidden from this row, by 0. Returns whether
+// the sum is finite.
 bool softmax(double* row, int64_t first, int64_t end, int64_t columns) {
   const double highest = *std::max_element(row + first, row + end);
   double sum = 0;
@@ -188,7 +190,7 @@ void AttentionMatrices::project(const Linear& linear, int64_t first, int64_t hea
 
 void AttentionMatrices::add_position_bias(TensorIndex bias, int64_t head, int64_t row, double* scores) const {
   const int64_t longest = encoder_.max_tokens;
-  const int64_t own = head * (2 * longest - 1) + longest - 1;  // the bias of a row with itself
+  const int64_t own = head * (2 * longest - 1) + longest - 1;  // index of the bias of a row with itself
   for (int64_t j = 0; j < rows_; ++j) scores[j] += float_at(model_, bias, own + j - row);
 }
 

@@ -52,7 +52,7 @@ AtomicFile::AtomicFile(const std::string& path)
   if (descriptor_ < 0) fail("write", errno);
 }
 
-// The bits of a new file's mode, before the umask: not more than those of the file that it replaces.
+// The permissions of the new file before the umask applies: none that the replaced file doesn't have.
 mode_t AtomicFile::new_mode() const {
   constexpr mode_t any_file = 0666;
   struct stat replaced {};

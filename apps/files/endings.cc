@@ -11,7 +11,7 @@
 namespace linformer::files {
 namespace {
 
-// What people expect in a file by its name.
+// An ending of file names, and the format that it stands for.
 struct Ending {
   std::string_view ending;
   const char* says;
@@ -68,7 +68,7 @@ bool is_file(const std::string& path) {
   try {
     return output_target(path).kind == OutputTarget::Kind::file;
   } catch (const WriteError&) {
-    return false;  // whoever writes says why
+    return false;  // opening the output reports this error
   }
 }
 

@@ -7,7 +7,7 @@
 namespace linformer::files {
 
 std::string hub_name_advice(const std::string& path) {
-  constexpr size_t longest = 96 * 2;  // an owner and a name
+  constexpr size_t longest = 96 * 2;  // an owner and a name, 96 characters each
   std::error_code error;
   if (path.empty() || path.size() > longest || std::filesystem::exists(path, error)) return "";
   const auto allowed = [](unsigned char c) {
@@ -18,8 +18,8 @@ std::string hub_name_advice(const std::string& path) {
   const size_t slash = path.find('/');
   const std::string name = slash == path.npos ? path : path.substr(slash + 1);
   if (name.empty() || name.find('/') != name.npos) return "";
-  // A name alone has words between hyphens, as bert-base-uncased; what ends as a file does, or lies in a folder that is
-  // there, was meant as a path.
+  // A name without an owner has hyphens and no dot, as in bert-base-uncased. A path in a folder that exists, or with
+  // the ending of a model's file, was meant as a path.
   if (slash == path.npos ? path.find('-') == path.npos || path.find('.') != path.npos
                          : std::filesystem::exists(path.substr(0, slash), error)) {
     return "";
@@ -27,8 +27,8 @@ std::string hub_name_advice(const std::string& path) {
   for (const char* ending : {".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".lnfr", ".json"}) {
     if (name.ends_with(ending)) return "";
   }
-  return "If it is a model of the Hugging Face Hub: nothing is downloaded here; get its folder with 'hf download " +
-         path + " --local-dir " + name + "'";
+  return "Models of the Hugging Face Hub are not downloaded by this program: get the folder with 'hf download " + path +
+         " --local-dir " + name + "'";
 }
 
 }  // namespace linformer::files

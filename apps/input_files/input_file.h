@@ -1,4 +1,4 @@
-// A whole file's bytes, as a program reads them.
+// The bytes of a whole input file.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace linformer::files {
 
-// Mapped or read. A mapped file that somebody truncates ends the process with a sentence (lost_file.h).
+// A file that is mapped or read into memory. If another process truncates a mapped file, this process ends with an
+// error message (lost_file.h).
 class InputFile {
  public:
   InputFile() = default;
@@ -23,7 +24,7 @@ class InputFile {
 
  private:
   FileBytes bytes_;
-  std::unique_ptr<LostFile> guard_;  // gone before the pages are; null: they are this process's own
+  std::unique_ptr<LostFile> guard_;  // destroyed before bytes_ unmaps the pages; null where the file was read
 };
 
 }  // namespace linformer::files

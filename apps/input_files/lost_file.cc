@@ -12,25 +12,25 @@
 
 namespace linformer::files {
 
-// In a list whose entries are used again and never freed, as a handler may be reading it in any thread.
+// An entry of a list that the signal handler may read at any time in any thread, so entries are reused and never freed.
 struct LostFile::Mapping {
-  std::atomic<uintptr_t> begin = 0, end = 0;  // begin = end: unused
-  LastWords words;                            // not touched while the range isn't empty
+  std::atomic<uintptr_t> begin = 0, end = 0;  // end = 0: unused
+  FinalMessage message;                       // changes only while the entry is unused
   Mapping* next = nullptr;
 };
 
 namespace {
 
-LastWords line_on_standard_error(const std::string& sentence) { return {"", sentence + "\n"}; }
+FinalMessage line_on_standard_error(const std::string& sentence) { return {"", sentence + "\n"}; }
 
-LastWords (*words_of)(const std::string& sentence) = line_on_standard_error;
+FinalMessage (*format_message)(const std::string& sentence) = line_on_standard_error;
 
 }  // namespace
 
 struct Mappings {
   static std::atomic<LostFile::Mapping*> first;
   static std::mutex changes;
-  static struct sigaction before;  // what SIGBUS did
+  static struct sigaction before;  // how SIGBUS was handled before
 
   static void write_all(int descriptor, const std::string& text) {
     for (size_t done = 0; done < text.size();) {
@@ -40,23 +40,24 @@ struct Mappings {
     }
   }
 
-  // Calls only what POSIX lets a handler call.
+  // The handler of SIGBUS. It calls only functions that POSIX allows in signal handlers.
   static void handle(int number, siginfo_t* info, void*) {
     const auto place = reinterpret_cast<uintptr_t>(info->si_addr);
-    // A signal that another process sent has no place.
+    // Only with BUS_ADRERR is si_addr the address of a lost page; a signal that another process sent has none.
     const LostFile::Mapping* lost = info->si_code == BUS_ADRERR ? first.load() : nullptr;
     while (lost != nullptr && (place < lost->begin.load() || place >= lost->end.load())) lost = lost->next;
     if (lost == nullptr) {
-      // Where an instruction faulted, it does so again once this handler is left.
+      // An instruction that faulted is repeated when this handler returns and then meets the earlier handling of
+      // SIGBUS. A signal that was sent must be raised again.
       ::sigaction(number, &before, nullptr);
       if (info->si_code <= 0) ::raise(number);
       return;
     }
     static std::atomic<bool> ending = false;
-    while (ending.exchange(true)) ::pause();  // another thread is at it
+    while (ending.exchange(true)) ::pause();  // another thread is ending the process
     remove_temporary_files();
-    write_all(STDOUT_FILENO, lost->words.output);
-    write_all(STDERR_FILENO, lost->words.error);
+    write_all(STDOUT_FILENO, lost->message.output);
+    write_all(STDERR_FILENO, lost->message.error);
     ::_exit(1);
   }
 };
@@ -65,7 +66,7 @@ std::atomic<LostFile::Mapping*> Mappings::first = nullptr;
 std::mutex Mappings::changes;
 struct sigaction Mappings::before = {};
 
-void set_last_words(LastWords (*words)(const std::string& sentence)) { words_of = words; }
+void set_final_message(FinalMessage (*format)(const std::string& sentence)) { format_message = format; }
 
 LostFile::LostFile(std::span<const std::byte> bytes, const std::string& path) {
   const std::lock_guard lock(Mappings::changes);
@@ -81,9 +82,10 @@ LostFile::LostFile(std::span<const std::byte> bytes, const std::string& path) {
   while (mapping_ != nullptr && mapping_->end.load() != 0) mapping_ = mapping_->next;
   const bool is_new = mapping_ == nullptr;
   if (is_new) mapping_ = new Mapping;
-  mapping_->words = words_of(path +
-                             " was truncated while it was being read: copy it again; to replace a file in use, rename "
-                             "another over it, or run with --no-mmap");
+  mapping_->message =
+      format_message(path +
+                     " was truncated while it was being read: copy it again; to replace a file in use, rename "
+                     "another file over it, or run with --no-mmap");
   const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
   mapping_->begin = begin;
   mapping_->end = begin + bytes.size();

@@ -14,7 +14,7 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& path, const L
   const auto release = [](void* owned) { delete static_cast<InputFile*>(owned); };
   Result<std::shared_ptr<const Model>> model = Model::load(file->bytes(), release, file, options);
   if (model.ok()) return model;
-  // As Model::load() says it for a path: the end of a long one.
+  // Errors begin with the path as those of Model::load(path) do, which shows only the end of a long one.
   constexpr size_t shown = 120;
   const bool is_long = path.size() > shown;
   return Status::error(model.status().code(), "%s%s: %s", is_long ? "..." : "",

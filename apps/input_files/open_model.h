@@ -1,4 +1,4 @@
-// How programs load a model.
+// Loads a model for a program.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace linformer::files {
 
-// Model::load() with its errors. Where the file is mapped and somebody truncates it, the process ends with a sentence
-// (lost_file.h), from here until the model is gone.
+// Loads a model as Model::load(path, options) does, with the same errors. If the file is mapped and another process
+// truncates it before the model is destroyed, this process ends with an error message (lost_file.h).
 Result<std::shared_ptr<const Model>> open_model(const std::string& path, const LoadOptions& options);
 
 }  // namespace linformer::files

@@ -39,7 +39,7 @@ bool blank(utf8proc_int32_t code) {
   }
 }
 
-// Both bytes of such a character, or the only one.
+// The number of bytes of the control character, U+007F to U+009F, that `text` begins with; 0 where there is none.
 size_t control_bytes(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) == 0x7f) return 1;
@@ -89,7 +89,7 @@ int display_width(std::string_view text) {
 }
 
 std::string escape_controls(std::string json) {
-  // Two searches by memchr: nearly every text has neither byte.
+  // Nearly every text has neither byte, and find() of one byte is fast (memchr).
   size_t next = std::min(json.find('\x7f'), json.find('\xc2'));
   if (next == std::string::npos) return json;
   std::string escaped;

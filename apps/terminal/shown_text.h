@@ -1,4 +1,4 @@
-// Text from outside, fit to be printed: nothing in it can move the cursor, end the line or change colours.
+// Makes text from outside safe to print: nothing in the result can move the cursor, end the line or change colours.
 #pragma once
 
 #include <string>
@@ -6,18 +6,19 @@
 
 namespace linformer::terminal {
 
-inline constexpr int uncut = 1 << 20;  // columns: practically any width
+inline constexpr int uncut = 1 << 20;  // more columns than any text has in practice
 
-// `text` with control characters and runs of white space as one space, invalid UTF-8 as U+FFFD, cut with an ellipsis to
-// at most `max_width` terminal columns.
+// Returns `text` with each run of control characters and white space replaced by one space and invalid UTF-8 by U+FFFD,
+// cut with an ellipsis to at most `max_width` terminal columns.
 std::string excerpt(std::string_view text, int max_width);
 // The columns that `text`, valid UTF-8, takes on a terminal.
 int display_width(std::string_view text);
 
-// JSON text with the control characters that JSON lets stand as they are, U+007F to U+009F, as \u escapes. `json` is
-// well-formed JSON, so that they are inside strings.
+// Returns `json` with the control characters that JSON allows unescaped, U+007F to U+009F, as \u escapes. `json` must
+// be well-formed, so that such characters are inside strings.
 std::string escape_controls(std::string json);
-// `json`, a value of nlohmann's, as text; invalid UTF-8 becomes U+FFFD. `indent` -1: in one line.
+// Returns `json`, a value of nlohmann's library, as text; invalid UTF-8 becomes U+FFFD. With `indent` -1 it is one
+// line.
 template <class Json>
 std::string json_text(const Json& json, int indent = -1) {
   return escape_controls(json.dump(indent, ' ', false, Json::error_handler_t::replace));

@@ -17,19 +17,19 @@ namespace linformer::convert {
 // The user's settings, then those that training programs keep beside the state dict under the usual names.
 Settings settings_beside(const Conversion& conversion);
 
-// As it is typed: --config '{"pool": "cls"}'.
+// Returns the option as a user types it, such as --config '{"pool": "cls"}'.
 std::string config_option(const std::string& json);
 
-// Throws Error: `what` is neither in the checkpoint nor visible in its tensors. `settings`: what to give, by
-// config_option(). Where a choice is open it shows all, and NUMBER for a number: an example of one that ran by accident
-// would give wrong answers.
+// Throws Error: `what` is neither in the checkpoint nor visible in its tensors. `settings` says what to give, made with
+// config_option(): it shows every choice, and NUMBER in place of a number. A user might copy an example number with
+// which the model runs and gives wrong answers.
 [[noreturn]] void missing_setting(const std::string& what, const std::string& settings);
 
 // Throws Error when the setting is there and says otherwise than the tensors.
 void check_agreement(const Settings& settings, const char* name, int64_t from_tensors, const char* what);
 
-// A number of attention heads, which must be given and divide the `width` that the heads have together. `remark`: what
-// the sentence about a missing one says besides.
+// Returns the number of attention heads, which must be given and divide the `width` that the heads have together.
+// `remark` is added to the error about a missing number.
 uint32_t needed_heads(const Settings& settings, const char* name, uint64_t width, Report& report,
                       const std::string& remark = "");
 

@@ -115,9 +115,8 @@ void add_embedding(const HeadInputs& inputs) {
   conversion.report.add_fact("sentence embedding", "the pooler's output", std::string(pooler) + " is there");
   conversion.report.cautions.push_back(
       "nothing says how a text becomes one vector, so 'linformer embed' gives the pooler's output, as transformers "
-      "does; "
-      "sentence-transformers would take the mean of the rows: convert with " +
-      config_option(R"({"sentence_pooling": "mean"})") + ", or embed with --pooling mean");
+      "does; sentence-transformers would take the mean of the rows: for that convert with " +
+      config_option(R"({"sentence_pooling": "mean"})") + ", or give 'linformer embed' the option --pooling mean");
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ struct Report {
   std::vector<Mapping> mapped;
   std::vector<Omission> left_out;
   std::vector<std::string> notes;  // assumptions and other things worth knowing
-  // Assumptions with which the model may answer otherwise than was meant: to be told whatever becomes of the report.
+  // Assumptions with which the model may answer otherwise than the user expects. They are printed even where the report
+  // is not.
   std::vector<std::string> cautions;
   std::vector<UnusedSetting> unused_settings;
   std::string output;

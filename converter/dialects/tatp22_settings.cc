@@ -47,7 +47,7 @@ void check_given(const Settings& settings, Part part) {
                          : R"({"activation": "gelu", "enc_full_attention": false, "dec_full_attention": false})";
   fail(
       "the model's activation and its kind of attention are neither in the checkpoint nor visible in its tensors: give "
-      "what it was made with; for linformer-pytorch's defaults that is ",
+      "those that it was made with; for linformer-pytorch's defaults that is ",
       config_option(line));
 }
 

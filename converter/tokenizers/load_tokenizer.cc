@@ -36,7 +36,7 @@ fs::path find_sentencepiece_model(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() != ".model") continue;
     const fs::path name = entry.path().filename();
-    // A folder may have any other name, but these are a tokenizer's.
+    // A folder that is named like a tokenizer's file is an error, which finds_file() throws; other folders are ignored.
     const bool meant = name == "spm.model" || name == "tokenizer.model" || !entry.is_directory(error);
     if (meant && finds_file(entry.path())) models.push_back(entry.path());
   }

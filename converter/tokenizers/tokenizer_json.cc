@@ -193,7 +193,7 @@ class VocabularyIds {
     }
     return behind;
   }
-  // -1 for what it lacks.
+  // Returns -1 for a token that the vocabulary lacks.
   int64_t find(const std::string& token) const {
     if (vocabulary_.is_array()) {
       const auto found = listed_.find(token);
@@ -208,9 +208,10 @@ class VocabularyIds {
   ViewMap<int64_t> listed_;
 };
 
-// The reference numbers the tokens itself, in the list's order, and warns where the file says otherwise: those that
-// model.vocab has as it does, the others behind it. Where ids of model.vocab have gaps some versions go on behind the
-// largest id and others from the number of tokens, so what neither or only one of them reads is refused.
+// The reference (tokenizers) numbers added tokens itself and only warns where the file gives another id: a token that
+// model.vocab has keeps its id there, and the others follow behind model.vocab in the list's order. Where the ids of
+// model.vocab have gaps, some versions continue after the largest id and others with the number of tokens. A token that
+// not all versions give the id in the file is refused.
 void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTokenizer* tokenizer) {
   if (list.null()) return;
   list.need_array();
@@ -228,7 +229,7 @@ void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTo
     token.strip_left = part.at("lstrip").boolean(false);
     token.strip_right = part.at("rstrip").boolean(false);
     token.normalized = part.at("normalized").boolean(!token.special);
-    if (token.content.empty()) continue;  // as in the reference
+    if (token.content.empty()) continue;  // the reference ignores it too
     const std::string content(token.content);
     tokenizer->budget.charge_memory(2 * (sizeof token + content.size()));
     if (!seen.emplace(content, token.id).second) part.fail_here("names ", quote(content), " a second time");

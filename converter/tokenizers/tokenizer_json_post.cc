@@ -75,7 +75,8 @@ void read_template_processing(const JsonPart& part, OwnedTokenizer* tokenizer) {
 }
 
 // Applies the post-processors of a tokenizer.json in their order. A post-processor would act on the output of those
-// before it, which a tokenizer here cannot represent; so a second one of the same kind, or an unusual order, is refused.
+// before it, which a tokenizer here cannot represent; so a second one of the same kind, or an unusual order, is
+// refused.
 class PostProcessors {
  public:
   explicit PostProcessors(OwnedTokenizer* tokenizer) : tokenizer_(*tokenizer) {}
@@ -103,8 +104,8 @@ class PostProcessors {
  private:
   void start_template(const JsonPart& part, const std::string& type) {
     if (!template_.empty()) {
-      part.fail_here("(", type, ") is a second template behind ", template_,
-                     ", and both would apply; one is supported: keep the one that the model was trained with");
+      part.fail_here("(", type, ") is a second template after ", template_,
+                     ", and both would apply; only one is supported: keep the one that the model was trained with");
     }
     template_ = type;
   }
@@ -116,7 +117,7 @@ class PostProcessors {
     set_templates(description.bos, description.eos, roberta, !roberta, &tokenizer_);
   }
 
-  // `behind`: the template that has been put around the texts before.
+  // `behind`: the type of the template that was applied before the trimming; empty: none was.
   void read_trimming(const JsonPart& part, const std::string& type, const std::string& behind) {
     const bool keeps_first = part.at("add_prefix_space").boolean(true);
     if (!part.at("trim_offsets").boolean(true)) return;
@@ -125,18 +126,18 @@ class PostProcessors {
       part.fail_here("(", type, ") trims offsets a second time, which is not supported: set its trim_offsets to false");
     }
     if (behind == "RobertaProcessing" || behind == "BertProcessing") {
-      // The text's first token is no longer the first then, and keeps its space in some texts only.
+      // The template's own token is the first one then, and the text's first token keeps its space in some texts only.
       part.fail_here("(", type, ") trims offsets behind ", behind, ", which is not supported: put it before that");
     }
     description.trim_offsets = true;
-    // As it is said where nothing contradicts, so that the model file needs no field for it.
+    // FirstSpace::as_added, the default, follows add_prefix_space; the model file has the field only where they differ.
     if (keeps_first != description.add_prefix_space) {
       description.first_space = keeps_first ? FirstSpace::kept : FirstSpace::trimmed;
     }
   }
 
   OwnedTokenizer& tokenizer_;
-  std::string template_;  // type of the processor that gave it; empty: none did yet
+  std::string template_;  // type of the post-processor that set the template; empty: none has yet
 };
 
 }  // namespace

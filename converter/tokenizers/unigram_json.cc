@@ -62,7 +62,7 @@ void add_pattern(const JsonPart& part, NormalizerStep step, OwnedTokenizer* toke
   size_t characters = 0;
   for (char byte : step.pattern) characters += !is_continuation(byte);
   if (characters == 0 && step.kind == NormalizerKind::replace) {
-    pattern.fail_here("is empty, which is found between all characters and is not supported");
+    pattern.fail_here("is empty; a pattern that matches between all characters is not supported");
   }
   if (characters > max_pattern_characters) {
     pattern.fail_here("has ", characters, " characters; at most ", max_pattern_characters, " are supported");
@@ -114,7 +114,7 @@ void read_normalizer(const JsonPart& part, int depth, OwnedTokenizer* tokenizer)
     add_pattern(part, {NormalizerKind::replace, {}, part.at("content").text()}, tokenizer);
   } else if (type == "Prepend") {
     const JsonPart text = part.at("prepend");
-    if (text.text().empty()) text.fail_here("is empty, with which tokenizers reports wrong offsets: take the step out");
+    if (text.text().empty()) text.fail_here("is empty, for which tokenizers reports wrong offsets: remove this step");
     steps.push_back({NormalizerKind::prepend, {}, text.text()});
   } else {
     part.fail_here("(", quote(type), ") is not supported before Unigram: Precompiled, NFC, NFD, NFKC, NFKD, Nmt, ",

@@ -1,6 +1,6 @@
-// What a product by AMX spends its time on: the whole kernel, its tiles without an epilogue, its epilogue without
-// tiles, and the row kernels around it, on shapes of the base model. One thread; rates of the median. Written for
-// tests/amx.sh.
+// Measures on one thread where a product by AMX spends its time, on shapes of the base model: the whole kernel, its
+// tiles without an epilogue, its epilogue without tiles, and the row kernels that run before and after products. Each
+// figure is that of the median call. tests/amx.sh runs this program.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace linformer;
 
-// Tiles whose sums nobody reads.
+// Multiplies as the kernel does, but discards the sums instead of running the epilogue.
 template <ElementType element>
 struct TilesAlone : AmxTiles<element> {
   template <bool>
@@ -29,7 +29,7 @@ struct TilesAlone : AmxTiles<element> {
   void finish(const GemmArgs&, const TileSums&) {}
 };
 
-// Epilogues of sums that nobody made.
+// Runs the epilogue as the kernel does, but on sums that were never computed.
 template <ElementType element>
 struct EpilogueAlone : AmxTiles<element> {
   void configure(int64_t, int64_t) {}
@@ -48,7 +48,7 @@ struct EpilogueAlone : AmxTiles<element> {
   void prefetch(const char*) {}
 };
 
-// 64-byte aligned memory that is filled with numbers in [-0.5, 0.5), or with bytes.
+// Page-aligned memory. fill() writes numbers in [-0.5, 0.5), or random bytes for int8.
 struct Buffer {
   explicit Buffer(size_t bytes)
       : data(static_cast<char*>(std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096))), size(bytes) {}
@@ -77,7 +77,7 @@ struct Buffer {
   size_t size;
 };
 
-// Seconds of one call, the median.
+// The median of the seconds that a call takes.
 template <class Work>
 double seconds_of(Work work) {
   using Clock = std::chrono::steady_clock;
@@ -95,7 +95,7 @@ double seconds_of(Work work) {
 struct Shape {
   const char* name;
   int64_t m, n, k;
-  bool bias, gelu, residual, accumulate, narrow;  // narrow: C is bf16
+  bool bias, gelu, residual, accumulate, narrow;  // narrow: C is stored in bf16
 };
 
 template <ElementType type>

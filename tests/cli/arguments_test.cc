@@ -67,7 +67,7 @@ TEST_CASE("an error for a missing head names the command that the model is for")
             "'linformer encode --what hidden --vectors FILE.npy' saves its rows"));
 }
 
-TEST_CASE("--pair-text that doesn't fit the texts says how many there are and what to do") {
+TEST_CASE("an error for --pair-text that doesn't match the texts says how many there are and what to do") {
   const CliFixture f;
   const Ran two = run({"classify", f.model(), "good", "--pair-text", "a", "--pair-text", "b"});
   CHECK(two.code == 2);
@@ -78,7 +78,7 @@ TEST_CASE("--pair-text that doesn't fit the texts says how many there are and wh
   CHECK(has(input.err, "for files name the field with --pair"));
 }
 
-TEST_CASE("a model by its name on the Hugging Face Hub: the error says how to get one") {
+TEST_CASE("an error for a model's name on the Hugging Face Hub says how to download and convert the model") {
   const Ran ran = run({"embed", "sentence-transformers/all-MiniLM-L6-v2", "good", "--json"});
   CHECK(ran.code == 1);
   CHECK(lines_of(ran.err).size() == 1);
@@ -235,7 +235,7 @@ TEST_CASE("a device that can't be had is one clear error of every program, and n
     CHECK_FALSE(std::ifstream(out).good());
   }
   CHECK(run({"classify", f.model(), "good", "--device", "cpu"}).code == 0);
-  // What only plans needs no device, but a build that could use one.
+  // A command that only plans needs no device, but it needs a build with CUDA.
   const Ran plan = run({"inspect", f.model(), "--memory", "8", "--device", "cuda"});
   if (plan.code == 0) {
     CHECK(has(plan.out, "on the device, beside the weights"));

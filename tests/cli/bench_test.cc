@@ -151,7 +151,7 @@ TEST_CASE("bench: the share of the limit is what the call would take there, weig
   CHECK(has(cli::bench_text(report), "55.0 %"));
 }
 
-TEST_CASE("bench: on a device a row has its roofline, and the share that was reached") {
+TEST_CASE("bench: a row of a device has its roofline and the share of it that was reached") {
   using namespace linformer;
   cli::BenchReport report;
   report.limits.f16.giga = 1000;
@@ -179,7 +179,6 @@ constexpr bool sanitized = true;
 constexpr bool sanitized = false;
 #endif
 
-// Minutes with the address sanitizer.
 TEST_CASE("bench: JSON names the version of the library that multiplied") {
   for (const std::string backend : {"native", "onednn", "openblas"}) {
     CAPTURE(backend);
@@ -216,6 +215,7 @@ TEST_CASE("bench: a random model takes at least as many tokens as it has compres
   CHECK(most_tokens("0", "8") == 8);  // full attention
 }
 
+// With the address sanitizer this takes minutes.
 TEST_CASE("bench --paper: cells are measured with the options that are given" * doctest::skip(sanitized)) {
   const Ran ran = run({"bench", "--paper", "--minutes", "10", "--longest", "512", "--precision", "int8", "--threads",
                        "1", "--compute", "f32", "--json"});

@@ -93,11 +93,11 @@ TEST_CASE("inspect: k that differs by layer and by head") {
   m.has("3 projections, shared by keys and values, layers");
 }
 
-TEST_CASE("inspect: values that are the keys") {
+TEST_CASE("inspect: values that are the keys share the keys' projections") {
   RandomModel shape = shape_of(2);
   shape.value_is_key = shape.shared_layers = true;
-  SUBCASE("have no list of projections") {}
-  SUBCASE("or the keys' list once more") { shape.list_values_of_keys = true; }
+  SUBCASE("the file lists no projections of values") {}
+  SUBCASE("the file lists the keys' projections for the values too") { shape.list_values_of_keys = true; }
   writer::ModelBuilder builder = random_builder(shape);
   const EncoderDescription& e = builder.description.encoder;
   REQUIRE(e.layers[0].attention.value_projections.empty() == !shape.list_values_of_keys);
@@ -112,10 +112,10 @@ TEST_CASE("inspect: values that are the keys") {
   }
 }
 
-TEST_CASE("inspect: full attention in some heads only") {
+TEST_CASE("inspect: full attention in only some heads is described, and --plan refuses it") {
   RandomModel shape = shape_of(2);
   shape.each_head = shape.mixed_kinds = true;
-  shape.kinds = {ProjectionKind::linear, ProjectionKind::none};  // the second layer's first head is full
+  shape.kinds = {ProjectionKind::linear, ProjectionKind::none};  // the second layer's first head has full attention
   writer::ModelBuilder builder = random_builder(shape);
   const Inspected m(builder);
   m.has("layer 1: linear and none (full attention), k = 12, 0, 12, 0 by head, before");
@@ -153,7 +153,7 @@ TEST_CASE("inspect: vectors") {
   const CliFixture f({.vectors = true});
   const std::string text = run({"inspect", f.model()}).out;
   CHECK(text.find("vectors of 16, with a learned row put before them") != std::string::npos);
-  // Nothing that is for models of texts alone.
+  // Advice for models that read texts must not appear.
   CHECK(text.find("--tokenizer") == std::string::npos);
   CHECK(text.find("embed --pooling") == std::string::npos);
   CHECK(text.find("none: the model reads vectors (classify and encode: --vectors FILE.npy)") != std::string::npos);

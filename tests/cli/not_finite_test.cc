@@ -1,4 +1,4 @@
-// A model that gives no finite number for a text: every command says which record it is, and answers the others.
+// A model whose output for one of the texts is not finite: every command names that record and answers the others.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* reason = "the model gave a number that is not finite; check its weights";
 
-// The second of three records has the word whose embedding is a NaN.
+// The second of three records contains the word whose embedding has a NaN.
 struct NotFinite : CliFixture {
   NotFinite() : CliFixture({.more_heads = true, .embedding = true, .not_finite = true}) {}
   const std::string texts = file("t.txt", "good [MASK]\nplot [MASK]\nbad [MASK]\n");
@@ -54,7 +54,7 @@ TEST_CASE("not finite: encode names the record, writes what the model gave, and 
   CHECK(run({"encode", f.model(), "--text", "good", "-o", f.path("out.npy")}).code == 0);
 }
 
-TEST_CASE("not finite: encode counts what a head compares as one record") {
+TEST_CASE("not finite: encode counts the texts that a head compares as one record") {
   const NotFinite f;
   const std::string ids = f.file("pairs.jsonl", "[5]\n[6]\n[5]\n[12]\n[6]\n[5]\n");
   for (const char* batch : {"1", "2", "16"}) {
@@ -64,7 +64,7 @@ TEST_CASE("not finite: encode counts what a head compares as one record") {
   }
 }
 
-TEST_CASE("not finite: many records are counted and twenty named") {
+TEST_CASE("not finite: every bad record is counted, and the first twenty are named") {
   const NotFinite f;
   std::string lines;
   for (int i = 0; i < 50; ++i) lines += "[12]\n";
@@ -101,7 +101,7 @@ TEST_CASE("not finite: perplexity leaves the record out and counts the others") 
     CAPTURE(mode);
     for (const char* batch : {"1", "2", "16"}) {
       CAPTURE(batch);
-      // Chosen tokens of each text, and of the second one not every "plot".
+      // At this rate every text has chosen tokens, but in the second text not every "plot" is chosen.
       std::vector<std::string> options = {"--mode", mode, "--json", "--mask-rate", "0.5", "--batch", batch};
       std::vector<std::string> bad = {"perplexity", f.model(), mixed}, fine = {"perplexity", f.model(), good};
       bad.insert(bad.end(), options.begin(), options.end());

@@ -27,7 +27,7 @@ struct SentimentModel {
   bool embedding = false;    // mean, divided by its length
   bool vectors = false;      // reads vectors instead of tokens, with a row of zeros before them
   bool mask_token = true;    // the tokenizer has one
-  bool not_finite = false;   // "plot" is a NaN: rows of a text that has it, but not the logits of the token
+  bool not_finite = false;   // the embedding of "plot" has a NaN; the MLM head has a table of its own, without NaN
   linformer::ElementType type = linformer::ElementType::f32;  // of the weights
 };
 

@@ -48,7 +48,7 @@ class Lines {
     lines_.push_back(std::move(line));
     return lines_.back();
   }
-  // The same without and with --json.
+  // Adds the command line without --json and with it.
   void add_both(const std::string& command, Words words, Answers answers) {
     add(command, words);
     words.push_back("--json");
@@ -63,7 +63,7 @@ class Lines {
   std::string longest() const { return std::to_string(encoder().max_tokens); }
   std::string file(const char* name) const { return folder_.path(name); }
 
-  // True labels or numbers of a head's kind, some of them wrong.
+  // The true answer of a record for this head, as --eval reads it. One label is unknown to the model on purpose.
   json truth_of(const ClassificationHead& head, uint64_t record) const {
     const uint64_t outputs = description_.tensors[static_cast<size_t>(head.output.weight)].shape[0];
     const json label = head.labels.empty() ? json(record % outputs) : json(std::string(head.labels[record % outputs]));
@@ -252,7 +252,8 @@ class Lines {
         {"--ids", ids, "--svg", folder_.path("out.svg"), "--html", "-", "--share", "0.5", "--threads", "2"});
   }
 
-  // What `bench` runs in a process of its own, without measuring the machine first.
+  // `bench` measures the machine, and then each case in a process that it starts with --case. That process is run here
+  // without the rest.
   void bench() {
     for (const int64_t batch : {1, 3}) {
       linformer::bench::Case measured;

@@ -1,4 +1,4 @@
-// Every command of the program, with every option that makes it do something else, for one model.
+// Command lines for one model: every command of the program, with every option that changes what the command does.
 #pragma once
 
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace linformer_test {
 
-// What standard output holds where the command has --json.
+// The format that standard output must have.
 enum class Answers { text, json_object, json_lines };
 
 struct CommandLine {
   std::vector<std::string> arguments;
   std::string input;  // standard input
   Answers answers = Answers::text;
-  std::string array;             // the npy file that it writes
+  std::string array;             // the npy file that the command writes
   bool profile_json = false;     // the last line of standard error is JSON
   bool error_is_answer = false;  // an error is part of the JSON, and standard error is empty
 };
 
-// `other`: a second model, for `compare`. The files that the commands read are written into `folder`, and what they
-// write goes there.
+// Writes the files that the commands read into `folder`; the commands write there too. `other` is the path of a second
+// model, for `compare`.
 std::vector<CommandLine> command_lines(const linformer::Model& model, const std::string& path, const std::string& other,
                                        const Folder& folder);
 

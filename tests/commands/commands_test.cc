@@ -1,4 +1,4 @@
-// Every command over every kind of model: the goldens, converted, and models that nobody made.
+// Runs every command on every kind of model: on the converted goldens, and on random and unusual models.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@ using namespace linformer_test;
 
 namespace {
 
-// Of a model's command lines one in so many is run, others for each model; all of them in the complete run.
+// CI runs one in `part_in_ci` of a model's command lines, and different ones on the next model. The test cases whose
+// names begin with "complete" run all of them.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr size_t part_in_ci = 12;
 #else
@@ -55,7 +56,7 @@ class Runs {
     ++models_;
   }
 
-  // Of each command, what it ended with.
+  // Whether a run of the command ended with this exit code.
   bool ended(const std::string& command, int code) const {
     const auto found = codes_.find(command);
     return found != codes_.end() && found->second.contains(code);
@@ -68,7 +69,7 @@ class Runs {
     ++runs_;
     ++codes_[line.arguments[0]][ran.code];
     std::string wrong = breach_of_contract(line, ran);
-    // Files with other names are what a command began and did not finish.
+    // Any other new file is a temporary one that the command did not remove.
     for (const std::string& name : files.entries()) {
       const bool known = std::find(before.begin(), before.end(), name) != before.end();
       if (known) continue;
@@ -111,7 +112,7 @@ void run_random(uint64_t count, size_t part) {
   }
 }
 
-// Models of the complete run: LINFORMER_COMMANDS_MODELS, where the environment says so.
+// How many random models the complete run has: 100, or what the variable LINFORMER_COMMANDS_MODELS says.
 uint64_t random_models() {
   const char* wanted = std::getenv("LINFORMER_COMMANDS_MODELS");
   return wanted == nullptr ? 100 : std::strtoull(wanted, nullptr, 10);
@@ -119,15 +120,19 @@ uint64_t random_models() {
 
 }  // namespace
 
-TEST_CASE("commands end as they should on every golden") { run_goldens(golden_in_tree(), part_in_ci, 49, 2); }
+TEST_CASE("commands end as contract.h says on every golden of the tree") {
+  run_goldens(golden_in_tree(), part_in_ci, 49, 2);
+}
 
-TEST_CASE("commands end as they should on random and unusual models") { run_random(random_models_in_ci, part_in_ci); }
+TEST_CASE("commands end as contract.h says on random and unusual models") {
+  run_random(random_models_in_ci, part_in_ci);
+}
 
-TEST_CASE("commands end as they should on all goldens" * doctest::test_suite("shared")) {
+TEST_CASE("commands end as contract.h says on every golden of ../shared" * doctest::test_suite("shared")) {
   if (const auto golden = shared_path("golden")) run_goldens(*golden, part_in_ci, 58, 4);
 }
 
-// Minutes, under sanitizers an hour: tests/long.sh.
+// tests/long.sh runs the complete cases. They take minutes, and an hour with sanitizers.
 TEST_CASE("complete: every command line on every golden" * doctest::skip()) {
   run_goldens(golden_in_tree(), 1, 49, 2);
   if (const auto golden = shared_path("golden")) run_goldens(*golden, 1, 58, 4);

@@ -11,12 +11,12 @@ namespace {
 
 using nlohmann::json;
 
-// Lines of standard error by what they are.
+// How many lines of each kind standard error has.
 struct Said {
-  size_t errors = 0;     // why the command could do nothing more
+  size_t errors = 0;     // lines that say why the command gave up
   size_t records = 0;    // "record 3: ..."
   bool counted = false;  // "2 of 5 records bad"
-  std::string stranger;  // a line that the program wouldn't write
+  std::string stranger;  // a line of no known kind
 };
 
 Said read(const std::vector<std::string>& lines) {
@@ -40,7 +40,8 @@ Said read(const std::vector<std::string>& lines) {
   return said;
 }
 
-// Errors that say nothing to whoever reads them, and those of a machine without memory: these models are small.
+// Whether an error has a part of an internal message, which tells a user nothing, or is about memory, which such small
+// models can't exhaust.
 bool is_unclear(const std::string& err) {
   for (const char* part : {"unexpected: ", "out of memory", "json.exception", "std::", "basic_string", "vector::"}) {
     if (err.find(part) != std::string::npos) return true;
@@ -61,7 +62,7 @@ std::string wrong_with_errors(const CommandLine& line, const Ran& ran, std::vect
   if (ran.code == 0) return {};
   if (line.error_is_answer) return json::parse(ran.out).contains("error") ? "" : "no error in the answer";
   if (said.errors > 1) return "more than one error line";
-  // --fail-fast stops at the record.
+  // With --fail-fast a command stops at the first bad record and gives no count.
   if (said.errors == 0 && !said.counted && said.records != 1) return "no error line";
   return {};
 }

@@ -1,4 +1,4 @@
-// How any command must end, whatever the model.
+// The rules for how any command must end, whatever the model.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace linformer_test {
 
-// What is wrong with the way in which the command ended; "" where nothing is:
-// - exit code 0, 1 or 2, and no report of a sanitizer;
-// - exactly one error line where the code isn't 0, or else bad records that are counted; none where it is;
-// - JSON where it was asked for;
-// - an array that is whole, or none.
+// Says which rule the command broke, or gives "" if it kept all of them:
+// - The exit code is 0, 1 or 2, and standard error has no report of a sanitizer.
+// - If the exit code isn't 0, there is exactly one error line or a count of bad records; if it is 0, there is neither.
+// - Standard output is JSON if JSON was asked for.
+// - The array is complete, or there is none.
 std::string breach_of_contract(const CommandLine& line, const Ran& ran);
 
 }  // namespace linformer_test

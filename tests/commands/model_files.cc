@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace linformer;
 
-// WordPiece vocabularies whose pad is 0 or 1, as the models have it.
+// Makes folders with WordPiece vocabularies whose padding token has id 0 or 1, because models have either.
 std::vector<std::string> tokenizer_folders(const Folder& folder) {
   std::vector<std::string> folders;
   for (const char* start : {"[PAD]\n[CLS]\n", "[CLS]\n[PAD]\n"}) {
@@ -50,7 +50,7 @@ std::vector<ModelFile> golden_models(const fs::path& golden, const Folder& folde
     model.path = folder.path("golden" + std::to_string(models.size()) + ".lnfr");
     const std::vector<std::string> plain = {checkpoint.string(), "-o", model.path, "--config",
                                             folder.file("config.json", c.config)};
-    // Not every model has a vocabulary, or one that is large enough.
+    // Neither tokenizer fits a model that reads no tokens, or one whose vocabulary is too small.
     const bool done = std::any_of(tokenizers.begin(), tokenizers.end(), [&](const std::string& tokenizer) {
       std::vector<std::string> with = plain;
       with.insert(with.end(), {"--tokenizer", tokenizer});

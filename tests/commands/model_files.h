@@ -1,4 +1,4 @@
-// Models of every kind as files.
+// Writes models of every kind as model files.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ struct ModelFile {
   std::string path;
 };
 
-// All checkpoints below `golden` (FAMILY/CASE), converted with the settings that their meta.json has, and with a
-// tokenizer where they read tokens. `refused` counts those that the converter doesn't take.
+// Converts all checkpoints below `golden` (FAMILY/CASE) with the settings in their meta.json, and with a tokenizer if
+// they read tokens. Sets `refused` to the number of checkpoints that the converter refuses.
 std::vector<ModelFile> golden_models(const std::filesystem::path& golden, const Folder& folder, int* refused);
 
-// Depends on `index` alone: reference/random_case.h's shapes and reference/unusual_shape.h's in turn, with tokenizers
-// of every kind.
+// Writes a model that depends on `index` alone. The shapes are those of reference/unusual_shape.h and
+// reference/random_case.h in turn, and the tokenizers are of every kind.
 ModelFile random_model_file(uint64_t index, const Folder& folder);
 
 }  // namespace linformer_test

@@ -115,7 +115,7 @@ TEST_CASE("a likely misspelling is told on stderr in one line, with --quiet too"
             .err == "");
 }
 
-TEST_CASE("an assumed pooling is told on stderr in one line, with --quiet too") {
+TEST_CASE("an assumed pooling is reported on stderr in one line, with --quiet too") {
   Workplace place;
   fs::create_directories(place.path("model"));
   const TinyHuggingFace tiny;

@@ -1,4 +1,4 @@
-// --config from where a shell's `<(...)` and other pipes bring it.
+// --config with a pipe instead of a file, such as the one that a shell makes of `<(...)`.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -8,10 +8,10 @@ using namespace linformer_test;
 
 namespace {
 
-// fairseq settings apart from the checkpoint, which has none.
+// A fairseq checkpoint without settings, so that --config must give them.
 std::string without_settings() { return torch_zip(TinyFairseq().tensors()); }
 
-// Converts with the settings of standard input, a pipe.
+// Converts with --config /dev/stdin, where standard input is a pipe that holds `config`.
 Run run_with_pipe(const Workplace& place, const std::string& config) {
   write_file(place.path("piped"), config);
   const std::string command = "cat " + place.path("piped") + " | " + LINFORMER_CONVERT + " " + place.path("c.pt") +
@@ -37,7 +37,7 @@ TEST_CASE("settings may come from a pipe") {
   CHECK(wrong.status == 1);
   CHECK(contains(wrong.err, "/dev/stdin"));
   const Run device = place.run(place.path("c.pt") + " -o " + place.path("x.lnfr") + " --config /dev/zero");
-  CHECK(device.status == 1);  // bytes without end
+  CHECK(device.status == 1);  // it never ends
   CHECK(contains(device.err, "/dev/zero is too large for a file of settings"));
   const Run folder = place.run(place.path("c.pt") + " -o " + place.path("x.lnfr") + " --config " + place.path(""));
   CHECK(folder.status == 1);
@@ -47,7 +47,7 @@ TEST_CASE("settings may come from a pipe") {
   CHECK(contains(absent.err, "absent.json does not exist"));
 }
 
-TEST_CASE("a pipe beside the checkpoint is refused, not waited for") {
+TEST_CASE("a pipe named config.json beside the checkpoint is refused without waiting for it") {
   Workplace place;
   std::filesystem::create_directory(place.path("model"));
   write_file(place.path("model/model.pt"), without_settings());

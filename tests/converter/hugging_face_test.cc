@@ -309,7 +309,7 @@ TEST_CASE("the pooler of a plain model is its sentence embedding, and the next-s
   const Converted made = model_of(tensors, tiny.config());
   const SentenceEmbedding& embedding = made.description().embedding;
   CHECK(embedding.present);
-  // Others take the mean of such a model.
+  // sentence-transformers takes the mean of such a model, so the report warns.
   REQUIRE(made.report.cautions.size() == 1);
   check_sentence(made.report.cautions[0], {"the pooler's output", "sentence-transformers",
                                            "--config '{\"sentence_pooling\": \"mean\"}'", "--pooling mean"});

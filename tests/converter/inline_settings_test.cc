@@ -1,4 +1,4 @@
-// --config with JSON in the place of a file, and the examples that errors show of it.
+// --config with JSON instead of a file, and the examples of it that errors show.
 #include <doctest/doctest.h>
 
 #include "base/description.h"
@@ -21,7 +21,7 @@ std::string shown_settings(const std::string& error) {
 
 }  // namespace
 
-TEST_CASE("--config takes the settings themselves: what begins with a brace") {
+TEST_CASE("--config reads a value that begins with a brace as the settings themselves") {
   Workplace place;
   const TinyFairseq tiny;
   write_file(place.path("c.pt"), torch_zip(tiny.tensors()));
@@ -41,7 +41,7 @@ TEST_CASE("--config takes the settings themselves: what begins with a brace") {
   const Run misspelt = run(R"( --quiet --config '{"encoder_attention_heads": 4, "activation_fnn": "relu"}')");
   CHECK(misspelt.status == 0);
   check_sentence(misspelt.err, {"\"activation_fnn\" in --config", "did you mean activation_fn?"});
-  // As a shell leaves it without quotes, and what is neither a file nor JSON.
+  // The first value is what a shell leaves of JSON whose quotes are missing; the second is neither a file nor JSON.
   const Run damaged = run(" --config '{encoder_attention_heads:4}'");
   CHECK(damaged.status == 1);
   check_sentence(damaged.err, {"--config", "JSON"});
@@ -50,7 +50,7 @@ TEST_CASE("--config takes the settings themselves: what begins with a brace") {
   check_sentence(words.err, {"encoder_attention_heads=4 does not exist", "--config '{\"NAME\": VALUE}'"});
 }
 
-TEST_CASE("the error for a missing number shows where to put it, and none that runs by accident") {
+TEST_CASE("the error for a missing number shows a placeholder, which is refused if it is copied unchanged") {
   Workplace place;
   const TinyFairseq tiny;
   write_file(place.path("c.pt"), torch_zip(tiny.tensors()));

@@ -101,10 +101,10 @@ TEST_CASE("--labels takes a file with a name on each line") {
   refused(place.path("four.txt"), {"four.txt", "4 labels", "fits no head", "\"tone\" with 3 classes"});
   refused(place.path("three=3.txt"), {"three=3.txt", "fits several heads"});
   refused("tone=" + place.path("two.txt"), {"has 3 classes, 2 labels were given"});
-  // What looks like a file that isn't there.
+  // A value that looks like a file's name, where there is no such file.
   refused("lables.txt", {"\"lables.txt\" has 1 label, which fits no head", "no file of that name",
                          "the names themselves, as in --labels negative,positive, or a file with one on each line"});
-  // No file that is read is replaced.
+  // The output must not replace a file that the conversion reads.
   const Run replaced =
       place.run(place.path("c.pt") + " --force --labels " + place.path("two.txt") + " -o " + place.path("two.txt"));
   CHECK(replaced.status == 1);

@@ -150,7 +150,7 @@ TEST_CASE("inputs and other people's files are not overwritten") {
   CHECK(place.run(place.path("c.pt") + " -o " + place.path("notes")).status == 0);  // a model file by now
 }
 
-TEST_CASE("a name of the Hugging Face Hub is not there, and the error says how to get its folder") {
+TEST_CASE("the error for a model's name on the Hugging Face Hub says how to download its folder") {
   Workplace place;
   const std::string out = " -o " + place.path("x.lnfr");
   for (const char* name : {"sentence-transformers/all-MiniLM-L6-v2", "bert-base-uncased"}) {
@@ -166,7 +166,7 @@ TEST_CASE("a name of the Hugging Face Hub is not there, and the error says how t
   }
 }
 
-TEST_CASE("an ending that says something else than a model file is refused, unless --force says otherwise") {
+TEST_CASE("an output with the ending of another format is refused without --force") {
   Workplace place;
   write_file(place.path("c.pt"), with_head(2));
   for (const char* name : {"x.safetensors", "x.pt", "x.json", "x.LNFR.gz"}) {

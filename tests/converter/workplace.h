@@ -36,7 +36,7 @@ class Workplace {
   Run run_limited(int kilobytes, const std::string& arguments) const {
     return run_command("ulimit -v " + std::to_string(kilobytes) + "; " + LINFORMER_CONVERT, arguments);
   }
-  // The same started by another command, such as "timeout 20 ".
+  // Runs the converter by another command, such as "timeout 20 ".
   Run run_behind(const std::string& command, const std::string& arguments) const {
     return run_command(command + LINFORMER_CONVERT, arguments);
   }

@@ -1,4 +1,4 @@
-// `linformer bench --device cuda`, played: a device's limits, the roofline of a call, and the profile by op.
+// `linformer bench --device cuda` on the simulated device: the device's limits, a call's roofline, the profile by op.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -43,7 +43,7 @@ TEST_CASE("a roofline is the sum of each op's slower limit") {
   limits.memory.giga = 10;
   Measurement m;
   m.compute = ElementType::f16;
-  CHECK_FALSE(bench::roofline_ms(m, limits));  // no ops: the CPU
+  CHECK_FALSE(bench::roofline_ms(m, limits));  // a measurement of the CPU has no ops
   m.ops = {{2000, 1}, {0, 5}, {1000, 30}};
   CHECK(*bench::roofline_ms(m, limits) == doctest::Approx(1e3 * (2 + 0.5 + 3)));
   m.compute = ElementType::f32;
@@ -52,7 +52,7 @@ TEST_CASE("a roofline is the sum of each op's slower limit") {
   CHECK_FALSE(bench::roofline_ms(m, limits));
 }
 
-TEST_CASE("a case on a device has its ops, of all texts, with the weights read once") {
+TEST_CASE("a measurement on a device has the ops of all texts, and counts the bytes of weights once") {
   for (const ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16}) {
     const bench::TemporaryModel model(small_shape(), type);
     const Measurement m = bench::measure(on_device(model.path()));
@@ -69,7 +69,7 @@ TEST_CASE("a case on a device has its ops, of all texts, with the weights read o
     one.batch = 1;
     for (const auto& [gigaflop, gigabytes] : bench::measure(one).ops) of_one += gigabytes;
     CHECK(bytes < 3 * of_one);
-    // Three texts' activations lack two times the weights that a call of one reads.
+    // Three calls with one text read the weights three times, a call with three texts reads them once.
     const double weights = static_cast<double>(m.weight_bytes) / 1e9;
     CHECK(3 * of_one - bytes >= 2 * weights);
     CHECK(3 * of_one - bytes < 2.5 * weights);
@@ -78,7 +78,7 @@ TEST_CASE("a case on a device has its ops, of all texts, with the weights read o
   }
 }
 
-TEST_CASE("a device's limits, of small matrices") {
+TEST_CASE("the limits that are measured on a device are positive and finite") {
   const Limits limits = bench::measure_device_limits(0, 32);
   for (const bench::Rate* rate : {&limits.f32, &limits.f16, &limits.bf16, &limits.memory}) {
     CHECK(rate->giga > 0);
@@ -88,7 +88,7 @@ TEST_CASE("a device's limits, of small matrices") {
   CHECK(limits.of(ElementType::f16).giga == limits.f16.giga);
 }
 
-TEST_CASE("the profile by op has every op of a call, and no more than its time") {
+TEST_CASE("the profile by op has the operations of whole calls, and takes time") {
   bench::Case what;
   const bench::TemporaryModel model(small_shape(), ElementType::f16);
   what = on_device(model.path());
@@ -111,7 +111,7 @@ TEST_CASE("the profile by op has every op of a call, and no more than its time")
   const Measurement m = bench::measure(what, describe);
   CHECK(calls == 1);
   CHECK(seconds > 0);
-  const double profiled = flop / 1e9 / m.gigaflop;  // calls
+  const double profiled = flop / 1e9 / m.gigaflop;  // how many calls the profile covers
   CHECK(profiled == doctest::Approx(std::round(profiled)));
   CHECK(profiled >= 1);
   CHECK(m.profile.at("text") == "a profile");

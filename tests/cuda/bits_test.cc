@@ -1,5 +1,5 @@
-// A text's bits on a device: alone and in any batch, in sessions side by side, run after run. At the size of
-// RoBERTa-base's layers on a GPU, small where the device is played.
+// On a device the output of a text has the same bits alone and in any batch, in sessions that run at the same time, and
+// in every run. On a GPU the layers have RoBERTa-base's size; on the simulated device they are small.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ using Rows = std::vector<float>;
 constexpr uint32_t scale = 1, longest = 150;
 constexpr int runs = 2;
 #else
-constexpr uint32_t scale = 12, longest = 4800;  // beyond one slice of E
+constexpr uint32_t scale = 12, longest = 4800;  // more than one slice of E
 constexpr int runs = 40;
 #endif
 constexpr size_t most_texts = 16;
@@ -48,7 +48,8 @@ RandomModel shape_of(uint32_t k, ElementType type) {
   return shape;
 }
 
-// Of lengths on both sides of what a block of queries, a slice and a short text's order take.
+// Texts with lengths on both sides of the limits at which kernels divide their work differently, such as a block of
+// queries and a slice of E.
 std::vector<Text> texts_of(const RandomModel& shape) {
   std::vector<Text> texts;
   for (const uint32_t length : {shape.n, 1u, shape.n / 2, 63u, 64u, 65u, shape.n - 7, 17u}) {
@@ -67,7 +68,7 @@ Session created(const std::shared_ptr<const PreparedWeights>& weights, void* str
   return std::move(session.value());
 }
 
-// Each text's rows.
+// The rows of each text; empty if the run fails.
 std::vector<Rows> hidden(Session& session, const std::vector<const Text*>& texts, int64_t width) {
   std::vector<Tokens> spans;
   size_t rows = 0;
@@ -92,7 +93,7 @@ bool same(const Rows& a, const Rows& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// Texts with other bits in random batches of a session than each has alone.
+// How many texts of random batches have other bits than each has alone, or -1 if a run fails.
 int differing(Session& session, const std::vector<Text>& texts, const std::vector<Rows>& alone, int64_t width,
               unsigned seed) {
   std::mt19937 random(seed);
@@ -112,7 +113,7 @@ int differing(Session& session, const std::vector<Text>& texts, const std::vecto
   return wrong;
 }
 
-TEST_CASE("a text's bits on a device: batches, sessions side by side, runs") {
+TEST_CASE("a text has the same bits on a device in any batch, in two sessions at once and in every run") {
   if (linformer_test::engines().empty()) return;
   for (const uint32_t k : {16u * scale, 0u}) {
     for (const ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16}) {
@@ -129,7 +130,7 @@ TEST_CASE("a text's bits on a device: batches, sessions side by side, runs") {
         REQUIRE(std::all_of(alone.back().begin(), alone.back().end(), [](float x) { return std::isfinite(x); }));
       }
       CHECK(differing(first, texts, alone, shape.d_model, 1) == 0);
-      // Two sessions at once, one of them in the caller's stream where there are streams.
+      // Two sessions run at the same time. On a GPU one of them uses a stream of the caller.
       void* stream = nullptr;
 #if !defined(LINFORMER_CUDA_PLAYED)
       cudaStream_t own = nullptr;

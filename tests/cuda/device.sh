@@ -1,23 +1,24 @@
 #!/bin/bash
-# Tests and measures the CUDA executor on a machine that has a GPU for minutes only: everything is carried along.
-#   bash tests/cuda/device.sh pack               here: gathers in build/device what the build there needs, below 40 MB
-#   bash tests/cuda/device.sh run [OPTION]...    there: builds, tests and measures, one step after the other
-#   bash tests/cuda/device.sh steps              prints the steps, and the seconds that each may take
-#   bash tests/cuda/device.sh rehearse ROOT      here, as root: `run` in ROOT, a folder with a bare Debian 12, without
-#                                                network, up to the first step that needs a GPU
-# The machine there needs a GPU, nvcc (CUDA 12 or newer, with cuBLASLt), CMake 3.25, ninja, g++, Python 3 and this
-# source tree with build/device, and no network.
+# Tests and measures the CUDA executor on a machine whose GPU is available for a few minutes only.
+#   bash tests/cuda/device.sh pack               on any machine with a network: gathers in build/device what the build
+#                                                needs; with the source tree that is less than 40 MB
+#   bash tests/cuda/device.sh run [OPTION]...    on the machine with the GPU: builds, tests and measures, step by step
+#   bash tests/cuda/device.sh steps              prints the steps and the seconds that each may take
+#   bash tests/cuda/device.sh rehearse ROOT      as root, on any machine: tries `run` in ROOT, a folder with a bare
+#                                                Debian 12, without a network, up to the first step that needs a GPU
+# The machine with the GPU needs nvcc (CUDA 12 or newer, with cuBLASLt), CMake 3.25, ninja, g++, Python 3, and this
+# source tree with build/device. It needs no network.
 #
 # Options of run:
-#   --seconds S     stop before a step that would end later than S seconds from now; default 520
-#   --out FOLDER    summary.txt and results.tar.gz, written anew after each step; default $OUT, or build/device-results
-#   --arch LIST     CMAKE_CUDA_ARCHITECTURES; default: the GPU's own, or 90-real where there is none
-#   --jobs N        of the build; default: one for each processor
-#   --patience N    each step may take N times its seconds; default 1
-#   --steps LIST    runs only these steps (comma-separated), even those that already have a result
-# What was done is in build/device-results, and isn't done again: run it until it says that nothing is left. To go on on
-# another machine, unpack results.tar.gz in the source tree and carry it along. Exit status: 0 all steps were done and
-# passed, 1 one failed, 3 some are left.
+#   --seconds S     start no step that may end later than S seconds from now; default 520
+#   --out FOLDER    write summary.txt and results.tar.gz there after each step; default $OUT, or build/device-results
+#   --arch LIST     CMAKE_CUDA_ARCHITECTURES; default: the GPU's architecture, or 90-real if there is no GPU
+#   --jobs N        number of jobs of the build; default: one for each processor
+#   --patience N    give each step N times its seconds; default 1
+#   --steps LIST    run only these steps (comma-separated), even those that already have a result
+# The results are kept in build/device-results, and `run` skips the steps that have one; call it again until no step is
+# left. To continue on another machine, unpack results.tar.gz in the source tree that is copied there. The exit status
+# is 0 if all steps ran and passed, 1 if one failed, and 3 if some are left.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 pack=$PWD/build/device
@@ -26,7 +27,7 @@ build=$PWD/build/cuda
 tests=$build/tests/cuda
 linformer=$build/apps/cli/linformer
 
-# NAME SECONDS: in the order in which they are worth most. All but the first need a GPU.
+# Each line has a step and the seconds that it may take, the most valuable step first. All but `build` need a GPU.
 steps="
 build             300
 device            60
@@ -57,12 +58,12 @@ die() {
 
 say() { printf '%(%H:%M:%S)T  %s\n' -1 "$*"; }
 
-# nvcc, and cuBLASLt, which a toolkit or PyTorch's packages may bring.
+# Sets paths to nvcc and to cuBLASLt, which may be part of the toolkit or of PyTorch's packages.
 find_tools() {
   if ! command -v nvcc >/dev/null; then export PATH=$PATH:/usr/local/cuda/bin; fi
   local toolkit folders
   toolkit=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")")
-  # Folders of headers and of libraries, where Python's packages have some.
+  # The folder of cuBLASLt's header and that of its library; each is empty if it isn't found.
   mapfile -t folders < <(python3 - "$toolkit" <<'PYTHON'
 import glob, os, site, sys
 roots = [sys.argv[1]] + [os.path.join(s, "nvidia", "*") for s in site.getsitepackages() + sys.path if s]
@@ -89,7 +90,7 @@ step_build() {
     echo "$pack is not here: run 'device.sh pack' where there is a network, and carry the folder along"
     return 1
   fi
-  # Warnings of another compiler are none of this step's faults.
+  # Without LINFORMER_DEVELOPER=OFF, warnings of that machine's compiler would be errors.
   local options=(-DLINFORMER_DEVELOPER=OFF -DCMAKE_CUDA_ARCHITECTURES="$architectures" -DLINFORMER_FETCH_DEPS=ON
     -DLINFORMER_DEPS_DIR="$pack/archives" -DCMAKE_PREFIX_PATH="$pack/prefix" -DLINFORMER_SHARED_DIR="$pack/shared")
   if [ -d "$pack/xsimd" ]; then options+=(-DFETCHCONTENT_SOURCE_DIR_LINFORMER_XSIMD="$pack/xsimd"); fi
@@ -116,7 +117,7 @@ step_test_golden_all() {
   "$tests/test_cuda_golden" --test-suite=shared && "$tests/test_cuda_golden_fairseq" --test-suite=shared
 }
 
-# Each tool makes a kernel 10 to 100 times slower: few calls, and our kernels alone.
+# The tools make kernels 10 to 100 times slower, so they run a test with few calls and check our own kernels alone.
 sanitized() {
   local sanitizer
   sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
@@ -158,7 +159,8 @@ run_step() {
   esac
 }
 
-# A step's result is a line in NAME.status: passed, failed, stopped or skipped, its seconds, and those of processors.
+# Runs a step and writes its result as a line to NAME.status: passed, failed, stopped or skipped, then the elapsed
+# seconds and the CPU seconds.
 do_step() {
   local name=$1 most=$2 log=$results/$1.log begin=$SECONDS status word
   say "$name"
@@ -173,7 +175,7 @@ do_step() {
     *) word=failed ;;
   esac
   echo "$word $((SECONDS - begin)) $cpu" >"$results/$name.status"
-  say "$name: $word after $((SECONDS - begin)) s, $cpu s of processors"
+  say "$name: $word after $((SECONDS - begin)) s, $cpu s of CPU time"
   publish
 }
 
@@ -209,7 +211,7 @@ run() {
     if [ -n "$chosen" ]; then
       if ! [[ $chosen == *,$name,* ]]; then continue; fi
     elif [[ $name == build || $name == device ]]; then
-      # Anew on another machine, and until it succeeds.
+      # These steps run again on another machine, and on the same one until they pass.
       if [ -x "$tests/cuda_products" ] && grep -qs '^passed' "$results/$name.status"; then continue; fi
     elif grep -qs -E '^(passed|failed|skipped)' "$results/$name.status"; then
       continue
@@ -220,7 +222,7 @@ run() {
     fi
     do_step "$name" "$most"
     if [[ $name == build || $name == device ]] && ! grep -q '^passed' "$results/$name.status"; then
-      say "nothing else can be done without this step; its output:"
+      say "no other step can run without this one; its output ends with:"
       tail -20 "$results/$name.log"
       return 1
     fi
@@ -249,7 +251,7 @@ rehearse() {
     find build/device -type f -print0
   } | tar --null --ignore-failed-read -cf - -T - | tar -xf - -C "$tree" || exit
   rm -rf "$tree/build/device-results"
-  # No network, and none of this machine's files but the toolkit.
+  # The commands in ROOT have no network, and of this machine's files only the toolkit.
   unshare --net --mount bash -c '
     mount --make-rprivate / && mount --bind "$2" "$1$2" && mount -t proc proc "$1/proc" && mount --bind /dev "$1/dev" &&
       shift 2 && exec chroot "$0" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
@@ -267,7 +269,7 @@ case $command in
     find_tools
     run "$@"
     ;;
-  step) # of a `run`
+  step) # `run` starts each step in a process of its own by this command
     run_step "$1"
     ;;
   steps) echo "$steps" | sed '/^$/d' ;;

@@ -1,13 +1,13 @@
-"""Gathers in a folder what a build with CUDA needs beside this source tree and a toolkit: see device.sh.
+"""Gathers in FOLDER what a build with CUDA needs in addition to this source tree and a CUDA toolkit; see device.sh.
 
     python3 tests/cuda/device_pack.py FOLDER
 
-FOLDER/archives   the pinned archives of third_party/fetch.cmake: from the folder LINFORMER_DEPS_DIR, the projects'
-                  pages, or Debian's archive; each has its pinned SHA-256
+FOLDER/archives   the pinned archives of third_party/fetch.cmake, from the folder LINFORMER_DEPS_DIR, the projects'
+                  pages, or Debian's archive; each must have its pinned SHA-256
 FOLDER/prefix     headers and CMake packages of the libraries that programs and tests use, and zlib's static library,
                   from Debian's packages on this machine
-FOLDER/xsimd      xsimd's headers from there, where its archive can't be had
-FOLDER/shared     golden files beside the source tree, if there are any
+FOLDER/xsimd      xsimd's headers from Debian's package on this machine, if its archive can't be downloaded
+FOLDER/shared     the golden files of ../shared, if there are any
 """
 import hashlib
 import os
@@ -18,7 +18,7 @@ import sys
 import urllib.error
 import urllib.request
 
-MOST_BYTES = 40 << 20  # with the source tree
+MOST_BYTES = 40 << 20  # of FOLDER and the source tree together
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGES = ("doctest-dev", "nlohmann-json3-dev", "libcli11-dev", "zlib1g-dev")
 
@@ -45,13 +45,13 @@ def downloaded(url):
 
 
 def mirrors():
-    """Debian's archives that this system's apt uses."""
+    """The addresses of the Debian archives that this system's apt uses."""
     done = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)"], capture_output=True, text=True)
     return sorted(set(done.stdout.split()))
 
 
 def archive_of(name, url, archives):
-    """(file name, bytes), or None where no place has one of the pinned archives."""
+    """(file name, bytes) of one of the pinned archives, or None if it can't be found anywhere."""
     folder = os.environ.get("LINFORMER_DEPS_DIR", "")
     for archive, sha256 in archives:
         pool = f"pool/main/{name[0]}/{name}/{archive}"
@@ -79,7 +79,7 @@ def copy(path, to):
 
 
 def stage(package, prefix):
-    """The package's headers, CMake files and static libraries, without the folders of Debian's architectures."""
+    """Copies the package's headers, CMake files and static libraries; the latter leave Debian's architecture folder."""
     for path in package_files(package):
         inside = re.fullmatch(r"/usr/(include/.*|lib/cmake/.*|share/cmake/.*)", path)
         library = re.fullmatch(r"/usr/lib/[^/]*/(lib[^/]*\.a)", path)

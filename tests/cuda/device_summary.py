@@ -1,10 +1,10 @@
-"""A summary of what `device.sh run` has done so far: python3 tests/cuda/device_summary.py FOLDER. See device.sh."""
+"""Prints a summary of the results of `device.sh run` so far: python3 tests/cuda/device_summary.py FOLDER."""
 import json
 import os
 import re
 import sys
 
-AIM = 0.6  # of the roofline
+AIM = 0.6  # the share of the roofline that calls should reach
 
 
 def read_json(folder, name):
@@ -24,7 +24,7 @@ def lines_of(path):
 
 
 def statuses(folder):
-    """(step, word, seconds), in the order in which they ended."""
+    """Yields (step, word, seconds) in the order in which the steps ended."""
     names = [name for name in os.listdir(folder) if name.endswith(".status")]
     names.sort(key=lambda name: os.path.getmtime(os.path.join(folder, name)))
     for name in names:
@@ -34,7 +34,7 @@ def statuses(folder):
 
 
 def first_failure(folder, step):
-    """The lines that say what failed first, and the last line."""
+    """The lines of the step's log that begin with the first error, and its last line."""
     lines = [line for line in lines_of(os.path.join(folder, step + ".log")) if line.strip()]
     for i, line in enumerate(lines):
         if re.search(r"ERROR|FAILED|[Ee]rror:|error |Invalid|hazard|\bfailed\b", line):
@@ -72,7 +72,7 @@ def layer_products(folder):
 
 
 def product_ms_of_call(profile, result):
-    """Milliseconds of a call that its products took; the profile may be of several calls."""
+    """The milliseconds that products took in one call; the profile may cover several calls."""
     flop = sum(op["flop"] for op in profile["ops"])
     calls = max(1, round(flop / 1e9 / result["gflop"]))
     return 1e3 * sum(op["seconds"] for op in profile["ops"] if op["op"] in ("gemm", "compress")) / calls

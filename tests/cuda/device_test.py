@@ -1,4 +1,4 @@
-"""device.sh and its programs where there is no GPU: what is packed, which steps are done again, what the summary says."""
+"""Tests device.sh and its programs without a GPU: what is packed, which steps run again, and what the summary says."""
 import json
 import os
 import re
@@ -49,7 +49,7 @@ class Pack(unittest.TestCase):
 
 
 class Summary(Folder):
-    def test_of_steps_figures_and_the_first_failure(self):
+    def test_the_summary_has_steps_figures_and_the_first_failure(self):
         for name, status in (("build", "passed 200 3000"), ("test-golden", "failed 12 10"), ("torch", "skipped 1 1")):
             write(f"{self.folder}/{name}.status", status)
         write(f"{self.folder}/test-golden.log", "one\ntwo: ERROR: CHECK( 1 == 2 )\nthree\n")
@@ -70,12 +70,12 @@ class Summary(Folder):
         self.assertRegex(text, r"75\.0 % .* gemm")
         self.assertIn("1 of 1 measured cells", text)
 
-    def test_of_nothing(self):
+    def test_the_summary_of_an_empty_folder_is_empty(self):
         self.assertTrue(device_summary.steps_text(self.folder) == [] == device_summary.bench_text(self.folder))
 
 
 class Run(Folder):
-    """`run` in a tree of stand-ins."""
+    """Runs `device.sh run` in a source tree whose test programs are small scripts."""
 
     def setUp(self):
         super().setUp()
@@ -100,7 +100,7 @@ class Run(Folder):
         with open(f"{self.folder}/{name}.ran", encoding="utf-8") as file:
             return len(file.readlines())
 
-    def test_each_step_has_its_word_and_is_done_once(self):
+    def test_each_step_has_a_status_and_runs_once(self):
         out = f"{self.folder}/out"
         chosen = "test-kernels,test-reference,bits"
         done = self.run_script("run", "--steps", chosen, "--out", out)
@@ -125,13 +125,13 @@ class Run(Folder):
         done = self.run_script("run", "--steps", "test-golden")
         self.assertEqual((done.returncode, self.status("test-golden")), (1, "stopped"), done.stdout + done.stderr)
 
-    def test_nothing_is_done_without_what_was_packed(self):
+    def test_no_step_runs_without_the_packed_folder(self):
         done = self.run_script("run")
         self.assertEqual(done.returncode, 1)
         self.assertIn("run 'device.sh pack' where there is a network", done.stdout)
         self.assertFalse(os.path.exists(f"{self.folder}/test_cuda.ran"))
 
-    def test_every_step_is_known(self):
+    def test_every_step_has_a_function(self):
         with open(f"{HERE}/device.sh", encoding="utf-8") as file:
             text = file.read()
         steps = [line.split()[0] for line in self.run_script("steps").stdout.splitlines()]

@@ -1,10 +1,11 @@
-"""PyTorch on a GPU beside linformer there, with the same weights: eager and compiled, scaled_dot_product_attention.
+"""Times PyTorch, eager and compiled, and linformer on a GPU with the same weights.
 
     python3 tests/cuda/device_torch.py --linformer BUILD_FOLDER [--json FILE] [--seconds S] ...
 
-Each call takes a batch's ids from the host and gives the mean of each text's rows back, as `linformer bench` does. What
-is most worth comes first; no case is begun after --seconds. --json is written anew after each. The ratio is compiled
-PyTorch's time over linformer's. Exit status 77: PyTorch or a package beside it is missing.
+PyTorch computes attention by scaled_dot_product_attention. Each call takes a batch's ids from the host and gives the
+mean of each text's rows back, as `linformer bench` does. The most valuable cases come first, and no case begins after
+--seconds. The file of --json is written again after each case. The ratio is compiled PyTorch's time over linformer's.
+The exit status is 77 if PyTorch or another package is missing.
 """
 import argparse
 import json
@@ -40,14 +41,14 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--linformer", required=True, help="the build folder")
     parser.add_argument("--json", help="a file for all figures")
-    parser.add_argument("--seconds", type=float, default=240, help="no case is begun later (240)")
-    parser.add_argument("--case-seconds", type=float, default=0.5, help="of calls, for a case (0.5)")
+    parser.add_argument("--seconds", type=float, default=240, help="no case begins later than this (240)")
+    parser.add_argument("--case-seconds", type=float, default=0.5, help="how long the calls of a case are timed (0.5)")
     parser.add_argument("--n", type=numbers, default=[4096, 512, 16384, 65536])
     parser.add_argument("--batch", type=numbers, default=[32, 1])
     parser.add_argument("--k", type=int, default=128)
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--precisions", default="f16,bf16,f32")
-    parser.add_argument("--device", default="cuda", help="PyTorch's, and linformer's: cuda or cpu")
+    parser.add_argument("--device", default="cuda", help="the device of PyTorch and of linformer: cuda or cpu")
     return parser.parse_args()
 
 
@@ -58,7 +59,7 @@ class Case:
         chance = np.random.default_rng([SEED, n])
         ids = chance.integers(4, files.shape.vocabulary, (batch, n), dtype=np.int64)
         self.ids, self.device = torch.from_numpy(ids), given.device
-        torch._dynamo.reset()  # it stops compiling after some shapes
+        torch._dynamo.reset()  # otherwise PyTorch stops compiling after some shapes
         self.model = Encoder(files.weights, files.shape._asdict(), n).to(given.device, DTYPES[precision]).eval()
 
     @torch.inference_mode()
@@ -70,7 +71,7 @@ class Case:
         return self.rows().float().mean(1).cpu()
 
     def compile(self):
-        for layer in self.model.layers:  # alike, so that one is compiled
+        for layer in self.model.layers:  # the layers are alike, so PyTorch compiles only one
             layer.compile(dynamic=False)
 
     def milliseconds(self, seconds):
@@ -79,7 +80,7 @@ class Case:
         times, end = [], time.perf_counter() + seconds
         while len(times) < 3 or time.perf_counter() < end:
             begin = time.perf_counter()
-            self.call()  # its .cpu() waits
+            self.call()  # its .cpu() waits for the GPU
             times.append((time.perf_counter() - begin) * 1e3)
         return statistics.median(times)
 
@@ -118,12 +119,12 @@ class Files:
 
 
 def difference(a, b):
-    """The largest difference, relative to the largest number."""
+    """The largest difference, divided by the largest number."""
     return float(np.abs(a - b).max() / np.abs(b).max())
 
 
 def attempt(row, name, work):
-    """row[name], or why there is none: what a library raises is one case's."""
+    """Sets row[name], or row[name + "_error"] if `work` raises, so that the other cases still run."""
     try:
         row[name] = work()
     except (RuntimeError, UserError, MemoryError) as error:
@@ -181,7 +182,7 @@ def main():
                         with open(given.json, "w", encoding="utf-8") as file:
                             json.dump({"torch": torch.__version__, "results": results}, file, indent=2)
     if left:
-        print(f"{left} cases were not begun: the time was over")
+        print(f"{left} cases did not begin, because the time was over")
     return 0 if any("linformer_ms" in row and "eager_ms" in row for row in results) else 1
 
 

@@ -1,5 +1,5 @@
-// What cuBLASLt reaches on cuda:0 for the products of a layer of RoBERTa-base, where it may choose among algorithms as
-// it likes: beside the times of `linformer bench --profile`, whose algorithms don't depend on the number of rows.
+// Times the products of a layer of RoBERTa-base on cuda:0 with the fastest algorithm that cuBLASLt offers for each. The
+// times are compared with `linformer bench --profile`, where the algorithm doesn't depend on the number of rows.
 //   cuda_products [--n N,..] [--batch B,..] [--k K,..] [--json FILE]
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -24,7 +24,7 @@ using namespace linformer;
 constexpr int64_t d = 768, ffn = 3072;
 constexpr int algorithms = 6;
 constexpr size_t workspace_bytes = size_t{32} << 20;
-constexpr float long_enough = 20;  // milliseconds of calls
+constexpr float long_enough = 20;  // milliseconds that the timed calls take together
 
 void require(cudaError_t status) {
   if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
@@ -40,7 +40,7 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
   ~Memory() { cudaFree(data_); }
   void* data() const { return data_; }
-  // A pattern of so many bytes, over and over.
+  // Fills the memory with repetitions of the pattern.
   void fill(const std::vector<std::byte>& pattern) const {
     size_t filled = std::min(pattern.size(), bytes_);
     require(cudaMemcpy(data_, pattern.data(), filled, cudaMemcpyHostToDevice));
@@ -63,7 +63,7 @@ struct Type {
 };
 constexpr Type types[] = {{"f16", CUDA_R_16F, 2}, {"bf16", CUDA_R_16BF, 2}, {"f32", CUDA_R_32F, 4}};
 
-// Numbers in (-1, 1): of zeros, products are faster.
+// Random numbers in (-1, 1), because products of zeros are faster.
 std::vector<std::byte> numbers(const Type& type) {
   std::vector<std::byte> bytes((size_t{1} << 20) * type.size);
   uint64_t state = 1;
@@ -85,7 +85,7 @@ std::vector<std::byte> numbers(const Type& type) {
 // C[m, n] = A[m, k] B, row-major: B is a weight [n, k], or with `count` > 0 one matrix [k, n] of each text, and A is E.
 struct Product {
   const char* name;
-  int times;  // in a layer
+  int times;  // how many of them a layer has
   int64_t m, n, k, count;
   double flop() const {
     return 2. * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
@@ -114,7 +114,7 @@ cublasLtMatrixLayoutOpaque_t layout_of(const Type& type, int64_t rows, int64_t c
   return layout;
 }
 
-// The least milliseconds among the algorithms that it recommends.
+// The milliseconds of the fastest algorithm among those that cuBLASLt recommends.
 float best_ms(cublasLtHandle_t handle, const Type& type, const Product& p) {
   const int64_t texts = std::max<int64_t>(p.count, 1);
   const auto bytes = [&](int64_t elements) { return static_cast<size_t>(elements) * type.size; };
@@ -175,7 +175,7 @@ std::vector<int64_t> numbers_of(const std::string& text) {
   return result;
 }
 
-// A layer's products, each with its milliseconds, or why it has none.
+// Times each product of a layer. A product that fails has its error instead of a time.
 nlohmann::ordered_json measure(cublasLtHandle_t handle, const Type& type, int64_t n, int64_t batch, int64_t k) {
   nlohmann::ordered_json row = {{"type", type.name}, {"n", n}, {"batch", batch}, {"k", k}};
   double layer = 0;
@@ -189,7 +189,7 @@ nlohmann::ordered_json measure(cublasLtHandle_t handle, const Type& type, int64_
       one.update({{"ms", ms}, {"gflops", rate}});
       std::printf("  %s %.1f", p.name, rate / 1e3);
     } catch (const std::runtime_error& error) {
-      cudaGetLastError();  // else the next call would report it
+      cudaGetLastError();  // otherwise the next call would report this error
       one["error"] = error.what();
       std::printf("  %s: %s", p.name, error.what());
     }
@@ -230,7 +230,7 @@ int run(int count, char** arguments) {
       for (const int64_t k : ks) {
         for (const Type& type : types) {
           all.push_back(measure(handle, type, n, batch, k));
-          // At once, for who has little time.
+          // The file is written after each row, so that it is there if the time runs out.
           if (!path.empty()) std::ofstream(path) << nlohmann::ordered_json{{"results", all}}.dump(2) << "\n";
         }
       }

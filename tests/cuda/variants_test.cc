@@ -41,13 +41,7 @@ TEST_CASE("models of every kind on a device") {
       CAPTURE(variant.name);
       CAPTURE(std::string(name_of(type)));
       const auto model = linformer_test::random_model(variant.shape);
-      const EncoderDescription& encoder =
-          variant.shape.decoder ? model->description().decoder : model->description().encoder;
-      std::vector<RandomInput> texts;
-      for (int64_t length : {45, 3, 20, 20, 44, 1}) {
-        const int64_t rows = std::min<int64_t>(length, int64_t{encoder.max_tokens} - 1);
-        texts.push_back(linformer_test::random_input(texts.size() + 1, encoder, rows, 17, variant.masks));
-      }
+      const std::vector<RandomInput> texts = linformer_test::random_texts(*model, variant, {45, 3, 20, 20, 44, 1});
       for (Padding padding : {Padding::strip, Padding::keep}) {
         const Answer cpu = run(model, variant, with(-1, padding), texts),
                      device = run(model, variant, with(0, padding), texts);

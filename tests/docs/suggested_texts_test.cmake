@@ -1,5 +1,5 @@
-# Texts that the quickstart, the READMEs and --help show with `classify`: the sample model, with which people try them,
-# is sure of its answer.
+# Checks the texts that the quickstart, the READMEs and --help show with `classify`. People try them with the sample
+# model, so that model must be sure of its answers.
 cmake_minimum_required(VERSION 3.22)
 set(least 0.85)  # probability
 file(MAKE_DIRECTORY ${WORK})
@@ -16,9 +16,9 @@ foreach(command "" classify)
   execute_process(COMMAND ${LINFORMER} ${command} --help OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
   string(APPEND shown "${text}\n")
 endforeach()
-string(REGEX REPLACE "[][;]" "|" shown "${shown}")  # they would join or split CMake's lists
+string(REGEX REPLACE "[][;]" "|" shown "${shown}")  # these characters would join or split CMake's lists
 string(REGEX MATCHALL "[^\n]*classify [^ \n]+ \"[^\n]*" lines "${shown}")
-list(FILTER lines EXCLUDE REGEX "--pair-text")  # of another kind of model
+list(FILTER lines EXCLUDE REGEX "--pair-text")  # these lines are for another kind of model
 set(texts "")
 foreach(line IN LISTS lines)
   string(REGEX REPLACE "^.*classify [^ ]+ " "" line "${line}")
@@ -28,7 +28,7 @@ endforeach()
 list(REMOVE_DUPLICATES texts)
 list(LENGTH texts count)
 if(count LESS 4)
-  message(FATAL_ERROR "only ${count} texts found: this check sees nothing")
+  message(FATAL_ERROR "only ${count} texts were found, so the pattern above no longer matches the examples")
 endif()
 foreach(text IN LISTS texts)
   string(REGEX REPLACE "^\"|\"$" "" text "${text}")

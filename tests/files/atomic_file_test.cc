@@ -176,7 +176,7 @@ TEST_CASE("two writers of one path don't meet; the last commit wins") {
   CHECK(folder.entries() == 1);
 }
 
-TEST_CASE("the file that replaces another permits nothing that this one didn't, nor what the umask forbids") {
+TEST_CASE("a file that replaces another has no permission that the old file lacked or the umask forbids") {
   const TemporaryFolder folder;
   const std::string path = folder.path("file");
   constexpr mode_t modes[][3] = {{0640, 022, 0640}, {0600, 022, 0600}, {0666, 022, 0644}, {0644, 077, 0600},

@@ -1,4 +1,4 @@
-// Endings of outputs that contradict what is written, and names that are no paths.
+// Endings of outputs that contradict the format that is written, and names of the Hugging Face Hub given as paths.
 #include "files/endings.h"
 
 #include <doctest/doctest.h>
@@ -12,11 +12,11 @@
 using namespace linformer::files;
 using linformer_test::TemporaryFolder;
 
-TEST_CASE("an ending agrees with what is written, says nothing, or is refused with the right one") {
+TEST_CASE("an ending of another format is refused with the right one, and every other ending is accepted") {
   struct Case {
     const char* path;
     FileFormat format;
-    const char* sentence;  // "": written
+    const char* sentence;  // the error, or "" if the ending is accepted
   };
   const Case cases[] = {
       {"emb.csv", FileFormat::npy, "emb.csv would hold an array (npy) and not CSV: end its name in .npy"},
@@ -40,7 +40,7 @@ TEST_CASE("an ending agrees with what is written, says nothing, or is refused wi
       {"model", FileFormat::model, ""},
       {"model.bin", FileFormat::model, ""},
       {"model.v1.2", FileFormat::model, ""},
-      {".csv", FileFormat::npy, ""},  // a hidden file's name
+      {".csv", FileFormat::npy, ""},  // a hidden file's name, without an ending
       {"folder.csv/model", FileFormat::npy, ""},
       {"-", FileFormat::npy, ""},
       {"", FileFormat::npy, ""},
@@ -48,7 +48,7 @@ TEST_CASE("an ending agrees with what is written, says nothing, or is refused wi
   for (const Case& c : cases) CHECK(contradicted_ending(c.path, c.format) == c.sentence);
 }
 
-TEST_CASE("what is no file may have any name") {
+TEST_CASE("the name of a pipe or a device may have any ending") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo(folder.path("pipe.csv").c_str(), 0600) == 0);
   CHECK(contradicted_ending(folder.path("pipe.csv"), FileFormat::npy) == "");
@@ -56,7 +56,7 @@ TEST_CASE("what is no file may have any name") {
   CHECK(contradicted_ending(folder.path("out.csv"), FileFormat::npy) == "");
 }
 
-TEST_CASE("names of the Hugging Face Hub are told from paths") {
+TEST_CASE("names of the Hugging Face Hub are distinguished from paths") {
   for (const char* name : {"sentence-transformers/all-MiniLM-L6-v2", "bert-base-uncased", "google/bert_uncased_L-2"}) {
     CAPTURE(std::string(name));
     CHECK(hub_name_advice(name).find(std::string("hf download ") + name + " --local-dir ") != std::string::npos);

@@ -1,4 +1,4 @@
-// Programs whose calls go wrong: io_faults.c is loaded before the C library.
+// Runs programs whose system calls go wrong, by preloading io_faults.c.
 #pragma once
 
 #include <cstdlib>
@@ -7,8 +7,8 @@
 
 namespace linformer_test {
 
-// What the preloaded library is told, by the names of its environment variables. Programs that this one starts inherit
-// it.
+// Sets the environment variables that io_faults.c reads, and preloads it, as long as this object lives. Programs that
+// are started meanwhile inherit both.
 class Faults {
  public:
   explicit Faults(std::map<std::string, std::string> told) : told_(std::move(told)) {
@@ -28,7 +28,7 @@ class Faults {
 
  private:
   std::map<std::string, std::string> told_;
-  std::string asan_options_;  // as they were
+  std::string asan_options_;  // the value to restore
 };
 
 }  // namespace linformer_test

@@ -2,9 +2,9 @@
  * and makes one of them go wrong. Calls go to the kernel directly, so that nothing but the named function changes.
  *
  *   IO_FOLDER  files below it count            IO_LOG     a line "KIND PATH" for each call, in order
- *   IO_AT      number of the call, from 1      IO_ACTION  fail, short, interrupt, truncate, replace, or a signal's number
- *   IO_TARGET  the file to truncate, to no bytes, or to replace by IO_OTHER; with mmap, once it is mapped
- *   IO_ONLY    only in processes with this argument
+ *   IO_AT      number of the call, from 1      IO_ACTION  fail, short, interrupt, truncate, replace, or a signal number
+ *   IO_TARGET  the file that is truncated to no bytes, or replaced by IO_OTHER; if the call is an mmap, after it
+ *   IO_ONLY    only the calls of processes with this argument count
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,7 +31,7 @@ static int has_argument(const char* argument) {
   return length > 0 && memmem(arguments, (size_t)length, argument, strlen(argument) + 1) != NULL;
 }
 
-/* Somebody else truncates or replaces the file that is being read. */
+/* Truncates or replaces the file that is being read, as another process might. */
 static void lose(void) {
   const char *target = getenv("IO_TARGET"), *other = getenv("IO_OTHER");
   if (target == NULL) return;

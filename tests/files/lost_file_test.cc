@@ -1,4 +1,4 @@
-// A file that somebody truncates or replaces while a program has it mapped.
+// An input that another process truncates or replaces while a program has it mapped.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace {
 
 const std::string old_content = "what was there before";
 
-// A program whose input is lost at one of its calls: every call, as tests/long.sh asks for, or the first, the last and
-// one in the middle.
+// Runs a program whose input is truncated or replaced at one of the program's calls. tests/long.sh tries every call; CI
+// tries the first, the middle and the last one.
 class Loss {
  public:
   Loss(const Folder& folder, const WritingProgram& program, Arguments more)
@@ -33,7 +33,7 @@ class Loss {
     calls_ = lines_of(read_file(logs_.path("log")));
   }
 
-  // From the call on that has the input in memory: it is mapped, or read and closed.
+  // The numbers of the calls to try, beginning with the one that ends the reading of the input: its mmap, or its close.
   std::vector<size_t> points(const char* kind) const {
     const auto first = std::find(calls_.begin(), calls_.end(), kind + (" " + program_.input));
     REQUIRE(first != calls_.end());
@@ -43,7 +43,7 @@ class Loss {
     return {points.front(), points[points.size() / 2], points.back()};
   }
 
-  // True where the program ended because of it.
+  // Truncates the input at this call. True if the program ended with an error, false if its output is right.
   bool truncated(size_t at) {
     const Ran ran = run(at, "truncate");
     CAPTURE(ran.err);
@@ -93,7 +93,7 @@ class Loss {
       ran = run_program(program_.program, arguments);
     }
     const std::string written = read_file(output());
-    CHECK(sorted_entries() == entries_);  // no temporary file
+    CHECK(sorted_entries() == entries_);  // no temporary file is left
     folder_.file("output", written);
     folder_.file(std::filesystem::path(program_.input).filename().string(), content_);
     return ran;
@@ -111,7 +111,7 @@ class Loss {
 
 }  // namespace
 
-TEST_CASE("an input that is truncated while it is mapped: a sentence and the old output; replaced: the right output") {
+TEST_CASE("an input that is truncated while it is mapped is an error, and one that is replaced does no harm") {
   const Folder folder;
   for (const WritingProgram& program : writing_programs(folder)) {
     CAPTURE(program.name);
@@ -132,7 +132,7 @@ TEST_CASE("an input that is truncated while it is mapped: a sentence and the old
   }
 }
 
-TEST_CASE("a model that is truncated once it is mapped, by each command; and read, it isn't asked for again") {
+TEST_CASE("a mapped model that is truncated is an error of every command; with --no-mmap it is read only once") {
   const Folder folder;
   const std::vector<WritingProgram> programs = writing_programs(folder);
   const std::string model = folder.path("model.lnfr"), full = folder.path("full.lnfr"),
@@ -177,18 +177,18 @@ TEST_CASE("a model that is truncated once it is mapped, by each command; and rea
     };
     const size_t entries = folder.entries().size();
     check_ended(run_at("1", ""));
-    if (command == "bench") check_ended(run_at("1", "--case"));  // in the process that measures
+    if (command == "bench") check_ended(run_at("1", "--case"));  // in the process that measures the case
     CHECK(folder.entries().size() == entries);
     arguments.push_back("--no-mmap");
-    const Ran read = run_at("1", "");  // when it has read the file and closes it
+    const Ran read = run_at("1", "");  // truncated when the program closes the file after reading it
     CAPTURE(read.err);
-    // compare and bench open it a second time.
+    // compare and bench open the model a second time, when it is truncated.
     CHECK(read.code == (command == "compare" || command == "bench" ? 1 : 0));
     if (command == "encode") std::filesystem::remove(folder.path("new.npy"));
   }
 }
 
-TEST_CASE("a SIGBUS from elsewhere ends the program as ever") {
+TEST_CASE("a SIGBUS that no truncated file caused ends the program without the error for truncated files") {
   const Folder folder;
   const std::vector<WritingProgram> programs = writing_programs(folder);
   for (const WritingProgram& program : programs) {

@@ -1,5 +1,5 @@
-// Places that a program may find: a full file system for its output, and a system without /proc. They are made in mount
-// namespaces of their own, which takes rights that not everybody has.
+// Programs whose output is on a full file system, and programs on a system without /proc. Both need a mount namespace,
+// which not every user may create.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using Arguments = std::vector<std::string>;
 
 namespace {
 
-// Runs a program behind `script`, which has its words as "$@".
+// Runs a shell script in a mount namespace of its own. "$@" in the script is the program with its arguments.
 Ran run_behind(const std::string& script, const std::string& program, const Arguments& arguments) {
   Arguments words = {"-m", "sh", "-c", script, "sh", program};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -31,13 +31,13 @@ bool can_mount() { return run_behind(without_proc, "/bin/true", {}).code == 0; }
 
 TEST_SUITE_BEGIN("mounts");
 
-TEST_CASE("a file system that is full: an error that says so, the old file, nothing else") {
+TEST_CASE("a full file system is an error that says so, and the old file is kept, alone") {
   if (!can_mount()) return skip("no rights to mount");
   const Folder folder;
   const std::string place = folder.path("disk");
   ::setenv("PLACE", place.c_str(), 1);
   for (const WritingProgram& program : writing_programs(folder)) {
-    if (program.name == "spectrum" || program.name == "logits") continue;  // smaller than any disk
+    if (program.name == "spectrum" || program.name == "logits") continue;  // their outputs fit on the file system
     CAPTURE(program.name);
     const Ran ran = run_behind(on_full_disk, program.program, program.arguments(place + "/output"));
     CAPTURE(ran.err);
@@ -49,7 +49,7 @@ TEST_CASE("a file system that is full: an error that says so, the old file, noth
   ::unsetenv("PLACE");
 }
 
-TEST_CASE("a system without /proc: the same answers and files") {
+TEST_CASE("on a system without /proc the answers and files are the same") {
 #if defined(__SANITIZE_ADDRESS__)
   return skip("the sanitizer's leak checker reads /proc");
 #endif
@@ -81,7 +81,7 @@ TEST_CASE("a system without /proc: the same answers and files") {
   CAPTURE(bench.err);
   CHECK(bench.code == 0);
   CHECK(nlohmann::json::accept(bench.out));
-  // What stands for a descriptor is a link into /proc.
+  // /dev/stdout is a link into /proc, so this output can't be opened.
   const Ran link = run_behind(without_proc, LINFORMER_PROGRAM, {"embed", model, "good", "-o", "/dev/stdout"});
   CHECK(link.code == 1);
   CHECK(lines_of(link.err).size() == 1);

@@ -145,12 +145,12 @@ TEST_CASE("the mode is that of any new file") {
   ::umask(mask);
 }
 
-TEST_CASE("an ending that says something else than what is written is refused before anything is read") {
+TEST_CASE("an output with the ending of another format is refused before anything is read") {
   const Folder inputs, folder;
   for (const WritingProgram& program : writing_programs(inputs)) {
     CAPTURE(program.name);
     std::vector<std::string> words = program.arguments(folder.path("out.PNG"));
-    std::erase(words, "--force");  // linformer-convert then writes under any name
+    std::erase(words, "--force");  // with --force, linformer-convert accepts any name
     const Ran ran = run_program(program.program, words);
     CHECK(ran.code == 2);
     CHECK(ran.out == "");

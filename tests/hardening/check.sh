@@ -1,13 +1,14 @@
 #!/bin/sh
-# check.sh EXPECTED... -- LIBRARY PROGRAM...: whether the programs have what makes faults harder to use. LIBRARY is one
-# of the archives that they are linked from. EXPECTED: relro, stack, fortify, cet.
+# check.sh EXPECTED... -- LIBRARY PROGRAM...
+# Checks that the programs have the protections which make faults harder to exploit. LIBRARY is one of the archives that
+# the programs are linked from. EXPECTED names protections: relro, stack, fortify, cet.
 command -v readelf >/dev/null || { echo "readelf is missing"; exit 77; }
 expected=
 while [ "$1" != -- ]; do expected="$expected $1"; shift; done
 library=$2
 shift 2
 faults=0
-# says WHAT NAME COMMAND...: whether the command prints what matches.
+# says WHAT NAME PATTERN COMMAND...: if the command's output matches PATTERN, NAME has WHAT; otherwise that is a fault.
 says() {
   what=$1 name=$2 pattern=$3
   shift 3
@@ -34,7 +35,7 @@ for program in "$@"; do
         if readelf -nW "$program" | grep -q 'x86 feature: IBT, SHSTK'; then
           echo "$name: noted for IBT and shadow stacks"
         else
-          # Objects of the C library, or the runtime, without the note: the linker may not add it.
+          # The linker adds the note only if every object has it, and objects of the C library may lack it.
           echo "$name: no note for IBT and shadow stacks, which not all of its objects have"
         fi
         ;;

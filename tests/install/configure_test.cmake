@@ -14,7 +14,8 @@ file(MAKE_DIRECTORY ${work})
 set(bare -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF -DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF)
 set(library -DLINFORMER_BUILD_TESTS=OFF -DLINFORMER_BUILD_APPS=OFF -DLINFORMER_BUILD_CONVERTER=OFF)
 
-# tree_configures(NAME CODE WORDS ARGUMENTS...): the configuration ends with CODE and says WORDS; `said` is all of it.
+# tree_configures(NAME CODE WORDS ARGUMENTS...): configures the tree, which must end with CODE and print WORDS. Sets
+# `said` to everything that was printed.
 function(tree_configures name expected words)
   execute_process(COMMAND ${CMAKE_COMMAND} -S ${TREE} -B ${work}/${name} -G ${GENERATOR} -DCMAKE_MAKE_PROGRAM=${MAKE}
     -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX} ${ARGN}
@@ -27,7 +28,7 @@ function(tree_configures name expected words)
   set(said "${text}" PARENT_SCOPE)
 endfunction()
 
-# The same of the library alone, where nothing of the system is found.
+# The same for the library alone, which finds nothing of the system.
 function(configures name expected words)
   tree_configures(${name} ${expected} "${words}" ${bare} ${library} ${ARGN})
 endfunction()
@@ -36,15 +37,16 @@ if(CHECK STREQUAL "missing")
   set(headers ${dependencies})
   list(FILTER headers EXCLUDE REGEX "XSIMD")
   configures(no_backends 0 "oneDNN is not here: built without it.*OpenBLAS is not here" ${dependencies})
-  configures(onednn 1 "dnnl.h, for the oneDNN backend: install libdnnl-dev, set DNNL_INCLUDE_DIR, .*-DLINFORMER_ONEDNN=OFF"
+  configures(onednn 1
+    "dnnl.h, for the oneDNN backend: install libdnnl-dev, set DNNL_INCLUDE_DIR, .*-DLINFORMER_ONEDNN=OFF"
     ${dependencies} -DLINFORMER_ONEDNN=ON)
   configures(openblas 1 "cblas.h, for .*install libopenblas-openmp-dev, .*-DLINFORMER_OPENBLAS=OFF" ${dependencies}
     -DLINFORMER_OPENBLAS=ON)
   configures(bare 1 "flatbuffers.h, for .*flatc .*xxhash.h, for .*utf8proc.h, for .*-DLINFORMER_FETCH_DEPS=ON")
   configures(cuda 1 "nvcc .*https://developer.nvidia.com/cuda-downloads.*-DLINFORMER_CUDA=OFF" ${dependencies}
     -DLINFORMER_CUDA=ON)
-  configures(no_xsimd_x86 1 "xsimd/xsimd.hpp, for the kernels: install libxsimd-dev, .*-DLINFORMER_FETCH_DEPS=ON" ${headers} -DCMAKE_SYSTEM_NAME=Linux
-    -DCMAKE_SYSTEM_PROCESSOR=x86_64)
+  configures(no_xsimd_x86 1 "xsimd/xsimd.hpp, for the kernels: install libxsimd-dev, .*-DLINFORMER_FETCH_DEPS=ON"
+    ${headers} -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=x86_64)
   configures(no_xsimd_scalar 0 "Generating done" ${headers} -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64)
 
   configures(no_such_kernels 1 "LINFORMER_KERNELS names \"avx3\": on x86_64 it may be all, or name scalar;avx2;avx512" ${dependencies}
@@ -68,8 +70,8 @@ if(CHECK STREQUAL "missing")
   configures(damaged_there 1 "hash mismatch|SHA-?256" ${fetch} -DLINFORMER_DEPS_DIR=file://${work}/archives)
 
 elseif(CHECK STREQUAL "missing_packages")
-  # What programs and tests need comes as CMake packages, which can be hidden one by one. The options that a message
-  # names are then taken: they must be enough.
+  # The CMake packages that programs and tests need are hidden one by one. With the options that the error then names,
+  # the configuration must succeed.
   set(packages nlohmann_json nlohmann-json3-dev CLI11 libcli11-dev ZLIB zlib1g-dev doctest doctest-dev)
   set(hidden)
   set(all "because these are missing:")
@@ -87,7 +89,7 @@ elseif(CHECK STREQUAL "missing_packages")
     string(APPEND installs " ${debian}")
   endwhile()
   tree_configures(no_packages 1 "${all} On Debian and Ubuntu: ${installs} " ${hidden} -DLINFORMER_BUILD_TESTS=ON)
-  # Nobody asked for tests.
+  # Without -DLINFORMER_BUILD_TESTS=ON a missing doctest is no error.
   tree_configures(no_tests 0 "doctest is not here: built without tests .*Generating done"
     -DCMAKE_DISABLE_FIND_PACKAGE_doctest=ON)
 

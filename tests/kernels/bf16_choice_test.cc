@@ -1,4 +1,4 @@
-// Which processors compute in bf16: by what they say of themselves, without any of them.
+// Which processors compute in bf16. The answers of CPUID are written here, so no such processor is needed.
 #include "kernels/bf16_choice.h"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace linformer;
 
-// CPUID's leaf 0 of a vendor.
+// The leaf 0 of CPUID that names this vendor.
 platform::CpuId leaf_of(const char (&vendor)[13]) {
   platform::CpuId leaf;
   std::memcpy(&leaf.ebx, vendor, 4);
@@ -87,7 +87,7 @@ const Row rows[] = {
     {"Arm with BF16 (Neoverse N2, V1, V2)", none, 0, 0, 0, 0, neon_bf16, true, "BFDOT"},
 };
 
-TEST_CASE("bf16 is chosen by what the processor says of itself") {
+TEST_CASE("bf16 is chosen by the processor's vendor, model and instructions") {
   for (const Row& row : rows) {
     CAPTURE(std::string(row.name));
     platform::CpuId one;
@@ -107,7 +107,7 @@ TEST_CASE("bf16 is chosen by what the processor says of itself") {
   }
 }
 
-TEST_CASE("without an instruction for bf16 no processor chooses it, with AMX each does") {
+TEST_CASE("bf16 is never chosen without an instruction for it, and always with AMX") {
   for (const Row& row : rows) {
     CAPTURE(std::string(row.name));
     platform::CpuId one;
@@ -119,7 +119,7 @@ TEST_CASE("without an instruction for bf16 no processor chooses it, with AMX eac
   }
 }
 
-TEST_CASE("the tables of kernels say what the machine at hand chooses") {
+TEST_CASE("the tables of kernels have the choice for this machine") {
   Processor processor = this_processor();
   const auto usable = [](Extension extension) { return carries(extension) && machine_has(extension); };
   processor.avx512_bf16 = usable(Extension::avx512_bf16);

@@ -17,7 +17,7 @@ namespace {
 
 float of_bf16(uint16_t bits) { return static_cast<float>(value_of(ElementType::bf16, bits)); }
 
-// The epilogue of whatever is no activation but ReLU, element by element.
+// An epilogue that works element by element. Its only activation is ReLU.
 template <ElementType type>
 struct ScalarEpilogue {
   static void fold(const GemmArgs& gemm, const TileSums& tile) {
@@ -50,7 +50,7 @@ struct ScalarEpilogue {
   }
 };
 
-// What AVX-512 has for all other blocks.
+// The epilogue that AVX-512 uses for blocks that are not finished row by row.
 template <ElementType type>
 struct Avx512Epilogue {
   static void fold(const GemmArgs& gemm, const TileSums& tile) { avx512_int8_epilogue.fold(gemm, tile); }
@@ -107,7 +107,7 @@ class EmulatedTiles {
 
   void fold(const GemmArgs& gemm, const TileSums& tile) { Epilogue::fold(gemm, tile); }
   void finish(const GemmArgs& gemm, const TileSums& tile) { Epilogue::finish(gemm, tile); }
-  // One row at each call.
+  // Finishes one row at each call.
   template <bool>
   class Rows {
    public:
@@ -344,7 +344,7 @@ TEST_CASE("tiles: the machine's give the bits of emulated ones") {
   }
 }
 
-TEST_CASE("tiles: an epilogue row by row has the bits of one in pieces, whatever it does") {
+TEST_CASE("tiles: an epilogue row by row has the same bits as one that finishes whole blocks") {
   if (!carries(Extension::amx) || !machine_has(Extension::amx)) return;  // as instruction sets that a machine lacks
   if constexpr (carries(Extension::amx)) {
     Random random(25);

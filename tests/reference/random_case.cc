@@ -179,7 +179,7 @@ void choose_version_4(Chance chance, RandomModel* shape) {
   }
 }
 
-// `chance` begins with numbers that depend on `index` alone.
+// `chance` must be seeded with `index`.
 RandomModel choose_shape(Chance& chance, uint64_t index) {
   RandomModel shape;
   shape.seed = chance.number();
@@ -267,7 +267,7 @@ std::vector<Input> RandomCase::views() const {
 
 namespace {
 
-// A batch for the model.
+// A case of this model with a random batch.
 RandomCase case_of(const RandomModel& shape, Chance chance) {
   RandomCase c;
   c.shape = shape;

@@ -31,7 +31,7 @@ struct RandomCase {
 // Each depends on `index` alone.
 RandomModel random_shape(uint64_t index);
 RandomCase random_case(uint64_t index);
-// Of a model from unusual_shape.h, which a session may refuse as unsupported.
+// The model is one of unusual_shape.h, which a session may refuse as unsupported.
 RandomCase unusual_case(uint64_t index);
 // RandomCase::features, of a case that has all else.
 std::set<std::string> features_of(const RandomCase& c);

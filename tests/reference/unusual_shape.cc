@@ -13,9 +13,9 @@ namespace {
 
 using namespace linformer;
 
-constexpr int most_attempts = 1000;  // many times what it takes
+constexpr int most_attempts = 1000;  // many times more than any shape needs
 
-// Numbers of heads' outputs, each head of a kind that permits its number.
+// Gives the model a head for each number of outputs in `classes`. The kind of each head permits its number.
 void set_heads(Chance& chance, RandomModel* shape, const std::vector<uint32_t>& classes) {
   shape->head_classes = classes;
   shape->head_kinds.clear();
@@ -171,7 +171,7 @@ const char* name_of(Unusual kind) {
   return names[static_cast<size_t>(kind)];
 }
 
-// Which options go together is the format's to say: what it refuses is drawn again.
+// The format decides which options may be combined, so a shape that it refuses is drawn again.
 RandomModel unusual_shape(uint64_t index) {
   Chance chance(~index);
   for (int attempt = 0; attempt < most_attempts; ++attempt) {

@@ -1,5 +1,5 @@
-// Models that are valid and that no dialect makes: empty lists, one of everything, the smallest and the largest,
-// combinations.
+// Shapes of models that the format permits but no dialect produces: with empty lists, with one of everything, very
+// small or very large ones, and combinations.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace linformer_test {
 
-// What a shape goes to the limits of: `index` modulo their number.
+// In what way a shape is unusual. It is chosen by `index` modulo `unusual_kinds`.
 enum class Unusual { smallest, largest, empty, shared, mixed, named, combined };
 inline constexpr uint64_t unusual_kinds = 7;
 const char* name_of(Unusual kind);
 
-// Depends on `index` alone. Model::load takes such a model; whether a session executes it is another question.
+// Depends on `index` alone. Model::load accepts every such model, but a session may refuse it as unsupported.
 RandomModel unusual_shape(uint64_t index);
 
 }  // namespace linformer_test

@@ -21,7 +21,7 @@ bool says(const Status& status, Code code, const char* part) {
   return status.code() == code && std::strstr(status.message(), part) != nullptr;
 }
 
-TEST_CASE("a plan for a device needs what a session with it needs: a build with CUDA") {
+TEST_CASE("a plan for a device needs a build with CUDA, as a session does") {
   const auto model = linformer_test::random_model({});
   SessionOptions options;
   options.device = 0;

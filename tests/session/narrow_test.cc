@@ -24,12 +24,7 @@ TEST_CASE("every kind of model: what is computed in bf16 or int8 stays near what
       CAPTURE(variant.name);
       CAPTURE(std::string(name_of(type)));
       const auto model = linformer_test::random_model(variant.shape);
-      const EncoderDescription& encoder =
-          variant.shape.decoder ? model->description().decoder : model->description().encoder;
-      std::vector<RandomInput> texts;
-      for (int64_t length : {44, 3, 20, 1}) {
-        texts.push_back(linformer_test::random_input(texts.size() + 1, encoder, length, 17, variant.masks));
-      }
+      const std::vector<RandomInput> texts = linformer_test::random_texts(*model, variant, {44, 3, 20, 1});
       SessionOptions options;
       options.compute = linformer_test::with_bf16({BackendKind::native, linformer_test::best_isa()});
       const auto narrow = run(model, variant, options, texts);

@@ -1,4 +1,4 @@
-// What a session computes in: by its options, by the file and by the processor; and what the plan says of it.
+// The types that a session computes in, by its options, the file and the processor, and what the plan says about them.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -23,7 +23,7 @@ struct Row {
   ElementType weights;
   Compute compute;
   AttentionCompute attention;
-  bool faster;  // bf16 on the machine
+  bool faster;  // bf16 is faster than f32 on the machine
   ElementType expected, expected_attention;
   const char* sentence;
 };
@@ -79,7 +79,7 @@ const Row rows[] = {
      "ask for it)."},
 };
 
-TEST_CASE("what is computed in follows the file, the options and the processor, and a sentence says why") {
+TEST_CASE("the types of a computation follow from the file, the options and the processor, and a sentence says why") {
   for (const Row& row : rows) {
     RandomModel shape;
     shape.type = row.weights;
@@ -96,7 +96,7 @@ TEST_CASE("what is computed in follows the file, the options and the processor, 
     CHECK(plan.compute == row.expected);
     CHECK(plan.attention_compute == row.expected_attention);
     for (const Attention& attention : lowered->program.attentions) CHECK(attention.compute == row.expected_attention);
-    // Other backends compute in f32 whatever the machine is fast in.
+    // Other backends compute in f32 on every machine.
     options.backend = BackendKind::openblas;
     const Result<LoweredModel> other = lower_model(model->description(), options, machine);
     if (row.compute == Compute::bf16 || row.attention == AttentionCompute::bf16) {
@@ -137,7 +137,7 @@ TEST_CASE("every sentence about precision fits its buffer, and unknown option va
   CHECK(lower_model(model->description(), device, machine).status().code() == Code::invalid_argument);
 }
 
-TEST_CASE("a plan of the machine is what a session gets, and asks for no kernels that aren't there") {
+TEST_CASE("machine_plan() gives the plan of a session, and is refused if the machine lacks the kernels") {
   for (const ElementType type : {f32, bf16, f16, int8}) {
     RandomModel shape;
     shape.type = type;
@@ -174,7 +174,7 @@ TEST_CASE("a plan of the machine is what a session gets, and asks for no kernels
           CHECK(planned->options.compute == plan.options.compute);
           CHECK(planned->options.isa == plan.options.isa);
           CHECK(planned->options.block_rows == plan.options.block_rows);
-          // plan() with what the session took says the same, whatever the machine.
+          // plan() with the options that the session chose gives the same plan on every machine.
           const Result<Plan> again = linformer::plan(*model, plan.options);
           REQUIRE(again.ok());
           CHECK(again->total_bytes == plan.total_bytes);
@@ -186,19 +186,14 @@ TEST_CASE("a plan of the machine is what a session gets, and asks for no kernels
   }
 }
 
-TEST_CASE("every kind of model: automatic gives the bits of the choice that it names, and each choice is computed in") {
+TEST_CASE("every kind of model: automatic gives the bits of the type that it chooses, and each choice stays near f32") {
   for (const ElementType type : {f32, bf16, int8}) {
     for (Variant variant : linformer_test::variants(45)) {
       variant.shape.type = type;
       CAPTURE(variant.name);
       CAPTURE(std::string(name_of(type)));
       const auto model = linformer_test::random_model(variant.shape);
-      const EncoderDescription& encoder =
-          variant.shape.decoder ? model->description().decoder : model->description().encoder;
-      std::vector<RandomInput> texts;
-      for (int64_t length : {44, 3, 20}) {
-        texts.push_back(linformer_test::random_input(texts.size() + 1, encoder, length, 17, variant.masks));
-      }
+      const std::vector<RandomInput> texts = linformer_test::random_texts(*model, variant, {44, 3, 20});
       for (const linformer_test::Engine& engine : linformer_test::engines()) {
         if (engine.backend != BackendKind::native || engine.device >= 0) continue;
         CAPTURE(linformer_test::label_of(engine));
@@ -210,7 +205,7 @@ TEST_CASE("every kind of model: automatic gives the bits of the choice that it n
         const auto forced = run(model, variant, options, texts);
         for (size_t i = 0; i < chosen.all().size(); ++i) CHECK(*chosen.all()[i] == *forced.all()[i]);
         if (kernels.gemm_bf16 == nullptr) continue;
-        // Each type by itself: near what f32 gives.
+        // Each choice for weights and for attention gives numbers near those of f32.
         options.compute = Compute::f32;
         const auto wide = run(model, variant, options, texts);
         for (const Compute compute : {Compute::bf16, Compute::no_bf16, Compute::f32}) {

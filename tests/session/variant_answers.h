@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/description.h"
 #include "session/variants.h"
 #include "support/outputs.h"
 
@@ -40,6 +41,20 @@ inline Answer run(const std::shared_ptr<const linformer::Model>& model, const Va
   const Status status = session->run(inputs, outputs);
   REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
   return answer;
+}
+
+// Random texts for the model of `variant`, one for each length. A length is a number of rows, and at most one less than
+// the model takes.
+inline std::vector<RandomInput> random_texts(const linformer::Model& model, const Variant& variant,
+                                             const std::vector<int64_t>& lengths) {
+  const linformer::ModelDescription& description = model.description();
+  const linformer::EncoderDescription& encoder = variant.shape.decoder ? description.decoder : description.encoder;
+  std::vector<RandomInput> texts;
+  for (const int64_t length : lengths) {
+    const int64_t rows = std::min(length, int64_t{encoder.max_tokens} - 1);
+    texts.push_back(random_input(texts.size() + 1, encoder, rows, 17, variant.masks));
+  }
+  return texts;
 }
 
 inline double difference(const std::vector<float>& a, const std::vector<float>& b) {

@@ -1,5 +1,6 @@
-// Each file that the converter looks for beside a checkpoint or in a folder, damaged in each way, by each entrance: one
-// rule. What is there and can't be read is an error that names it, and never counts as absent.
+// Files that the converter looks for beside a checkpoint or in a folder. Each is damaged in several ways, and each kind
+// of conversion that reads it must follow one rule: a file that exists but can't be read is an error that names the
+// file, and never counts as absent.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A folder that converts, the files of it that a conversion reads, and the arguments by which it is converted.
+// A folder that can be converted, the files in it that a conversion reads, and the arguments that each name the input
+// of a conversion.
 struct Model {
   const char* name;
   std::function<void(const Workplace&)> write;
@@ -39,7 +41,7 @@ TinyHuggingFace bert() {
   return tiny;
 }
 
-// As sentence-transformers leaves it.
+// Writes the files that sentence-transformers writes.
 void write_sentence_transformer(const Workplace& place) {
   write(place, "config.json", bert().config().dump());
   write(place, "model.safetensors", safetensors(bert().tensors()));
@@ -59,10 +61,10 @@ void write_sentence_transformer(const Workplace& place) {
   write(place, "tokenizer_config.json", R"({"do_lower_case": true})");
 }
 
-// A checkpoint in two files, as save_pretrained leaves it, with a tokenizer of GPT-2's kind.
+// Writes a checkpoint in two files, as save_pretrained does, with a tokenizer of GPT-2's kind.
 void write_shards(const Workplace& place) {
   TinyHuggingFace tiny;
-  tiny.family = TinyFamily::roberta;  // whose pad token is fairseq's
+  tiny.family = TinyFamily::roberta;  // its pad token is that of fairseq
   std::vector<HandTensor> parts[2];
   json map = json::object();
   const char* const names[] = {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"};
@@ -124,12 +126,12 @@ const std::vector<Model>& models() {
   return all;
 }
 
-// The same files named by options, with the checkpoint in another folder.
+// Files that an option names, while the checkpoint is in another folder.
 struct Named {
   std::function<void(const Workplace&)> write;
   const char* option;
-  const char* named;               // below "model"; empty: the folder
-  std::vector<const char*> files;  // that are then read
+  const char* named;               // below "model"; empty for the folder itself
+  std::vector<const char*> files;  // the files that are then read
   TinyFamily family = TinyFamily::bert;
 };
 
@@ -164,7 +166,7 @@ const std::vector<Named>& named() {
 struct Damage {
   const char* name;
   std::function<void(const std::string& path)> apply;
-  std::vector<std::string> reasons;  // one of them is told
+  std::vector<std::string> reasons;  // the error gives one of them
   bool needs_other_user = false;
   bool fine_if_named = false;  // a pipe that the user names is read
 };
@@ -194,8 +196,8 @@ const std::vector<Damage>& damages() {
   return all;
 }
 
-// Runs the converter, for at most 20 seconds. Root reads what nobody may, so `other_user` makes it another one; null
-// where this system lets us become none.
+// Runs the converter for at most 20 seconds. Root can read every file, so with `other_user` root runs the converter as
+// another user, if the system permits that.
 class Runner {
  public:
   Runner() {
@@ -227,39 +229,40 @@ void check_refused(const Run& run, const std::string& path, const std::vector<st
   CHECK(told);
 }
 
-// Converts with each of the files damaged in each way. `convert` is given whether it runs as another user.
-void check_each(const Runner& runner, const std::function<void(const Workplace&)>& write,
-                const std::vector<const char*>& files, bool settings,
-                const std::function<Run(bool other_user)>& convert) {
+// Runs the converter with these arguments: first on whole files, where it must succeed, and then with each of `files`
+// damaged in each way. `settings`: the file is one that --config names.
+void check_each(const Runner& runner, const std::string& arguments, const std::function<void(const Workplace&)>& write,
+                const std::vector<const char*>& files, bool settings) {
+  const auto write_whole = [&] {
+    fs::remove_all(runner.place.path("model"));
+    write(runner.place);
+  };
+  write_whole();
+  const Run whole = runner(arguments, false);
+  REQUIRE_MESSAGE(whole.status == 0, whole.err);
   for (const char* file : files) {
     CAPTURE(std::string(file));
     const std::string path = runner.place.path(std::string("model/") + file);
     for (const Damage& damage : damages()) {
       if ((damage.needs_other_user && !runner.can_be_refused()) || (damage.fine_if_named && settings)) continue;
       CAPTURE(std::string(damage.name));
-      fs::remove_all(runner.place.path("model"));
-      write(runner.place);
+      write_whole();
       fs::remove(path);
       damage.apply(path);
-      check_refused(convert(damage.needs_other_user), path, damage.reasons);
+      check_refused(runner(arguments, damage.needs_other_user), path, damage.reasons);
     }
   }
 }
 
 }  // namespace
 
-TEST_CASE("a file beside the checkpoint that can't be read is an error by every entrance") {
+TEST_CASE("a file beside the checkpoint that can't be read is an error, whether a file or a folder is converted") {
   const Runner runner;
   for (const Model& model : models()) {
     CAPTURE(std::string(model.name));
     for (const char* entrance : model.entrances) {
       CAPTURE(std::string(entrance));
-      const auto convert = [&](bool other_user) { return runner(runner.place.path(entrance), other_user); };
-      fs::remove_all(runner.place.path("model"));
-      model.write(runner.place);
-      const Run whole = convert(false);
-      REQUIRE_MESSAGE(whole.status == 0, whole.err);
-      check_each(runner, model.write, model.files, false, convert);
+      check_each(runner, runner.place.path(entrance), model.write, model.files, false);
     }
   }
 }
@@ -280,16 +283,11 @@ TEST_CASE("a file that an option names, or one beside it, that can't be read is 
                                           : runner.place.path("alone") + " --config " + runner.place.path("alone.json");
     const std::string arguments =
         checkpoint + " " + option.option + " " + runner.place.path(std::string("model/") + option.named);
-    const auto convert = [&](bool other_user) { return runner(arguments, other_user); };
-    fs::remove_all(runner.place.path("model"));
-    option.write(runner.place);
-    const Run whole = convert(false);
-    REQUIRE_MESSAGE(whole.status == 0, whole.err);
-    check_each(runner, option.write, option.files, config, convert);
+    check_each(runner, arguments, option.write, option.files, config);
   }
 }
 
-TEST_CASE("a file that lacks its end is an error, and so is the file of another model") {
+TEST_CASE("a file that lacks its end is an error, and so is a file of another model") {
   const Runner runner;
   TinyHuggingFace other = bert();
   other.d = 16;
@@ -321,7 +319,7 @@ TEST_CASE("a file that lacks its end is an error, and so is the file of another 
         write_file(path, whole.substr(0, whole.size() - 3));
         const Run cut = runner(runner.place.path(entrance) + " --verbose", false);
         if (file == "labels.txt") {
-          // Lists of labels lie beside models that they don't fit, so that is a note.
+          // Folders often hold lists of labels that don't fit the model, so this is a note and no error.
           CHECK(cut.status == 0);
           CHECK(contains(cut.out, path + " has 1 labels, which fits no head or several, and was not used"));
         } else {

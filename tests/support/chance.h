@@ -1,4 +1,4 @@
-// Numbers that depend on a seed alone, on every platform, and choices by them.
+// Random numbers and choices that depend on a seed alone and are the same on every platform.
 #pragma once
 
 #include <cstddef>

@@ -22,14 +22,15 @@ struct Engine {
 // The instruction set that a session takes where none is asked for.
 inline linformer::Isa best_isa() { return linformer::kernels_for(linformer::Isa::automatic)->isa; }
 
-// Whether a session has kernels for bf16 that it doesn't take by itself, since f32 is faster.
+// Whether an engine has kernels for bf16 that a session uses only when the options ask for it, because f32 is faster.
 inline bool is_bf16_left_out(const Engine& engine) {
   if (engine.backend != linformer::BackendKind::native || engine.device >= 0) return false;
   const linformer::Kernels& kernels = *linformer::kernels_for(engine.isa);
   return kernels.gemm_bf16 != nullptr && !kernels.bf16.faster;
 }
 
-// Compute for tests of the kernels for bf16, which are to run on machines that are faster in f32 too.
+// The value of SessionOptions::compute with which tests run the kernels for bf16 even on machines that are faster in
+// f32.
 inline linformer::Compute with_bf16(const Engine& engine) {
   const bool left_out = engine.isa != linformer::Isa::scalar && is_bf16_left_out(engine);
   return left_out ? linformer::Compute::bf16 : linformer::Compute::automatic;

@@ -28,7 +28,7 @@ class Numbers {
   std::mt19937_64 generator_;
 };
 
-// Printable UTF-8 all the same.
+// Unusual names, all of them printable UTF-8.
 std::string odd_name(size_t index) {
   static const std::string names[] = {"a,b",      "\"quoted\"", " ",    "e\u0301 \u4e2d \U0001f600",
                                       "LABEL_1",  "0",          "-",    "=1+1",

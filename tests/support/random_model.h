@@ -21,11 +21,11 @@ struct RandomHead {
   linformer::Activation score_activation = linformer::Activation::none;
 };
 
-// Names of classification heads and their labels, and what the file says that it was made by.
+// The names of classification heads, of their labels, and of the program and the dialect that made the file.
 enum class RandomNames {
   plain,
   none,  // no labels
-  odd    // what a table, a list or a terminal could stumble over; lengths up to the limit
+  odd    // names that tables, lists and terminals may show wrongly, and names as long as the format permits
 };
 
 struct RandomModel {
@@ -97,14 +97,14 @@ struct RandomModel {
 
   bool decoder = false;  // of the same shape, but its key_sources
 
-  // What the format permits and no dialect makes. Some of it is valid only beside certain other options, and some of it
-  // no session executes: ModelBuilder and Session say so.
-  bool list_values_of_keys = false;  // with value_is_key: the values' list is there, and is the keys'
-  bool one_side_by_head = false;     // of keys and values, one has each_head and the other has not
-  bool mixed_kinds = false;          // `kinds` go in turn over heads too
-  bool mixed_orders = false;         // keys and values in other orders
-  bool shared_weights = false;       // every layer is the first one again
-  uint32_t unused_projections = 0;   // which no layer names
+  // Features that the format permits but no dialect produces. Some are valid only with certain other options, and
+  // ModelBuilder refuses the rest; others are valid, and Session refuses them as unsupported.
+  bool list_values_of_keys = false;  // with value_is_key: values list the keys' projections
+  bool one_side_by_head = false;     // either keys or values have a projection for each head
+  bool mixed_kinds = false;          // `kinds` alternate over heads too
+  bool mixed_orders = false;         // keys and values have different orders
+  bool shared_weights = false;       // every layer has the tensors of the first one
+  uint32_t unused_projections = 0;   // projections that no layer refers to
   bool norm_bias = true;
   bool mixed_norms = false, mixed_ffn = false, mixed_gates = false;  // every other layer has none
   bool masked_lm_dense = true;

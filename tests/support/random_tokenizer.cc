@@ -36,7 +36,7 @@ RandomTokenizer::RandomTokenizer(TokenizerKind kind, uint64_t seed, uint32_t voc
     case TokenizerKind::unigram:
       add_unigram(seed);
   }
-  // However many tokens there are: several may have one id.
+  // If there are more tokens than ids, several tokens have the same id.
   for (size_t i = 0; i + 1 < offsets_.size(); ++i) ids_.push_back(id(5 + static_cast<uint32_t>(i)));
   for (const auto& [content, special] : {std::pair{"[PAD]", t.pad}, std::pair{"[MASK]", t.mask}}) {
     AddedToken token;
@@ -74,7 +74,7 @@ void RandomTokenizer::add_byte_bpe() {
   for (int byte = 0; byte < 256; ++byte) add_token(std::string(1, static_cast<char>(byte)));
   uint32_t result = 256;
   for (const char* pair : {" t", "ood", "lm"}) {
-    // Its letters but the last are one token: the byte, or the pair before.
+    // All bytes but the last are one token already: a single byte, or the result of the merge before.
     const std::string text = pair;
     uint32_t left = static_cast<uint8_t>(text[0]);
     for (size_t i = 1; i < text.size(); ++i) {

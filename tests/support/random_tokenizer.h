@@ -11,14 +11,15 @@ namespace linformer_test {
 
 class RandomTokenizer {
  public:
-  // Depends on its arguments alone. `token_types`: of the model; 0 and 1 alike. Id 1 is the pad, as random_model has
-  // it. `unusual`: what the format permits and nobody trains, such as templates that are empty and tokens without ids.
+  // Depends on its arguments alone. `token_types` is the model's number, where 0 means the same as 1. Id 1 is the
+  // padding token, as in random_model(). `unusual` adds what the format permits but no trained tokenizer has, such as
+  // empty templates and tokens without ids.
   RandomTokenizer(linformer::TokenizerKind kind, uint64_t seed, uint32_t vocabulary, uint32_t token_types,
                   bool unusual);
   RandomTokenizer(const RandomTokenizer&) = delete;
   RandomTokenizer& operator=(const RandomTokenizer&) = delete;
 
-  // Its views are valid as long as this object.
+  // The description's views are valid as long as this object lives.
   const linformer::TokenizerDescription& description() const { return description_; }
 
  private:

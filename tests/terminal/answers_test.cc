@@ -1,4 +1,4 @@
-// Control characters in every path, text, name and option's value of `linformer`: none reaches a terminal.
+// Control characters in every path, text, name and option value that `linformer` is given. None may reach a terminal.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -53,7 +53,7 @@ Ran check(const Arguments& arguments, const std::string& input = "") {
 
 }  // namespace
 
-TEST_CASE("answers, reports and bad records") {
+TEST_CASE("answers, reports and errors of records hold no control character of the input") {
   const Files files;
   const std::string output = files.place + ".out";
   const std::vector<Arguments> runs = {
@@ -112,7 +112,7 @@ TEST_CASE("answers, reports and bad records") {
   }
 }
 
-TEST_CASE("nothing of the input's begins a line or reaches the terminal: the oracle can fail") {
+TEST_CASE("terminal_fault() finds control characters, bytes that are no UTF-8 and injected lines") {
   CHECK(terminal_fault("a\tb\nc\xc3\xa9\n") == "");
   for (const char* printed : {"a\x1b[m", "a\r", "\x7f", "\xc2\x9b", "\xff", "a\nINJECTED"}) {
     CHECK(terminal_fault(printed) != "");
@@ -136,7 +136,8 @@ TEST_CASE("errors name hostile paths, commands and options in one line") {
       if (ran.code == 2) CHECK(lines_of(ran.err).size() == 1);
     }
     for (const std::string& option : options_of(LINFORMER_PROGRAM, {command})) {
-      if (option == "--keep" || option == "--paper") continue;  // they measure for long, or write into the folder
+      // These options measure for long or write into the folder.
+      if (option == "--keep" || option == "--paper") continue;
       if (!tried.insert(option).second && !exhaustive()) continue;
       CAPTURE(option);
       Arguments arguments = known;

@@ -1,4 +1,5 @@
-// Control characters in every path, name, setting and option's value of `linformer-convert`: none reaches a terminal.
+// Control characters in every path, name, setting and option value that `linformer-convert` is given. None may reach a
+// terminal.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -12,7 +13,7 @@ using Arguments = std::vector<std::string>;
 
 namespace {
 
-// Each way to be told what became of it.
+// Checks the conversion with each option that changes what is printed about it.
 void check(const Arguments& arguments) {
   const std::vector<const char*> ways = exhaustive() ? std::vector<const char*>{"", "--verbose", "--json", "--quiet"}
                                                      : std::vector<const char*>{"--verbose", "--json"};
@@ -44,7 +45,7 @@ std::vector<HandTensor> tensors_with_head(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("paths, tensors' names, settings and labels of a conversion") {
+TEST_CASE("a conversion prints no control character of paths, tensor names, settings and labels") {
   const Files files;
   HandSettings settings = TinyFairseq().settings();
   const std::string plain = files.file(".pt", torch_zip(tensors_with_head("head"), settings));
@@ -83,7 +84,7 @@ TEST_CASE("paths, tensors' names, settings and labels of a conversion") {
   check({plain, "-o", files.place + "/absent/x"});
   check({hostile_bytes});
   check({"--" + hostile_bytes});
-  // And back.
+  // The conversion of the model back to a checkpoint.
   const std::string model = files.place + ".lnfr";
   check_printed(LINFORMER_CONVERT, {plain, "-o", model});
   REQUIRE(std::filesystem::exists(model));
@@ -98,7 +99,7 @@ TEST_CASE("paths, tensors' names, settings and labels of a conversion") {
   }
 }
 
-TEST_CASE("folders with hostile side files") {
+TEST_CASE("a conversion prints no control character of the files beside the checkpoint") {
   const Files files;
   const std::string folder = files.place + "model", output = files.output;
   std::filesystem::create_directory(folder);

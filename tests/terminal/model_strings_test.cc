@@ -1,4 +1,5 @@
-// Control characters in each string of a model file, whose checksums are right: refused, or printed without them.
+// Control characters in each string of a model file whose checksums are right. The file must be refused, or the string
+// printed without the control characters.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ using namespace linformer;
 
 namespace {
 
-// The strings of a description.
+// Collects the strings of a description.
 class Strings : public FieldVisitor {
  public:
   std::set<std::string> all;
@@ -47,14 +48,14 @@ void write(const HostileFile& file, const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("each string of a model file") {
+TEST_CASE("control characters in a string of a model file are refused or not printed") {
   const Folder folder;
   const std::string path = folder.path("hostile.lnfr"), back = folder.path("back.safetensors");
   TinyModel tiny;
   tiny.builder.origin.settings = "{\"heads\": 4, \"comment\": \"for the test\"}";
   Strings strings;
   FieldsOf<ModelDescription>::visit(strings, tiny.builder.description);
-  // Of the way back to a checkpoint, and of the vocabulary.
+  // Strings of the origin's settings, which serve the conversion back to a checkpoint, and a token of the vocabulary.
   strings.all.insert({"for the test", "comment", " the"});
   constexpr std::string_view hostile[] = {"\x1b[31m", "\nINJECTED", "\xc2\x9b", "\x7f", "\r", "\xff"};
   size_t places = 0, refused = 0, turn = 0;

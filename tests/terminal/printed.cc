@@ -11,7 +11,7 @@
 namespace linformer_test {
 namespace {
 
-// Whatever it holds, doctest's output can show it.
+// The text in ASCII, so that doctest can print it whatever it holds.
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }

@@ -1,4 +1,4 @@
-// Text that tries to take over a terminal, and whether it could.
+// Text that tries to control a terminal, and checks that what programs print doesn't.
 #pragma once
 
 #include <string>
@@ -8,24 +8,24 @@
 
 namespace linformer_test {
 
-// Colours, lines that look like the program's own, a deleted character, a C1 control; UTF-8.
+// Valid UTF-8 with a colour, lines that look like the program's own, a DEL and a C1 control character.
 inline const std::string hostile_text =
     "a\x1b[31mb\nINJECTED\rINJECTED\x7f\xc2\x9b"
     "31mc";
-// The same with a byte that is no UTF-8, as a file's name may have.
+// The same with a byte that is no UTF-8, which the name of a file may contain.
 inline const std::string hostile_bytes = hostile_text + "\xff";
 
-// Whether every combination is tried, as tests/long.sh does, or each part once.
+// Whether the tests try every combination, as tests/long.sh asks for, instead of each part once.
 bool exhaustive();
 
 // What in `printed` a terminal would act on: a control character other than a line feed or a tab, bytes that are no
-// UTF-8, a line that the hostile text began. Empty: nothing.
+// UTF-8, or a line that the hostile text began. Empty if there is none of these.
 std::string terminal_fault(const std::string& printed);
 
-// Runs the program and checks both of its outputs with doctest. `arguments` are shown where it fails.
+// Runs the program and checks both of its outputs with doctest, which shows `arguments` if a check fails.
 Ran check_printed(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = "");
 
-// The options that `program arguments... --help` tells of, such as "--batch".
+// The options that `program arguments... --help` lists, such as "--batch".
 std::vector<std::string> options_of(const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace linformer_test

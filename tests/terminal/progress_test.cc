@@ -1,4 +1,4 @@
-// Progress on a terminal: the lines that programs rewrite hold nothing of a file's name that the terminal acts on.
+// The progress lines that programs rewrite on a terminal hold no control character of a file's name.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ using Arguments = std::vector<std::string>;
 
 namespace {
 
-// What the program writes to a terminal that is its standard output and error, as it is.
+// The bytes that the program writes to a pseudo-terminal, which is its standard output and its standard error.
 std::string shown_on_terminal(const std::string& program, const Arguments& arguments) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   REQUIRE(terminal >= 0);
@@ -34,7 +34,7 @@ std::string shown_on_terminal(const std::string& program, const Arguments& argum
   REQUIRE(other_end >= 0);
   termios modes{};
   ::tcgetattr(other_end, &modes);
-  modes.c_oflag &= ~static_cast<tcflag_t>(OPOST);  // line feeds stay alone
+  modes.c_oflag &= ~static_cast<tcflag_t>(OPOST);  // no carriage return is added to a line feed
   ::tcsetattr(other_end, TCSANOW, &modes);
   const pid_t child = ::fork();
   if (child == 0) {
@@ -57,7 +57,7 @@ std::string shown_on_terminal(const std::string& program, const Arguments& argum
   return shown;
 }
 
-// Without what the programs' own progress sends.
+// Removes the control characters that the programs' own progress lines need.
 std::string without_progress(const std::string& shown) {
   static const std::regex own("\r\x1b\\[K|\r(?=(reading|writing) \\[)|\r {64}\r");
   return std::regex_replace(shown, own, "");
@@ -65,7 +65,7 @@ std::string without_progress(const std::string& shown) {
 
 }  // namespace
 
-TEST_CASE("progress") {
+TEST_CASE("progress on a terminal holds no control character of a file's name") {
   const Folder folder;
   std::filesystem::create_directory(folder.path(hostile_bytes));
   const std::string place = folder.path(hostile_bytes) + "/" + hostile_bytes, model = place + ".lnfr",
@@ -99,5 +99,5 @@ TEST_CASE("progress") {
     rewritten += shown.find('\r') != std::string::npos ? 1 : 0;
     CHECK(terminal_fault(without_progress(shown)) == "");
   }
-  CHECK(rewritten >= 3);  // or there is no progress to be looked at
+  CHECK(rewritten >= 3);  // otherwise there was no progress to check
 }

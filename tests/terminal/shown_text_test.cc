@@ -7,7 +7,7 @@
 
 using namespace linformer::terminal;
 
-TEST_CASE("JSON has no control character as it is, and reads back as the same text") {
+TEST_CASE("JSON text holds no raw control character, and parses to the same text") {
   std::string text = "a";
   for (int code = 0; code < 0x80; ++code) text += static_cast<char>(code);
   for (int code = 0x80; code < 0x100; ++code) {  // U+0080 to U+00FF
@@ -20,7 +20,7 @@ TEST_CASE("JSON has no control character as it is, and reads back as the same te
   CHECK(json.find("\\u007f") != std::string::npos);
   CHECK(json.find("\xc2\x9b") == std::string::npos);
   CHECK(json.find("\\u009b") != std::string::npos);
-  CHECK(json.find("\xc2\xa0") != std::string::npos);  // the first behind them
+  CHECK(json.find("\xc2\xa0") != std::string::npos);  // the first character after the C1 controls
   CHECK(json.find("\xc3\x9b") != std::string::npos);  // another letter with the same second byte
   CHECK(escape_controls("") == "");
   CHECK(escape_controls("[\"\x7f\"]") == "[\"\\u007f\"]");

@@ -249,7 +249,7 @@ TEST_CASE("added tokens: leftmost and longest, words only where asked, spaces ta
   CHECK(tokens.add(token, token.content).code() == Code::corrupt_file);
 }
 
-TEST_CASE("added tokens of one name and two ids are refused") {
+TEST_CASE("two added tokens with the same text and different ids are refused") {
   AddedTokens tokens;
   AddedToken token;
   for (const auto& [content, id] : {std::pair("abc", 1), {"ab", 2}, {"abc", 3}}) {

@@ -1,4 +1,4 @@
-// SentencePiece's .model files written by hand: a protocol-buffer message, and the rules of its normaliser.
+// Writes SentencePiece's .model files: the fields of the protocol-buffer message, and the rules of its normaliser.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ inline std::string varint(uint64_t value) {
   return bytes + static_cast<char>(value);
 }
 
-// A field of bytes, of a whole number and of a float.
+// Fields of the message: bytes, a whole number, or a float.
 inline std::string field(uint64_t number, const std::string& bytes) {
   return varint(number << 3 | 2) + varint(bytes.size()) + bytes;
 }
@@ -31,7 +31,8 @@ inline std::string real_field(uint64_t number, float value) {
 
 inline std::string piece(const std::string& name, int type) { return field(1, field(1, name) + field(3, type)); }
 
-// The compiled form of rules: the bytes of a double array, the array, and the replacements that it points to.
+// The compiled form of a normaliser's rules: the size in bytes of a double array, the array, and the replacements that
+// it points to.
 class CompiledRules {
  public:
   explicit CompiledRules(const std::map<std::string, std::string>& rules) {
@@ -59,7 +60,7 @@ class CompiledRules {
     return bytes;
   }
 
-  // The bytes by which texts go on behind `prefix`; 0 where it is one itself.
+  // The bytes that follow `prefix` in the texts of the rules, or 0 for a text that is `prefix` itself.
   std::vector<uint8_t> children_of(const std::string& prefix) const {
     std::vector<uint8_t> children;
     for (const auto& [text, value] : value_of_) {
@@ -70,7 +71,7 @@ class CompiledRules {
     return children;
   }
 
-  // Gives the children of the unit at `index` places that differ from one base in their own byte.
+  // Finds a base for the unit at `index`, so that the place of each child, which is base ^ child, is free.
   void place(uint32_t index, const std::string& prefix) {
     const std::vector<uint8_t> children = children_of(prefix);
     if (children.empty()) return;

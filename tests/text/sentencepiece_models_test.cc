@@ -1,6 +1,6 @@
-// Random SentencePiece models, whole and damaged, against SentencePiece's library: equal ids and pieces, or refused.
-// LINFORMER_SENTENCEPIECE_MODELS=N: as many of each, 200 otherwise. Models that differ stay in the folder that
-// LINFORMER_SENTENCEPIECE_KEEP names.
+// Random SentencePiece models, whole and damaged: the ids and pieces must be those of SentencePiece's library, or the
+// model is refused. The variable LINFORMER_SENTENCEPIECE_MODELS sets how many models of each kind are tried, by default
+// 200. Models that differ are kept in the folder that LINFORMER_SENTENCEPIECE_KEEP names.
 #include <doctest/doctest.h>
 #include <sentencepiece_processor.h>
 #include <signal.h>
@@ -98,7 +98,7 @@ Model random_model(Random& random) {
   return {all + field(2, trainer) + field(3, normalizer), rules};
 }
 
-// Other values of bytes, which keep the message's shape for the most part.
+// Changes or removes a few bytes, or cuts off the end, so that most of the message stays as it is.
 std::string damaged(std::string model, Random& random) {
   for (uint32_t left = 1 + random() % 3; left > 0; --left) {
     const size_t at = random() % model.size();
@@ -131,7 +131,7 @@ std::string random_text(Random& random) {
 enum Outcome { equal, differs, refused, refused_by_the_library, damaged_rules, outcomes };
 enum Stage { in_the_library = 1, in_ours };
 
-// In a process of its own, as the library ends the process on some damaged models.
+// Is called in a process of its own, because the library ends the process on some damaged models.
 Outcome compare(const Model& model, const std::string& path, Random& random, volatile int* stage) {
   *stage = in_ours;
   std::ofstream(path, std::ios::binary) << model.bytes;
@@ -144,7 +144,7 @@ Outcome compare(const Model& model, const std::string& path, Random& random, vol
   const TokenizerDescription description = files->view();
   const Result<Tokenizer> tokenizer = Tokenizer::create(description);
   if (!tokenizer.ok()) return refused;
-  // The library reads beyond the ends of those, so what it answers is chance.
+  // The library reads out of bounds if the rules are damaged, so its answers mean nothing.
   const std::string rules(files->charsmap.begin(), files->charsmap.end());
   if (!rules.empty() && rules != model.rules) return damaged_rules;
   *stage = in_the_library;
@@ -161,7 +161,7 @@ Outcome compare(const Model& model, const std::string& path, Random& random, vol
     if (!library.Encode(text, &ids).ok() || !library.Encode(text, &pieces).ok()) continue;
     *stage = in_ours;
     const Status status = tokenizer.value().encode(text, options, &encoding);
-    if (!status.ok()) continue;  // the rules make too much of the text
+    if (!status.ok()) continue;  // the rules make the text too long
     if (ids_of(encoding) == ids && token_strings(encoding) == pieces) continue;
     const nlohmann::json shown = {
         {"text", text}, {"ours", {ids_of(encoding), token_strings(encoding)}}, {"theirs", {ids, pieces}}};
@@ -171,7 +171,7 @@ Outcome compare(const Model& model, const std::string& path, Random& random, vol
   return equal;
 }
 
-// Counts by outcome; the last is of models on which the library ended the process.
+// Counts the models by outcome. The last count is of models on which the library ended the process.
 std::vector<int> compare_models(bool damage, uint32_t seed) {
   const char* asked = std::getenv("LINFORMER_SENTENCEPIECE_MODELS");
   const int count = asked != nullptr ? std::atoi(asked) : 200;

@@ -344,7 +344,7 @@ TEST_CASE("an added token that normalises to nothing is refused by its id") {
   CHECK(contains(status.message(), "the added token with id 302 normalises to nothing"));
   CHECK(add("\u0301", false).ok());
   CHECK(add("a\u0301", true).ok());
-  CHECK(add("", true).ok());  // the reference leaves out what is empty from the beginning
+  CHECK(add("", true).ok());  // tokenizers ignores a token whose content is empty
 }
 
 TEST_CASE("an added token whose id differs from the one that the tokenizers library assigns is refused") {
@@ -363,7 +363,7 @@ TEST_CASE("an added token whose id differs from the one that the tokenizers libr
   CHECK(
       contains(error(json::array({token("x1", 302), token("x1", 302)})), "added_tokens[8] names \"x1\" a second time"));
   CHECK(contains(error(json::array({token("[CLS]", 4)})), "added_tokens[7] names \"[CLS]\" a second time"));
-  CHECK(error(json::array({token("", 999), token("x1", 302)})) == "no error");  // what is empty has no id
+  CHECK(error(json::array({token("", 999), token("x1", 302)})) == "no error");  // the empty token gets no id
 }
 
 TEST_CASE("added tokens whose texts become one, and ids that depend on the version of tokenizers, are refused") {
@@ -393,7 +393,7 @@ TEST_CASE("added tokens whose texts become one, and ids that depend on the versi
                  "gives it the id 301 or 1001"));
 }
 
-TEST_CASE("white space that an added token has taken is a token again only where that takes none to its left") {
+TEST_CASE("white space that an added token strips is found again only by an added token without lstrip") {
   Folder folder;
   json document = read_json("wordpiece_json/tokenizer.json");
   const auto tokens = [&](bool strip_left, const char* text) {
@@ -410,7 +410,7 @@ TEST_CASE("white space that an added token has taken is a token again only where
     REQUIRE(loaded.tokenizer.encode(text, options, &encoding).ok());
     return json{token_strings(encoding), offsets_of(encoding)};
   };
-  // What tokenizers 0.23.3 gives.
+  // The expected values are those of tokenizers 0.23.3.
   CHECK(tokens(false, "lin 1") == json{{"lin ", " ", "1"}, {{0, 4}, {3, 4}, {4, 5}}});
   CHECK(tokens(false, "lin  1") == json{{"lin  ", " ", " ", "1"}, {{0, 5}, {3, 4}, {4, 5}, {5, 6}}});
   CHECK(tokens(false, "lin  x") == json{{"lin  ", " ", " x"}, {{0, 5}, {3, 4}, {4, 6}}});
@@ -456,7 +456,8 @@ TEST_CASE("offsets are trimmed as the post-processor says, whatever the pre-toke
                 {"add_prefix_space", keeps},
                 {"trim_offsets", trims}};
   };
-  // What tokenizers 0.23.3 gives. The space before "the" is the text's own or was added.
+  // The expected values are those of tokenizers 0.23.3. The space before "the" is the text's own, or add_prefix_space
+  // added it.
   for (const bool adds : {false, true}) {
     CAPTURE(adds);
     CHECK(offsets(" the the", adds, roberta(true, true)) == json({{0, 4}, {5, 8}}));
@@ -477,7 +478,8 @@ TEST_CASE("offsets are trimmed as the post-processor says, whatever the pre-toke
                    "post_processor.processors[1] (RobertaProcessing) trims offsets a second time"));
   }
   CHECK(offsets("the the", true, roberta(false, true)) == json({{1, 3}, {4, 7}}));
-  // Of an added token the spaces that it took are trimmed before other models too (MPNet: WordPiece and RoBERTa's).
+  // The spaces that an added token strips are trimmed from its offsets with other models too; MPNet has WordPiece with
+  // RobertaProcessing.
   document = read_json("wordpiece_json/tokenizer.json");
   for (json& token : document["added_tokens"]) token["lstrip"] = token["content"] == "[MASK]";
   document["pre_tokenizer"].erase("add_prefix_space");

@@ -1,11 +1,12 @@
-"""Random compositions of tokenizer.json beside Hugging Face's tokenizers: equal ids, tokens and offsets of every text,
-or refused with a sentence. Each composition is made from the seed and its number alone.
+"""Compares linformer with Hugging Face's tokenizers on random compositions of tokenizer.json. The ids, tokens and
+offsets of every text must be equal, or linformer must refuse the file. A composition depends on the seed and its number
+alone.
 
     python3 compare_test.py LINFORMER [--seed 1] [--first 0] [--compositions 200] [--texts 24] [--keep FOLDER]
                             [--reasons] [--fetch FOLDER]
 
---fetch takes the package from PyPI into that folder where Python lacks it, or has another version. Says `skipped` and
-ends with 77 where it can't.
+--fetch installs the package from PyPI into that folder if Python lacks it or has another version. If that fails, the
+script prints `skipped` and ends with exit status 77.
 """
 import argparse
 import collections
@@ -76,7 +77,7 @@ class Quiet:
 
 
 def attempt(action):
-    """The result and no error, or the reverse. A panic is no Exception, only a BaseException."""
+    """The action's result and None, or None and the error. A panic is a BaseException, but no Exception."""
     try:
         with Quiet():
             return action(), None
@@ -151,7 +152,7 @@ class Comparison:
             os.remove(path)
 
     def judge(self, number, path, records, options, code, answers, said):
-        """Whether this composition is as it must be."""
+        """Whether linformer gave the reference's answers, or refused the composition with a proper error."""
         if code != 0 and not answers:
             if code != 1 or said.count("\n") != 1 or path not in said:
                 return self.report(number, f"exit status {code}, said {said!r}")
@@ -196,8 +197,8 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--compositions", type=int, default=200)
     parser.add_argument("--texts", type=int, default=24)
-    parser.add_argument("--keep", help="where the files of compositions that differ stay")
-    parser.add_argument("--fetch", help="where the package is kept that Python lacks")
+    parser.add_argument("--keep", help="a folder for the files of compositions that differ")
+    parser.add_argument("--fetch", help="a folder to install the package in if Python lacks it")
     parser.add_argument("--reasons", action="store_true", help="print why compositions were refused")
     arguments = parser.parse_args()
     comparison = Comparison(arguments)

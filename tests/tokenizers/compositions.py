@@ -1,5 +1,5 @@
 """Random tokenizer.json files: models, normalizers, pre-tokenizers, added tokens and post-processors in any
-combination, also in those that contradict each other. More than half consist of parts that linformer reads."""
+combination, including contradictory ones. More than half of the files consist of parts that linformer reads."""
 import random
 import unicodedata
 
@@ -15,7 +15,7 @@ ODD = ["", " ", "  ", "\t", "\n", "\r\n", "\u00a0", "\u2009", "\u3000", "\u2028"
 CONTENTS = ["<mask>", "[MASK]", "<s>", "</s>", "[CLS]", "[SEP]", "<unk>", "Linformer", "linformer", "LINFORMER", "->",
             "\u00c9", "a\u0301", "\u00e9", "the", "The", " ", "  ", "\u2581", "\u2581the", "\u0120the", "##a", "\u4e2d",
             "keep", "keeper", "ee", "\u0130", "\ufb01", " a", "a ", "\u00a0", "", "new", "\u1100\u1161"]
-NOTHING = ["\u0301", "\u0301\u0323", "\x01", "\u200b", "\u00ad"]  # what some normalizers leave nothing of
+NOTHING = ["\u0301", "\u0301\u0323", "\x01", "\u200b", "\u00ad"]  # some normalizers reduce these to nothing
 
 
 def make_text(chance):
@@ -29,7 +29,7 @@ def make_text(chance):
         return chance.choice(["", " ", "  "]) + text + chance.choice(["", " "])
     blocks = [(0x1, 0x80), (0xa0, 0x600), (0x600, 0x3100), (0xa960, 0xd7ff), (0xf900, 0xffff), (0x10000, 0x1f900)]
     text = "".join(chr(chance.randrange(*chance.choice(blocks))) for _ in range(chance.randrange(12)))
-    # What later versions of Unicode assign, each library knows up to its own version.
+    # Unassigned characters are left out, because each library knows another version of Unicode.
     return "".join(character for character in text if unicodedata.category(character) != "Cn")
 
 
@@ -65,7 +65,7 @@ def sequence(list_name, parts):
 
 
 def nested(chance, list_name, make, most):
-    """One part, none, or several in sequences."""
+    """One part, no part, or several parts in a sequence, which may itself be in a sequence."""
     shape = chance.random()
     if shape < 0.25:
         return make()
@@ -165,7 +165,7 @@ def one_processor(chance, names):
 
 
 def post_processor(chance, names):
-    if chance.random() < 0.7:  # at most one template, and bytes' trimming before or behind it
+    if chance.random() < 0.7:  # one template, and perhaps ByteLevel before or after it
         fixed = fixed_tokens(names)
         parts = [chance.choice([{"type": "BertProcessing", **fixed}, roberta(chance, fixed), template(chance, names)])]
         if chance.random() < 0.4:
@@ -186,7 +186,7 @@ def added_tokens(chance, names):
         if content:
             following = max(following, number + 1)
         if chance.random() < 0.01:
-            number += 7  # the reference gives it the other number all the same
+            number += 7  # the reference ignores this number and assigns its own
         token = {"id": number, "content": content, "single_word": chance.random() < 0.25, "lstrip": flag(chance),
                  "rstrip": chance.random() < 0.3, "normalized": flag(chance), "special": chance.random() < 0.3}
         tokens.append(token)
@@ -204,8 +204,8 @@ def make_document(chance, charsmap):
 
 
 def leaves_out_bytes(document):
-    """Whether bytes are left out that no token stands for. The reference moves what is behind one to where it was, and
-    so reports offsets of other characters; ours are the tokens' own places (runtime/text/README.md)."""
+    """Whether bytes are left out because no token stands for them. The reference then gives the tokens after such a
+    byte the offsets of other characters; linformer gives their own (runtime/text/README.md)."""
     model = document["model"]
     missing = set(vocabularies.PRINTABLE.values()) - set(vocabularies.names_of(model))
     return model["type"] == "BPE" and not model["unk_token"] and bool(missing)

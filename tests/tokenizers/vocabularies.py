@@ -26,7 +26,7 @@ def substring(chance, word):
 
 
 def numbered(chance, tokens):
-    """Ids for the tokens: in their order, in another one, or with gaps."""
+    """Gives the tokens ids in their order or in a random one, sometimes with gaps."""
     tokens = list(dict.fromkeys(tokens))
     if chance.random() < 0.3:
         chance.shuffle(tokens)
@@ -65,7 +65,7 @@ def byte_bpe(chance):
              "continuing_subword_prefix": chance.choice([None, ""]), "end_of_word_suffix": chance.choice([None, ""]),
              "fuse_unk": False, "byte_fallback": False, "ignore_merges": False, "vocab": vocabulary,
              "merges": []}
-    # The reference wants all merges to be written in one way.
+    # The reference requires that all merges of a file are written in the same form.
     form = chance.choice([list, " ".join])
     model["merges"] = [form(pair) for pair in merges]
     model.update(some(chance, {"fuse_unk": [True], "byte_fallback": [True], "ignore_merges": [True],
@@ -113,7 +113,7 @@ def unigram(chance):
 
 
 def names_of(model):
-    """The ids by token."""
+    """The id of each token."""
     if isinstance(model["vocab"], dict):
         return model["vocab"]
     return {token: i for i, (token, _) in enumerate(model["vocab"])}
