@@ -105,6 +105,23 @@ std::vector<Variant> variants(uint32_t n, uint32_t n_full) {
     s.causal = s.pre_norm = true;
     s.one_kv_head = true;
   });
+  // What no dialect makes.
+  add("one of everything", true, [](RandomModel& s) {
+    s.k = s.d_model = s.heads = s.head_dim = s.ffn = s.layers = s.token_types = s.embedding_dense = 1;
+    s.order = ProjectionOrder::after_linear;
+    s.row_mask = RowMask::zeroed;
+    s.kinds = {convolution};
+    s.kernel = s.stride = 1;
+  });
+  add("keys of all heads, values by head", true, [](RandomModel& s) {
+    s.one_side_by_head = s.mixed_orders = true;
+    s.unused_projections = 2;
+  });
+  add("every other layer without norms, feed-forward and gate", false, [](RandomModel& s) {
+    s.layers = 3;
+    s.layer.gated = s.mixed_gates = s.mixed_ffn = s.mixed_norms = true;
+    s.masked_lm_dense = false;
+  });
   return result;
 }
 
