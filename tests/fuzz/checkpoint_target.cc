@@ -126,7 +126,11 @@ void export_back(const ConvertOptions& options, uint64_t bytes) {
   within(export_bounds, bytes, [&]() -> uint64_t {
     uint64_t written = 0;
     exported = succeeds("export", [&] {
-      written = convert::export_checkpoint({options.output, back, true, {}}).output_bytes;
+      convert::ExportOptions export_options;
+      export_options.model = options.output;
+      export_options.output = back;
+      export_options.replace_any = true;
+      written = convert::export_checkpoint(export_options).output_bytes;
     });
     return written;
   });
