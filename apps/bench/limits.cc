@@ -23,7 +23,6 @@ namespace linformer::bench {
 namespace {
 
 constexpr int attempts = 6;
-constexpr double seconds_of_attempt = 0.1;
 
 // Threads that are joined. Those that have begun are told by `stop` where the system refuses the next one.
 class Team {
@@ -61,12 +60,13 @@ size_t words_to_read(int threads) {
   return static_cast<size_t>(std::max(bytes / count / block, uint64_t{1}) * block / sizeof(uint64_t));
 }
 
-// The best rate of several attempts, in 1e9 a second: `amount` for each call of work(thread), of all threads together
-// from the moment that the last one was ready until the last one ended. So no processor's time is counted twice where
-// there are more threads than processors; a thread that ends before the others loses less than a call.
-double best_rate(int threads, double amount, const std::function<void(int)>& work) {
+// The best rate of several attempts of `seconds` each, in 1e9 a second: `amount` for each call of work(thread), of all
+// threads together from the moment that the last one was ready until the last one ended. So no processor's time is
+// counted twice where there are more threads than processors; a thread that ends before the others loses less than a
+// call.
+double best_rate(int threads, double seconds, double amount, const std::function<void(int)>& work) {
   using Clock = std::chrono::steady_clock;
-  const auto span = std::chrono::duration<double>(seconds_of_attempt);
+  const auto span = std::chrono::duration<double>(seconds);
   double best = 0;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     std::atomic<int> ready{0};
@@ -98,20 +98,20 @@ double best_rate(int threads, double amount, const std::function<void(int)>& wor
       }
     }
     const auto end = *std::max_element(ends.begin(), ends.end());
-    const double seconds = std::chrono::duration<double>(end - begin).count();
-    best = std::max(best, static_cast<double>(calls.load()) * amount / seconds / 1e9);
+    const double taken = std::chrono::duration<double>(end - begin).count();
+    best = std::max(best, static_cast<double>(calls.load()) * amount / taken / 1e9);
   }
   return best;
 }
 
-Rate arithmetic_rate(ElementType type, int threads) {
+Rate arithmetic_rate(ElementType type, int threads, double seconds) {
   const ArithmeticLoop loop = arithmetic_loop(type);
   if (loop.run == nullptr) return {};
   const auto work = [&](int) { [[maybe_unused]] volatile float sink = loop.run(0.5f); };
-  return {best_rate(threads, loop.operations, work), loop.instruction};
+  return {best_rate(threads, seconds, loop.operations, work), loop.instruction};
 }
 
-Rate memory_rate(int threads) {
+Rate memory_rate(int threads, double seconds) {
   const size_t words_read = words_to_read(threads);
   std::vector<std::unique_ptr<uint64_t[]>> data;
   for (int t = 0; t < threads; ++t) {
@@ -127,7 +127,7 @@ Rate memory_rate(int threads) {
     [[maybe_unused]] volatile uint64_t sink = read_words(data[static_cast<size_t>(t)].get() + next * part, part);
     next = (next + 1) % parts;
   };
-  return {best_rate(threads, static_cast<double>(part) * sizeof(uint64_t), work), "read"};
+  return {best_rate(threads, seconds, static_cast<double>(part) * sizeof(uint64_t), work), "read"};
 }
 
 // Nanoseconds for a word to the second thread and back: the median of many short measurements, since some of them are
@@ -188,12 +188,15 @@ void Limits::raise(const Limits& other) {
   most_round_trip = std::max(most_round_trip, other.most_round_trip);
 }
 
-Limits measure_limits(int threads) {
+Limits measure_limits(int threads, double seconds) {
+  // An attempt longer than this gives no higher rate. A shorter one may, on a busy machine, miss the moments in which the
+  // threads have their processors for themselves.
+  const double attempt = std::min(seconds / (4 * attempts), 0.1);
   Limits limits;
-  limits.f32 = arithmetic_rate(ElementType::f32, threads);
-  limits.bf16 = arithmetic_rate(ElementType::bf16, threads);
-  limits.int8 = arithmetic_rate(ElementType::int8, threads);
-  limits.memory = memory_rate(threads);
+  limits.f32 = arithmetic_rate(ElementType::f32, threads, attempt);
+  limits.bf16 = arithmetic_rate(ElementType::bf16, threads, attempt);
+  limits.int8 = arithmetic_rate(ElementType::int8, threads, attempt);
+  limits.memory = memory_rate(threads, attempt);
   limits.least_round_trip = limits.most_round_trip = round_trip(threads);
   return limits;
 }

@@ -30,8 +30,8 @@ struct Limits {
   void raise(const Limits& other);
 };
 
-// Takes about two seconds.
-Limits measure_limits(int threads);
+// Takes about `seconds`, and at most about two and a half. With less time, a busy machine lowers the rates more.
+Limits measure_limits(int threads, double seconds);
 // Measures a GPU: the best rate of cuBLASLt's products, of [side, side] matrices or of a feed-forward layer's shapes,
 // and the rate of copies of side^2 floats in its memory. Throws std::runtime_error where there is no GPU.
 Limits measure_device_limits(int device, int64_t side = 8192);

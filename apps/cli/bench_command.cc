@@ -102,13 +102,13 @@ class Bench {
   }
 
   int run() {
-    measure_limits();
+    measure_limits(flags_.seconds);
     if (flags_.random.empty()) {
       for (const std::string& model : flags_.models) measure_model(std::filesystem::path(model).filename(), model);
     } else {
       measure_random();
     }
-    measure_limits();  // again: the machine may have been slowed down before
+    measure_limits(flags_.seconds);  // again: the machine may have been slowed down before
     announce_.clear();
     standard_output().write(flags_.json ? json_text(bench_json(report_)) : bench_text(report_));
     const bool any = std::any_of(report_.rows.begin(), report_.rows.end(),
@@ -122,7 +122,7 @@ class Bench {
     std::optional<files::AtomicFile> csv, svg;
     if (!flags_.csv.empty()) csv.emplace(flags_.csv);
     if (!flags_.svg.empty()) svg.emplace(flags_.svg);
-    measure_limits();
+    measure_limits(60 * flags_.minutes);
     bench::PaperOptions options;
     options.running = running(flags_.backends.front());
     options.minutes = flags_.minutes;
@@ -134,7 +134,7 @@ class Bench {
         flags_, device_ < 0 ? std::vector<std::string>{"f32", "int8"} : std::vector<std::string>{"f32", "f16"});
     PaperReport paper;
     paper.runs = bench::run_paper(options, report_.limits, [this](const std::string& what) { announce_(what); });
-    measure_limits();
+    measure_limits(60 * flags_.minutes);
     announce_.clear();
     paper.machine = report_.machine;
     paper.limits = report_.limits;
@@ -157,10 +157,11 @@ class Bench {
     file->commit();
   }
 
-  void measure_limits() {
+  // Takes no longer than the cases do.
+  void measure_limits(double seconds) {
     announce_("measuring the limits");
     const bench::Limits limits =
-        device_ < 0 ? bench::measure_limits(report_.threads) : bench::measure_device_limits(device_);
+        device_ < 0 ? bench::measure_limits(report_.threads, seconds) : bench::measure_device_limits(device_);
     if (report_.limits.f32.giga == 0) report_.limits = limits;
     report_.limits.raise(limits);
   }
@@ -346,7 +347,8 @@ void add_options(CLI::App* command, BenchFlags* flags) {
       ->capture_default_str();
   command
       ->add_option("--seconds", flags->seconds,
-                   "Time to measure each case for; 5 calls at least where they take no longer than 5 S")
+                   "Time to measure each case for, and the machine's limits; 5 calls at least where they take no longer "
+                   "than 5 S")
       ->type_name("S")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();

