@@ -30,7 +30,7 @@ using Arrays = std::map<std::string, linformer_test::NpyArray>;
 constexpr double tolerance = 5e-5, unusual_tolerance = 1e-4;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int models = 40, least_of_each_kind = 5, unusual_models = 21, least_unusual = 2;
+constexpr int models = 40, least_of_each_kind = 5, unusual_models = 35, least_unusual = 2;
 #else
 constexpr int models = 400, least_of_each_kind = 100, unusual_models = 140, least_unusual = 10;
 #endif
