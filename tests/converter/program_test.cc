@@ -157,7 +157,7 @@ TEST_CASE("the error for a model's name on the Hugging Face Hub says how to down
     CAPTURE(std::string(name));
     const Run run = place.run(name + out);
     CHECK(run.status == 1);
-    check_sentence(run.err, {std::string(name) + " does not exist", "nothing is downloaded",
+    check_sentence(run.err, {std::string(name) + " does not exist", "are not downloaded by this program",
                              std::string("hf download ") + name + " --local-dir ", "give that folder"});
   }
   for (const char* name : {"absent.pt", "./some/model", "some/where/model", "../model"}) {
