@@ -3,10 +3,10 @@
 
 #include <filesystem>
 
-#include "bench_report.h"
+#include "bench/report.h"
 #include "linformer/build_info.h"
-#include "paper_picture.h"
 #include "process.h"
+#include "research/paper_picture.h"
 #include "sentiment_model.h"
 #include "support/files.h"
 
@@ -135,10 +135,10 @@ TEST_CASE("bench: what can't be measured is said in one line") {
 
 TEST_CASE("bench: the share of the limit is what the call would take there, weights of another type at theirs") {
   using namespace linformer;
-  cli::BenchReport report;
+  bench::Report report;
   report.limits.f32.giga = 100;
   report.limits.int8.giga = 1000;
-  cli::BenchRow row;
+  bench::ReportRow row;
   row.model = "spared";
   row.measurement = bench::Measurement{};
   row.measurement->compute = row.measurement->weights = ElementType::int8;
@@ -146,31 +146,31 @@ TEST_CASE("bench: the share of the limit is what the call would take there, weig
   row.measurement->gigaflop = 10;
   row.measurement->gigaflop_of_others[static_cast<size_t>(ElementType::f32)] = 5;
   report.rows = {row};
-  CHECK(cli::bench_json(report)["results"][0]["share_of_limit"].get<double>() == doctest::Approx(0.55));
-  CHECK(has(cli::bench_text(report), "int8 and f32"));
-  CHECK(has(cli::bench_text(report), "55.0 %"));
+  CHECK(bench::report_json(report)["results"][0]["share_of_limit"].get<double>() == doctest::Approx(0.55));
+  CHECK(has(bench::report_text(report), "int8 and f32"));
+  CHECK(has(bench::report_text(report), "55.0 %"));
 }
 
 TEST_CASE("bench: a row of a device has its roofline and the share of it that was reached") {
   using namespace linformer;
-  cli::BenchReport report;
+  bench::Report report;
   report.limits.f16.giga = 1000;
   report.limits.memory.giga = 100;
-  cli::BenchRow row;
+  bench::ReportRow row;
   row.measurement = bench::Measurement{};
   row.measurement->compute = row.measurement->weights = ElementType::f16;
   row.measurement->median_ms = 100;
   row.measurement->ops = {{20, 0.5}, {0, 4}};
   report.rows = {row};
-  CHECK_FALSE(cli::bench_json(report)["results"][0].contains("roofline_ms"));
-  CHECK_FALSE(has(cli::bench_text(report), "roofline"));
+  CHECK_FALSE(bench::report_json(report)["results"][0].contains("roofline_ms"));
+  CHECK_FALSE(has(bench::report_text(report), "roofline"));
   report.rows[0].what.device = 0;
   report.machine.device = "cuda:0";
-  const json result = cli::bench_json(report)["results"][0];
+  const json result = bench::report_json(report)["results"][0];
   CHECK(result["roofline_ms"].get<double>() == doctest::Approx(60));
   CHECK(result["share_of_roofline"].get<double>() == doctest::Approx(0.6));
-  CHECK(has(cli::bench_text(report), "60.00"));
-  CHECK(has(cli::bench_text(report), "60.0 %"));
+  CHECK(has(bench::report_text(report), "60.00"));
+  CHECK(has(bench::report_text(report), "60.0 %"));
 }
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -244,7 +244,7 @@ TEST_CASE("bench --paper: what the minutes can't hold is left blank and said") {
 
 TEST_CASE("bench --paper: tables, CSV, JSON and picture of what was measured") {
   using namespace linformer;
-  cli::PaperReport report;
+  research::PaperReport report;
   report.machine.processor = "A <processor>";
   bench::PaperRun run{ElementType::f32, {}};
   const auto add = [&](uint32_t n, uint32_t k, double ms) {
@@ -259,21 +259,21 @@ TEST_CASE("bench --paper: tables, CSV, JSON and picture of what was measured") {
   add(1024, 0, 80);
   add(1024, 128, 30);
   report.runs = {run};
-  const std::string text = cli::paper_text(report);
+  const std::string text = research::paper_text(report);
   CAPTURE(text);
   // 2.0 of 1.5, 1.2 of 1.3 and 2.7 of 1.7.
   CHECK(has(text, "Time saved: 2 of 3 measured cells reach the paper's."));
   CHECK(has(text, "Memory saved, beside our Transformer, which holds no attention matrix: 0 of 3"));
   CHECK(has(text, "Linformer, k 128"));
   CHECK(has(text, "n^1.00"));
-  const json out = cli::paper_json(report).at("paper")[0];
+  const json out = research::paper_json(report).at("paper")[0];
   CHECK(out.at("reached").at("time_saved").at("cells") == 2);
   CHECK(out.at("cells")[1].at("time_saved").at("ours") == 2.0);
   CHECK(out.at("cells")[1].at("time_saved").at("paper") == 1.5);
-  const std::vector<std::string> lines = lines_of(cli::paper_csv(report));
+  const std::vector<std::string> lines = lines_of(research::paper_csv(report));
   REQUIRE(lines.size() == 6);
   CHECK(lines[2].starts_with("f32,512,128,1,15,1.92,"));
-  const std::string svg = cli::paper_svg(report);
+  const std::string svg = research::paper_svg(report);
   CHECK(has(svg, "A &lt;processor&gt;"));
   CHECK(has(svg, "k 128, paper"));
 }

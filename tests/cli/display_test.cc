@@ -1,10 +1,10 @@
-#include "display.h"
+#include "command_line/display.h"
 
 #include <doctest/doctest.h>
 
 #include <limits>
 
-#include "answers.h"
+#include "answers/answers.h"
 
 using namespace linformer::cli;
 

@@ -1,10 +1,10 @@
-#include "evaluation.h"
+#include "evaluation/evaluation.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "label_names.h"
+#include "models/label_names.h"
 
 using namespace linformer::cli;
 

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "answers/filled_masks.h"
 #include "arrays.h"
 #include "base/description.h"
-#include "filled_masks.h"
 #include "linformer/model.h"
 #include "process.h"
 #include "sentiment_model.h"

@@ -4,10 +4,10 @@
 #include <random>
 
 #include "arrays.h"
-#include "errors.h"
+#include "command_line/errors.h"
+#include "input/records.h"
 #include "input_files.h"
 #include "process.h"
-#include "records.h"
 #include "sentiment_model.h"
 
 using namespace linformer::cli;

@@ -2,10 +2,10 @@
 #include <doctest/doctest.h>
 
 #include "arrays.h"
-#include "errors.h"
+#include "command_line/errors.h"
+#include "input/records.h"
 #include "input_files.h"
 #include "process.h"
-#include "records.h"
 #include "sentiment_model.h"
 
 using namespace linformer::cli;

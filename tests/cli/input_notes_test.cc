@@ -1,5 +1,5 @@
 // What is said about texts that seem to be something else, or are in another encoding.
-#include "input_notes.h"
+#include "input/input_notes.h"
 
 #include <doctest/doctest.h>
 

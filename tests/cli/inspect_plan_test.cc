@@ -1,7 +1,7 @@
 // inspect --plan: the lowered program, its totals and how alike layers are shown.
 #include <doctest/doctest.h>
 
-#include "op_text.h"
+#include "inspect/op_text.h"
 #include "process.h"
 #include "sentiment_model.h"
 #include "support/random_model.h"

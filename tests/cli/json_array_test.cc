@@ -1,12 +1,12 @@
-#include "json_array.h"
+#include "input/json_array.h"
 
 #include <doctest/doctest.h>
 
 #include <random>
 
+#include "input/records.h"
 #include "input_files.h"
 #include "process.h"
-#include "records.h"
 #include "sentiment_model.h"
 
 using namespace linformer::cli;

@@ -1,9 +1,9 @@
 // Masked-LM logits of a batch: each text is run once, whatever the memory for logits.
-#include "masked_lm.h"
+#include "models/masked_lm.h"
 
 #include <doctest/doctest.h>
 
-#include "errors.h"
+#include "command_line/errors.h"
 #include "layer_flop.h"
 #include "support/outputs.h"
 #include "support/random_model.h"

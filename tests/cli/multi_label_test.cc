@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "evaluator.h"
-#include "multi_label_evaluation.h"
+#include "evaluation/evaluator.h"
+#include "evaluation/multi_label_evaluation.h"
 #include "process.h"
 #include "sentiment_model.h"
 

@@ -1,10 +1,10 @@
-#include "npy.h"
+#include "input/npy.h"
 
 #include <doctest/doctest.h>
 
 #include <cstring>
 
-#include "errors.h"
+#include "command_line/errors.h"
 #include "sentiment_model.h"
 
 using namespace linformer::cli;

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "arrays.h"
-#include "display.h"
-#include "evaluator.h"
-#include "number_evaluation.h"
+#include "command_line/display.h"
+#include "evaluation/evaluator.h"
+#include "evaluation/number_evaluation.h"
 #include "process.h"
 #include "sentiment_model.h"
 

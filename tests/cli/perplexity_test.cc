@@ -5,7 +5,7 @@
 
 #include "arrays.h"
 #include "base/description.h"
-#include "masking.h"
+#include "evaluation/masking.h"
 #include "process.h"
 #include "sentiment_model.h"
 

@@ -1,5 +1,5 @@
 // The CPU quota of control groups, in made-up folders.
-#include "processors.h"
+#include "models/processors.h"
 
 #include <doctest/doctest.h>
 

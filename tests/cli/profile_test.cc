@@ -1,5 +1,5 @@
 // --profile of classify, embed and encode.
-#include "profile.h"
+#include "inspect/profile.h"
 
 #include <doctest/doctest.h>
 

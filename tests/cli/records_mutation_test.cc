@@ -4,8 +4,8 @@
 #include <fstream>
 #include <random>
 
-#include "errors.h"
-#include "records.h"
+#include "command_line/errors.h"
+#include "input/records.h"
 #include "sentiment_model.h"
 
 using namespace linformer::cli;

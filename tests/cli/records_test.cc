@@ -1,9 +1,9 @@
-#include "records.h"
+#include "input/records.h"
 
 #include <doctest/doctest.h>
 
 #include "base/description.h"
-#include "errors.h"
+#include "command_line/errors.h"
 #include "sentiment_model.h"
 
 using namespace linformer::cli;

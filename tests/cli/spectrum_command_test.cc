@@ -7,8 +7,8 @@
 
 #include "base/description.h"
 #include "process.h"
+#include "research/spectrum_lapack.h"
 #include "sentiment_model.h"
-#include "spectrum_lapack.h"
 #include "support/random_model.h"
 #include "support/skip.h"
 
@@ -19,8 +19,8 @@ using nlohmann::json;
 namespace {
 
 bool skipped() {
-  if (cli::lapack_problem().empty()) return false;
-  linformer_test::skip(cli::lapack_problem());
+  if (research::lapack_problem().empty()) return false;
+  linformer_test::skip(research::lapack_problem());
   return true;
 }
 
@@ -277,7 +277,7 @@ TEST_CASE("spectrum: what is refused") {
 
   const std::string model = folder.path("model.lnfr"), bare = folder.path("bare.lnfr");
   write_model(model, full_attention());
-  if (const std::string problem = cli::lapack_problem(); !problem.empty()) {
+  if (const std::string problem = research::lapack_problem(); !problem.empty()) {
     const Ran without = run({"spectrum", model, text});
     CHECK(without.code == 1);
     CHECK(without.err == "linformer: " + problem + "\n");

@@ -1,6 +1,6 @@
 // The numbers of `linformer spectrum`: attention matrices against the runtime's own attention, and singular values
 // against another method.
-#include "spectrum.h"
+#include "research/spectrum.h"
 
 #include <doctest/doctest.h>
 
@@ -9,15 +9,18 @@
 #include <numeric>
 
 #include "base/description.h"
-#include "errors.h"
+#include "command_line/errors.h"
 #include "layer_flop.h"
-#include "spectrum_lapack.h"
+#include "research/spectrum_lapack.h"
 #include "support/outputs.h"
 #include "support/random_model.h"
 #include "support/skip.h"
 
 using namespace linformer;
-using namespace linformer::cli;
+using namespace linformer::research;
+using cli::check;
+using cli::DataError;
+using cli::take;
 using linformer_test::RandomModel;
 
 namespace {

@@ -1,4 +1,4 @@
-#include "table_rows.h"
+#include "input/table_rows.h"
 
 #include <doctest/doctest.h>
 

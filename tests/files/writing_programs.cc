@@ -1,7 +1,7 @@
 #include "files/writing_programs.h"
 
 #include "converter/tiny_fairseq.h"
-#include "spectrum_lapack.h"
+#include "research/spectrum_lapack.h"
 #include "support/random_model.h"
 
 namespace linformer_test {
@@ -52,7 +52,7 @@ std::vector<WritingProgram> writing_programs(const Folder& folder) {
       {"embed as JSON", LINFORMER_PROGRAM, linformer({"embed", model, "-i", texts, "--json"}, "-o"), model},
       {"logits", LINFORMER_PROGRAM, linformer({"classify", model, "-i", texts}, "--logits"), model},
       {"masks", LINFORMER_PROGRAM, linformer({"perplexity", model, texts}, "--dump-masks"), model}};
-  if (linformer::cli::lapack_problem().empty()) {
+  if (linformer::research::lapack_problem().empty()) {
     RandomModel shape;
     shape.n = shape.d_model = 16;
     shape.heads = 2;

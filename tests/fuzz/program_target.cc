@@ -15,13 +15,13 @@
 #include <string>
 #include <vector>
 
+#include "answers/output.h"
 #include "cli/sentiment_model.h"
-#include "commands.h"
+#include "commands/commands.h"
 #include "fuzz/cost.h"
 #include "fuzz/folder_mutation.h"
 #include "fuzz/json_mutation.h"
 #include "fuzz/program_mutation.h"
-#include "output.h"
 #include "support/random_model.h"
 
 namespace cli = linformer::cli;

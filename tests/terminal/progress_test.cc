@@ -11,7 +11,7 @@
 
 #include "cli/sentiment_model.h"
 #include "converter/tiny_fairseq.h"
-#include "spectrum_lapack.h"
+#include "research/spectrum_lapack.h"
 #include "support/random_model.h"
 #include "terminal/printed.h"
 
@@ -88,7 +88,7 @@ TEST_CASE("progress on a terminal holds no control character of a file's name") 
       {LINFORMER_PROGRAM, {"embed", model, "-i", texts, "--pooling", "mean", "-o", place + ".npy"}},
       {LINFORMER_CONVERT, {checkpoint, "-o", place + "made.lnfr"}},
       {LINFORMER_CONVERT, {"--from-lnfr", place + "made.lnfr", "-o", place + ".safetensors"}}};
-  if (linformer::cli::lapack_problem().empty()) {
+  if (linformer::research::lapack_problem().empty()) {
     runs.push_back({LINFORMER_PROGRAM,
                     {"spectrum", full, "--ids", ids, "--tokens", "3", "--texts", "2", "--csv", place + ".csv"}});
   }

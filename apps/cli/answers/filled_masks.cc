@@ -1,0 +1,181 @@
+#include "answers/filled_masks.h"
+
+#include <algorithm>
+
+#include "base/description.h"
+#include "command_line/display.h"
+#include "command_line/errors.h"
+
+namespace linformer::cli {
+namespace {
+
+class JsonFilled : public FilledWriter {
+ public:
+  JsonFilled(MaskNames* names, OutputStream* output) : names_(names), output_(output) {}
+
+  void write(FilledText* text) override {
+    const std::string id = "{\"id\":" + dumped(text->id);
+    if (!text->error.empty()) return output_->write(id + ",\"error\":" + dumped(text->error) + "}\n");
+    output_->write(id + ",\"filled\":" + dumped(names_->fill(text)) + ",\"masks\":[");
+    const char* before_mask = "";
+    for (const FilledMask& mask : text->masks) {
+      output_->write(before_mask);
+      output_->write("{\"position\":" + std::to_string(mask.position) + ",\"tokens\":[");
+      before_mask = ",";
+      const char* before = "";
+      for (const Candidate& candidate : mask.candidates) {
+        output_->write(before);
+        output_->write(dumped(token(candidate, mask, text)));
+        before = ",";
+      }
+      output_->write("]}");
+    }
+    nlohmann::ordered_json end = {{"tokens", text->tokens}, {"truncated", text->truncated()}};
+    if (text->truncated()) end["total_tokens"] = text->total_tokens;
+    output_->write("]," + dumped(end).substr(1) + "\n");
+  }
+
+ private:
+  nlohmann::ordered_json token(const Candidate& candidate, const FilledMask& mask, FilledText* text) {
+    nlohmann::ordered_json token = {
+        {"id", candidate.id}, {"token", names_->name(candidate.id)}, {"probability", shortest(candidate.probability)}};
+    if (text->with_texts()) token["text"] = names_->with(candidate, mask, text);
+    return token;
+  }
+  static std::string dumped(const nlohmann::ordered_json& value) { return json_text(value); }
+
+  MaskNames* names_;
+  OutputStream* output_;
+};
+
+// Shows each candidate of each mask with its text, or, of a text with many masks, the filled text beside the first.
+template <class Show>
+void for_each_candidate(MaskNames* names, FilledText* text, Show show) {
+  std::string shown = names->fill(text);
+  for (size_t m = 0; m < text->masks.size(); ++m) {
+    const FilledMask& mask = text->masks[m];
+    for (size_t i = 0; i < mask.candidates.size(); ++i) {
+      if (text->with_texts()) shown = names->with(mask.candidates[i], mask, text);
+      show(m, i, mask.candidates[i], shown);
+      shown.clear();
+    }
+  }
+}
+
+// A line for each candidate: id, number of the mask, rank, token, probability, text.
+class TsvFilled : public FilledWriter {
+ public:
+  TsvFilled(MaskNames* names, OutputStream* output) : names_(names), output_(output) {}
+
+  void write(FilledText* text) override {
+    constexpr int repeated_columns = 256;  // of an id that stands before each of many masks
+    const std::string id = excerpt(text->id_text(), text->with_texts() ? uncut : repeated_columns);
+    if (!text->error.empty()) {
+      output_->write(id + "\t-\t-\tERROR\t\t" + excerpt(text->error, uncut) + "\n");
+      return;
+    }
+    for_each_candidate(names_, text, [&](size_t m, size_t i, const Candidate& candidate, const std::string& shown) {
+      output_->write(id + "\t" + std::to_string(m + 1) + "\t" + std::to_string(i + 1) + "\t" +
+                     excerpt(names_->name(candidate.id), uncut) + "\t" + fixed(candidate.probability, 6) + "\t" +
+                     excerpt(shown, uncut) + "\n");
+    });
+  }
+
+ private:
+  MaskNames* names_;
+  OutputStream* output_;
+};
+
+class TableFilled : public FilledWriter {
+ public:
+  TableFilled(bool numbered, int width, MaskNames* names, OutputStream* output)
+      : id_width_(numbered ? 6 : 16), width_(width), names_(names), output_(output) {}
+
+  void write(FilledText* text) override {
+    if (!header_written_) write_row("id", "mask", "token", "probability", "text");
+    header_written_ = true;
+    const std::string id = excerpt(text->id_text(), id_width_);
+    if (!text->error.empty()) return write_row(id, "-", "ERROR", "", text->error);
+    for_each_candidate(names_, text, [&](size_t m, size_t i, const Candidate& candidate, const std::string& shown) {
+      write_row(m == 0 && i == 0 ? id : "", i == 0 ? std::to_string(m + 1) : "", names_->name(candidate.id),
+                fixed(candidate.probability, 4), shown);
+    });
+  }
+
+ private:
+  void write_row(const std::string& id, const std::string& mask, const std::string& token,
+                 const std::string& probability, const std::string& text) {
+    constexpr int mask_width = 4, token_width = 20, probability_width = 11;
+    std::string line = padded(id, id_width_) + "  " + padded(mask, mask_width, true) + "  " +
+                       padded(excerpt(token, token_width), token_width) + "  " +
+                       padded(probability, probability_width, true) + "  ";
+    line += excerpt(text, std::max(20, width_ - display_width(line)));
+    line.erase(line.find_last_not_of(' ') + 1);
+    output_->write(line + "\n");
+  }
+
+  int id_width_, width_;
+  MaskNames* names_;
+  OutputStream* output_;
+  bool header_written_ = false;
+};
+
+std::string with_replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string result;
+  size_t start = 0;
+  for (size_t at; (at = text.find(from, start)) != std::string_view::npos; start = at + from.size()) {
+    result.append(text, start, at - start).append(to);
+  }
+  return result.append(text, start);
+}
+
+}  // namespace
+
+MaskNames::MaskNames(const TokenizerDescription& description, const Tokenizer& tokenizer) : tokenizer_(tokenizer) {
+  const auto& added = description.added_tokens;
+  const auto own = std::find_if(added.begin(), added.end(), [&](const auto& t) { return t.id == description.mask; });
+  const int32_t id = description.mask;
+  mask_ = own != added.end() ? std::string(own->content) : decode({&id, 1}, false).value_or("<mask>");
+  for (const char* spelling : {"<mask>", "[MASK]"}) {
+    const bool is_token = std::any_of(added.begin(), added.end(), [&](const auto& t) { return t.content == spelling; });
+    if (spelling != mask_ && !is_token) others_.emplace_back(spelling);
+  }
+}
+
+std::string MaskNames::with_own_mask(std::string text) const {
+  for (const std::string& other : others_) text = with_replaced(text, other, mask_);
+  return text;
+}
+
+std::optional<std::string> MaskNames::decode(std::span<const int32_t> ids, bool skip_special) {
+  DecodeOptions options;
+  options.skip_special_tokens = skip_special;
+  if (!tokenizer_.decode(ids, options, &buffer_).ok()) return std::nullopt;
+  return std::string(buffer_.view());
+}
+
+std::string MaskNames::name(int32_t id) { return decode({&id, 1}, false).value_or("#" + std::to_string(id)); }
+
+std::string MaskNames::fill(FilledText* text) {
+  for (const FilledMask& mask : text->masks) {
+    text->ids[static_cast<size_t>(mask.position)] = mask.candidates[0].id;
+  }
+  return decode(text->ids, true).value_or("");
+}
+
+std::string MaskNames::with(const Candidate& candidate, const FilledMask& mask, FilledText* text) {
+  int32_t& id = text->ids[static_cast<size_t>(mask.position)];
+  id = candidate.id;
+  std::string result = decode(text->ids, true).value_or("");
+  id = mask.candidates[0].id;
+  return result;
+}
+
+std::unique_ptr<FilledWriter> make_filled_writer(FilledStyle style, bool numbered, int width, MaskNames* names,
+                                                 OutputStream* output) {
+  if (style == FilledStyle::json) return std::make_unique<JsonFilled>(names, output);
+  if (style == FilledStyle::tsv) return std::make_unique<TsvFilled>(names, output);
+  return std::make_unique<TableFilled>(numbered, width, names, output);
+}
+
+}  // namespace linformer::cli

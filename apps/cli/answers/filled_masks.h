@@ -1,0 +1,76 @@
+// Masked words and what a model puts in their place: names of tokens, and how results are shown.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "answers/output.h"
+#include "base/description.h"
+#include "linformer/tokenizer.h"
+#include "models/job.h"
+
+namespace linformer::cli {
+
+struct Candidate {
+  int32_t id = -1;
+  float probability = 0;
+};
+
+struct FilledMask {
+  int64_t position = 0;  // among the text's tokens
+  std::vector<Candidate> candidates;
+};
+
+// A text with more masks is shown once, with the best of each: a text for each candidate of each mask would grow with
+// the square of the text.
+inline constexpr size_t max_masks_with_texts = 16;
+
+struct FilledText : Job {
+  std::vector<int32_t> ids;
+  std::vector<FilledMask> masks;
+  bool with_texts() const { return masks.size() <= max_masks_with_texts; }
+};
+
+// A tokenizer's words for its mask and for any id.
+class MaskNames {
+ public:
+  // Both must outlive this.
+  MaskNames(const TokenizerDescription& description, const Tokenizer& tokenizer);
+
+  // How the tokenizer writes its mask, such as [MASK].
+  const std::string& mask() const { return mask_; }
+  // `text` with <mask> and [MASK] as this tokenizer writes it. One of them that is another of its tokens stays.
+  std::string with_own_mask(std::string text) const;
+  // The token as text; its number where the vocabulary lacks the id.
+  std::string name(int32_t id);
+  // Puts its best into each mask of `text`; returns the text.
+  std::string fill(FilledText* text);
+  // The same text with `candidate` in the place of `mask`.
+  std::string with(const Candidate& candidate, const FilledMask& mask, FilledText* text);
+
+ private:
+  std::optional<std::string> decode(std::span<const int32_t> ids, bool skip_special);
+
+  const Tokenizer& tokenizer_;
+  std::string mask_;
+  std::vector<std::string> others_;  // spellings that stand for it
+  TextBuffer buffer_;
+};
+
+// Names and texts are made as they are written: of many masks or candidates they take far more memory than ids.
+class FilledWriter {
+ public:
+  virtual ~FilledWriter() = default;
+  virtual void write(FilledText* text) = 0;
+};
+
+enum class FilledStyle { json, tsv, table };
+
+// `numbered`: ids are the records' numbers. `width`: columns of the terminal. `names` and `output` must outlive it.
+std::unique_ptr<FilledWriter> make_filled_writer(FilledStyle style, bool numbered, int width, MaskNames* names,
+                                                 OutputStream* output);
+
+}  // namespace linformer::cli

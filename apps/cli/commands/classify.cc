@@ -1,0 +1,410 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "answers/answers.h"
+#include "answers/output.h"
+#include "base/description.h"
+#include "command_line/display.h"
+#include "command_line/errors.h"
+#include "commands/commands.h"
+#include "commands/flags/input_flags.h"
+#include "commands/flags/run_flags.h"
+#include "commands/flags/text_flags.h"
+#include "evaluation/evaluator.h"
+#include "files/atomic_file.h"
+#include "input/npy.h"
+#include "input/record_loop.h"
+#include "inspect/profile.h"
+#include "linformer/classifier.h"
+#include "models/heads.h"
+#include "models/model_file.h"
+#include "models/text_queue.h"
+
+namespace linformer::cli {
+namespace {
+
+struct ClassifyFlags {
+  std::string model, head, eval, logits, vectors;
+  std::optional<std::string> label_separator;
+  InputFlags input;
+  TokenFlags tokens;
+  LongFlags longer;
+  RunFlags run;
+  int64_t top_k = 0;
+  std::optional<double> threshold;
+  bool json = false, table = false, fail_fast = false, records = false, all_heads = false;
+};
+
+// Rows of logits as they come; how many there are is known only at the end.
+class LogitsFile {
+ public:
+  LogitsFile(const std::string& path, size_t classes) : file_(path), classes_(classes) {
+    if (!file_.is_file()) throw UsageError("--logits " + path + " is not a file that can be rewritten; name a file");
+    write_header();
+  }
+  void add(const Answer& answer) {
+    // A record without an answer keeps its row, so that row i belongs to record i.
+    std::vector<float> row(classes_, std::numeric_limits<float>::quiet_NaN());
+    if (answer.error.empty()) row = answer.heads[0].logits;
+    file_.append(std::as_bytes(std::span(row)));
+    ++rows_;
+  }
+  void commit() {
+    file_.rewrite_start(header());
+    file_.commit();
+  }
+
+ private:
+  std::string header() const {
+    const int64_t shape[] = {rows_, static_cast<int64_t>(classes_)};
+    return npy_float_header(shape);
+  }
+  void write_header() { file_.append(header()); }
+
+  files::AtomicFile file_;
+  size_t classes_;
+  int64_t rows_ = 0;
+};
+
+struct FailFast {};  // the first bad record was reported and nothing more is wanted
+
+std::vector<int> chosen_heads(const Model& model, const ClassifyFlags& flags) {
+  std::vector<int> heads = find_heads(model, flags.head);
+  if (flags.all_heads) {
+    heads.clear();
+    for (size_t i = 0; i < model.description().heads.size(); ++i) heads.push_back(static_cast<int>(i));
+  }
+  const ClassificationHead& first = head_of(model, heads[0]);
+  for (const int i : heads) {
+    const ClassificationHead& head = head_of(model, i);
+    if (head.pooling == Pooling::none) {
+      throw UsageError("head '" + head.name + "' scores each token; save that with 'linformer encode --what logits:" +
+                       head.name + "'" + (flags.all_heads ? ", and name the others with --head" : ""));
+    }
+    if (head.pairing != first.pairing) {
+      throw UsageError("head '" + head.name + "' and head '" + first.name +
+                       "' don't read the same: one compares two texts; run them one after the other");
+    }
+  }
+  if ((flags.top_k > 0 || flags.threshold) &&
+      std::all_of(heads.begin(), heads.end(), [&](int i) { return gives_numbers(head_of(model, i).kind); })) {
+    throw UsageError(std::string(flags.top_k > 0 ? "--top-k" : "--threshold") + " chooses among labels, and head '" +
+                     first.name + "' gives numbers; leave it out");
+  }
+  if (heads.size() > 1 && !flags.eval.empty())
+    throw UsageError("--eval compares one head's labels; name it with --head");
+  if (heads.size() > 1 && !flags.logits.empty()) throw UsageError("--logits saves one head's; name it with --head");
+  return heads;
+}
+
+class Classify {
+ public:
+  explicit Classify(const ClassifyFlags& flags)
+      : flags_(flags),
+        fields_(flags.input.fields(flags.eval)),
+        model_(load_model(flags.model)),
+        heads_(chosen_heads(*model_, flags)),
+        labels_(labels_of_heads()),
+        classifier_(make_classifier()),
+        queue_(
+            classifier_.texts_at_once(), flags.longer.value() != OnLong::window,
+            [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
+              return classifier_.classify(
+                  inputs, [&](size_t i, const Classification& made) { return answer(i, made.report, made.values); });
+            },
+            [this](Job& job, std::span<const float> values) { take_values(static_cast<Answer&>(job), values); }),
+        progress_(!::isatty(STDOUT_FILENO) || (!flags.eval.empty() && !flags.records)) {
+    if (!flags.eval.empty()) {
+      evaluator_.emplace(labels_[0].labels, evaluator_options());
+      if (takes_lists()) fields_.max_labels = labels_[0].labels.size();
+      fields_.numbers = gives_numbers(labels_[0].kind);
+    }
+    if (!flags.logits.empty()) logits_.emplace(flags.logits, labels_[0].labels.size());
+    const bool table = flags.table || (!flags.json && ::isatty(STDOUT_FILENO));
+    if (flags.eval.empty() || flags.records) {
+      AnswerOptions options;
+      options.top_k = flags.top_k;
+      options.one_label = flags.json ? 5 : 1;
+      options.threshold = flags.threshold;
+      options.numbered = flags.input.id.empty();
+      writer_ = make_answer_writer(flags.json ? AnswerStyle::json
+                                   : table    ? AnswerStyle::table
+                                              : AnswerStyle::tsv,
+                                   options, &labels_, terminal_width(STDOUT_FILENO, 100), &standard_output());
+    }
+  }
+
+  int operator()() {
+    try {
+      read_all();
+      queue_.flush();
+    } catch (const FailFast&) {
+      progress_.clear();
+      standard_output().flush();
+      return exit_data;
+    }
+    progress_.clear();
+    if (evaluator_) {
+      standard_output().write(flags_.json ? json_text(nlohmann::ordered_json{{"evaluation", evaluator_->json()}}) + "\n"
+                                          : evaluator_->text());
+    }
+    standard_output().flush();
+    if (logits_) logits_->commit();
+    tally_.summarize(classifier_.max_tokens(), flags_.json ? "" : "--on-long window reads all of a text");
+    report_profile(classifier_.sessions(), flags_.json);
+    return tally_.errors > 0 ? exit_data : exit_ok;
+  }
+
+ private:
+  std::vector<HeadLabels> labels_of_heads() const {
+    std::vector<HeadLabels> labels;
+    for (const int head : heads_) {
+      const ClassificationHead& chosen = head_of(*model_, head);
+      labels.push_back({chosen.name, chosen.kind, output_names(*model_, head)});
+    }
+    return labels;
+  }
+
+  // Whether a record may have several true labels or numbers.
+  bool takes_lists() const {
+    const HeadLabels& head = labels_[0];
+    return head.kind == HeadKind::multi_label || (gives_numbers(head.kind) && head.labels.size() > 1);
+  }
+
+  Classifier make_classifier() const {
+    if (flags_.vectors.empty()) {
+      require_tokenizer(*model_, flags_.model);
+    } else {
+      require_vectors(*model_, flags_.model);
+    }
+    ClassifierOptions options;
+    options.texts = text_options(*model_, flags_.run, flags_.tokens, &flags_.longer);
+    options.heads = heads_;
+    Result<Classifier> made = Classifier::create(model_, options);
+    if (!made.ok()) refuse(made.status());
+    return std::move(made.value());
+  }
+
+  EvaluatorOptions evaluator_options() const {
+    EvaluatorOptions options;
+    options.kind = labels_[0].kind;
+    if (flags_.label_separator && !takes_lists()) {
+      throw UsageError(std::string("--label-separator: this head gives one ") +
+                       (gives_numbers(options.kind) ? "number" : "label") + " to a text; leave it out");
+    }
+    options.threshold = flags_.threshold.value_or(options.threshold);
+    options.separator = flags_.label_separator.value_or(options.separator);
+    return options;
+  }
+
+  void read_all() {
+    if (!flags_.vectors.empty()) return read_vectors();
+    RecordLoop loop;
+    loop.visit = [this](Record& record) { add_record(record); };
+    // Answers don't wait for a writer that pauses.
+    loop.on_wait = [this] { queue_.flush(); };
+    loop.progress = &progress_;
+    loop.run(flags_.input, fields_);
+  }
+
+  void read_vectors() {
+    if (head_of(*model_, heads_[0]).pairing != Pairing::none) {
+      throw UsageError("--vectors: this head compares two texts; choose another with --head");
+    }
+    ByteSource source(flags_.vectors);
+    NpyVectorReader reader(&source, model_->description().encoder.embedding.vectors.width);
+    check_vector_count(reader, classifier_.max_tokens());
+    std::vector<float> values;
+    const auto next = [&] {
+      try {
+        return reader.next(&values);
+      } catch (const DataError&) {  // what was read before is still answered
+        queue_.flush();
+        throw;
+      }
+    };
+    while (next()) {
+      auto answer = std::make_unique<Answer>();
+      answer->id = ++tally_.records;
+      answer->excerpt = std::to_string(reader.vectors()) + " vectors";
+      queue_.add_vectors(std::move(answer), values);
+      standard_output().flush();
+      progress_.update(tally_.records, source.bytes_read(), source.file_bytes());
+    }
+  }
+
+  void add_record(Record& record) {
+    auto answer = std::make_unique<Answer>();
+    ++tally_.records;
+    answer->id = take_id(&record, tally_.records, flags_.input);
+    answer->error = std::move(record.error);
+    if (writer_ && writer_->shows_texts()) answer->excerpt = excerpt(record.text, excerpt_columns);
+    if (answer->error.empty() && evaluator_) answer->error = evaluator_->read_truth(record, answer.get());
+    if (answer->error.empty() && !record.pair && head_of(*model_, heads_[0]).pairing != Pairing::none) {
+      answer->error = "this head compares two texts; name the second with --pair or --pair-text";
+    }
+    queue_.add(std::move(answer), std::move(record.text), std::move(record.pair));
+  }
+
+  void take_values(Answer& answer, std::span<const float> values) {
+    for (size_t h = 0; h < heads_.size() && !values.empty(); ++h) {
+      const size_t classes = labels_[h].labels.size();
+      const auto part = [&](size_t which) {
+        const std::span<const float> span = values.subspan(which * classes, classes);
+        return std::vector<float>(span.begin(), span.end());
+      };
+      answer.heads.push_back({part(0), part(1)});
+      values = values.subspan(2 * classes);
+    }
+    take_answer(answer);
+  }
+
+  void take_answer(Answer& answer) {
+    if (!answer.error.empty()) {
+      ++tally_.errors;
+      if (evaluator_) evaluator_->add_error();
+    } else {
+      tally_.cut += answer.truncated() ? 1 : 0;
+      if (evaluator_) evaluator_->add(&answer);
+    }
+    if (logits_) logits_->add(answer);
+    if (writer_) writer_->write(answer);
+    if (answer.error.empty()) return;
+    if (!writer_ || flags_.fail_fast) tally_.report(answer.id, answer.error, flags_.fail_fast, &progress_);
+    if (flags_.fail_fast) throw FailFast{};
+  }
+
+  const ClassifyFlags& flags_;
+  RecordFields fields_;
+  std::shared_ptr<const Model> model_;
+  std::vector<int> heads_;
+  std::vector<HeadLabels> labels_;
+  Classifier classifier_;
+  TextQueue queue_;
+  Progress progress_;
+  std::optional<Evaluator> evaluator_;
+  std::optional<LogitsFile> logits_;
+  std::unique_ptr<AnswerWriter> writer_;
+  Tally tally_;
+};
+
+void check_flags(const ClassifyFlags& flags) {
+  if (flags.input.empty() && flags.vectors.empty()) {
+    throw UsageError("nothing to classify: give texts, --input FILE, or - for standard input");
+  }
+  if (!flags.vectors.empty() && !flags.input.empty()) throw UsageError("--vectors and texts exclude each other");
+  if (!flags.vectors.empty() && !flags.eval.empty())
+    throw UsageError("--eval needs records with a label, not --vectors");
+  if (flags.json && flags.table) throw UsageError("--json and --table exclude each other");
+  if (flags.records && flags.eval.empty()) throw UsageError("--records goes with --eval");
+  if (flags.label_separator && flags.eval.empty()) throw UsageError("--label-separator goes with --eval");
+  if (flags.label_separator && flags.label_separator->empty()) {
+    throw UsageError("--label-separator is empty; give a character that no label has, such as '|'");
+  }
+  if (flags.threshold && std::isnan(*flags.threshold)) throw UsageError("--threshold is not a number; give 0 to 1");
+  if (flags.all_heads && !flags.head.empty()) throw UsageError("--head and --all-heads exclude each other");
+  check_outputs(flags.input.paths({flags.model, flags.vectors}), {{"--logits", flags.logits, files::FileFormat::npy}});
+  warn_of_file_names(flags.input, "classified");
+}
+
+}  // namespace
+
+void add_classify(CLI::App* app, Run* run) {
+  CLI::App* command = app->add_subcommand("classify", "Label or score texts");
+  auto flags = std::make_shared<ClassifyFlags>();
+  flags->input.dash = true;
+  command->add_option("MODEL", flags->model, "Model file (.lnfr)")->type_name("")->required();
+  command->add_option("TEXT", flags->input.texts, "Texts to classify; - reads standard input")->type_name("");
+  flags->input.add_to(command);
+  command
+      ->add_option("--vectors", flags->vectors,
+                   "For models that read vectors: npy float32 or float64 [n, width] or [batch, n, width]")
+      ->type_name("FILE")
+      ->group("Input");
+  command
+      ->add_option("--head", flags->head,
+                   "Classification head by name or index, or several with commas; default: the first")
+      ->type_name("NAME")
+      ->group("Answers");
+  command->add_flag("--all-heads", flags->all_heads, "Every head, in one run of the model")->group("Answers");
+  command
+      ->add_option("--top-k", flags->top_k,
+                   "Labels shown for a text, best first; default: 1, with --json 5; all of a head that gives several")
+      ->type_name("K")
+      ->check(CLI::Range(int64_t{1}, int64_t{max_classes}))
+      ->group("Answers");
+  command
+      ->add_option(
+          "--threshold", flags->threshold,
+          "Labels below this probability are not shown, nor predicted with --eval; default: 0, for a head that "
+          "gives several 0.5")
+      ->type_name("P")
+      ->check(CLI::Range(0.0, 1.0))
+      ->group("Answers");
+  command->add_flag("--json", flags->json, "One JSON object a line")->group("Answers");
+  command->add_flag("--table", flags->table, "An aligned table, as on a terminal")->group("Answers");
+  command->add_flag("--fail-fast", flags->fail_fast, "Stop at the first bad record")->group("Answers");
+  command
+      ->add_option("--eval", flags->eval,
+                   "Field with the true label, labels or numbers: print how well the answers agree")
+      ->type_name("FIELD")
+      ->group("Answers");
+  command
+      ->add_option("--label-separator", flags->label_separator,
+                   "With --eval: what stands between several labels or numbers in a string; default: a comma")
+      ->type_name("TEXT")
+      ->group("Answers");
+  command->add_flag("--records", flags->records, "With --eval: the answers too")->group("Answers");
+  command->add_option("--logits", flags->logits, "Save the outputs as they are: float32 [records, outputs] (.npy)")
+      ->type_name("FILE")
+      ->group("Answers");
+  flags->longer.add_to(command, "mean of all");
+  flags->tokens.add_to(command);
+  flags->run.add_to(command);
+  flags->run.add_profile_to(command, true);
+  command->footer(
+      "Answers by the head's kind ('linformer inspect' shows it): single_label, the best label and its probability\n"
+      "(softmax); multi_label, each label at --threshold or above, in a line of its own (sigmoid); score, a number "
+      "(the\n"
+      "sigmoid of the head's output, or the output as it is); regression, each output as it is.\n\n"
+      "--eval prints\n"
+      "  for a head that gives one label (softmax): accuracy; precision, recall and F1 of each label; macro F1; the\n"
+      "    confusion matrix.\n"
+      "  for a head that gives several (sigmoid), whose true labels are a JSON array, or names or indices with commas\n"
+      "    between: a label is predicted at --threshold (0.5) or above. For each label precision (share of its\n"
+      "    predictions that are right), recall (share of its records that are found), F1 (their harmonic mean) and\n"
+      "    support (its records); then the averages micro (all decisions together), macro (mean over labels),\n"
+      "    weighted (the same by support) and samples (mean over records); accuracy: records with exactly the true\n"
+      "    labels; Hamming loss: wrong decisions among records x labels. The numbers are scikit-learn's.\n"
+      "  for a head that gives a score or values, whose true numbers the field has: mean squared and mean absolute\n"
+      "    error, Pearson's and Spearman's correlation.\n"
+      "A true label is a label's name, in any case, LABEL_i or the index i.\n\n"
+      "Examples:\n"
+      "  linformer classify reviews.lnfr \"A fine film.\" \"A waste of time.\"\n"
+      "  linformer classify reviews.lnfr --input reviews.csv --field review --id key --json\n"
+      "  tail -f log.txt | linformer classify reviews.lnfr -\n"
+      "  linformer classify reviews.lnfr --input test.jsonl --eval label\n"
+      "  linformer classify tags.lnfr --input test.csv --eval tags --label-separator ';' --threshold 0.3\n"
+      "  linformer classify pairs.lnfr --input pairs.tsv --field premise --pair hypothesis --top-k 3\n"
+      "  linformer classify qa.lnfr --input qa.jsonl --field question --pair context --on-long window \\\n"
+      "    --truncation only_second\n"
+      "  linformer classify pairs.lnfr \"A man sleeps.\" --pair-text \"Nobody is awake.\"\n"
+      "  linformer classify many.lnfr --input texts.txt --head topic,tone --json\n"
+      "  linformer classify reranker.lnfr --input candidates.jsonl --field query --pair passage --json\n"
+      "  linformer classify similarity.lnfr --input sts.tsv --field a --pair b --eval score\n"
+      "  linformer classify vit.lnfr --vectors patches.npy\n"
+      "  linformer classify reviews.lnfr --input reviews.txt --profile >labels.tsv\n");
+  command->callback([flags, run] {
+    *run = [flags] {
+      check_flags(*flags);
+      return Classify(*flags)();
+    };
+  });
+}
+
+}  // namespace linformer::cli

@@ -1,0 +1,237 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "answers/output.h"
+#include "base/description.h"
+#include "command_line/display.h"
+#include "command_line/errors.h"
+#include "commands/commands.h"
+#include "commands/flags/input_flags.h"
+#include "commands/flags/run_flags.h"
+#include "commands/flags/text_flags.h"
+#include "files/atomic_file.h"
+#include "input/npy.h"
+#include "input/record_loop.h"
+#include "inspect/profile.h"
+#include "linformer/embedder.h"
+#include "models/model_file.h"
+#include "models/text_queue.h"
+
+namespace linformer::cli {
+namespace {
+
+struct EmbedFlags {
+  std::string model, output, pooling;
+  InputFlags input;
+  TokenFlags tokens;
+  LongFlags longer;
+  RunFlags run;
+  bool json = false, normalize = false, no_normalize = false;
+};
+
+struct Vector : Job {
+  std::vector<float> values;  // the mean over all windows
+};
+
+// How a text's rows become one vector.
+EmbedderOptions options_of(const Model& model, const EmbedFlags& flags) {
+  EmbedderOptions options;
+  options.texts = text_options(model, flags.run, flags.tokens, &flags.longer);
+  if (!flags.pooling.empty()) {
+    options.pooling = flags.pooling == "first" ? Pooling::first_token
+                      : flags.pooling == "max" ? Pooling::max
+                                               : Pooling::mean;
+  }
+  if (flags.normalize || flags.no_normalize) options.normalize = flags.normalize;
+  const SentenceEmbedding& embedding = model.description().embedding;
+  if (!options.pooling && !embedding.present) {
+    throw UsageError("this model doesn't say how its texts become vectors; choose with --pooling first, mean or max");
+  }
+  if (!options.pooling && flags.no_normalize && embedding.normalize && embedding.dense.present()) {
+    throw UsageError("--no-normalize: this model divides by the length after a linear of its own; leave it out");
+  }
+  return options;
+}
+
+Embedder make_embedder(const std::shared_ptr<const Model>& model, const EmbedFlags& flags) {
+  require_tokenizer(*model, flags.model);
+  const EmbedderOptions options = options_of(*model, flags);
+  if (!options.pooling && model->description().has_decoder()) {
+    throw DataError(flags.model + ": this model's vectors come from its decoder, which only the library runs");
+  }
+  Result<Embedder> made = Embedder::create(model, options);
+  if (!made.ok()) refuse(made.status());
+  return std::move(made.value());
+}
+
+// Vectors as an array whose number of rows is known only at the end. What can't be rewritten is kept until then.
+class VectorFile {
+ public:
+  VectorFile(const std::string& path, int64_t width) : file_(path), width_(width) {
+    if (file_.is_file()) write_header();
+  }
+  void add(std::span<const float> row) {
+    ++rows_;
+    if (file_.is_file()) return file_.append(std::as_bytes(row));
+    kept_.insert(kept_.end(), row.begin(), row.end());
+  }
+  void commit() {
+    if (file_.is_file()) {
+      file_.rewrite_start(header());
+    } else {
+      write_header();
+      file_.append(std::as_bytes(std::span(kept_)));
+    }
+    file_.commit();
+  }
+
+ private:
+  std::string header() const {
+    const int64_t shape[] = {rows_, width_};
+    return npy_float_header(shape);
+  }
+  void write_header() { file_.append(header()); }
+
+  files::AtomicFile file_;
+  int64_t width_, rows_ = 0;
+  std::vector<float> kept_;
+};
+
+class Embed {
+ public:
+  explicit Embed(const EmbedFlags& flags)
+      : flags_(flags),
+        fields_(flags.input.fields("")),
+        model_(load_model(flags.model)),
+        embedder_(make_embedder(model_, flags)),
+        queue_(
+            embedder_.texts_at_once(), flags.longer.value() != OnLong::window,
+            [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
+              return embedder_.embed(inputs, answer);
+            },
+            [this](Job& job, std::span<const float> values) { take(static_cast<Vector&>(job), values); }),
+        width_(embedder_.width()),
+        progress_(!::isatty(STDOUT_FILENO) || !flags.json) {
+    if (!flags.json) file_.emplace(flags.output, width_);
+    if (flags.json && !flags.output.empty()) lines_.emplace(flags.output);
+  }
+
+  int operator()() {
+    RecordLoop loop;
+    loop.visit = [this](Record& record) {
+      auto vector = std::make_unique<Vector>();
+      ++tally_.records;
+      vector->id = take_id(&record, tally_.records, flags_.input);
+      vector->error = std::move(record.error);
+      queue_.add(std::move(vector), std::move(record.text), std::move(record.pair));
+    };
+    loop.on_wait = [this] { queue_.flush(); };
+    loop.progress = &progress_;
+    loop.run(flags_.input, fields_);
+    queue_.flush();
+    progress_.clear();
+    if (file_) file_->commit();
+    if (lines_) lines_->commit();
+    tally_.summarize(embedder_.max_tokens(), "--on-long window reads all of a text");
+    report_profile(embedder_.sessions(), flags_.json);
+    return tally_.errors > 0 ? exit_data : exit_ok;
+  }
+
+ private:
+  void take(Vector& vector, std::span<const float> values) {
+    vector.values.assign(values.begin(), values.end());
+    if (!vector.error.empty()) {
+      ++tally_.errors;
+      // A record without a vector keeps its row, so that row i belongs to record i.
+      vector.values.assign(static_cast<size_t>(width_), std::numeric_limits<float>::quiet_NaN());
+      if (!flags_.json || lines_) tally_.report(vector.id, vector.error, false, &progress_);
+    } else {
+      tally_.cut += vector.truncated() ? 1 : 0;
+    }
+    if (file_) return file_->add(vector.values);
+    nlohmann::ordered_json line = {{"id", vector.id}};
+    if (!vector.error.empty()) {
+      line["error"] = vector.error;
+    } else {
+      auto& numbers = line["embedding"] = nlohmann::ordered_json::array();
+      for (const float value : vector.values) numbers.push_back(shortest(value));
+      line["tokens"] = vector.tokens;
+      line["truncated"] = vector.truncated();
+      if (vector.truncated()) line["total_tokens"] = vector.total_tokens;
+      if (vector.windows > 1) line["windows"] = vector.windows;
+    }
+    const std::string text = json_text(line) + "\n";
+    if (lines_) return lines_->append(text);
+    standard_output().write(text);
+  }
+
+  const EmbedFlags& flags_;
+  RecordFields fields_;
+  std::shared_ptr<const Model> model_;
+  Embedder embedder_;
+  TextQueue queue_;
+  int64_t width_;
+  Progress progress_;
+  std::optional<VectorFile> file_;
+  std::optional<files::AtomicFile> lines_;
+  Tally tally_;
+};
+
+}  // namespace
+
+void add_embed(CLI::App* app, Run* run) {
+  CLI::App* command = app->add_subcommand("embed", "One vector for each text");
+  auto flags = std::make_shared<EmbedFlags>();
+  flags->input.dash = true;
+  command->add_option("MODEL", flags->model, "Model file (.lnfr)")->type_name("")->required();
+  command->add_option("TEXT", flags->input.texts, "Texts; - reads standard input")->type_name("");
+  flags->input.add_to(command);
+  command->add_option("-o,--output", flags->output, "The vectors: npy, float32 [texts, width]; - is standard output")
+      ->type_name("FILE")
+      ->group("Vectors");
+  command->add_flag("--json", flags->json, "JSON lines, on standard output or to the file")->group("Vectors");
+  command
+      ->add_option("--pooling", flags->pooling,
+                   "first, mean or max of a text's rows; default: what the model says, linear included")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"first", "mean", "max"}))
+      ->group("Vectors");
+  command->add_flag("--normalize", flags->normalize, "Divide each vector by its length, whatever the model says")
+      ->group("Vectors");
+  command->add_flag("--no-normalize", flags->no_normalize, "Don't, whatever the model says")->group("Vectors");
+  flags->longer.add_to(command, "mean of all");
+  flags->tokens.add_to(command);
+  flags->run.add_to(command);
+  flags->run.add_profile_to(command, true);
+  command->footer(
+      "Examples:\n"
+      "  linformer embed model.lnfr --input sentences.txt -o vectors.npy\n"
+      "  linformer embed model.lnfr \"A fine film.\" --json\n"
+      "  linformer embed model.lnfr --input docs.csv --field body --id key --json -o vectors.jsonl\n"
+      "  linformer embed encoder.lnfr --input sentences.txt --pooling mean --normalize -o vectors.npy\n"
+      "  linformer embed model.lnfr --input sentences.txt -o vectors.npy --profile 2>profile.txt\n");
+  command->callback([flags, run] {
+    *run = [flags] {
+      if (flags->input.empty()) throw UsageError("nothing to embed: give texts, --input FILE, or - for standard input");
+      if (flags->output.empty() && !flags->json) throw UsageError("say where to: -o FILE.npy, or --json");
+      if (flags->normalize && flags->no_normalize) {
+        throw UsageError("--normalize and --no-normalize exclude each other");
+      }
+      if (flags->json && files::is_standard_output(flags->output)) flags->output.clear();
+      if (!flags->json && files::is_terminal(flags->output)) {
+        throw UsageError("standard output is a terminal, which can't show an array: give -o FILE.npy, or --json");
+      }
+      check_outputs(flags->input.paths({flags->model}),
+                    {{"-o", flags->output, flags->json ? files::FileFormat::json_lines : files::FileFormat::npy,
+                      flags->json ? "leave --json out for an array" : "give --json for JSON lines"}});
+      warn_of_file_names(flags->input, "embedded");
+      return Embed(*flags)();
+    };
+  });
+}
+
+}  // namespace linformer::cli

@@ -1,0 +1,403 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "answers/output.h"
+#include "answers/progress.h"
+#include "base/description.h"
+#include "command_line/display.h"
+#include "command_line/errors.h"
+#include "commands/commands.h"
+#include "commands/flags/input_flags.h"
+#include "commands/flags/run_flags.h"
+#include "commands/flags/text_flags.h"
+#include "files/atomic_file.h"
+#include "input/npy.h"
+#include "input/record_loop.h"
+#include "input/token_rows.h"
+#include "inspect/profile.h"
+#include "models/batch.h"
+#include "models/heads.h"
+#include "models/masked_lm.h"
+#include "models/model_file.h"
+
+namespace linformer::cli {
+namespace {
+
+struct EncodeFlags {
+  std::string model, ids, vectors, what = "hidden", output, on_long = "truncate";
+  InputFlags input;
+  TokenFlags tokens;
+  RunFlags run;
+};
+
+// How many times the model's length a text of an array may have with pads that are removed. Each gets a row of output,
+// in every text.
+constexpr int64_t padded_lengths = 4;
+
+enum class What { hidden, pooled, embedding, logits, mlm };
+
+struct Wanted {
+  What what = What::hidden;
+  int hidden_layer = -1;
+  int head = 0;                         // logits
+  std::optional<Pooling> pooling = {};  // pooled
+  bool per_token = false;               // [texts, tokens, width] instead of [texts, width]
+  bool two = false;                     // a row of the output for two texts
+};
+
+Wanted parse_what(const std::string& text, const EncodeFlags& flags, const Model& model) {
+  const ModelDescription& description = model.description();
+  const size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon), detail = colon == std::string::npos ? "" : text.substr(colon + 1);
+  Wanted wanted;
+  if (colon != std::string::npos && detail.empty()) throw UsageError("--what " + text + ": nothing after the colon");
+  if (kind == "hidden") {
+    wanted.per_token = true;
+    const int layers = static_cast<int>(description.encoder.layers.size());
+    if (!detail.empty()) {
+      const auto [end, error] = std::from_chars(detail.data(), detail.data() + detail.size(), wanted.hidden_layer);
+      if (error != std::errc() || end != detail.data() + detail.size() || wanted.hidden_layer < 0 ||
+          wanted.hidden_layer > layers) {
+        throw UsageError("--what " + text + ": layers are 0 (the embedding) to " + std::to_string(layers));
+      }
+    }
+  } else if (kind == "pooled") {
+    wanted.what = What::pooled;
+    if (!detail.empty()) {
+      const Pooling pooling = head_of(model, find_head(model, detail)).pooling;
+      wanted.pooling = pooling == Pooling::none ? Pooling::first_token : pooling;
+    }
+  } else if (kind == "logits") {
+    wanted.what = What::logits;
+    wanted.head = find_head(model, detail);
+    const ClassificationHead& head = head_of(model, wanted.head);
+    wanted.per_token = head.pooling == Pooling::none;
+    wanted.two = head.pairing != Pairing::none;
+  } else if (kind == "embedding" && detail.empty()) {
+    if (!description.embedding.present) {
+      throw DataError("this model doesn't say how its texts are embedded; use --what pooled, or 'linformer embed'");
+    }
+    wanted.what = What::embedding;
+  } else if (kind == "mlm" && detail.empty()) {
+    require_masked_lm(model, flags.model);
+    wanted.what = What::mlm;
+    wanted.per_token = true;
+  } else {
+    throw UsageError("--what " + text + ": use hidden, hidden:LAYER, pooled, embedding, logits, logits:HEAD or mlm");
+  }
+  return wanted;
+}
+
+class Encode {
+ public:
+  explicit Encode(const EncodeFlags& flags)
+      : flags_(flags), model_(load_model(flags.model)), wanted_(parse_what(flags.what, flags, *model_)) {}
+
+  int operator()() {
+    SessionOptions options =
+        flags_.run.session_options(*model_, 0);  // a wrong flag is said before a long input is read
+    if (flags_.vectors.empty()) {
+      run_tokens();
+    } else {
+      run_vectors(options.max_tokens);
+    }
+    return tally_.errors > 0 ? exit_data : exit_ok;
+  }
+
+ private:
+  void run_tokens() {
+    read_rows();
+    start(longest_kept_, static_cast<int64_t>(rows_.size()));
+    std::vector<int32_t> ids;
+    std::vector<uint8_t> types;
+    const size_t step = texts_each();
+    for (size_t i = 0; i < rows_.size(); i += step) {
+      size_t tokens = 0;
+      for (size_t j = i; j < i + step; ++j) tokens += std::max(rows_[j].size(), static_cast<size_t>(flags_.run.pad_to));
+      if (!batch_->empty() && !batch_->fits(tokens, static_cast<int64_t>(step))) run_batch();
+      for (size_t j = i; j < i + step; ++j) {
+        ids.assign(rows_[j].begin(), rows_[j].end());
+        flags_.run.pad(*model_, &ids);
+        types.assign(rows_.types(j).begin(), rows_.types(j).end());
+        types.resize(ids.size());
+        batch_->add(ids, types);
+      }
+    }
+    finish();
+  }
+
+  void run_vectors(int64_t limit) {
+    require_vectors(*model_, flags_.model);
+    ByteSource source(flags_.vectors);
+    NpyVectorReader reader(&source, model_->description().encoder.embedding.vectors.width);
+    check_vector_count(reader, limit - encoder_rows(*model_, 0));
+    if (wanted_.two && reader.items() % 2 != 0) throw odd_number();
+    longest_ = reader.items() == 0 ? 0 : encoder_rows(*model_, reader.vectors());
+    start(longest_, reader.items());
+    std::vector<float> values;
+    const int64_t step = static_cast<int64_t>(texts_each());
+    while (reader.next(&values)) {
+      const size_t count = static_cast<size_t>(reader.vectors());
+      const bool begins = static_cast<int64_t>(batch_->size()) % step == 0;
+      if (begins && !batch_->empty() && !batch_->fits(count * static_cast<size_t>(step), step)) run_batch();
+      batch_->add_vectors(values, reader.vectors());
+    }
+    finish();
+  }
+
+  DataError odd_number() const {
+    return DataError("head '" + head_of(*model_, wanted_.head).name +
+                     "' compares texts two by two, and their number is odd");
+  }
+
+  void read_rows() {
+    const EncoderDescription& encoder = model_->description().encoder;
+    const int64_t limit = flags_.run.max_tokens > 0 ? flags_.run.max_tokens : encoder.max_tokens;
+    require_tokens(*model_, flags_.model);
+    if (!flags_.ids.empty()) {
+      rows_ = read_ids(flags_.ids, *model_, flags_.input.max_line_bytes);
+    } else {
+      uint64_t cut = 0;
+      const Tokenizer tokenizer = load_tokenizer(*model_, flags_.model);
+      TextRowOptions options;
+      options.tokens = flags_.tokens.options();
+      options.max_tokens = limit - encoder_rows(*model_, 0);
+      options.allow_cut = flags_.on_long == "truncate";
+      options.apart = wanted_.two;
+      rows_ = read_texts(flags_.input, options, *model_, tokenizer, &cut);
+      if (cut > 0) {
+        std::fprintf(stderr, "linformer: %s of %s texts cut to %s tokens\n", grouped(cut).c_str(),
+                     grouped(rows_.size()).c_str(), std::to_string(options.max_tokens).c_str());
+      }
+    }
+    if (wanted_.two && rows_.size() % 2 != 0) throw odd_number();
+    if (flags_.run.padding == "strip" && !rows_.rectangular) rows_.remove(encoder.pad_id);
+    const int64_t most = limit - encoder_rows(*model_, 0);
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      const int64_t given = std::max<int64_t>(static_cast<int64_t>(rows_[i].size()), flags_.run.pad_to);
+      const int64_t kept = kept_tokens(rows_[i], given);
+      const std::string place = "text " + std::to_string(i + 1);
+      if (kept == 0) throw DataError(place + " has no tokens; leave it out");
+      const int64_t padded_limit = padded_lengths * int64_t{encoder.max_tokens};
+      if (wanted_.per_token && encoder_rows(*model_, given) > padded_limit) {
+        throw DataError(place + " has " + std::to_string(given) + " tokens with its pads, and rows are written for " +
+                        std::to_string(padded_limit) + " at most, " + std::to_string(padded_lengths) +
+                        " times what the model takes; remove pads");
+      }
+      if (kept > most) {
+        const std::string more =
+            limit < encoder.max_tokens ? " or raise --max-tokens up to " + std::to_string(encoder.max_tokens) : "";
+        throw DataError(place + " has " + std::to_string(kept) + " tokens and at most " + std::to_string(most) +
+                        " are read; cut it" + more);
+      }
+      longest_ = std::max(longest_, encoder_rows(*model_, given));
+      longest_kept_ = std::max(longest_kept_, encoder_rows(*model_, kept));
+    }
+  }
+
+  int64_t kept_tokens(std::span<const int32_t> ids, int64_t given) const {
+    const int32_t pad = model_->description().encoder.pad_id;
+    if (flags_.run.padding == "keep" || pad < 0) return given;
+    return std::count_if(ids.begin(), ids.end(), [&](int32_t id) { return id != pad; });
+  }
+
+  // Everything that waits for the longest text's rows to be known.
+  void start(int64_t longest, int64_t texts) {
+    SessionOptions options = flags_.run.session_options(*model_, longest);
+    if (wanted_.two) {
+      options.max_batch = std::max<int64_t>(options.max_batch, 2);
+      options.max_rows = std::max(options.max_rows, 2 * options.max_tokens);
+    }
+    session_.emplace(take(Session::create(model_, options)));
+    width_ = take(session_->shape(output({}), 2, 2)).columns;  // of two texts: a head may compare them
+    int64_t rows_at_once = session_->plan().options.max_rows;
+    if (wanted_.what == What::mlm) rows_at_once = std::min(rows_at_once, mlm_positions_at_once(width_));
+    batch_.emplace(*session_, rows_at_once);
+    texts_ = texts;
+    file_.emplace(flags_.output);
+    const int64_t items = texts / static_cast<int64_t>(texts_each());
+    tally_.records = static_cast<uint64_t>(items);
+    const int64_t flat[] = {items, width_}, deep[] = {items, longest_, width_};
+    const std::string header = wanted_.per_token ? npy_float_header(deep) : npy_float_header(flat);
+    file_->append(header);
+  }
+
+  Output output(std::span<float> values) const {
+    switch (wanted_.what) {
+      case What::pooled:
+        return Output::pooled(values, wanted_.pooling);
+      case What::embedding:
+        return Output::embeddings(values);
+      case What::logits:
+        return Output::logits(values, wanted_.head);
+      case What::mlm:
+        return Output::masked_lm(values, {});
+      default:
+        return Output::hidden(values, wanted_.hidden_layer);
+    }
+  }
+
+  void finish() {
+    if (!batch_->empty()) run_batch();
+    file_->commit();
+    progress_.clear();
+    tally_.summarize(0, "");
+    report_profile(*session_, false);
+  }
+
+  void run_batch() {
+    const std::span<const Input> inputs = batch_->inputs();
+    if (wanted_.what == What::mlm) {
+      run_mlm(inputs);
+    } else {
+      run_others(inputs);
+    }
+    done_ += inputs.size();
+    progress_.update(done_, done_, static_cast<uint64_t>(texts_));
+    batch_->clear();
+  }
+
+  // Rows that a text of the batch has in the session's outputs.
+  int64_t rows_of(const Input& input) const {
+    const size_t width = model_->description().encoder.embedding.vectors.width;
+    return session_->output_rows(
+        static_cast<int64_t>(input.vectors.empty() ? input.tokens.size() : input.vectors.size() / width));
+  }
+
+  void run_others(std::span<const Input> inputs) {
+    values_.resize(static_cast<size_t>(take(session_->shape(output({}), inputs)).floats()));
+    check(session_->run(inputs, output(values_)));
+    if (!wanted_.per_token) {
+      const size_t width = static_cast<size_t>(width_);
+      for (size_t i = 0; i < values_.size() / width; ++i) {
+        see(i * texts_each(), std::span(values_).subspan(i * width, width));
+      }
+      return file_->append(std::as_bytes(std::span(values_)));
+    }
+    std::span<const float> rest = values_;
+    for (size_t t = 0; t < inputs.size(); ++t) {
+      const int64_t length = rows_of(inputs[t]);
+      const std::span<const float> rows = rest.first(static_cast<size_t>(length * width_));
+      see(t, rows);
+      file_->append(std::as_bytes(rows));
+      write_zeros(longest_ - length);
+      rest = rest.subspan(rows.size());
+    }
+  }
+
+  // Logits at every kept position.
+  void run_mlm(std::span<const Input> inputs) {
+    std::vector<MaskPosition> positions;
+    for (size_t t = 0; t < inputs.size(); ++t) {
+      const Tokens ids = inputs[t].tokens;  // only models that read tokens have a masked-LM head
+      const int64_t kept = session_->output_rows(kept_tokens(ids, static_cast<int64_t>(ids.size())));
+      for (int64_t p = 0; p < kept; ++p) positions.push_back({static_cast<int64_t>(t), p});
+    }
+    MaskedLm(width_).run(&*session_, inputs, positions, [&](size_t i, std::span<const float> logits) {
+      see(static_cast<size_t>(positions[i].text), logits);
+      file_->append(std::as_bytes(logits));
+      const bool last = i + 1 == positions.size() || positions[i + 1].text != positions[i].text;
+      if (last) write_zeros(longest_ - positions[i].position - 1);
+    });
+  }
+
+  // Reports the record of the batch's text `text` where one of its numbers is not finite. The record is written
+  // unchanged, and reported once.
+  void see(size_t text, std::span<const float> numbers) {
+    if (std::all_of(numbers.begin(), numbers.end(), [](float number) { return std::isfinite(number); })) return;
+    const uint64_t record = (done_ + text) / texts_each() + 1;
+    if (record == bad_record_) return;
+    bad_record_ = record;
+    ++tally_.errors;
+    tally_.report(record, not_finite, false, &progress_);
+  }
+
+  size_t texts_each() const { return wanted_.two ? 2 : 1; }  // in a record
+
+  void write_zeros(int64_t rows) { file_->append_zeros(static_cast<uint64_t>(rows * width_) * sizeof(float)); }
+
+  const EncodeFlags& flags_;
+  std::shared_ptr<const Model> model_;
+  Wanted wanted_;
+  TokenRows rows_;
+  int64_t longest_ = 0, longest_kept_ = 0;  // rows: as written, and as the session counts them
+  int64_t width_ = 0, texts_ = 0;
+  uint64_t done_ = 0;        // texts of earlier batches
+  uint64_t bad_record_ = 0;  // the last one that was reported; 0: none
+  Tally tally_;
+  Progress progress_{true};
+  std::optional<Session> session_;
+  std::optional<Batch> batch_;
+  std::optional<files::AtomicFile> file_;
+  std::vector<float> values_;
+};
+
+}  // namespace
+
+void add_encode(CLI::App* app, Run* run) {
+  CLI::App* command = app->add_subcommand("encode", "Save hidden states, pooled vectors or logits as an npy array");
+  auto flags = std::make_shared<EncodeFlags>();
+  command->add_option("MODEL", flags->model, "Model file (.lnfr)")->type_name("")->required();
+  command
+      ->add_option("--ids", flags->ids,
+                   "Token ids: npy int64 or int32 [texts, tokens], or JSON lines of arrays; - is standard input")
+      ->type_name("FILE")
+      ->group("Input");
+  command
+      ->add_option("--vectors", flags->vectors,
+                   "For models that read vectors: npy float32 or float64 [n, width] or [batch, n, width]")
+      ->type_name("FILE")
+      ->group("Input");
+  command->add_option("--text", flags->input.texts, "A text instead of ids, may be repeated")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->group("Input");
+  flags->input.add_to(command);
+  command
+      ->add_option("--what", flags->what,
+                   "hidden (the encoder's output), hidden:LAYER, pooled, embedding, logits, logits:HEAD or mlm")
+      ->type_name("WHAT")
+      ->capture_default_str();
+  command->add_option("-o,--output", flags->output, "The array (.npy, float32); - is standard output")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--on-long", flags->on_long, "A text with too many tokens: truncate or error")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"truncate", "error"}))
+      ->capture_default_str()
+      ->group("Tokens");
+  flags->tokens.add_to(command);
+  flags->run.add_to(command);
+  flags->run.add_profile_to(command, false);
+  command->footer(
+      "Shapes: hidden [texts, tokens, d], mlm [texts, tokens, vocabulary], pooled and embedding [texts, d],\n"
+      "logits [texts, classes], for a head that scores each token [texts, tokens, classes], for one that compares\n"
+      "texts two by two [texts / 2, classes]. Rows beyond a text's own tokens are zero.\n"
+      "Numbers that are not finite are written unchanged; each record that has one is reported, and the exit code is "
+      "1.\n\n"
+      "Examples:\n"
+      "  linformer encode model.lnfr --ids ids.npy --what hidden -o hidden.npy\n"
+      "  echo '[0, 31, 414, 2]' | linformer encode model.lnfr --ids - --what mlm -o logits.npy\n"
+      "  linformer encode model.lnfr --input reviews.txt --what pooled -o vectors.npy\n"
+      "  linformer encode model.lnfr --text \"A man sleeps.\" --pair-text \"He is awake.\" -o hidden.npy\n"
+      "  linformer encode vit.lnfr --vectors patches.npy --what logits -o logits.npy\n"
+      "  linformer encode model.lnfr --ids ids.npy -o hidden.npy --profile --threads 1\n");
+  command->callback([flags, run] {
+    *run = [flags] {
+      const int kinds =
+          (flags->input.empty() ? 0 : 1) + (flags->ids.empty() ? 0 : 1) + (flags->vectors.empty() ? 0 : 1);
+      if (kinds != 1) throw UsageError("give either --ids FILE, --vectors FILE or texts (--text TEXT, --input FILE)");
+      if (files::is_terminal(flags->output)) {
+        throw UsageError("standard output is a terminal, which can't show an array: give -o FILE.npy, or a pipe");
+      }
+      check_outputs(flags->input.paths({flags->model, flags->ids, flags->vectors}),
+                    {{"-o", flags->output, files::FileFormat::npy}});
+      return Encode(*flags)();
+    };
+  });
+}
+
+}  // namespace linformer::cli

@@ -1,0 +1,61 @@
+#include "commands/flags/input_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "linformer/tokenizer.h"
+
+namespace linformer::cli {
+namespace {
+
+std::string delimiter_error(const std::string& value) {
+  if (value == "\\t") return {};
+  if (value.size() == 1 && value[0] > '\0' && value[0] != '"' && value[0] != '\r' && value[0] != '\n') return {};
+  return "give one ASCII character, such as ';', or \\t for a tab";
+}
+
+}  // namespace
+
+void InputFlags::add_to(CLI::App* command, bool argument_texts) {
+  command->add_option("-i,--input", inputs, "File of texts, may be repeated; - is standard input")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->group("Input");
+  command
+      ->add_option("--format", format,
+                   "text (a text a line), jsonl (or one JSON array), csv or tsv; default: by the file's ending, also "
+                   "before .gz, or text")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"auto", "text", "jsonl", "csv", "tsv"}))
+      ->group("Input");
+  command->add_option("--field", field, "Name of the field with the text")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group("Input");
+  command->add_option("--pair", pair, "Name of the field with the second text of a pair")
+      ->type_name("NAME")
+      ->group("Input");
+  if (argument_texts) {
+    command->add_option("--pair-text", pair_texts, "The second text of a text on the command line, one for each")
+        ->type_name("TEXT")
+        ->allow_extra_args(false)
+        ->group("Input");
+  }
+  command->add_option("--id", id, "Name of the field that identifies a record; default: its number, from 1")
+      ->type_name("NAME")
+      ->group("Input");
+  command->add_flag("--no-header", no_header, "CSV and TSV: the fields are called 1, 2, ... and the first line is data")
+      ->group("Input");
+  command
+      ->add_option("--delimiter", delimiter,
+                   "CSV and TSV: the character between fields, \\t for a tab; where no format is said, it means csv")
+      ->type_name("C")
+      ->check([](const std::string& value) { return delimiter_error(value); })
+      ->group("Input");
+  command->add_option("--max-line-bytes", max_line_bytes, "Longer records are errors")
+      ->type_name("N")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{max_text_bytes}))
+      ->capture_default_str()
+      ->group("Input");
+}
+
+}  // namespace linformer::cli

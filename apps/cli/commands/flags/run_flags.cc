@@ -1,0 +1,149 @@
+#include "commands/flags/run_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/description.h"
+#include "base/threads.h"
+#include "command_line/errors.h"
+#include "models/devices.h"
+#include "models/model_file.h"
+#include "models/processors.h"
+
+namespace linformer::cli {
+namespace {
+
+constexpr int max_threads = ThreadTeam::max_threads;
+constexpr int64_t max_batch = 1 << 16;     // texts in one call; more only costs memory
+constexpr int64_t rows_in_a_batch = 4096;  // tokens: enough for full matrix products on any machine
+
+}  // namespace
+
+void PrecisionFlags::add_to(CLI::App* command) {
+  command
+      ->add_option(
+          "--compute", compute,
+          "automatic: the file's precision where this kind of processor is faster in it than in f32, else f32; "
+          "f32: all weights are widened to f32; bf16: bf16 weights are multiplied in bf16, also where f32 is "
+          "faster")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"automatic", "f32", "bf16"}))
+      ->capture_default_str()
+      ->group("Running");
+  command
+      ->add_option("--attention-compute", attention_compute,
+                   "Type in which attention's scores and context are computed; automatic: bf16 for files in bf16 and "
+                   "int8 where bf16 weights are multiplied in bf16, else f32")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"automatic", "f32", "bf16"}))
+      ->capture_default_str()
+      ->group("Running");
+}
+
+void PrecisionFlags::apply_to(SessionOptions* options) const {
+  const bool on_device = options->device >= 0, native = options->backend == BackendKind::native;
+  if (on_device && attention_compute != "automatic") {
+    throw UsageError(
+        "--attention-compute: a GPU computes attention in the same type as its products; leave the option out");
+  }
+  if (!on_device && !native && (compute == "bf16" || attention_compute == "bf16")) {
+    throw UsageError((compute == "bf16" ? "--compute bf16" : "--attention-compute bf16") +
+                     std::string(": only the native backend multiplies bf16; leave out this option or --backend"));
+  }
+  options->compute = compute == "f32" ? Compute::f32 : compute == "bf16" ? Compute::bf16 : Compute::automatic;
+  options->attention_compute = attention_compute == "f32"    ? AttentionCompute::f32
+                               : attention_compute == "bf16" ? AttentionCompute::bf16
+                                                             : AttentionCompute::automatic;
+}
+
+void RunFlags::add_to(CLI::App* command) {
+  command->add_option("--threads", threads, "Threads; default: as many as affinity and CPU quota allow")
+      ->type_name("N")
+      ->check(CLI::Range(1, max_threads))
+      ->group("Running");
+  command->add_option("--batch", batch, "Texts in one call of the model at most")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, max_batch))
+      ->capture_default_str()
+      ->group("Running");
+  command->add_option("--backend", backend, "native, onednn or openblas")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"native", "onednn", "openblas"}))
+      ->capture_default_str()
+      ->group("Running");
+  command->add_option("--isa", isa, "Instruction set: automatic, scalar, avx2, avx512 or neon")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"automatic", "scalar", "avx2", "avx512", "neon"}))
+      ->capture_default_str()
+      ->group("Running");
+  command->add_option("--device", device, "cpu, or a GPU in a build with CUDA: cuda or cuda:0, cuda:1, ...")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group("Running");
+  precision.add_to(command);
+  command->add_option("--max-tokens", max_tokens, "Longest text in tokens; default: what the model takes")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}))
+      ->group("Running");
+  command
+      ->add_option("--padding", padding,
+                   "strip: pad ids are removed first; keep: they stay and act as in the original implementation")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"strip", "keep"}))
+      ->capture_default_str()
+      ->group("Running");
+  command->add_option("--pad-to", pad_to, "Lengthen each text with pad ids to N tokens")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}))
+      ->group("Running");
+}
+
+void RunFlags::add_profile_to(CLI::App* command, bool json) {
+  command
+      ->add_flag("--profile", profile,
+                 json ? "At the end, each op's time on standard error; with --json as one JSON object in a line"
+                      : "At the end, each op's time on standard error")
+      ->group("Running");
+}
+
+SessionOptions RunFlags::session_options(const Model& model, int64_t longest) const {
+  const EncoderDescription& encoder = model.description().encoder;
+  const int64_t limit = max_tokens > 0 ? max_tokens : encoder.max_tokens;
+  if (limit > encoder.max_tokens) {
+    throw UsageError("--max-tokens " + std::to_string(limit) + ": the model takes at most " +
+                     std::to_string(encoder.max_tokens));
+  }
+  if (pad_to > limit) {
+    throw UsageError("--pad-to " + std::to_string(pad_to) + " is more than the " + std::to_string(limit) +
+                     " tokens that a text may have; lower it");
+  }
+  if (pad_to > 0 && encoder.pad_id < 0) throw UsageError("--pad-to: this model has no pad token; leave it out");
+  SessionOptions options;
+  options.max_tokens = longest > 0 ? std::min(longest, limit) : limit;
+  options.max_batch = batch;
+  options.max_rows = std::min(options.max_tokens * batch, std::max(options.max_tokens, rows_in_a_batch));
+  options.threads = threads > 0 ? threads : std::min(processors(), max_threads);
+  options.backend = parse_backend(backend);
+  options.isa = parse_isa(isa);
+  options.device = parse_device(device);
+  precision.apply_to(&options);
+  options.padding = padding == "keep" ? Padding::keep : Padding::strip;
+  options.profile = profile;
+  return options;
+}
+
+void RunFlags::pad(const Model& model, std::vector<int32_t>* ids) const {
+  if (pad_to > static_cast<int64_t>(ids->size())) {
+    ids->resize(static_cast<size_t>(pad_to), model.description().encoder.pad_id);
+  }
+}
+
+void add_access_flag(CLI::App* command) {
+  command
+      ->add_flag(
+          "--no-mmap", read_whole_models,
+          "Read the whole model into memory instead of mapping it, for files that others may change during the run")
+      ->group("Running");
+}
+
+}  // namespace linformer::cli

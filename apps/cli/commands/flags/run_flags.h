@@ -1,0 +1,50 @@
+// The options that say how a model is run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "linformer/session.h"
+
+// Not <CLI/CLI.hpp>, which takes seconds to compile.
+namespace CLI {
+class App;
+}
+
+namespace linformer::cli {
+
+// The options --compute and --attention-compute, which choose the types that products and attention are computed in.
+struct PrecisionFlags {
+  std::string compute = "automatic", attention_compute = "automatic";
+
+  void add_to(CLI::App* command);
+  // Sets the precision of `options`, whose backend and device must be set already. Throws UsageError where that backend
+  // or device can't compute in the chosen type.
+  void apply_to(SessionOptions* options) const;
+};
+
+// How to run a model.
+struct RunFlags {
+  int threads = 0;  // 0: one for each processor that this process may use
+  int64_t batch = 16;
+  int64_t max_tokens = 0;  // 0: the model's own limit
+  int64_t pad_to = 0;
+  std::string backend = "native", isa = "automatic", device = "cpu", padding = "strip";
+  PrecisionFlags precision;
+  bool profile = false;
+
+  void add_to(CLI::App* command);
+  // For commands that call report_profile() at their end; `json`: they have --json.
+  void add_profile_to(CLI::App* command, bool json);
+  // The session to create for texts of up to `longest` tokens (pads included where they are kept); 0 = the model's
+  // limit. Throws UsageError when a flag does not fit the model.
+  SessionOptions session_options(const Model& model, int64_t longest) const;
+  // `ids` lengthened with pads to pad_to.
+  void pad(const Model& model, std::vector<int32_t>* ids) const;
+};
+
+// Adds the option --no-mmap.
+void add_access_flag(CLI::App* command);
+
+}  // namespace linformer::cli

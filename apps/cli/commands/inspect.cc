@@ -1,0 +1,129 @@
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "answers/output.h"
+#include "base/description.h"
+#include "command_line/display.h"
+#include "command_line/errors.h"
+#include "commands/commands.h"
+#include "commands/flags/run_flags.h"
+#include "inspect/describe.h"
+#include "models/model_file.h"
+
+namespace linformer::cli {
+namespace {
+
+struct InspectFlags {
+  std::string model;
+  RunFlags run;
+  int64_t memory = 0;
+  std::string tokens;  // of --plan; empty: not said
+  bool plan = false, json = false, verify = false, tensors = false;
+};
+
+constexpr int64_t listed_tokens = 512;  // where --plan doesn't say
+
+std::optional<int64_t> number_of(const std::string& text) {
+  int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
+
+// The program of one encoder of the model, for a text of as many tokens as --plan says.
+struct Listing {
+  Listing(const InspectFlags& flags, const Model& model, Part part) {
+    const int64_t limit =
+        (part == Part::decoder ? model.description().decoder : model.description().encoder).max_tokens;
+    tokens = flags.tokens.empty() ? std::min(limit, listed_tokens) : number_of(flags.tokens).value_or(0);
+    if (tokens < 1 || tokens > limit) {
+      throw UsageError("--plan " + flags.tokens + ": give a number of tokens, 1 to " + std::to_string(limit));
+    }
+    SessionOptions options = flags.run.session_options(model, 0);
+    options.max_tokens = tokens;
+    options.max_batch = 1;
+    options.max_rows = 0;
+    options.part = part;
+    // program_lines() doesn't examine the machine, so the options are first set to what a session here would choose.
+    if (options.device < 0) options = take(machine_plan(model, options)).options;
+    lines = program_lines(model, options, tokens);
+  }
+
+  int64_t tokens = 0;
+  std::vector<ProgramLine> lines;
+};
+
+int inspect(InspectFlags flags) {
+  // --plan's number may be left out, so what is behind it may be the model.
+  if (flags.model.empty() && !number_of(flags.tokens)) std::swap(flags.model, flags.tokens);
+  if (flags.model.empty()) throw UsageError("MODEL is required; see 'linformer inspect --help'");
+  const std::shared_ptr<const Model> model = load_model(flags.model);
+  const std::string count = std::to_string(model->description().tensors.size());
+  std::optional<Listing> listing, decoder;
+  if (flags.plan) listing.emplace(flags, *model, Part::encoder);
+  if (flags.plan && model->description().has_decoder()) decoder.emplace(flags, *model, Part::decoder);
+  std::optional<Plan> planned;
+  if (flags.memory > 0) {
+    if (flags.memory > model->description().encoder.max_tokens) {
+      throw UsageError("--memory " + std::to_string(flags.memory) + ": the model takes at most " +
+                       std::to_string(model->description().encoder.max_tokens) + " tokens");
+    }
+    flags.run.max_tokens = flags.memory;
+    planned = take(machine_plan(*model, flags.run.session_options(*model, flags.memory)));
+  }
+  if (flags.verify) check(model->verify());
+  // The types that a session would compute in. A model for which no session can be created is described without them.
+  const Result<Plan> any = machine_plan(*model, flags.run.session_options(*model, 1));
+  const Plan* const computing = any.ok() ? &*any : nullptr;
+
+  if (flags.json) {
+    nlohmann::ordered_json json = describe_json(*model, flags.model, computing);
+    if (flags.tensors) json["tensors"] = tensors_json(*model);
+    if (planned) json["memory"] = plan_json(*planned);
+    if (listing) json["plan"] = program_json(listing->lines, listing->tokens);
+    if (decoder) json["decoder_plan"] = program_json(decoder->lines, decoder->tokens);
+    if (flags.verify) json["verified"] = true;
+    standard_output().write(json_text(json, 2) + "\n");
+    return exit_ok;
+  }
+  std::string text = describe_text(*model, flags.model, computing);
+  if (flags.tensors) text += "\n" + tensors_text(*model);
+  if (planned) text += "\n" + plan_text(*planned);
+  if (listing) text += "\n" + program_text(listing->lines, listing->tokens);
+  if (decoder) text += "\nThe decoder:\n" + program_text(decoder->lines, decoder->tokens);
+  if (flags.verify) text += "\nThe checksums of all " + count + " tensors match.\n";
+  standard_output().write(text);
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App* app, Run* run) {
+  CLI::App* command = app->add_subcommand("inspect", "Show what a model is and what it needs");
+  auto flags = std::make_shared<InspectFlags>();
+  command->add_option("MODEL", flags->model, "Model file (.lnfr)")->type_name("");
+  command->add_flag("--json", flags->json, "One JSON object");
+  command->add_flag("--tensors", flags->tensors, "Each tensor's type, layout, shape, bytes and offset");
+  command->add_flag("--verify", flags->verify, "Compare every tensor with its checksum");
+  command->add_option("--memory", flags->memory, "Each buffer of a session for texts of up to N tokens")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}));
+  CLI::Option* plan =
+      command->add_option("--plan", flags->tokens, "Each op that a text of N (512) tokens takes: operands, GFLOP, MB")
+          ->type_name("[N]")
+          ->expected(0, 1);
+  flags->run.add_to(command);
+  command->footer(
+      "Examples:\n"
+      "  linformer inspect model.lnfr\n"
+      "  linformer inspect model.lnfr --memory 4096 --batch 1 --threads 2\n"
+      "  linformer inspect model.lnfr --plan\n"
+      "  linformer inspect model.lnfr --plan 128 --json | jq .plan.flop\n"
+      "  linformer inspect model.lnfr --verify --json\n");
+  command->callback([flags, run, plan] {
+    flags->plan = plan->count() > 0;
+    *run = [flags] { return inspect(*flags); };
+  });
+}
+
+}  // namespace linformer::cli

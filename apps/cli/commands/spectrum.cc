@@ -1,0 +1,236 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include "answers/output.h"
+#include "command_line/display.h"
+#include "command_line/errors.h"
+#include "commands/commands.h"
+#include "commands/flags/input_flags.h"
+#include "commands/flags/run_flags.h"
+#include "files/atomic_file.h"
+#include "input/chunks.h"
+#include "models/model_file.h"
+#include "research/spectrum_lapack.h"
+#include "research/spectrum_picture.h"
+
+namespace linformer::cli {
+namespace {
+
+constexpr int64_t most_rows = 1 << 14;  // a matrix of 2 GiB
+
+struct SpectrumFlags {
+  std::string model, csv, svg, html;
+  InputFlags input;
+  ChunkOptions chunks;
+  int64_t rank = 0;
+  double keep = 0.9;
+  int threads = 0;
+  bool json = false;
+};
+
+// A bar on a terminal's standard error.
+class HeadProgress {
+ public:
+  explicit HeadProgress(size_t heads) : heads_(heads), active_(::isatty(STDERR_FILENO) != 0) {}
+  ~HeadProgress() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  HeadProgress(const HeadProgress&) = delete;
+  HeadProgress& operator=(const HeadProgress&) = delete;
+
+  void step() {
+    ++done_;
+    const Clock::time_point now = Clock::now();
+    if (!active_ || now - last_ < std::chrono::milliseconds(100)) return;
+    last_ = now;
+    constexpr size_t width = 24;
+    const double part = static_cast<double>(done_) / static_cast<double>(heads_);
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    std::string bar(static_cast<size_t>(part * width), '#');
+    bar.resize(width, '.');
+    const std::string line = "[" + bar + "] " + grouped(done_) + " of " + grouped(heads_) + " matrices, " +
+                             fixed(seconds / part - seconds, 0) + " s left";
+    std::fprintf(stderr, "\r\033[K%s", excerpt(line, terminal_width(STDERR_FILENO, 80) - 1).c_str());
+    std::fflush(stderr);
+    shown_ = true;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  size_t heads_, done_ = 0;
+  bool active_, shown_ = false;
+  Clock::time_point start_ = Clock::now(), last_;
+};
+
+std::string file_name(const std::string& path) {
+  return path == "-" ? "standard input" : std::filesystem::path(path).filename().string();
+}
+
+std::string text_name(const SpectrumFlags& flags) {
+  if (!flags.chunks.ids.empty()) return file_name(flags.chunks.ids);
+  const std::vector<std::string>& files = flags.input.inputs;
+  return file_name(files[0]) + (files.size() > 1 ? " and " + std::to_string(files.size() - 1) + " more" : "");
+}
+
+void check_flags(const SpectrumFlags& flags) {
+  if (flags.input.inputs.empty() == flags.chunks.ids.empty()) throw UsageError("give either FILE or --ids FILE");
+  const auto to_output = [](const std::string& path) { return files::is_standard_output(path) ? 1 : 0; };
+  if (to_output(flags.csv) + to_output(flags.svg) + to_output(flags.html) + (flags.json ? 1 : 0) > 1) {
+    throw UsageError("only one of --json, --csv, --svg and --html can go to standard output");
+  }
+  check_outputs(flags.input.paths({flags.model, flags.chunks.ids}), {{"--csv", flags.csv, files::FileFormat::csv},
+                                                                     {"--svg", flags.svg, files::FileFormat::svg},
+                                                                     {"--html", flags.html, files::FileFormat::html}});
+  // Said before the work and not after it.
+  for (const std::string& path : {flags.csv, flags.svg, flags.html}) {
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+      throw DataError(path + ": can't be written: there is no such folder; make it first");
+    }
+  }
+}
+
+void write_file(const std::string& path, const std::string& content) {
+  if (path.empty()) return;
+  files::AtomicFile file(path);
+  file.append(content);
+  file.commit();
+}
+
+void write_report(const research::SpectrumReport& report, const SpectrumFlags& flags) {
+  if (!flags.csv.empty()) write_file(flags.csv, research::spectrum_csv(report));
+  if (!flags.svg.empty()) write_file(flags.svg, research::spectrum_svg(report));
+  if (!flags.html.empty()) write_file(flags.html, research::spectrum_html(report));
+  if (flags.json) {
+    standard_output().write(json_text(research::spectrum_json(report)) + "\n");
+  } else if (!files::is_standard_output(flags.csv) && !files::is_standard_output(flags.svg) &&
+             !files::is_standard_output(flags.html)) {
+    standard_output().write(research::spectrum_text(report));
+  }
+}
+
+int measure(const SpectrumFlags& flags) {
+  check_flags(flags);
+  const std::shared_ptr<const Model> model = load_model(flags.model);
+  research::require_full_attention(*model, flags.model);
+  if (const std::string problem = research::lapack_problem(); !problem.empty()) throw DataError(problem);
+  const Chunks chunks = read_chunks(flags.input, flags.chunks, *model, flags.model);
+  if (flags.rank > chunks.rows) {
+    throw UsageError("--rank " + std::to_string(flags.rank) + " is more than the " + std::to_string(chunks.rows) +
+                     " singular values that a matrix has; lower it");
+  }
+  if (chunks.short_records > 0) {
+    std::fprintf(stderr, "linformer: %s of the texts are too short for %s tokens and left out\n",
+                 grouped(chunks.short_records).c_str(), std::to_string(chunks.rows).c_str());
+  }
+
+  RunFlags run;
+  run.threads = flags.threads;
+  run.batch = 1;
+  const SessionOptions options = run.session_options(*model, chunks.rows);
+  Session session = take(Session::create(model, options));
+  research::SpectrumSum sum(*model, chunks.rows, options.threads);
+  research::SpectrumReport report;
+  {
+    HeadProgress progress(chunks.texts.size() * sum.heads());
+    for (const std::vector<int32_t>& text : chunks.texts) sum.add(&session, text, [&] { progress.step(); });
+  }
+  report.spectrum = sum.mean();
+  report.model = file_name(flags.model);
+  report.text = text_name(flags);
+  report.rank = flags.rank > 0 ? flags.rank : std::max<int64_t>(chunks.rows / 4, 1);
+  report.keep = flags.keep;
+  write_report(report, flags);
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_spectrum(CLI::App* app, Run* run) {
+  CLI::App* command = app->add_subcommand("spectrum", "Measure the rank of a full-attention model's attention");
+  auto flags = std::make_shared<SpectrumFlags>();
+  flags->chunks.texts = 8;
+  command->add_option("MODEL", flags->model, "Model file (.lnfr) with full attention")->type_name("")->required();
+  command->add_option("FILE", flags->input.inputs, "Files of texts; - is standard input")->type_name("");
+  command
+      ->add_option("--ids", flags->chunks.ids, "Token ids instead, as 'encode --ids' reads them; - is standard input")
+      ->type_name("FILE")
+      ->group("Input");
+  command
+      ->add_option("--format", flags->input.format,
+                   "text (a text a line), jsonl, csv or tsv; default: by the file's ending, or text")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"auto", "text", "jsonl", "csv", "tsv"}))
+      ->group("Input");
+  command->add_option("--field", flags->input.field, "Name of the field with the text")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group("Input");
+  command
+      ->add_flag("--no-header", flags->input.no_header,
+                 "CSV and TSV: the fields are called 1, 2, ... and the first line is data")
+      ->group("Input");
+  command->add_option("--max-line-bytes", flags->input.max_line_bytes, "Longer records are errors")
+      ->type_name("N")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{max_text_bytes}))
+      ->capture_default_str()
+      ->group("Input");
+  command
+      ->add_option("--tokens", flags->chunks.rows,
+                   "Length n of each text, special tokens included; default: 512, less where model or text are shorter")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{2}, most_rows))
+      ->group("Tokens");
+  command->add_option("--texts", flags->chunks.texts, "Texts of that length at most; 0 = all that the files have")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 32))
+      ->capture_default_str()
+      ->group("Tokens");
+  command
+      ->add_flag("--apart", flags->chunks.apart,
+                 "Each record begins a text; otherwise records are joined before they are cut into texts")
+      ->group("Tokens");
+  command
+      ->add_flag("--literal-special", flags->chunks.literal_special,
+                 "Special tokens written inside a text, such as <mask>, are plain characters")
+      ->group("Tokens");
+  command->add_option("--rank", flags->rank, "Index whose share of the sum is shown for each head; default: n / 4")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, most_rows))
+      ->group("Results");
+  command->add_option("--share", flags->keep, "Share of the sum that k is to keep")
+      ->type_name("S")
+      ->check(CLI::Range(0.001, 1.0))
+      ->capture_default_str()
+      ->group("Results");
+  command->add_flag("--json", flags->json, "One JSON object with all singular values instead of tables")
+      ->group("Results");
+  command->add_option("--csv", flags->csv, "A row for each layer, head and index; - is standard output")
+      ->type_name("FILE")
+      ->group("Results");
+  command->add_option("--svg", flags->svg, "A picture: curves, heatmap and table of k; - is standard output")
+      ->type_name("FILE")
+      ->group("Results");
+  command->add_option("--html", flags->html, "The same picture as a page; - is standard output")
+      ->type_name("FILE")
+      ->group("Results");
+  command->add_option("--threads", flags->threads, "Threads; default: one for each processor")
+      ->type_name("N")
+      ->check(CLI::Range(1, 256))
+      ->group("Running");
+  command->footer(
+      "Figure 1 of the Linformer paper for any model with full attention and any text: how much of the sum of an\n"
+      "attention matrix's singular values its largest ones hold, and which k would keep a share of it.\n\n"
+      "Examples:\n"
+      "  linformer spectrum roberta.lnfr book.txt\n"
+      "  linformer spectrum roberta.lnfr reviews.jsonl --apart --tokens 128 --share 0.95\n"
+      "  linformer spectrum bert.lnfr book.txt --texts 32 --html spectrum.html --csv spectrum.csv\n");
+  command->callback([flags, run] { *run = [flags] { return measure(*flags); }; });
+}
+
+}  // namespace linformer::cli

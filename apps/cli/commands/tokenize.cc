@@ -1,0 +1,139 @@
+#include <CLI/CLI.hpp>
+
+#include "answers/output.h"
+#include "command_line/display.h"
+#include "command_line/errors.h"
+#include "commands/commands.h"
+#include "commands/flags/input_flags.h"
+#include "commands/flags/text_flags.h"
+#include "input/record_loop.h"
+#include "models/tokenizer_source.h"
+
+namespace linformer::cli {
+namespace {
+
+struct TokenizeFlags {
+  std::string model, tokenizer, truncation = "longest_first";
+  InputFlags input;
+  TokenFlags tokens;
+  int64_t max_length = 0;
+  bool no_special = false;
+};
+
+EncodeOptions encode_options(const TokenizeFlags& flags) {
+  EncodeOptions options = flags.tokens.options();
+  options.add_special_tokens = !flags.no_special;
+  options.token_strings = true;
+  options.max_length = flags.max_length;
+  options.truncation = parse_truncation(flags.truncation);
+  return options;
+}
+
+class Tokenize {
+ public:
+  explicit Tokenize(const TokenizeFlags& flags)
+      : flags_(flags),
+        fields_(flags.input.fields("")),
+        source_(flags.model.empty() ? TokenizerSource::from_directory(flags.tokenizer)
+                                    : TokenizerSource::from_model(flags.model)),
+        options_(encode_options(flags)) {
+    if (!fields_.pair) {
+      fields_.pair = "pair";
+      fields_.pair_optional = true;
+    }
+  }
+
+  int operator()() {
+    RecordLoop loop;
+    loop.visit = [this](Record& record) { answer(record); };
+    loop.run(flags_.input, fields_);
+    standard_output().flush();
+    if (errors_ > 0) {
+      std::fprintf(stderr, "linformer: %s of %s records bad\n", grouped(errors_).c_str(), grouped(records_).c_str());
+    }
+    return errors_ > 0 ? exit_data : exit_ok;
+  }
+
+ private:
+  void answer(Record& record) {
+    ++records_;
+    nlohmann::ordered_json line;
+    if (!record.id.is_null()) line["id"] = record.id;
+    std::string error = record.error;
+    if (error.empty()) {
+      const Tokenizer& tokenizer = source_.tokenizer();
+      const Status status = record.pair ? tokenizer.encode(record.text, *record.pair, options_, &encoding_)
+                                        : tokenizer.encode(record.text, options_, &encoding_);
+      if (!status.ok()) error = status.message();
+    }
+    if (error.empty()) {
+      const std::span<const int32_t> ids = encoding_.ids();
+      line["ids"] = std::vector<int32_t>(ids.begin(), ids.end());
+      auto& tokens = line["tokens"] = nlohmann::ordered_json::array();
+      for (size_t i = 0; i < ids.size(); ++i) tokens.push_back(std::string(encoding_.token(i)));
+      auto& offsets = line["offsets"] = nlohmann::ordered_json::array();
+      for (const Offset& offset : encoding_.offsets()) offsets.push_back({offset.begin, offset.end});
+      if (encoding_.truncated()) line["total_tokens"] = encoding_.total_tokens();
+    } else {
+      if (record.id.is_null()) line["id"] = take_id(&record, records_, flags_.input);
+      line["error"] = error;
+      ++errors_;
+    }
+    standard_output().write(json_text(line) + "\n");
+  }
+
+  const TokenizeFlags& flags_;
+  RecordFields fields_;
+  TokenizerSource source_;
+  EncodeOptions options_;
+  Encoding encoding_;
+  uint64_t records_ = 0, errors_ = 0;
+};
+
+}  // namespace
+
+void add_tokenize(CLI::App* app, Run* run) {
+  CLI::App* command = app->add_subcommand("tokenize", "Show the tokens of texts");
+  auto flags = std::make_shared<TokenizeFlags>();
+  command->add_option("MODEL", flags->model, "Model file (.lnfr) whose tokenizer to use")->type_name("");
+  command->add_option("--tokenizer", flags->tokenizer, "Folder with tokenizer files instead of a model")
+      ->type_name("DIR");
+  command->add_option("--text", flags->input.texts, "A text instead of files, may be repeated")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->group("Input");
+  flags->input.add_to(command);
+  command->add_flag("--no-special", flags->no_special, "Without the special tokens around texts")->group("Tokens");
+  command->add_option("--max-length", flags->max_length, "Cut to N tokens, the special ones included")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{INT32_MAX}))
+      ->group("Tokens");
+  command->add_option("--truncation", flags->truncation, "What is cut: longest_first, only_first, only_second or none")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"longest_first", "only_first", "only_second", "none"}))
+      ->capture_default_str()
+      ->group("Tokens");
+  flags->tokens.add_to(command);
+  command->footer(
+      "Reads JSON lines {\"text\", \"pair\"?} from standard input unless told otherwise, and writes a line\n"
+      "{\"ids\", \"tokens\", \"offsets\"} for each; offsets count Unicode code points.\n\n"
+      "Examples:\n"
+      "  linformer tokenize model.lnfr --text \"A fine film.\"\n"
+      "  linformer tokenize --tokenizer roberta-base --input texts.txt --no-special\n"
+      "  linformer tokenize model.lnfr --max-length 128 --truncation only_second < pairs.jsonl\n");
+  command->callback([flags, run] {
+    *run = [flags] {
+      if (flags->model.empty() == flags->tokenizer.empty()) {
+        throw UsageError("give either MODEL or --tokenizer DIR");
+      }
+      InputFlags& input = flags->input;
+      if (input.texts.empty() && input.inputs.empty()) input.inputs = {"-"};
+      const bool reads_input = input.inputs == std::vector<std::string>{"-"};
+      if (input.format == "auto" && input.delimiter.empty() && reads_input) input.format = "jsonl";
+      check_outputs(input.paths({flags->model}), {});
+      return Tokenize(*flags)();
+    };
+  });
+}
+
+}  // namespace linformer::cli

@@ -1,0 +1,48 @@
+// How well predicted labels agree with the true ones.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace linformer::cli {
+
+class Evaluation {
+ public:
+  explicit Evaluation(std::vector<std::string> labels);
+  void add(size_t truth, size_t predicted);
+  void add_error() { ++errors_; }
+
+  struct Scores {  // NaN where nothing was predicted (precision) or nothing is true (recall)
+    double precision, recall, f1;
+    uint64_t support;  // records that truly have the label
+  };
+  double accuracy() const;
+  Scores scores(size_t label) const;
+  // The mean of F1 over the labels that occur as truth or prediction.
+  double macro_f1() const;
+
+  std::string text() const;
+  nlohmann::ordered_json json() const;
+
+ private:
+  uint64_t count(size_t truth, size_t predicted) const;
+
+  std::vector<std::string> labels_;
+  std::map<std::pair<size_t, size_t>, uint64_t> counts_;  // (truth, predicted): only what occurs
+  std::vector<uint64_t> truths_, predictions_;
+  uint64_t records_ = 0, correct_ = 0, errors_ = 0;
+};
+
+// NaN for a whole of 0.
+double ratio(uint64_t part, uint64_t whole);
+nlohmann::ordered_json number_or_null(double value);
+inline constexpr int label_width = 32;  // columns that a label takes in a table at most
+
+// A confusion matrix of more classes is left out of the output.
+inline constexpr size_t max_matrix_text = 32, max_matrix_json = 256;
+
+}  // namespace linformer::cli

@@ -1,0 +1,41 @@
+#include "evaluation/masking.h"
+
+namespace linformer::cli {
+namespace {
+
+double unit(uint64_t x) { return static_cast<double>(x >> 11) * 0x1p-53; }
+
+int32_t any_id(const MaskRule& rule, uint64_t x) {
+  const bool pad = rule.pad_id >= 0 && rule.vocabulary > 1;
+  const int32_t id = static_cast<int32_t>(x % (rule.vocabulary - (pad ? 1 : 0)));
+  return pad && id >= rule.pad_id ? id + 1 : id;
+}
+
+}  // namespace
+
+uint64_t mix(uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+  return x ^ x >> 31;
+}
+
+std::vector<int64_t> mask_tokens(const MaskRule& rule, uint64_t text, std::span<const uint8_t> candidates,
+                                 std::span<int32_t> ids) {
+  const uint64_t text_number = mix(mix(rule.seed) ^ text);
+  std::vector<int64_t> chosen;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const uint64_t h = mix(text_number ^ i);
+    if (candidates[i] == 0 || unit(h) >= rule.rate) continue;
+    chosen.push_back(static_cast<int64_t>(i));
+    const uint64_t g = mix(h);
+    if (unit(g) < 0.8) {
+      ids[i] = rule.mask_id;
+    } else if (unit(g) < 0.9) {
+      ids[i] = any_id(rule, mix(g));
+    }
+  }
+  return chosen;
+}
+
+}  // namespace linformer::cli

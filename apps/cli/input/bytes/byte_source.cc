@@ -1,0 +1,148 @@
+#include "input/bytes/byte_source.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "command_line/errors.h"
+#include "input/bytes/file_kind.h"
+
+namespace linformer::cli {
+
+ByteSource::ByteSource(const std::string& path)
+    : name_(path == "-" ? "standard input" : path), buffer_(std::make_unique<char[]>(buffer_bytes)) {
+  fd_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd_ < 0) throw DataError(name_ + ": " + std::strerror(errno) + "; check the path");
+  struct stat properties {};
+  if (::fstat(fd_, &properties) == 0 && S_ISREG(properties.st_mode)) {
+    file_bytes_ = static_cast<uint64_t>(properties.st_size);
+  }
+}
+
+ByteSource::~ByteSource() {
+  if (fd_ > STDERR_FILENO) ::close(fd_);
+}
+
+void ByteSource::expect_text(bool or_npy) { expect_ = or_npy ? Expect::text_or_npy : Expect::text; }
+
+size_t ByteSource::read_file(char* destination, size_t count) {
+  if (wait_hook_) {
+    pollfd readable{fd_, POLLIN, 0};
+    if (::poll(&readable, 1, 0) == 0) wait_hook_();
+  }
+  ssize_t got;
+  do {
+    got = ::read(fd_, destination, count);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) throw DataError(name_ + ": can't be read: " + std::strerror(errno));
+  file_position_ += static_cast<size_t>(got);
+  return static_cast<size_t>(got);
+}
+
+bool ByteSource::read_more() {
+  char* free = buffer_.get() + end_;
+  const size_t count = gunzip_ ? gunzip_->read(free, buffer_bytes - end_) : read_file(free, buffer_bytes - end_);
+  end_ += count;
+  content_end_ += count;
+  return count > 0;
+}
+
+// Reads until the start says what the bytes are. A text that ends a line is complete, and its writer may be waiting.
+void ByteSource::await_start() {
+  constexpr size_t enough = 64;
+  const auto known = [&] {
+    return buffered().starts_with(gzip_magic) || buffered().find('\n') != std::string_view::npos;
+  };
+  while (end_ < enough && !known() && read_more()) {
+  }
+}
+
+void ByteSource::open_gzip() {
+  gunzip_ = std::make_unique<Gunzip>(name_, buffered(),
+                                     [this](char* destination, size_t count) { return read_file(destination, count); });
+  content_end_ = end_ = 0;
+  await_start();
+}
+
+// What is read first of a text; false where nothing follows its mark.
+bool ByteSource::start_text() {
+  if (expect_ == Expect::text_or_npy && !buffered().empty() && buffered()[0] == npy_magic[0]) {
+    expect_ = Expect::anything;
+    return true;
+  }
+  if (buffered().starts_with(zip_magic)) {  // its entries' names say what it is
+    while (end_ < buffer_bytes && read_more()) {
+    }
+  }
+  if (const std::string kind = file_kind(buffered()); !kind.empty()) throw DataError(name_ + " is " + kind);
+  refuse_nul();
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (!buffered().starts_with(mark)) return true;
+  position_ = mark.size();
+  return position_ < end_ || fill();
+}
+
+void ByteSource::refuse_nul() const {
+  const uint64_t start = content_end_ - end_;
+  if (start >= text_proof_bytes) return;
+  const std::string_view proof = buffered().substr(0, static_cast<size_t>(text_proof_bytes - start));
+  const size_t at = proof.find('\0');
+  if (at != std::string_view::npos) throw DataError(name_ + " is " + binary_kind(proof, start + at));
+}
+
+bool ByteSource::fill() {
+  const bool first = content_end_ == 0;
+  position_ = end_ = 0;
+  if (at_end_ || !read_more()) {
+    at_end_ = true;
+    return false;
+  }
+  if (first) {
+    await_start();
+    if (buffered().starts_with(gzip_magic)) open_gzip();
+    if (end_ == 0) {
+      at_end_ = true;
+      return false;
+    }
+    if (expect_ != Expect::anything) return start_text();
+  } else if (expect_ != Expect::anything) {
+    refuse_nul();
+  }
+  return true;
+}
+
+LineResult ByteSource::read_line(std::string* line, size_t max_bytes) {
+  line->clear();
+  bool any = false, too_long = false;
+  while (position_ < end_ || fill()) {
+    any = true;
+    const char* start = buffer_.get() + position_;
+    const size_t available = end_ - position_;
+    const char* newline = static_cast<const char*>(std::memchr(start, '\n', available));
+    const size_t count = newline ? static_cast<size_t>(newline - start) : available;
+    too_long = too_long || count > max_bytes - line->size();
+    if (!too_long) line->append(start, count);
+    position_ += count + (newline ? 1 : 0);
+    if (newline) break;
+  }
+  if (!any) return LineResult::end;
+  return too_long ? LineResult::too_long : LineResult::line;
+}
+
+size_t ByteSource::read(char* destination, size_t count) {
+  size_t done = 0;
+  while (done < count && (position_ < end_ || fill())) {
+    const size_t part = std::min(count - done, end_ - position_);
+    std::memcpy(destination + done, buffer_.get() + position_, part);
+    position_ += part;
+    done += part;
+  }
+  return done;
+}
+
+}  // namespace linformer::cli

@@ -1,0 +1,117 @@
+#include "input/chunks.h"
+
+#include <algorithm>
+
+#include "base/description.h"
+#include "command_line/errors.h"
+#include "input/record_loop.h"
+#include "input/token_rows.h"
+#include "models/model_file.h"
+
+namespace linformer::cli {
+namespace {
+
+class Chunker {
+ public:
+  Chunker(const ChunkOptions& options, const Model& model, std::vector<int32_t> around)
+      : options_(options), model_(model), around_(std::move(around)) {
+    const EncoderDescription& encoder = model.description().encoder;
+    rows_ = options.rows > 0 ? options.rows : std::min<int64_t>(encoder.max_tokens, default_rows);
+    if (rows_ > encoder.max_tokens) {
+      throw UsageError("--tokens " + std::to_string(rows_) + ": the model takes at most " +
+                       std::to_string(encoder.max_tokens));
+    }
+    extra_ = encoder_rows(model, 0) + (around_.empty() ? 0 : static_cast<int64_t>(around_.size()) - 1);
+    if (rows_ <= extra_) {
+      throw UsageError("--tokens " + std::to_string(rows_) + " leaves no room for a text; raise it");
+    }
+    chunks_.rows = rows_;
+  }
+
+  bool full() const { return options_.texts > 0 && static_cast<int64_t>(chunks_.texts.size()) >= options_.texts; }
+
+  void add(std::span<const int32_t> ids) {
+    const size_t before = chunks_.texts.size();
+    const int32_t pad = model_.description().encoder.pad_id;
+    for (const int32_t id : ids) {
+      if (pad < 0 || id != pad) left_.push_back(id);
+      if (static_cast<int64_t>(left_.size()) == rows_ - extra_) close();
+      if (full()) return;
+    }
+    if (!options_.apart) return;
+    if (chunks_.texts.size() == before) ++chunks_.short_records;
+    longest_left_ = std::max(longest_left_, left_.size());
+    left_.clear();
+  }
+
+  Chunks take(const std::string& source) {
+    if (!chunks_.texts.empty()) return std::move(chunks_);
+    const int64_t longest = static_cast<int64_t>(std::max(longest_left_, left_.size())) + (any_text() ? extra_ : 0);
+    const bool enough = static_cast<int64_t>(left_.size()) > 1;
+    if (options_.apart || options_.rows > 0 || !enough) {
+      throw DataError(source + ": the longest text makes " + std::to_string(longest) + " rows and " +
+                      std::to_string(rows_) + " are wanted; lower --tokens or give more text");
+    }
+    rows_ = chunks_.rows = longest;
+    close();
+    return std::move(chunks_);
+  }
+
+ private:
+  bool any_text() const { return longest_left_ > 0 || !left_.empty(); }
+
+  void close() {
+    std::vector<int32_t> chunk;
+    for (const int32_t id : around_) {
+      if (id != template_first) {
+        chunk.push_back(id);
+      } else {
+        chunk.insert(chunk.end(), left_.begin(), left_.end());
+      }
+    }
+    if (around_.empty()) chunk = left_;
+    chunks_.texts.push_back(std::move(chunk));
+    left_.clear();
+  }
+
+  const ChunkOptions& options_;
+  const Model& model_;
+  std::vector<int32_t> around_;   // the template of a text; empty: nothing surrounds it
+  int64_t rows_ = 0, extra_ = 0;  // rows of a chunk, and those of them that the text doesn't fill
+  std::vector<int32_t> left_;     // tokens that wait for a chunk to be full
+  size_t longest_left_ = 0;       // of the records before
+  Chunks chunks_;
+};
+
+}  // namespace
+
+Chunks read_chunks(const InputOptions& input, const ChunkOptions& given, const Model& model, const std::string& path) {
+  ChunkOptions options = given;
+  if (!options.ids.empty()) {
+    require_tokens(model, path);
+    options.apart = true;
+    Chunker chunker(options, model, {});
+    const TokenRows rows = read_ids(options.ids, model, input.max_line_bytes);
+    for (size_t i = 0; i < rows.size() && !chunker.full(); ++i) chunker.add(rows[i]);
+    return chunker.take(options.ids == "-" ? "standard input" : options.ids);
+  }
+  const Tokenizer tokenizer = load_tokenizer(model, path);
+  Chunker chunker(options, model, model.description().tokenizer.single_template);
+  EncodeOptions encode;
+  encode.add_special_tokens = false;
+  encode.match_special_tokens = !options.literal_special;
+  Encoding encoding;
+  const std::string name = input.inputs.empty() || input.inputs.back() == "-" ? "standard input" : input.inputs.back();
+  RecordLoop loop;
+  loop.visit = [&](Record& record) {
+    if (!record.error.empty()) throw DataError(record.error);
+    const Status status = tokenizer.encode(record.text, encode, &encoding);
+    if (!status.ok()) throw DataError(name + ": " + status.message());
+    chunker.add(encoding.ids());
+  };
+  loop.full = [&] { return chunker.full(); };
+  loop.run(input, input.fields(""));
+  return chunker.take(name);
+}
+
+}  // namespace linformer::cli

@@ -1,0 +1,33 @@
+// Where texts come from, and how they are read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "input/records.h"
+
+namespace linformer::cli {
+
+struct InputOptions {
+  std::vector<std::string> texts;       // given on the command line; "-" = standard input where `dash`
+  std::vector<std::string> pair_texts;  // the second text of each
+  std::vector<std::string> inputs;      // files, "-" = standard input
+  bool dash = false;
+  std::string format = "auto";
+  std::string field = "text", pair, id, delimiter;
+  uint64_t max_line_bytes = uint64_t{64} << 20;
+  bool no_header = false;
+
+  bool empty() const { return texts.empty() && inputs.empty(); }
+  // `more` and the files that are read; "-" = standard input.
+  std::vector<std::string> paths(std::vector<std::string> more) const;
+  Format format_of(const std::string& path) const;
+  // Whether `path` is read as text lines because nobody said how.
+  bool guessed_text(const std::string& path) const { return format == "auto" && format_of(path) == Format::text; }
+  RecordLimits limits() const;
+  // The fields to read. Throws UsageError where one is named although a format has none.
+  RecordFields fields(const std::string& label) const;
+};
+
+}  // namespace linformer::cli

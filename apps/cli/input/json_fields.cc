@@ -1,0 +1,160 @@
+#include "input/json_fields.h"
+
+#include "input/records.h"
+
+namespace linformer::cli {
+namespace {
+
+using nlohmann::json;
+
+// Events of a parse, with the depth checked; the two readers below say what to do with a scalar.
+class Events : public nlohmann::json_sax<json> {
+ public:
+  const std::string& error() const { return error_; }
+  bool ends_early() const { return ends_early_; }
+
+  bool null() override { return scalar(json(nullptr)); }
+  bool boolean(bool value) override { return scalar(json(value)); }
+  bool number_integer(number_integer_t value) override { return scalar(json(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return scalar(json(value)); }
+  bool number_float(number_float_t value, const string_t& written) override { return real(value, written); }
+  bool string(string_t& value) override { return scalar(json(std::move(value))); }
+  bool binary(binary_t&) override { return fail("not JSON"); }
+  bool start_object(std::size_t) override { return open(true); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(false); }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& exception) override {
+    // The library's sentence quotes the input; ours stays one line however hostile that is.
+    const std::string reason = exception.what();
+    const auto says = [&](const char* part) { return reason.find(part) != std::string::npos; };
+    ends_early_ = says("unexpected end of input");
+    return fail((says("ill-formed UTF-8") ? "not JSON: invalid UTF-8 at byte " : "not JSON: syntax error at byte ") +
+                std::to_string(position));
+  }
+
+ protected:
+  virtual bool scalar(json value) = 0;
+  virtual bool real(double value, const std::string&) { return scalar(json(value)); }
+  virtual bool opened(bool object, int depth) = 0;
+  bool fail(std::string error) {
+    if (error_.empty()) error_ = std::move(error);
+    return false;
+  }
+  int depth() const { return depth_; }
+
+ private:
+  bool open(bool object) {
+    if (++depth_ > max_json_depth) return fail("JSON nested deeper than " + std::to_string(max_json_depth));
+    return opened(object, depth_);
+  }
+  bool close() {
+    --depth_;
+    return true;
+  }
+
+  int depth_ = 0;
+  bool ends_early_ = false;
+  std::string error_;
+};
+
+class FieldEvents : public Events {
+ public:
+  explicit FieldEvents(std::vector<JsonField>* fields) : fields_(fields) {}
+
+  bool key(string_t& name) override {
+    if (depth() != 1) return true;
+    current_ = list_ = nullptr;
+    for (JsonField& field : *fields_) {
+      if (field.name != name) continue;
+      if (!field.value.is_discarded()) return fail("field '" + name + "' twice");
+      field.value = nullptr;
+      current_ = &field;
+    }
+    return true;
+  }
+
+ protected:
+  bool scalar(json value) override {
+    if (depth() == 0) return fail("not a JSON object");
+    if (depth() == 1 && current_) {
+      current_->value = std::move(value);
+    } else if (depth() == 2 && list_) {
+      add_entry(std::move(value));
+    }
+    return true;
+  }
+  bool real(double value, const std::string& written) override {
+    if (depth() == 1 && current_) current_->written = written;
+    return scalar(json(value));
+  }
+  bool opened(bool object, int depth) override {
+    if (depth == 1) return object || fail("not a JSON object");
+    if (depth == 2 && current_) {
+      current_->value = object ? json::object() : json::array();
+      if (!object && current_->max_entries > 0) list_ = current_;
+    } else if (depth == 3 && list_) {
+      add_entry(nullptr);
+    }
+    return true;
+  }
+
+ private:
+  void add_entry(json value) {
+    if (list_->value.size() <= list_->max_entries) list_->value.push_back(std::move(value));
+  }
+
+  std::vector<JsonField>* fields_;
+  JsonField* current_ = nullptr;
+  JsonField* list_ = nullptr;  // current_ inside its array
+};
+
+class IntegerEvents : public Events {
+ public:
+  explicit IntegerEvents(std::vector<int64_t>* values) : values_(values) {}
+  bool key(string_t&) override { return true; }
+
+ protected:
+  bool scalar(json value) override {
+    if (depth() != 1) return fail("not a JSON array of token ids");
+    if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX)) {
+      return fail("entry " + std::to_string(values_->size()) + " is not a token id");
+    }
+    values_->push_back(value.get<int64_t>());
+    return true;
+  }
+  bool opened(bool object, int depth) override {
+    return (!object && depth == 1) || fail("not a JSON array of token ids");
+  }
+
+ private:
+  std::vector<int64_t>* values_;
+};
+
+std::string parse(std::string_view line, Events* events) {
+  if (json::sax_parse(line.begin(), line.end(), events)) return {};
+  return events->error().empty() ? "not JSON" : events->error();
+}
+
+}  // namespace
+
+std::string read_json_fields(std::string_view line, std::vector<JsonField>* fields) {
+  FieldEvents events(fields);
+  std::string error = parse(line, &events);
+  if (error.empty()) return error;
+  const size_t start = line.find_first_not_of(" \t\r");
+  if (start != std::string_view::npos && line[start] != '{') {
+    error += "; a record is an object; for lines of plain text add --format text";
+  } else if (events.ends_early()) {
+    error += ", where the line ends; a record is one line: jq -c . FILE";
+  }
+  return error;
+}
+
+std::string read_json_integers(std::string_view line, std::vector<int64_t>* values) {
+  values->clear();
+  IntegerEvents events(values);
+  return parse(line, &events);
+}
+
+}  // namespace linformer::cli

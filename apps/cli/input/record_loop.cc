@@ -1,0 +1,120 @@
+#include "input/record_loop.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "answers/output.h"
+#include "command_line/display.h"
+#include "command_line/errors.h"
+#include "input/input_notes.h"
+
+namespace linformer::cli {
+namespace {
+
+constexpr uint64_t max_reported = 20;  // bad records that get their own line on standard error
+
+}  // namespace
+
+void RecordLoop::run(const InputOptions& input, const RecordFields& fields) {
+  // A wrong name is said before the first file is read.
+  for (const std::string& path : input.inputs) {
+    if (path != "-" && ::access(path.c_str(), R_OK) != 0) ByteSource missing(path);
+  }
+  InvalidText arguments("the command line", progress);
+  for (size_t i = 0; i < input.texts.size() && !done(); ++i) {
+    if (input.dash && input.texts[i] == "-") {
+      read(input, fields, "-");
+      continue;
+    }
+    ++visited_;
+    Record record;
+    record.text = input.texts[i];
+    if (!input.pair_texts.empty()) record.pair = input.pair_texts[i];
+    arguments.see(record);
+    visit(record);
+    standard_output().flush();
+  }
+  for (const std::string& path : input.inputs) {
+    if (!done()) read(input, fields, path);
+  }
+}
+
+void RecordLoop::read(const InputOptions& input, const RecordFields& fields, const std::string& path) {
+  const auto flush = [this] {
+    if (on_wait) on_wait();
+    standard_output().flush();
+  };
+  // What was read before the input failed is still answered.
+  const auto reading = [&](auto action) {
+    try {
+      return action();
+    } catch (const DataError&) {
+      if (progress) progress->clear();
+      flush();
+      throw;
+    }
+  };
+  const auto source = reading([&] { return std::make_unique<ByteSource>(path); });
+  source->on_wait(flush);
+  const auto reader =
+      reading([&] { return open_records(source.get(), input.format_of(path), fields, input.limits()); });
+  // One hint is enough for files that are all alike.
+  std::optional<FormatHint> format;
+  if (input.guessed_text(path) && !hinted_) format.emplace(input.field);
+  InvalidText invalid(source->name(), progress);
+  for (Record record; !done() && reading([&] { return reader->next(&record); });) {
+    ++visited_;
+    invalid.see(record);
+    if (format && record.error.empty()) hint(source->name(), format->see(record.text));
+    visit(record);
+    standard_output().flush();  // holds answers only when a batch was done
+    if (progress) progress->update(visited_, source->bytes_read(), source->file_bytes());
+  }
+}
+
+void RecordLoop::hint(const std::string& name, const std::string& sentence) {
+  if (sentence.empty()) return;
+  hinted_ = true;
+  if (progress) progress->clear();
+  std::fprintf(stderr, "linformer: %s: %s\n", excerpt(name, 200).c_str(), sentence.c_str());
+}
+
+nlohmann::json take_id(Record* record, uint64_t number, const InputOptions& input) {
+  if (!record->id.is_null()) return std::move(record->id);
+  return input.id.empty() ? nlohmann::json(number) : nlohmann::json("record " + std::to_string(number));
+}
+
+void Tally::report(const nlohmann::json& id, const std::string& error, bool always, Progress* progress) const {
+  if (errors > max_reported && !always) return;
+  progress->clear();
+  std::fprintf(stderr, "linformer: record %s: %s\n", excerpt(json_text(id), 60).c_str(), excerpt(error, 1000).c_str());
+}
+
+void Tally::summarize(int64_t max_tokens, const std::string& hint) const {
+  if (errors > 0) {
+    std::fprintf(stderr, "linformer: %s of %s records bad\n", grouped(errors).c_str(), grouped(records).c_str());
+  }
+  if (cut > 0 && !hint.empty()) {
+    std::fprintf(stderr, "linformer: %s of %s texts cut to %s tokens; %s\n", grouped(cut).c_str(),
+                 grouped(records).c_str(), std::to_string(max_tokens).c_str(), hint.c_str());
+  }
+}
+
+void warn_of_file_names(const InputOptions& input, const std::string& what_happens) {
+  for (const std::string& text : input.texts) {
+    struct stat properties {};
+    if (text != "-" && text.size() < 4096 && ::stat(text.c_str(), &properties) == 0 && S_ISREG(properties.st_mode)) {
+      if (text.ends_with(".lnfr")) {
+        throw UsageError("'" + excerpt(text, 200) + "' is a model file: MODEL comes before the texts");
+      }
+      std::fprintf(stderr, "linformer: '%s' is %s as a text; to read the file of that name: --input %s\n",
+                   excerpt(text, 200).c_str(), what_happens.c_str(), excerpt(text, 200).c_str());
+    }
+  }
+}
+
+}  // namespace linformer::cli

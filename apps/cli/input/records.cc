@@ -1,0 +1,297 @@
+#include "input/records.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "command_line/errors.h"
+#include "input/json_array.h"
+#include "input/json_fields.h"
+#include "input/table_rows.h"
+
+namespace linformer::cli {
+namespace {
+
+std::string place(const ByteSource& source, uint64_t line) { return source.name() + ":" + std::to_string(line); }
+
+std::string too_long(const RecordLimits& limits) {
+  return "the record is longer than " + std::to_string(limits.max_bytes) + " bytes; raise --max-line-bytes";
+}
+
+std::string nul_at(size_t at) { return "a NUL at byte " + std::to_string(at + 1) + ": no text has one; remove it"; }
+
+void strip_carriage_return(std::string* line) {
+  if (!line->empty() && line->back() == '\r') line->pop_back();
+}
+
+class TextRecords : public RecordReader {
+ public:
+  TextRecords(ByteSource* source, const RecordLimits& limits) : source_(source), limits_(limits) {}
+
+  bool next(Record* record) override {
+    *record = {};
+    const LineResult result = source_->read_line(&record->text, limits_.max_bytes);
+    if (result == LineResult::end) return false;
+    ++line_;
+    if (result == LineResult::too_long) {
+      record->text.clear();
+      record->error = place(*source_, line_) + ": " + too_long(limits_);
+    }
+    strip_carriage_return(&record->text);
+    record->line = line_;
+    if (const size_t nul = record->text.find('\0'); nul != std::string::npos) {
+      record->error = place(*source_, line_) + ": " + nul_at(nul);
+    }
+    return true;
+  }
+
+ private:
+  ByteSource* source_;
+  RecordLimits limits_;
+  uint64_t line_ = 0;
+};
+
+class JsonRecords : public RecordReader {
+ public:
+  JsonRecords(ByteSource* source, const RecordFields& fields, const RecordLimits& limits)
+      : source_(source), fields_(fields), limits_(limits) {}
+
+  bool next(Record* record) override {
+    *record = {};
+    if (!begun_) begin();
+    std::string error;
+    if (!(array_ ? array_->next(&line_, &error) : next_line(&error))) return false;
+    if (error.empty()) error = read(record);
+    record->line = array_ ? array_->line() : line_number_;
+    if (error.empty()) return true;
+    const std::string element = array_ ? ": element " + std::to_string(array_->number()) : "";
+    record->error = place(*source_, record->line) + element + ": " + error;
+    return true;
+  }
+
+ private:
+  // What isn't blank first tells an array from lines.
+  void begin() {
+    begun_ = true;
+    for (int c; (c = source_->peek()) == ' ' || c == '\t' || c == '\r' || c == '\n'; source_->get()) {
+      line_number_ += c == '\n' ? 1 : 0;
+    }
+    if (source_->peek() == '[') array_.emplace(source_, limits_.max_bytes, line_number_ + 1);
+  }
+
+  // The next line that isn't blank.
+  bool next_line(std::string* error) {
+    LineResult result;
+    do {
+      result = source_->read_line(&line_, limits_.max_bytes);
+      if (result == LineResult::end) return false;
+      ++line_number_;
+    } while (result == LineResult::line &&
+             std::all_of(line_.begin(), line_.end(), [](char c) { return c == ' ' || c == '\t' || c == '\r'; }));
+    if (result == LineResult::too_long) *error = too_long(limits_);
+    return true;
+  }
+
+  // Fills the record; returns what is wrong with it.
+  std::string read(Record* record) {
+    std::vector<JsonField> wanted(1);
+    wanted[0].name = fields_.text;
+    const auto want = [&](const std::optional<std::string>& name) {
+      if (!name) return size_t{0};
+      // One name may serve two roles.
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        if (wanted[i].name == *name) return i;
+      }
+      wanted.emplace_back().name = *name;
+      return wanted.size() - 1;
+    };
+    const size_t pair = want(fields_.pair), id = want(fields_.id), label = want(fields_.label);
+    if (fields_.label) wanted[label].max_entries = fields_.max_labels;
+    if (std::string error = read_json_fields(line_, &wanted); !error.empty()) return error;
+
+    const auto string_of = [&](size_t index, std::string* value) -> std::string {
+      const nlohmann::json& found = wanted[index].value;
+      if (found.is_discarded()) return "no field '" + wanted[index].name + "'";
+      if (!found.is_string()) return "field '" + wanted[index].name + "' is not a string";
+      *value = found.get_ref<const std::string&>();
+      return {};
+    };
+    // The id first, so that the answer to a bad record still carries it.
+    if (fields_.id) {
+      const nlohmann::json& found = wanted[id].value;
+      if (found.is_discarded()) return "no field '" + wanted[id].name + "'";
+      if (!found.is_string() && !found.is_number()) {
+        return "field '" + wanted[id].name + "' is neither a string nor a number";
+      }
+      // An id comes back as it was written.
+      record->id =
+          found.is_number_float() && found.dump() != wanted[id].written ? nlohmann::json(wanted[id].written) : found;
+    }
+    if (std::string error = string_of(0, &record->text); !error.empty()) {
+      return error + (wanted[0].value.is_discarded() ? ": --field names the one with the text" : "");
+    }
+    if (fields_.pair && !(fields_.pair_optional && wanted[pair].value.is_discarded())) {
+      record->pair.emplace();
+      if (std::string error = string_of(pair, &*record->pair); !error.empty()) return error;
+    }
+    if (!fields_.label) return {};
+    const nlohmann::json& found = wanted[label].value;
+    if (found.is_array() && fields_.max_labels > 0) return read_labels(found, &record->labels.emplace());
+    if (!found.is_null() && !found.is_structured()) {
+      if (is_label_number(found)) {
+        record->label = found.dump();
+        return {};
+      }
+      return string_of(label, &record->label.emplace());
+    }
+    const char* kind = found.is_null() ? "null" : found.is_array() ? "a list" : "an object";
+    const std::string wanted_kind = fields_.numbers ? "number" : "label";
+    return "field '" + *fields_.label + "' is " + kind + "; give " +
+           (fields_.max_labels > 0 ? "a list of " + wanted_kind + "s" : "a " + wanted_kind);
+  }
+
+  static bool is_label_number(const nlohmann::json& value) { return value.is_number() || value.is_boolean(); }
+
+  std::string read_labels(const nlohmann::json& entries, std::vector<std::string>* labels) const {
+    const std::string field = "field '" + *fields_.label + "'";
+    if (entries.size() > fields_.max_labels) {
+      return field + " has more than " + std::to_string(fields_.max_labels) + " labels, all that there are";
+    }
+    for (const nlohmann::json& entry : entries) {
+      if (entry.is_string()) {
+        labels->push_back(entry.get_ref<const std::string&>());
+      } else if (is_label_number(entry)) {
+        labels->push_back(entry.dump());
+      } else {
+        return field + " has an entry that is neither a string nor a number";
+      }
+    }
+    return {};
+  }
+
+  ByteSource* source_;
+  RecordFields fields_;
+  RecordLimits limits_;
+  bool begun_ = false;
+  std::optional<JsonArray> array_;
+  std::string line_;
+  uint64_t line_number_ = 0;
+};
+
+class TableRecords : public RecordReader {
+ public:
+  TableRecords(ByteSource* source, bool quoted, const RecordFields& fields, const RecordLimits& limits)
+      : source_(source),
+        rows_(source, quoted,
+              limits.delimiter != '\0' ? limits.delimiter
+              : quoted                 ? ','
+                                       : '\t',
+              limits.max_bytes),
+        fields_(fields),
+        limits_(limits) {}
+
+  bool next(Record* record) override {
+    *record = {};
+    std::string error;
+    if (!rows_.next(&row_, &error)) return false;
+    if (columns_.empty()) {
+      if (!error.empty()) throw DataError(place(*source_, rows_.line()) + ": the first row: " + error);
+      read_header();
+      if (limits_.header && !rows_.next(&row_, &error)) return false;
+    }
+    record->line = rows_.line();
+    if (error.empty()) error = read(record);
+    if (!error.empty()) record->error = place(*source_, rows_.line()) + ": " + error;
+    return true;
+  }
+
+ private:
+  void read_header() {
+    columns_ = row_;
+    if (!limits_.header) {
+      for (size_t i = 0; i < columns_.size(); ++i) columns_[i] = std::to_string(i + 1);
+    }
+    const auto column = [&](const std::string& name, bool optional) -> std::optional<size_t> {
+      const auto found = std::find(columns_.begin(), columns_.end(), name);
+      if (found == columns_.end()) {
+        if (optional) return std::nullopt;
+        std::string known;
+        for (size_t i = 0; i < std::min<size_t>(columns_.size(), 8); ++i) known += (i ? ", " : "") + columns_[i];
+        throw DataError(place(*source_, rows_.line()) + ": no field '" + name + "' (fields: " + known + "); " +
+                        other_delimiter() + "name one with --field, --pair, --id or --eval");
+      }
+      if (std::find(found + 1, columns_.end(), name) != columns_.end()) {
+        throw DataError(place(*source_, rows_.line()) + ": the first line names field '" + name + "' twice");
+      }
+      return found - columns_.begin();
+    };
+    text_ = *column(fields_.text, false);
+    if (fields_.pair) pair_ = column(*fields_.pair, fields_.pair_optional);
+    if (fields_.id) id_ = column(*fields_.id, false);
+    if (fields_.label) label_ = column(*fields_.label, false);
+  }
+
+  // A header of one column that has another delimiter in it.
+  std::string other_delimiter() const {
+    if (columns_.size() != 1) return {};
+    for (const char c : {'\t', ';', '|', ','}) {
+      if (columns_[0].find(c) == std::string::npos) continue;
+      return std::string("if '") + (c == '\t' ? "\\t" : std::string(1, c)) +
+             "' stands between the fields, add --delimiter; otherwise ";
+    }
+    return {};
+  }
+
+  std::string read(Record* record) {
+    if (row_.size() != columns_.size()) {
+      return std::to_string(row_.size()) + (row_.size() == 1 ? " field, " : " fields, ") + "the first row has " +
+             std::to_string(columns_.size());
+    }
+    // Copies: one column may serve two roles.
+    if (id_) record->id = row_[*id_];
+    if (pair_) record->pair = row_[*pair_];
+    if (label_) record->label = row_[*label_];
+    record->text = row_[text_];
+    for (const std::string& field : row_) {
+      if (const size_t nul = field.find('\0'); nul != std::string::npos) return nul_at(nul);
+    }
+    return {};
+  }
+
+  ByteSource* source_;
+  TableRows rows_;
+  RecordFields fields_;
+  RecordLimits limits_;
+  std::vector<std::string> columns_, row_;
+  size_t text_ = 0;
+  std::optional<size_t> pair_, id_, label_;
+};
+
+}  // namespace
+
+Format format_of_path(const std::string& path) {
+  std::string name = path;
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (name.ends_with(".gz")) name.resize(name.size() - 3);
+  const size_t dot = name.rfind('.');
+  const std::string ending = dot == std::string::npos ? "" : name.substr(dot + 1);
+  if (ending == "jsonl" || ending == "ndjson" || ending == "json") return Format::jsonl;
+  if (ending == "csv") return Format::csv;
+  if (ending == "tsv") return Format::tsv;
+  return Format::text;
+}
+
+std::unique_ptr<RecordReader> open_records(ByteSource* source, Format format, const RecordFields& fields,
+                                           const RecordLimits& limits) {
+  source->expect_text();
+  switch (format) {
+    case Format::jsonl:
+      return std::make_unique<JsonRecords>(source, fields, limits);
+    case Format::csv:
+    case Format::tsv:
+      return std::make_unique<TableRecords>(source, format == Format::csv, fields, limits);
+    default:
+      return std::make_unique<TextRecords>(source, limits);
+  }
+}
+
+}  // namespace linformer::cli

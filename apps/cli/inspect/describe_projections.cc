@@ -1,0 +1,168 @@
+#include "inspect/describe_projections.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "base/description.h"
+#include "command_line/display.h"
+
+namespace linformer::cli {
+namespace {
+
+constexpr size_t listed = 8;  // values in a row; more are shown as a range
+
+std::string name_of(ProjectionKind kind) {
+  return kind == ProjectionKind::none ? "none (full attention)" : words_of(kind);
+}
+
+// One projection, wherever it is listed again.
+using ProjectionKey = std::tuple<ProjectionKind, uint32_t, TensorIndex, TensorIndex, uint32_t, uint32_t>;
+ProjectionKey key_of(const Projection& p) { return {p.kind, p.k, p.weight, p.bias, p.kernel, p.stride}; }
+
+// What the projections have in common, in the words of the paper's section 4.
+struct Sharing {
+  bool heads = true, key_value = true, layers = true;
+  size_t distinct = 0;
+};
+
+Sharing sharing_of(const EncoderDescription& encoder) {
+  Sharing sharing;
+  std::set<ProjectionKey> all, first_layer;
+  for (const LayerDescription& layer : encoder.layers) {
+    if (is_full(encoder, layer)) continue;
+    std::vector<ProjectionKey> keys, values;
+    for (const uint32_t p : layer.attention.key_projections) keys.push_back(key_of(encoder.projections[p]));
+    for (const uint32_t p : layer.attention.value_projections) values.push_back(key_of(encoder.projections[p]));
+    if (layer.attention.value_is_key) values = keys;  // value_projections may be empty then
+    const auto alike = [](const std::vector<ProjectionKey>& list) {
+      return std::all_of(list.begin(), list.end(), [&](const ProjectionKey& key) { return key == list.front(); });
+    };
+    sharing.heads = sharing.heads && alike(keys) && alike(values);
+    // A list of one stands for all heads.
+    sharing.key_value = sharing.key_value && (keys == values || (alike(keys) && alike(values) && keys[0] == values[0]));
+    std::set<ProjectionKey> both(keys.begin(), keys.end());
+    both.insert(values.begin(), values.end());
+    if (all.empty()) first_layer = both;
+    sharing.layers = sharing.layers && both == first_layer;
+    all.insert(both.begin(), both.end());
+  }
+  sharing.distinct = all.size();
+  return sharing;
+}
+
+// k of each head as "128", "64, 128, 128, 128 by head" or "16 to 128 by head".
+std::string k_text(const EncoderDescription& encoder, const Array<uint32_t>& list) {
+  std::vector<uint32_t> values;
+  for (const uint32_t p : list) values.push_back(encoder.projections[p].k);
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  if (*least == *most) return std::to_string(*least);
+  if (values.size() > listed) return std::to_string(*least) + " to " + std::to_string(*most) + " by head";
+  std::string text;
+  for (const uint32_t k : values) text += (text.empty() ? "" : ", ") + std::to_string(k);
+  return text + " by head";
+}
+
+std::string layer_text(const EncoderDescription& encoder, const LayerDescription& layer) {
+  const AttentionDescription& attention = layer.attention;
+  if (is_full(encoder, layer)) return name_of(ProjectionKind::none);
+  std::set<std::string> kinds;
+  std::set<ProjectionOrder> orders;
+  size_t with_bias = 0, count = 0;
+  for (const auto* list : {&attention.key_projections, &attention.value_projections}) {
+    for (const uint32_t index : *list) {
+      const Projection& p = encoder.projections[index];
+      std::string kind = name_of(p.kind);
+      if (p.kernel > 0) {
+        kind += " (windows of " + std::to_string(p.kernel) + ", one each " + std::to_string(p.stride) + ")";
+      }
+      kinds.insert(kind);
+      if (p.kind != ProjectionKind::none) orders.insert(p.order);
+      with_bias += p.bias != absent ? 1 : 0;
+      ++count;
+    }
+  }
+  std::string text;
+  for (const std::string& kind : kinds) text += (text.empty() ? "" : " and ") + kind;
+  text += ", k = " + k_text(encoder, attention.key_projections);  // the values' is the same, or the model wouldn't load
+  text += orders.size() > 1                                   ? ", before or after"
+          : *orders.begin() == ProjectionOrder::before_linear ? ", before"
+                                                              : ", after";
+  text += " the key and value linears";
+  return text + (with_bias == 0 ? "" : with_bias == count ? ", with bias" : ", some with bias");
+}
+
+}  // namespace
+
+bool is_full(const EncoderDescription& encoder, const LayerDescription& layer) {
+  const Array<uint32_t>& list = layer.attention.key_projections;
+  return std::all_of(list.begin(), list.end(),
+                     [&](uint32_t p) { return encoder.projections[p].kind == ProjectionKind::none; });
+}
+
+std::string projection_text(const EncoderDescription& encoder) {
+  struct Run {
+    size_t first, last;
+    std::string text;
+  };
+  std::vector<Run> runs;
+  for (size_t i = 0; i < encoder.layers.size(); ++i) {
+    std::string text = layer_text(encoder, encoder.layers[i]);
+    if (!runs.empty() && runs.back().text == text) {
+      runs.back().last = i;
+    } else {
+      runs.push_back({i, i, std::move(text)});
+    }
+  }
+  if (runs.empty()) return "-";
+  if (runs.size() == 1) return runs[0].text;
+  if (runs.size() > listed) {
+    // k by layer, where that is all that differs.
+    std::string text;
+    for (const Run& run : runs)
+      text += (text.empty() ? "" : ", ") + k_text(encoder, encoder.layers[run.first].attention.key_projections);
+    return "differs by layer; k of the keys by layer: " + text;
+  }
+  std::string text;
+  for (const Run& run : runs) {
+    const std::string range = run.first == run.last
+                                  ? "layer " + std::to_string(run.first + 1)
+                                  : "layers " + std::to_string(run.first + 1) + " to " + std::to_string(run.last + 1);
+    text += (text.empty() ? "" : "; ") + range + ": " + run.text;
+  }
+  return text;
+}
+
+std::string sharing_text(const EncoderDescription& encoder) {
+  const Sharing sharing = sharing_of(encoder);
+  if (sharing.distinct == 0) return {};
+  std::string shared = sharing.heads ? "heads" : "";
+  if (sharing.key_value) shared += (shared.empty() ? "" : ", ") + std::string("keys and values");
+  if (sharing.layers) shared += (shared.empty() ? "" : ", ") + std::string("layers");
+  return std::to_string(sharing.distinct) + (sharing.distinct == 1 ? " projection" : " projections") +
+         (shared.empty() ? ", nothing shared" : ", shared by " + shared);
+}
+
+nlohmann::ordered_json projections_json(const EncoderDescription& encoder) {
+  auto json = nlohmann::ordered_json::array();
+  for (const Projection& p : encoder.projections) {
+    json.push_back({{"kind", name_of(p.kind)}, {"k", p.k}, {"order", enum_name(p.order)}, {"bias", p.bias != absent}});
+    if (p.kernel > 0) {
+      json.back()["kernel"] = p.kernel;
+      json.back()["stride"] = p.stride;
+    }
+  }
+  return json;
+}
+
+nlohmann::ordered_json sharing_json(const EncoderDescription& encoder) {
+  const Sharing sharing = sharing_of(encoder);
+  if (sharing.distinct == 0) return nullptr;
+  return {{"distinct_projections", sharing.distinct},
+          {"heads", sharing.heads},
+          {"keys_and_values", sharing.key_value},
+          {"layers", sharing.layers}};
+}
+
+}  // namespace linformer::cli

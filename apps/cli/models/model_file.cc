@@ -1,0 +1,66 @@
+#include "models/model_file.h"
+
+#include "base/description.h"
+#include "command_line/errors.h"
+#include "files/hub_name.h"
+#include "input_files/open_model.h"
+
+namespace linformer::cli {
+
+bool read_whole_models = false;
+
+Access model_access() { return read_whole_models ? Access::read : Access::map; }
+
+std::shared_ptr<const Model> load_model(const std::string& path) {
+  LoadOptions options;
+  options.access = model_access();
+  Result<std::shared_ptr<const Model>> loaded = files::open_model(path, options);
+  const std::string advice = loaded.ok() ? "" : files::hub_name_advice(path);
+  if (!advice.empty()) {
+    throw DataError(std::string(loaded.status().message()) + ". " + advice +
+                    " and make a model file of that folder with linformer-convert");
+  }
+  return take(std::move(loaded));
+}
+
+void require_tokens(const Model& model, const std::string& path) {
+  const EmbeddingDescription& embedding = model.description().encoder.embedding;
+  if (embedding.tokens != absent) return;
+  throw DataError(path + ": this model reads vectors of " + std::to_string(embedding.vectors.width) +
+                  " numbers and no text; run " +
+                  (model.description().heads.empty() ? "'linformer encode'" : "'linformer classify' or 'encode'") +
+                  " with --vectors FILE.npy");
+}
+
+void require_vectors(const Model& model, const std::string& path) {
+  if (model.description().encoder.embedding.tokens == absent) return;
+  throw DataError(path + ": this model reads tokens and no vectors; give it texts instead of --vectors");
+}
+
+void require_masked_lm(const Model& model, const std::string& path) {
+  if (!model.description().mlm.present()) {
+    throw DataError(path + ": this model has no masked-LM head; 'linformer inspect' shows what it has");
+  }
+  if (model.description().has_decoder()) {
+    throw DataError(path + ": this model's language head reads its decoder, which only the library runs");
+  }
+}
+
+void require_tokenizer(const Model& model, const std::string& path) {
+  require_tokens(model, path);
+  if (model.description().tokenizer.kind == TokenizerKind::none) {
+    throw DataError(path + ": this model has no tokenizer; convert it again with linformer-convert --tokenizer DIR");
+  }
+}
+
+Tokenizer load_tokenizer(const Model& model, const std::string& path) {
+  require_tokenizer(model, path);
+  return take(Tokenizer::create(model.description().tokenizer));
+}
+
+int64_t encoder_rows(const Model& model, int64_t tokens) {
+  const EmbeddingDescription& embedding = model.description().encoder.embedding;
+  return embedding.prefix != absent || embedding.prefix_token >= 0 ? tokens + 1 : tokens;
+}
+
+}  // namespace linformer::cli

@@ -1,0 +1,105 @@
+#include "models/processors.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+namespace linformer::cli {
+namespace {
+
+// The number that is the whole of `text`.
+std::optional<int64_t> number_of(std::string_view text) {
+  int64_t number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+// Processors of `quota` microseconds in each `period`. No quota ("max", -1) and what is no number give nothing.
+std::optional<double> share_of(std::string_view quota, std::string_view period) {
+  const std::optional<int64_t> used = number_of(quota), of = number_of(period);
+  if (!used || !of || *used <= 0 || *of <= 0) return std::nullopt;
+  return static_cast<double>(*used) / static_cast<double>(*of);
+}
+
+// Version 2: "200000 100000" in cpu.max.
+std::optional<double> quota_v2(const std::string& folder) {
+  const std::string line = first_line(folder + "/cpu.max");
+  const size_t space = line.find(' ');
+  if (space == std::string::npos) return std::nullopt;
+  return share_of(std::string_view(line).substr(0, space), std::string_view(line).substr(space + 1));
+}
+
+// Version 1: a file for each number.
+std::optional<double> quota_v1(const std::string& folder) {
+  return share_of(first_line(folder + "/cpu.cfs_quota_us"), first_line(folder + "/cpu.cfs_period_us"));
+}
+
+// The smallest quota of `group`, a path as in /proc/self/cgroup, and the groups above it. In a container the path may
+// be the host's, of which only the mount's root is there.
+template <class Quota>
+std::optional<double> smallest(const std::string& mount, std::string group, Quota quota_of) {
+  if (group.find("..") != std::string::npos) group.clear();  // outside of the container's own groups
+  std::optional<double> least;
+  for (;;) {
+    while (group.ends_with('/')) group.pop_back();
+    const std::optional<double> quota = quota_of(mount + group);
+    if (quota) least = std::min(*quota, least.value_or(*quota));
+    if (group.empty()) return least;
+    group.resize(group.find_last_of('/') == std::string::npos ? 0 : group.find_last_of('/'));
+  }
+}
+
+bool has_controller(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(','), list.size());
+    if (list.substr(0, end) == name) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+// The quota of a line "4:cpu,cpuacct:/user" or, in version 2, "0::/user".
+std::optional<double> quota_of_line(const std::string& line, const std::string& groups) {
+  const size_t first = line.find(':'), second = line.find(':', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return std::nullopt;
+  const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
+  if (controllers.empty()) return smallest(groups, group, quota_v2);
+  if (!has_controller(controllers, "cpu")) return std::nullopt;
+  const std::optional<double> quota = smallest(groups + "/" + controllers, group, quota_v1);
+  return quota ? quota : smallest(groups + "/cpu", group, quota_v1);
+}
+
+int affinity() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(CPU_COUNT(&allowed), 1);
+  return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
+}
+
+}  // namespace
+
+int processors(const std::string& root) {
+  double count = affinity();
+  std::ifstream in(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(in, line);) {
+    const std::optional<double> quota = quota_of_line(line, root + "/sys/fs/cgroup");
+    if (quota) count = std::min(count, std::ceil(*quota));
+  }
+  return std::max(static_cast<int>(count), 1);
+}
+
+}  // namespace linformer::cli

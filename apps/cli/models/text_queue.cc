@@ -1,0 +1,102 @@
+#include "models/text_queue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+
+#include "command_line/errors.h"
+
+namespace linformer::cli {
+namespace {
+
+constexpr size_t most_bytes = size_t{8} << 20;  // of the texts that wait
+// A call is to take between these, so that answers come steadily and threads seldom wait for the last text.
+constexpr double short_seconds = 0.2, long_seconds = 1;
+
+}  // namespace
+
+void refuse(const Status& status) {
+  if (status.code() == Code::invalid_argument) throw UsageError(status.message());
+  throw DataError(status.message());
+}
+
+std::string explained(const Status& status, bool can_window) {
+  std::string sentence = status.message();
+  for (const auto& [setting, flag] :
+       {std::pair("the truncation", "--truncation"), std::pair("the overlap", "--overlap")}) {
+    const size_t at = sentence.find(setting);
+    if (at != std::string::npos) sentence.replace(at, std::string_view(setting).size(), flag);
+  }
+  if (status.code() == Code::too_long) {
+    sentence += can_window ? "; use --on-long truncate or window" : "; use --on-long truncate";
+  }
+  return sentence;
+}
+
+void TextQueue::add(std::unique_ptr<Job> job, std::string text, std::optional<std::string> pair) {
+  const size_t bytes = text.size() + (pair ? pair->size() : 0);
+  append({std::move(job), std::move(text), std::move(pair), {}}, bytes);
+}
+
+void TextQueue::add_vectors(std::unique_ptr<Job> job, std::span<const float> values) {
+  append({std::move(job), {}, {}, {values.begin(), values.end()}}, values.size_bytes());
+}
+
+void TextQueue::append(Entry entry, size_t bytes) {
+  entries_.push_back(std::move(entry));
+  bytes_ += bytes;
+  if (entries_.size() < wanted_ && bytes_ < most_bytes) return;
+  const auto begin = std::chrono::steady_clock::now();
+  flush();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (seconds < short_seconds) wanted_ = std::min(2 * wanted_, most_);
+  if (seconds > long_seconds) wanted_ = std::max<size_t>(wanted_ / 2, 1);
+}
+
+void TextQueue::flush() {
+  inputs_.clear();
+  jobs_.clear();
+  for (const Entry& entry : entries_) {
+    if (!entry.job->error.empty()) continue;
+    TextInput input;
+    input.text = entry.text;
+    if (entry.pair) input.pair = *entry.pair;
+    input.vectors = entry.vectors;
+    inputs_.push_back(input);
+    jobs_.push_back(entry.job.get());
+  }
+  // The library knows no exceptions: one of the sink's waits until the call is over.
+  std::exception_ptr thrown;
+  size_t next = 0;  // entry whose turn at the sink it is
+  const auto pass_errors = [&] {
+    for (; next < entries_.size() && !entries_[next].job->error.empty(); ++next) sink_(*entries_[next].job, {});
+  };
+  const auto answer = [&](size_t index, const TextReport& report, std::span<const float> values) {
+    try {
+      pass_errors();
+      take(*jobs_[index], report, values);
+      ++next;
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    return thrown == nullptr;
+  };
+  if (!inputs_.empty()) {
+    const Status status = compute_(inputs_, answer);
+    if (thrown) std::rethrow_exception(thrown);
+    check(status);
+  }
+  pass_errors();
+  entries_.clear();
+  bytes_ = 0;
+}
+
+void TextQueue::take(Job& job, const TextReport& report, std::span<const float> values) {
+  job.tokens = report.tokens;
+  job.total_tokens = report.total_tokens;
+  job.windows = report.windows;
+  job.error = report.status.ok() ? "" : explained(report.status, can_window_);
+  sink_(job, values);
+}
+
+}  // namespace linformer::cli

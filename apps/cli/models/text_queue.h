@@ -1,0 +1,60 @@
+// Records that wait for one call of a classifier or embedder, and their answers in the records' order.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linformer/text_input.h"
+#include "models/job.h"
+
+namespace linformer::cli {
+
+// The error of creating one: a wrong flag, or what the model lacks.
+[[noreturn]] void refuse(const Status& status);
+
+// What the library says of a text, and which flag helps. `can_window`: whether --on-long window is the user's to
+// choose.
+std::string explained(const Status& status, bool can_window);
+
+class TextQueue {
+ public:
+  // Says what was computed of input `index`; false: no more are wanted.
+  using Answer = std::function<bool(size_t index, const TextReport& report, std::span<const float> values)>;
+  using Compute = std::function<Status(std::span<const TextInput> inputs, const Answer& answer)>;
+  using Sink = std::function<void(Job& job, std::span<const float> values)>;
+
+  // `most`: texts that a call is worth waiting for. `can_window`: whether --on-long window is the user's to choose.
+  TextQueue(size_t most, bool can_window, Compute compute, Sink sink)
+      : most_(most), can_window_(can_window), compute_(std::move(compute)), sink_(std::move(sink)) {}
+
+  // Queues a text; jobs reach the sink when their call is done. A job that already has an error only keeps its place.
+  void add(std::unique_ptr<Job> job, std::string text, std::optional<std::string> pair);
+  void add_vectors(std::unique_ptr<Job> job, std::span<const float> values);
+  // Computes what is queued; every job has reached the sink then.
+  void flush();
+
+ private:
+  struct Entry {
+    std::unique_ptr<Job> job;
+    std::string text;
+    std::optional<std::string> pair;
+    std::vector<float> vectors;
+  };
+  void append(Entry entry, size_t bytes);
+  void take(Job& job, const TextReport& report, std::span<const float> values);
+
+  size_t most_;
+  bool can_window_;
+  Compute compute_;
+  Sink sink_;
+  std::vector<Entry> entries_;
+  size_t bytes_ = 0;
+  size_t wanted_ = 16;  // entries that start a call: more where calls are quick
+  std::vector<TextInput> inputs_;
+  std::vector<Job*> jobs_;
+};
+
+}  // namespace linformer::cli

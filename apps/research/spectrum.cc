@@ -1,0 +1,112 @@
+#include "research/spectrum.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "command_line/errors.h"
+#include "research/spectrum_lapack.h"
+
+namespace linformer::research {
+
+int64_t HeadSpectrum::rank_for(double wanted) const {
+  const auto found = std::lower_bound(share.begin(), share.end(), wanted);
+  // The last share is 1 but for rounding.
+  return std::min<int64_t>(found - share.begin() + 1, static_cast<int64_t>(share.size()));
+}
+
+size_t Spectrum::heads() const {
+  return std::accumulate(layers.begin(), layers.end(), size_t{0},
+                         [](size_t sum, const auto& layer) { return sum + layer.size(); });
+}
+
+size_t Spectrum::most_heads() const {
+  size_t most = 0;
+  for (const auto& layer : layers) most = std::max(most, layer.size());
+  return most;
+}
+
+std::vector<double> Spectrum::mean_share(size_t layer) const {
+  std::vector<double> mean(static_cast<size_t>(rows));
+  for (const HeadSpectrum& head : layers[layer]) {
+    for (size_t i = 0; i < mean.size(); ++i) mean[i] += head.share[i] / static_cast<double>(layers[layer].size());
+  }
+  return mean;
+}
+
+SpectrumSum::SpectrumSum(const Model& model, int64_t rows, int threads) : matrices_(model), threads_(threads) {
+  const size_t n = static_cast<size_t>(rows);
+  sum_.rows = rows;
+  for (int l = 0; l < matrices_.layers(); ++l) {
+    sum_.layers.emplace_back(static_cast<size_t>(matrices_.heads(l)),
+                             HeadSpectrum{std::vector<double>(n), std::vector<double>(n)});
+  }
+  threads_ = lapack_threads(std::clamp(threads, 1, static_cast<int>(sum_.heads())));
+}
+
+void SpectrumSum::add_head(size_t layer, size_t head, const std::vector<double>& values) {
+  HeadSpectrum& sum = sum_.layers[layer][head];
+  const double all = std::accumulate(values.begin(), values.end(), 0.0);
+  double part = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    part += values[i];
+    sum.singular_values[i] += values[i];
+    sum.share[i] += part / all;  // never 0: the rows of P sum to 1
+  }
+}
+
+void SpectrumSum::add(Session* session, Tokens text, const HeadDone& done) {
+  matrices_.read(session, text);
+  if (matrices_.rows() != sum_.rows) {
+    throw cli::DataError("a text has " + std::to_string(matrices_.rows()) + " rows where the others have " +
+                         std::to_string(sum_.rows));
+  }
+  std::vector<std::pair<size_t, size_t>> tasks;
+  for (size_t l = 0; l < sum_.layers.size(); ++l) {
+    for (size_t h = 0; h < sum_.layers[l].size(); ++h) tasks.emplace_back(l, h);
+  }
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;  // of the callback and the failure
+  std::exception_ptr failure;
+  const auto work = [&] {
+    try {
+      const OneBlasThread one;
+      AttentionMatrices::Scratch scratch;
+      std::vector<double> matrix, lapack_work;
+      for (size_t task = next++; task < tasks.size(); task = next++) {
+        const auto [layer, head] = tasks[task];
+        matrices_.matrix(static_cast<int>(layer), static_cast<int>(head), &scratch, &matrix);
+        add_head(layer, head, singular_values(&matrix, sum_.rows, &lapack_work));
+        const std::lock_guard lock(mutex);
+        done();
+      }
+    } catch (...) {
+      next = tasks.size();
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 1; t < threads_; ++t) threads.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+  ++sum_.texts;
+}
+
+Spectrum SpectrumSum::mean() const {
+  Spectrum mean = sum_;
+  for (auto& layer : mean.layers) {
+    for (HeadSpectrum& head : layer) {
+      for (double& value : head.singular_values) value /= static_cast<double>(sum_.texts);
+      for (double& value : head.share) value /= static_cast<double>(sum_.texts);
+    }
+  }
+  return mean;
+}
+
+}  // namespace linformer::research

@@ -1,0 +1,125 @@
+#include "research/spectrum_lapack.h"
+
+#include "command_line/errors.h"
+
+#ifdef LINFORMER_WITH_LAPACK
+#include "gemm/openblas/openblas_library.h"
+#endif
+
+namespace linformer::research {
+
+#ifdef LINFORMER_WITH_LAPACK
+namespace {
+
+// LAPACK's own Fortran interface: not every OpenBLAS comes with lapacke.h.
+using Dgesdd = void(const char* job, const blasint* m, const blasint* n, double* a, const blasint* a_stride, double* s,
+                    double* u, const blasint* u_stride, double* vt, const blasint* vt_stride, double* work,
+                    const blasint* work_size, blasint* integer_work, blasint* info, size_t job_length);
+
+struct Lapack {
+  const OpenblasLibrary* blas = nullptr;
+  decltype(&cblas_dgemm) dgemm = nullptr;
+  decltype(&openblas_set_num_threads) set_num_threads = nullptr;
+  Dgesdd* dgesdd = nullptr;
+};
+
+Status open(Lapack* lapack) {
+  const auto blas = openblas_library(1);
+  if (!blas.ok()) return blas.status();
+  const auto find = [&](const char* name, auto** function) {
+    return find_function((*blas)->handle, openblas_names(), name, function);
+  };
+  LINFORMER_TRY(find("cblas_dgemm", &lapack->dgemm));
+  LINFORMER_TRY(find("openblas_set_num_threads", &lapack->set_num_threads));
+  LINFORMER_TRY(find("dgesdd_", &lapack->dgesdd));  // some builds come without LAPACK
+  lapack->blas = *blas;
+  return {};
+}
+
+Result<const Lapack*> opened() {
+  static OpenedOnce<Lapack> only;
+  return only.get(&open);
+}
+
+const Lapack& lapack() {
+  const auto library = opened();
+  if (!library.ok()) throw cli::DataError(lapack_problem());
+  return **library;
+}
+
+}  // namespace
+
+std::string lapack_problem() {
+  const auto library = opened();
+  return library.ok() ? ""
+                      : std::string("singular values come from OpenBLAS with LAPACK: ") + library.status().message();
+}
+
+// A sequential OpenBLAS keeps its buffers in unguarded globals.
+int lapack_threads(int wanted) {
+  const int threads = lapack().blas->threads == OpenblasThreads::sequential ? 1 : wanted;
+  const auto room = openblas_library(threads);
+  if (!room.ok()) throw cli::DataError(room.status().message() + std::string(", or lower --threads"));
+  return threads;
+}
+
+OneBlasThread::OneBlasThread() {
+  if (lapack().blas->threads == OpenblasThreads::openmp) {
+    before_ = lapack().blas->openmp.use_one_thread();
+  } else {
+    lapack().set_num_threads(1);  // for the whole process, which is this program's own
+  }
+}
+
+OneBlasThread::~OneBlasThread() { lapack().blas->openmp.restore_threads(before_); }
+
+void multiply(int64_t m, int64_t n, int64_t k, double scale, const double* a, const double* b, bool b_transposed,
+              double* c) {
+  lapack().dgemm(CblasRowMajor, CblasNoTrans, b_transposed ? CblasTrans : CblasNoTrans, static_cast<blasint>(m),
+                 static_cast<blasint>(n), static_cast<blasint>(k), scale, a, static_cast<blasint>(k), b,
+                 static_cast<blasint>(b_transposed ? k : n), 0, c, static_cast<blasint>(n));
+}
+
+std::vector<double> singular_values(std::vector<double>* matrix, int64_t n, std::vector<double>* work) {
+  std::vector<double> values(static_cast<size_t>(n));
+  std::vector<blasint> integers(8 * static_cast<size_t>(n));
+  const blasint size = static_cast<blasint>(n), one = 1;
+  blasint info = 0;
+  // The matrix is read as its transpose, which has the same singular values. First only the size of `work` is asked.
+  double wanted = 0;
+  blasint work_size = -1;
+  const auto call = [&](double* space) {
+    lapack().dgesdd("N", &size, &size, matrix->data(), &size, values.data(), nullptr, &one, nullptr, &one, space,
+                    &work_size, integers.data(), &info, 1);
+  };
+  call(&wanted);
+  if (info == 0) {
+    if (work->size() < static_cast<size_t>(wanted)) work->resize(static_cast<size_t>(wanted));
+    work_size = static_cast<blasint>(work->size());
+    call(work->data());
+  }
+  if (info != 0) throw cli::DataError("LAPACK's dgesdd found no singular values (info " + std::to_string(info) + ")");
+  return values;
+}
+
+#else
+
+namespace {
+
+[[noreturn]] void refuse() { throw cli::DataError(lapack_problem()); }
+
+}  // namespace
+
+std::string lapack_problem() {
+  return "singular values come from OpenBLAS with LAPACK, which this program was built without; build it with "
+         "-DLINFORMER_OPENBLAS=ON";
+}
+int lapack_threads(int) { return 1; }
+OneBlasThread::OneBlasThread() { refuse(); }
+OneBlasThread::~OneBlasThread() = default;
+void multiply(int64_t, int64_t, int64_t, double, const double*, const double*, bool, double*) { refuse(); }
+std::vector<double> singular_values(std::vector<double>*, int64_t, std::vector<double>*) { refuse(); }
+
+#endif
+
+}  // namespace linformer::research

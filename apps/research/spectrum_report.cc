@@ -1,0 +1,125 @@
+#include "research/spectrum_report.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "command_line/display.h"
+
+namespace linformer::research {
+namespace {
+
+using cli::excerpt;
+using cli::fixed;
+using cli::grouped;
+using cli::Table;
+
+// The shortest digits that read back as the same number.
+std::string digits(double value) {
+  char text[40];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+// Layers as rows, heads as columns, then what `ends` says of a row.
+template <class Cell, class Ends>
+std::string by_head(const Spectrum& spectrum, std::vector<std::string> last_columns, Cell cell, Ends ends) {
+  const size_t heads = spectrum.most_heads();
+  std::vector<std::string> columns = {"layer"};
+  for (size_t h = 0; h < heads; ++h) columns.push_back(std::to_string(h));
+  columns.insert(columns.end(), last_columns.begin(), last_columns.end());
+  const size_t width = columns.size();
+  Table table(std::move(columns), std::vector<bool>(width, true));
+  for (size_t l = 0; l < spectrum.layers.size(); ++l) {
+    std::vector<std::string> row = {std::to_string(l)};
+    for (const HeadSpectrum& head : spectrum.layers[l]) row.push_back(cell(head));
+    row.resize(1 + heads);
+    for (std::string& text : ends(spectrum.layers[l])) row.push_back(std::move(text));
+    table.add(std::move(row));
+  }
+  return table.text(2);
+}
+
+}  // namespace
+
+std::string described_texts(const SpectrumReport& report) {
+  const Spectrum& spectrum = report.spectrum;
+  return grouped(static_cast<uint64_t>(spectrum.texts)) + (spectrum.texts == 1 ? " text of " : " texts of ") +
+         std::to_string(spectrum.rows) + " tokens (" + report.text + ")";
+}
+
+std::string percent_of_sum(const SpectrumReport& report) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.6g %% of the sum", 100 * report.keep);
+  return text;
+}
+
+double mean_rank(const SpectrumReport& report) {
+  double sum = 0;
+  for (const auto& layer : report.spectrum.layers) {
+    for (const HeadSpectrum& head : layer) sum += static_cast<double>(head.rank_for(report.keep));
+  }
+  return sum / static_cast<double>(report.spectrum.heads());
+}
+
+std::string spectrum_text(const SpectrumReport& report) {
+  const Spectrum& spectrum = report.spectrum;
+  const std::string n = std::to_string(spectrum.rows);
+  std::string text = excerpt(report.model, 200) + ": attention of " + excerpt(described_texts(report), 400) + "\n\n";
+  text += "Share, in %, that the first " + std::to_string(report.rank) + " of " + n +
+          " singular values have of their sum, by head:\n";
+  text += by_head(
+      spectrum, {"mean"}, [&](const HeadSpectrum& head) { return fixed(100 * head.share_at(report.rank), 1); },
+      [&](const std::vector<HeadSpectrum>& heads) {
+        double sum = 0;
+        for (const HeadSpectrum& head : heads) sum += head.share_at(report.rank);
+        return std::vector<std::string>{fixed(100 * sum / static_cast<double>(heads.size()), 1)};
+      });
+  text += "\nk that keeps " + percent_of_sum(report) + ", by head:\n";
+  text += by_head(
+      spectrum, {"mean", "max"}, [&](const HeadSpectrum& head) { return std::to_string(head.rank_for(report.keep)); },
+      [&](const std::vector<HeadSpectrum>& heads) {
+        int64_t most = 0, sum = 0;
+        for (const HeadSpectrum& head : heads) {
+          most = std::max(most, head.rank_for(report.keep));
+          sum += head.rank_for(report.keep);
+        }
+        return std::vector<std::string>{fixed(static_cast<double>(sum) / static_cast<double>(heads.size()), 0),
+                                        std::to_string(most)};
+      });
+  return text + "\nOver all heads k is " + fixed(mean_rank(report), 0) + " of " + n + " on average.\n";
+}
+
+std::string spectrum_csv(const SpectrumReport& report) {
+  std::string text = "layer,head,index,singular_value,share\n";
+  for (size_t l = 0; l < report.spectrum.layers.size(); ++l) {
+    for (size_t h = 0; h < report.spectrum.layers[l].size(); ++h) {
+      const HeadSpectrum& head = report.spectrum.layers[l][h];
+      for (size_t i = 0; i < head.share.size(); ++i) {
+        text += std::to_string(l) + "," + std::to_string(h) + "," + std::to_string(i + 1) + "," +
+                digits(head.singular_values[i]) + "," + digits(head.share[i]) + "\n";
+      }
+    }
+  }
+  return text;
+}
+
+nlohmann::ordered_json spectrum_json(const SpectrumReport& report) {
+  nlohmann::ordered_json json = {
+      {"model", report.model},          {"text", report.text}, {"tokens", report.spectrum.rows},
+      {"texts", report.spectrum.texts}, {"rank", report.rank}, {"keep", report.keep},
+      {"mean_k", mean_rank(report)}};
+  auto& layers = json["layers"] = nlohmann::ordered_json::array();
+  for (const auto& layer : report.spectrum.layers) {
+    nlohmann::ordered_json heads = nlohmann::ordered_json::array();
+    for (const HeadSpectrum& head : layer) {
+      heads.push_back({{"share_at_rank", head.share_at(report.rank)},
+                       {"k", head.rank_for(report.keep)},
+                       {"singular_values", head.singular_values},
+                       {"share", head.share}});
+    }
+    layers.push_back({{"heads", std::move(heads)}});
+  }
+  return json;
+}
+
+}  // namespace linformer::research
