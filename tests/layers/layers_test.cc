@@ -20,7 +20,9 @@ TEST_CASE("the source tree keeps its rules") {
   std::printf("%d files, %d of them in the runtime: %zu errors, %zu warnings\n", report.files, report.runtime_files,
               report.errors.size(), report.warnings.size());
   CHECK(report.errors.empty());
-  CHECK(report.runtime_files >= 14);  // a search that finds nothing keeps every rule
+  // A search that finds nothing keeps every rule.
+  CHECK(report.runtime_files >= 14);
+  CHECK(report.room_files >= 100);
 }
 
 // The rest shows that each rule can fail, on made-up files.
@@ -113,6 +115,43 @@ TEST_CASE("a target links only lower ones") {
   CHECK(check_links("model/CMakeLists.txt", "\ntarget_link_libraries(linformer_model\n PUBLIC linformer_program)")
             .size() == 1);
   CHECK(check_links("io/CMakeLists.txt", "target_link_libraries(linformer_io PRIVATE linformer_writer)").size() == 1);
+}
+
+TEST_CASE("rooms of the program know lower rooms only") {
+  CHECK(check_rooms("apps/cli/main.cc", "#include \"commands/commands.h\"\n").empty());
+  CHECK(check_rooms("apps/cli/commands/x.cc", "#include \"input/records.h\"\n#include \"research/x.h\"\n").empty());
+  CHECK(check_rooms("apps/cli/input/bytes/x.cc", "#include \"input/records.h\"\n#include \"base/x.h\"\n").empty());
+  CHECK(check_rooms("apps/research/x.cc", "#include \"bench/paper.h\"\n#include \"gemm/x.h\"\n").empty());
+  CHECK(check_rooms("apps/cli/input/x.cc", "// #include \"commands/commands.h\"\n").empty());
+  CHECK(check_rooms("apps/files/x.cc", "#include \"files/y.h\"\n").empty());
+  for (const auto& made : {std::pair{"apps/cli/input/x.cc", "#include \"commands/flags/input_flags.h\"\n"},
+                           {"apps/cli/input/bytes/x.cc", "  #  include \"evaluation/evaluation.h\"\n"},
+                           {"apps/cli/answers/x.h", "#include \"input/records.h\"\n"},
+                           {"apps/cli/models/x.h", "#include \"answers/output.h\"\n"},
+                           {"apps/cli/models/x.h", "#include \"commands/commands.h\"\n"},
+                           {"apps/cli/evaluation/x.cc", "#include \"commands/commands.h\"\n"},
+                           {"apps/cli/evaluation/x.cc", "#include \"inspect/describe.h\"\n"},
+                           {"apps/cli/inspect/x.cc", "#include \"commands/flags/run_flags.h\"\n"},
+                           {"apps/cli/inspect/x.cc", "#include \"research/spectrum.h\"\n"},
+                           {"apps/cli/input/x.cc", "#include \"bench/limits.h\"\n"},
+                           {"apps/research/x.cc", "#include \"input/records.h\"\n"},
+                           {"apps/bench/x.cc", "#include \"research/drawing.h\"\n"},
+                           {"apps/common/command_line/x.cc", "#include \"answers/output.h\"\n"},
+                           {"apps/cli/extras/x.cc", ""}}) {
+    const char *file = made.first, *source = made.second;
+    CAPTURE(file);
+    CAPTURE(source);
+    CHECK(check_rooms(file, source).size() == 1);
+  }
+}
+
+TEST_CASE("folders of the programs and of the converter are small") {
+  CHECK(check_folder("apps/cli/input", 25).empty());
+  CHECK(check_folder("tests/cli", 80).empty());
+  for (const char* folder : {"apps", "apps/cli", "apps/cli/commands", "converter", "converter/writer"}) {
+    CAPTURE(folder);
+    CHECK(check_folder(folder, 26).size() == 1);
+  }
 }
 
 TEST_CASE("no machine's paths") {

@@ -336,6 +336,7 @@ Report check_tree(const fs::path& root) {
   static const std::set<std::string> code = {".h",     ".cc",  ".inc", ".py", ".sh",
                                              ".cmake", ".fbs", ".txt", ".md", ".json"};
   Report report;
+  std::map<std::string, int> files_in;  // of each folder
   const auto add = [](Findings& all, Findings found) { all.insert(all.end(), found.begin(), found.end()); };
   for (auto it = fs::recursive_directory_iterator(root); it != fs::recursive_directory_iterator(); ++it) {
     const std::string name = it->path().filename().string();
@@ -345,6 +346,7 @@ Report check_tree(const fs::path& root) {
     }
     const std::string extension = it->path().extension().string();
     if (!it->is_regular_file() || name == ".git") continue;  // in a worktree it is a file
+    ++files_in[fs::relative(it->path().parent_path(), root).generic_string()];
     const bool script = extension.empty() && it->file_size() < (64u << 10);
     if ((code.count(extension) == 0 && !script) || it->file_size() > (4u << 20)) continue;
     const std::string file = fs::relative(it->path(), root).generic_string();
@@ -352,6 +354,10 @@ Report check_tree(const fs::path& root) {
     ++report.files;
     add(report.errors, check_machine_paths(file, text));
     if (extension == ".h" || extension == ".cc" || extension == ".py") add(report.warnings, check_length(file, text));
+    if (file.starts_with("apps/") && (extension == ".h" || extension == ".cc")) {
+      ++report.room_files;
+      add(report.errors, check_rooms(file, text));
+    }
     if (!file.starts_with("runtime/")) continue;
     const std::string inner = file.substr(8);
     if (extension == ".h" || extension == ".cc" || extension == ".inc") {
@@ -364,6 +370,7 @@ Report check_tree(const fs::path& root) {
       add(report.errors, check_links(inner, text));
     }
   }
+  for (const auto& [folder, files] : files_in) add(report.errors, check_folder(folder, files));
   return report;
 }
 

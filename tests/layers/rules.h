@@ -28,6 +28,10 @@ Findings check_calls(const std::string& file, const std::string& source);
 Findings check_containers(const std::string& file, const std::string& source);
 // target_link_libraries() of a layer names only lower layers.
 Findings check_links(const std::string& file, const std::string& cmake);
+// A file of the program `linformer` includes only its own room of apps/ and lower ones. `file` is relative to the root.
+Findings check_rooms(const std::string& file, const std::string& source);
+// A folder of apps or converter holds few enough files to be read at a glance.
+Findings check_folder(const std::string& folder, int files);
 // No path of somebody's machine, no host of a package registry.
 Findings check_machine_paths(const std::string& file, const std::string& text);
 // Longer than 400 lines: a hint, not an error.
@@ -38,6 +42,7 @@ struct Report {
   Findings warnings;
   int runtime_files = 0;
   int files = 0;
+  int room_files = 0;  // whose includes check_rooms() has seen
 };
 // All rules over the tree below `root`.
 Report check_tree(const std::filesystem::path& root);

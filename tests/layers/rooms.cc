@@ -1,0 +1,73 @@
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "layers/rules.h"
+
+namespace linformer_test {
+namespace {
+
+// The folders of the program `linformer` and of the tools that it links, from the ground up, each with the rooms that
+// its files may include beside their own. A new room is listed here on purpose.
+const std::map<std::string, std::set<std::string>>& rooms() {
+  static const std::map<std::string, std::set<std::string>> table = {
+      {"command_line", {}},
+      {"bench", {"command_line"}},
+      {"research", {"command_line", "bench"}},
+      {"models", {"command_line"}},
+      {"answers", {"command_line", "models"}},
+      {"input", {"command_line", "models", "answers"}},
+      {"evaluation", {"command_line", "models", "answers", "input"}},
+      {"inspect", {"command_line", "models", "answers"}},
+      {"commands", {"command_line", "bench", "research", "models", "answers", "input", "evaluation", "inspect"}}};
+  return table;
+}
+
+// The room of a file, by its path from the source root; "" where it lies in none.
+std::string room_of(const std::string& file) {
+  for (const std::string folder : {"apps/cli/", "apps/common/", "apps/"}) {
+    if (!file.starts_with(folder)) continue;
+    const std::string inner = file.substr(folder.size());
+    const size_t end = inner.find('/');
+    if (end == std::string::npos) return folder == "apps/cli/" ? "commands" : "";  // main.cc starts the commands
+    const std::string name = inner.substr(0, end);
+    if (folder == "apps/cli/" || rooms().count(name) != 0) return name;
+  }
+  return {};
+}
+
+// Folders of the converter that have no rooms yet; this line goes when they have.
+const std::set<std::string> still_crowded = {"converter/dialects", "converter/readers"};
+constexpr int most_files = 25;
+
+}  // namespace
+
+Findings check_rooms(const std::string& file, const std::string& source) {
+  static const std::regex pattern(R"(^\s*#\s*include\s*"([^"/]+)/[^"]+")");
+  const std::string room = room_of(file);
+  if (room.empty()) return {};
+  const auto known = rooms().find(room);
+  if (known == rooms().end()) return {{file, 1, "lies in no room of apps/cli that tests/layers lists"}};
+  Findings findings;
+  std::istringstream in(source);
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    std::smatch match;
+    if (!std::regex_search(line, match, pattern)) continue;
+    const std::string other = match[1];
+    if (other == room || rooms().count(other) == 0 || known->second.count(other) != 0) continue;
+    findings.push_back({file, number, "room " + room + " may not know room " + other});
+  }
+  return findings;
+}
+
+Findings check_folder(const std::string& folder, int files) {
+  if (!folder.starts_with("apps") && !folder.starts_with("converter")) return {};
+  if (files <= most_files || still_crowded.count(folder) != 0) return {};
+  return {
+      {folder, 1,
+       std::to_string(files) + " files in one folder: sort them into rooms of at most " + std::to_string(most_files)}};
+}
+
+}  // namespace linformer_test
