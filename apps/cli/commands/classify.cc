@@ -12,9 +12,7 @@
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
-#include "commands/flags/input_flags.h"
-#include "commands/flags/run_flags.h"
-#include "commands/flags/text_flags.h"
+#include "commands/flags/classify_flags.h"
 #include "evaluation/evaluator.h"
 #include "files/atomic_file.h"
 #include "input/npy.h"
@@ -27,18 +25,6 @@
 
 namespace linformer::cli {
 namespace {
-
-struct ClassifyFlags {
-  std::string model, head, eval, logits, vectors;
-  std::optional<std::string> label_separator;
-  InputFlags input;
-  TokenFlags tokens;
-  LongFlags longer;
-  RunFlags run;
-  int64_t top_k = 0;
-  std::optional<double> threshold;
-  bool json = false, table = false, fail_fast = false, records = false, all_heads = false;
-};
 
 // Rows of logits as they come; how many there are is known only at the end.
 class LogitsFile {
@@ -293,115 +279,15 @@ class Classify {
   Tally tally_;
 };
 
-void check_flags(const ClassifyFlags& flags) {
-  if (flags.input.empty() && flags.vectors.empty()) {
-    throw UsageError("nothing to classify: give texts, --input FILE, or - for standard input");
-  }
-  if (!flags.vectors.empty() && !flags.input.empty()) throw UsageError("--vectors and texts exclude each other");
-  if (!flags.vectors.empty() && !flags.eval.empty())
-    throw UsageError("--eval needs records with a label, not --vectors");
-  if (flags.json && flags.table) throw UsageError("--json and --table exclude each other");
-  if (flags.records && flags.eval.empty()) throw UsageError("--records goes with --eval");
-  if (flags.label_separator && flags.eval.empty()) throw UsageError("--label-separator goes with --eval");
-  if (flags.label_separator && flags.label_separator->empty()) {
-    throw UsageError("--label-separator is empty; give a character that no label has, such as '|'");
-  }
-  if (flags.threshold && std::isnan(*flags.threshold)) throw UsageError("--threshold is not a number; give 0 to 1");
-  if (flags.all_heads && !flags.head.empty()) throw UsageError("--head and --all-heads exclude each other");
-  check_outputs(flags.input.paths({flags.model, flags.vectors}), {{"--logits", flags.logits, files::FileFormat::npy}});
-  warn_of_file_names(flags.input, "classified");
-}
-
 }  // namespace
 
 void add_classify(CLI::App* app, Run* run) {
   CLI::App* command = app->add_subcommand("classify", "Label or score texts");
   auto flags = std::make_shared<ClassifyFlags>();
-  flags->input.dash = true;
-  command->add_option("MODEL", flags->model, "Model file (.lnfr)")->type_name("")->required();
-  command->add_option("TEXT", flags->input.texts, "Texts to classify; - reads standard input")->type_name("");
-  flags->input.add_to(command);
-  command
-      ->add_option("--vectors", flags->vectors,
-                   "For models that read vectors: npy float32 or float64 [n, width] or [batch, n, width]")
-      ->type_name("FILE")
-      ->group("Input");
-  command
-      ->add_option("--head", flags->head,
-                   "Classification head by name or index, or several with commas; default: the first")
-      ->type_name("NAME")
-      ->group("Answers");
-  command->add_flag("--all-heads", flags->all_heads, "Every head, in one run of the model")->group("Answers");
-  command
-      ->add_option("--top-k", flags->top_k,
-                   "Labels shown for a text, best first; default: 1, with --json 5; all of a head that gives several")
-      ->type_name("K")
-      ->check(CLI::Range(int64_t{1}, int64_t{max_classes}))
-      ->group("Answers");
-  command
-      ->add_option(
-          "--threshold", flags->threshold,
-          "Labels below this probability are not shown, nor predicted with --eval; default: 0, for a head that "
-          "gives several 0.5")
-      ->type_name("P")
-      ->check(CLI::Range(0.0, 1.0))
-      ->group("Answers");
-  command->add_flag("--json", flags->json, "One JSON object a line")->group("Answers");
-  command->add_flag("--table", flags->table, "An aligned table, as on a terminal")->group("Answers");
-  command->add_flag("--fail-fast", flags->fail_fast, "Stop at the first bad record")->group("Answers");
-  command
-      ->add_option("--eval", flags->eval,
-                   "Field with the true label, labels or numbers: print how well the answers agree")
-      ->type_name("FIELD")
-      ->group("Answers");
-  command
-      ->add_option("--label-separator", flags->label_separator,
-                   "With --eval: what stands between several labels or numbers in a string; default: a comma")
-      ->type_name("TEXT")
-      ->group("Answers");
-  command->add_flag("--records", flags->records, "With --eval: the answers too")->group("Answers");
-  command->add_option("--logits", flags->logits, "Save the outputs as they are: float32 [records, outputs] (.npy)")
-      ->type_name("FILE")
-      ->group("Answers");
-  flags->longer.add_to(command, "mean of all");
-  flags->tokens.add_to(command);
-  flags->run.add_to(command);
-  flags->run.add_profile_to(command, true);
-  command->footer(
-      "Answers by the head's kind ('linformer inspect' shows it): single_label, the best label and its probability\n"
-      "(softmax); multi_label, each label at --threshold or above, in a line of its own (sigmoid); score, a number "
-      "(the\n"
-      "sigmoid of the head's output, or the output as it is); regression, each output as it is.\n\n"
-      "--eval prints\n"
-      "  for a head that gives one label (softmax): accuracy; precision, recall and F1 of each label; macro F1; the\n"
-      "    confusion matrix.\n"
-      "  for a head that gives several (sigmoid), whose true labels are a JSON array, or names or indices with commas\n"
-      "    between: a label is predicted at --threshold (0.5) or above. For each label precision (share of its\n"
-      "    predictions that are right), recall (share of its records that are found), F1 (their harmonic mean) and\n"
-      "    support (its records); then the averages micro (all decisions together), macro (mean over labels),\n"
-      "    weighted (the same by support) and samples (mean over records); accuracy: records with exactly the true\n"
-      "    labels; Hamming loss: wrong decisions among records x labels. The numbers are scikit-learn's.\n"
-      "  for a head that gives a score or values, whose true numbers the field has: mean squared and mean absolute\n"
-      "    error, Pearson's and Spearman's correlation.\n"
-      "A true label is a label's name, in any case, LABEL_i or the index i.\n\n"
-      "Examples:\n"
-      "  linformer classify reviews.lnfr \"A fine film.\" \"A waste of time.\"\n"
-      "  linformer classify reviews.lnfr --input reviews.csv --field review --id key --json\n"
-      "  tail -f log.txt | linformer classify reviews.lnfr -\n"
-      "  linformer classify reviews.lnfr --input test.jsonl --eval label\n"
-      "  linformer classify tags.lnfr --input test.csv --eval tags --label-separator ';' --threshold 0.3\n"
-      "  linformer classify pairs.lnfr --input pairs.tsv --field premise --pair hypothesis --top-k 3\n"
-      "  linformer classify qa.lnfr --input qa.jsonl --field question --pair context --on-long window \\\n"
-      "    --truncation only_second\n"
-      "  linformer classify pairs.lnfr \"A man sleeps.\" --pair-text \"Nobody is awake.\"\n"
-      "  linformer classify many.lnfr --input texts.txt --head topic,tone --json\n"
-      "  linformer classify reranker.lnfr --input candidates.jsonl --field query --pair passage --json\n"
-      "  linformer classify similarity.lnfr --input sts.tsv --field a --pair b --eval score\n"
-      "  linformer classify vit.lnfr --vectors patches.npy\n"
-      "  linformer classify reviews.lnfr --input reviews.txt --profile >labels.tsv\n");
+  flags->add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
-      check_flags(*flags);
+      flags->check();
       return Classify(*flags)();
     };
   });

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <deque>
 
 #include "answers/answers.h"
 #include "answers/output.h"
@@ -12,165 +11,20 @@
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
-#include "commands/flags/input_flags.h"
-#include "commands/flags/run_flags.h"
-#include "commands/flags/text_flags.h"
+#include "commands/compared_model.h"
+#include "commands/flags/compare_flags.h"
 #include "evaluation/differences.h"
 #include "evaluation/evaluation.h"
-#include "input/npy.h"
 #include "input/record_loop.h"
 #include "inspect/describe.h"
-#include "models/heads.h"
 #include "models/label_names.h"
-#include "models/model_file.h"
-#include "models/text_queue.h"
-#include "pipeline/runner.h"
 
 namespace linformer::cli {
 namespace {
 
-struct CompareFlags {
-  std::string first, second, head, eval, reference;
-  InputFlags input;
-  TokenFlags tokens;
-  RunFlags run;
-  bool json = false;
-};
-
-struct Compared : Job {
-  std::optional<size_t> truth;
-  std::vector<float> logits, vector;
-};
-
-// A record that both have answered, or one that neither can.
-struct Answered {
-  std::string id, error;
-  bool truncated = false;
-  std::optional<size_t> truth;
-  std::vector<float> logits, vector;
-};
-
 size_t best_of(std::span<const float> logits) {
   return static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
-
-// A model and what it says about each record, in order.
-class Side {
- public:
-  Side(const std::string& path, const CompareFlags& flags)
-      : path_(path),
-        model_(load_model(path)),
-        runner_(make_runner(flags)),
-        queue_(
-            runner_->texts_at_once(), false,
-            [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
-              return runner_->run(inputs, answer, {});
-            },
-            [this](Job& job, std::span<const float> values) { take_job(static_cast<Compared&>(job), values); }) {}
-
-  void add(std::unique_ptr<Compared> job, const Record& record) {
-    queue_.add(std::move(job), record.text, record.pair);
-  }
-  void flush() { queue_.flush(); }
-  std::deque<Answered> answers;
-
-  const std::string& path() const { return path_; }
-  const Model& model() const { return *model_; }
-  const Plan& plan() const { return runner_->sessions()[0].plan(); }
-  int64_t max_tokens() const { return runner_->max_tokens(); }
-  bool has_head() const { return head_ >= 0; }
-  HeadKind kind() const { return head_of(*model_, head_).kind; }
-  const std::vector<std::string>& labels() const { return labels_; }
-  size_t width() const { return width_; }
-
- private:
-  std::unique_ptr<TextRunner> make_runner(const CompareFlags& flags) {
-    require_tokenizer(*model_, path_);
-    choose_head(flags.head);
-    std::vector<Output> outputs;
-    if (has_head()) outputs.push_back(Output::logits({}, head_));
-    const bool own_vector = model_->description().embedding.present && !model_->description().has_decoder();
-    outputs.push_back(own_vector ? Output::embeddings({}) : Output::pooled({}, Pooling::mean));
-    Result<std::unique_ptr<TextRunner>> made =
-        TextRunner::create(model_, text_options(*model_, flags.run, flags.tokens, nullptr), outputs);
-    if (!made.ok()) refuse(made.status());
-    width_ = static_cast<size_t>(made.value()->columns(outputs.size() - 1));
-    return std::move(made.value());
-  }
-
-  void choose_head(const std::string& name) {
-    const auto scores_texts = [](const ClassificationHead& head) {
-      return head.pooling != Pooling::none && head.pairing == Pairing::none;
-    };
-    if (name.empty()) {
-      const Array<ClassificationHead>& heads = model_->description().heads;
-      const auto found = std::find_if(heads.begin(), heads.end(), scores_texts);
-      if (found == heads.end()) return;
-      head_ = static_cast<int>(found - heads.begin());
-      labels_ = output_names(*model_, head_);
-      return;
-    }
-    head_ = find_head(*model_, name);
-    const ClassificationHead& head = head_of(*model_, head_);
-    if (!scores_texts(head)) {
-      throw UsageError("head '" + head.name + "' of " + path_ +
-                       (head.pooling == Pooling::none ? " scores each token" : " compares two texts") +
-                       "; name one that scores a text with --head");
-    }
-    labels_ = output_names(*model_, head_);
-  }
-
-  void take_job(Compared& job, std::span<const float> values) {
-    if (!values.empty()) {
-      const auto vector = values.begin() + static_cast<ptrdiff_t>(labels_.size());
-      job.logits.assign(values.begin(), vector);
-      job.vector.assign(vector, values.end());
-    }
-    answers.push_back({job.id_text(), std::move(job.error), job.truncated(), job.truth, std::move(job.logits),
-                       std::move(job.vector)});
-  }
-
-  std::string path_;
-  std::shared_ptr<const Model> model_;
-  int head_ = -1;
-  std::vector<std::string> labels_;
-  size_t width_ = 0;
-  std::unique_ptr<TextRunner> runner_;
-  TextQueue queue_;
-};
-
-// Rows of the original program's outputs, one for each record.
-class Reference {
- public:
-  Reference(const std::string& path, const Side& side) : source_(path), reader_(&source_) {
-    const size_t columns = static_cast<size_t>(reader_.columns());
-    logits_ = side.has_head() && columns == side.labels().size();
-    if (!logits_ && columns != side.width()) {
-      throw DataError(path + " has " + std::to_string(columns) + " numbers for a record; " + side.path() + " gives " +
-                      (side.has_head() ? std::to_string(side.labels().size()) + " logits and " : "") +
-                      std::to_string(side.width()) + " numbers of a vector");
-    }
-  }
-  Answered next(const Answered& to) {
-    Answered answer{to.id, "", false, to.truth, {}, {}};
-    if (!reader_.next(logits_ ? &answer.logits : &answer.vector)) {
-      throw DataError(source_.name() + " has " + std::to_string(reader_.rows()) + " rows; there are more records");
-    }
-    return answer;
-  }
-  void finish() {
-    std::vector<float> rest;
-    if (reader_.next(&rest)) {
-      throw DataError(source_.name() + " has " + std::to_string(reader_.rows()) + " rows; there are fewer records");
-    }
-  }
-  bool logits() const { return logits_; }
-
- private:
-  ByteSource source_;
-  NpyRowReader reader_;
-  bool logits_ = false;
-};
 
 class Comparison {
  public:
@@ -194,7 +48,7 @@ class Comparison {
                         " and " + std::to_string(second_->width()) + " numbers");
       }
     }
-    const auto chooses = [](const Side& side) { return side.kind() == HeadKind::single_label; };
+    const auto chooses = [](const ComparedModel& side) { return side.kind() == HeadKind::single_label; };
     labels_ = logits_ && chooses(first_) && (!second_ || chooses(*second_)) && first_.labels().size() > 1;
     if (flags.eval.empty()) return;
     if (!labels_) throw UsageError("--eval needs a head that gives one label of several, in both");
@@ -264,7 +118,7 @@ class Comparison {
 
   void count(const Answered& a, const Answered& b) {
     // An error in the record itself is the same for both models, so it is reported without a model's path.
-    const auto of = [&](const Side& side, const std::string& error) {
+    const auto of = [&](const ComparedModel& side, const std::string& error) {
       return second_ && a.error != b.error ? side.path() + ": " + error : error;
     };
     const std::string error = !a.error.empty()   ? of(first_, a.error)
@@ -301,7 +155,7 @@ class Comparison {
 
   std::string text() const {
     Table table({"", ""}, {false, false});
-    const auto model = [&](const Side& side) {
+    const auto model = [&](const ComparedModel& side) {
       return excerpt(side.path(), 60) + ", " + byte_size(side.model().file_bytes()) + ", computed in " +
              compute_text(side.plan());
     };
@@ -341,7 +195,7 @@ class Comparison {
   }
 
   nlohmann::ordered_json json() const {
-    const auto model = [](const Side& side) {
+    const auto model = [](const ComparedModel& side) {
       return nlohmann::ordered_json{{"file", side.path()},
                                     {"bytes", side.model().file_bytes()},
                                     {"compute", linformer::name_of(side.plan().compute)},
@@ -362,9 +216,9 @@ class Comparison {
 
   const CompareFlags& flags_;
   RecordFields fields_;
-  Side first_;
-  std::optional<Side> second_;
-  std::optional<Reference> reference_;
+  ComparedModel first_;
+  std::optional<ComparedModel> second_;
+  std::optional<ReferenceRows> reference_;
   Progress progress_;
   std::optional<LabelNames> names_;
   bool logits_ = false, vectors_ = false, labels_ = false;
@@ -378,42 +232,10 @@ class Comparison {
 void add_compare(CLI::App* app, Run* run) {
   CLI::App* command = app->add_subcommand("compare", "How far two models are apart on the same texts");
   auto flags = std::make_shared<CompareFlags>();
-  command->add_option("FIRST", flags->first, "Model file (.lnfr)")->type_name("")->required();
-  command->add_option("SECOND", flags->second, "Another, such as the same model in int8")->type_name("");
-  flags->input.add_to(command, false);
-  command
-      ->add_option("--reference", flags->reference,
-                   "Instead of SECOND: the original program's logits or vectors, npy float32 or float64 "
-                   "[records, numbers]")
-      ->type_name("FILE")
-      ->group("Comparison");
-  command
-      ->add_option("--head", flags->head, "Classification head by name or index; default: the first that scores a text")
-      ->type_name("NAME")
-      ->group("Comparison");
-  command->add_option("--eval", flags->eval, "Field with the true label: how the accuracy changes")
-      ->type_name("FIELD")
-      ->group("Comparison");
-  command->add_flag("--json", flags->json, "One JSON object")->group("Comparison");
-  flags->tokens.add_to(command);
-  flags->run.add_to(command);
-  command->footer(
-      "Labels are those of the largest logit. Vectors are the model's own, or else the mean of a text's rows. Texts\n"
-      "with more tokens than a model takes are cut.\n\n"
-      "Examples:\n"
-      "  linformer compare model.lnfr model-int8.lnfr --input reviews.txt\n"
-      "  linformer compare model.lnfr model-bf16.lnfr --input test.jsonl --field text --eval label\n"
-      "  linformer compare model.lnfr --input sentences.txt --reference original.npy --compute f32 --json\n");
+  flags->add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
-      if (flags->second.empty() == flags->reference.empty()) {
-        throw UsageError("give either a second model or --reference FILE.npy");
-      }
-      if (flags->input.empty()) throw UsageError("nothing to compare on: give --input FILE");
-      if (flags->reference == "-" && std::count(flags->input.inputs.begin(), flags->input.inputs.end(), "-") > 0) {
-        throw UsageError("--input and --reference can't both be standard input; give a file for one");
-      }
-      check_outputs(flags->input.paths({flags->first, flags->second, flags->reference}), {});
+      flags->check();
       return Comparison(*flags)();
     };
   });

@@ -1,0 +1,93 @@
+#include "commands/compared_model.h"
+
+#include <algorithm>
+
+#include "base/description.h"
+#include "command_line/errors.h"
+#include "models/model_file.h"
+
+namespace linformer::cli {
+
+ComparedModel::ComparedModel(const std::string& path, const CompareFlags& flags)
+    : path_(path),
+      model_(load_model(path)),
+      runner_(make_runner(flags)),
+      queue_(
+          runner_->texts_at_once(), false,
+          [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
+            return runner_->run(inputs, answer, {});
+          },
+          [this](Job& job, std::span<const float> values) { take_job(static_cast<Compared&>(job), values); }) {}
+
+std::unique_ptr<TextRunner> ComparedModel::make_runner(const CompareFlags& flags) {
+  require_tokenizer(*model_, path_);
+  choose_head(flags.head);
+  std::vector<Output> outputs;
+  if (has_head()) outputs.push_back(Output::logits({}, head_));
+  const bool own_vector = model_->description().embedding.present && !model_->description().has_decoder();
+  outputs.push_back(own_vector ? Output::embeddings({}) : Output::pooled({}, Pooling::mean));
+  Result<std::unique_ptr<TextRunner>> made =
+      TextRunner::create(model_, text_options(*model_, flags.run, flags.tokens, nullptr), outputs);
+  if (!made.ok()) refuse(made.status());
+  width_ = static_cast<size_t>(made.value()->columns(outputs.size() - 1));
+  return std::move(made.value());
+}
+
+void ComparedModel::choose_head(const std::string& name) {
+  const auto scores_texts = [](const ClassificationHead& head) {
+    return head.pooling != Pooling::none && head.pairing == Pairing::none;
+  };
+  if (name.empty()) {
+    const Array<ClassificationHead>& heads = model_->description().heads;
+    const auto found = std::find_if(heads.begin(), heads.end(), scores_texts);
+    if (found == heads.end()) return;
+    head_ = static_cast<int>(found - heads.begin());
+    labels_ = output_names(*model_, head_);
+    return;
+  }
+  head_ = find_head(*model_, name);
+  const ClassificationHead& head = head_of(*model_, head_);
+  if (!scores_texts(head)) {
+    throw UsageError("head '" + head.name + "' of " + path_ +
+                     (head.pooling == Pooling::none ? " scores each token" : " compares two texts") +
+                     "; name one that scores a text with --head");
+  }
+  labels_ = output_names(*model_, head_);
+}
+
+void ComparedModel::take_job(Compared& job, std::span<const float> values) {
+  if (!values.empty()) {
+    const auto vector = values.begin() + static_cast<ptrdiff_t>(labels_.size());
+    job.logits.assign(values.begin(), vector);
+    job.vector.assign(vector, values.end());
+  }
+  answers.push_back(
+      {job.id_text(), std::move(job.error), job.truncated(), job.truth, std::move(job.logits), std::move(job.vector)});
+}
+
+ReferenceRows::ReferenceRows(const std::string& path, const ComparedModel& model) : source_(path), reader_(&source_) {
+  const size_t columns = static_cast<size_t>(reader_.columns());
+  logits_ = model.has_head() && columns == model.labels().size();
+  if (!logits_ && columns != model.width()) {
+    throw DataError(path + " has " + std::to_string(columns) + " numbers for a record; " + model.path() + " gives " +
+                    (model.has_head() ? std::to_string(model.labels().size()) + " logits and " : "") +
+                    std::to_string(model.width()) + " numbers of a vector");
+  }
+}
+
+Answered ReferenceRows::next(const Answered& to) {
+  Answered answer{to.id, "", false, to.truth, {}, {}};
+  if (!reader_.next(logits_ ? &answer.logits : &answer.vector)) {
+    throw DataError(source_.name() + " has " + std::to_string(reader_.rows()) + " rows; there are more records");
+  }
+  return answer;
+}
+
+void ReferenceRows::finish() {
+  std::vector<float> rest;
+  if (reader_.next(&rest)) {
+    throw DataError(source_.name() + " has " + std::to_string(reader_.rows()) + " rows; there are fewer records");
+  }
+}
+
+}  // namespace linformer::cli

@@ -1,0 +1,174 @@
+#include "commands/flags/bench_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "answers/output.h"
+#include "base/description.h"
+#include "base/threads.h"
+#include "bench/random_model.h"
+#include "command_line/errors.h"
+#include "files/output_target.h"
+#include "io/container.h"
+
+namespace linformer::cli {
+namespace {
+
+constexpr uint64_t most_bytes_of_call = uint64_t{1} << 40;  // ids of a call: beyond any machine
+
+// A model is kept in a file that isn't there yet, or in the place of another model.
+void check_kept(const std::string& path) {
+  std::error_code error;
+  if (files::output_target(path).kind != files::OutputTarget::Kind::file) {
+    throw UsageError("--keep " + path + ": give a file's path");
+  }
+  if (!std::filesystem::exists(path, error)) return;
+  std::array<char, sizeof(container_magic)> start{};
+  std::ifstream(path, std::ios::binary).read(start.data(), start.size());
+  if (std::memcmp(start.data(), container_magic.data(), start.size()) == 0) return;
+  throw DataError("--keep " + path + " exists and is no model file: give another name");
+}
+
+}  // namespace
+
+void BenchFlags::add_to(CLI::App* command) {
+  command->add_option("MODEL", models, "Model files (.lnfr)")->type_name("");
+  CLI::Option* const random_option =
+      command->add_option("--random", random, "Instead of files: random weights of size tiny, small, base or large")
+          ->type_name("SIZE")
+          ->check(CLI::IsMember(bench::size_names()));
+  command->add_option("--k", ks, "Compressed rows of a random model, several by commas; 0: full attention")
+      ->type_name("K,..")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 1 << 16))
+      ->capture_default_str()
+      ->needs(random_option);
+  command
+      ->add_option(
+          "--precision", precisions,
+          "Weights of random models: f32, bf16, f16, int8; default: f32,bf16,int8, with --paper f32,int8; on a "
+          "GPU f16 in the place of int8")
+      ->type_name("TYPE,..")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"f32", "bf16", "f16", "int8"}));
+  command->add_option("--keep", keep, "Write the random model to this file and leave it")->type_name("FILE");
+  command->add_option("--n", tokens, "Tokens of a text, several by commas; default: what a file takes, or 512")
+      ->type_name("N,..")
+      ->delimiter(',')
+      ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}));
+  command->add_option("--batch", batches, "Texts in a call, several by commas")
+      ->type_name("N,..")
+      ->delimiter(',')
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 16))
+      ->capture_default_str();
+  command
+      ->add_option("--seconds", seconds,
+                   "Time to measure each case for, and the machine's limits; 5 calls at least where they take no longer "
+                   "than 5 S")
+      ->type_name("S")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  command->add_flag("--profile", profile, "Each op's time too, of further calls");
+  command->add_flag("--json", json, "One JSON object instead of a table");
+  command->add_option("--threads", threads, "Threads; default: as many as affinity and CPU quota allow")
+      ->type_name("N")
+      ->check(CLI::Range(1, int{ThreadTeam::max_threads}))
+      ->group("Running");
+  command->add_option("--backend", backends, "native, onednn or openblas, several by commas")
+      ->type_name("NAME,..")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"native", "onednn", "openblas"}))
+      ->capture_default_str()
+      ->group("Running");
+  command->add_option("--device", device, "cpu, or a GPU in a build with CUDA: cuda or cuda:0, cuda:1, ...")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group("Running");
+  command->add_option("--isa", isa, "Instruction set: automatic, scalar, avx2, avx512 or neon")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"automatic", "scalar", "avx2", "avx512", "neon"}))
+      ->capture_default_str()
+      ->group("Running");
+  precision.add_to(command);
+  CLI::Option* const paper_option =
+      command->add_flag("--paper", paper, "The Linformer paper's efficiency tables and figure, beside its numbers")
+          ->group("Paper");
+  for (const char* name : {"--n", "--batch", "--seconds", "--profile"})
+    paper_option->excludes(command->get_option(name));
+  command->add_option("--minutes", minutes, "What would take longer is left out and said")
+      ->type_name("M")
+      ->needs(paper_option)
+      ->check(CLI::Range(0.0, 10000.0))
+      ->capture_default_str()
+      ->group("Paper");
+  command->add_option("--longest", longest, "Longest text")
+      ->type_name("N")
+      ->needs(paper_option)
+      ->check(CLI::Range(int64_t{512}, int64_t{bench::paper_lengths.back()}))
+      ->capture_default_str()
+      ->group("Paper");
+  command
+      ->add_option(
+          "--call-tokens", call_tokens,
+          "Least number of tokens of a call, which gets as many texts as needed; default: 4096, on a GPU 65536")
+      ->type_name("N")
+      ->needs(paper_option)
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 24))
+      ->group("Paper");
+  command->add_option("--csv", csv, "All cells as a table")->type_name("FILE")->group("Paper");
+  command->add_option("--svg", svg, "The figure")->type_name("FILE")->group("Paper");
+  // A process that measures one case is this program again.
+  command->add_option("--case", measured_case, "")->group("");
+  command->footer(
+      "Each case runs in a process of its own, so that its peak memory is its own. The limits are measured in the "
+      "same\n"
+      "run: multiply-adds from registers for each precision, and reading memory. A quiet machine gives steady "
+      "figures.\n\n"
+      "Examples:\n"
+      "  linformer bench model.lnfr\n"
+      "  linformer bench model.lnfr --n 64,512 --batch 1,8 --threads 2 --json\n"
+      "  linformer bench --random base --k 128 --n 512,4096 --precision f32,bf16,int8\n"
+      "  linformer bench --random base --k 0 --n 512 --profile\n"
+      "  linformer bench --paper --minutes 20 --csv paper.csv --svg paper.svg\n");
+}
+
+void BenchFlags::check() const {
+  if (std::isnan(seconds) || std::isnan(minutes)) {
+    throw UsageError(std::string(std::isnan(seconds) ? "--seconds" : "--minutes") + " is not a number");
+  }
+  const int kinds = (models.empty() ? 0 : 1) + (random.empty() ? 0 : 1) + (paper ? 1 : 0);
+  if (kinds != 1) throw UsageError("give either model files, --random SIZE or --paper; see 'linformer bench --help'");
+  if (!paper && !(csv.empty() && svg.empty())) throw UsageError("--csv and --svg go with --paper");
+  if (random.empty() && !paper && !precisions.empty()) {
+    throw UsageError("--precision goes with --random and --paper; a file has its own, and --compute f32 widens it");
+  }
+  if (!keep.empty() && (random.empty() || ks.size() * precisions.size() != 1)) {
+    throw UsageError("--keep goes with --random SIZE, one --precision and one --k");
+  }
+  if (!keep.empty()) check_kept(keep);
+  if ((paper || !random.empty()) && !bench::can_make_models()) {
+    throw DataError("random models need the converter, which this build leaves out; give a model file");
+  }
+  const auto to_output = [](const std::string& path) { return files::is_standard_output(path) ? 1 : 0; };
+  if (to_output(csv) + to_output(svg) + (json ? 1 : 0) > 1) {
+    throw UsageError("only one of --json, --csv and --svg can go to standard output");
+  }
+  check_outputs(models, {{"--keep", keep, files::FileFormat::model},
+                         {"--csv", csv, files::FileFormat::csv},
+                         {"--svg", svg, files::FileFormat::svg}});
+  for (const int64_t n : tokens) {
+    for (const int64_t batch : batches) {
+      if (static_cast<uint64_t>(n) * static_cast<uint64_t>(batch) > most_bytes_of_call / sizeof(int32_t)) {
+        throw UsageError("--n " + std::to_string(n) + " with --batch " + std::to_string(batch) +
+                         " is more than a call can hold; lower one");
+      }
+    }
+  }
+  if (paper && backends.size() > 1) throw UsageError("--paper takes one --backend");
+}
+
+}  // namespace linformer::cli

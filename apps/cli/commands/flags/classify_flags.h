@@ -1,0 +1,30 @@
+// The options of `linformer classify`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "commands/flags/input_flags.h"
+#include "commands/flags/run_flags.h"
+#include "commands/flags/text_flags.h"
+
+namespace linformer::cli {
+
+struct ClassifyFlags {
+  std::string model, head, eval, logits, vectors;
+  std::optional<std::string> label_separator;
+  InputFlags input;
+  TokenFlags tokens;
+  LongFlags longer;
+  RunFlags run;
+  int64_t top_k = 0;
+  std::optional<double> threshold;
+  bool json = false, table = false, fail_fast = false, records = false, all_heads = false;
+
+  void add_to(CLI::App* command);
+  // Throws UsageError where options don't go together, and says what was probably meant otherwise.
+  void check() const;
+};
+
+}  // namespace linformer::cli

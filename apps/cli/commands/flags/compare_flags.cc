@@ -1,0 +1,50 @@
+#include "commands/flags/compare_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "answers/output.h"
+#include "command_line/errors.h"
+
+namespace linformer::cli {
+
+void CompareFlags::add_to(CLI::App* command) {
+  command->add_option("FIRST", first, "Model file (.lnfr)")->type_name("")->required();
+  command->add_option("SECOND", second, "Another, such as the same model in int8")->type_name("");
+  input.add_to(command, false);
+  command
+      ->add_option("--reference", reference,
+                   "Instead of SECOND: the original program's logits or vectors, npy float32 or float64 "
+                   "[records, numbers]")
+      ->type_name("FILE")
+      ->group("Comparison");
+  command->add_option("--head", head, "Classification head by name or index; default: the first that scores a text")
+      ->type_name("NAME")
+      ->group("Comparison");
+  command->add_option("--eval", eval, "Field with the true label: how the accuracy changes")
+      ->type_name("FIELD")
+      ->group("Comparison");
+  command->add_flag("--json", json, "One JSON object")->group("Comparison");
+  tokens.add_to(command);
+  run.add_to(command);
+  command->footer(
+      "Labels are those of the largest logit. Vectors are the model's own, or else the mean of a text's rows. Texts\n"
+      "with more tokens than a model takes are cut.\n\n"
+      "Examples:\n"
+      "  linformer compare model.lnfr model-int8.lnfr --input reviews.txt\n"
+      "  linformer compare model.lnfr model-bf16.lnfr --input test.jsonl --field text --eval label\n"
+      "  linformer compare model.lnfr --input sentences.txt --reference original.npy --compute f32 --json\n");
+}
+
+void CompareFlags::check() const {
+  if (second.empty() == reference.empty()) {
+    throw UsageError("give either a second model or --reference FILE.npy");
+  }
+  if (input.empty()) throw UsageError("nothing to compare on: give --input FILE");
+  if (reference == "-" && std::count(input.inputs.begin(), input.inputs.end(), "-") > 0) {
+    throw UsageError("--input and --reference can't both be standard input; give a file for one");
+  }
+  check_outputs(input.paths({first, second, reference}), {});
+}
+
+}  // namespace linformer::cli
