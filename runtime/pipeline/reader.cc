@@ -68,14 +68,15 @@ Status TextReader::encode(std::string_view text, const std::optional<std::string
   report->total_tokens += encoding->total_tokens();
   LINFORMER_TRY(check_ids(encoding->ids()));
   if (tokens <= rules_.max_tokens) return {};
-  if (rules_.on_long == OnLong::window && !rules_.apart) return plan_windows();
+  if (rules_.on_long == OnLong::window && !rules_.apart) return plan_windows(&report->beyond);
+  report->beyond = {TextLimit::tokens, encoding == &second_ ? 1 : 0, tokens, 0, rules_.max_tokens, false};
   return Status::error(Code::too_long, "the text has %lld tokens and at most %lld are read%s", printed(tokens),
                        printed(rules_.max_tokens),
                        rules_.apart ? ": a head that compares two texts reads each whole" : "");
 }
 
 // Which parts of the text the windows show; encoding_ has all of its tokens.
-Status TextReader::plan_windows() {
+Status TextReader::plan_windows(BeyondLimit* beyond) {
   std::array<int64_t, 2> lengths{};
   for (const int8_t text : encoding_.sequence_ids()) {
     if (text >= 0) ++lengths[static_cast<size_t>(text)];
@@ -86,14 +87,18 @@ Status TextReader::plan_windows() {
   const int64_t beside = lengths[1 - moving_];
   const int64_t room = rules_.max_tokens - rules_.template_tokens(input_.pair.has_value()) - beside;
   const char* names[] = {"first", "second"};
+  const bool other_fits = room + beside > lengths[moving_];
+  const int fixed = 1 - static_cast<int>(moving_);
   if (room < 1) {
+    *beyond = {TextLimit::room, fixed, beside, room, rules_.max_tokens, other_fits};
     return Status::error(Code::too_long,
                          "the %s text has %lld tokens, which leave no room for the %s in a window of %lld%s",
                          names[1 - moving_], printed(beside), names[moving_], printed(rules_.max_tokens),
-                         room + beside > lengths[moving_] ? ": choose the other text with the truncation" : "");
+                         other_fits ? ": choose the other text with the truncation" : "");
   }
   const int64_t overlap = rules_.overlap < 0 ? room / 4 : rules_.overlap;
   if (overlap >= room) {
+    *beyond = {TextLimit::overlap, fixed, beside, room, rules_.max_tokens, other_fits};
     return Status::error(Code::too_long,
                          "the %s text has %lld tokens, which leave %lld for the %s in a window of %lld: lower the "
                          "overlap to less than that",

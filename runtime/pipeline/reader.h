@@ -43,8 +43,8 @@ class TextReader {
  public:
   explicit TextReader(const ReadRules& rules) : rules_(rules) {}
 
-  // Tokenizes a text. `report` gets its counts; the error is what is wrong with it. The text must live until its
-  // sequences are read.
+  // Tokenizes a text. `report` gets its counts and the limit that it is beyond; the error is what is wrong with it. The
+  // text must live until its sequences are read.
   Status read(const TextInput& input, TextReport* report);
   // Of the text that was read last.
   int64_t sequences() const { return rules_.apart ? 2 : windows_; }
@@ -55,7 +55,7 @@ class TextReader {
   Status encode(std::string_view text, const std::optional<std::string_view>& pair, Encoding* encoding,
                 TextReport* report);
   Status check_ids(std::span<const int32_t> ids) const;
-  Status plan_windows();
+  Status plan_windows(BeyondLimit* beyond);
 
   ReadRules rules_;
   Encoding encoding_, second_;

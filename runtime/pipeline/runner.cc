@@ -11,7 +11,6 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-constexpr int64_t default_rows = 4096;  // tokens in a call: enough for full matrix products on any machine
 // Of the texts that are in memory at once: so many for each thread that none waits long for the last.
 constexpr size_t texts_for_a_thread = 256, most_chunk_bytes = size_t{8} << 20;
 constexpr size_t most_chunk_floats = size_t{16} << 20;  // of their answers
@@ -53,27 +52,19 @@ Status TextRunner::prepare(const TextOptions& options, std::span<const Output> o
                          ThreadTeam::max_threads);
   }
   SessionOptions session = options.session;
+  // The session refuses limits that are out of range. Until then their products must not overflow.
   session.max_tokens = options.max_tokens > 0 ? options.max_tokens : encoder.max_tokens;
-  if (session.max_tokens > encoder.max_tokens) {
-    return Status::error(Code::invalid_argument, "max_tokens is %lld: this model takes 1 to %u tokens",
-                         static_cast<long long>(session.max_tokens), encoder.max_tokens);
-  }
   session.max_batch = options.max_batch;
-  if (session.max_batch < 1 || session.max_batch > SessionOptions::most_sequences) {
-    return Status::error(Code::invalid_argument, "max_batch is %lld: give 1 to %lld",
-                         static_cast<long long>(session.max_batch),
-                         static_cast<long long>(SessionOptions::most_sequences));
-  }
   for (const Output& output : outputs) {
     if (output.kind != OutputKind::logits && output.kind != OutputKind::probabilities) continue;
     const bool exists = output.head >= 0 && static_cast<size_t>(output.head) < description.heads.size();
     rules_.apart =
         rules_.apart || (exists && description.heads[static_cast<size_t>(output.head)].pairing != Pairing::none);
   }
-  if (rules_.apart) session.max_batch = std::max<int64_t>(session.max_batch, 2);  // a text's two are in one call
-  session.max_rows = options.max_rows > 0 ? options.max_rows : default_rows;
-  session.max_rows = std::max(session.max_rows, (rules_.apart ? 2 : 1) * session.max_tokens);
-  session.max_rows = std::min(session.max_rows, session.max_tokens * session.max_batch);
+  if (rules_.apart && session.max_batch == 1) session.max_batch = 2;  // a text's two are in one call
+  session.max_rows = options.max_rows > 0 ? options.max_rows : TextOptions::default_rows;
+  const int64_t longest = std::min<int64_t>(session.max_tokens, encoder.max_tokens);
+  session.max_rows = std::max(session.max_rows, (rules_.apart ? 2 : 1) * longest);
   LINFORMER_TRY(start(session, options.threads, {session.parallel, session.parallel_context}));
 
   const Session& first = sessions_[0];
@@ -299,6 +290,7 @@ Status TextRunner::append_vectors(Worker* worker, size_t text) {
     report.status = Status::error(Code::invalid_argument, "%zu floats are no vectors of %lld", input.vectors.size(),
                                   static_cast<long long>(vector_width_));
   } else if (count > rules_.max_tokens) {
+    report.beyond = {TextLimit::tokens, 0, count, 0, rules_.max_tokens, false};
     report.status = Status::error(Code::too_long, "there are %lld vectors and at most %lld are read",
                                   static_cast<long long>(count), static_cast<long long>(rules_.max_tokens));
   } else if (rules_.apart) {

@@ -145,6 +145,16 @@ TEST_CASE("pairs by windows: no room is the record's error and says what to do")
   const std::string overlap = error(4, 20, {"--overlap", "5"});  // 5 tokens are left
   CHECK_MESSAGE(overlap.find("--overlap") != std::string::npos, overlap);
   CHECK(error(4, 20, {"--overlap", "4"}).empty());
+  // Whole sentences, in the words of the command line.
+  CHECK(no_room ==
+        "the first text has 9 tokens, which leave no room for the second in a window of 12; use --on-long truncate");
+  CHECK(
+      chosen ==
+      "the second text has 20 tokens, which leave no room for the first in a window of 12: choose the other text with "
+      "--truncation; use --on-long truncate");
+  CHECK(overlap ==
+        "the first text has 4 tokens, which leave 5 for the second in a window of 12: lower --overlap to less than "
+        "that; use --on-long truncate");
   // Beside good records, and in the lines for scripts.
   const std::string file =
       f.file("p.tsv", "a\tb\ngood\tfilm\n" + joined(film_words(9, "a", "a")) + "\t" + joined(film_words(20, "a", "a")) +

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -232,6 +233,57 @@ TEST_CASE("vectors instead of texts") {
   CHECK(codes == std::vector{Code::ok, Code::invalid_argument, Code::too_long, Code::invalid_argument, Code::ok});
 }
 
+TEST_CASE("a text that is too long says so in parts") {
+  const Loaded loaded;
+  const auto words = [](int count) {
+    std::string text = "film";
+    for (int i = 1; i < count; ++i) text += " film";
+    return text;
+  };
+  const auto beyond = [&](int first, int second, auto&& change) {
+    ClassifierOptions options;
+    options.texts.on_long = OnLong::window;
+    change(&options.texts);
+    Classifier classifier = make(loaded, options);
+    const std::string text = words(first), pair = words(std::max(second, 1));
+    TextInput input{text, {}, {}};
+    if (second > 0) input.pair = pair;
+    BeyondLimit found;
+    const TextInput inputs[] = {input};
+    const Status status = classifier.classify(inputs, [&](size_t, const Classification& made) {
+      CHECK((made.report.status.code() == Code::too_long) == (made.report.beyond.limit != TextLimit::none));
+      found = made.report.beyond;
+      return true;
+    });
+    CHECK_MESSAGE(status.ok(), status.message());
+    return found;
+  };
+  const auto as_it_is = [](TextOptions*) {};
+  CHECK(beyond(30, 0, as_it_is).limit == TextLimit::none);
+  const BeyondLimit tokens = beyond(30, 0, [](TextOptions* texts) { texts->on_long = OnLong::error; });
+  CHECK(tokens.limit == TextLimit::tokens);
+  CHECK(tokens.tokens == 32);  // with the two of the template
+  CHECK(tokens.max_tokens == 12);
+  const BeyondLimit room = beyond(9, 20, as_it_is);
+  CHECK(room.limit == TextLimit::room);
+  CHECK(room.text == 0);
+  CHECK(room.tokens == 9);
+  CHECK(room.room == 0);
+  CHECK_FALSE(room.other_fits);
+  const BeyondLimit other =
+      beyond(2, 20, [](TextOptions* texts) { texts->encode.truncation = Truncation::only_first; });
+  CHECK(other.limit == TextLimit::room);
+  CHECK(other.text == 1);
+  CHECK(other.tokens == 20);
+  CHECK(other.other_fits);
+  const BeyondLimit overlap = beyond(4, 20, [](TextOptions* texts) { texts->overlap = 5; });
+  CHECK(overlap.limit == TextLimit::overlap);
+  CHECK(overlap.text == 0);
+  CHECK(overlap.tokens == 4);
+  CHECK(overlap.room == 5);
+  CHECK(overlap.max_tokens == 12);
+}
+
 TEST_CASE("options that don't fit are refused by name") {
   const Loaded loaded;
   const auto refusal = [&](auto&& change) {
@@ -252,6 +304,7 @@ TEST_CASE("options that don't fit are refused by name") {
   says(refusal([](auto* o) { o->texts.overlap = 10; }), "overlap 10");
   says(refusal([](auto* o) { o->texts.threads = 0; }), "threads is 0");
   says(refusal([](auto* o) { o->texts.max_batch = 0; }), "max_batch is 0");
+  says(refusal([](auto* o) { o->texts.max_batch = INT64_MAX; }), "max_batch is 9223372036854775807");
   says(refusal([](auto* o) { o->texts.pad_to = 13; }), "pad_to is 13");
   says(refusal([](auto* o) { o->texts.pad_to = -5; }), "pad_to is -5");
   says(refusal([](auto* o) { o->texts.pad_to = INT64_MAX; }), "pad_to is 9223372036854775807");

@@ -109,7 +109,7 @@ class FillMask {
       report.status = reader_.read(input, &report);
       filled->tokens = report.tokens;
       filled->total_tokens = report.total_tokens;
-      if (!report.status.ok()) filled->error = explained(report.status, false);
+      if (!report.status.ok()) filled->error = explained(report, false);
     }
     if (filled->error.empty()) {
       const TextSequence sequence = cli::take(reader_.sequence(0));

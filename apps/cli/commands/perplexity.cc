@@ -109,7 +109,7 @@ class PerplexityCommand {
         TextInput input{record.text, {}, {}};
         if (record.pair) input.pair = *record.pair;
         report.status = reader.read(input, &report);
-        if (!report.status.ok()) record.error = explained(report.status, flags_.longer.value() != OnLong::window);
+        if (!report.status.ok()) record.error = explained(report, flags_.longer.value() != OnLong::window);
       }
       if (!record.error.empty()) {
         ++tally_.errors;

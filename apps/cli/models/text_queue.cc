@@ -13,6 +13,18 @@ constexpr size_t most_bytes = size_t{8} << 20;  // of the texts that wait
 // A call is to take between these, so that answers come steadily and threads seldom wait for the last text.
 constexpr double short_seconds = 0.2, long_seconds = 1;
 
+// What a pair lacks in windows, and the flag that changes it.
+std::string no_room_sentence(const BeyondLimit& beyond) {
+  const char* const names[] = {"first", "second"};
+  const bool none = beyond.limit == TextLimit::room;
+  return std::string("the ") + names[beyond.text] + " text has " + std::to_string(beyond.tokens) +
+         " tokens, which leave " + (none ? "no room" : std::to_string(beyond.room)) + " for the " +
+         names[1 - beyond.text] + " in a window of " + std::to_string(beyond.max_tokens) +
+         (!none               ? ": lower --overlap to less than that"
+          : beyond.other_fits ? ": choose the other text with --truncation"
+                              : "");
+}
+
 }  // namespace
 
 void refuse(const Status& status) {
@@ -20,14 +32,11 @@ void refuse(const Status& status) {
   throw DataError(status.message());
 }
 
-std::string explained(const Status& status, bool can_window) {
-  std::string sentence = status.message();
-  for (const auto& [setting, flag] :
-       {std::pair("the truncation", "--truncation"), std::pair("the overlap", "--overlap")}) {
-    const size_t at = sentence.find(setting);
-    if (at != std::string::npos) sentence.replace(at, std::string_view(setting).size(), flag);
-  }
-  if (status.code() == Code::too_long) {
+std::string explained(const TextReport& report, bool can_window) {
+  const BeyondLimit& beyond = report.beyond;
+  std::string sentence = report.status.message();
+  if (beyond.limit == TextLimit::room || beyond.limit == TextLimit::overlap) sentence = no_room_sentence(beyond);
+  if (report.status.code() == Code::too_long) {
     sentence += can_window ? "; use --on-long truncate or window" : "; use --on-long truncate";
   }
   return sentence;
@@ -95,7 +104,7 @@ void TextQueue::take(Job& job, const TextReport& report, std::span<const float> 
   job.tokens = report.tokens;
   job.total_tokens = report.total_tokens;
   job.windows = report.windows;
-  job.error = report.status.ok() ? "" : explained(report.status, can_window_);
+  job.error = report.status.ok() ? "" : explained(report, can_window_);
   sink_(job, values);
 }
 

@@ -15,9 +15,8 @@ namespace linformer::cli {
 // The error of creating one: a wrong flag, or what the model lacks.
 [[noreturn]] void refuse(const Status& status);
 
-// What the library says of a text, and which flag helps. `can_window`: whether --on-long window is the user's to
-// choose.
-std::string explained(const Status& status, bool can_window);
+// Why a text has no answer, and which flag helps. `can_window`: whether --on-long window is the user's to choose.
+std::string explained(const TextReport& report, bool can_window);
 
 class TextQueue {
  public:

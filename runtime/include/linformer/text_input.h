@@ -60,6 +60,8 @@ enum class OnLong : uint8_t {
 };
 
 struct TextOptions {
+  static constexpr int64_t default_rows = 4096;  // enough for full matrix products on any machine
+
   int64_t max_tokens = 0;  // of a text, template included; 0 = the model's N
   OnLong on_long = OnLong::truncate;
   int64_t overlap = -1;  // tokens that two windows share; -1: a quarter of a window
@@ -67,7 +69,7 @@ struct TextOptions {
       {};                  // `truncation` says which text of a pair is cut, or read by windows; max_length isn't read
   int64_t pad_to = 0;      // texts are lengthened with pad ids to this many tokens
   int64_t max_batch = 16;  // texts in one call of a session
-  int64_t max_rows = 0;    // tokens in one call; 0: 4,096, or max_tokens where that is more
+  int64_t max_rows = 0;    // tokens in one call; 0: default_rows, or max_tokens where that is more
   // On the native backend each thread takes whole texts through a session of its own: faster than sharing each text,
   // for the memory of as many sessions. Few texts are shared by all threads. Results are the same.
   int threads = 1;
@@ -75,9 +77,28 @@ struct TextOptions {
   SessionOptions session = {};
 };
 
+// Which limit a text is beyond.
+enum class TextLimit : uint8_t {
+  none = 0,
+  tokens,   // it has more tokens, or vectors, than are read
+  room,     // one text of a pair leaves the other no room in a window
+  overlap,  // one text of a pair leaves the other no more room in a window than windows share
+};
+
+// The parts of Code::too_long, for callers who say in their own words which setting helps.
+struct BeyondLimit {
+  TextLimit limit = TextLimit::none;
+  int text = 0;             // of a pair the one that is too long: 0 or 1
+  int64_t tokens = 0;       // that it has
+  int64_t room = 0;         // that it leaves the other text in a window
+  int64_t max_tokens = 0;   // that are read of a text, or in a window
+  bool other_fits = false;  // windows over this text instead would have room for the other one
+};
+
 // What was read of a text, or why it has no answer.
 struct TextReport {
   Status status;
+  BeyondLimit beyond = {};   // in parts, where the status is that the text is too long for the model
   int64_t tokens = 0;        // that the model read
   int64_t total_tokens = 0;  // that the text has; more than `tokens` when it was cut
   int64_t windows = 1;

@@ -6,6 +6,7 @@
 #include "base/description.h"
 #include "base/threads.h"
 #include "command_line/errors.h"
+#include "linformer/text_input.h"
 #include "models/devices.h"
 #include "models/model_file.h"
 #include "models/processors.h"
@@ -14,8 +15,7 @@ namespace linformer::cli {
 namespace {
 
 constexpr int max_threads = ThreadTeam::max_threads;
-constexpr int64_t max_batch = 1 << 16;     // texts in one call; more only costs memory
-constexpr int64_t rows_in_a_batch = 4096;  // tokens: enough for full matrix products on any machine
+constexpr int64_t max_batch = 1 << 16;  // texts in one call; more only costs memory
 
 }  // namespace
 
@@ -121,7 +121,7 @@ SessionOptions RunFlags::session_options(const Model& model, int64_t longest) co
   SessionOptions options;
   options.max_tokens = longest > 0 ? std::min(longest, limit) : limit;
   options.max_batch = batch;
-  options.max_rows = std::min(options.max_tokens * batch, std::max(options.max_tokens, rows_in_a_batch));
+  options.max_rows = std::min(options.max_tokens * batch, std::max(options.max_tokens, TextOptions::default_rows));
   options.threads = threads > 0 ? threads : std::min(processors(), max_threads);
   options.backend = parse_backend(backend);
   options.isa = parse_isa(isa);
