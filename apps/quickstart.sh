@@ -35,7 +35,7 @@ compile cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_B
 compile cmake --build "$build" --target linformer linformer_shared linformer_cli linformer-convert --parallel "$(nproc)"
 
 step "3. Convert the checkpoint that PyTorch saved to one model file"
-show "$build/converter/linformer-convert" apps/sample/checkpoint.pt -o "$build/sample.lnfr" \
+show "$build/apps/convert/linformer-convert" apps/sample/checkpoint.pt -o "$build/sample.lnfr" \
   --tokenizer apps/sample --labels apps/sample/labels.txt
 
 step "4. What is in it"

@@ -21,8 +21,7 @@
 #include "converter/readers/found_file.h"
 #include "converter/settings_file.h"
 #include "converter/tokenizers/tokenizer_files.h"
-#include "files/hub_name.h"
-#include "files/output_target.h"
+#include "converter/files/output_target.h"
 #include "io/container.h"
 #include "linformer/tokenizer.h"
 
@@ -87,9 +86,6 @@ std::string folder_of(const std::string& checkpoint) {
 
 Inputs find_inputs(const ConvertOptions& options, ValueStore* store, Report* report) {
   std::error_code error;
-  if (const std::string advice = files::hub_name_advice(options.checkpoint); !advice.empty()) {
-    fail(options.checkpoint, " does not exist. ", advice, " and give that folder");
-  }
   Inputs inputs{
       folder_of(options.checkpoint), options.checkpoint, options.tokenizer, options.config, "", "", std::nullopt, {}};
   if (!inputs.folder.empty()) {
@@ -318,10 +314,10 @@ void note_rounding(const writer::ModelBuilder& builder, Report* report) {
 void convert_with(const ConvertOptions& options, const Inputs& inputs, const Settings& settings, Report* report) {
   std::optional<OwnedTokenizer> tokenizer;
   if (!inputs.tokenizer.empty()) tokenizer = load_tokenizer(inputs.tokenizer);
-  Checkpoint checkpoint = Checkpoint::open(inputs.checkpoint, options.access);
+  Checkpoint checkpoint = Checkpoint::open(inputs.checkpoint, options.input);
   std::optional<Checkpoint> dense;
   if (inputs.sentence && !inputs.sentence->dense.empty()) {
-    dense = Checkpoint::open(inputs.sentence->dense, options.access);
+    dense = Checkpoint::open(inputs.sentence->dense, options.input);
     add_dense_tensors(*dense, &checkpoint);
   }
   // Whatever was opened, or is next.

@@ -8,9 +8,9 @@
 
 #include "converter/dialects/report.h"
 #include "converter/dialects/settings.h"
+#include "converter/files/input_file.h"
 #include "converter/readers/checkpoint.h"
 #include "converter/writer/model_builder.h"
-#include "linformer/model.h"
 #include "linformer/types.h"
 
 namespace linformer::convert {
@@ -28,7 +28,7 @@ struct ConvertOptions {
   ElementType weight_type = ElementType::f32;
   std::vector<writer::KeptWeights> keep;  // weights of another type
   bool replace_any = false;               // replace an existing output that is no model file
-  Access access = Access::map;            // whether checkpoints are mapped or read
+  files::InputOptions input;              // whether checkpoints are mapped or read
   // Called from the converting thread with the phase ("reading", "writing") and the share done, 0 to 1.
   std::function<void(const char* phase, double done)> progress;
 };

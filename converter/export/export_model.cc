@@ -10,8 +10,8 @@
 #include "converter/export/safetensors_header.h"
 #include "converter/export/source_tensors.h"
 #include "converter/readers/error.h"
-#include "files/atomic_file.h"
-#include "input_files/input_file.h"
+#include "converter/files/atomic_file.h"
+#include "converter/files/input_file.h"
 #include "io/container.h"
 #include "model/flatbuffers_compat.h"
 
@@ -123,7 +123,7 @@ ExportReport export_model(std::span<const std::byte> file, const std::function<v
 
 ExportReport export_checkpoint(const ExportOptions& options) {
   check_output(options);
-  Result<files::InputFile> file = files::InputFile::open(options.model, options.access);
+  Result<files::InputFile> file = files::InputFile::open(options.model, options.input);
   if (!file.ok()) fail(file.status().message());
   files::AtomicFile output(options.output);
   ExportReport report;

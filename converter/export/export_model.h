@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "converter/dialects/report.h"
-#include "linformer/model.h"
+#include "converter/files/input_file.h"
 
 namespace linformer::convert {
 
@@ -17,7 +17,7 @@ struct ExportOptions {
   std::string model;            // a .lnfr file
   std::string output;           // the safetensors file
   bool replace_any = false;     // replace an existing output that is no safetensors file
-  Access access = Access::map;  // whether the model file is mapped or read
+  files::InputOptions input;  // whether the model file is mapped or read
   // Called from the exporting thread with the phase ("writing") and the share done, 0 to 1.
   std::function<void(const char* phase, double done)> progress;
 };

@@ -82,18 +82,18 @@ std::string shape_text(const Tensor& tensor) {
   return text + "] " + data_type_name(tensor.type);
 }
 
-Checkpoint Checkpoint::open(const std::string& path, Access access) {
-  if (is_shard_index(path)) return open_shards(path, access);
-  Checkpoint checkpoint = open_single(path, access);
+Checkpoint Checkpoint::open(const std::string& path, const files::InputOptions& input) {
+  if (is_shard_index(path)) return open_shards(path, input);
+  Checkpoint checkpoint = open_single(path, input);
   refuse_single_shard(path);
   return checkpoint;
 }
 
-Checkpoint Checkpoint::open_single(const std::string& path, Access access) {
+Checkpoint Checkpoint::open_single(const std::string& path, const files::InputOptions& input) {
   if (!finds_file(path)) fail(path, " does not exist");
   std::error_code error;
   if (std::filesystem::file_size(path, error) == 0) fail(path, " is empty: download or copy it again");
-  Result<files::InputFile> file = files::InputFile::open(path, access);
+  Result<files::InputFile> file = files::InputFile::open(path, input);
   if (!file.ok()) fail(file.status().message());
   Checkpoint checkpoint;
   checkpoint.file_ = std::move(file.value());

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "converter/readers/value.h"
-#include "input_files/input_file.h"
+#include "converter/files/input_file.h"
 
 namespace linformer::convert {
 
@@ -58,10 +58,10 @@ std::string shape_text(const Tensor& tensor);  // "[2, 3] f16"
 class Checkpoint {
  public:
   // Recognises the format by content; a file may be the index of several (shards.h). Throws Error naming what is wrong.
-  // `access`: whether files are mapped, or read into memory.
-  static Checkpoint open(const std::string& path, Access access = Access::map);
+  // `input`: whether files are mapped, or read into memory.
+  static Checkpoint open(const std::string& path, const files::InputOptions& input = {});
   // The same for a file that holds tensors itself.
-  static Checkpoint open_single(const std::string& path, Access access);
+  static Checkpoint open_single(const std::string& path, const files::InputOptions& input);
   // `memory` must stay unchanged and outlive the checkpoint; `name` is for messages.
   static Checkpoint open(std::span<const std::byte> memory, const std::string& name);
 

@@ -75,7 +75,7 @@ void check_tensors(const Checkpoint& shard, size_t number, const Index& index) {
   }
 }
 
-Checkpoint read_shards(const std::string& path, Access access) {
+Checkpoint read_shards(const std::string& path, const files::InputOptions& input) {
   Checkpoint checkpoint;
   checkpoint.name = path;
   checkpoint.files = {path};
@@ -86,7 +86,7 @@ Checkpoint read_shards(const std::string& path, Access access) {
     if (!finds_file(file)) {
       fail("the index names the file ", quote(index.shards[i]), ", which is not beside it: download or copy it too");
     }
-    Checkpoint shard = Checkpoint::open_single(file.string(), access);
+    Checkpoint shard = Checkpoint::open_single(file.string(), input);
     check_tensors(shard, i, index);
     if (i == 0) checkpoint.format = shard.format + " in " + std::to_string(index.shards.size()) + " files";
     if (i == 0) checkpoint.state_dict_path = shard.state_dict_path;
@@ -140,9 +140,9 @@ void refuse_single_shard(const std::string& path) {
        " is not beside it: copy or download it too, and give the folder");
 }
 
-Checkpoint open_shards(const std::string& path, Access access) {
+Checkpoint open_shards(const std::string& path, const files::InputOptions& input) {
   try {
-    return read_shards(path, access);
+    return read_shards(path, input);
   } catch (const Error& error) {
     const std::string sentence = error.what();
     throw Error(sentence.starts_with(path) ? sentence : path + ": " + sentence);

@@ -16,7 +16,7 @@
 #include "base/description.h"
 #include "converter/seed.h"
 #include "converter/writer/metadata.h"
-#include "files/atomic_file.h"
+#include "converter/files/atomic_file.h"
 #include "io/container.h"
 #include "model/validate.h"
 

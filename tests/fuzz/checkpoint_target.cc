@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "convert/print_report.h"
+#include "convert/print_summary.h"
 #include "converter/convert.h"
 #include "converter/export/export_model.h"
-#include "converter/print_report.h"
-#include "converter/print_summary.h"
+#include "converter/files/write_error.h"
 #include "converter/readers/error.h"
-#include "files/write_error.h"
 #include "fuzz/cost.h"
 #include "fuzz/folder_mutation.h"
 #include "fuzz/json_mutation.h"

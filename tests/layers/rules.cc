@@ -8,6 +8,8 @@
 #include <set>
 #include <sstream>
 
+#include "layers/folder_rules.h"
+
 namespace linformer_test {
 namespace {
 
@@ -353,6 +355,7 @@ Report check_tree(const fs::path& root) {
     const std::string text = read_text(it->path());
     ++report.files;
     add(report.errors, check_machine_paths(file, text));
+    add(report.errors, check_folders(file, text));
     if (extension == ".h" || extension == ".cc" || extension == ".py") add(report.warnings, check_length(file, text));
     if (file.starts_with("apps/") && (extension == ".h" || extension == ".cc")) {
       ++report.room_files;

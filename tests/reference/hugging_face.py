@@ -52,7 +52,7 @@ class Programs:
 
     def convert(self, source, name):
         output = self.folder / f"{name}.lnfr"
-        self.run(self.build / "converter" / "linformer-convert", source, "-o", output, "--force")
+        self.run(self.build / "apps" / "convert" / "linformer-convert", source, "-o", output, "--force")
         return output
 
     def classify(self, model, pairs):

@@ -100,7 +100,7 @@ def compare(build, folder, name, model, tokenizer):
     model = model.double()
     vocabulary = model.config.vocab_size
     run = lambda *command: subprocess.run([str(c) for c in command], capture_output=True, text=True, check=True).stdout
-    run(build / "converter" / "linformer-convert", source, "-o", file, "--tokenizer", source, "--quiet")
+    run(build / "apps" / "convert" / "linformer-convert", source, "-o", file, "--tokenizer", source, "--quiet")
     lines = [line.strip() for line in open(SHARED / "data" / "mlm" / "wikitext2_valid.tokens.txt", encoding="utf-8")]
     lines = [line for line in lines if len(line) > 40][:TEXTS]
     (folder / "lines.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

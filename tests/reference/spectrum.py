@@ -85,7 +85,7 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         converted, text = pathlib.Path(folder) / "model.lnfr", pathlib.Path(folder) / "text.txt"
-        run(build / "converter" / "linformer-convert", source, "-o", converted, "--quiet")
+        run(build / "apps" / "convert" / "linformer-convert", source, "-o", converted, "--quiet")
         text.write_text("".join(line + "\n" for line in lines))
         for tokens, texts in CASES:
             program = build / "apps" / "cli" / "linformer"

@@ -99,7 +99,7 @@ answers() {  # PROGRAM FOR NODE
   local host=$work/host ids="100 200 300 400 17 5 9 2"
   { cmake -S . -B "$host" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_ONEDNN=OFF -DLINFORMER_OPENBLAS=OFF &&
     cmake --build "$host" --target tiny linformer-convert --parallel "$jobs" &&
-    "$host/converter/linformer-convert" apps/sample/checkpoint.pt -o "$work/sample.lnfr" --force --quiet \
+    "$host/apps/convert/linformer-convert" apps/sample/checkpoint.pt -o "$work/sample.lnfr" --force --quiet \
       --tokenizer apps/sample --labels "$(paste -sd, apps/sample/labels.txt)"; } >"$work/host.log" 2>&1 || {
     echo "the host's programs failed to build, see $work/host.log"
     return 1

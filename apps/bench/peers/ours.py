@@ -13,7 +13,7 @@ class Programs:
 
     def __init__(self, folder):
         self.linformer = self.find(folder, "linformer", "apps/cli")
-        self.converter = self.find(folder, "linformer-convert", "converter")
+        self.converter = self.find(folder, "linformer-convert", "apps/convert")
 
     @staticmethod
     def find(folder, name, inside):

@@ -14,6 +14,7 @@
 #include "commands/flags/run_flags.h"
 #include "commands/flags/text_flags.h"
 #include "files/atomic_file.h"
+#include "files/terminal_output.h"
 #include "input/npy.h"
 #include "input/record_loop.h"
 #include "inspect/profile.h"

@@ -12,6 +12,7 @@
 #include "commands/commands.h"
 #include "commands/flags/encode_flags.h"
 #include "files/atomic_file.h"
+#include "files/terminal_output.h"
 #include "input/npy.h"
 #include "input/record_loop.h"
 #include "input/token_rows.h"

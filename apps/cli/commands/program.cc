@@ -13,6 +13,7 @@
 #include "command_line/errors.h"
 #include "commands/commands.h"
 #include "commands/flags/run_flags.h"
+#include "files/signals.h"
 #include "files/write_error.h"
 #include "help_formatter.h"
 #include "input_files/lost_file.h"
@@ -112,6 +113,7 @@ int run_program(int argument_count, char** arguments) {
   // As a full disk does, a limit of a file's size then says so.
   ::signal(SIGXFSZ, SIG_IGN);
   fill_standard_descriptors();
+  files::remove_temporary_files_at_signals();
   files::set_final_message(final_message);
   try {
     return parse_and_run(argument_count, arguments);

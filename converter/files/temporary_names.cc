@@ -1,6 +1,5 @@
-#include "files/temporary_names.h"
+#include "converter/files/temporary_names.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,7 +8,7 @@
 #include <climits>
 #include <cstring>
 
-#include "files/write_error.h"
+#include "converter/files/write_error.h"
 
 namespace linformer::files {
 namespace {
@@ -22,23 +21,6 @@ struct Slot {
 
 std::array<Slot, 8> slots;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler reads it");
-
-void remove_all(int number) {
-  remove_temporary_files();
-  // The signal's usual course, once this handler is left.
-  ::signal(number, SIG_DFL);
-  ::raise(number);
-}
-
-void handle_signals() {
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) {
-    struct sigaction action {};
-    if (::sigaction(number, nullptr, &action) != 0 || (action.sa_flags & SA_SIGINFO) != 0) continue;
-    if (action.sa_handler != SIG_DFL) continue;
-    action.sa_handler = remove_all;
-    ::sigaction(number, &action, nullptr);
-  }
-}
 
 }  // namespace
 
@@ -69,7 +51,6 @@ void TemporaryName::set(const std::string& path) {
   slot.armed = false;
   if (path.size() >= sizeof slot.path) return;  // the system refuses to open such a path
   std::memcpy(slot.path, path.c_str(), path.size() + 1);
-  handle_signals();
   slot.armed = true;
 }
 

@@ -1,4 +1,4 @@
-#include "converter/print_summary.h"
+#include "convert/print_summary.h"
 
 #include <utf8proc.h>
 

@@ -1,10 +1,10 @@
-#include "converter/print_report.h"
+#include "convert/print_report.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "convert/print_summary.h"
 #include "converter/dialects/dialect.h"
-#include "converter/print_summary.h"
 #include "converter/readers/error.h"
 #include "terminal/shown_text.h"
 

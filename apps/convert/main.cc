@@ -9,18 +9,22 @@
 #include <iostream>
 #include <memory>
 #include <new>
+#include <span>
 #include <sstream>
 #include <string>
 
 #include "base/cpu.h"
+#include "convert/print_report.h"
+#include "convert/print_summary.h"
 #include "converter/convert.h"
 #include "converter/dialects/dialect.h"
 #include "converter/export/export_model.h"
-#include "converter/print_report.h"
-#include "converter/print_summary.h"
 #include "converter/readers/error.h"
 #include "files/endings.h"
+#include "files/hub_name.h"
 #include "files/output_target.h"
+#include "files/signals.h"
+#include "files/terminal_output.h"
 #include "help_formatter.h"
 #include "input_files/lost_file.h"
 #include "terminal/shown_text.h"
@@ -262,19 +266,33 @@ void warn_of_misspellings(const linformer::convert::Report& report) {
   std::cerr << "linformer-convert: note: nothing used the setting" << (count == 1 ? " " : "s ") << names << "\n";
 }
 
+// While the file is mapped, its truncation ends the program with an error message.
+std::shared_ptr<void> guard_mapping(std::span<const std::byte> bytes, const std::string& path) {
+  return std::make_shared<linformer::files::LostFile>(bytes, path);
+}
+
+void refuse_hub_name(const std::string& checkpoint) {
+  const std::string advice = linformer::files::hub_name_advice(checkpoint);
+  if (!advice.empty()) {
+    linformer::convert::fail(checkpoint, " does not exist. ", advice, " and give that folder");
+  }
+}
+
 void run(const Arguments& arguments, ProgressBar* bar) {
-  const linformer::Access access = arguments.no_mmap ? linformer::Access::read : linformer::Access::map;
+  const linformer::files::InputOptions input(arguments.no_mmap ? linformer::Access::read : linformer::Access::map,
+                                             guard_mapping);
   const auto show = [bar](const char* phase, double done) { bar->show(phase, done); };
   if (arguments.list_dialects) {
     arguments.json ? linformer::convert::print_dialects_json(std::cout) : linformer::convert::print_dialects(std::cout);
   } else if (!arguments.from_lnfr.empty()) {
     const linformer::convert::ExportReport report = linformer::convert::export_checkpoint(
-        {arguments.from_lnfr, arguments.convert.output, arguments.convert.replace_any, access, show});
+        {arguments.from_lnfr, arguments.convert.output, arguments.convert.replace_any, input, show});
     bar->clear();
     print_report(report, arguments);
   } else {
+    refuse_hub_name(arguments.convert.checkpoint);
     ConvertOptions options = arguments.convert;
-    options.access = access;
+    options.input = input;
     options.progress = show;
     const linformer::convert::Report report = linformer::convert::convert_checkpoint(options);
     bar->clear();
@@ -303,6 +321,7 @@ int main(int argc, char** argv) {
     return asked ? app.exit(error) : complain_of_usage(linformer::usage_sentence(app, error, {argv + 1, argv + argc}));
   }
 
+  linformer::files::remove_temporary_files_at_signals();
   ::signal(SIGXFSZ, SIG_IGN);  // a limit of the file's size is then an error of write()
   // Nothing is computed here; it is the programs' common rule.
   if (const linformer::Status isa = linformer::isa_from_environment().status(); !isa.ok()) {

@@ -11,16 +11,17 @@
 #include <string_view>
 #include <vector>
 
-#include "files/output_target.h"
-#include "files/temporary_names.h"
-#include "files/write_error.h"
+#include "converter/files/output_target.h"
+#include "converter/files/temporary_names.h"
+#include "converter/files/write_error.h"
 
 namespace linformer::files {
 
 // Writes to a temporary name in the target's folder; commit() syncs it, renames it over the target and syncs the
-// folder. Destroyed without commit(), or ended by a signal, it leaves the old file and no temporary one. A program that
-// has mapped the old file still sees the old bytes. A symbolic link at `path` stays, and the file that it points to is
-// replaced. The new file gets the permissions that both the umask and the replaced file allow.
+// folder. Destroyed without commit() it leaves the old file and no temporary one; for a process that a signal ends, see
+// temporary_names.h. A program that has mapped the old file still sees the old bytes. A symbolic link at `path` stays,
+// and the file that it points to is replaced. The new file gets the permissions that both the umask and the replaced
+// file allow.
 //
 // "-" is standard output. It, devices and FIFOs are written to directly, without a buffer; a FIFO waits for its reader.
 //

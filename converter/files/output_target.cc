@@ -1,4 +1,4 @@
-#include "files/output_target.h"
+#include "converter/files/output_target.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "files/write_error.h"
+#include "converter/files/write_error.h"
 
 namespace linformer::files {
 namespace {
@@ -96,7 +96,5 @@ bool is_standard_output(const std::string& path) {
     return false;
   }
 }
-
-bool is_terminal(const std::string& path) { return is_standard_output(path) && ::isatty(STDOUT_FILENO) == 1; }
 
 }  // namespace linformer::files

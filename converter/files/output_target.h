@@ -23,7 +23,4 @@ OutputTarget output_target(const std::string& path);
 // Whether the bytes would go to standard output: "-", /dev/stdout and the like. Never throws.
 bool is_standard_output(const std::string& path);
 
-// The same, and standard output is a terminal: no place for the bytes of an array.
-bool is_terminal(const std::string& path);
-
 }  // namespace linformer::files

@@ -1,0 +1,29 @@
+#include "files/signals.h"
+
+#include <signal.h>
+
+#include "files/temporary_names.h"
+
+namespace linformer::files {
+namespace {
+
+void remove_all(int number) {
+  remove_temporary_files();
+  // The signal's usual course, once this handler is left.
+  ::signal(number, SIG_DFL);
+  ::raise(number);
+}
+
+}  // namespace
+
+void remove_temporary_files_at_signals() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) {
+    struct sigaction action {};
+    if (::sigaction(number, nullptr, &action) != 0 || (action.sa_flags & SA_SIGINFO) != 0) continue;
+    if (action.sa_handler != SIG_DFL) continue;
+    action.sa_handler = remove_all;
+    ::sigaction(number, &action, nullptr);
+  }
+}
+
+}  // namespace linformer::files

@@ -1,0 +1,107 @@
+#include "layers/folder_rules.h"
+
+#include <algorithm>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace linformer_test {
+namespace {
+
+// What the converter may know of the runtime, lower layers first (rules.cc).
+const std::set<std::string> converter_may_include = {"converter", "linformer", "base", "io", "model", "text"};
+const std::set<std::string> common_may_include = {"files", "input_files", "terminal", "converter", "linformer", "io"};
+const std::set<std::string> common_headers = {"usage.h", "help_formatter.h"};
+const std::set<std::string> not_of_converter = {"iostream",  "CLI/CLI.hpp", "signal.h",      "csignal",
+                                                "termios.h", "spawn.h",     "sys/resource.h"};
+const std::set<std::string> forbidden_calls = {"printf", "vprintf", "puts",       "putchar", "perror", "isatty",
+                                               "abort",  "exit",    "_exit",      "_Exit",   "raise",  "kill",
+                                               "signal", "setenv",  "quick_exit", "system",  "fork",   "sigaction"};
+const std::set<std::string> forbidden_words = {"cout", "cerr", "clog", "stdout", "stderr"};
+const std::set<std::string> targets_of_programs = {
+    "linformer_files",       "linformer_input_files", "linformer_terminal",        "linformer_bench",
+    "linformer_cli_support", "linformer_cli_lapack",  "linformer_convert_support", "CLI11::CLI11"};
+constexpr int most_files = 25;
+
+bool is_source(const std::string& file) { return file.ends_with(".h") || file.ends_with(".cc"); }
+
+template <class Callback>
+void for_each_include(const std::string& source, Callback&& callback) {
+  static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
+  std::istringstream in(source);
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    std::smatch match;
+    if (std::regex_search(line, match, pattern)) callback(number, match[1] == "\"", match[2].str());
+  }
+}
+
+std::string first_folder(const std::string& path) { return path.substr(0, path.find('/')); }
+
+}  // namespace
+
+Findings check_converter(const std::string& file, const std::string& source) {
+  static const std::regex word(R"([A-Za-z_][A-Za-z0-9_]*)");
+  Findings findings;
+  for_each_include(source, [&](int number, bool quoted, const std::string& target) {
+    // The header that flatc generates is the runtime's, and schema/ that of its file.
+    if (quoted && (target.find('/') == std::string::npos || converter_may_include.count(first_folder(target)) == 0)) {
+      findings.push_back({file, number, "includes " + target + ": the converter knows itself and the runtime only"});
+    } else if (!quoted && not_of_converter.count(target) != 0) {
+      findings.push_back({file, number, "includes " + target + ": terminal and process are the programs'"});
+    }
+  });
+  std::istringstream code(without_comments_and_literals(source));
+  std::string line;
+  for (int number = 1; std::getline(code, line); ++number) {
+    if (line.find_first_not_of(" \t") != std::string::npos && line[line.find_first_not_of(" \t")] == '#') continue;
+    for (std::sregex_iterator it(line.begin(), line.end(), word), end; it != end; ++it) {
+      const std::string name = it->str();
+      const size_t after = static_cast<size_t>(it->position()) + name.size();
+      const bool called = after < line.size() && line[after] == '(';
+      if (forbidden_words.count(name) != 0 || (called && forbidden_calls.count(name) != 0)) {
+        findings.push_back({file, number, "the converter does without " + name});
+      }
+    }
+  }
+  return findings;
+}
+
+Findings check_converter_links(const std::string& file, const std::string& cmake) {
+  static const std::regex command(R"(target_link_libraries\s*\(\s*([^\s)]+)([^)]*)\))"), name(R"([A-Za-z0-9_:\-]+)");
+  Findings findings;
+  for (std::sregex_iterator it(cmake.begin(), cmake.end(), command), end; it != end; ++it) {
+    const std::string libraries = (*it)[2];
+    const int line = 1 + static_cast<int>(std::count(cmake.begin(), cmake.begin() + it->position(), '\n'));
+    for (std::sregex_iterator library(libraries.begin(), libraries.end(), name); library != end; ++library) {
+      if (targets_of_programs.count(library->str()) == 0) continue;
+      findings.push_back({file, line, (*it)[1].str() + " links " + library->str() + ", which is the programs'"});
+    }
+  }
+  return findings;
+}
+
+Findings check_common(const std::string& file, const std::string& source) {
+  Findings findings;
+  for_each_include(source, [&](int number, bool quoted, const std::string& target) {
+    const bool allowed = target.find('/') == std::string::npos ? common_headers.count(target) != 0
+                                                               : common_may_include.count(first_folder(target)) != 0;
+    if (quoted && !allowed) findings.push_back({file, number, "includes " + target + ": it belongs to one program"});
+  });
+  return findings;
+}
+
+Findings check_folder_size(const std::string& folder, int files) {
+  if (files <= most_files) return {};
+  return {{folder, files, "a folder of more than " + std::to_string(most_files) + " files"}};
+}
+
+Findings check_folders(const std::string& file, const std::string& text) {
+  if (file.starts_with("converter/")) {
+    if (is_source(file)) return check_converter(file, text);
+    if (file.ends_with("CMakeLists.txt")) return check_converter_links(file, text);
+  }
+  return file.starts_with("apps/common/") && is_source(file) ? check_common(file, text) : Findings();
+}
+
+}  // namespace linformer_test

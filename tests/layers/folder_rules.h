@@ -1,0 +1,22 @@
+// The rules between the folders outside the runtime: apps may use converter, and converter the runtime, never the other
+// way round. `file` is relative to the tree's root in all of them.
+#pragma once
+
+#include "layers/rules.h"
+
+namespace linformer_test {
+
+// A file of the converter includes its own folders and the runtime's lower layers, and nothing of the programs. It
+// knows neither a terminal nor its process: it prints nothing, handles no signal and ends nothing.
+Findings check_converter(const std::string& file, const std::string& source);
+// target_link_libraries() of the converter names no target of the programs.
+Findings check_converter_links(const std::string& file, const std::string& cmake);
+// What the programs share includes no folder of one program.
+Findings check_common(const std::string& file, const std::string& source);
+// A folder holds at most 25 files, so that a reader sees what belongs together.
+Findings check_folder_size(const std::string& folder, int files);
+
+// All of them for one file: none for a file that they don't concern.
+Findings check_folders(const std::string& file, const std::string& text);
+
+}  // namespace linformer_test

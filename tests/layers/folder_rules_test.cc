@@ -1,0 +1,59 @@
+// Shows that each rule between folders can fail, on made-up files.
+#include "layers/folder_rules.h"
+
+#include <doctest/doctest.h>
+
+namespace linformer_test {
+namespace {
+
+TEST_CASE("the converter includes itself and the runtime") {
+  CHECK(check_converter("converter/x.cc", "#include \"converter/readers/value.h\"\n#include <vector>\n").empty());
+  CHECK(check_converter("converter/x.cc", "#include \"model/limits.h\"\n#include \"linformer/model.h\"\n").empty());
+  for (const char* source :
+       {"#include \"files/endings.h\"\n", "#include \"input_files/lost_file.h\"\n", "#include \"usage.h\"\n",
+        "#include \"apps/common/usage.h\"\n", "#include \"terminal/shown_text.h\"\n", "#include <CLI/CLI.hpp>\n",
+        "#include <iostream>\n", "  # include <signal.h>\n", "#include \"session/state.h\"\n"}) {
+    CAPTURE(source);
+    CHECK(check_converter("converter/x.cc", source).size() == 1);
+  }
+}
+
+TEST_CASE("the converter knows neither a terminal nor its process") {
+  CHECK(check_converter("converter/x.cc", "std::snprintf(a, b, c); // exit(1)\nfail(\"a signal (1)\");\n").empty());
+  for (const char* source : {"std::printf(\"x\");\n", "std::cerr << 1;\n", "std::fprintf(stderr, \"x\");\n",
+                             "if (::isatty(2) == 1) return;\n", "::signal(2, f);\n", "std::exit(1);\n"}) {
+    CAPTURE(source);
+    CHECK(check_converter("converter/x.cc", source).size() == 1);
+  }
+}
+
+TEST_CASE("the converter links nothing of the programs") {
+  const char* file = "converter/CMakeLists.txt";
+  CHECK(
+      check_converter_links(file, "target_link_libraries(linformer_readers PUBLIC linformer_converter_files)").empty());
+  CHECK(check_converter_links(file, "\ntarget_link_libraries(linformer_readers\n PUBLIC linformer_files)").size() == 1);
+  CHECK(check_converter_links(file, "target_link_libraries(linformer_converter PRIVATE CLI11::CLI11)").size() == 1);
+}
+
+TEST_CASE("what programs share includes no program") {
+  CHECK(check_common("apps/common/x.h", "#include \"files/atomic_file.h\"\n#include \"usage.h\"\n").empty());
+  for (const char* source : {"#include \"flags.h\"\n", "#include \"bench/child.h\"\n", "#include \"convert/x.h\"\n"}) {
+    CAPTURE(source);
+    CHECK(check_common("apps/common/x.h", source).size() == 1);
+  }
+}
+
+TEST_CASE("files are found by the folder that they are in") {
+  CHECK(check_folders("converter/readers/x.h", "#include \"usage.h\"\n").size() == 1);
+  CHECK(check_folders("converter/x/CMakeLists.txt", "target_link_libraries(a linformer_terminal)").size() == 1);
+  CHECK(check_folders("apps/common/files/x.cc", "#include \"convert/x.h\"\n").size() == 1);
+  CHECK(check_folders("apps/cli/x.cc", "#include \"usage.h\"\n").empty());
+}
+
+TEST_CASE("a folder of many files is found") {
+  CHECK(check_folder_size("converter/readers", 25).empty());
+  CHECK(check_folder_size("converter/readers", 26).size() == 1);
+}
+
+}  // namespace
+}  // namespace linformer_test
