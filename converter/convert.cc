@@ -13,7 +13,7 @@
 #include "converter/dialects/common.h"
 #include "converter/dialects/dialect.h"
 #include "converter/dialects/head_kind.h"
-#include "converter/dialects/sentence_transformers.h"
+#include "converter/dialects/hugging_face/sentence_transformers.h"
 #include "converter/export/exported_facts.h"
 #include "converter/labels.h"
 #include "converter/readers/error.h"

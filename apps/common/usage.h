@@ -4,40 +4,26 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "converter/edit_distance.h"
 
 namespace linformer {
 
-// Characters to change, add or leave out; what swaps two neighbours counts as two.
-inline size_t edits_between(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-    }
-  }
-  return row.back();
-}
-
 // The option of `app` that `given` ("--inptu") may mean: "--input"; empty: none is like it.
 inline std::string option_like(const CLI::App& app, const std::string& given) {
-  constexpr size_t most_edits = 2, longest = 64;  // what is longer is no option's name
-  if (given.size() < 5 || given.size() > longest) return "";
+  using convert::longest_name, convert::most_changes;
+  if (given.size() < 5 || given.size() > longest_name) return "";
   std::string best;
-  size_t least = most_edits + 1;
+  size_t least = most_changes + 1;
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& long_name : option->get_lnames()) {
       const std::string name = "--" + long_name;
       const bool part = given.starts_with(name + "-") || name.starts_with(given);
-      const size_t edits = part ? 1 : edits_between(given, name);
-      if (edits >= least || option->get_group().empty()) continue;
-      least = edits;
+      if (name.size() > longest_name) continue;
+      const size_t changes = part ? 1 : convert::changes_between(given, name);
+      if (changes >= least || option->get_group().empty()) continue;
+      least = changes;
       best = name;
     }
   }

@@ -5,7 +5,7 @@
 
 #include "base/description.h"
 #include "converter/checks.h"
-#include "converter/dialects/hugging_face.h"
+#include "converter/dialects/hugging_face/hugging_face.h"
 #include "converter/tiny_fairseq.h"
 #include "converter/tiny_hugging_face.h"
 

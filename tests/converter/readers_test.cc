@@ -13,7 +13,7 @@
 #include "converter/readers/bytes.h"
 #include "converter/readers/crc32.h"
 #include "converter/readers/error.h"
-#include "converter/readers/pickle.h"
+#include "converter/readers/torch/pickle.h"
 #include "converter/writer/narrow.h"
 
 using namespace linformer_test;

@@ -12,7 +12,7 @@
 #include "converter/pickle_writer.h"
 #include "converter/readers/budget.h"
 #include "converter/readers/error.h"
-#include "converter/readers/pickle.h"
+#include "converter/readers/torch/pickle.h"
 #include "converter/writer/write_error.h"
 #include "support/allocations.h"
 

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "converter/conversion.h"
-#include "converter/dialects/hugging_face_settings.h"
+#include "converter/dialects/hugging_face/settings.h"
 #include "converter/dialects/settings.h"
 #include "converter_cost/cost.h"
 

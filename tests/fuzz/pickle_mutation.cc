@@ -8,8 +8,8 @@
 
 #include "converter/checkpoint_writer.h"
 #include "converter/readers/budget.h"
-#include "converter/readers/pickle_opcodes.h"
-#include "converter/readers/zip_directory.h"
+#include "converter/readers/torch/pickle_opcodes.h"
+#include "converter/readers/torch/zip_directory.h"
 
 namespace linformer_fuzz {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "converter/pickle_writer.h"
-#include "converter/readers/zip_directory.h"
+#include "converter/readers/torch/zip_directory.h"
 #include "converter/tiny_fairseq.h"
 #include "converter/tiny_hugging_face.h"
 #include "converter/tiny_tatp22.h"

@@ -13,7 +13,8 @@ Findings check_converter(const std::string& file, const std::string& source);
 Findings check_converter_links(const std::string& file, const std::string& cmake);
 // What the programs share includes no folder of one program.
 Findings check_common(const std::string& file, const std::string& source);
-// A folder holds at most 25 files, so that a reader sees what belongs together.
+// A folder of the converter, and of what belongs to its program or is shared by programs, holds at most 25 files, so
+// that a reader sees what belongs together.
 Findings check_folder_size(const std::string& folder, int files);
 
 // All of them for one file: none for a file that they don't concern.

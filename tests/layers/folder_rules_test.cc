@@ -53,6 +53,8 @@ TEST_CASE("files are found by the folder that they are in") {
 TEST_CASE("a folder of many files is found") {
   CHECK(check_folder_size("converter/readers", 25).empty());
   CHECK(check_folder_size("converter/readers", 26).size() == 1);
+  CHECK(check_folder_size("converter", 26).size() == 1);
+  CHECK(check_folder_size("schema", 26).empty());
 }
 
 }  // namespace

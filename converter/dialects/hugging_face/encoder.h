@@ -1,0 +1,45 @@
+// What the encoders of Hugging Face's classes have in common, whatever their attention does.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/description.h"
+#include "converter/dialects/dialect.h"
+#include "converter/dialects/hugging_face/names.h"
+#include "converter/dialects/tensor_table.h"
+
+namespace linformer::convert::hugging_face {
+
+// Reads what the settings and the shapes say, then parts of the encoder one by one. Whatever it is given must outlive
+// it. All throw Error that names the tensor or setting.
+class EncoderReader {
+ public:
+  EncoderReader(Conversion& conversion, TensorTable& tensors, const Settings& settings, const Family& family)
+      : conversion_(conversion), tensors_(tensors), settings_(settings), family_(family) {}
+
+  // Fills in vocabulary, width, pad and the first token's row of positions; checks the settings against `tokens`, the
+  // token embedding. The positions that a text may have.
+  uint32_t read_sizes(const Tensor& tokens);
+  // The tables of tokens, positions and token types, and the norm behind their sum.
+  void add_embedding(const Tensor& tokens);
+  // layers[index] without projections, as far as the family goes.
+  LayerDescription& add_layer(uint32_t index);
+
+  uint32_t layers() const { return layers_; }
+  float epsilon() const { return epsilon_; }
+
+ private:
+  Size d_model() const { return {conversion_.description.encoder.d_model, "d_model"}; }
+  Norm norm(const std::string& role, const std::string& name);
+
+  Conversion& conversion_;
+  TensorTable& tensors_;
+  const Settings& settings_;
+  const Family& family_;
+  uint32_t layers_ = 0, heads_ = 0;
+  float epsilon_ = 0;
+  Activation activation_ = Activation::gelu;
+};
+
+}  // namespace linformer::convert::hugging_face

@@ -1,0 +1,181 @@
+#include "converter/dialects/hugging_face/heads.h"
+
+#include "base/description.h"
+#include "converter/dialects/common.h"
+#include "converter/dialects/head_kind.h"
+#include "converter/dialects/hugging_face/sentence_transformers.h"
+#include "converter/dialects/hugging_face/settings.h"
+#include "converter/readers/error.h"
+
+namespace linformer::convert::hugging_face {
+
+namespace {
+
+constexpr const char* pooler = "pooler.dense";
+
+Size d_model(const HeadInputs& inputs) { return {inputs.conversion.description.encoder.d_model, "d_model"}; }
+
+Linear linear(const HeadInputs& inputs, const std::string& role, const std::string& name, Size out, Size in) {
+  return read_linear(inputs.conversion, inputs.tensors, role, name, out, in);
+}
+
+// The bias of the vocabulary's output, under either of its names.
+TensorIndex vocabulary_bias(const HeadInputs& inputs, Size vocabulary) {
+  const Tensor* bias = nullptr;
+  TensorIndex made = absent;
+  for (const char* name : inputs.family.masked_lm.biases) {
+    const Tensor* other = name == nullptr ? nullptr : inputs.tensors.use(name);
+    if (other == nullptr) continue;
+    const TensorIndex index = inputs.conversion.weights.floats("mlm.output.bias", *other, {vocabulary});
+    if (bias != nullptr && index != made) {
+      fail("the tensors ", quote(bias->name), " and ", quote(other->name),
+           " are one bias by two names, but their values differ: remove the one that is not used");
+    }
+    bias = other;
+    made = index;
+  }
+  if (bias == nullptr) inputs.tensors.need(inputs.family.masked_lm.biases[0]);
+  return made;
+}
+
+// name [classes, d] and its bias, after the pooled row or on every row. Its kind is left to the caller.
+ClassificationHead& add_head(const HeadInputs& inputs, const char* name, const std::string& output, Pooling pooling,
+                             const char* dense, Activation activation) {
+  ClassificationHead& head = inputs.conversion.description.heads.emplace_back();
+  const std::string role = std::string("heads[") + name + "].";
+  head.name = name;
+  head.pooling = pooling;
+  if (dense != nullptr) {
+    head.dense = linear(inputs, role + "dense", dense, d_model(inputs), d_model(inputs));
+    head.activation = activation;
+  }
+  head.output = linear(inputs, role + "output", output, {0, "classes"}, d_model(inputs));
+  const uint64_t outputs = outputs_of(inputs.conversion, head);
+  inputs.conversion.report.add_fact(std::string("head ") + name,
+                                    std::to_string(outputs) + (outputs == 1 ? " output" : " outputs") +
+                                        (pooling == Pooling::none ? " for each token" : ""),
+                                    "shape of " + output + ".weight");
+  return head;
+}
+
+void add_labels(const HeadInputs& inputs, ClassificationHead* head) {
+  const uint64_t outputs = outputs_of(inputs.conversion, *head);
+  head->labels = labels_of(inputs.settings, outputs, inputs.conversion.report);
+  set_kind(
+      inputs.conversion, inputs.settings, [&](uint64_t count) { return kind_of(inputs.settings, count); }, head);
+}
+
+// Whether `classifier` reads every row instead of the pooled one: files of both kinds may have a pooler.
+bool is_token_classifier(const HeadInputs& inputs) {
+  const std::optional<std::string> architecture = architecture_of(inputs.settings);
+  if (!architecture) {
+    if (!inputs.tensors.any(std::string(pooler) + ".*")) return true;
+    fail(
+        "the tensors do not say whether the classifier reads a text as a whole or token by token: give the model's "
+        "config.json with --config, or ",
+        config_option(R"({"architectures": ["BertForSequenceClassification"]})"), " or ",
+        config_option(R"({"architectures": ["BertForTokenClassification"]})"));
+  }
+  if (*architecture == "ForTokenClassification") return true;
+  if (*architecture == "ForSequenceClassification" || *architecture == "ForMultipleChoice") return false;
+  fail("the checkpoint has a classifier, but the setting architectures says ", quote(*architecture),
+       "; ForSequenceClassification, ForTokenClassification and ForMultipleChoice are supported");
+}
+
+void add_classifier(const HeadInputs& inputs) {
+  const char* name = "classifier";
+  if (inputs.tensors.any("classifier.out_proj.*")) {
+    add_labels(inputs, &add_head(inputs, name, "classifier.out_proj", Pooling::first_token, "classifier.dense",
+                                 Activation::tanh));
+  } else if (inputs.tensors.any("pre_classifier.*")) {
+    add_labels(inputs, &add_head(inputs, name, name, Pooling::first_token, "pre_classifier", Activation::relu));
+  } else if (inputs.tensors.any("classifier.*")) {
+    const bool each = is_token_classifier(inputs);
+    add_labels(inputs, &add_head(inputs, name, name, each ? Pooling::none : Pooling::first_token,
+                                 each ? nullptr : pooler, Activation::tanh));
+  }
+}
+
+void add_embedding(const HeadInputs& inputs) {
+  Conversion& conversion = inputs.conversion;
+  SentenceEmbedding& embedding = conversion.description.embedding;
+  const bool has_pooler = inputs.tensors.any(std::string(pooler) + ".*");
+  // The pooler of a model that was trained for another answer is as it happened to be.
+  const bool trained = !inputs.tensors.any("classifier.**") && !inputs.tensors.any("qa_outputs.*");
+  if (add_sentence_embedding(conversion, inputs.tensors, inputs.settings)) return;
+  if (!has_pooler || !trained) {
+    conversion.report.add_fact("sentence embedding", "none",
+                               has_pooler ? "the model was trained for its head" : "there is no pooler");
+    return;
+  }
+  embedding.present = true;
+  embedding.pooling = Pooling::first_token;
+  embedding.dense = linear(inputs, "embedding.dense", pooler, d_model(inputs), d_model(inputs));
+  embedding.activation = Activation::tanh;
+  conversion.report.add_fact("sentence embedding", "the pooler's output", std::string(pooler) + " is there");
+  conversion.report.cautions.push_back(
+      "nothing says how a text becomes one vector, so 'linformer embed' gives the pooler's output, as transformers "
+      "does; sentence-transformers would take the mean of the rows: for that convert with " +
+      config_option(R"({"sentence_pooling": "mean"})") + ", or give 'linformer embed' the option --pooling mean");
+}
+
+}  // namespace
+
+void add_masked_lm(const HeadInputs& inputs) {
+  const MaskedLmNames& names = inputs.family.masked_lm;
+  Conversion& conversion = inputs.conversion;
+  Report& report = conversion.report;
+  if (!inputs.tensors.any(std::string(names.dense) + ".*")) {
+    report.add_fact("masked-LM head", "none", std::string(names.dense) + " is absent");
+    return;
+  }
+  const EncoderDescription& encoder = conversion.description.encoder;
+  MaskedLmHead& mlm = conversion.description.mlm;
+  mlm.dense = linear(inputs, "mlm.dense", names.dense, d_model(inputs), d_model(inputs));
+  mlm.activation = names.settings_act ? activation_of(inputs.settings, names.settings_act, report) : Activation::gelu;
+  mlm.norm = read_norm(conversion, inputs.tensors, "mlm.norm", names.norm, d_model(inputs));
+  mlm.norm.epsilon = inputs.epsilon;
+
+  const Size vocabulary{encoder.vocab_size, "vocabulary"};
+  const std::optional<Setting<bool>> tie = inputs.settings.flag("tie_word_embeddings");
+  const bool own = tie && !tie->value;
+  const Tensor* output = inputs.tensors.use(names.output);
+  if (output == nullptr) {
+    if (own)
+      fail("the setting tie_word_embeddings is false (", tie->source, "), but there is no tensor ", names.output);
+    output = &inputs.tensors.need("embeddings.word_embeddings.weight");
+  }
+  const std::optional<TensorIndex> tied =
+      conversion.weights.tied("mlm.output.weight", *output, encoder.embedding.tokens);
+  if (!tied && !own) {
+    fail("the tensor ", quote(output->name),
+         " differs from the token embedding, which it is tied to: if the model is meant to have both, give settings "
+         "with {\"tie_word_embeddings\": false}");
+  }
+  if (tied) {
+    mlm.output.weight = *tied;
+  } else {
+    mlm.output = conversion.weights.linear("mlm.output", *output, nullptr, vocabulary, d_model(inputs));
+  }
+  mlm.output.bias = vocabulary_bias(inputs, vocabulary);
+  report.add_fact("masked-LM head", tied ? "tied to the token embedding" : "with weights of its own",
+                  "values of " + output->name);
+}
+
+void add_heads(const HeadInputs& inputs) {
+  add_classifier(inputs);
+  if (inputs.tensors.any("qa_outputs.*")) {
+    ClassificationHead& head = add_head(inputs, "qa_outputs", "qa_outputs", Pooling::none, nullptr, Activation::none);
+    if (outputs_of(inputs.conversion, head) == 2) head.labels = {"start", "end"};
+    set_kind(
+        inputs.conversion, inputs.settings, [](uint64_t) { return compared_kind("the other tokens"); }, &head);
+  }
+  if (inputs.tensors.any("cls.seq_relationship.*")) {
+    ClassificationHead& head =
+        add_head(inputs, "next_sentence", "cls.seq_relationship", Pooling::first_token, pooler, Activation::tanh);
+    set_kind(inputs.conversion, inputs.settings, usual_kind, &head);
+  }
+  add_embedding(inputs);
+}
+
+}  // namespace linformer::convert::hugging_face

@@ -1,0 +1,138 @@
+#include "converter/dialects/hugging_face/hugging_face.h"
+
+#include "base/description.h"
+#include "converter/dialects/common.h"
+#include "converter/dialects/hugging_face/encoder.h"
+#include "converter/dialects/hugging_face/heads.h"
+#include "converter/dialects/hugging_face/settings.h"
+#include "converter/readers/error.h"
+
+namespace linformer::convert {
+
+namespace {
+
+using namespace hugging_face;
+
+constexpr const char* word_embeddings = "embeddings.word_embeddings.weight";
+constexpr const char* position_embeddings = "embeddings.position_embeddings.weight";
+constexpr const char* token_types = "embeddings.token_type_embeddings.weight";
+
+// One conversion on its way: the tables that its steps share.
+class HuggingFaceConverter {
+ public:
+  explicit HuggingFaceConverter(Conversion& conversion)
+      : conversion_(conversion),
+        tensors_(conversion.checkpoint, canonical_name),
+        settings_(settings_beside(conversion)),
+        family_(family_of(settings_, conversion.checkpoint, conversion.report)),
+        report_(conversion.report),
+        reader_(conversion, tensors_, settings_, family_) {}
+
+  void run() {
+    refuse();
+    read_sizes();
+    reader_.add_embedding(use_tokens());
+    add_layers();
+    const HeadInputs inputs{conversion_, tensors_, settings_, family_, reader_.epsilon()};
+    add_masked_lm(inputs);
+    add_heads(inputs);
+    tensors_.account_for_rest(unused_names(), "a BERT, RoBERTa or DistilBERT", report_);
+  }
+
+ private:
+  void refuse() const;
+  void read_sizes();
+  const Tensor& use_tokens();
+  void add_layers();
+
+  Conversion& conversion_;
+  TensorTable tensors_;
+  const Settings settings_;
+  const Family& family_;
+  Report& report_;
+  EncoderReader reader_;
+};
+
+void HuggingFaceConverter::refuse() const {
+  refuse_unsupported(settings_);
+  if (tensors_.any(family_.layers + std::string("*.crossattention.**"))) {
+    fail("the tensors ", family_.layers, "*.crossattention.* belong to a decoder, which is not supported");
+  }
+}
+
+// The token embedding; where safetensors kept the other name of the tied pair, that.
+const Tensor& HuggingFaceConverter::use_tokens() {
+  if (const Tensor* tokens = tensors_.use(word_embeddings)) return *tokens;
+  const Tensor* output = tensors_.use(family_.masked_lm.output);
+  const std::optional<Setting<bool>> tie = settings_.flag("tie_word_embeddings");
+  if (output == nullptr || (tie && !tie->value)) return tensors_.need(word_embeddings);
+  return *output;
+}
+
+void HuggingFaceConverter::read_sizes() {
+  EncoderDescription& encoder = conversion_.description.encoder;
+  const uint32_t longest = reader_.read_sizes(use_tokens());
+  // sentence-transformers cuts texts before the model does.
+  const std::optional<Setting<int64_t>> cut = settings_.integer("max_seq_length");
+  if (cut && (cut->value < 1 || cut->value > longest)) {
+    fail("the setting max_seq_length is ", cut->value, " (", cut->source, "): the model takes 1 to ", longest,
+         " tokens");
+  }
+  encoder.max_tokens = cut ? static_cast<uint32_t>(cut->value) : longest;
+  const uint32_t first = encoder.embedding.position_offset;
+  std::string source = "rows of " + tensors_.need(position_embeddings).name;
+  if (first > 0) source += " from row " + std::to_string(first);
+  if (cut) source = "max_seq_length, " + cut->source;
+  report_.add_fact("longest text (N)", std::to_string(encoder.max_tokens), source);
+  if (family_.has_token_types) {
+    check_agreement(settings_, "type_vocab_size", dimension(tensors_.need(token_types), 0), "token types");
+  }
+}
+
+void HuggingFaceConverter::add_layers() {
+  conversion_.description.encoder.projections = {Projection{.kind = ProjectionKind::none}};
+  for (uint32_t i = 0; i < reader_.layers(); ++i) {
+    AttentionDescription& attention = reader_.add_layer(i).attention;
+    attention.row_mask = RowMask::excluded;
+    attention.key_projections = attention.value_projections = {0};
+  }
+  report_.add_fact("attention", "full", "the family's: nothing is compressed");
+}
+
+}  // namespace
+
+DialectFacts HuggingFace::facts() const {
+  return {
+      "BERT, RoBERTa and DistilBERT with full attention, and sentence-transformers",
+      "https://github.com/huggingface/transformers",
+      {{R"({"num_attention_heads": 12})", "always (n_heads for DistilBERT); config.json of the model's folder has it"},
+       {R"({"model_type": "bert"})", "where the tensors' names do not say it; or roberta, distilbert"},
+       {R"({"architectures": ["BertForSequenceClassification"]})", "models with both a pooler and a classifier"},
+       {R"({"sentence_pooling": "mean"})", "sentence embeddings, where there is no modules.json; or cls, max"},
+       {R"({"sentence_dense_activation": "Tanh"})", "sentence embeddings with a Dense module"}}};
+}
+
+Recognition HuggingFace::recognise(const Checkpoint& checkpoint) const {
+  static const std::string bert_query = "encoder.layer.0.attention.self.query.weight",
+                           distilbert_query = "transformer.layer.0.attention.q_lin.weight";
+  const size_t prefix = wrapper_prefix(checkpoint);
+  const std::string* found = nullptr;
+  bool tokens = false;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const std::string name = canonical_name(tensor.name.substr(prefix));
+    if (name == bert_query) found = &bert_query;
+    if (name == distilbert_query) found = &distilbert_query;
+    tokens = tokens || name == position_embeddings;
+    // Compressing layers of other implementations have BERT's names too.
+    if (matches(name, "encoder.layer.*.attention.self.*compress*.**") ||
+        matches(name, "encoder.layer.*.attention.self.*projection**")) {
+      return {0, bert_query + " (there, but so is " + tensor.name + ", which full attention does not have)"};
+    }
+  }
+  if (found == nullptr || !tokens) return {0, bert_query + " or " + distilbert_query + " (not there)"};
+  return {100, "the tensors " + *found + " and " + position_embeddings};
+}
+
+void HuggingFace::convert(Conversion& conversion) const { HuggingFaceConverter(conversion).run(); }
+
+}  // namespace linformer::convert

@@ -1,0 +1,114 @@
+#include "converter/dialects/hugging_face/names.h"
+
+#include <string_view>
+
+#include "base/description.h"
+
+namespace linformer::convert::hugging_face {
+
+namespace {
+
+constexpr LayerPart bert_parts[] = {
+    {"attention.self.query", &AttentionDescription::query},
+    {"attention.self.key", &AttentionDescription::key},
+    {"attention.self.value", &AttentionDescription::value},
+    {"attention.output.dense", &AttentionDescription::output},
+    {"intermediate.dense", &LayerDescription::ffn_in},
+    {"output.dense", &LayerDescription::ffn_out},
+    {"attention.output.LayerNorm", &LayerDescription::attention_norm},
+    {"output.LayerNorm", &LayerDescription::ffn_norm},
+};
+
+constexpr LayerPart distilbert_parts[] = {
+    {"attention.q_lin", &AttentionDescription::query},
+    {"attention.k_lin", &AttentionDescription::key},
+    {"attention.v_lin", &AttentionDescription::value},
+    {"attention.out_lin", &AttentionDescription::output},
+    {"ffn.lin1", &LayerDescription::ffn_in},
+    {"ffn.lin2", &LayerDescription::ffn_out},
+    {"sa_layer_norm", &LayerDescription::attention_norm},
+    {"output_layer_norm", &LayerDescription::ffn_norm},
+};
+
+constexpr SettingNames bert_settings = {"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+                                        "hidden_act"};
+
+}  // namespace
+
+const Family& bert() {
+  static constexpr Family family = {"BERT",
+                                    "bert.",
+                                    "encoder.layer.",
+                                    bert_parts,
+                                    {"cls.predictions.transform.dense",
+                                     "cls.predictions.transform.LayerNorm",
+                                     "cls.predictions.decoder.weight",
+                                     {"cls.predictions.bias", "cls.predictions.decoder.bias"},
+                                     "hidden_act"},
+                                    bert_settings,
+                                    true,
+                                    false,
+                                    0};
+  return family;
+}
+
+const Family& roberta() {
+  static constexpr Family family = {"RoBERTa",
+                                    "roberta.",
+                                    "encoder.layer.",
+                                    bert_parts,
+                                    {"lm_head.dense",
+                                     "lm_head.layer_norm",
+                                     "lm_head.decoder.weight",
+                                     {"lm_head.bias", "lm_head.decoder.bias"},
+                                     nullptr},
+                                    bert_settings,
+                                    true,
+                                    true,
+                                    1};
+  return family;
+}
+
+const Family& distilbert() {
+  static constexpr Family family = {"DistilBERT",
+                                    "distilbert.",
+                                    "transformer.layer.",
+                                    distilbert_parts,
+                                    {"vocab_transform",
+                                     "vocab_layer_norm",
+                                     "vocab_projector.weight",
+                                     {"vocab_projector.bias", nullptr},
+                                     "activation"},
+                                    {"dim", "n_layers", "n_heads", "hidden_dim", "activation"},
+                                    false,
+                                    false,
+                                    0};
+  return family;
+}
+
+std::string canonical_name(std::string name) {
+  for (const Family* family : {&bert(), &roberta(), &distilbert()}) {
+    const std::string_view prefix = family->prefix;
+    if (name.starts_with(prefix)) {
+      name.erase(0, prefix.size());
+      break;
+    }
+  }
+  for (const auto& [old_part, new_part] :
+       {std::pair<std::string_view, const char*>{"LayerNorm.gamma", "weight"}, {"LayerNorm.beta", "bias"}}) {
+    if (name.ends_with(old_part)) name.replace(name.rfind('.') + 1, name.npos, new_part);
+  }
+  return name;
+}
+
+std::span<const NamePattern> unused_names() {
+  static constexpr const char* counter = "numbers that count up, not weights";
+  static constexpr NamePattern patterns[] = {
+      {"embeddings.position_ids", counter},
+      {"embeddings.token_type_ids", counter},
+      {"pooler.dense.*", "none of the model's outputs reads the pooler"},
+  };
+  return patterns;
+}
+
+}  // namespace linformer::convert::hugging_face

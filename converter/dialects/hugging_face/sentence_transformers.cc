@@ -1,0 +1,247 @@
+#include "converter/dialects/hugging_face/sentence_transformers.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/description.h"
+#include "converter/dialects/common.h"
+#include "converter/dialects/head_kind.h"
+#include "converter/readers/error.h"
+#include "converter/readers/found_file.h"
+#include "converter/settings_file.h"
+
+namespace linformer::convert {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string dense_prefix = "sentence_dense.";
+
+// "sentence_transformers.models.Pooling" is a Pooling.
+std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+Value text_of(ValueStore& store, std::string text) { return store.make_text(std::move(text)); }
+
+void set(Value settings, ValueStore& store, const char* name, Value value) {
+  settings.node()->items.push_back(text_of(store, name));
+  settings.node()->items.push_back(value);
+}
+
+bool is_true(Value value) { return value.boolean().value_or(false); }
+
+// Reads the modules one by one, in the order in which a text passes through them.
+class Modules {
+ public:
+  Modules(const fs::path& folder, ValueStore& store)
+      : folder_(folder),
+        store_(store),
+        cross_encoder_(!read_cross_encoder(folder.string(), store).is(ValueKind::null)) {
+    made_.settings = store.make(ValueKind::dict);
+  }
+
+  SentenceTransformer read() {
+    const std::string path = (folder_ / "modules.json").string();
+    const Value modules = read_file(path);
+    if (!modules.is(ValueKind::list)) fail(path, " holds a ", modules.kind_name(), ", not a list of modules");
+    for (const Value& module : modules.items()) add(module);
+    if (made_.transformer.empty()) fail(path, " names no Transformer module");
+    if (cross_encoder_) return std::move(made_);
+    if (!has_pooling_) fail(path, " names no Pooling module after a Transformer: nothing says how a text is embedded");
+    set(made_.settings, store_, "sentence_normalize", flag(normalizes_));
+    return std::move(made_);
+  }
+
+ private:
+  Value read_file(const std::string& path) {
+    if (!finds_file(path)) fail(path, " does not exist: download or copy it too");
+    made_.files.push_back(path);
+    return read_json_file(path, store_);
+  }
+
+  void add(Value module) {
+    const std::string name(module.find("path").text());
+    const std::string_view type = last_part(module.find("type").text());
+    const fs::path place = name;
+    if (place.is_absolute() || std::find(place.begin(), place.end(), "..") != place.end()) {
+      fail("modules.json puts a module into ", quote(name), ", outside of its folder");
+    }
+    if (made_.transformer.empty() != (type == "Transformer")) {
+      refuse(type, name, "the first module is a Transformer, and the only one");
+    }
+    if (type == "Transformer") return add_transformer(folder_ / place);
+    if (type == "Dropout") return;  // acts in training only
+    if (cross_encoder_) refuse(type, name, "a CrossEncoder of one Transformer is supported");
+    if (!has_pooling_ && type == "Pooling") return add_pooling(folder_ / place);
+    if (has_pooling_ && type == "Normalize") return void(normalizes_ = true);
+    if (has_pooling_ && !normalizes_ && made_.dense.empty() && type == "Dense") return add_dense(folder_ / place);
+    refuse(type, name, "Transformer, Pooling, at most one Dense and Normalize are supported, in this order");
+  }
+
+  [[noreturn]] static void refuse(std::string_view type, const std::string& name, const char* reason) {
+    fail("modules.json has the module ", quote(type), name.empty() ? "" : " in ", name.empty() ? "" : quote(name), ": ",
+         reason);
+  }
+
+  Value flag(bool truth) {
+    const Value value = store_.make(ValueKind::boolean);
+    value.node()->integer = truth;
+    return value;
+  }
+
+  void add_transformer(const fs::path& folder) {
+    made_.transformer = folder.string();
+    // Without the slash that joining an empty path leaves.
+    if (!folder.has_filename()) made_.transformer = folder.parent_path().string();
+    for (const char* name :
+         {"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json",
+          "sentence_xlm-roberta_config.json", "sentence_camembert_config.json"}) {
+      if (!finds_file(folder / name)) continue;
+      const Value config = read_file((folder / name).string());
+      if (const std::optional<int64_t> longest = config.find("max_seq_length").integer()) {
+        set(made_.settings, store_, "max_seq_length", store_.make_integer(*longest));
+        made_.notes.push_back("Texts are cut to " + std::to_string(*longest) + " tokens, as " + name +
+                              " says; for another length give --config with max_seq_length.");
+      }
+      if (is_true(config.find("do_lower_case"))) {
+        made_.notes.push_back(std::string(name) +
+                              " lowers the case of texts before they reach the tokenizer: do so too.");
+      }
+    }
+    const fs::path prompts = folder_ / "config_sentence_transformers.json";
+    if (!finds_file(prompts)) return;
+    const Value prompt = read_file(prompts.string()).find("default_prompt_name");
+    if (prompt.is(ValueKind::text)) {
+      made_.notes.push_back("config_sentence_transformers.json puts the prompt " + quote(prompt.text()) +
+                            " before each text: do so too.");
+    }
+  }
+
+  void add_pooling(const fs::path& folder) {
+    const std::string path = (folder / "config.json").string();
+    const Value config = read_file(path);
+    std::vector<std::string> modes;
+    // Since v5 by name, before by a flag for each mode.
+    const Value named = config.find("pooling_mode");
+    if (named.is(ValueKind::text)) modes.emplace_back(named.text());
+    for (const Value& mode : named.items()) modes.emplace_back(mode.text());
+    static constexpr std::pair<const char*, const char*> flags[] = {
+        {"pooling_mode_cls_token", "cls"},
+        {"pooling_mode_mean_tokens", "mean"},
+        {"pooling_mode_max_tokens", "max"},
+        {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens"},
+        {"pooling_mode_weightedmean_tokens", "weightedmean"},
+        {"pooling_mode_lasttoken", "lasttoken"}};
+    for (const auto& [flag, mode] : flags) {
+      if (is_true(config.find(flag))) modes.emplace_back(mode);
+    }
+    if (modes.size() != 1 || (modes[0] != "cls" && modes[0] != "mean" && modes[0] != "max")) {
+      std::string all;
+      for (const std::string& mode : modes) all += (all.empty() ? "" : ", ") + mode;
+      fail(path, " pools by ", all.empty() ? "nothing" : quote(all), "; one of cls, mean and max is supported");
+    }
+    set(made_.settings, store_, "sentence_pooling", text_of(store_, modes[0]));
+    has_pooling_ = true;
+  }
+
+  void add_dense(const fs::path& folder) {
+    const std::string path = (folder / "config.json").string();
+    const Value config = read_file(path);
+    std::string activation(last_part(config.find("activation_function").text()));
+    set(made_.settings, store_, "sentence_dense_activation", text_of(store_, std::move(activation)));
+    for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
+      if (made_.dense.empty() && finds_file(folder / name)) made_.dense = (folder / name).string();
+    }
+    if (made_.dense.empty()) fail(folder.string(), " holds neither model.safetensors nor pytorch_model.bin");
+  }
+
+  const fs::path folder_;
+  ValueStore& store_;
+  SentenceTransformer made_;
+  const bool cross_encoder_;
+  bool has_pooling_ = false, normalizes_ = false;
+};
+
+Activation dense_activation(const Settings& settings) {
+  const std::optional<Setting<std::string>> said = settings.text("sentence_dense_activation");
+  if (!said)
+    fail("nothing says what follows the Dense module: give ", config_option(R"({"sentence_dense_activation": "Tanh"})"),
+         ", or Identity, ReLU, GELU, Sigmoid");
+  return activation_named(said->value, "what follows the Dense module (" + said->source + ")");
+}
+
+}  // namespace
+
+std::string cross_encoder_file(const std::string& folder) {
+  return (fs::path(folder) / "config_sentence_transformers.json").string();
+}
+
+Value read_cross_encoder(const std::string& folder, ValueStore& store) {
+  const std::string path = cross_encoder_file(folder);
+  if (!finds_file(path)) return {};
+  const Value config = read_json_file(path, store);
+  if (config.find("model_type").text() != "CrossEncoder") return {};
+  const Value settings = store.make(ValueKind::dict), group = store.make(ValueKind::dict);
+  const Value activation = config.find("activation_fn");
+  if (!activation.is(ValueKind::null)) {
+    set(group, store, "activation_fn", activation);
+    set(settings, store, "sentence_transformers", group);
+  }
+  return settings;
+}
+
+std::optional<SentenceTransformer> read_sentence_transformer(const std::string& folder, ValueStore& store) {
+  if (!finds_file(fs::path(folder) / "modules.json")) return std::nullopt;
+  return Modules(folder, store).read();
+}
+
+void add_dense_tensors(const Checkpoint& from, Checkpoint* checkpoint) {
+  const uint32_t first = static_cast<uint32_t>(checkpoint->storages().size());
+  for (const Storage& storage : from.storages()) checkpoint->storages().push_back(storage);
+  checkpoint->budget().admit(from.budget().admitted());
+  checkpoint->budget().admit_file(from.budget().file_bytes());
+  for (const Tensor& tensor : checkpoint->tensors) {
+    if (tensor.name.starts_with(dense_prefix)) fail(checkpoint->name, " has a tensor ", quote(tensor.name), " itself");
+  }
+  for (Tensor tensor : from.tensors) {
+    tensor.name = dense_prefix + tensor.name;
+    tensor.storage += first;
+    checkpoint->add_tensor(std::move(tensor));
+  }
+}
+
+bool has_dense_tensors(const Checkpoint& checkpoint) {
+  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                     [](const Tensor& tensor) { return tensor.name.starts_with(dense_prefix); });
+}
+
+bool add_sentence_embedding(Conversion& conversion, TensorTable& tensors, const Settings& settings) {
+  const std::optional<Setting<std::string>> pooling = settings.text("sentence_pooling");
+  if (!pooling) return false;
+  static constexpr std::pair<std::string_view, Pooling> modes[] = {
+      {"cls", Pooling::first_token}, {"mean", Pooling::mean}, {"max", Pooling::max}};
+  const auto mode = std::find_if(std::begin(modes), std::end(modes),
+                                 [&](const auto& known) { return known.first == pooling->value; });
+  if (mode == std::end(modes)) {
+    fail("the setting sentence_pooling is ", quote(pooling->value), " (", pooling->source,
+         "); cls, mean and max are supported");
+  }
+  SentenceEmbedding& embedding = conversion.description.embedding;
+  embedding.present = true;
+  embedding.pooling = mode->second;
+  std::string steps = pooling->value;
+  if (const Tensor* weight = tensors.use(dense_prefix + "linear.weight")) {
+    embedding.dense =
+        conversion.weights.linear("embedding.dense", *weight, tensors.use(dense_prefix + "linear.bias"),
+                                  {0, "out_features"}, {conversion.description.encoder.d_model, "d_model"});
+    embedding.activation = dense_activation(settings);
+    steps += ", dense to " + std::to_string(weight->shape[0]) + ", " + name_of(embedding.activation);
+  }
+  const std::optional<Setting<bool>> normalize = settings.flag("sentence_normalize");
+  embedding.normalize = normalize && normalize->value;
+  if (embedding.normalize) steps += ", divided by its length";
+  conversion.report.add_fact("sentence embedding", steps, "sentence_pooling, " + pooling->source);
+  return true;
+}
+
+}  // namespace linformer::convert

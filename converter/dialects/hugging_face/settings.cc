@@ -1,0 +1,250 @@
+#include "converter/dialects/hugging_face/settings.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "converter/dialects/common.h"
+#include "converter/readers/error.h"
+#include "model/utf8.h"
+
+namespace linformer::convert::hugging_face {
+
+namespace {
+
+struct ModelType {
+  std::string_view name;
+  const Family& (*family)();
+};
+constexpr ModelType model_types[] = {
+    {"bert", bert}, {"roberta", roberta}, {"xlm-roberta", roberta}, {"camembert", roberta}, {"distilbert", distilbert}};
+
+const ModelType* find_model_type(std::string_view name) {
+  const auto* found = std::find_if(std::begin(model_types), std::end(model_types),
+                                   [name](const ModelType& type) { return type.name == name; });
+  return found == std::end(model_types) ? nullptr : found;
+}
+
+bool any_tensor(const Checkpoint& checkpoint, std::string_view prefix) {
+  const size_t wrapper = wrapper_prefix(checkpoint);
+  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const Tensor& tensor) {
+    return std::string_view(tensor.name).substr(wrapper).starts_with(prefix);
+  });
+}
+
+// The first text of a list, or the only one.
+std::optional<std::string_view> first_text_of(const Settings& settings, const char* name) {
+  const std::optional<Setting<Value>> found = settings.value(name);
+  if (!found) return std::nullopt;
+  if (found->value.is(ValueKind::text)) return found->value.text();
+  const std::vector<Value>& items = found->value.items();
+  const bool texts = found->value.is(ValueKind::list) && std::all_of(items.begin(), items.end(), [](const Value& item) {
+                       return item.is(ValueKind::text);
+                     });
+  if (!texts) fail("the setting ", name, " (", found->source, ") is not a list of texts");
+  return items.empty() ? std::nullopt : std::optional(items.front().text());
+}
+
+}  // namespace
+
+bool is_model_type(std::string_view type) { return find_model_type(type) != nullptr; }
+
+std::string unsupported_model_type(const Setting<std::string>& said) {
+  std::string names;
+  for (const ModelType& type : model_types) names += (names.empty() ? "" : ", ") + std::string(type.name);
+  return "the model_type " + quote(said.value) + " (" + said.source + ") is not supported; supported are " + names +
+         ", and the Linformers that linformer-convert --list-dialects names";
+}
+
+const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, Report& report) {
+  if (const std::optional<Setting<std::string>> said = settings.text("model_type")) {
+    const ModelType* type = find_model_type(said->value);
+    if (type == nullptr) fail(unsupported_model_type(*said));
+    report.add_fact("model type", said->value, "model_type, " + said->source);
+    return type->family();
+  }
+  for (const Family* family : {&bert(), &roberta(), &distilbert()}) {
+    const bool prefixed = any_tensor(checkpoint, family->prefix);
+    const bool layout = family == &distilbert() && any_tensor(checkpoint, family->layers);
+    if (!prefixed && !layout) continue;
+    report.add_fact("model type", family->name, "names of the tensors");
+    return *family;
+  }
+  fail(
+      "BERT's and RoBERTa's encoders have tensors of the same names, so the checkpoint does not say which it is: give "
+      "the model's config.json with --config, or ",
+      config_option(R"({"model_type": "bert"})"), " or ", config_option(R"({"model_type": "roberta"})"));
+}
+
+void refuse_unsupported(const Settings& settings) {
+  const auto refuse_true = [&](const char* name, const char* reason) {
+    const std::optional<Setting<bool>> said = settings.flag(name);
+    if (said && said->value) fail("the setting ", name, " is true (", said->source, "): ", reason);
+  };
+  refuse_true("is_decoder", "models that hide later tokens from earlier ones are not supported");
+  refuse_true("add_cross_attention", "encoders with cross attention are not supported");
+  const std::optional<Setting<std::string>> positions = settings.text("position_embedding_type");
+  if (positions && positions->value != "absolute") {
+    fail("the setting position_embedding_type is ", quote(positions->value), " (", positions->source,
+         "): only absolute positions are supported");
+  }
+  if (const std::optional<Setting<Value>> quantised = settings.value("quantization_config")) {
+    fail("the setting quantization_config is there (", quantised->source,
+         "): quantised weights are not supported, save the model in its original precision");
+  }
+}
+
+Activation activation_of(const Settings& settings, const char* name, Report& report) {
+  const std::optional<Setting<std::string>> said = settings.text(name);
+  if (!said) {
+    report.add_fact(name, name_of(Activation::gelu), "transformers' default: no settings say otherwise");
+    report.notes.push_back(std::string(name) + " is not in the settings: transformers' default gelu is assumed.");
+    return Activation::gelu;
+  }
+  static constexpr std::pair<std::string_view, Activation> names[] = {{"gelu", Activation::gelu},
+                                                                      {"gelu_python", Activation::gelu},
+                                                                      {"gelu_new", Activation::gelu_tanh},
+                                                                      {"gelu_fast", Activation::gelu_tanh},
+                                                                      {"gelu_pytorch_tanh", Activation::gelu_tanh},
+                                                                      {"relu", Activation::relu},
+                                                                      {"tanh", Activation::tanh}};
+  for (const auto& [known, activation] : names) {
+    if (said->value != known) continue;
+    report.add_fact(name, name_of(activation), std::string(name) + ", " + said->source);
+    return activation;
+  }
+  fail("the setting ", name, " is ", quote(said->value), " (", said->source,
+       "); gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, relu and tanh are supported");
+}
+
+float epsilon_of(const Settings& settings, const Family& family, Report& report) {
+  constexpr const char* name = "layer_norm_eps";
+  constexpr float usual = 1e-12f;
+  if (&family == &distilbert()) {
+    report.add_fact(name, "1e-12", "fixed by DistilBERT");
+    return usual;
+  }
+  const std::optional<Setting<Value>> said = settings.value(name);
+  if (!said) {
+    report.add_fact(name, "1e-12", "transformers' default: no settings say otherwise");
+    report.notes.push_back("layer_norm_eps is not in the settings: transformers' default 1e-12 is assumed.");
+    return usual;
+  }
+  const std::optional<double> number = said->value.real();
+  if (!number || !(*number > 0) || !(*number < 1)) {
+    fail("the setting ", name, " (", said->source, ") is not a number between 0 and 1");
+  }
+  std::ostringstream text;
+  text << *number;
+  report.add_fact(name, text.str(), std::string(name) + ", " + said->source);
+  return static_cast<float>(*number);
+}
+
+int32_t pad_of(const Settings& settings, const Family& family, uint32_t vocabulary, Report& report) {
+  const std::optional<Setting<int64_t>> said = settings.integer("pad_token_id");
+  const int64_t pad = said ? said->value : family.usual_pad;
+  const std::string source =
+      said ? "pad_token_id, " + said->source : "transformers' default: no settings say otherwise";
+  if (pad < 0 || pad >= int64_t{vocabulary}) {
+    fail("the pad token ", pad, " (", source, ") is not one of the ", vocabulary, " tokens");
+  }
+  report.add_fact("pad id", std::to_string(pad), source);
+  return static_cast<int32_t>(pad);
+}
+
+std::optional<std::string> architecture_of(const Settings& settings) {
+  const std::optional<std::string_view> name = first_text_of(settings, "architectures");
+  if (!name) return std::nullopt;
+  const size_t place = std::min(name->find("For"), name->find("Model"));
+  return std::string(place == name->npos ? *name : name->substr(place));
+}
+
+std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, Report& report) {
+  const std::optional<Setting<Value>> said = settings.value("id2label");
+  if (!said) return {};
+  if (!said->value.is(ValueKind::dict)) fail("the setting id2label (", said->source, ") is not an object of labels");
+  if (said->value.items().size() != 2 * classes) {
+    fail("the setting id2label has ", said->value.items().size() / 2, " labels (", said->source, ") but the head has ",
+         classes, " classes: the settings belong to another model");
+  }
+  bool plain = true, fit = true;
+  std::vector<std::string> labels;
+  ViewSet distinct;
+  for (uint64_t i = 0; i < classes; ++i) {
+    const std::string number = std::to_string(i);
+    const Value label = said->value.find(number);
+    if (!label.is(ValueKind::text)) fail("the setting id2label (", said->source, ") has no label ", number);
+    plain = plain && label.text() == "LABEL_" + number;
+    // A text that is there once may be the label of each class: it is not copied for all of them.
+    fit = fit && is_printable_name(label.text()) && distinct.insert(label.text()).second;
+    if (fit) labels.emplace_back(label.text());
+  }
+  if (plain) return {};
+  if (!fit) {
+    report.notes.push_back(
+        "id2label has empty, equal, very long or unprintable labels and was not used. Give others with --labels.");
+    return {};
+  }
+  std::string text;
+  for (const std::string& label : labels) text += (text.empty() ? "" : ", ") + label;
+  report.add_fact("labels", text, "id2label, " + said->source);
+  return labels;
+}
+
+namespace {
+
+// What CrossEncoder puts behind the outputs: sentence_transformers.activation_fn, or its name before version 4.
+std::optional<Setting<std::string>> cross_encoder_activation(const Settings& settings) {
+  constexpr const char *group = "sentence_transformers", *name = "activation_fn",
+                       *old_name = "sbert_ce_default_activation_function";
+  const std::optional<Setting<Value>> said = settings.value(group);
+  const Value activation = said ? said->value.find(name) : Value();
+  if (activation.is(ValueKind::text)) {
+    return Setting<std::string>{std::string(activation.text()), std::string(group) + "." + name + ", " + said->source};
+  }
+  if (!activation.is(ValueKind::null)) fail("the setting ", group, ".", name, " (", said->source, ") is no text");
+  const std::optional<Setting<std::string>> old = settings.text(old_name);
+  if (!old) return std::nullopt;
+  return Setting<std::string>{old->value, std::string(old_name) + ", " + old->source};
+}
+
+// problem_type, where it says something.
+std::optional<KindRule> problem_kind(const Settings& settings, uint64_t outputs) {
+  const std::optional<Setting<std::string>> said = settings.text("problem_type");
+  if (!said) return std::nullopt;
+  KindRule rule{HeadKind::regression, Activation::none, "problem_type " + said->value + ", " + said->source};
+  if (said->value == "regression") return rule;
+  rule.kind = HeadKind::multi_label;
+  if (said->value == "multi_label_classification") return rule;
+  if (said->value != "single_label_classification") {
+    fail("the setting problem_type is ", quote(said->value), " (", said->source,
+         "); regression, single_label_classification and multi_label_classification are possible");
+  }
+  // The pipeline takes the sigmoid of one output, whatever this says.
+  rule.kind = outputs == 1 ? HeadKind::score : HeadKind::single_label;
+  if (outputs == 1) rule.activation = Activation::sigmoid;
+  return rule;
+}
+
+}  // namespace
+
+KindRule kind_of(const Settings& settings, uint64_t outputs) {
+  const std::optional<KindRule> problem = problem_kind(settings, outputs);
+  const std::optional<Setting<std::string>> said = cross_encoder_activation(settings);
+  if (said && outputs == 1) {
+    const Activation activation = activation_named(said->value, "the setting " + said->source);
+    const auto both_say = [&](HeadKind kind, Activation of_kind) {
+      return problem && problem->kind == kind && activation == of_kind;
+    };
+    const bool agree =
+        both_say(HeadKind::regression, Activation::none) || both_say(HeadKind::multi_label, Activation::sigmoid);
+    return agree ? *problem : KindRule{HeadKind::score, activation, said->source};
+  }
+  if (problem) return *problem;
+  // Of several outputs CrossEncoder gives the logits unless it is told otherwise, which says nothing of labels.
+  if (said && said->value.ends_with("Sigmoid")) return {HeadKind::multi_label, Activation::none, said->source};
+  // Each choice of a question is a text of its own.
+  if (outputs == 1 && architecture_of(settings) == "ForMultipleChoice") return compared_kind("the other choices");
+  return usual_kind(outputs);
+}
+
+}  // namespace linformer::convert::hugging_face

@@ -1,0 +1,38 @@
+// What config.json of a Hugging Face folder says, checked and in our terms.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/description.h"
+#include "converter/dialects/head_kind.h"
+#include "converter/dialects/hugging_face/names.h"
+#include "converter/dialects/report.h"
+#include "converter/dialects/settings.h"
+
+namespace linformer::convert::hugging_face {
+
+// Whether a model of this model_type in config.json can be converted.
+bool is_model_type(std::string_view type);
+// The sentence about one that can't, with those that can.
+std::string unsupported_model_type(const Setting<std::string>& said);
+
+// All functions below throw Error that names the setting and what to write instead.
+
+// By model_type; where that is missing by the names of the checkpoint's tensors, if they tell.
+const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, Report& report);
+// Throws where a setting asks for what isn't computed here.
+void refuse_unsupported(const Settings& settings);
+Activation activation_of(const Settings& settings, const char* name, Report& report);
+float epsilon_of(const Settings& settings, const Family& family, Report& report);
+int32_t pad_of(const Settings& settings, const Family& family, uint32_t vocabulary, Report& report);
+// What follows the family's name in architectures, such as "ForMaskedLM"; nothing where no architecture is given.
+std::optional<std::string> architecture_of(const Settings& settings);
+// From id2label; empty where that is missing or says LABEL_0, LABEL_1, ...
+std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, Report& report);
+// What the pipeline of transformers, or CrossEncoder of sentence-transformers, makes of a classifier's outputs.
+KindRule kind_of(const Settings& settings, uint64_t outputs);
+
+}  // namespace linformer::convert::hugging_face

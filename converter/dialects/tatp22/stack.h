@@ -1,0 +1,73 @@
+// One stack of linformer-pytorch's layers, with the embedding before it: a Linformer, a LinformerLM, or either half of
+// a LinformerEncDec.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/description.h"
+#include "converter/dialects/common.h"
+#include "converter/dialects/tatp22/settings.h"
+
+namespace linformer::convert::tatp22 {
+
+class Stack {
+ public:
+  // The references must outlive the stack.
+  Stack(Conversion& conversion, TensorTable& tensors, const Settings& settings, Part part, EncoderDescription* encoder);
+
+  void read();
+  // After read(): the vocabulary's output, where the stack has one.
+  std::optional<Linear> logits();
+  // Patterns of the tensors that the stack has and does not use.
+  std::vector<std::string> unused() const;
+
+ private:
+  std::string function(uint32_t module) const;
+  std::string role(size_t layer, const char* name) const;
+  std::string fact(const char* name) const;
+  Size width() const { return {width_, "width of the layer's input"}; }
+
+  void read_modules();
+  void check_projections_saved() const;
+  void read_sharing();
+  void read_sizes();
+  void add_embedding();
+  void add_attention(uint32_t module);
+  void add_heads(uint32_t module, AttentionDescription* attention);
+  Linear heads_linear(uint32_t module, const char* name, const AttentionDescription& attention, Size in);
+  void add_output(uint32_t module, AttentionDescription* attention, uint32_t* out);
+  std::string projection_name(uint32_t module, uint32_t head, const char* side) const;
+  uint32_t projection(const std::string& role, const std::string& name, uint32_t head_dim);
+  uint32_t add_projection(const Projection& projection);
+  void add_feed_forward(uint32_t module);
+  Linear resample(uint32_t module, const std::string& role, uint32_t in, uint32_t out);
+  void report_projections() const;
+  void check_causal() const;
+  void check_settings();
+
+  Conversion& conversion_;
+  TensorTable& tensors_;
+  const Settings& settings_;
+  const Part part_;
+  EncoderDescription& encoder_;
+  const std::string prefix_;
+  std::string modules_;      // what the names of its layers begin with
+  bool has_tokens_ = false;  // an LM: otherwise the model takes vectors
+  bool projects_ = false;    // to a width of its own and back
+  bool pre_norm_ = false;    // the layout before 2020-09-14
+  std::vector<uint32_t> attentions_;
+  // Which projections a file holds that keeps one name of shared tensors.
+  enum class Kept : uint8_t { all = 0, first_head, first_key, one } kept_ = Kept::all;
+  std::string only_projection_;  // Kept::one
+  Arguments arguments_;
+  ProjectionTable projections_;
+  // Those that are no matrices: heads and layers that are compressed alike share one entry.
+  std::map<std::tuple<ProjectionKind, TensorIndex, TensorIndex>, uint32_t> other_projections_;
+  uint32_t width_ = 0;  // between the layers read so far
+};
+
+}  // namespace linformer::convert::tatp22

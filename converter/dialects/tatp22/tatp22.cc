@@ -1,0 +1,90 @@
+#include "converter/dialects/tatp22/tatp22.h"
+
+#include "base/description.h"
+#include "converter/dialects/tatp22/stack.h"
+#include "converter/readers/error.h"
+
+namespace linformer::convert {
+
+namespace {
+
+using namespace tatp22;
+
+// Padder keeps the model that it wraps in `net`.
+std::string canonical_name(std::string name) { return name.starts_with("net.") ? name.substr(4) : name; }
+
+void read_logits(Stack& stack, ModelDescription* model, Report& report) {
+  const std::optional<Linear> output = stack.logits();
+  if (output) model->mlm.output = *output;
+  report.add_fact("output", output ? "a number for each token of the vocabulary" : "the rows themselves",
+                  std::string("to_logits is ") + (output ? "there" : "absent"));
+}
+
+}  // namespace
+
+DialectFacts Tatp22::facts() const {
+  return {"Linformer, LinformerLM and LinformerEncDec of the package linformer-pytorch",
+          "https://github.com/tatp22/linformer-pytorch",
+          {{R"({"activation": "gelu", "full_attention": false, "causal": false, "decoder_mode": false})", "always"},
+           {R"({"input_size": 512})", "full attention, and compression by convolution"},
+           {R"({"activation": "gelu", "enc_full_attention": false, "dec_full_attention": false})",
+            "LinformerEncDec; its sizes are enc_input_size and dec_input_size"}}};
+}
+
+Recognition Tatp22::recognise(const Checkpoint& checkpoint) const {
+  const size_t prefix = wrapper_prefix(checkpoint);
+  bool found = false, halves[2] = {false, false}, whole = false;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const std::string canonical = canonical_name(tensor.name.substr(prefix));
+    std::string_view name = canonical;
+    const auto strip = [&name](std::string_view part) {
+      const bool there = name.starts_with(part);
+      if (there) name.remove_prefix(part.size());
+      return there;
+    };
+    const bool encoder = strip("encoder."), decoder = !encoder && strip("decoder.");
+    halves[0] = halves[0] || encoder;
+    halves[1] = halves[1] || decoder;
+    whole = whole || (!encoder && !decoder);
+    strip("linformer.");
+    strip("fn.");
+    found = found || matches(name, "seq.*.fn.to_q.*.weight") || matches(name, "seq.*.fn.fn.to_q.*.weight");
+  }
+  if (!found) return {0, "seq.*.fn.to_q.*.weight (not there)"};
+  // One half alone: a model of which all names begin so.
+  if (!whole && halves[0] != halves[1])
+    return {0, "seq.*.fn.to_q.*.weight (there, in one of encoder and decoder only)"};
+  return {100, "the tensors seq.*.fn.to_q.*.weight"};
+}
+
+void Tatp22::convert(Conversion& conversion) const {
+  TensorTable tensors(conversion.checkpoint, canonical_name);
+  const Settings settings = settings_beside(conversion);
+  ModelDescription& model = conversion.description;
+  Report& report = conversion.report;
+  std::vector<std::string> unused;
+  if (tensors.any("encoder.**") || tensors.any("decoder.**")) {
+    Stack encoder(conversion, tensors, settings, Part::encoder, &model.encoder);
+    encoder.read();
+    Stack decoder(conversion, tensors, settings, Part::decoder, &model.decoder);
+    decoder.read();
+    read_logits(decoder, &model, report);
+    unused = encoder.unused();
+    for (std::string& pattern : decoder.unused()) unused.push_back(std::move(pattern));
+  } else {
+    Stack stack(conversion, tensors, settings, Part::model, &model.encoder);
+    stack.read();
+    read_logits(stack, &model, report);
+    unused = stack.unused();
+  }
+  std::vector<NamePattern> patterns;
+  for (const std::string& pattern : unused) {
+    patterns.push_back({pattern.c_str(), "full attention (a setting) leaves the projections unused"});
+  }
+  tensors.account_for_rest(patterns, "a model of linformer-pytorch", report);
+  report.notes.push_back(
+      "linformer-pytorch takes texts of exactly N tokens. Its Padder fills shorter ones with token 0 (or zero vectors) "
+      "and masks nothing: for the same numbers give the text filled up in this way.");
+}
+
+}  // namespace linformer::convert
