@@ -10,18 +10,19 @@
 #include <optional>
 
 #include "base/description.h"
+#include "converter/control.h"
 #include "converter/dialects/common.h"
 #include "converter/dialects/dialect.h"
 #include "converter/dialects/head_kind.h"
 #include "converter/dialects/hugging_face/sentence_transformers.h"
 #include "converter/export/exported_facts.h"
+#include "converter/files/output_target.h"
 #include "converter/labels.h"
 #include "converter/readers/error.h"
 #include "converter/readers/exported_keys.h"
 #include "converter/readers/found_file.h"
 #include "converter/settings_file.h"
 #include "converter/tokenizers/tokenizer_files.h"
-#include "converter/files/output_target.h"
 #include "io/container.h"
 #include "linformer/tokenizer.h"
 
@@ -314,10 +315,10 @@ void note_rounding(const writer::ModelBuilder& builder, Report* report) {
 void convert_with(const ConvertOptions& options, const Inputs& inputs, const Settings& settings, Report* report) {
   std::optional<OwnedTokenizer> tokenizer;
   if (!inputs.tokenizer.empty()) tokenizer = load_tokenizer(inputs.tokenizer);
-  Checkpoint checkpoint = Checkpoint::open(inputs.checkpoint, options.input);
+  Checkpoint checkpoint = Checkpoint::open(inputs.checkpoint, options.control);
   std::optional<Checkpoint> dense;
   if (inputs.sentence && !inputs.sentence->dense.empty()) {
-    dense = Checkpoint::open(inputs.sentence->dense, options.input);
+    dense = Checkpoint::open(inputs.sentence->dense, options.control);
     add_dense_tensors(*dense, &checkpoint);
   }
   // Whatever was opened, or is next.
@@ -334,10 +335,7 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   writer::ModelBuilder builder(options.weight_type, options.keep);
   ModelDescription& description = builder.description;
   build_model(
-      checkpoint, settings, &builder, report,
-      [&](double done) {
-        if (options.progress) options.progress("reading", done);
-      },
+      checkpoint, settings, &builder, report, [&](double done) { advance(options.control, "reading", done); },
       options.dialect);
 
   refuse_unused(builder, *report);
@@ -362,18 +360,17 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   }
   report->weight_type = name_of(options.weight_type);
   std::string type = report->weight_type;
-  for (const writer::KeptWeights& weights : options.keep) type += ", " + weights.pattern + " " + name_of(weights.type);
+  for (const KeptWeights& weights : options.keep) type += ", " + weights.pattern + " " + name_of(weights.type);
   report->add_fact("weight type", type, "--dtype and --keep (norms and biases stay f32)");
   report->output_bytes = builder.write(options.output, [&](uint64_t done, uint64_t bytes) {
-    if (options.progress) options.progress("writing", static_cast<double>(done) / static_cast<double>(bytes));
+    advance(options.control, "writing", static_cast<double>(done) / static_cast<double>(bytes));
   });
   report->output = options.output;
   note_rounding(builder, report);
 }
 
-}  // namespace
-
-Report convert_checkpoint(const ConvertOptions& options) {
+Report convert(const ConvertOptions& options) {
+  throw_if_cancelled(options.control);
   Report report;
   ValueStore values;
   const Inputs inputs = find_inputs(options, &values, &report);
@@ -388,6 +385,12 @@ Report convert_checkpoint(const ConvertOptions& options) {
     throw Error(misspelling + ". Then: " + error.what());
   }
   return report;
+}
+
+}  // namespace
+
+Report convert_checkpoint(const ConvertOptions& options) {
+  return with_public_errors([&] { return convert(options); });
 }
 
 }  // namespace linformer::convert

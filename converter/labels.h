@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/description.h"
-#include "converter/dialects/report.h"
+#include "linformer/convert.h"
 
 namespace linformer::convert {
 

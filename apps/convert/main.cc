@@ -16,10 +16,6 @@
 #include "base/cpu.h"
 #include "convert/print_report.h"
 #include "convert/print_summary.h"
-#include "converter/convert.h"
-#include "converter/dialects/dialect.h"
-#include "converter/export/export_model.h"
-#include "converter/readers/error.h"
 #include "files/endings.h"
 #include "files/hub_name.h"
 #include "files/output_target.h"
@@ -27,6 +23,7 @@
 #include "files/terminal_output.h"
 #include "help_formatter.h"
 #include "input_files/lost_file.h"
+#include "linformer/convert.h"
 #include "terminal/shown_text.h"
 #include "usage.h"
 
@@ -154,13 +151,22 @@ ElementType weight_type(const std::string& option, const std::string& name) {
   throw UsageError(option + " takes f32, bf16, f16 or int8, not " + linformer::convert::quote(name));
 }
 
-linformer::writer::KeptWeights kept_weights(const std::string& argument) {
+linformer::convert::KeptWeights kept_weights(const std::string& argument) {
   const size_t colon = argument.find(':');
   if (colon == std::string::npos || colon + 1 == argument.size()) {
     throw UsageError("--keep takes TYPE:PATTERN, such as f32:'*classifier*', not " +
                      linformer::convert::quote(argument));
   }
   return {weight_type("--keep", argument.substr(0, colon)), argument.substr(colon + 1)};
+}
+
+void check_dialect(const std::string& given) {
+  std::string names;
+  for (const linformer::convert::DialectInfo& known : linformer::convert::supported_dialects()) {
+    if (given == known.name) return;
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+  }
+  throw UsageError("there is no dialect " + linformer::convert::quote(given) + ": --dialect takes " + names);
 }
 
 // What CLI11 can't say: which arguments belong together, and what is a type or a dialect. Throws CLI::ParseError.
@@ -190,9 +196,7 @@ void check(const CLI::App& app, Arguments* arguments) {
   if (app.count("--dtype") > 0) arguments->convert.weight_type = weight_type("--dtype", arguments->dtype);
   for (const std::string& kept : arguments->keep) arguments->convert.keep.push_back(kept_weights(kept));
   const std::string& dialect = arguments->convert.dialect;
-  if (app.count("--dialect") > 0 && linformer::convert::find_dialect(dialect) == nullptr) {
-    throw UsageError(linformer::convert::unknown_dialect(dialect));
-  }
+  if (app.count("--dialect") > 0) check_dialect(dialect);
 }
 
 // Returns one line without control characters, which arguments, names and contents of files may have put into the
@@ -274,26 +278,26 @@ std::shared_ptr<void> guard_mapping(std::span<const std::byte> bytes, const std:
 void refuse_hub_name(const std::string& checkpoint) {
   const std::string advice = linformer::files::hub_name_advice(checkpoint);
   if (!advice.empty()) {
-    linformer::convert::fail(checkpoint, " does not exist. ", advice, " and give that folder");
+    throw linformer::convert::Error(checkpoint + " does not exist. " + advice + " and give that folder");
   }
 }
 
 void run(const Arguments& arguments, ProgressBar* bar) {
-  const linformer::files::InputOptions input(arguments.no_mmap ? linformer::Access::read : linformer::Access::map,
-                                             guard_mapping);
-  const auto show = [bar](const char* phase, double done) { bar->show(phase, done); };
+  linformer::convert::Control control;
+  control.access = arguments.no_mmap ? linformer::Access::read : linformer::Access::map;
+  control.guard_mapping = guard_mapping;
+  control.progress = [bar](const char* phase, double done) { bar->show(phase, done); };
   if (arguments.list_dialects) {
     arguments.json ? linformer::convert::print_dialects_json(std::cout) : linformer::convert::print_dialects(std::cout);
   } else if (!arguments.from_lnfr.empty()) {
     const linformer::convert::ExportReport report = linformer::convert::export_checkpoint(
-        {arguments.from_lnfr, arguments.convert.output, arguments.convert.replace_any, input, show});
+        {arguments.from_lnfr, arguments.convert.output, arguments.convert.replace_any, control});
     bar->clear();
     print_report(report, arguments);
   } else {
     refuse_hub_name(arguments.convert.checkpoint);
     ConvertOptions options = arguments.convert;
-    options.input = input;
-    options.progress = show;
+    options.control = control;
     const linformer::convert::Report report = linformer::convert::convert_checkpoint(options);
     bar->clear();
     warn_of_misspellings(report);

@@ -4,8 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "convert/print_summary.h"
-#include "converter/dialects/dialect.h"
-#include "converter/readers/error.h"
 #include "terminal/shown_text.h"
 
 namespace linformer::convert {
@@ -161,10 +159,9 @@ void print_json(const ExportReport& report, std::ostream& out) {
 }
 
 void print_dialects(std::ostream& out) {
-  for (const Dialect* dialect : dialects()) {
-    const DialectFacts facts = dialect->facts();
-    out << dialect->name() << "\n  " << facts.summary << "\n  " << facts.source << "\n";
-    for (const NeededSetting& setting : facts.needs) {
+  for (const DialectInfo& dialect : supported_dialects()) {
+    out << dialect.name << "\n  " << dialect.summary << "\n  " << dialect.source << "\n";
+    for (const NeededSetting& setting : dialect.needs) {
       out << "  --config '" << setting.example << "'\n           " << setting.when << "\n";
     }
   }
@@ -173,14 +170,13 @@ void print_dialects(std::ostream& out) {
 
 void print_dialects_json(std::ostream& out) {
   ordered_json list = ordered_json::array();
-  for (const Dialect* dialect : dialects()) {
-    const DialectFacts facts = dialect->facts();
+  for (const DialectInfo& dialect : supported_dialects()) {
     ordered_json needs = ordered_json::array();
-    for (const NeededSetting& setting : facts.needs) {
+    for (const NeededSetting& setting : dialect.needs) {
       needs.push_back({{"config", ordered_json::parse(setting.example)}, {"when", setting.when}});
     }
     list.push_back(
-        {{"name", dialect->name()}, {"summary", facts.summary}, {"source", facts.source}, {"settings", needs}});
+        {{"name", dialect.name}, {"summary", dialect.summary}, {"source", dialect.source}, {"settings", needs}});
   }
   print(list, out);
 }

@@ -3,8 +3,7 @@
 
 #include <ostream>
 
-#include "converter/dialects/report.h"
-#include "converter/export/export_model.h"
+#include "linformer/convert.h"
 
 namespace linformer::convert {
 

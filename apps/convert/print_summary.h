@@ -5,8 +5,7 @@
 #include <ostream>
 #include <string>
 
-#include "converter/dialects/report.h"
-#include "converter/export/export_model.h"
+#include "linformer/convert.h"
 
 namespace linformer::convert {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/description.h"
-#include "converter/dialects/report.h"
 #include "converter/dialects/settings.h"
 #include "converter/dialects/weights.h"
 #include "converter/readers/checkpoint.h"
+#include "linformer/convert.h"
 
 namespace linformer::convert {
 
@@ -26,12 +26,6 @@ struct Conversion {
   WeightWriter& weights;
   ModelDescription& description;  // encoder, heads and dialect; tensors come from `weights`
   Report& report;
-};
-
-// A setting that tensors do not show.
-struct NeededSetting {
-  const char* example;  // the line to give with --config
-  const char* when;     // "always", or the models that need it
 };
 
 // What --list-dialects says.

@@ -32,6 +32,15 @@ std::span<const Dialect* const> dialects() {
   return all;
 }
 
+std::vector<DialectInfo> supported_dialects() {
+  std::vector<DialectInfo> infos;
+  for (const Dialect* dialect : dialects()) {
+    DialectFacts facts = dialect->facts();
+    infos.push_back({dialect->name(), facts.summary, facts.source, std::move(facts.needs)});
+  }
+  return infos;
+}
+
 const Dialect* find_dialect(std::string_view name) {
   for (const Dialect* dialect : dialects()) {
     if (name == dialect->name()) return dialect;

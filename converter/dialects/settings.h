@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "converter/dialects/report.h"
 #include "converter/readers/value.h"
+#include "linformer/convert.h"
 
 namespace linformer::convert {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "converter/dialects/report.h"
 #include "converter/readers/checkpoint.h"
+#include "linformer/convert.h"
 
 namespace linformer::convert {
 

@@ -6,12 +6,13 @@
 #include <fstream>
 
 #include "base/description.h"
+#include "converter/control.h"
 #include "converter/export/exported_facts.h"
 #include "converter/export/safetensors_header.h"
 #include "converter/export/source_tensors.h"
-#include "converter/readers/error.h"
 #include "converter/files/atomic_file.h"
 #include "converter/files/input_file.h"
+#include "converter/readers/error.h"
 #include "io/container.h"
 #include "model/flatbuffers_compat.h"
 
@@ -121,18 +122,19 @@ ExportReport export_model(std::span<const std::byte> file, const std::function<v
   return report;
 }
 
-ExportReport export_checkpoint(const ExportOptions& options) {
+namespace {
+
+ExportReport export_file(const ExportOptions& options) {
+  throw_if_cancelled(options.control);
   check_output(options);
-  Result<files::InputFile> file = files::InputFile::open(options.model, options.input);
+  Result<files::InputFile> file = files::InputFile::open(options.model, options.control);
   if (!file.ok()) fail(file.status().message());
   files::AtomicFile output(options.output);
   ExportReport report;
   try {
     report = export_model(
         file.value().bytes(), [&](std::span<const std::byte> bytes) { output.append(bytes); },
-        [&](double done) {
-          if (options.progress) options.progress("writing", done);
-        });
+        [&](double done) { advance(options.control, "writing", done); });
   } catch (const Error& error) {
     throw Error(options.model + ": " + error.what());
   }
@@ -140,6 +142,12 @@ ExportReport export_checkpoint(const ExportOptions& options) {
   report.model = options.model;
   report.output = options.output;
   return report;
+}
+
+}  // namespace
+
+ExportReport export_checkpoint(const ExportOptions& options) {
+  return with_public_errors([&] { return export_file(options); });
 }
 
 }  // namespace linformer::convert

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/description.h"
-#include "converter/dialects/report.h"
 #include "converter/readers/checkpoint.h"
 #include "converter/writer/model_builder.h"
+#include "linformer/convert.h"
 
 namespace linformer::convert {
 

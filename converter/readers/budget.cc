@@ -16,6 +16,10 @@ void Budget::admit_file(uint64_t bytes) {
 }
 
 void Budget::fail_memory() const {
+  if (memory_.used > most_memory_) {
+    fail("what was read so far (", admitted_, " bytes) asks for more than the ", most_memory_,
+         " bytes of memory that this conversion may take: allow more, or convert a smaller file");
+  }
   fail("what was read so far (", admitted_, " bytes) asks for more than ", memory_.limit,
        " bytes of memory, as no sound file does: save or download it again");
 }

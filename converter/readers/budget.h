@@ -26,9 +26,12 @@ class Budget {
   void admit(uint64_t bytes);       // of structure
   void admit_file(uint64_t bytes);  // of a file with tensors in it
 
+  // What may be charged at most, however many bytes are admitted; 0: no such limit.
+  void limit_memory(uint64_t bytes) { most_memory_ = bytes == 0 ? UINT64_MAX : bytes; }
+
   // Each throws Error once the account is overdrawn.
   void charge_memory(uint64_t bytes) {
-    if (!memory_.take(bytes)) fail_memory();
+    if (!memory_.take(bytes) || memory_.used > most_memory_) fail_memory();
   }
   void charge_steps(uint64_t steps) {
     if (!steps_.take(steps)) fail_steps();
@@ -63,7 +66,7 @@ class Budget {
   [[noreturn]] void fail_tensors() const;
   [[noreturn]] void fail_reads() const;
 
-  uint64_t admitted_ = 0, file_bytes_ = 0;
+  uint64_t admitted_ = 0, file_bytes_ = 0, most_memory_ = UINT64_MAX;
   Account memory_{free_memory}, steps_{free_steps}, tensors_{free_tensors}, reads_{free_reads};
 };
 

@@ -82,23 +82,24 @@ std::string shape_text(const Tensor& tensor) {
   return text + "] " + data_type_name(tensor.type);
 }
 
-Checkpoint Checkpoint::open(const std::string& path, const files::InputOptions& input) {
-  if (is_shard_index(path)) return open_shards(path, input);
-  Checkpoint checkpoint = open_single(path, input);
+Checkpoint Checkpoint::open(const std::string& path, const Control& control) {
+  if (is_shard_index(path)) return open_shards(path, control);
+  Checkpoint checkpoint = open_single(path, control);
   refuse_single_shard(path);
   return checkpoint;
 }
 
-Checkpoint Checkpoint::open_single(const std::string& path, const files::InputOptions& input) {
+Checkpoint Checkpoint::open_single(const std::string& path, const Control& control) {
   if (!finds_file(path)) fail(path, " does not exist");
   std::error_code error;
   if (std::filesystem::file_size(path, error) == 0) fail(path, " is empty: download or copy it again");
-  Result<files::InputFile> file = files::InputFile::open(path, input);
+  Result<files::InputFile> file = files::InputFile::open(path, control);
   if (!file.ok()) fail(file.status().message());
   Checkpoint checkpoint;
   checkpoint.file_ = std::move(file.value());
   checkpoint.name = path;
   checkpoint.files = {path};
+  checkpoint.budget().limit_memory(control.max_memory);
   read_named(checkpoint.file_.bytes(), checkpoint);
   return checkpoint;
 }

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "converter/readers/value.h"
 #include "converter/files/input_file.h"
+#include "converter/readers/value.h"
 
 namespace linformer::convert {
 
@@ -58,10 +58,10 @@ std::string shape_text(const Tensor& tensor);  // "[2, 3] f16"
 class Checkpoint {
  public:
   // Recognises the format by content; a file may be the index of several (shards.h). Throws Error naming what is wrong.
-  // `input`: whether files are mapped, or read into memory.
-  static Checkpoint open(const std::string& path, const files::InputOptions& input = {});
+  // `control`: whether files are mapped, or read into memory.
+  static Checkpoint open(const std::string& path, const Control& control = {});
   // The same for a file that holds tensors itself.
-  static Checkpoint open_single(const std::string& path, const files::InputOptions& input);
+  static Checkpoint open_single(const std::string& path, const Control& control);
   // `memory` must stay unchanged and outlive the checkpoint; `name` is for messages.
   static Checkpoint open(std::span<const std::byte> memory, const std::string& name);
 
@@ -102,7 +102,7 @@ class Checkpoint {
   mutable std::vector<bool> verified_;  // by storage
   using View = std::tuple<uint32_t, uint64_t, std::vector<uint64_t>, std::vector<uint64_t>>;
   std::map<View, uint32_t> views_;  // storage, offset, shape and strides -> the first tensor that has them
-  std::vector<Checkpoint> shards_;      // whose mappings the storages lie in
+  std::vector<Checkpoint> shards_;  // whose mappings the storages lie in
 };
 
 // Views that share the tensor's storage. All throw Error naming the tensor where its shape doesn't allow it.

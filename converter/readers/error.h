@@ -2,17 +2,12 @@
 #pragma once
 
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
-namespace linformer::convert {
+#include "linformer/convert.h"
 
-// The converter's only exception. what() is the sentence that the program prints before it exits with 1.
-class Error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+namespace linformer::convert {
 
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
@@ -20,10 +15,6 @@ template <class... Parts>
   (sentence << ... << parts);
   throw Error(sentence.str());
 }
-
-// A name from a file, fit for a terminal: control and non-ASCII bytes as \xNN, long names cut; quote() in quotes.
-std::string escaped(std::string_view name);
-std::string quote(std::string_view name);
 
 // True when `text` is well-formed UTF-8.
 bool valid_utf8(std::string_view text);

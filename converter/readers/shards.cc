@@ -75,8 +75,9 @@ void check_tensors(const Checkpoint& shard, size_t number, const Index& index) {
   }
 }
 
-Checkpoint read_shards(const std::string& path, const files::InputOptions& input) {
+Checkpoint read_shards(const std::string& path, const Control& control) {
   Checkpoint checkpoint;
+  checkpoint.budget().limit_memory(control.max_memory);
   checkpoint.name = path;
   checkpoint.files = {path};
   const Index index = read_index(path, checkpoint.values());
@@ -86,7 +87,7 @@ Checkpoint read_shards(const std::string& path, const files::InputOptions& input
     if (!finds_file(file)) {
       fail("the index names the file ", quote(index.shards[i]), ", which is not beside it: download or copy it too");
     }
-    Checkpoint shard = Checkpoint::open_single(file.string(), input);
+    Checkpoint shard = Checkpoint::open_single(file.string(), control);
     check_tensors(shard, i, index);
     if (i == 0) checkpoint.format = shard.format + " in " + std::to_string(index.shards.size()) + " files";
     if (i == 0) checkpoint.state_dict_path = shard.state_dict_path;
@@ -140,9 +141,9 @@ void refuse_single_shard(const std::string& path) {
        " is not beside it: copy or download it too, and give the folder");
 }
 
-Checkpoint open_shards(const std::string& path, const files::InputOptions& input) {
+Checkpoint open_shards(const std::string& path, const Control& control) {
   try {
-    return read_shards(path, input);
+    return read_shards(path, control);
   } catch (const Error& error) {
     const std::string sentence = error.what();
     throw Error(sentence.starts_with(path) ? sentence : path + ": " + sentence);

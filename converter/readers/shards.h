@@ -13,7 +13,7 @@ bool is_shard_index(const std::string& path);
 
 // All tensors that the index names. Its files lie beside it, each has exactly the tensors that the index puts into it,
 // and no tensor is in two. Throws Error that names the index, and the shard or tensor that is wrong.
-Checkpoint open_shards(const std::string& path, const files::InputOptions& input);
+Checkpoint open_shards(const std::string& path, const Control& control);
 
 // Throws Error where the file is one of several by its name ("model-00001-of-00003.safetensors"): it names the index.
 void refuse_single_shard(const std::string& path);

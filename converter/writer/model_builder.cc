@@ -14,9 +14,9 @@
 
 #include "base/checked.h"
 #include "base/description.h"
+#include "converter/files/atomic_file.h"
 #include "converter/seed.h"
 #include "converter/writer/metadata.h"
-#include "converter/files/atomic_file.h"
 #include "io/container.h"
 #include "model/validate.h"
 
@@ -68,7 +68,7 @@ AlignedBytes& AlignedBytes::operator=(AlignedBytes&& other) noexcept {
   return *this;
 }
 
-ModelBuilder::ModelBuilder(ElementType weight_type, std::vector<KeptWeights> kept)
+ModelBuilder::ModelBuilder(ElementType weight_type, std::vector<convert::KeptWeights> kept)
     : weight_type_(weight_type), kept_(std::move(kept)), kept_used_(kept_.size()) {}
 
 ElementType ModelBuilder::type_of(const std::string& name) {

@@ -21,6 +21,7 @@
 #include "converter/writer/origin.h"
 #include "converter/writer/tensor_data.h"
 #include "converter/writer/write_error.h"
+#include "linformer/convert.h"
 
 namespace linformer::writer {
 
@@ -45,17 +46,11 @@ class AlignedBytes {
   size_t size_ = 0;
 };
 
-// Weights that are of another type than the others: those whose names fit the pattern (*, ? and [...], as a shell's).
-struct KeptWeights {
-  ElementType type;
-  std::string pattern;
-};
-
 class ModelBuilder {
  public:
   // `weight_type`: of Linear weights, embedding tables and projections, which are bf16 where the others are int8. All
   // else stays f32. `kept`: the first that fits a weight's name says its type.
-  explicit ModelBuilder(ElementType weight_type = ElementType::f32, std::vector<KeptWeights> kept = {});
+  explicit ModelBuilder(ElementType weight_type = ElementType::f32, std::vector<convert::KeptWeights> kept = {});
 
   // Everything about the model but `tensors`, which the functions below fill. The tokenizer's views must stay valid
   // until the file is written. `producer` must not contain a time or path: equal input gives equal bytes.
@@ -100,7 +95,7 @@ class ModelBuilder {
   ElementType type_of(const std::string& name);
 
   ElementType weight_type_;
-  std::vector<KeptWeights> kept_;
+  std::vector<convert::KeptWeights> kept_;
   std::vector<bool> kept_used_;
   std::vector<RoundingError> errors_;
   std::vector<FloatSource> sources_;

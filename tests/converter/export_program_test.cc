@@ -146,9 +146,7 @@ TEST_CASE("a damaged tokenizer in an exported file is an error, not a crash") {
       CHECK(linformer::Model::load(options.output.c_str()).ok());
     } catch (const linformer::convert::Error& error) {
       ++errors;
-      CHECK(contains(error.what(), "tokenizer"));
-    } catch (const linformer::writer::WriteError&) {
-      ++errors;
+      if (error.code() != linformer::Code::unsupported) CHECK(contains(error.what(), "tokenizer"));
     }
   }
   std::printf("damaged tokenizers in exported files: %d errors, %d converted\n", errors, converted);

@@ -207,7 +207,7 @@ TEST_CASE("every kind of tokenizer comes back") {
     options.config = folder.path("heads.json");
     convert::convert_checkpoint(options);
     kinds.insert(Model::load(model.c_str()).value()->description().tokenizer.kind);
-    convert::export_checkpoint({model, back, false, Access::map, {}});
+    convert::export_checkpoint({model, back, false, {}});
     convert::ConvertOptions plain;
     plain.checkpoint = back;
     plain.output = again;

@@ -11,15 +11,12 @@
 
 #include "convert/print_report.h"
 #include "convert/print_summary.h"
-#include "converter/convert.h"
-#include "converter/export/export_model.h"
-#include "converter/files/write_error.h"
-#include "converter/readers/error.h"
 #include "fuzz/cost.h"
 #include "fuzz/folder_mutation.h"
 #include "fuzz/json_mutation.h"
 #include "fuzz/pickle_mutation.h"
 #include "fuzz/safetensors_mutation.h"
+#include "linformer/convert.h"
 #include "linformer/model.h"
 
 using namespace linformer;
@@ -54,10 +51,6 @@ bool succeeds(const char* what, const std::function<void()>& work) {
     work();
     return true;
   } catch (const convert::Error& error) {
-    sentence = error.what();
-  } catch (const writer::WriteError& error) {
-    sentence = error.what();
-  } catch (const files::WriteError& error) {
     sentence = error.what();
   } catch (const std::exception& error) {
     violated("%s: an exception that is none of ours: %s", what, error.what());

@@ -264,7 +264,7 @@ TEST_CASE("export: an error leaves no file") {
         .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
     bool failed = false;
     try {
-      convert::export_checkpoint({path, out, false, Access::map, {}});
+      convert::export_checkpoint({path, out, false, {}});
     } catch (const convert::Error& error) {
       failed = true;
       if (!contains(error.what(), "model.lnfr")) FAIL_CHECK(error.what());

@@ -12,6 +12,9 @@ namespace {
 const std::set<std::string> converter_may_include = {"converter", "linformer", "base", "io", "model", "text"};
 const std::set<std::string> common_may_include = {"files", "input_files", "terminal", "converter", "linformer", "io"};
 const std::set<std::string> common_headers = {"usage.h", "help_formatter.h"};
+// base/cpu.h reads LINFORMER_ISA, which every program checks; no public header does.
+const std::set<std::string> program_may_include = {"convert", "files", "input_files", "terminal", "linformer"};
+constexpr const char* environment_header = "base/cpu.h";
 const std::set<std::string> not_of_converter = {"iostream",  "CLI/CLI.hpp", "signal.h",      "csignal",
                                                 "termios.h", "spawn.h",     "sys/resource.h"};
 const std::set<std::string> forbidden_calls = {"printf", "vprintf", "puts",       "putchar", "perror", "isatty",
@@ -92,6 +95,29 @@ Findings check_common(const std::string& file, const std::string& source) {
   return findings;
 }
 
+Findings check_converter_header(const std::string& file, const std::string& source) {
+  Findings findings;
+  for_each_include(source, [&](int number, bool quoted, const std::string& target) {
+    if ((!quoted && target.find('/') == std::string::npos && !target.ends_with(".h")) ||
+        (quoted && first_folder(target) == "linformer")) {
+      return;
+    }
+    findings.push_back({file, number, "includes " + target + ": a public header includes public headers alone"});
+  });
+  return findings;
+}
+
+Findings check_convert_program(const std::string& file, const std::string& source) {
+  Findings findings;
+  for_each_include(source, [&](int number, bool quoted, const std::string& target) {
+    const bool allowed = target.find('/') == std::string::npos ? common_headers.count(target) != 0
+                                                               : program_may_include.count(first_folder(target)) != 0;
+    if (!quoted || allowed || target == environment_header) return;
+    findings.push_back({file, number, "includes " + target + ": the program uses the converter's public header"});
+  });
+  return findings;
+}
+
 Findings check_folder_size(const std::string& folder, int files) {
   const bool kept = std::any_of(std::begin(small_folders), std::end(small_folders), [&](const char* start) {
     return folder == start || folder.starts_with(std::string(start) + "/");
@@ -102,9 +128,11 @@ Findings check_folder_size(const std::string& folder, int files) {
 
 Findings check_folders(const std::string& file, const std::string& text) {
   if (file.starts_with("converter/")) {
+    if (file.starts_with("converter/include/")) return check_converter_header(file, text);
     if (is_source(file)) return check_converter(file, text);
     if (file.ends_with("CMakeLists.txt")) return check_converter_links(file, text);
   }
+  if (file.starts_with("apps/convert/") && is_source(file)) return check_convert_program(file, text);
   return file.starts_with("apps/common/") && is_source(file) ? check_common(file, text) : Findings();
 }
 

@@ -9,10 +9,14 @@ namespace linformer_test {
 // A file of the converter includes its own folders and the runtime's lower layers, and nothing of the programs. It
 // knows neither a terminal nor its process: it prints nothing, handles no signal and ends nothing.
 Findings check_converter(const std::string& file, const std::string& source);
+// Its public header includes public headers alone.
+Findings check_converter_header(const std::string& file, const std::string& source);
 // target_link_libraries() of the converter names no target of the programs.
 Findings check_converter_links(const std::string& file, const std::string& cmake);
 // What the programs share includes no folder of one program.
 Findings check_common(const std::string& file, const std::string& source);
+// linformer-convert includes public headers, its own folder and what the programs share.
+Findings check_convert_program(const std::string& file, const std::string& source);
 // A folder of the converter, and of what belongs to its program or is shared by programs, holds at most 25 files, so
 // that a reader sees what belongs together.
 Findings check_folder_size(const std::string& folder, int files);

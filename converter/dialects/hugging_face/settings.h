@@ -9,8 +9,8 @@
 #include "base/description.h"
 #include "converter/dialects/head_kind.h"
 #include "converter/dialects/hugging_face/names.h"
-#include "converter/dialects/report.h"
 #include "converter/dialects/settings.h"
+#include "linformer/convert.h"
 
 namespace linformer::convert::hugging_face {
 

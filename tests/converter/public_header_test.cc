@@ -1,0 +1,154 @@
+// What linformer/convert.h promises beside the conversion itself: codes of errors, progress, cancelling, the limit of
+// memory, and who is told of mappings.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <set>
+
+#include "converter/workplace.h"
+#include "linformer/convert.h"
+
+using namespace linformer_test;
+using namespace linformer::convert;
+using linformer::Access;
+using linformer::Code;
+
+namespace {
+
+ConvertOptions options_in(const Workplace& place) {
+  write_file(place.path("checkpoint.pt"), with_head(2));
+  ConvertOptions options;
+  options.checkpoint = place.path("checkpoint.pt");
+  options.output = place.path("model.lnfr");
+  return options;
+}
+
+// The code of the error that `work` ends with; ok where it doesn't.
+template <class Work>
+Code code_of(const Work& work) {
+  try {
+    work();
+    return Code::ok;
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).size() > 20);
+    return error.code();
+  }
+}
+
+Code conversion_code(const ConvertOptions& options) {
+  return code_of([&] { convert_checkpoint(options); });
+}
+
+}  // namespace
+
+TEST_CASE("a conversion reports its progress, and errors say by their code what is wrong") {
+  const Workplace place;
+  ConvertOptions options = options_in(place);
+  std::set<std::string> phases;
+  double last = -1;
+  options.control.progress = [&](const char* phase, double done) {
+    if (phases.insert(phase).second) last = 0;
+    CHECK(done >= last);
+    CHECK(done <= 1);
+    last = done;
+  };
+  CHECK(conversion_code(options) == Code::ok);
+  CHECK(phases == std::set<std::string>{"reading", "writing"});
+  CHECK(last == 1);
+
+  ConvertOptions absent = options;
+  absent.checkpoint = place.path("absent.pt");
+  CHECK(conversion_code(absent) == Code::invalid_argument);
+  ConvertOptions nowhere = options;
+  nowhere.output = place.path("absent/model.lnfr");
+  CHECK(conversion_code(nowhere) == Code::io_error);
+}
+
+TEST_CASE("a flag cancels a conversion in both phases, and the output stays as it was") {
+  const Workplace place;
+  ConvertOptions options = options_in(place);
+  REQUIRE(conversion_code(options) == Code::ok);
+  const std::string before = read_file(options.output);
+  const int64_t entries = place.entries();
+  for (const std::string cancelled_phase : {"", "reading", "writing"}) {
+    CAPTURE(cancelled_phase);
+    std::atomic<bool> cancel = cancelled_phase.empty();
+    int calls_afterwards = 0;
+    options.control.cancel = &cancel;
+    options.control.progress = [&](const char* phase, double) {
+      if (cancel) ++calls_afterwards;
+      if (phase == cancelled_phase) cancel = true;
+    };
+    CHECK(conversion_code(options) == Code::cancelled);
+    CHECK(calls_afterwards == 0);
+    CHECK(read_file(options.output) == before);
+    CHECK(place.entries() == entries);
+  }
+  std::atomic<bool> cancel = true;
+  ExportOptions back{options.output, place.path("back.safetensors"), false, {}};
+  back.control.cancel = &cancel;
+  CHECK(code_of([&] { export_checkpoint(back); }) == Code::cancelled);
+  CHECK(place.entries() == entries);
+}
+
+TEST_CASE("what progress throws ends a conversion, and nothing is left") {
+  const Workplace place;
+  ConvertOptions options = options_in(place);
+  options.control.progress = [](const char* phase, double) {
+    if (phase == std::string("writing")) throw 7;
+  };
+  CHECK_THROWS_AS(convert_checkpoint(options), int);
+  CHECK(place.entries() == 1);
+}
+
+TEST_CASE("max_memory limits what a checkpoint's structure takes") {
+  const Workplace place;
+  ConvertOptions options = options_in(place);
+  options.control.max_memory = 1000;
+  CHECK(conversion_code(options) == Code::invalid_argument);
+  CHECK(place.entries() == 1);
+  options.control.max_memory = 1 << 24;
+  CHECK(conversion_code(options) == Code::ok);
+}
+
+TEST_CASE("each mapped file is guarded until it is unmapped, and none that is read") {
+  const Workplace place;
+  ConvertOptions options = options_in(place);
+  std::vector<std::string> guarded;
+  int alive = 0;
+  options.control.guard_mapping = [&](std::span<const std::byte> bytes, const std::string& path) {
+    CHECK(bytes.size() == std::filesystem::file_size(path));
+    guarded.push_back(path);
+    ++alive;
+    return std::shared_ptr<void>(&alive, [](void* count) { --*static_cast<int*>(count); });
+  };
+  options.control.progress = [&](const char*, double) { CHECK(alive == 1); };
+  REQUIRE(conversion_code(options) == Code::ok);
+  CHECK(guarded == std::vector<std::string>{options.checkpoint});
+  CHECK(alive == 0);
+
+  export_checkpoint({options.output, place.path("back.safetensors"), false, options.control});
+  CHECK(guarded == std::vector<std::string>{options.checkpoint, options.output});
+  CHECK(alive == 0);
+
+  options.control.access = Access::read;
+  options.control.progress = {};
+  REQUIRE(conversion_code(options) == Code::ok);
+  CHECK(guarded.size() == 2);
+}
+
+TEST_CASE("every supported dialect says what it is, and --list-dialects lists the same ones") {
+  const std::vector<DialectInfo> infos = supported_dialects();
+  CHECK(infos.size() >= 9);
+  const Workplace place;
+  const Run run = place.run("--list-dialects --json");
+  REQUIRE(run.status == 0);
+  const nlohmann::json listed = nlohmann::json::parse(run.out);
+  REQUIRE(listed.size() == infos.size());
+  for (size_t i = 0; i < infos.size(); ++i) {
+    CHECK(listed[i]["name"] == infos[i].name);
+    CHECK(listed[i]["summary"] == infos[i].summary);
+    CHECK(listed[i]["settings"].size() == infos[i].needs.size());
+  }
+}
