@@ -17,9 +17,6 @@ Findings check_converter_links(const std::string& file, const std::string& cmake
 Findings check_common(const std::string& file, const std::string& source);
 // linformer-convert includes public headers, its own folder and what the programs share.
 Findings check_convert_program(const std::string& file, const std::string& source);
-// A folder of the converter, and of what belongs to its program or is shared by programs, holds at most 25 files, so
-// that a reader sees what belongs together.
-Findings check_folder_size(const std::string& folder, int files);
 
 // All of them for one file: none for a file that they don't concern.
 Findings check_folders(const std::string& file, const std::string& text);

@@ -63,12 +63,5 @@ TEST_CASE("files are found by the folder that they are in") {
   CHECK(check_folders("apps/cli/x.cc", "#include \"usage.h\"\n").empty());
 }
 
-TEST_CASE("a folder of many files is found") {
-  CHECK(check_folder_size("converter/readers", 25).empty());
-  CHECK(check_folder_size("converter/readers", 26).size() == 1);
-  CHECK(check_folder_size("converter", 26).size() == 1);
-  CHECK(check_folder_size("schema", 26).empty());
-}
-
 }  // namespace
 }  // namespace linformer_test
