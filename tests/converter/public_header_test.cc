@@ -57,6 +57,7 @@ TEST_CASE("a conversion reports its progress, and errors say by their code what 
   CHECK(phases == std::set<std::string>{"reading", "writing"});
   CHECK(last == 1);
 
+  options.control.progress = nullptr;
   ConvertOptions absent = options;
   absent.checkpoint = place.path("absent.pt");
   CHECK(conversion_code(absent) == Code::invalid_argument);
