@@ -311,7 +311,7 @@ void run(const Arguments& arguments, ProgressBar* bar) {
 int main(int argc, char** argv) {
   CLI::App app("Converts a trained Linformer checkpoint to a .lnfr model file, and back.", "linformer-convert");
   app.footer(examples);
-  app.set_version_flag("--version", std::string("linformer-convert ") + LINFORMER_VERSION);
+  app.set_version_flag("-V,--version", std::string("linformer-convert ") + LINFORMER_VERSION);
   auto formatter = std::make_shared<linformer::HelpFormatter>();
   formatter->column_width(30);
   app.formatter(formatter);

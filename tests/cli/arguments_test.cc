@@ -1,6 +1,7 @@
 // Options that go together or do not, before any text is read.
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/description.h"
@@ -104,11 +105,55 @@ TEST_CASE("a file that is not there is said before the first one is read") {
 TEST_CASE("an unknown command is named, beside those that there are") {
   const Ran ran = run({"clasify"});
   CHECK(ran.code == 2);
-  CHECK(has(ran.err, "there is no command 'clasify': give one of classify, "));
+  CHECK(has(ran.err, "there is no command 'clasify' (did you mean classify?): give one of classify, "));
+  CHECK(has(run({"fill_mask"}).err, "(did you mean fill-mask?)"));
+  CHECK(has(run({"hlep"}).err, "(did you mean help?)"));
+  CHECK(has(run({"frobnicate"}).err, "there is no command 'frobnicate': give one of"));
+  CHECK(has(run({"help", "clasify"}).err, "there is no command 'clasify' (did you mean classify?)"));
   const Ran help = run({"--help"});
   CHECK(help.code == 0);
   CHECK(has(help.out, "Examples:"));
   CHECK(has(help.out, "Exit status:"));
+}
+
+TEST_CASE("help and version are commands too") {
+  const Ran help = run({"help"});
+  CHECK(help.code == 0);
+  CHECK(help.out == run({"--help"}).out);
+  CHECK(has(help.out, "  convert "));
+  CHECK(has(help.out, "linformer convert checkpoint_best.pt -o model.lnfr"));
+  const Ran classify = run({"help", "classify"});
+  CHECK(classify.code == 0);
+  CHECK(classify.out == run({"classify", "--help"}).out);
+  for (const char* argument : {"version", "-V"}) {
+    CAPTURE(std::string(argument));
+    const Ran version = run({argument});
+    CHECK(version.code == 0);
+    CHECK(version.out == run({"--version"}).out);
+  }
+}
+
+TEST_CASE("convert runs the linformer-convert that is beside the program or on the PATH, or says where to put it") {
+  const CliFixture f;
+  const auto converter_on = [&](const std::string& path, const std::vector<std::string>& arguments) {
+    std::vector<std::string> all = {"PATH=" + path, LINFORMER_PROGRAM};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return run_program("/usr/bin/env", all);
+  };
+  const Ran missing = converter_on(f.path(""), {"convert", "model.pt", "-o", "model.lnfr"});
+  CHECK(missing.code == 1);
+  CHECK(lines_of(missing.err).size() == 1);
+  CHECK(has(missing.err, "linformer: linformer-convert can't be started (No such file or directory): install it"));
+#if defined(LINFORMER_CONVERT)
+  const std::string folder = std::filesystem::path(LINFORMER_CONVERT).parent_path();
+  const Ran version = converter_on(folder, {"convert", "-V"});
+  CHECK(version.code == 0);
+  CHECK(version.out.starts_with("linformer-convert "));
+  const Ran absent = converter_on(folder, {"convert", f.path("absent.pt"), "-o", f.path("model.lnfr")});
+  CHECK(absent.code == 1);
+  CHECK(absent.err.starts_with("linformer-convert: "));
+  CHECK(has(converter_on(folder, {"help", "convert"}).out, "--list-dialects"));
+#endif
 }
 
 TEST_CASE("what a command doesn't take is told with what may have been meant") {

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <new>
+#include <string_view>
+#include <vector>
 
 #include "answers/output.h"
 #include "base/cpu.h"
@@ -13,6 +15,7 @@
 #include "command_line/errors.h"
 #include "commands/commands.h"
 #include "commands/flags/run_flags.h"
+#include "commands/run_converter.h"
 #include "files/signals.h"
 #include "files/write_error.h"
 #include "help_formatter.h"
@@ -45,17 +48,54 @@ files::FinalMessage final_message(const std::string& sentence) {
   return {"", (::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") + error_line(sentence)};
 }
 
-std::string no_command(const CLI::App& app, const std::string& name) {
-  std::string commands;
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    commands += (commands.empty() ? "" : ", ") + command->get_name();
+    names.push_back(command->get_name());
   }
-  return "there is no command '" + name + "': give one of " + commands;
+  return names;
 }
 
-int parse_and_run(int argument_count, char** arguments) {
+// The command that a misspelt name may mean; empty: none is like it.
+std::string command_like(const std::vector<std::string>& names, const std::string& given) {
+  std::string best;
+  size_t least = convert::most_changes + 1;
+  for (const std::string& name : names) {
+    const size_t changes = given.size() > convert::longest_name ? least : convert::changes_between(given, name);
+    // A change of half of the letters makes another word.
+    if (changes >= least || 2 * changes >= name.size()) continue;
+    least = changes;
+    best = name;
+  }
+  return best;
+}
+
+std::string no_command(const CLI::App& app, const std::string& given) {
+  std::vector<std::string> names = command_names(app);
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  names.insert(names.end(), {"help", "version"});
+  const std::string like = command_like(names, given);
+  return "there is no command '" + given + "'" + (like.empty() ? "" : " (did you mean " + like + "?)") +
+         ": give one of " + list;
+}
+
+// `help` and `version` are the options of these names, and `help COMMAND` is that command's --help.
+std::vector<char*> without_aliases(std::vector<char*> arguments) {
+  static char help[] = "--help", version_option[] = "--version";
+  const std::string_view first = arguments.size() > 1 ? arguments[1] : "";
+  if (first == "version") arguments[1] = version_option;
+  if (first == "help") {
+    arguments.erase(arguments.begin() + 1);
+    arguments.insert(arguments.begin() + (arguments.size() > 1 ? 2 : 1), help);
+  }
+  return arguments;
+}
+
+int parse_and_run(const std::vector<char*>& arguments) {
+  const int argument_count = static_cast<int>(arguments.size());
   CLI::App app("Classifies, embeds and completes texts with a Linformer model file (.lnfr).", "linformer");
-  app.set_version_flag("--version", version);
+  app.set_version_flag("-V,--version", version);
   app.require_subcommand(1);
   auto formatter = std::make_shared<HelpFormatter>();
   formatter->column_width(30);
@@ -72,16 +112,22 @@ int parse_and_run(int argument_count, char** arguments) {
   add_spectrum(&app, &run);
   add_bench(&app, &run);
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) add_access_flag(command);
+  // Only listed here: run_program() hands it over.
+  app.add_subcommand("convert", "Make a model file from a checkpoint: runs linformer-convert");
   app.footer(
-      "linformer COMMAND --help says more.\n\n"
+      "'linformer help COMMAND' and 'linformer COMMAND --help' say more.\n\n"
       "Examples:\n"
+      "  linformer convert checkpoint_best.pt -o model.lnfr --tokenizer vocabulary/\n"
       "  linformer classify model.lnfr \"A lovely, moving film.\"\n"
       "  linformer classify model.lnfr --input reviews.csv --field review --json\n"
       "  linformer inspect model.lnfr --memory 1024\n\n"
       "Exit status: 0 done, 1 bad input or a bad record, 2 usage.\n");
   try {
-    app.parse(argument_count, arguments);
+    app.parse(argument_count, arguments.data());
   } catch (const CLI::CallForHelp&) {
+    if (app.get_subcommands().empty() && argument_count > 1 && arguments[1][0] != '-') {
+      return complain(exit_usage, no_command(app, arguments[1]));
+    }
     standard_output().write(app.help());
     standard_output().flush();
     return exit_ok;
@@ -95,7 +141,7 @@ int parse_and_run(int argument_count, char** arguments) {
       return complain(exit_usage, no_command(app, arguments[1]));
     const std::string help = "linformer " + (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help";
     const std::string sentence =
-        usage_sentence(chosen.empty() ? app : *chosen[0], error, {arguments + 1, arguments + argument_count});
+        usage_sentence(chosen.empty() ? app : *chosen[0], error, {arguments.begin() + 1, arguments.end()});
     return complain(exit_usage, sentence + "; see '" + help + "'");
   }
   // Also for what computes nothing or was given --isa: whoever set it believes that it counts.
@@ -107,7 +153,14 @@ int parse_and_run(int argument_count, char** arguments) {
 
 }  // namespace
 
-int run_program(int argument_count, char** arguments) {
+int run_program(int argument_count, char** given) {
+  const std::vector<char*> arguments = without_aliases({given, given + argument_count});
+  // Before anything of this process changes, since a program inherits ignored signals.
+  if (argument_count > 1 && std::string_view(arguments[1]) == "convert") {
+    std::vector<char*> converters(arguments.begin() + 1, arguments.end());
+    converters.push_back(nullptr);
+    return complain(exit_data, run_converter(converters.data()));
+  }
   // A closed pipe is then an error of write(), and temporary files are cleaned up.
   ::signal(SIGPIPE, SIG_IGN);
   // As a full disk does, a limit of a file's size then says so.
@@ -116,7 +169,7 @@ int run_program(int argument_count, char** arguments) {
   files::remove_temporary_files_at_signals();
   files::set_final_message(final_message);
   try {
-    return parse_and_run(argument_count, arguments);
+    return parse_and_run(arguments);
   } catch (const OutputClosed&) {
     return exit_ok;
   } catch (const CommandError& error) {
