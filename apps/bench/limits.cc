@@ -26,7 +26,7 @@ namespace {
 
 constexpr int attempts = 6;
 
-// Threads that are joined. Those that have begun are told by `stop` where the system refuses the next one.
+// Threads that the destructor joins. If the system refuses to start one, add() sets `stop`, so that those that run end.
 class Team {
  public:
   ~Team() {

@@ -179,8 +179,8 @@ std::vector<PaperRun> run_paper(const PaperOptions& options, const Limits& limit
   for (PaperRun& run : runs) {
     for (PaperCell& cell : run.cells) jobs.push_back({run.type, &cell});
   }
-  // The sort is stable: at each n the Transformer stays before the Linformers of its precision, so that a run of few
-  // minutes still gives the ratios of the smallest n.
+  // Ratios need the Transformer's time. The sort is stable, so at each n the Transformer of a precision runs before its
+  // Linformers, and few `minutes` are enough for the ratios of the smallest n.
   std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.cell->n < b.cell->n; });
   for (size_t i = 0; i < jobs.size(); ++i) {
     const PaperCell& cell = *jobs[i].cell;

@@ -132,7 +132,8 @@ void declare(CLI::App& app, Arguments* arguments) {
   CLI::Option* json = app.add_flag("--json", arguments->json, "print the report as JSON, with all that --verbose has");
   CLI::Option* quiet =
       app.add_flag("--quiet", arguments->quiet,
-                   "print neither report nor progress; likely misspellings in --config are told on stderr");
+                   "print neither report nor progress; likely misspellings in --config are still reported on standard "
+                   "error");
   app.add_flag("--verbose", arguments->verbose, "print where each setting and tensor came from, and each note")
       ->excludes(json)
       ->excludes(quiet);

@@ -50,7 +50,7 @@ class Dialect {
 std::span<const Dialect* const> dialects();
 // Null where there is none of that name.
 const Dialect* find_dialect(std::string_view name);
-// That there is none, and the names of those that there are.
+// Returns an error message which says that no dialect is called `name`, and lists the names of all dialects.
 std::string unknown_dialect(std::string_view name);
 
 // The dialect of the checkpoint: `wanted`, which must fit; where that is empty the one that an exported file names, if

@@ -13,7 +13,7 @@ char lower(char character) {
   return character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
 }
 
-// But for what writers of settings leave to taste: heads-count, Heads_Count, headsCount.
+// Whether two names differ only in case, hyphens and underscores, as heads-count, Heads_Count and headsCount do.
 bool same_letters(std::string_view a, std::string_view b) {
   const auto skip = [](std::string_view name, size_t at) {
     while (at < name.size() && (name[at] == '-' || name[at] == '_')) ++at;

@@ -95,7 +95,7 @@ TEST_CASE("config.json of the folder says what --config doesn't") {
   }
 }
 
-TEST_CASE("a likely misspelling is told on stderr in one line, with --quiet too") {
+TEST_CASE("a likely misspelling is reported on stderr in one line, even with --quiet") {
   Workplace place;
   fs::create_directories(place.path("model"));
   const TinyHuggingFace tiny;

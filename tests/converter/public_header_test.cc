@@ -1,5 +1,5 @@
-// What linformer/convert.h promises beside the conversion itself: codes of errors, progress, cancelling, the limit of
-// memory, and who is told of mappings.
+// Tests what linformer/convert.h promises in addition to the conversion itself: the codes of errors, progress,
+// cancelling, the limit of memory, and the guard of mapped files.
 #include <doctest/doctest.h>
 
 #include <atomic>

@@ -48,7 +48,7 @@ TEST_CASE("an ending of another format is refused with the right one, and every 
   for (const Case& c : cases) CHECK(contradicted_ending(c.path, c.format) == c.sentence);
 }
 
-TEST_CASE("the name of a pipe or a device may have any ending") {
+TEST_CASE("an output that is a pipe or a device is accepted with every ending of its name") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo(folder.path("pipe.csv").c_str(), 0600) == 0);
   CHECK(contradicted_ending(folder.path("pipe.csv"), FileFormat::npy) == "");

@@ -106,7 +106,7 @@ TEST_CASE("a child makes sessions of its own, and runs and frees the ones it inh
   CHECK(backends >= 1);
 }
 
-TEST_CASE("a child that is forked during another thread's run can use its own and its inherited sessions" *
+TEST_CASE("a child that is forked while another thread runs a session can create sessions and run inherited ones" *
           doctest::test_suite("glibc_malloc")) {
 #if defined(__SANITIZE_ADDRESS__)
   linformer_test::skip("the address sanitizer's allocator can't be used after fork() in a process with threads");

@@ -97,8 +97,8 @@ struct RandomModel {
 
   bool decoder = false;  // of the same shape, but its key_sources
 
-  // Features that the format permits but no dialect produces. Some are valid only with certain other options, and
-  // ModelBuilder refuses the rest; others are valid, and Session refuses them as unsupported.
+  // The following features are permitted by the format, but no dialect produces them. ModelBuilder refuses some
+  // combinations of them with the options above, and Session refuses some valid ones as unsupported.
   bool list_values_of_keys = false;  // with value_is_key: values list the keys' projections
   bool one_side_by_head = false;     // either keys or values have a projection for each head
   bool mixed_kinds = false;          // `kinds` alternate over heads too

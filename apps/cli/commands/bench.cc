@@ -44,7 +44,7 @@ std::vector<ElementType> types_of(const BenchFlags& flags, const std::vector<std
   return types;
 }
 
-// What is being done, where somebody watches.
+// Shows on a terminal's standard error which step of the benchmark is running.
 class Announcer {
  public:
   ~Announcer() { clear(); }

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-// Not <CLI/CLI.hpp>, which takes seconds to compile.
+// CLI::App is declared here because including <CLI/CLI.hpp> would take seconds in every file that includes this one.
 namespace CLI {
 class App;
 }

@@ -117,7 +117,7 @@ class Comparison {
   }
 
   void count(const Answered& a, const Answered& b) {
-    // An error in the record itself is the same for both models, so it is reported without a model's path.
+    // If both models give the same error, its cause is the record, so the error is reported without a model's path.
     const auto of = [&](const ComparedModel& side, const std::string& error) {
       return second_ && a.error != b.error ? side.path() + ": " + error : error;
     };

@@ -163,7 +163,7 @@ int run_program(int argument_count, char** given) {
   }
   // A closed pipe is then an error of write(), and temporary files are cleaned up.
   ::signal(SIGPIPE, SIG_IGN);
-  // As a full disk does, a limit of a file's size then says so.
+  // Writing beyond a limit of the file's size (ulimit -f) is then an error of write(), as on a full disk.
   ::signal(SIGXFSZ, SIG_IGN);
   fill_standard_descriptors();
   files::remove_temporary_files_at_signals();

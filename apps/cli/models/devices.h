@@ -9,7 +9,8 @@ namespace linformer::cli {
 
 BackendKind parse_backend(const std::string& name);
 Isa parse_isa(const std::string& name);
-// "cpu" is -1, "cuda" is 0, "cuda:N" is N: SessionOptions::device. Throws UsageError.
+// Returns the value of SessionOptions::device for a device's name: -1 for "cpu", 0 for "cuda", and N for "cuda:N".
+// Throws UsageError for any other name.
 int parse_device(const std::string& name);
 std::string device_name(int device);
 

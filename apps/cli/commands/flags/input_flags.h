@@ -3,7 +3,7 @@
 
 #include "input/input_options.h"
 
-// Not <CLI/CLI.hpp>, which takes seconds to compile.
+// CLI::App is declared here because including <CLI/CLI.hpp> would take seconds in every file that includes this one.
 namespace CLI {
 class App;
 }

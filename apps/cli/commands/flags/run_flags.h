@@ -7,7 +7,7 @@
 
 #include "linformer/session.h"
 
-// Not <CLI/CLI.hpp>, which takes seconds to compile.
+// CLI::App is declared here because including <CLI/CLI.hpp> would take seconds in every file that includes this one.
 namespace CLI {
 class App;
 }
@@ -37,8 +37,8 @@ struct RunFlags {
   void add_to(CLI::App* command);
   // For commands that call report_profile() at their end; `json`: they have --json.
   void add_profile_to(CLI::App* command, bool json);
-  // The session to create for texts of up to `longest` tokens (pads included where they are kept); 0 = the model's
-  // limit. Throws UsageError when a flag does not fit the model.
+  // Returns the options of a session for texts of up to `longest` tokens, including pads that are kept. If `longest` is
+  // 0, texts may be as long as the model takes. Throws UsageError if a flag does not fit the model.
   SessionOptions session_options(const Model& model, int64_t longest) const;
   // `ids` lengthened with pads to pad_to.
   void pad(const Model& model, std::vector<int32_t>* ids) const;

@@ -1,4 +1,4 @@
-// The options that say how texts are cut into tokens, and what becomes of long ones.
+// Options that set how texts are split into tokens, and how texts are handled that are longer than the model takes.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include "commands/flags/run_flags.h"
 #include "linformer/text_input.h"
 
-// Not <CLI/CLI.hpp>, which takes seconds to compile.
+// CLI::App is declared here because including <CLI/CLI.hpp> would take seconds in every file that includes this one.
 namespace CLI {
 class App;
 }
@@ -23,7 +23,7 @@ struct TokenFlags {
   EncodeOptions options() const;
 };
 
-// longest_first, only_first, only_second or none.
+// Returns the Truncation that is named longest_first, only_first, only_second or none.
 Truncation parse_truncation(const std::string& name);
 
 // Texts with more tokens than the model takes.
