@@ -1,4 +1,4 @@
-#include "converter/convert.h"
+#include "converter/build_model.h"
 
 #include <fnmatch.h>
 

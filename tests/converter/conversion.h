@@ -7,7 +7,7 @@
 
 #include "base/description.h"
 #include "converter/checkpoint_writer.h"
-#include "converter/convert.h"
+#include "converter/build_model.h"
 #include "linformer/model.h"
 
 namespace linformer_test {

@@ -23,8 +23,9 @@ const std::set<std::string> forbidden_calls = {"printf", "vprintf", "puts",     
                                                "signal", "setenv",  "quick_exit", "system",  "fork",   "sigaction"};
 const std::set<std::string> forbidden_words = {"cout", "cerr", "clog", "stdout", "stderr"};
 const std::set<std::string> targets_of_programs = {
-    "linformer_files",       "linformer_input_files", "linformer_terminal",        "linformer_bench",
-    "linformer_cli_support", "linformer_cli_lapack",  "linformer_convert_support", "CLI11::CLI11"};
+    "linformer_files",    "linformer_input_files",     "linformer_terminal",        "linformer_command_line",
+    "linformer_bench",    "linformer_cli_support",     "linformer_convert_support", "CLI11::CLI11",
+    "linformer_research", "linformer_research_lapack"};
 
 bool is_source(const std::string& file) { return file.ends_with(".h") || file.ends_with(".cc"); }
 

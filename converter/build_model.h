@@ -1,4 +1,5 @@
-// The middle of a conversion, between what is opened and what is written. linformer/convert.h has the whole.
+// The middle step of a conversion, which turns an open checkpoint into a filled ModelBuilder. linformer/convert.h has
+// the whole conversion.
 #pragma once
 
 #include <functional>
