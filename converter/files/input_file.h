@@ -15,7 +15,8 @@ namespace linformer::files {
 class InputFile {
  public:
   InputFile() = default;
-  // `control` says whether it is mapped, and who is told of that. Errors as FileBytes::map() and read().
+  // `control` sets whether the file is mapped or read, and has the guard of mappings. The errors are those of
+  // FileBytes::map() and read().
   static Result<InputFile> open(const std::string& path, const convert::Control& control);
 
   std::span<const std::byte> bytes() const { return bytes_.bytes(); }

@@ -1,4 +1,4 @@
-// Where texts come from, and how they are read.
+// Which texts a command reads, and in which format.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct InputOptions {
   // `more` and the files that are read; "-" = standard input.
   std::vector<std::string> paths(std::vector<std::string> more) const;
   Format format_of(const std::string& path) const;
-  // Whether `path` is read as text lines because nobody said how.
+  // Returns whether `path` is read as lines of text because neither --format nor its ending names a format.
   bool guessed_text(const std::string& path) const { return format == "auto" && format_of(path) == Format::text; }
   RecordLimits limits() const;
   // The fields to read. Throws UsageError where one is named although a format has none.

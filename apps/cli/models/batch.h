@@ -1,4 +1,4 @@
-// Texts, or texts' worth of vectors, gathered for one call of a session.
+// Collects texts, or the vectors of texts, for one call of a session.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Batch {
 
   bool empty() const { return items_.empty(); }
   size_t size() const { return items_.size(); }
-  // Whether `texts` more, of `tokens` tokens or vectors together, may be added.
+  // Returns whether `texts` more texts, which have `tokens` tokens or vectors together, may be added.
   bool fits(size_t tokens, int64_t texts = 1) const {
     return static_cast<int64_t>(items_.size()) + texts <= max_texts_ &&
            rows_ + static_cast<int64_t>(tokens) + texts * prefix_rows_ <= max_rows_;

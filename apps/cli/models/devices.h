@@ -1,4 +1,4 @@
-// Backends, instruction sets and devices as the options --backend, --isa and --device name them.
+// Turns the arguments of --backend, --isa and --device into the values of SessionOptions.
 #pragma once
 
 #include <string>

@@ -9,14 +9,14 @@
 
 namespace linformer::cli {
 
-// The head called `name`, or with that index; the first one for "".
+// Returns the head that is called `name` or has that index, and the first head if `name` is empty.
 int find_head(const Model& model, const std::string& name);
-// The same for names with commas between them.
+// Returns the heads of a comma-separated list of such names.
 std::vector<int> find_heads(const Model& model, const std::string& names);
 const ClassificationHead& head_of(const Model& model, int head);
-// Names of a head's classes; indices where the model has no names.
+// Returns the names of a head's classes, or their indices if the model has no names.
 std::vector<std::string> class_labels(const Model& model, int head);
-// The same, but `score` or `value` for a head that gives one number without a name.
+// Returns the same names, but `score` or `value` for a head that gives one number without a name.
 std::vector<std::string> output_names(const Model& model, int head);
 
 }  // namespace linformer::cli

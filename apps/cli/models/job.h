@@ -1,4 +1,4 @@
-// A record on its way through a model; commands derive theirs from it.
+// A record and the answer that a model gives to it. Commands derive their own kinds of jobs from it.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ class LabelNames {
   // The class of that name, or else the only one whose name differs in case alone, or else what transformers calls
   // LABEL_i, or else the index i. 1.0 is 1.
   std::optional<size_t> find(const std::string& word) const;
-  // The sentence for a word that is none of these; it lists the labels.
+  // Returns the error message for a word that stands for no class. It lists the labels.
   std::string unknown(const std::string& word) const;
 
   const std::vector<std::string>& all() const { return names_; }

@@ -15,7 +15,8 @@ namespace linformer::cli {
 // The error of creating one: a wrong flag, or what the model lacks.
 [[noreturn]] void refuse(const Status& status);
 
-// Why a text has no answer, and which flag helps. `can_window`: whether --on-long window is the user's to choose.
+// Returns the error message of a text that has no answer, with the flag that helps. `can_window` says whether the
+// command has the choice --on-long window.
 std::string explained(const TextReport& report, bool can_window);
 
 class TextQueue {
@@ -29,10 +30,11 @@ class TextQueue {
   TextQueue(size_t most, bool can_window, Compute compute, Sink sink)
       : most_(most), can_window_(can_window), compute_(std::move(compute)), sink_(std::move(sink)) {}
 
-  // Queues a text; jobs reach the sink when their call is done. A job that already has an error only keeps its place.
+  // Queues a text. Its job is passed to the sink when the call that it is part of is done. A job that already has an
+  // error is not computed, but keeps its place among the answers.
   void add(std::unique_ptr<Job> job, std::string text, std::optional<std::string> pair);
   void add_vectors(std::unique_ptr<Job> job, std::span<const float> values);
-  // Computes what is queued; every job has reached the sink then.
+  // Computes all queued texts, after which every job has been passed to the sink.
   void flush();
 
  private:

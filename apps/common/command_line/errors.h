@@ -1,4 +1,4 @@
-// How a subcommand ends early. main() prints the sentence and returns the code.
+// Exceptions that end a command. run_program() prints the sentence and returns the exit code.
 #pragma once
 
 #include <stdexcept>
@@ -31,7 +31,7 @@ class UsageError : public CommandError {
   explicit UsageError(const std::string& sentence) : CommandError(exit_usage, sentence) {}
 };
 
-// The reader of our output went away (EPIPE): nothing is left to do and nothing to complain about.
+// Thrown if the reader of standard output closed it (EPIPE). The program then ends without an error message.
 struct OutputClosed {};
 
 inline void check(const Status& status) {

@@ -1,4 +1,4 @@
-// An output that is also an input would take its place.
+// Finds outputs that are also inputs, because writing them would replace the input.
 #pragma once
 
 #include <span>

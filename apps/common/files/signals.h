@@ -1,4 +1,4 @@
-// No temporary file is left when a signal ends the program.
+// Removes temporary files if a signal ends the program.
 #pragma once
 
 namespace linformer::files {

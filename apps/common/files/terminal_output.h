@@ -1,4 +1,4 @@
-// Outputs that a terminal would show.
+// Recognises outputs whose bytes would be shown by a terminal.
 #pragma once
 
 #include <string>

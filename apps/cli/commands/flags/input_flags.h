@@ -1,4 +1,4 @@
-// The options that say where texts come from.
+// Options that set which texts a command reads.
 #pragma once
 
 #include "input/input_options.h"

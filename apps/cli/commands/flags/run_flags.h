@@ -1,4 +1,4 @@
-// The options that say how a model is run.
+// Options that set how a model is executed.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct PrecisionFlags {
   void apply_to(SessionOptions* options) const;
 };
 
-// How to run a model.
+// The values of these options.
 struct RunFlags {
   int threads = 0;  // 0: one for each processor that this process may use
   int64_t batch = 16;
@@ -40,7 +40,7 @@ struct RunFlags {
   // Returns the options of a session for texts of up to `longest` tokens, including pads that are kept. If `longest` is
   // 0, texts may be as long as the model takes. Throws UsageError if a flag does not fit the model.
   SessionOptions session_options(const Model& model, int64_t longest) const;
-  // `ids` lengthened with pads to pad_to.
+  // Appends pad ids to `ids` until it has `pad_to` of them.
   void pad(const Model& model, std::vector<int32_t>* ids) const;
 };
 

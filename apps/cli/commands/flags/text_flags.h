@@ -14,7 +14,7 @@ class App;
 
 namespace linformer::cli {
 
-// The text's tokens.
+// How a text is tokenized.
 struct TokenFlags {
   std::string side = "head";
   bool literal_special = false;
@@ -26,12 +26,12 @@ struct TokenFlags {
 // Returns the Truncation that is named longest_first, only_first, only_second or none.
 Truncation parse_truncation(const std::string& name);
 
-// Texts with more tokens than the model takes.
+// What is done with texts that have more tokens than the model takes.
 struct LongFlags {
   std::string on_long = "truncate", truncation = "longest_first";
   int64_t overlap = -1;
 
-  // `windows`: what becomes of them.
+  // `windows` is the end of a sentence in the help, which says how the results of windows are combined.
   void add_to(CLI::App* command, const std::string& windows);
   OnLong value() const;
   // Which text of a pair is cut or read by windows.
