@@ -84,15 +84,8 @@ void BenchFlags::add_to(CLI::App* command) {
       ->check(CLI::IsMember({"native", "onednn", "openblas"}))
       ->capture_default_str()
       ->group("Running");
-  command->add_option("--device", device, "cpu, or a GPU in a build with CUDA: cuda or cuda:0, cuda:1, ...")
-      ->type_name("NAME")
-      ->capture_default_str()
-      ->group("Running");
-  command->add_option("--isa", isa, "Instruction set: automatic, scalar, avx2, avx512 or neon")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"automatic", "scalar", "avx2", "avx512", "neon"}))
-      ->capture_default_str()
-      ->group("Running");
+  add_device_option(command, &device);
+  add_isa_option(command, &isa);
   precision.add_to(command);
   CLI::Option* const paper_option =
       command->add_flag("--paper", paper, "The Linformer paper's efficiency tables and figure, beside its numbers")

@@ -71,15 +71,8 @@ void RunFlags::add_to(CLI::App* command) {
       ->check(CLI::IsMember({"native", "onednn", "openblas"}))
       ->capture_default_str()
       ->group("Running");
-  command->add_option("--isa", isa, "Instruction set: automatic, scalar, avx2, avx512 or neon")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"automatic", "scalar", "avx2", "avx512", "neon"}))
-      ->capture_default_str()
-      ->group("Running");
-  command->add_option("--device", device, "cpu, or a GPU in a build with CUDA: cuda or cuda:0, cuda:1, ...")
-      ->type_name("NAME")
-      ->capture_default_str()
-      ->group("Running");
+  add_isa_option(command, &isa);
+  add_device_option(command, &device);
   precision.add_to(command);
   command->add_option("--max-tokens", max_tokens, "Longest text in tokens; default: what the model takes")
       ->type_name("N")
@@ -136,6 +129,21 @@ void RunFlags::pad(const Model& model, std::vector<int32_t>* ids) const {
   if (pad_to > static_cast<int64_t>(ids->size())) {
     ids->resize(static_cast<size_t>(pad_to), model.description().encoder.pad_id);
   }
+}
+
+void add_device_option(CLI::App* command, std::string* device) {
+  command->add_option("--device", *device, "cpu, or a GPU in a build with CUDA: cuda or cuda:0, cuda:1, ...")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group("Running");
+}
+
+void add_isa_option(CLI::App* command, std::string* isa) {
+  command->add_option("--isa", *isa, "Instruction set: automatic, scalar, avx2, avx512 or neon")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"automatic", "scalar", "avx2", "avx512", "neon"}))
+      ->capture_default_str()
+      ->group("Running");
 }
 
 void add_access_flag(CLI::App* command) {

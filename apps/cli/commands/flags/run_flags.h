@@ -44,6 +44,9 @@ struct RunFlags {
   void pad(const Model& model, std::vector<int32_t>* ids) const;
 };
 
+// Add the options --device and --isa, whose values parse_device() and parse_isa() read.
+void add_device_option(CLI::App* command, std::string* device);
+void add_isa_option(CLI::App* command, std::string* isa);
 // Adds the option --no-mmap.
 void add_access_flag(CLI::App* command);
 

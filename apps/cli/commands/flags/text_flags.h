@@ -31,7 +31,7 @@ struct LongFlags {
   std::string on_long = "truncate", truncation = "longest_first";
   int64_t overlap = -1;
 
-  // `windows` is the end of a sentence in the help, which says how the results of windows are combined.
+  // The help of --on-long says in parentheses, as `windows`, how the results of a text's windows are combined.
   void add_to(CLI::App* command, const std::string& windows);
   OnLong value() const;
   // Which text of a pair is cut or read by windows.
