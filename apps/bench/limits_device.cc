@@ -92,6 +92,7 @@ double product_rate(const cuda::Device& device, ElementType type, int64_t rows, 
   b.fill(type, width * inner);
   const auto stream = take(cuda::Stream::create(device, {}));
   stream->set_workspace(workspace.data(), workspace_bytes);
+  stream->set_shapes(rows, inner);
   cuda::Product product;
   product.a = a.data();
   product.b = b.data();

@@ -39,21 +39,26 @@ struct AttentionParameters {
 
 template <class T, int depth>
 struct AttentionKernel {
-  // As many as fit into the 64 KB of sm_75.
   static constexpr bool wide = sizeof(T) == 4;
-  static constexpr int rows = depth > 128 ? 16 : depth > 64 || wide ? 32 : 64;
-  static constexpr int keys_at_once = wide && depth > 128 ? 16 : 32;
-  static constexpr int threads = rows / tile_side * warp_size;
-  static constexpr int ld = depth + 8, score_ld = keys_at_once + 8, half = keys_at_once / 2;
+  // As many as fit into the 64 KB of shared memory of sm_75 and into the registers.
+  static constexpr int rows = wide ? (depth > 128 ? 32 : 64) : depth > 64 ? 64 : 128;
+  static constexpr int keys_at_once = wide ? (depth > 128  ? 8
+                                              : depth > 64 ? 16
+                                                           : 32)
+                                           : (depth > 128  ? 16
+                                              : depth > 64 ? 32
+                                                           : 64);
+  static constexpr int warps = rows / tile_rows, threads = warps * warp_size;
+  static constexpr int blocks_at_once = threads == 256 ? 2 : 1;
+  static constexpr int unit = 16 / sizeof(T);
+  static constexpr int ld = depth + unit;  // so that rows that follow one another begin in other banks
   static constexpr float lowest = -3e38f;
+  static constexpr float log2_e = 1.44269504f;
   struct Shared {
-    alignas(32) T query[rows][ld];
-    alignas(32) T keys[keys_at_once][ld];  // then values
-    alignas(32) T shares[rows][score_ld];
-    alignas(32) float scores[rows][score_ld];
-    alignas(32) float context[rows][ld];
-    float row_max[rows], row_sum[rows];
-    float parts[2 * rows], sums[2 * rows];  // of half a row's keys
+    alignas(16) T query[rows][ld];  // then the context
+    alignas(16) T keys[keys_at_once][ld];
+    alignas(16) T values[keys_at_once][ld];
+    alignas(32) float scratch[warps][staged_floats<T>];
   };
   static_assert(sizeof(Shared) <= 64 * 1024);
 
@@ -74,20 +79,19 @@ struct AttentionKernel {
     const int64_t place = (p.by_rows ? source : int64_t{sequence}) * p.slot + keys.offset;
     const int here = static_cast<int>(n - first_row < rows ? n - first_row : rows);
     const int64_t column = static_cast<int64_t>(head) * p.d_head;
-    const float* query = p.query + (begin + first_row) * p.query_ld + column;
-    T* context = static_cast<T*>(p.context) + (begin + first_row) * p.context_ld + column;
+    const Reach reach{head, first_row, source, here,
+                      p.key_masks != nullptr || p.position_bias != nullptr || p.causal || p.window > 0};
+    PerWarp<WarpState, threads> states;
     block.each([&](int thread) {
-      for (int i = thread; i < rows * depth; i += threads) {
-        const int r = i / depth, c = i % depth;
-        const bool zero =
-            r >= here || c >= p.d_head || (p.masks != nullptr && (p.masks[start + first_row + r] & 2) != 0);
-        narrow(zero ? 0.f : query[r * p.query_ld + c], &s.query[r][c]);
-        s.context[r][c] = 0;
-      }
-      for (int r = thread; r < rows; r += threads) {
-        s.row_max[r] = lowest;
-        s.row_sum[r] = 0;
-      }
+      const uint8_t* masks = p.masks == nullptr ? nullptr : p.masks + start + first_row;
+      put(thread, read<rows>(thread, p.query + (begin + first_row) * p.query_ld + column, p.query_ld, here, masks),
+          &s.query[0][0]);
+    });
+    block.each_warp([&](Warp& warp) {
+      WarpState& state = states.of(warp);
+      state.context.zero(warp);
+      state.highest.each([](float& value, TileRow) { value = lowest; });
+      state.sum.each([](float& value, TileRow) { value = 0; });
     });
     // Keys that none of these rows sees are left out.
     int64_t seen = count, first_seen = 0;
@@ -97,34 +101,46 @@ struct AttentionKernel {
       if (first_row > p.window) first_seen = (first_row - p.window) / keys_at_once * keys_at_once;
     }
     for (int64_t first = first_seen; first < seen; first += keys_at_once) {
-      const int64_t left = count - first;
-      load(block, s, p.keys + place + first * p.key_ld, left);
-      block.each_warp([&](Warp& warp) { score(warp, s, head, first_row, here, first, left, source); });
-      load(block, s, p.values + place + first * p.key_ld, left);
+      const int left = static_cast<int>(count - first < keys_at_once ? count - first : keys_at_once);
+      block.each([&](int thread) {
+        const int64_t at = place + first * p.key_ld;
+        const auto some_keys = read<keys_at_once>(thread, p.keys + at, p.key_ld, left, nullptr);
+        const auto some_values = read<keys_at_once>(thread, p.values + at, p.key_ld, left, nullptr);
+        put(thread, some_keys, &s.keys[0][0]);
+        put(thread, some_values, &s.values[0][0]);
+      });
       block.each_warp([&](Warp& warp) {
-        const int row = warp.index() * tile_side;
-        for (int c = 0; c < depth; c += tile_side) {
-          TileSums<T> sums;
-          sums.load(warp, &s.context[row][c], ld);
-          for (int j = 0; j < keys_at_once; j += tile_side) {
-            sums.template multiply<false>(warp, &s.shares[row][j], score_ld, &s.keys[j][c], ld);
-          }
-          sums.store(warp, &s.context[row][c], ld);
-        }
+        if (warp.index() * tile_rows < here) attend(warp, s, states.of(warp), reach, first, left);
       });
     }
-    block.each([&](int thread) {
-      for (int i = thread; i < here * p.d_head; i += threads) {
-        const int r = i / p.d_head, c = i % p.d_head;
-        narrow(s.context[r][c] / s.row_sum[r], context + r * p.context_ld + c);
-      }
+    block.each_warp([&](Warp& warp) {
+      WarpState& state = states.of(warp);
+      state.sum.each([](float& value, TileRow) { value = 1.f / value; });
+      T* const to = s.query[warp.index() * tile_rows];
+      state.context.each(warp,
+                         [&](float& x, TileRow row, int c) { narrow(x * state.sum[row], to + row.row * ld + c); });
     });
+    T* const context = static_cast<T*>(p.context) + (begin + first_row) * p.context_ld + column;
+    block.each([&](int thread) { store(thread, &s.query[0][0], context, here); });
   }
 
   // Blocks for so many rows in so many sequences: each sequence has enough, and one more at most.
   static int64_t blocks(int64_t all_rows, int64_t all_sequences) { return all_rows / rows + all_sequences; }
 
  private:
+  // Of a warp's 16 rows: the sums of values so far, for weights of 2^(score - highest), and the weights' sums.
+  struct WarpState {
+    RowTile<depth> context;
+    RowValues highest, sum;
+  };
+  // What decides which keys a row sees, and that not all rows see all keys alike.
+  struct Reach {
+    int head;
+    int64_t first_row, source;
+    int rows;
+    bool checked;
+  };
+
   LINFORMER_DEVICE int64_t first_block(int sequence) const { return p.starts[sequence] / rows + sequence; }
   LINFORMER_DEVICE int sequence_of(int64_t index) const {
     int low = 0, high = p.sequences;  // the last that begins at or before it
@@ -134,13 +150,65 @@ struct AttentionKernel {
     }
     return low;
   }
-  LINFORMER_DEVICE void load(Block<threads>& block, Shared& s, const float* from, int64_t left) const {
-    block.each([&](int thread) {
-      for (int i = thread; i < keys_at_once * depth; i += threads) {
-        const int j = i / depth, c = i % depth;
-        narrow(j < left && c < p.d_head ? from[j * p.key_ld + c] : 0.f, &s.keys[j][c]);
+
+  static LINFORMER_DEVICE bool aligned(const void* data, int64_t row_bytes) {
+    return reinterpret_cast<uintptr_t>(data) % 16 == 0 && row_bytes % 16 == 0;
+  }
+  // A thread's part of `rows` rows of a head's columns, on their way to shared memory: 4 columns at once, since threads
+  // that load one number after the other wait for each.
+  template <int all>
+  struct Part {
+    static constexpr int units = all * depth / 4, count = units / threads;
+    static_assert(units % threads == 0);
+    Pack<T, 4> x[count];
+  };
+  // Of the rows that aren't there or are masked, and of columns behind the head's, zeros.
+  template <int all>
+  LINFORMER_DEVICE Part<all> read(int thread, const float* from, int64_t from_ld, int present,
+                                  const uint8_t* masks) const {
+    Part<all> part;
+    const bool whole = p.d_head % 4 == 0 && aligned(from, from_ld * int64_t{sizeof(float)});
+    LINFORMER_UNROLL
+    for (int i = 0; i < Part<all>::count; ++i) {
+      const int at = thread + i * threads, r = at / (depth / 4), c = at % (depth / 4) * 4;
+      Pack<float, 4> x = {};
+      if (r < present && (masks == nullptr || (masks[r] & 2) == 0)) {
+        const float* row = from + r * from_ld + c;
+        if (whole) {
+          if (c < p.d_head) x = *reinterpret_cast<const Pack<float, 4>*>(row);
+        } else {
+          for (int j = 0; j < 4; ++j) {
+            if (c + j < p.d_head) x.x[j] = row[j];
+          }
+        }
       }
-    });
+      for (int j = 0; j < 4; ++j) narrow(x.x[j], &part.x[i].x[j]);
+    }
+    return part;
+  }
+  template <int all>
+  static LINFORMER_DEVICE void put(int thread, const Part<all>& part, T* to) {
+    LINFORMER_UNROLL
+    for (int i = 0; i < Part<all>::count; ++i) {
+      const int at = thread + i * threads;
+      *reinterpret_cast<Pack<T, 4>*>(to + at / (depth / 4) * ld + at % (depth / 4) * 4) = part.x[i];
+    }
+  }
+  LINFORMER_DEVICE void store(int thread, const T* from, T* to, int count) const {
+    if (p.d_head % unit == 0 && aligned(to, p.context_ld * int64_t{sizeof(T)})) {
+      for (int i = thread; i < count * (depth / unit); i += threads) {
+        const int r = i / (depth / unit), c = i % (depth / unit) * unit;
+        using Unit = Pack<T, unit>;
+        if (c < p.d_head) {
+          *reinterpret_cast<Unit*>(to + r * p.context_ld + c) = *reinterpret_cast<const Unit*>(from + r * ld + c);
+        }
+      }
+      return;
+    }
+    for (int i = thread; i < count * depth; i += threads) {
+      const int r = i / depth, c = i % depth;
+      if (c < p.d_head) to[r * p.context_ld + c] = from[r * ld + c];
+    }
   }
 
   // What is added after scaling is divided by the scale first. Keys out of a query's reach count less than masked
@@ -150,73 +218,53 @@ struct AttentionKernel {
     if (p.position_bias != nullptr) score += p.position_bias[head * p.bias_ld + key - row] / p.scale;
     const bool reaches =
         (!p.causal || key <= row) && (p.window == 0 || (key >= row - p.window && key <= row + p.window));
-    return reaches ? score * p.scale : -2e30f * p.scale;
+    return reaches ? score : -2e30f;
   }
 
-  // A warp's 16 rows by 32 keys: scores, their softmax's next step, and what earlier keys gave by its new maximum.
-  LINFORMER_DEVICE void score(Warp& warp, Shared& s, int head, int64_t first_row, int rows_here, int64_t first,
-                              int64_t left, int64_t source) const {
-    const int begin = warp.index() * tile_side;
-    const int here = static_cast<int>(left < keys_at_once ? left : keys_at_once);
-    for (int j = 0; j < keys_at_once; j += tile_side) {
-      TileSums<T> sums;
-      sums.zero();
-      for (int c = 0; c < depth; c += tile_side) {
-        sums.template multiply<true>(warp, &s.query[begin][c], ld, &s.keys[j][c], ld);
-      }
-      sums.store(warp, &s.scores[begin][j], score_ld);
+  // A warp's 16 rows by a block of keys, of which there are `left`.
+  LINFORMER_DEVICE void attend(Warp& warp, Shared& s, WarpState& state, const Reach& reach, int64_t first,
+                               int left) const {
+    const int begin = warp.index() * tile_rows;
+    float* const scratch = s.scratch[warp.index()];
+    RowTile<keys_at_once> weights;
+    weights.zero(warp);
+    weights.template multiply_transposed<T, depth>(warp, s.query[begin], s.keys[0], ld, scratch);
+    const float unit_of_2 = p.scale * log2_e;
+    if (reach.checked || left < keys_at_once) {
+      weights.each(warp, [&](float& x, TileRow row, int j) {
+        const int r = begin + row.row;
+        if (j >= left) {
+          x = lowest;
+        } else {
+          if (reach.checked && r < reach.rows) {
+            x = masked(x, reach.head, reach.first_row + r, first + j, reach.source);
+          }
+          x *= unit_of_2;
+        }
+      });
+    } else {
+      weights.each(warp, [&](float& x, TileRow, int) { x *= unit_of_2; });
     }
-    // Two lanes have a row, each half of its keys: from different ones on, so that no two read the same bank.
-    warp.each_lane([&](int lane) {
-      const int r = begin + lane / 2;
-      float highest = lowest;
-      for (int i = 0; i < half; ++i) {
-        const int j = key_of(lane, i);
-        const float x =
-            j < here && r < rows_here ? masked(s.scores[r][j], head, first_row + r, first + j, source) : lowest;
-        s.scores[r][j] = x;
-        highest = x > highest ? x : highest;
-      }
-      s.parts[2 * begin + lane] = highest;
+    RowValues highest = weights.max(warp, lowest), rescale;
+    highest.each([&](float& value, TileRow row) {
+      if (state.highest[row] > value) value = state.highest[row];
     });
-    warp.each_lane([&](int lane) {
-      const int r = begin + lane / 2;
-      const float after = row_max_of(s, r), rescale = exponential(s.row_max[r] - after);
-      float sum = 0;
-      for (int i = 0; i < half; ++i) {
-        const int j = key_of(lane, i);
-        const float share = j < here ? exponential(s.scores[r][j] - after) : 0.f;
-        narrow(share, &s.shares[r][j]);
-        sum += share;
-      }
-      s.sums[2 * begin + lane] = sum;
-      if (rescale == 1.f || s.row_max[r] == lowest) return;  // the same, or still zero
-      for (int i = 0; i < depth / 2; ++i) {
-        s.context[r][lane % 2 + 2 * ((i + lane / 8) & (depth / 2 - 1))] *= rescale;
-      }
-    });
-    warp.each_lane([&](int lane) {
-      if (lane >= tile_side) return;
-      const int r = begin + lane;
-      const float after = row_max_of(s, r), rescale = exponential(s.row_max[r] - after);
-      s.row_max[r] = after;
-      s.row_sum[r] = s.row_sum[r] * rescale + (s.sums[2 * r] + s.sums[2 * r + 1]);
-    });
+    rescale.each([&](float& value, TileRow row) { value = power_of_2(state.highest[row] - highest[row]); });
+    weights.each(warp, [&](float& x, TileRow row, int) { x = power_of_2(x - highest[row]); });
+    const RowValues sum = weights.sum(warp);
+    state.sum.each([&](float& value, TileRow row) { value = value * rescale[row] + sum[row]; });
+    state.highest = highest;
+    state.context.each(warp, [&](float& x, TileRow row, int) { x *= rescale[row]; });
+    state.context.template multiply<T, keys_at_once>(warp, weights, s.values[0], ld, scratch);
   }
 
-  static LINFORMER_DEVICE int key_of(int lane, int i) {
-    const int begin = lane / 8 * 2 + lane % 2;
-    return lane % 2 * half + ((i + begin) & (half - 1));
-  }
-  static LINFORMER_DEVICE float row_max_of(const Shared& s, int r) {
-    const float a = s.parts[2 * r], b = s.parts[2 * r + 1], highest = a > b ? a : b;
-    return highest > s.row_max[r] ? highest : s.row_max[r];
-  }
-  static LINFORMER_DEVICE float exponential(float x) {
+  static LINFORMER_DEVICE float power_of_2(float x) {
 #if defined(__CUDACC__)
-    return __expf(x);
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+    return result;
 #else
-    return __builtin_expf(x);
+    return __builtin_exp2f(x);
 #endif
   }
 };

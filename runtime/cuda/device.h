@@ -69,6 +69,7 @@ struct Product {
   int64_t a_ld = 0, b_ld = 0, c_ld = 0;
   bool transposed = false;  // B is a weight, [n, k]; else A is one and k is a sequence's
   bool adds = false;        // C += A B
+  int64_t usual_m = 0;      // rows of the largest call, which the algorithm is chosen for; 0: those of set_shapes()
   bool batched = false;     // `count` may be more than 1 in other calls: products of one kind have one algorithm
   int64_t count = 1;
   int64_t a_step = 0, b_step = 0, c_step = 0;  // elements from one product to the next
@@ -128,7 +129,7 @@ class Stream {
     ElementType type, out_type;
     bool transposed, adds, batched, bias;
     uint32_t a_alignment, b_alignment, c_alignment;
-    int64_t side, width, a_ld, b_ld, c_ld;
+    int64_t side, width, a_ld, b_ld, c_ld, usual_m;
     bool operator==(const Kind&) const = default;
   };
   static Kind kind_of(const Product& product);
@@ -190,7 +191,7 @@ template <class Kernel>
 Status launch_error(const char* what, int code);
 
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads) run_kernel(const Kernel kernel) {
+__global__ void __launch_bounds__(Kernel::threads, blocks_at_once<Kernel>()) run_kernel(const Kernel kernel) {
   extern __shared__ __align__(64) unsigned char bytes[];
   Block<Kernel::threads> block;
   kernel(block, *reinterpret_cast<typename Kernel::Shared*>(bytes));

@@ -258,7 +258,8 @@ Stream::Kind Stream::kind_of(const Product& p) {
           p.n,
           p.a_ld,
           p.b_ld,
-          p.c_ld};
+          p.c_ld,
+          p.usual_m};
 }
 
 // Without splitting K among blocks: how it is split would depend on the number of rows.
@@ -303,7 +304,7 @@ Status Stream::multiply(const Product& p) {
   Chosen made{kind, {}};
   if (known == nullptr) {
     Product usual = p;  // the same for all of a kind, whenever it is chosen
-    (p.transposed ? usual.m : usual.k) = p.transposed ? rows_ : depth_;
+    (p.transposed ? usual.m : usual.k) = p.usual_m > 0 ? p.usual_m : p.transposed ? rows_ : depth_;
     usual.count = 1;
     LINFORMER_TRY(choose(usual, kind, &made.algorithm));
     known = &made;

@@ -20,6 +20,12 @@ struct Bf16 {
   uint16_t bits;
 };
 
+// Elements that are read and written at once.
+template <class T, int count>
+struct alignas(sizeof(T) * count) Pack {
+  T x[count];
+};
+
 // For weights, before they are sent to a device.
 inline void narrow_on_host(float x, Bf16* to) {
   const uint32_t bits = __builtin_bit_cast(uint32_t, x);

@@ -102,6 +102,7 @@ class CudaExecutor final : public Executor {
     const int64_t begin = static_cast<int64_t>(layout_.offsets[static_cast<int>(BufferId::scratch)]);
     return memory_ + round_up(begin, device_alignment) + offset;
   }
+  static bool aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; }
   Operand operand(const View& view, const Item& item) const;
   const float* floats(const View& view) const;
   template <class Op>
@@ -120,10 +121,12 @@ class CudaExecutor final : public Executor {
   // gemm_ops.cc
   Status gemm(const Op& op, const Item& item);
   Status product(const Operand& a, const Operand& b, bool transposed, const Operand& c, bool adds,
-                 const float* bias = nullptr);
+                 const float* bias = nullptr, int64_t usual_rows = 0);
   Status multiply_e(const DeviceTensor& e, int64_t k, const Operand& rows, const Operand& out);
+  Status multiply_slices(const Operand& e, const Operand& rows, const Operand& part);
   Status finish(const Operand& c, const float* bias, const float* row_bias, Activation activation);
   Result<Operand> narrowed(const Operand& x);
+  Status copy_converted(const Operand& from, const Operand& to);
   Status add_row_sums(const Op& op, const Item& item);
   Status compress(const Op& op, const Item& item);
   // row_ops.cc

@@ -10,14 +10,12 @@ namespace {
 
 constexpr int64_t differing_taps = 9;  // the first, which doesn't add, and of f32 every alignment of a row
 
-bool aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; }
-
 constexpr int64_t most_at_once = 1 << 15;  // products in one call: cuBLASLt takes a grid's 65,535 at most
 
 }  // namespace
 
 Status CudaExecutor::product(const Operand& a, const Operand& b, bool transposed, const Operand& c, bool adds,
-                             const float* bias) {
+                             const float* bias, int64_t usual_rows) {
   if (c.rows == 0 || c.cols == 0) return {};
   Product p;
   p.a = a.data;
@@ -34,6 +32,7 @@ Status CudaExecutor::product(const Operand& a, const Operand& b, bool transposed
   p.c_ld = c.ld;
   p.transposed = transposed;
   p.adds = adds;
+  p.usual_m = usual_rows;
   p.batched = !transposed;  // one sequence takes the algorithm that several take
   p.count = c.count;
   p.a_step = a.step;
@@ -76,12 +75,7 @@ Result<CudaExecutor::Operand> CudaExecutor::narrowed(const Operand& x) {
   if (to.step * to.count > scratch_.narrow_elements) {
     return Status::error(Code::internal, "rows don't fit into their buffer");
   }
-  const auto convert = [&]<class T>(T*) {
-    return each_element(CopyPadded<T>{reinterpret_cast<T*>(to.data), to.ld, x.floats(), x.ld, x.step, x.rows, to.rows},
-                        to.rows * to.count, x.cols);
-  };
-  LINFORMER_TRY(type_ == ElementType::f16 ? convert(static_cast<Half*>(nullptr))
-                                          : convert(static_cast<Bf16*>(nullptr)));
+  LINFORMER_TRY(copy_converted(x, to));
   return to;
 }
 
@@ -91,37 +85,48 @@ Status CudaExecutor::multiply_e(const DeviceTensor& e, int64_t k, const Operand&
   Operand left{e.data, e.type, k, rows.rows, e.ld};
   Operand to = out;
   to.rows = k;
-  const int64_t slices = rows.rows / device_e_slice, rest = rows.rows % device_e_slice;
-  if (slices == 0 || slices + (rest > 0) == 1) {
-    for (int64_t s = 0; s < to.count; s += most_at_once) {
-      Operand right = rows.one(s), some = to.one(s);
-      left.count = right.count = some.count = std::min(most_at_once, to.count - s);
+  const int64_t whole = rows.rows / device_e_slice, rest = rows.rows % device_e_slice, slices = whole + (rest > 0);
+  const int64_t at_once = slices > 1 ? std::max<int64_t>(1, scratch_.slices_at_once / slices) : most_at_once;
+  for (int64_t s = 0; s < to.count; s += at_once) {
+    Operand right = rows.one(s), some = to.one(s);
+    left.count = right.count = some.count = std::min(at_once, to.count - s);
+    if (slices <= 1) {
       LINFORMER_TRY(product(left, right, false, some, false));
+      continue;
     }
-    return {};
-  }
-  for (int64_t s = 0; s < to.count; ++s) {
-    Operand part = left, right = rows.one(s);
-    Operand sums{scratch(scratch_.slices), ElementType::f32, k, to.cols, to.cols, slices, k * to.cols};
-    part.cols = right.rows = device_e_slice;
-    part.count = right.count = slices;
-    part.step = device_e_slice;
-    right.step = device_e_slice * right.ld;
-    LINFORMER_TRY(product(part, right, false, sums, false));
-    if (rest > 0) {
-      const int64_t size = element_bytes(e.type);
-      part.data += slices * part.step * size;
-      right.data += slices * right.step * size;
-      part.cols = right.rows = rest;
-      part.count = right.count = 1;
-      Operand last = sums.one(slices);
-      LINFORMER_TRY(product(part, right, false, last, false));
-    }
-    const Operand c = to.one(s);
-    LINFORMER_TRY(each_element(SumParts{c.floats(), c.ld, sums.floats(), sums.ld, sums.step, slices + (rest > 0)},
-                               c.rows, c.cols));
+    LINFORMER_TRY(multiply_slices(left, right, {scratch(scratch_.slices), ElementType::f32, k, to.cols, to.cols}));
+    const SumParts sum{some.floats(), some.ld, some.step, reinterpret_cast<float*>(scratch(scratch_.slices)),
+                       to.cols,       k,       slices};
+    LINFORMER_TRY(each_element(sum, k * some.count, to.cols));
   }
   return {};
+}
+
+// The products of each slice of E and of the rows: `part` is the first of the first sequence, whose others follow it,
+// and then those of the next sequence. One call takes a slice of every sequence or every slice of one, whichever are
+// more: few products of such shapes would leave most of a GPU idle.
+Status CudaExecutor::multiply_slices(const Operand& e, const Operand& rows, const Operand& part) {
+  const int64_t whole = e.cols / device_e_slice, rest = e.cols % device_e_slice, slices = whole + (rest > 0);
+  const int64_t size = part.rows * part.cols;
+  const auto multiply = [&](int64_t first_slice, int64_t first_sequence, int64_t length, int64_t count,
+                            bool along_slices) {
+    Operand left = e, right = rows, c = part;
+    left.data += first_slice * device_e_slice * element_bytes(e.type);
+    right.data += (first_sequence * rows.step + first_slice * device_e_slice * rows.ld) * element_bytes(rows.type);
+    c.data += (first_sequence * slices + first_slice) * size * int64_t{sizeof(float)};
+    left.cols = right.rows = length;
+    left.count = right.count = c.count = count;
+    left.step = along_slices ? device_e_slice : 0;
+    right.step = along_slices ? device_e_slice * rows.ld : rows.step;
+    c.step = along_slices ? size : slices * size;
+    return product(left, right, false, c, false);
+  };
+  if (whole > rows.count) {
+    for (int64_t s = 0; s < rows.count; ++s) LINFORMER_TRY(multiply(0, s, device_e_slice, whole, true));
+  } else {
+    for (int64_t i = 0; i < whole; ++i) LINFORMER_TRY(multiply(i, 0, device_e_slice, rows.count, false));
+  }
+  return rest > 0 ? multiply(whole, 0, rest, rows.count, false) : Status();
 }
 
 Status CudaExecutor::gemm(const Op& op, const Item& item) {
@@ -150,19 +155,18 @@ Status CudaExecutor::gemm(const Op& op, const Item& item) {
   if (op.residual.present()) {
     const Operand residual = operand(op.residual, item);
     if (residual.data != c.data) {
-      LINFORMER_TRY(each_element(Copy<float>{c.floats(), c.ld, residual.floats(), residual.ld}, c.rows, c.cols));
+      LINFORMER_TRY(copy_converted(residual, c));
     }
     adds = true;
   }
   // Not of one column: cuBLASLt before 12 is said to add that wrongly.
   const bool adds_bias =
       bias != nullptr && row_bias == nullptr && c.type == ElementType::f32 && c.cols > 1 && aligned(bias);
-  if (a.count > 1) {
-    for (int64_t i = 0; i < a.count; ++i) {
-      LINFORMER_TRY(product(a.one(i), b, true, c.one(i), adds, adds_bias ? bias : nullptr));
-    }
-  } else {
-    LINFORMER_TRY(product(a, b, true, c, adds, adds_bias ? bias : nullptr));
+  // Compressed rows are far fewer than others, and faster with another algorithm.
+  const bool compressed = item.stage.domain == Domain::compressed_rows;
+  const int64_t usual_rows = compressed ? item.stage.extent * program_.extents.sequences : 0;
+  for (int64_t i = 0; i < a.count; ++i) {
+    LINFORMER_TRY(product(a.one(i), b, true, c.one(i), adds, adds_bias ? bias : nullptr, usual_rows));
   }
   return finish(out, adds_bias ? nullptr : bias, row_bias, op.activation);
 }

@@ -2,13 +2,15 @@
 //
 // A kernel is a struct of its parameters with
 //   static constexpr int threads        of a block, a multiple of 32
+//   static constexpr int blocks_at_once   optional: blocks that a multiprocessor must have registers for; else 1
 //   struct Shared                       its shared memory; what it holds at first is not to be read
 //   void operator()(Block<threads>& block, Shared& shared) const
 // Its body is a row of phases. A phase ends in a barrier, so between phases everything that was written can be read:
 //   block.each([&](int thread) {...})   all threads
 //   block.each_warp([&](Warp& warp) {...}), in it warp.each_lane([&](int lane) {...}), warp.sum(...), warp.max(...)
-// What is outside of them must be the same for all threads of a block. On a GPU a phase is the thread's own call of the
-// function; played, it is a loop over the threads, in either order: a kernel whose result depends on it has a race.
+// What is outside of them must be the same for all threads of a block, except a PerWarp, which keeps what each warp has
+// for itself from one phase to the next. On a GPU a phase is the thread's own call of the function; played, it is a
+// loop over the threads, in either order: a kernel whose result depends on it has a race.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +20,11 @@
 #if defined(__CUDACC__)
 #define LINFORMER_DEVICE __device__ __forceinline__
 #define LINFORMER_HOST_DEVICE __host__ __device__ __forceinline__
+#define LINFORMER_UNROLL _Pragma("unroll")
 #else
 #define LINFORMER_DEVICE inline
 #define LINFORMER_HOST_DEVICE inline
+#define LINFORMER_UNROLL
 #endif
 
 namespace LINFORMER_NAMESPACE::cuda {
@@ -72,6 +76,15 @@ class Block {
     f(warp);
     __syncthreads();
   }
+};
+
+template <class Value, int threads>
+class PerWarp {
+ public:
+  LINFORMER_DEVICE Value& of(const Warp&) { return value_; }
+
+ private:
+  Value value_;
 };
 
 #else
@@ -150,7 +163,25 @@ class Block {
   int x_, y_;
 };
 
+template <class Value, int threads>
+class PerWarp {
+ public:
+  Value& of(const Warp& warp) { return values_[warp.index()]; }
+
+ private:
+  Value values_[threads / warp_size];
+};
+
 #endif
+
+template <class Kernel>
+constexpr int blocks_at_once() {
+  if constexpr (requires { Kernel::blocks_at_once; }) {
+    return Kernel::blocks_at_once;
+  } else {
+    return 1;
+  }
+}
 
 struct Grid {
   int64_t x = 1, y = 1;  // blocks

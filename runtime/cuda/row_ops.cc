@@ -6,15 +6,28 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
+// Rows in f32 become those of another matrix, in its type; it may have more rows, which become zero.
+Status CudaExecutor::copy_converted(const Operand& from, const Operand& to) {
+  const bool one = from.rows == to.rows && from.follow() && to.follow();
+  const Operand x = one ? from.joined() : from, y = one ? to.joined() : to;
+  return typed(to.type, [&]<class T>(T*) {
+    constexpr int width = 4;
+    T* const out = reinterpret_cast<T*>(y.data);
+    const auto copy = [&]<int columns>(Copy<T, columns> kernel) {
+      kernel = {out, y.ld, y.step, x.floats(), x.ld, x.step, x.rows, y.rows};
+      return each_element(kernel, y.rows * y.count, x.cols / columns);
+    };
+    const bool whole = x.cols % width == 0 && x.ld % width == 0 && y.ld % width == 0 && x.step % width == 0 &&
+                       y.step % width == 0 && aligned(out) && aligned(x.data);
+    Status done;
+    if (whole || stream_->rehearses()) done = copy(Copy<T, width>{});
+    if (!done.ok() || (whole && !stream_->rehearses())) return done;
+    return copy(Copy<T, 1>{});
+  });
+}
+
 Status CudaExecutor::convert(const Op& op, const Item& item) {
-  const Operand from = operand(op.a, item), to = operand(op.out, item);
-  for (int64_t i = 0; i < from.count; ++i) {
-    const Operand x = from.one(i), y = to.one(i);
-    LINFORMER_TRY(typed(to.type, [&]<class T>(T*) {
-      return each_element(Copy<T>{reinterpret_cast<T*>(y.data), y.ld, x.floats(), x.ld}, x.rows, x.cols);
-    }));
-  }
-  return {};
+  return copy_converted(operand(op.a, item), operand(op.out, item));
 }
 
 // gather, add_position, add_type
@@ -117,11 +130,20 @@ Status CudaExecutor::pool(const Op& op, const Item& item) {
 Status CudaExecutor::norm(const Op& op, const Item& item, const Op* convert) {
   const Operand out = operand(op.out, item), a = operand(op.a, item);
   const Operand narrow = convert != nullptr ? operand(convert->out, item) : Operand();
+  const float *scale = floats(op.b), *bias = floats(op.bias);
   return typed(narrow.type, [&]<class T>(T*) {
-    const EachRow<Norm<T>> kernel{{a.floats(), a.ld, out.floats(), out.ld, floats(op.b), floats(op.bias), op.b.cols,
-                                   op.epsilon, reinterpret_cast<T*>(narrow.data), narrow.ld},
-                                  out.rows};
-    return stream_->launch(kernel, kernel.grid());
+    T* const rounded = reinterpret_cast<T*>(narrow.data);
+    const auto run = [&]<int width>(Norm<T, width> norm) {
+      norm = {a.floats(), a.ld, out.floats(), out.ld, scale, bias, op.b.cols, op.epsilon, rounded, narrow.ld};
+      const EachRow<Norm<T, width>> kernel{norm, out.rows};
+      return stream_->launch(kernel, kernel.grid());
+    };
+    const bool whole = (op.b.cols | a.ld | out.ld | narrow.ld) % 4 == 0 && aligned(a.data) && aligned(out.data) &&
+                       aligned(scale) && aligned(bias) && aligned(rounded);
+    Status done;
+    if (whole || stream_->rehearses()) done = run(Norm<T, 4>{});
+    if (!done.ok() || (whole && !stream_->rehearses())) return done;
+    return run(Norm<T, 1>{});
   });
 }
 
@@ -132,7 +154,7 @@ Status CudaExecutor::row_op(const Op& op, const Item& item) {
       return each_element(Prefix{out.floats(), out.ld, floats(op.a), device_as<int32_t>(BufferId::ids)}, out.rows,
                           out.cols);
     case OpKind::copy:
-      return each_element(Copy<float>{out.floats(), out.ld, a.floats(), a.ld}, out.rows, out.cols);
+      return copy_converted(a, out);
     case OpKind::add:
       return typed(a.type, [&]<class T>(T*) {
         return each_element(Add<T>{out.floats(), out.ld, reinterpret_cast<const T*>(a.data), a.ld}, out.rows, out.cols);

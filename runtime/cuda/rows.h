@@ -25,7 +25,8 @@ struct EachRow {
 };
 
 // out = (a - mean) / sqrt(variance + epsilon) * scale + bias, in place or not; also rounded to T, if `narrowed`.
-template <class T>
+// `width` columns at once: 1, or 4 where rows, scale and bias begin at multiples of 16 bytes.
+template <class T, int width>
 struct Norm {
   const float* a;
   int64_t a_ld;
@@ -37,27 +38,45 @@ struct Norm {
   T* narrowed;
   int64_t narrowed_ld;
   LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
-    const float* x = a + row * a_ld;
-    const float count = static_cast<float>(cols);
+    const Floats* x = units(a + row * a_ld);
+    const int count = static_cast<int>(cols / width);
+    const float all = static_cast<float>(cols);
     const float mean = warp.sum([&](int lane) {
       float sum = 0;
-      for (int64_t i = lane; i < cols; i += warp_size) sum += x[i];
+      LINFORMER_UNROLL
+      for (int i = lane; i < count; i += warp_size) {
+        for (const float value : x[i].x) sum += value;
+      }
       return sum;
-    }) / count;
+    }) / all;
     const float variance = warp.sum([&](int lane) {
       float sum = 0;
-      for (int64_t i = lane; i < cols; i += warp_size) sum += (x[i] - mean) * (x[i] - mean);
+      LINFORMER_UNROLL
+      for (int i = lane; i < count; i += warp_size) {
+        for (const float value : x[i].x) sum += (value - mean) * (value - mean);
+      }
       return sum;
-    }) / count;
+    }) / all;
     const float factor = 1.f / sqrtf(variance + epsilon);
+    Floats* const to = reinterpret_cast<Floats*>(out + row * out_ld);
     warp.each_lane([&](int lane) {
-      for (int64_t i = lane; i < cols; i += warp_size) {
-        const float y = (x[i] - mean) * factor * scale[i] + bias[i];
-        out[row * out_ld + i] = y;
-        if (narrowed != nullptr) narrow(y, narrowed + row * narrowed_ld + i);
+      LINFORMER_UNROLL
+      for (int i = lane; i < count; i += warp_size) {
+        Floats y = x[i];
+        const Floats by = units(scale)[i], plus = units(bias)[i];
+        for (int j = 0; j < width; ++j) y.x[j] = (y.x[j] - mean) * factor * by.x[j] + plus.x[j];
+        to[i] = y;
+        if (narrowed == nullptr) continue;
+        Pack<T, width> rounded;
+        for (int j = 0; j < width; ++j) narrow(y.x[j], &rounded.x[j]);
+        reinterpret_cast<Pack<T, width>*>(narrowed + row * narrowed_ld)[i] = rounded;
       }
     });
   }
+
+ private:
+  using Floats = Pack<float, width>;
+  static LINFORMER_DEVICE const Floats* units(const float* from) { return reinterpret_cast<const Floats*>(from); }
 };
 
 // x /= its Euclidean length, but never by less than 1e-12: as torch.nn.functional.normalize.
@@ -134,9 +153,9 @@ struct RowSums {
 };
 
 // The rows of a sequence as one. Masked rows don't count, but for the mean over N. A block takes 32 columns of a
-// sequence; its warps every fourth row.
+// sequence; a warp every 32nd row.
 struct Pool {
-  static constexpr int threads = 128, strips = threads / warp_size;
+  static constexpr int threads = 1024, strips = threads / warp_size;
   struct Shared {
     double sums[strips][warp_size];
     float highest[strips][warp_size];

@@ -1,137 +1,249 @@
-// Products of 16 x 16 tiles in shared memory, a warp at a time: tensor cores for 16 bits (WMMA), FMA for f32.
+// A warp's 16 rows of f32 sums, kept in registers: the scores of attention and its context. Products with tiles in
+// shared memory run on tensor cores where the GPU has them for the type, else as FMA.
 #pragma once
 
 #include "cuda/element.h"
 #include "linformer/version.h"
 
 #if defined(__CUDACC__)
-#include <mma.h>
+#include "cuda/tensor_core.h"
 #endif
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-inline constexpr int tile_side = 16;
+inline constexpr int tile_rows = 16;
+// Of `scratch`, below.
+template <class T>
+inline constexpr int staged_floats = 1;
+template <>
+inline constexpr int staged_floats<Half> = tile_rows* tile_rows;
 
-// The sums of a tile, 16 x 16 in f32. Pointers are to shared memory, leading dimensions are multiples of 8 elements.
-//   load, store   sums, row-major
-//   multiply      += A B: A row-major [16, 16]; B row-major [16, 16], or with `transposed` B^T row-major
+// One of the 16 rows. `slot` is where a lane keeps the row's value.
+struct TileRow {
+  int row, slot;
+};
+
+// RowValues       a number for each of the 16 rows
+//   each          f(value, TileRow)
+// RowTile<cols>   [16, cols]; cols is a multiple of 8
+//   each          f(value, TileRow, column)
+//   max, sum      of a row's columns. The maximum is of those that are numbers, and not below `lowest`
+//   multiply_transposed<T, depth>(warp, a, b, ld, scratch)    += A B^T: A [16, depth] and B [cols, depth] in shared
+//   memory multiply<T, inner>(warp, a, b, ld, scratch)               += A B: A is a RowTile, rounded to T; B [inner,
+//   cols]
+// `ld` is a multiple of 16 bytes. `scratch` is a warp's `staged_floats<T>` floats of shared memory, which sm_70 uses
+// for f16.
 #if defined(__CUDACC__)
 
-template <class T>
-struct TensorType;
-template <>
-struct TensorType<Half> {
-  using type = __half;
-};
-template <>
-struct TensorType<Bf16> {
-  using type = __nv_bfloat16;
-};
-
-template <class T>
-class TileSums {
-  using Element = typename TensorType<T>::type;
-
+class RowValues {
  public:
-  LINFORMER_DEVICE void zero() { nvcuda::wmma::fill_fragment(sums_, 0.f); }
-  LINFORMER_DEVICE void load(const Warp&, const float* from, int ld) {
-    nvcuda::wmma::load_matrix_sync(sums_, from, ld, nvcuda::wmma::mem_row_major);
+  template <class F>
+  LINFORMER_DEVICE void each(F&& f) {
+#pragma unroll
+    for (int slot = 0; slot < 2; ++slot) f(x_[slot], TileRow{lane_row() + 8 * slot, slot});
   }
-  LINFORMER_DEVICE void store(const Warp&, float* to, int ld) {
-    nvcuda::wmma::store_matrix_sync(to, sums_, ld, nvcuda::wmma::mem_row_major);
-    __syncwarp();
-  }
-  template <bool transposed>
-  LINFORMER_DEVICE void multiply(const Warp&, const T* a, int a_ld, const T* b, int b_ld) {
-    using nvcuda::wmma::col_major;
-    using nvcuda::wmma::row_major;
-    nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, Element, row_major> left;
-    nvcuda::wmma::load_matrix_sync(left, reinterpret_cast<const Element*>(a), a_ld);
-    if constexpr (transposed) {
-      nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, 16, 16, 16, Element, col_major> right;
-      nvcuda::wmma::load_matrix_sync(right, reinterpret_cast<const Element*>(b), b_ld);
-      nvcuda::wmma::mma_sync(sums_, left, right, sums_);
-    } else {
-      nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, 16, 16, 16, Element, row_major> right;
-      nvcuda::wmma::load_matrix_sync(right, reinterpret_cast<const Element*>(b), b_ld);
-      nvcuda::wmma::mma_sync(sums_, left, right, sums_);
-    }
-  }
+  LINFORMER_DEVICE float operator[](TileRow row) const { return x_[row.slot]; }
+  LINFORMER_DEVICE float& operator[](TileRow row) { return x_[row.slot]; }
 
  private:
-  nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> sums_;
+  float x_[2];
 };
 
-// Without tensor cores for the type: lane l has row l / 2 and every second column from l % 2 on.
-template <class T>
-class PlainTileSums {
+template <int cols>
+class RowTile {
  public:
-  LINFORMER_DEVICE void zero() {
-    for (float& sum : sums_) sum = 0;
-  }
-  LINFORMER_DEVICE void load(const Warp&, const float* from, int ld) {
-    for (int i = 0; i < 8; ++i) sums_[i] = from[row() * ld + column(i)];
-  }
-  LINFORMER_DEVICE void store(const Warp&, float* to, int ld) {
-    for (int i = 0; i < 8; ++i) to[row() * ld + column(i)] = sums_[i];
-    __syncwarp();
-  }
-  template <bool transposed>
-  LINFORMER_DEVICE void multiply(const Warp&, const T* a, int a_ld, const T* b, int b_ld) {
-    for (int k = 0; k < tile_side; ++k) {
-      const float left = widen(a[row() * a_ld + k]);
+  template <class F>
+  LINFORMER_DEVICE void each(const Warp&, F&& f) {
 #pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        sums_[i] = fmaf(left, widen(transposed ? b[column(i) * b_ld + k] : b[k * b_ld + column(i)]), sums_[i]);
+    for (int j = 0; j < cols / 8; ++j) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        f(x_[j][i], TileRow{lane_row() + 8 * (i / 2), i / 2}, 8 * j + lane_column() + i % 2);
+      }
+    }
+  }
+  LINFORMER_DEVICE void zero(const Warp& warp) {
+    each(warp, [](float& x, TileRow, int) { x = 0; });
+  }
+  LINFORMER_DEVICE RowValues max(const Warp&, float lowest) const {
+    return reduced(lowest, [](float a, float b) { return b > a ? b : a; });
+  }
+  LINFORMER_DEVICE RowValues sum(const Warp&) const {
+    return reduced(0.f, [](float a, float b) { return a + b; });
+  }
+
+  template <class T, int depth>
+  LINFORMER_DEVICE void multiply_transposed(const Warp&, const T* a, const T* b, int ld, float* scratch) {
+    if constexpr (tensor_cores<T>) {
+#pragma unroll
+      for (int c = 0; c < depth; c += 16) {
+        const LeftFragment left = load_left(a + c, ld);
+#pragma unroll
+        for (int j = 0; j < cols / 8; j += 2) {
+          if constexpr (cols > 8) {
+            const RightFragments right = load_right_transposed(b + j * 8 * ld + c, ld);
+            multiply_fragments<T>(x_[j], left, right.x[0], right.x[1]);
+            multiply_fragments<T>(x_[j + 1], left, right.x[2], right.x[3]);
+          }
+        }
+      }
+    } else if constexpr (staged_tensor_cores<T>) {
+      multiply_staged_transposed<depth>(x_, a, b, ld, scratch);
+    } else {
+#pragma unroll 2
+      for (int c = 0; c < depth; c += 4) {
+        float left[2][4];
+        widened(a + lane_row() * ld + c, left[0]);
+        widened(a + (lane_row() + 8) * ld + c, left[1]);
+#pragma unroll
+        for (int j = 0; j < cols / 8; ++j) {
+          float right[2][4];
+          widened(b + (8 * j + lane_column()) * ld + c, right[0]);
+          widened(b + (8 * j + lane_column() + 1) * ld + c, right[1]);
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+#pragma unroll
+            for (int k = 0; k < 4; ++k) x_[j][i] = fmaf(left[i / 2][k], right[i % 2][k], x_[j][i]);
+          }
+        }
       }
     }
   }
 
- private:
-  static LINFORMER_DEVICE int row() { return static_cast<int>(threadIdx.x % warp_size) / 2; }
-  static LINFORMER_DEVICE int column(int i) { return static_cast<int>(threadIdx.x % 2) + 2 * i; }
-  float sums_[8];
-};
-template <>
-class TileSums<float> : public PlainTileSums<float> {};
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-template <>
-class TileSums<Bf16> : public PlainTileSums<Bf16> {};
-#endif
-
-#else
-
-template <class T>
-class TileSums {
- public:
-  void zero() {
-    for (auto& row : sums_) {
-      for (float& sum : row) sum = 0;
-    }
-  }
-  void load(const Warp&, const float* from, int ld) {
-    for (int i = 0; i < tile_side; ++i) {
-      for (int j = 0; j < tile_side; ++j) sums_[i][j] = from[i * ld + j];
-    }
-  }
-  void store(const Warp&, float* to, int ld) {
-    for (int i = 0; i < tile_side; ++i) {
-      for (int j = 0; j < tile_side; ++j) to[i * ld + j] = sums_[i][j];
-    }
-  }
-  template <bool transposed>
-  void multiply(const Warp&, const T* a, int a_ld, const T* b, int b_ld) {
-    for (int i = 0; i < tile_side; ++i) {
-      for (int j = 0; j < tile_side; ++j) {
-        for (int k = 0; k < tile_side; ++k) {
-          sums_[i][j] += widen(a[i * a_ld + k]) * widen(transposed ? b[j * b_ld + k] : b[k * b_ld + j]);
+  template <class T, int inner>
+  LINFORMER_DEVICE void multiply(const Warp&, const RowTile<inner>& a, const T* b, int ld, float* scratch) {
+    if constexpr (tensor_cores<T>) {
+#pragma unroll
+      for (int k = 0; k < inner; k += 16) {
+        const auto &first = a.x_[k / 8], &second = a.x_[k / 8 + 1];
+        const LeftFragment left{{pack_two<T>(first[0], first[1]), pack_two<T>(first[2], first[3]),
+                                 pack_two<T>(second[0], second[1]), pack_two<T>(second[2], second[3])}};
+#pragma unroll
+        for (int j = 0; j < cols / 8; j += 2) {
+          const RightFragments right = load_right(b + k * ld + 8 * j, ld);
+          multiply_fragments<T>(x_[j], left, right.x[0], right.x[1]);
+          multiply_fragments<T>(x_[j + 1], left, right.x[2], right.x[3]);
+        }
+      }
+    } else if constexpr (staged_tensor_cores<T>) {
+      multiply_staged(x_, a.x_, b, ld, scratch);
+    } else {
+#pragma unroll
+      for (int k = 0; k < inner; ++k) {
+        // The lane of the row that has column k.
+        const int from = static_cast<int>(threadIdx.x & 28) + k % 8 / 2;
+        float left[2];
+        for (int slot = 0; slot < 2; ++slot) {
+          T rounded;
+          narrow(a.x_[k / 8][2 * slot + k % 2], &rounded);
+          left[slot] = __shfl_sync(0xffffffffu, widen(rounded), from);
+        }
+#pragma unroll
+        for (int j = 0; j < cols / 8; ++j) {
+          const Pack<T, 2> right = *reinterpret_cast<const Pack<T, 2>*>(b + k * ld + 8 * j + lane_column());
+#pragma unroll
+          for (int i = 0; i < 4; ++i) x_[j][i] = fmaf(left[i / 2], widen(right.x[i % 2]), x_[j][i]);
         }
       }
     }
   }
 
  private:
-  float sums_[tile_side][tile_side];
+  template <int>
+  friend class RowTile;
+
+  template <class T>
+  static LINFORMER_DEVICE void widened(const T* from, float* to) {
+    const Pack<T, 4> pack = *reinterpret_cast<const Pack<T, 4>*>(from);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) to[i] = widen(pack.x[i]);
+  }
+  template <class Combine>
+  LINFORMER_DEVICE RowValues reduced(float first, Combine&& combine) const {
+    RowValues result;
+    result.each([&](float& value, TileRow row) {
+      value = first;
+#pragma unroll
+      for (int j = 0; j < cols / 8; ++j) {
+        value = combine(value, x_[j][2 * row.slot]);
+        value = combine(value, x_[j][2 * row.slot + 1]);
+      }
+      value = combine(value, __shfl_xor_sync(0xffffffffu, value, 1));
+      value = combine(value, __shfl_xor_sync(0xffffffffu, value, 2));
+    });
+    return result;
+  }
+
+  float x_[cols / 8][4];  // of 8 columns: two of the lane's row, two of the row 8 below
+};
+
+#else
+
+class RowValues {
+ public:
+  template <class F>
+  void each(F&& f) {
+    Played::loop(tile_rows, [&](int row) { f(x_[row], TileRow{row, row}); });
+  }
+  float operator[](TileRow row) const { return x_[row.slot]; }
+  float& operator[](TileRow row) { return x_[row.slot]; }
+
+ private:
+  float x_[tile_rows];
+};
+
+template <int cols>
+class RowTile {
+ public:
+  template <class F>
+  void each(const Warp&, F&& f) {
+    Played::loop(tile_rows, [&](int row) {
+      Played::loop(cols, [&](int col) { f(x_[row][col], TileRow{row, row}, col); });
+    });
+  }
+  void zero(const Warp& warp) {
+    each(warp, [](float& x, TileRow, int) { x = 0; });
+  }
+  RowValues max(const Warp&, float lowest) const {
+    return reduced(lowest, [](float a, float b) { return b > a ? b : a; });
+  }
+  RowValues sum(const Warp&) const {
+    return reduced(0.f, [](float a, float b) { return a + b; });
+  }
+  template <class T, int depth>
+  void multiply_transposed(const Warp&, const T* a, const T* b, int ld, float*) {
+    for (int i = 0; i < tile_rows; ++i) {
+      for (int j = 0; j < cols; ++j) {
+        for (int k = 0; k < depth; ++k) x_[i][j] += widen(a[i * ld + k]) * widen(b[j * ld + k]);
+      }
+    }
+  }
+  template <class T, int inner>
+  void multiply(const Warp&, const RowTile<inner>& a, const T* b, int ld, float*) {
+    for (int i = 0; i < tile_rows; ++i) {
+      for (int k = 0; k < inner; ++k) {
+        T left;
+        narrow(a.x_[i][k], &left);
+        for (int j = 0; j < cols; ++j) x_[i][j] += widen(left) * widen(b[k * ld + j]);
+      }
+    }
+  }
+
+ private:
+  template <int>
+  friend class RowTile;
+
+  template <class Combine>
+  RowValues reduced(float first, Combine&& combine) const {
+    RowValues result;
+    result.each([&](float& value, TileRow row) {
+      value = first;
+      for (int j = 0; j < cols; ++j) value = combine(value, x_[row.row][j]);
+    });
+    return result;
+  }
+
+  float x_[tile_rows][cols];
 };
 
 #endif

@@ -8,6 +8,7 @@ namespace LINFORMER_NAMESPACE {
 namespace {
 
 constexpr int64_t workspace_bytes = int64_t{8} << 20;
+constexpr int64_t enough_slices = 64;  // products of one call that keep a GPU busy
 
 }  // namespace
 
@@ -34,6 +35,8 @@ bool device_scratch(const Program& p, DeviceScratch* scratch) {
   const Count rows = larger(e.rows, Count(e.sequences) * e.encoder_states) + padded;
   const Count narrow = rows * round_up(widest, device_row_multiple);
   const int64_t parts = longest > device_e_slice ? longest / device_e_slice + 1 : 0;
+  const int64_t of_batch = parts > 0 ? std::min(e.sequences, enough_slices / parts) * parts : 0;
+  scratch->slices_at_once = std::max(parts, of_batch);
   Count offset;
   bool fits = true;
   const auto place = [&](uint64_t* at, const Count& elements, uint64_t each) {
@@ -41,7 +44,7 @@ bool device_scratch(const Program& p, DeviceScratch* scratch) {
     offset = offset + (elements * Count::bytes(each)).rounded_up(device_alignment);
   };
   place(&scratch->narrow, narrow, p.target.all == ElementType::f32 ? 0 : 2);
-  place(&scratch->slices, Count(parts) * most_k * widest, sizeof(float));
+  place(&scratch->slices, Count(scratch->slices_at_once) * most_k * widest, sizeof(float));
   place(&scratch->outputs, outputs, sizeof(float));
   place(&scratch->sums, most_k, sizeof(float));
   place(&scratch->heads, heads, device_head_bytes);

@@ -9,7 +9,7 @@ namespace LINFORMER_NAMESPACE {
 // Bytes from the first multiple of 256 in the region, each one itself.
 struct DeviceScratch {
   uint64_t narrow = 0;     // rows that E is multiplied with, in 16 bits; a sequence's in multiples of 8
-  uint64_t slices = 0;     // sums of E Z over slices of a long sequence, f32
+  uint64_t slices = 0;     // sums of E Z over slices of long sequences, f32
   uint64_t outputs = 0;    // rows of scores, vectors or logits on their way to the caller, f32
   uint64_t sums = 0;       // of E's rows, f32
   uint64_t heads = 0;      // where each head's keys lie
@@ -17,6 +17,7 @@ struct DeviceScratch {
   uint64_t workspace = 0;  // of products
   uint64_t total = 0;
   int64_t narrow_elements = 0, output_elements = 0;
+  int64_t slices_at_once = 0;  // that `slices` has room for: those of one sequence, or more
 };
 
 inline constexpr int64_t device_alignment = 256;   // what cuBLASLt asks of its workspace

@@ -170,8 +170,8 @@ def main():
         print(f"PyTorch {torch.__version__}; a Linformer of RoBERTa-base's size, {given.layers} layers, k {given.k}; "
               "ms of a call")
         print("type       n batch   linformer       eager    compiled     ratio  difference", flush=True)
-        for batch in given.batch:
-            for n in given.n:
+        for n in given.n:
+            for batch in given.batch:
                 for precision in given.precisions.split(","):
                     if time.monotonic() - begin > given.seconds:
                         left += 1

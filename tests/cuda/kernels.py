@@ -28,7 +28,7 @@ SOURCE = """#include "cuda/attention.h"
 
 namespace LINFORMER_NAMESPACE::cuda {
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads) run_kernel(const Kernel kernel) {
+__global__ void __launch_bounds__(Kernel::threads, blocks_at_once<Kernel>()) run_kernel(const Kernel kernel) {
   extern __shared__ __align__(64) unsigned char bytes[];
   Block<Kernel::threads> block;
   kernel(block, *reinterpret_cast<typename Kernel::Shared*>(bytes));

@@ -126,7 +126,8 @@ TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or
       if ((best_only || variant.shape.type != ElementType::f32) && engine.isa != best) continue;
       CAPTURE(std::string(name_of(engine.isa)));
       const Runner runner(variant, model, engine);
-      Session alone = runner.session(1, 1);
+      // A device chooses the algorithms of products for the largest call that the session takes.
+      Session alone = runner.session(1, engine.device >= 0 ? static_cast<int64_t>(texts) : 1);
       Answers expected;
       for (const RandomInput* input : forwards) expected.push_back(runner.run(alone, {input})[0]);
       REQUIRE(std::all_of(expected[0].begin(), expected[0].end(), [](float value) { return std::isfinite(value); }));
@@ -142,6 +143,7 @@ TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or
         }
         // What the earlier, larger calls left behind changes nothing.
         CHECK(same(expected[small], runner.run(batched, {forwards[small]})[0]));
+        if (engine.device >= 0) continue;
         Session tight = runner.session(threads, 1, lengths[small] + 1, states[small]);
         CHECK(same(expected[small], runner.run(tight, {forwards[small]})[0]));
       }
