@@ -49,10 +49,10 @@ Flop encoder_flop(const Model& model, const SessionOptions& options, int64_t tok
 
 std::vector<std::array<double, 2>> encoder_ops(const Model& model, const SessionOptions& options, int64_t tokens,
                                                int64_t batch) {
-  Result<LoweredModel> lowered = lower_model(model.description(), options, planned_bf16(options));
+  Result<LoweredModel> lowered = lower_model(model.description(), options, planned_bf16(options, Machine()));
   require(lowered.status());
   const Program& program = lowered->program;
-  const int64_t states = lowered->plan.options.max_encoder_states;
+  const int64_t states = lowered->plan.options.memory.max_encoder_states;
   std::vector<std::array<double, 2>> ops;
   for (size_t s = 0; s < program.stages.size(); ++s) {
     const Stage& stage = program.stages[s];
@@ -124,14 +124,14 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   }
 
   SessionOptions options;
-  options.max_tokens = tokens + prefix;
-  options.max_batch = what.batch;
-  options.threads = what.threads;
-  options.backend = what.backend;
-  options.isa = what.isa;
-  options.compute = what.compute;
-  options.attention_compute = what.attention_compute;
-  options.device = what.device;
+  options.memory.max_tokens = tokens + prefix;
+  options.memory.max_batch = what.batch;
+  options.cpu.threads = what.threads;
+  options.cpu.backend = what.backend;
+  options.cpu.isa = what.isa;
+  options.run.compute = what.compute;
+  options.run.attention_compute = what.attention_compute;
+  options.cuda.device = what.device;
   auto session = Session::create(*model, options);
   require(session.status());
 
@@ -175,7 +175,7 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   Measurement result;
   const Plan& plan = session->plan();
   result.tokens = tokens;
-  result.isa = name_of(plan.options.isa);
+  result.isa = name_of(plan.options.cpu.isa);
   if (what.backend != BackendKind::native && what.device < 0) {
     const Result<Version> version = backend_version(what.backend);
     require(version.status());

@@ -21,7 +21,7 @@ struct Case {
   Isa isa = Isa::automatic;
   Compute compute = Compute::automatic;
   AttentionCompute attention_compute = AttentionCompute::automatic;
-  int device = -1;  // SessionOptions::device
+  int device = -1;  // CudaOptions::device
   int threads = 1;
   int64_t tokens = 0;                 // of each text; 0: as many as the model takes
   int64_t batch = 1;                  // texts in a call

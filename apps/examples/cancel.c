@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 /* Any thread may set the flag; here the progress does. */
-static void progress(void* user, double share) {
-  if (share > 0.001) lnf_cancel_set((lnf_cancel*)user, 1);
+static void progress(void* context, double share) {
+  if (share > 0.001) lnf_cancel_set((lnf_cancel*)context, 1);
 }
 
 int main(int count, char** arguments) {
@@ -18,7 +18,7 @@ int main(int count, char** arguments) {
   lnf_control_init(&control);
   control.cancel = cancel;
   control.progress = progress;
-  control.user = cancel;
+  control.context = cancel;
   if (count != 3) return 2;
   if (lnf_model_load(arguments[1], NULL, &model, &status) == LNF_OK &&
       lnf_classifier_create(model, NULL, 0, NULL, &classifier, &status) == LNF_OK) {

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void parallel(void* user, void (*task)(void* argument, int index), void* argument, int count) {
+static void parallel(void* context, void (*task)(void* argument, int index), void* argument, int count) {
   for (int i = 0; i < count; ++i) task(argument, i);
-  (void)user;
+  (void)context;
 }
 
 int main(int count, char** arguments) {

@@ -11,18 +11,18 @@ int main(int count, char** arguments) {
   const auto model = linformer::Model::load(arguments[1]);
   if (!model.ok()) return std::fprintf(stderr, "%s\n", model.status().message()), 1;
   linformer::SessionOptions options;
-  options.max_tokens = 64;
-  options.threads = 2;
-  options.parallel = [](void*, void (*task)(void*, int), void* argument, int tasks) {
+  options.memory.max_tokens = 64;
+  options.cpu.threads = 2;
+  options.cpu.parallel = [](void*, void (*task)(void*, int), void* argument, int tasks) {
     std::vector<std::thread> threads;
     for (int i = 1; i < tasks; ++i) threads.emplace_back(task, argument, i);
     task(argument, 0);
     for (std::thread& thread : threads) thread.join();
   };
-  const auto plan = linformer::machine_plan(**model, options);
+  const auto plan = linformer::plan(**model, options);
   if (!plan.ok()) return std::fprintf(stderr, "%s\n", plan.status().message()), 1;
   const size_t bytes = static_cast<size_t>(plan->total_bytes);
-  options.arena = {static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), bytes};
+  options.memory.arena = {static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), bytes};
 
   auto session = linformer::Session::create(*model, options);
   if (!session.ok()) return std::fprintf(stderr, "%s\n", session.status().message()), 1;
@@ -32,6 +32,6 @@ int main(int count, char** arguments) {
   const linformer::Status status = session->run(texts, {linformer::Output::probabilities(scores)});
   std::printf("%zu bytes, %s\n", bytes, status.ok() ? "ok" : status.message());
   { auto done = std::move(*session); }  // the arena outlives the session
-  std::free(options.arena.data());
+  std::free(options.memory.arena.data());
   return status.ok() ? 0 : 1;
 }

@@ -14,9 +14,9 @@
  *
  * Threads: models, tokenizers and all functions without a handle: any thread at any time. Encodings, sessions,
  * classifiers and embedders: one call at a time, from any thread. A model lives as long as what was made of it.
- * After fork() the child may make new ones of all these, and use and free the ones that it inherited, but for those that
- * another thread was using at that moment or that have a device: sessions then run on the calling thread alone, with the
- * same bits.
+ * After fork() the child may make new ones of all these, and use and free the ones that it inherited, but for those
+ * that another thread was using at that moment or that have a device: sessions then run on the calling thread alone,
+ * with the same bits.
  *
  * Environment: LINFORMER_ISA (scalar, avx2, avx512, neon) names the instruction set of sessions. */
 #ifndef LINFORMER_C_API_H
@@ -112,7 +112,7 @@ LNF_API lnf_code lnf_model_load(const char* path, const lnf_load_options* option
 /* A whole file's bytes, at any address. release(user) is called exactly once, by the thread that last needs them (this
  * one after an error); with NULL they stay the caller's and must outlive the model. Bytes that aren't aligned to 64 are
  * copied, and no longer needed once this returns. */
-LNF_API lnf_code lnf_model_load_memory(const void* bytes, size_t size, void (*release)(void* user), void* user,
+LNF_API lnf_code lnf_model_load_memory(const void* bytes, size_t size, void (*release)(void* context), void* context,
                                        const lnf_load_options* options, lnf_model** model, lnf_status* status);
 /* The bytes [offset, offset + size) of an open file, as an asset inside a package; size 0: to its end. The descriptor
  * stays the caller's, who may close it, and its position isn't moved. An offset that is no multiple of 64 is read into
@@ -120,8 +120,8 @@ LNF_API lnf_code lnf_model_load_memory(const void* bytes, size_t size, void (*re
 LNF_API lnf_code lnf_model_load_fd(int fd, uint64_t offset, uint64_t size, const lnf_load_options* options,
                                    lnf_model** model, lnf_status* status);
 /* `size` bytes from read(user, destination, offset, bytes), which returns 1 where it has written all of them. */
-LNF_API lnf_code lnf_model_load_read(int (*read)(void* user, void* destination, uint64_t offset, size_t bytes),
-                                     void* user, uint64_t size, const lnf_load_options* options, lnf_model** model,
+LNF_API lnf_code lnf_model_load_read(int (*read)(void* context, void* destination, uint64_t offset, size_t bytes),
+                                     void* context, uint64_t size, const lnf_load_options* options, lnf_model** model,
                                      lnf_status* status);
 LNF_API void lnf_model_free(lnf_model* model);
 /* Compares every tensor with its checksum; any thread may do so while others run sessions. Errors: LNF_CORRUPT, which
@@ -166,13 +166,14 @@ LNF_API lnf_code lnf_tokenizer_create(const lnf_model* model, lnf_tokenizer** to
 LNF_API void lnf_tokenizer_free(lnf_tokenizer* tokenizer);
 
 enum { LNF_TRUNCATE_NONE = 0, LNF_TRUNCATE_LONGEST_FIRST, LNF_TRUNCATE_ONLY_FIRST, LNF_TRUNCATE_ONLY_SECOND };
+enum { LNF_KEEP_HEAD = 0, LNF_KEEP_TAIL };
 typedef struct lnf_encode_options {
   size_t size;
   int64_t max_length; /* tokens, the template's included; 0: no limit */
   int32_t truncation;
-  int32_t keep_tail;       /* 1: the end of a cut text stays */
-  int32_t no_special;      /* 1: without the template around the texts */
-  int32_t literal_special; /* 1: special tokens written in a text are plain characters */
+  int32_t keep;                 /* LNF_KEEP_...: which end of a cut text stays */
+  int32_t add_special_tokens;   /* 0: without the template around the texts */
+  int32_t match_special_tokens; /* 0: special tokens written in a text are plain characters */
 } lnf_encode_options;
 LNF_API void lnf_encode_options_init_sized(lnf_encode_options* to, size_t size);
 #define lnf_encode_options_init(to) lnf_encode_options_init_sized((to), sizeof *(to))
@@ -210,8 +211,8 @@ typedef struct lnf_control {
   const lnf_cancel* cancel; /* may be NULL */
   /* May be NULL: told the share of the work that is done, 0 to 1, on the thread that made the call. It may set the
    * flag, and calls nothing else with the same handle. */
-  void (*progress)(void* user, double share);
-  void* user;
+  void (*progress)(void* context, double share);
+  void* context;
 } lnf_control;
 LNF_API void lnf_control_init_sized(lnf_control* to, size_t size);
 #define lnf_control_init(to) lnf_control_init_sized((to), sizeof *(to))
@@ -225,28 +226,34 @@ LNF_API void lnf_control_init_sized(lnf_control* to, size_t size);
 enum { LNF_COMPUTE_AUTO = 0, LNF_COMPUTE_NO_BF16, LNF_COMPUTE_F32, LNF_COMPUTE_BF16 };
 enum { LNF_ATTENTION_AUTO = 0, LNF_ATTENTION_F32, LNF_ATTENTION_BF16 };
 enum { LNF_BACKEND_NATIVE = 0, LNF_BACKEND_ONEDNN, LNF_BACKEND_OPENBLAS };
+enum { LNF_PART_ENCODER = 0, LNF_PART_DECODER }; /* of an encoder-decoder */
 enum { LNF_PADDING_STRIP = 0, LNF_PADDING_KEEP };
 /* Instruction sets. AUTO: the best that the machine has, or what LINFORMER_ISA in the environment says. */
 enum { LNF_ISA_AUTO = 0, LNF_ISA_SCALAR, LNF_ISA_AVX2, LNF_ISA_AVX512, LNF_ISA_NEON };
 /* Calls task(argument, i) once for each i of [0, count), on any threads, at once or one after the other, and returns
  * when all have returned. */
-typedef void (*lnf_parallel)(void* user, void (*task)(void* argument, int index), void* argument, int count);
+typedef void (*lnf_parallel)(void* context, void (*task)(void* argument, int index), void* argument, int count);
 typedef struct lnf_session_options {
   size_t size;
+  /* What is computed. */
+  int32_t part, padding, compute, attention_compute;
+  /* Threads and kernels of the CPU. */
+  int32_t threads, backend, isa;
+  int32_t block_rows;    /* that a thread takes through a layer at once: a multiple of 32 up to 256; 0: the machine's */
+  lnf_parallel parallel; /* not NULL: the caller's threads, and none are started. Kept as long as the session */
+  void* parallel_context;
+  /* A GPU, in builds with CUDA. */
+  int32_t device;            /* -1: the CPU */
+  int32_t tf32;              /* 1: products in f32 round their operands to 10 bits */
+  void* stream;              /* the caller's cudaStream_t, which outlives the session; NULL: one of its own */
+  int32_t outputs_on_device; /* 1: the data of outputs is in the device's memory */
+  /* The largest call, which the arena is made for, and the arena. */
   int64_t max_tokens;         /* of a text; 0: the model's N */
   int64_t max_batch;          /* texts of a call; 0: 1 */
   int64_t max_rows;           /* tokens of a call; 0: their product */
   int64_t max_encoder_states; /* of a text, for cross attention; 0: max_tokens */
-  int32_t threads;
-  int32_t compute, backend, isa, padding;
-  int32_t decoder;       /* 1: the decoder of an encoder-decoder */
-  int32_t device;        /* -1: the CPU; a CUDA device in builds with CUDA */
-  int32_t block_rows;    /* that a thread takes through a layer at once: a multiple of 32 up to 256; 0: the machine's */
-  lnf_parallel parallel; /* not NULL: the caller's threads, and none are started. Kept as long as the session */
-  void* parallel_user;
-  void* arena; /* not NULL: lnf_plan_bytes() bytes, aligned to 64. Kept as long as the session */
+  void* arena;                /* not NULL: lnf_plan_bytes() bytes, aligned to 64. Kept as long as the session */
   size_t arena_bytes;
-  int32_t attention_compute; /* LNF_ATTENTION_... */
 } lnf_session_options;
 LNF_API void lnf_session_options_init_sized(lnf_session_options* to, size_t size);
 #define lnf_session_options_init(to) lnf_session_options_init_sized((to), sizeof *(to))
@@ -347,11 +354,11 @@ typedef struct lnf_text_options {
   int64_t pad_to;     /* texts are lengthened with pads to so many tokens; 0: not */
   int32_t on_long;    /* WINDOW: read in windows that overlap, the mean of theirs */
   int32_t threads;    /* each takes whole texts; on other backends than NATIVE they share each */
-  int32_t keep_tail, literal_special, truncation; /* as in lnf_encode_options */
-  int32_t compute, backend, isa, padding, device; /* as in lnf_session_options */
+  int32_t truncation, keep, add_special_tokens, match_special_tokens; /* as in lnf_encode_options */
+  int32_t padding, compute, attention_compute;                        /* as in lnf_session_options */
+  int32_t backend, isa, block_rows, device, tf32;                     /* as in lnf_session_options */
   lnf_parallel parallel; /* as in lnf_session_options; kept as long as the classifier or embedder */
-  void* parallel_user;
-  int32_t attention_compute; /* as in lnf_session_options */
+  void* parallel_context;
 } lnf_text_options;
 LNF_API void lnf_text_options_init_sized(lnf_text_options* to, size_t size);
 #define lnf_text_options_init(to) lnf_text_options_init_sized((to), sizeof *(to))
@@ -386,11 +393,11 @@ typedef struct lnf_text_report {
   size_t count;        /* of values */
 } lnf_text_report;
 /* Called for each text, in order, on the thread that called. 0: no more are wanted, and the call ends with LNF_OK. */
-typedef int (*lnf_visit)(void* user, const lnf_text_report* report);
+typedef int (*lnf_visit)(void* context, const lnf_text_report* report);
 /* The same for each text by itself: one that can't be read doesn't end the call, its report has the error. */
 LNF_API lnf_code lnf_classify_each(lnf_classifier* classifier, const char* const* texts, const size_t* bytes,
                                    const char* const* pairs, const size_t* pair_bytes, size_t text_count,
-                                   lnf_visit visit, void* user, const lnf_control* control, lnf_status* status);
+                                   lnf_visit visit, void* context, const lnf_control* control, lnf_status* status);
 
 /* `pooling` LNF_POOL_DEFAULT: as the model says. `normalize`: 1 to divide by the length, 0 not, -1 as the model says.
  * Errors: those of lnf_session_create() and lnf_tokenizer_create(). */
@@ -402,7 +409,7 @@ LNF_API int64_t lnf_embedder_width(const lnf_embedder* embedder); /* 0 for NULL 
 LNF_API lnf_code lnf_embed(lnf_embedder* embedder, const char* const* texts, const size_t* bytes, size_t text_count,
                            float* vectors, size_t capacity, const lnf_control* control, lnf_status* status);
 LNF_API lnf_code lnf_embed_each(lnf_embedder* embedder, const char* const* texts, const size_t* bytes,
-                                size_t text_count, lnf_visit visit, void* user, const lnf_control* control,
+                                size_t text_count, lnf_visit visit, void* context, const lnf_control* control,
                                 lnf_status* status);
 
 #ifdef __cplusplus

@@ -39,7 +39,7 @@ Status read_control(const lnf_control* control, RunControl* to) {
   LINFORMER_TRY(read_struct(control, "lnf_control", &read));
   to->cancel = read.cancel != nullptr ? &read.cancel->flag : nullptr;
   to->progress = read.progress;
-  to->context = read.user;
+  to->context = read.context;
   return {};
 }
 
@@ -102,16 +102,16 @@ lnf_code lnf_model_load(const char* path, const lnf_load_options* options, lnf_m
       status);
 }
 
-lnf_code lnf_model_load_memory(const void* bytes, size_t size, void (*release)(void* user), void* user,
+lnf_code lnf_model_load_memory(const void* bytes, size_t size, void (*release)(void* context), void* context,
                                const lnf_load_options* options, lnf_model** model, lnf_status* status) {
   bool handed_over = false;
   const Status made = load(options, model, [&](const LoadOptions& read) -> Result<std::shared_ptr<const Model>> {
     if (bytes == nullptr) return missing("the memory");
     const std::span memory(static_cast<const std::byte*>(bytes), size);
     handed_over = true;
-    return release != nullptr ? Model::load(memory, release, user, read) : Model::load(memory, read);
+    return release != nullptr ? Model::load(memory, release, context, read) : Model::load(memory, read);
   });
-  if (!handed_over && release != nullptr) release(user);
+  if (!handed_over && release != nullptr) release(context);
   return report(made, status);
 }
 
@@ -122,19 +122,20 @@ lnf_code lnf_model_load_fd(int fd, uint64_t offset, uint64_t size, const lnf_loa
       status);
 }
 
-lnf_code lnf_model_load_read(int (*read)(void* user, void* destination, uint64_t offset, size_t bytes), void* user,
-                             uint64_t size, const lnf_load_options* options, lnf_model** model, lnf_status* status) {
+lnf_code lnf_model_load_read(int (*read)(void* context, void* destination, uint64_t offset, size_t bytes),
+                             void* context, uint64_t size, const lnf_load_options* options, lnf_model** model,
+                             lnf_status* status) {
   struct Source {
-    int (*read)(void* user, void* destination, uint64_t offset, size_t bytes);
-    void* user;
-  } source{read, user};
+    int (*read)(void* context, void* destination, uint64_t offset, size_t bytes);
+    void* context;
+  } source{read, context};
   return report(load(options, model,
                      [&](const LoadOptions& read_options) -> Result<std::shared_ptr<const Model>> {
                        if (read == nullptr) return missing("the function that reads");
                        return Model::load_with(
-                           [](void* context, std::byte* to, uint64_t offset, size_t bytes) {
-                             const Source& from = *static_cast<const Source*>(context);
-                             return from.read(from.user, to, offset, bytes) == 1;
+                           [](void* given, std::byte* to, uint64_t offset, size_t bytes) {
+                             const Source& from = *static_cast<const Source*>(given);
+                             return from.read(from.context, to, offset, bytes) == 1;
                            },
                            &source, size, read_options);
                      }),

@@ -28,12 +28,14 @@ Status read_options(const lnf_session_options* options, SessionOptions* to) {
   if (!within(read.compute, LNF_COMPUTE_AUTO, LNF_COMPUTE_BF16) ||
       !within(read.attention_compute, LNF_ATTENTION_AUTO, LNF_ATTENTION_BF16) ||
       !within(read.backend, LNF_BACKEND_NATIVE, LNF_BACKEND_OPENBLAS) ||
-      !within(read.isa, LNF_ISA_AUTO, LNF_ISA_NEON) || !within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP)) {
+      !within(read.isa, LNF_ISA_AUTO, LNF_ISA_NEON) || !within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP) ||
+      !within(read.part, LNF_PART_ENCODER, LNF_PART_DECODER)) {
     return Status::error(Code::invalid_argument,
-                         "lnf_session_options: compute %d, attention_compute %d, backend %d, isa %d, padding %d: use "
-                         "the header's constants",
-                         static_cast<int>(read.compute), static_cast<int>(read.attention_compute),
-                         static_cast<int>(read.backend), static_cast<int>(read.isa), static_cast<int>(read.padding));
+                         "lnf_session_options: part %d, padding %d, compute %d, attention_compute %d, backend %d, isa "
+                         "%d: use the header's constants",
+                         static_cast<int>(read.part), static_cast<int>(read.padding), static_cast<int>(read.compute),
+                         static_cast<int>(read.attention_compute), static_cast<int>(read.backend),
+                         static_cast<int>(read.isa));
   }
   if (read.max_tokens < 0 || read.max_batch < 0 || read.max_rows < 0 || read.max_encoder_states < 0) {
     return Status::error(Code::invalid_argument, "lnf_session_options: a limit is negative: use 0 for the default");
@@ -41,22 +43,25 @@ Status read_options(const lnf_session_options* options, SessionOptions* to) {
   if ((read.arena == nullptr) != (read.arena_bytes == 0)) {
     return Status::error(Code::invalid_argument, "lnf_session_options: arena and arena_bytes go together");
   }
-  to->max_tokens = read.max_tokens;
-  to->max_batch = read.max_batch > 0 ? read.max_batch : 1;
-  to->max_rows = read.max_rows;
-  to->threads = read.threads;
-  to->compute = static_cast<Compute>(read.compute);
-  to->attention_compute = static_cast<AttentionCompute>(read.attention_compute);
-  to->backend = static_cast<BackendKind>(read.backend);
-  to->isa = static_cast<Isa>(read.isa);
-  to->padding = static_cast<Padding>(read.padding);
-  to->part = read.decoder != 0 ? Part::decoder : Part::encoder;
-  to->device = read.device;
-  to->block_rows = read.block_rows;
-  to->max_encoder_states = read.max_encoder_states;
-  to->parallel = read.parallel;
-  to->parallel_context = read.parallel_user;
-  if (read.arena != nullptr) to->arena = {static_cast<std::byte*>(read.arena), read.arena_bytes};
+  to->run.part = static_cast<Part>(read.part);
+  to->run.padding = static_cast<Padding>(read.padding);
+  to->run.compute = static_cast<Compute>(read.compute);
+  to->run.attention_compute = static_cast<AttentionCompute>(read.attention_compute);
+  to->cpu.threads = read.threads;
+  to->cpu.backend = static_cast<BackendKind>(read.backend);
+  to->cpu.isa = static_cast<Isa>(read.isa);
+  to->cpu.block_rows = read.block_rows;
+  to->cpu.parallel = read.parallel;
+  to->cpu.parallel_context = read.parallel_context;
+  to->cuda.device = read.device;
+  to->cuda.tf32 = read.tf32 != 0;
+  to->stream.handle = read.stream;
+  to->stream.outputs_on_device = read.outputs_on_device != 0;
+  to->memory.max_tokens = read.max_tokens;
+  if (read.max_batch > 0) to->memory.max_batch = read.max_batch;
+  to->memory.max_rows = read.max_rows;
+  to->memory.max_encoder_states = read.max_encoder_states;
+  if (read.arena != nullptr) to->memory.arena = {static_cast<std::byte*>(read.arena), read.arena_bytes};
   return {};
 }
 
@@ -114,7 +119,7 @@ Status read_call(lnf_session* session, const lnf_input* inputs, size_t input_cou
   if (session == nullptr) return missing("the session");
   if (inputs == nullptr && input_count > 0) return missing("the list of inputs");
   if (outputs == nullptr && output_count > 0) return missing("the list of outputs");
-  if (output_count > Outputs::most || input_count > static_cast<size_t>(SessionOptions::most_sequences)) {
+  if (output_count > Outputs::most || input_count > static_cast<size_t>(MemoryOptions::most_sequences)) {
     return Status::error(Code::too_long, "%zu inputs and %zu outputs are too many for a call", input_count,
                          output_count);
   }
@@ -197,7 +202,7 @@ lnf_code lnf_plan_bytes(const lnf_model* model, const lnf_session_options* optio
     if (model == nullptr) return missing("the model");
     SessionOptions read;
     LINFORMER_TRY(read_options(options, &read));
-    const Result<Plan> made = machine_plan(*model->model, read);
+    const Result<Plan> made = plan(*model->model, read);
     if (!made.ok()) return made.status();
     *bytes = made->total_bytes;
     return {};
@@ -214,7 +219,7 @@ lnf_code lnf_plan_precision(const lnf_model* model, const lnf_session_options* o
     if (text == nullptr && capacity > 0) return missing("the text's memory");
     SessionOptions read;
     LINFORMER_TRY(read_options(options, &read));
-    const Result<Plan> made = machine_plan(*model->model, read);
+    const Result<Plan> made = plan(*model->model, read);
     if (!made.ok()) return made.status();
     *bytes = copy_text(made->precision, text, capacity);
     if (text == nullptr || *bytes <= capacity) return {};
@@ -235,7 +240,7 @@ lnf_code lnf_session_create(const lnf_model* model, const lnf_session_options* o
     if (!made.ok()) return made.status();
     LINFORMER_TRY(make_handle(std::move(made.value()), session));
     const ModelDescription& description = model->model->description();
-    const EncoderDescription& encoder = read.part == Part::decoder ? description.decoder : description.encoder;
+    const EncoderDescription& encoder = read.run.part == Part::decoder ? description.decoder : description.encoder;
     if (encoder.embedding.tokens == absent) (*session)->vector_width = encoder.embedding.vectors.width;
     (*session)->states_width = encoder.encoder_states_width;
     return {};

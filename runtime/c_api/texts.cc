@@ -17,18 +17,19 @@ Status read_options(const lnf_text_options* options, TextOptions* to) {
   lnf_text_options read;
   lnf_text_options_init(&read);
   LINFORMER_TRY(read_struct(options, "lnf_text_options", &read));
-  const bool known = within(read.on_long, LNF_LONG_TRUNCATE, LNF_LONG_ERROR) &&
-                     within(read.truncation, LNF_TRUNCATE_NONE, LNF_TRUNCATE_ONLY_SECOND) &&
-                     within(read.compute, LNF_COMPUTE_AUTO, LNF_COMPUTE_BF16) &&
-                     within(read.attention_compute, LNF_ATTENTION_AUTO, LNF_ATTENTION_BF16) &&
-                     within(read.backend, LNF_BACKEND_NATIVE, LNF_BACKEND_OPENBLAS) &&
-                     within(read.isa, LNF_ISA_AUTO, LNF_ISA_NEON) &&
-                     within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP);
+  const bool known =
+      within(read.on_long, LNF_LONG_TRUNCATE, LNF_LONG_ERROR) &&
+      within(read.truncation, LNF_TRUNCATE_NONE, LNF_TRUNCATE_ONLY_SECOND) &&
+      within(read.keep, LNF_KEEP_HEAD, LNF_KEEP_TAIL) && within(read.compute, LNF_COMPUTE_AUTO, LNF_COMPUTE_BF16) &&
+      within(read.attention_compute, LNF_ATTENTION_AUTO, LNF_ATTENTION_BF16) &&
+      within(read.backend, LNF_BACKEND_NATIVE, LNF_BACKEND_OPENBLAS) && within(read.isa, LNF_ISA_AUTO, LNF_ISA_NEON) &&
+      within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP);
   if (!known || read.max_tokens < 0 || read.max_batch < 0 || read.max_rows < 0 || read.pad_to < 0) {
     return Status::error(Code::invalid_argument,
-                         "lnf_text_options: on_long %d, truncation %d, compute %d, attention_compute %d, backend %d, "
-                         "isa %d, padding %d or a negative limit: use the header's constants, and 0 for a default",
-                         static_cast<int>(read.on_long), static_cast<int>(read.truncation),
+                         "lnf_text_options: on_long %d, truncation %d, keep %d, compute %d, attention_compute %d, "
+                         "backend %d, isa %d, padding %d or a negative limit: use the header's constants, and 0 for a "
+                         "default",
+                         static_cast<int>(read.on_long), static_cast<int>(read.truncation), static_cast<int>(read.keep),
                          static_cast<int>(read.compute), static_cast<int>(read.attention_compute),
                          static_cast<int>(read.backend), static_cast<int>(read.isa), static_cast<int>(read.padding));
   }
@@ -37,19 +38,22 @@ Status read_options(const lnf_text_options* options, TextOptions* to) {
   to->overlap = read.overlap;
   if (read.max_batch > 0) to->max_batch = read.max_batch;
   to->max_rows = read.max_rows;
-  to->threads = read.threads;
-  to->encode.keep = read.keep_tail != 0 ? Keep::tail : Keep::head;
-  to->encode.match_special_tokens = read.literal_special == 0;
-  to->encode.truncation = static_cast<Truncation>(read.truncation);
-  to->session.compute = static_cast<Compute>(read.compute);
-  to->session.attention_compute = static_cast<AttentionCompute>(read.attention_compute);
-  to->session.backend = static_cast<BackendKind>(read.backend);
-  to->session.isa = static_cast<Isa>(read.isa);
-  to->session.padding = static_cast<Padding>(read.padding);
   to->pad_to = read.pad_to;
-  to->session.device = read.device;
-  to->session.parallel = read.parallel;
-  to->session.parallel_context = read.parallel_user;
+  to->truncation = static_cast<Truncation>(read.truncation);
+  to->keep = static_cast<Keep>(read.keep);
+  to->add_special_tokens = read.add_special_tokens != 0;
+  to->match_special_tokens = read.match_special_tokens != 0;
+  to->run.padding = static_cast<Padding>(read.padding);
+  to->run.compute = static_cast<Compute>(read.compute);
+  to->run.attention_compute = static_cast<AttentionCompute>(read.attention_compute);
+  to->cpu.threads = read.threads;
+  to->cpu.backend = static_cast<BackendKind>(read.backend);
+  to->cpu.isa = static_cast<Isa>(read.isa);
+  to->cpu.block_rows = read.block_rows;
+  to->cpu.parallel = read.parallel;
+  to->cpu.parallel_context = read.parallel_context;
+  to->cuda.device = read.device;
+  to->cuda.tf32 = read.tf32 != 0;
   return {};
 }
 
@@ -103,26 +107,26 @@ lnf_text_report report_of(size_t index, const TextReport& report, std::span<cons
   return made;
 }
 
-Status classify_list(lnf_classifier* classifier, const TextArguments& texts, lnf_visit visit, void* user,
+Status classify_list(lnf_classifier* classifier, const TextArguments& texts, lnf_visit visit, void* context,
                      const RunControl& control) {
   LINFORMER_TRY(texts.check());
   return classifier->classifier.classify(
       texts.list(),
       [&](size_t index, const Classification& made) {
         const lnf_text_report report = report_of(index, made.report, made.values);
-        return visit(user, &report) != 0;
+        return visit(context, &report) != 0;
       },
       control);
 }
 
-Status embed_list(lnf_embedder* embedder, const TextArguments& texts, lnf_visit visit, void* user,
+Status embed_list(lnf_embedder* embedder, const TextArguments& texts, lnf_visit visit, void* context,
                   const RunControl& control) {
   LINFORMER_TRY(texts.check());
   return embedder->embedder.embed(
       texts.list(),
       [&](size_t index, const TextReport& read, std::span<const float> vector) {
         const lnf_text_report report = report_of(index, read, vector);
-        return visit(user, &report) != 0;
+        return visit(context, &report) != 0;
       },
       control);
 }
@@ -147,6 +151,8 @@ void lnf_text_options_init_sized(lnf_text_options* to, size_t size) {
   defaults.threads = 1;
   defaults.overlap = -1;
   defaults.truncation = LNF_TRUNCATE_LONGEST_FIRST;
+  defaults.add_special_tokens = 1;
+  defaults.match_special_tokens = 1;
   defaults.device = -1;
   init_struct(to, size, defaults);
 }
@@ -191,13 +197,13 @@ lnf_code lnf_classify(lnf_classifier* classifier, const char* const* texts, cons
 
 lnf_code lnf_classify_each(lnf_classifier* classifier, const char* const* texts, const size_t* bytes,
                            const char* const* pairs, const size_t* pair_bytes, size_t text_count, lnf_visit visit,
-                           void* user, const lnf_control* control, lnf_status* status) {
+                           void* context, const lnf_control* control, lnf_status* status) {
   const auto classify = [&]() -> Status {
     if (classifier == nullptr) return missing("the classifier");
     if (visit == nullptr) return missing("the function to be called for each text");
     RunControl read;
     LINFORMER_TRY(read_control(control, &read));
-    return classify_list(classifier, {texts, bytes, pairs, pair_bytes, text_count}, visit, user, read);
+    return classify_list(classifier, {texts, bytes, pairs, pair_bytes, text_count}, visit, context, read);
   };
   return report(classify(), status);
 }
@@ -244,13 +250,13 @@ lnf_code lnf_embed(lnf_embedder* embedder, const char* const* texts, const size_
 }
 
 lnf_code lnf_embed_each(lnf_embedder* embedder, const char* const* texts, const size_t* bytes, size_t text_count,
-                        lnf_visit visit, void* user, const lnf_control* control, lnf_status* status) {
+                        lnf_visit visit, void* context, const lnf_control* control, lnf_status* status) {
   const auto embed = [&]() -> Status {
     if (embedder == nullptr) return missing("the embedder");
     if (visit == nullptr) return missing("the function to be called for each text");
     RunControl read;
     LINFORMER_TRY(read_control(control, &read));
-    return embed_list(embedder, {texts, bytes, nullptr, nullptr, text_count}, visit, user, read);
+    return embed_list(embedder, {texts, bytes, nullptr, nullptr, text_count}, visit, context, read);
   };
   return report(embed(), status);
 }

@@ -18,7 +18,7 @@ lnf_code lnf_tokenizer_create(const lnf_model* model, lnf_tokenizer** tokenizer,
 void lnf_tokenizer_free(lnf_tokenizer* tokenizer) { delete tokenizer; }
 
 void lnf_encode_options_init_sized(lnf_encode_options* to, size_t size) {
-  init_struct(to, size, {sizeof *to, 0, LNF_TRUNCATE_LONGEST_FIRST, 0, 0, 0});
+  init_struct(to, size, {sizeof *to, 0, LNF_TRUNCATE_LONGEST_FIRST, LNF_KEEP_HEAD, 1, 1});
 }
 
 lnf_code lnf_encoding_create(lnf_encoding** encoding, lnf_status* status) {
@@ -39,17 +39,19 @@ lnf_code lnf_encode(const lnf_tokenizer* tokenizer, const char* text, size_t byt
     lnf_encode_options read;
     lnf_encode_options_init(&read);
     LINFORMER_TRY(read_struct(options, "lnf_encode_options", &read));
-    if (read.truncation < LNF_TRUNCATE_NONE || read.truncation > LNF_TRUNCATE_ONLY_SECOND || read.max_length < 0) {
+    if (!within(read.truncation, LNF_TRUNCATE_NONE, LNF_TRUNCATE_ONLY_SECOND) ||
+        !within(read.keep, LNF_KEEP_HEAD, LNF_KEEP_TAIL) || read.max_length < 0) {
       return Status::error(Code::invalid_argument,
-                           "lnf_encode_options: truncation %d, max_length %lld: use "
-                           "LNF_TRUNCATE_... and 0 or more tokens",
-                           static_cast<int>(read.truncation), static_cast<long long>(read.max_length));
+                           "lnf_encode_options: truncation %d, keep %d, max_length %lld: use LNF_TRUNCATE_..., "
+                           "LNF_KEEP_... and 0 or more tokens",
+                           static_cast<int>(read.truncation), static_cast<int>(read.keep),
+                           static_cast<long long>(read.max_length));
     }
     EncodeOptions to;
-    to.add_special_tokens = read.no_special == 0;
-    to.match_special_tokens = read.literal_special == 0;
+    to.add_special_tokens = read.add_special_tokens != 0;
+    to.match_special_tokens = read.match_special_tokens != 0;
     to.truncation = static_cast<Truncation>(read.truncation);
-    to.keep = read.keep_tail != 0 ? Keep::tail : Keep::head;
+    to.keep = static_cast<Keep>(read.keep);
     to.max_length = read.max_length;
     const std::string_view first(text, bytes);
     LINFORMER_TRY(pair != nullptr ? tokenizer->tokenizer.encode(first, {pair, pair_bytes}, to, &encoding->encoding)

@@ -1,5 +1,6 @@
-// A GPU and a stream of work on it: memory, copies, launches, products. Played on the CPU where LINFORMER_CUDA_PLAYED
-// is defined (tests/cuda): memory is the host's, a launch is a loop over blocks, a product the plain sum.
+// A GPU and a stream of work on it: memory, copies, launches, products. Simulated on the CPU where
+// LINFORMER_CUDA_SIMULATED is defined (tests/cuda): memory is the host's, a launch is a loop over blocks, a product the
+// plain sum.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 #include "linformer/types.h"
 #include "linformer/version.h"
 
-#if !defined(LINFORMER_CUDA_PLAYED)
+#if !defined(LINFORMER_CUDA_SIMULATED)
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #endif
@@ -53,7 +54,7 @@ class Device {
   friend class Stream;
   Device() = default;
   int index_ = 0, architecture_ = 0;
-#if !defined(LINFORMER_CUDA_PLAYED)
+#if !defined(LINFORMER_CUDA_SIMULATED)
   cublasLtHandle_t blas_ = nullptr;
 #endif
 };
@@ -121,7 +122,7 @@ class Stream {
   std::byte* workspace_ = nullptr;
   uint64_t workspace_bytes_ = 0;
   int64_t rows_ = 1, depth_ = 1;
-#if defined(LINFORMER_CUDA_PLAYED)
+#if defined(LINFORMER_CUDA_SIMULATED)
   double lap_began_ = 0;
 #else
   // What an algorithm depends on: never the number of rows, which differs from call to call.
@@ -159,25 +160,25 @@ inline Status too_many_blocks() {
   return Status::error(Code::too_long, "a call has too many texts of too different lengths for a GPU: split it");
 }
 
-#if defined(LINFORMER_CUDA_PLAYED)
+#if defined(LINFORMER_CUDA_SIMULATED)
 
 template <class Kernel>
-const char* played_name() {
+const char* simulated_name() {
   return __PRETTY_FUNCTION__;
 }
 template <class Kernel>
-inline Played::Kernel played_kernel(played_name<Kernel>());
+inline Simulated::Kernel simulated_kernel(simulated_name<Kernel>());
 
 // Not inlined: tests/cuda/kernels.py reads from the symbols which kernels there are.
 template <class Kernel>
 [[gnu::noinline]] Status Stream::launch(const Kernel& kernel, Grid grid) {
   if (rehearses_ || grid.empty()) return {};
   if (!grid.fits()) return too_many_blocks();
-  played_kernel<Kernel>.launched = true;
+  simulated_kernel<Kernel>.launched = true;
   alignas(64) std::byte bytes[sizeof(typename Kernel::Shared)];
   const auto count = [](int64_t n) { return static_cast<int>(n); };
-  Played::loop(count(grid.y), [&](int y) {
-    Played::loop(count(grid.x), [&](int x) {
+  Simulated::loop(count(grid.y), [&](int y) {
+    Simulated::loop(count(grid.x), [&](int x) {
       __builtin_memset(bytes, 0xff, sizeof bytes);  // NaN, whoever reads it
       Block<Kernel::threads> block(x, y);
       kernel(block, *reinterpret_cast<typename Kernel::Shared*>(bytes));

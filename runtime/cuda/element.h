@@ -1,4 +1,4 @@
-// Numbers of 16 bits on a GPU, or played on the CPU: rounded to nearest even, as the instructions do.
+// Numbers of 16 bits on a GPU, or simulated on the CPU: rounded to nearest even, as the instructions do.
 #pragma once
 
 #include "cuda/grid.h"

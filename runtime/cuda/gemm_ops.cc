@@ -8,7 +8,9 @@
 namespace LINFORMER_NAMESPACE::cuda {
 namespace {
 
-constexpr int64_t differing_taps = 9;  // the first, which doesn't add, and of f32 every alignment of a row
+// Taps of a convolution that may need algorithms of their own: the first one doesn't add to the sums, and the others
+// begin at one of eight alignments of f32 rows.
+constexpr int64_t differing_taps = 9;
 
 constexpr int64_t most_at_once = 1 << 15;  // products in one call: cuBLASLt takes a grid's 65,535 at most
 
@@ -216,7 +218,7 @@ Status CudaExecutor::compress(const Op& op, const Item& item) {
     LINFORMER_TRY(multiply_e(weight, projection.k, *narrow, to));
     return finish(to, bias, row_bias, Activation::none);
   }
-  // C = sum over t of (row t of every window) W_t^T. Of what products depend on, only the first differ.
+  // C = sum over t of (row t of every window) W_t^T. A rehearsal needs the taps whose algorithms differ, not all.
   const int64_t taps_here = std::min(projection.kernel, n);
   for (int64_t t = 0; t < (stream_->rehearses() ? std::min(taps_here, differing_taps) : taps_here); ++t) {
     Operand rows = *narrow, taps{weight.data, weight.type, d_head, d_head, weight.ld};

@@ -1,4 +1,5 @@
-// What kernels are written against: blocks, warps, shared memory, barriers and shuffles, on a GPU or played on the CPU.
+// What kernels are written against: blocks, warps, shared memory, barriers and shuffles, on a GPU or simulated on the
+// CPU.
 //
 // A kernel is a struct of its parameters with
 //   static constexpr int threads        of a block, a multiple of 32
@@ -9,7 +10,7 @@
 //   block.each([&](int thread) {...})   all threads
 //   block.each_warp([&](Warp& warp) {...}), in it warp.each_lane([&](int lane) {...}), warp.sum(...), warp.max(...)
 // What is outside of them must be the same for all threads of a block, except a PerWarp, which keeps what each warp has
-// for itself from one phase to the next. On a GPU a phase is the thread's own call of the function; played, it is a
+// for itself from one phase to the next. On a GPU a phase is the thread's own call of the function; simulated, it is a
 // loop over the threads, in either order: a kernel whose result depends on it has a race.
 #pragma once
 
@@ -89,8 +90,8 @@ class PerWarp {
 
 #else
 
-// What is played: in which order threads, warps and blocks run, on what device.
-struct Played {
+// What is simulated: in which order threads, warps and blocks run, on what device.
+struct Simulated {
   static inline thread_local bool backwards = false;
   static inline int architecture = 90;
   static inline int allocations = -1;  // that succeed until one fails; -1: all
@@ -116,7 +117,7 @@ class Warp {
   int index() const { return index_; }
   template <class F>
   void each_lane(F&& f) const {
-    Played::loop(warp_size, f);
+    Simulated::loop(warp_size, f);
   }
   template <class F>
   float sum(F&& value) const {
@@ -132,7 +133,7 @@ class Warp {
   template <class F, class Combine>
   static float reduced(F&& value, Combine&& combine) {
     float x[warp_size];
-    Played::loop(warp_size, [&](int lane) { x[lane] = value(lane); });
+    Simulated::loop(warp_size, [&](int lane) { x[lane] = value(lane); });
     for (int step = warp_size / 2; step > 0; step /= 2) {
       for (int lane = 0; lane < step; ++lane) x[lane] = combine(x[lane], x[lane + step]);
     }
@@ -149,11 +150,11 @@ class Block {
   int y() const { return y_; }
   template <class F>
   void each(F&& f) {
-    Played::loop(threads, f);
+    Simulated::loop(threads, f);
   }
   template <class F>
   void each_warp(F&& f) {
-    Played::loop(threads / warp_size, [&](int index) {
+    Simulated::loop(threads / warp_size, [&](int index) {
       Warp warp(index);
       f(warp);
     });

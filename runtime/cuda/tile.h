@@ -183,7 +183,7 @@ class RowValues {
  public:
   template <class F>
   void each(F&& f) {
-    Played::loop(tile_rows, [&](int row) { f(x_[row], TileRow{row, row}); });
+    Simulated::loop(tile_rows, [&](int row) { f(x_[row], TileRow{row, row}); });
   }
   float operator[](TileRow row) const { return x_[row.slot]; }
   float& operator[](TileRow row) { return x_[row.slot]; }
@@ -197,8 +197,8 @@ class RowTile {
  public:
   template <class F>
   void each(const Warp&, F&& f) {
-    Played::loop(tile_rows, [&](int row) {
-      Played::loop(cols, [&](int col) { f(x_[row][col], TileRow{row, row}, col); });
+    Simulated::loop(tile_rows, [&](int row) {
+      Simulated::loop(cols, [&](int col) { f(x_[row][col], TileRow{row, row}, col); });
     });
   }
   void zero(const Warp& warp) {

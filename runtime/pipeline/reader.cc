@@ -17,12 +17,15 @@ Result<ReadRules> ReadRules::of(const Model& model, const Tokenizer& tokenizer, 
   const SessionOptions& planned = session.plan().options;
   ReadRules rules;
   rules.tokenizer = &tokenizer;
-  rules.encode = options.encode;
+  rules.encode.add_special_tokens = options.add_special_tokens;
+  rules.encode.match_special_tokens = options.match_special_tokens;
+  rules.encode.truncation = options.truncation;
+  rules.encode.keep = options.keep;
   rules.on_long = options.on_long;
   rules.overlap = options.overlap;
-  rules.max_tokens = planned.max_tokens - session.output_rows(0);
+  rules.max_tokens = planned.memory.max_tokens - session.output_rows(0);
   rules.vocabulary = encoder.vocab_size;
-  rules.stripped_id = planned.padding == Padding::strip ? encoder.pad_id : -1;
+  rules.stripped_id = planned.run.padding == Padding::strip ? encoder.pad_id : -1;
   const int64_t max_tokens = rules.max_tokens, overlap = rules.overlap;
   const int64_t room = max_tokens - rules.template_tokens(false);
   if (room < 1) {

@@ -37,46 +37,39 @@ Result<std::unique_ptr<TextRunner>> TextRunner::create(std::shared_ptr<const Mod
 Status TextRunner::prepare(const TextOptions& options, std::span<const Output> outputs) {
   const ModelDescription& description = model_->description();
   const EncoderDescription& encoder = description.encoder;
-  if (!options.session.arena.empty()) {
-    return Status::error(Code::invalid_argument, "an arena is for one session, and here are several: leave it empty");
-  }
-  if (options.session.device_outputs) {
-    return Status::error(Code::invalid_argument,
-                         "device_outputs is for sessions: answers to texts are in the caller's memory");
-  }
   if (options.on_long > OnLong::error) {
     return Status::error(Code::invalid_argument, "there is no on_long number %d", static_cast<int>(options.on_long));
   }
-  if (options.threads < 1 || options.threads > ThreadTeam::max_threads) {
-    return Status::error(Code::invalid_argument, "threads is %d: give 1 to %d", options.threads,
+  if (options.cpu.threads < 1 || options.cpu.threads > ThreadTeam::max_threads) {
+    return Status::error(Code::invalid_argument, "threads is %d: give 1 to %d", options.cpu.threads,
                          ThreadTeam::max_threads);
   }
-  SessionOptions session = options.session;
+  SessionOptions session{options.run, options.cpu, options.cuda, {}, {}, options.profile};
   // The session refuses limits that are out of range. Until then their products must not overflow.
-  session.max_tokens = options.max_tokens > 0 ? options.max_tokens : encoder.max_tokens;
-  session.max_batch = options.max_batch;
+  session.memory.max_tokens = options.max_tokens > 0 ? options.max_tokens : encoder.max_tokens;
+  session.memory.max_batch = options.max_batch;
   for (const Output& output : outputs) {
     if (output.kind != OutputKind::logits && output.kind != OutputKind::probabilities) continue;
     const bool exists = output.head >= 0 && static_cast<size_t>(output.head) < description.heads.size();
     rules_.apart =
         rules_.apart || (exists && description.heads[static_cast<size_t>(output.head)].pairing != Pairing::none);
   }
-  if (rules_.apart && session.max_batch == 1) session.max_batch = 2;  // a text's two are in one call
-  session.max_rows = options.max_rows > 0 ? options.max_rows : TextOptions::default_rows;
-  const int64_t longest = std::min<int64_t>(session.max_tokens, encoder.max_tokens);
-  session.max_rows = std::max(session.max_rows, (rules_.apart ? 2 : 1) * longest);
-  LINFORMER_TRY(start(session, options.threads, {session.parallel, session.parallel_context}));
+  if (rules_.apart && session.memory.max_batch == 1) session.memory.max_batch = 2;  // a text's two are in one call
+  session.memory.max_rows = options.max_rows > 0 ? options.max_rows : TextOptions::default_rows;
+  const int64_t longest = std::min<int64_t>(session.memory.max_tokens, encoder.max_tokens);
+  session.memory.max_rows = std::max(session.memory.max_rows, (rules_.apart ? 2 : 1) * longest);
+  LINFORMER_TRY(start(session, options.cpu.threads, {session.cpu.parallel, session.cpu.parallel_context}));
 
   const Session& first = sessions_[0];
-  max_batch_ = first.plan().options.max_batch;
-  max_rows_ = first.plan().options.max_rows;
+  max_batch_ = first.plan().options.memory.max_batch;
+  max_rows_ = first.plan().options.memory.max_rows;
   // Full blocks of rows for each product, and no more: smaller groups share out better.
   group_rows_ = sessions_.size() > 1 ? std::min(max_rows_, 2 * first.plan().block_rows) : max_rows_;
   prefix_rows_ = first.output_rows(0);
   pad_to_ = options.pad_to;
   pad_id_ = encoder.pad_id;
   texts_at_once_ = texts_for_a_thread * sessions_.size();
-  if (pad_to_ != 0 && (pad_id_ < 0 || pad_to_ < 0 || pad_to_ > session.max_tokens - prefix_rows_)) {
+  if (pad_to_ != 0 && (pad_id_ < 0 || pad_to_ < 0 || pad_to_ > session.memory.max_tokens - prefix_rows_)) {
     return Status::error(Code::invalid_argument, "pad_to is %lld: %s", static_cast<long long>(pad_to_),
                          pad_id_ < 0   ? "this model has no pad token"
                          : pad_to_ < 0 ? "give 0 or more tokens"
@@ -92,7 +85,7 @@ Status TextRunner::prepare(const TextOptions& options, std::span<const Output> o
     rules->apart = rules_.apart;
     rules_ = *rules;
   } else {
-    rules_.max_tokens = session.max_tokens - prefix_rows_;
+    rules_.max_tokens = session.memory.max_tokens - prefix_rows_;
   }
 
   for (const Output& output : outputs) {
@@ -120,18 +113,18 @@ Status TextRunner::prepare(const TextOptions& options, std::span<const Output> o
 // One session for each thread. The first one can also use all threads, for few texts: the same ones. Other backends and
 // devices take one session, which shares its work out itself.
 Status TextRunner::start(const SessionOptions& session, int threads, const ParallelFor& callers) {
-  const bool several = session.backend == BackendKind::native && session.device < 0;
+  const bool several = session.cpu.backend == BackendKind::native && session.cuda.device < 0;
   Result<std::shared_ptr<const PreparedWeights>> weights = PreparedWeights::create(model_);
   if (!weights.ok()) return weights.status();
   if (several) LINFORMER_TRY(team_.start(threads, callers));
   for (int i = 0; i < (several ? threads : 1); ++i) {
     SessionOptions options = session;
-    options.threads = i == 0 ? threads : 1;
+    options.cpu.threads = i == 0 ? threads : 1;
     if (several && i == 0) {
-      options.parallel = [](void* team, void (*task)(void*, int), void* argument, int) {
+      options.cpu.parallel = [](void* team, void (*task)(void*, int), void* argument, int) {
         static_cast<ThreadTeam*>(team)->run(task, argument);
       };
-      options.parallel_context = &team_;
+      options.cpu.parallel_context = &team_;
     }
     Result<Session> made = Session::create(*weights, options);
     if (!made.ok()) return made.status();

@@ -46,12 +46,12 @@ Status Session::State::check_input(const InputList& inputs, size_t t) const {
   LINFORMER_TRY(check_length(t, "query mask entries", input.query_mask.size(), given));
   const int64_t kept = kept_rows(input);
   if (kept == 0) return Status::error(Code::invalid_argument, "text %zu has no tokens", t);
-  if (kept > options.max_tokens) {
+  if (kept > options.memory.max_tokens) {
     return Status::error(Code::too_long,
                          "text %zu has %lld tokens%s and the session was planned for %lld: truncate it, or plan for "
                          "more (the model takes %u)",
                          t, static_cast<long long>(kept), output_rows(0) > 0 ? " with its prefix" : "",
-                         static_cast<long long>(options.max_tokens), e.max_tokens);
+                         static_cast<long long>(options.memory.max_tokens), e.max_tokens);
   }
   for (size_t i = 0; i < input.tokens.size(); ++i) {
     const int32_t id = input.tokens[i];
@@ -80,10 +80,10 @@ Status Session::State::check_input(const InputList& inputs, size_t t) const {
   if ((needs_states && states == 0) || input.encoder_states.empty() != inputs[0].encoder_states.empty()) {
     return Status::error(Code::invalid_argument, "text %zu has no encoder states, which its cross attention reads", t);
   }
-  if (states > static_cast<uint64_t>(options.max_encoder_states)) {
-    return Status::error(Code::too_long,
-                         "text %zu has %llu rows of encoder states and the session was planned for %lld", t,
-                         static_cast<unsigned long long>(states), static_cast<long long>(options.max_encoder_states));
+  if (states > static_cast<uint64_t>(options.memory.max_encoder_states)) {
+    return Status::error(
+        Code::too_long, "text %zu has %llu rows of encoder states and the session was planned for %lld", t,
+        static_cast<unsigned long long>(states), static_cast<long long>(options.memory.max_encoder_states));
   }
   return check_length(t, "encoder state mask entries", input.encoder_states_mask.size(), static_cast<int64_t>(states));
 }
@@ -91,9 +91,9 @@ Status Session::State::check_input(const InputList& inputs, size_t t) const {
 Status Session::State::check(const InputList& inputs, std::span<const Output> outputs) const {
   const SessionOptions& options = plan.options;
   if (inputs.size() == 0) return Status::error(Code::invalid_argument, "the batch is empty: pass at least one text");
-  if (inputs.size() > static_cast<uint64_t>(options.max_batch)) {
+  if (inputs.size() > static_cast<uint64_t>(options.memory.max_batch)) {
     return Status::error(Code::too_long, "the batch has %zu texts and the session was planned for %lld", inputs.size(),
-                         static_cast<long long>(options.max_batch));
+                         static_cast<long long>(options.memory.max_batch));
   }
   int64_t rows = 0;
   uint64_t hidden_rows = 0;
@@ -103,9 +103,9 @@ Status Session::State::check(const InputList& inputs, std::span<const Output> ou
     rows += kept_rows(input);
     hidden_rows += static_cast<uint64_t>(output_rows(given_rows(input)));
   }
-  if (rows > options.max_rows) {
+  if (rows > options.memory.max_rows) {
     return Status::error(Code::too_long, "the batch has %lld tokens and the session was planned for %lld",
-                         static_cast<long long>(rows), static_cast<long long>(options.max_rows));
+                         static_cast<long long>(rows), static_cast<long long>(options.memory.max_rows));
   }
   if (hidden_rows > INT32_MAX) {
     return Status::error(Code::too_long, "the batch has %llu tokens with its pads, at most %d are possible",

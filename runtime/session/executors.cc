@@ -15,15 +15,15 @@ Status unsupported_device() {
 
 Status check_device([[maybe_unused]] const SessionOptions& options) {
 #if !defined(LINFORMER_HAS_CUDA)
-  if (options.device >= 0) return unsupported_device();
+  if (options.cuda.device >= 0) return unsupported_device();
 #endif
   return {};
 }
 
 Result<Bf16Choice> bf16_of(const SessionOptions& options, const Kernels& kernels) {
   LINFORMER_TRY(check_precision(options));
-  if (options.device < 0) {
-    const bool asked = options.compute == Compute::bf16 || options.attention_compute == AttentionCompute::bf16;
+  if (options.cuda.device < 0) {
+    const bool asked = options.run.compute == Compute::bf16 || options.run.attention_compute == AttentionCompute::bf16;
     if (!asked || kernels.gemm_bf16 != nullptr) return kernels.bf16;
     return Status::error(Code::unsupported,
                          "the options ask for bf16, and the %s kernels have no instruction for it on this machine: "
@@ -31,9 +31,9 @@ Result<Bf16Choice> bf16_of(const SessionOptions& options, const Kernels& kernels
                          name_of(kernels.isa));
   }
 #if defined(LINFORMER_HAS_CUDA)
-  const Result<bool> multiplies = cuda::multiplies_bf16(options.device);
+  const Result<bool> multiplies = cuda::multiplies_bf16(options.cuda.device);
   if (!multiplies.ok()) return multiplies.status();
-  if (options.compute == Compute::bf16 && !*multiplies) {
+  if (options.run.compute == Compute::bf16 && !*multiplies) {
     return Status::error(Code::unsupported,
                          "the options ask for bf16, which a GPU multiplies from compute capability 8.0 on: leave "
                          "compute automatic");
@@ -46,18 +46,18 @@ Result<Bf16Choice> bf16_of(const SessionOptions& options, const Kernels& kernels
 
 Result<std::unique_ptr<Executor>> create_executor(Program program, const SessionOptions& options,
                                                   const Kernels& kernels, ExecutorWeights& weights) {
-  if (options.device >= 0) {
+  if (options.cuda.device >= 0) {
 #if defined(LINFORMER_HAS_CUDA)
-    return cuda::create_executor(
-        std::move(program), weights.tensors, weights.on_devices,
-        {options.device, options.stream, options.device_outputs, options.tf32, options.profile});
+    return cuda::create_executor(std::move(program), weights.tensors, weights.on_devices,
+                                 {options.cuda.device, options.stream.handle, options.stream.outputs_on_device,
+                                  options.cuda.tf32, options.profile});
 #else
     return unsupported_device();
 #endif
   }
   Result<std::unique_ptr<CpuExecutor>> executor =
-      CpuExecutor::create(std::move(program), options.backend, kernels, weights.tensors, options.profile,
-                          {options.parallel, options.parallel_context});
+      CpuExecutor::create(std::move(program), options.cpu.backend, kernels, weights.tensors, options.profile,
+                          {options.cpu.parallel, options.cpu.parallel_context});
   if (!executor.ok()) return executor.status();
   return std::unique_ptr<Executor>(std::move(executor.value()));
 }

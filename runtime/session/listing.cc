@@ -42,15 +42,15 @@ void for_each_op(const Program& program, Visit&& visit) {
 
 Status list_program(const Model& model, const SessionOptions& options, int64_t tokens, ProgramVisitor visit,
                     void* context) {
-  Result<LoweredModel> lowered = lower_model(model.description(), options, planned_bf16(options));
+  Result<LoweredModel> lowered = lower_model(model.description(), options, planned_bf16(options, Machine()));
   if (!lowered.ok()) return lowered.status();
   const SessionOptions& resolved = lowered->plan.options;
-  if (tokens < 1 || tokens > resolved.max_tokens) {
+  if (tokens < 1 || tokens > resolved.memory.max_tokens) {
     return Status::error(Code::invalid_argument, "a sequence of %lld tokens: the session takes 1 to %lld",
-                         static_cast<long long>(tokens), static_cast<long long>(resolved.max_tokens));
+                         static_cast<long long>(tokens), static_cast<long long>(resolved.memory.max_tokens));
   }
   const Program& program = lowered->program;
-  const int64_t states = resolved.max_encoder_states;
+  const int64_t states = resolved.memory.max_encoder_states;
   for_each_op(program, [&](int32_t s, size_t, const Op& op) {
     const Stage& stage = program.stages[static_cast<size_t>(s)];
     if (!applies(program, stage, tokens, states)) return;
@@ -86,7 +86,8 @@ Status Session::profile(std::span<const Session> sessions, ProgramVisitor visit,
       measured.bytes += own.bytes;
     }
     if (measured.seconds == 0) return;
-    ProgramLine line = line_of(program, first.description(), s, op, options.max_tokens, options.max_encoder_states);
+    ProgramLine line =
+        line_of(program, first.description(), s, op, options.memory.max_tokens, options.memory.max_encoder_states);
     line.flop = measured.flop;
     line.bytes = measured.bytes;
     line.seconds = measured.seconds;

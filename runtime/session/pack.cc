@@ -20,7 +20,7 @@ bool is_kept(const Input& input, int32_t pad, size_t i) {
 
 int64_t Session::State::kept_rows(const Input& input) const {
   int64_t kept = given_rows(input);
-  if (plan.options.padding == Padding::strip && (encoder().pad_id >= 0 || !input.mask.empty())) {
+  if (plan.options.run.padding == Padding::strip && (encoder().pad_id >= 0 || !input.mask.empty())) {
     const size_t given = static_cast<size_t>(kept);
     kept = 0;
     for (size_t i = 0; i < given; ++i) kept += is_kept(input, encoder().pad_id, i);
@@ -28,7 +28,7 @@ int64_t Session::State::kept_rows(const Input& input) const {
   return kept == 0 ? 0 : output_rows(kept);
 }
 
-// What the map between rows and tokens looks at.
+// Checks the parts of an input that the map between rows and tokens reads.
 Status Session::State::check_mapped(const Input& input) const {
   const bool takes_tokens = encoder().embedding.tokens != absent;
   if (takes_tokens ? !input.vectors.empty() : !input.tokens.empty()) {
@@ -50,7 +50,7 @@ Status Session::State::row_tokens(const Input& input, std::span<int64_t> tokens)
   }
   size_t row = 0;
   if (rows > given) tokens[row++] = -1;
-  const bool strip = plan.options.padding == Padding::strip;
+  const bool strip = plan.options.run.padding == Padding::strip;
   for (size_t i = 0; i < static_cast<size_t>(given); ++i) {
     if (!strip || is_kept(input, encoder().pad_id, i)) tokens[row++] = static_cast<int64_t>(i);
   }
@@ -61,7 +61,7 @@ Status Session::State::row_tokens(const Input& input, std::span<int64_t> tokens)
 Result<int64_t> Session::State::row_of(const Input& input, size_t token) const {
   LINFORMER_TRY(check_mapped(input));
   const int64_t given = given_rows(input);
-  const bool strip = plan.options.padding == Padding::strip;
+  const bool strip = plan.options.run.padding == Padding::strip;
   if (token >= static_cast<uint64_t>(given) || (strip && !is_kept(input, encoder().pad_id, token))) {
     return Status::error(Code::invalid_argument, "token %zu of %lld has no row: it is stripped, or isn't there", token,
                          static_cast<long long>(given));
@@ -75,12 +75,12 @@ Batch Session::State::pack(const InputList& inputs) const {
   const EncoderDescription& e = encoder();
   const EmbeddingDescription& embedding = e.embedding;
   const SinusoidalTable& sinusoidal = program().sinusoidal;
-  const bool strip = plan.options.padding == Padding::strip;
+  const bool strip = plan.options.run.padding == Padding::strip;
   const bool computed = sinusoidal.rows > 0;
   Batch batch;
   batch.sequences = static_cast<int64_t>(inputs.size());
   int32_t* row_starts = executor->buffer<int32_t>(BufferId::row_starts);
-  int32_t* output_starts = row_starts + plan.options.max_batch + 1;
+  int32_t* output_starts = row_starts + plan.options.memory.max_batch + 1;
   int32_t* ids = executor->buffer<int32_t>(BufferId::ids);
   int32_t* positions = executor->buffer<int32_t>(BufferId::positions);
   uint8_t* types = embedding.token_types != absent ? executor->buffer<uint8_t>(BufferId::types) : nullptr;

@@ -15,53 +15,55 @@ namespace {
 constexpr int64_t most_rows = INT32_MAX;
 
 Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
-  if (options->max_tokens == 0) options->max_tokens = encoder.max_tokens;
-  if (options->max_tokens < 1 || options->max_tokens > encoder.max_tokens) {
+  if (options->memory.max_tokens == 0) options->memory.max_tokens = encoder.max_tokens;
+  if (options->memory.max_tokens < 1 || options->memory.max_tokens > encoder.max_tokens) {
     return Status::error(Code::invalid_argument, "max_tokens is %lld: this model takes 1 to %u tokens",
-                         static_cast<long long>(options->max_tokens), encoder.max_tokens);
+                         static_cast<long long>(options->memory.max_tokens), encoder.max_tokens);
   }
-  if (options->max_batch < 1 || options->max_batch > SessionOptions::most_sequences) {
+  if (options->memory.max_batch < 1 || options->memory.max_batch > MemoryOptions::most_sequences) {
     return Status::error(Code::invalid_argument, "max_batch is %lld: give 1 to %lld",
-                         static_cast<long long>(options->max_batch),
-                         static_cast<long long>(SessionOptions::most_sequences));
+                         static_cast<long long>(options->memory.max_batch),
+                         static_cast<long long>(MemoryOptions::most_sequences));
   }
   // At most 2^24 x 2^20.
-  const int64_t rows = options->max_tokens * options->max_batch;
-  if (options->max_rows == 0) options->max_rows = rows;
-  if (options->max_rows < 1) {
+  const int64_t rows = options->memory.max_tokens * options->memory.max_batch;
+  if (options->memory.max_rows == 0) options->memory.max_rows = rows;
+  if (options->memory.max_rows < 1) {
     return Status::error(Code::invalid_argument, "max_rows is %lld: give at least 1, or 0 for max_tokens x max_batch",
-                         static_cast<long long>(options->max_rows));
+                         static_cast<long long>(options->memory.max_rows));
   }
-  options->max_rows = std::min(options->max_rows, rows);
-  if (options->max_encoder_states == 0) options->max_encoder_states = options->max_tokens;
-  if (options->max_encoder_states < 1 || options->max_encoder_states > encoder.max_tokens) {
+  options->memory.max_rows = std::min(options->memory.max_rows, rows);
+  if (options->memory.max_encoder_states == 0) options->memory.max_encoder_states = options->memory.max_tokens;
+  if (options->memory.max_encoder_states < 1 || options->memory.max_encoder_states > encoder.max_tokens) {
     return Status::error(Code::invalid_argument, "max_encoder_states is %lld: this model takes 1 to %u rows",
-                         static_cast<long long>(options->max_encoder_states), encoder.max_tokens);
+                         static_cast<long long>(options->memory.max_encoder_states), encoder.max_tokens);
   }
-  if (encoder.encoder_states_width == 0) options->max_encoder_states = 0;
-  if (options->max_rows > most_rows || options->max_encoder_states * options->max_batch > most_rows) {
+  if (encoder.encoder_states_width == 0) options->memory.max_encoder_states = 0;
+  if (options->memory.max_rows > most_rows ||
+      options->memory.max_encoder_states * options->memory.max_batch > most_rows) {
     return Status::error(Code::too_long,
                          "a session takes at most %lld rows in a call: lower max_tokens or max_batch, "
                          "or set max_rows",
                          static_cast<long long>(most_rows));
   }
-  if (options->threads < 1 || options->threads > ThreadTeam::max_threads) {
-    return Status::error(Code::invalid_argument, "threads is %d: give 1 to %d", options->threads,
+  if (options->cpu.threads < 1 || options->cpu.threads > ThreadTeam::max_threads) {
+    return Status::error(Code::invalid_argument, "threads is %d: give 1 to %d", options->cpu.threads,
                          ThreadTeam::max_threads);
   }
-  if (options->device < -1) {
+  if (options->cuda.device < -1) {
     return Status::error(Code::invalid_argument, "device is %d: give -1 for the CPU, or a GPU's number",
-                         options->device);
+                         options->cuda.device);
   }
-  if (options->block_rows == 0) options->block_rows = default_block_rows;
-  if (options->block_rows < block_row_multiple || options->block_rows > max_block_rows ||
-      options->block_rows % block_row_multiple != 0) {
+  if (options->cpu.block_rows == 0) options->cpu.block_rows = default_block_rows;
+  if (options->cpu.block_rows < block_row_multiple || options->cpu.block_rows > max_block_rows ||
+      options->cpu.block_rows % block_row_multiple != 0) {
     return Status::error(Code::invalid_argument, "block_rows is %lld: give a multiple of %d up to %d, or 0",
-                         static_cast<long long>(options->block_rows), static_cast<int>(block_row_multiple),
+                         static_cast<long long>(options->cpu.block_rows), static_cast<int>(block_row_multiple),
                          static_cast<int>(max_block_rows));
   }
-  if (options->backend > BackendKind::openblas) {
-    return Status::error(Code::invalid_argument, "there is no backend number %d", static_cast<int>(options->backend));
+  if (options->cpu.backend > BackendKind::openblas) {
+    return Status::error(Code::invalid_argument, "there is no backend number %d",
+                         static_cast<int>(options->cpu.backend));
   }
   return check_precision(*options);
 }
@@ -71,7 +73,7 @@ ElementType device_compute(const ModelDescription& description, const EncoderDes
                            const SessionOptions& options, bool bf16) {
   const Linear& query = encoder.layers[0].attention.query;
   const ElementType type = description.tensors[static_cast<size_t>(query.weight)].type;
-  const bool widens = options.compute == Compute::f32 || (type == ElementType::bf16 && !bf16);
+  const bool widens = options.run.compute == Compute::f32 || (type == ElementType::bf16 && !bf16);
   if (widens) return ElementType::f32;
   return type == ElementType::int8 ? ElementType::f16 : type;
 }
@@ -93,7 +95,7 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
   LoweredModel lowered;
   Plan& plan = lowered.plan;
   plan.options = options;
-  const bool decoder = options.part == Part::decoder;
+  const bool decoder = options.run.part == Part::decoder;
   if (decoder && !description.has_decoder()) {
     return Status::error(Code::invalid_argument, "this model has no decoder: leave part at encoder");
   }
@@ -102,33 +104,35 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
   LINFORMER_TRY(resolve(*lowered.encoder, &plan.options));
   const SessionOptions& resolved = plan.options;
   plan.block_rows =
-      std::min(resolved.block_rows, round_up(std::max(resolved.max_rows, resolved.max_encoder_states), panel_width));
-  if (resolved.device >= 0) {
+      std::min(resolved.cpu.block_rows,
+               round_up(std::max(resolved.memory.max_rows, resolved.memory.max_encoder_states), panel_width));
+  if (resolved.cuda.device >= 0) {
     // A block is all rows at once, and what is compressed of them.
     int64_t k = 0;
     for (const Projection& projection : lowered.encoder->projections) k = std::max(k, int64_t{projection.k});
     const int64_t rows =
-        std::max({resolved.max_rows, resolved.max_encoder_states * resolved.max_batch, k * resolved.max_batch});
+        std::max({resolved.memory.max_rows, resolved.memory.max_encoder_states * resolved.memory.max_batch,
+                  k * resolved.memory.max_batch});
     plan.block_rows = round_up(rows, panel_width);
   }
-  const Extents extents{resolved.max_batch,
-                        resolved.max_tokens,
-                        resolved.max_rows,
-                        resolved.max_encoder_states,
-                        resolved.device >= 0 ? 1 : resolved.threads,
+  const Extents extents{resolved.memory.max_batch,
+                        resolved.memory.max_tokens,
+                        resolved.memory.max_rows,
+                        resolved.memory.max_encoder_states,
+                        resolved.cuda.device >= 0 ? 1 : resolved.cpu.threads,
                         plan.block_rows};
-  Target target{.packs = packs_activations(resolved.backend)};
-  if (resolved.device < 0) {
+  Target target{.packs = packs_activations(resolved.cpu.backend)};
+  if (resolved.cuda.device < 0) {
     choose_precision(resolved, bf16, &target);
   } else {
-    const bool multiplies_bf16 = bf16.faster && resolved.compute != Compute::no_bf16;
+    const bool multiplies_bf16 = bf16.faster && resolved.run.compute != Compute::no_bf16;
     target = {.device = true, .all = device_compute(description, *lowered.encoder, resolved, multiplies_bf16)};
   }
   Result<Program> program = lower(description, *lowered.encoder, lowered.has_heads, extents, target);
   if (!program.ok()) return program.status();
   lowered.program = std::move(program.value());
-  if (resolved.device < 0) {
-    LINFORMER_TRY(plan_scratch(resolved.backend, &lowered.program));
+  if (resolved.cuda.device < 0) {
+    LINFORMER_TRY(plan_scratch(resolved.cpu.backend, &lowered.program));
   } else {
     LINFORMER_TRY(plan_device_scratch(&lowered.program));
   }
@@ -137,7 +141,8 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
     return Status::error(Code::too_long,
                          "a session of %lld tokens and %lld texts needs more memory than can be addressed: lower "
                          "max_tokens or max_batch",
-                         static_cast<long long>(resolved.max_tokens), static_cast<long long>(resolved.max_batch));
+                         static_cast<long long>(resolved.memory.max_tokens),
+                         static_cast<long long>(resolved.memory.max_batch));
   }
   publish(lowered.program, layout, &plan);
   explain_precision(bf16, &plan);
@@ -196,9 +201,11 @@ void publish(const Program& program, const ArenaLayout& layout, Plan* plan) {
   plan->total_bytes = layout.total;
 }
 
-Result<Plan> plan(const Model& model, const SessionOptions& options) {
+Result<Plan> plan(const Model& model, const SessionOptions& options, const Machine& machine) {
   LINFORMER_TRY(check_device(options));
-  Result<LoweredModel> lowered = lower_model(model.description(), options, planned_bf16(options));
+  SessionOptions resolved = options;
+  if (options.cpu.block_rows == 0) resolved.cpu.block_rows = machine.block_rows;
+  Result<LoweredModel> lowered = lower_model(model.description(), resolved, planned_bf16(options, machine));
   if (!lowered.ok()) return lowered.status();
   return lowered->plan;
 }

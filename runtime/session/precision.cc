@@ -31,65 +31,68 @@ const char* bf16_reason(Compute compute, const Bf16Choice& bf16) {
 
 const char* weights_reason(const Plan& plan, const Bf16Choice& bf16) {
   const SessionOptions& options = plan.options;
-  if (plan.weights == ElementType::f32 && options.device < 0) return "the file has them in f32";
-  if (plan.weights != ElementType::f32 && options.compute == Compute::f32) return "the options ask for f32";
-  if (options.device >= 0) {
+  if (plan.weights == ElementType::f32 && options.cuda.device < 0) return "the file has them in f32";
+  if (plan.weights != ElementType::f32 && options.run.compute == Compute::f32) return "the options ask for f32";
+  if (options.cuda.device >= 0) {
     if (plan.weights == ElementType::int8) return "a GPU multiplies int8 in f16";
     if (plan.weights == plan.compute) return "the file has them in this type";
-    return options.compute == Compute::no_bf16 ? "the options ask for no bf16"
-                                               : "a GPU multiplies bf16 from compute capability 8.0 on";
+    return options.run.compute == Compute::no_bf16 ? "the options ask for no bf16"
+                                                   : "a GPU multiplies bf16 from compute capability 8.0 on";
   }
-  if (options.backend != BackendKind::native) return "the backend multiplies f32 alone";
+  if (options.cpu.backend != BackendKind::native) return "the backend multiplies f32 alone";
   if (plan.weights == ElementType::f16) return "f16 is always widened";
   if (plan.weights == ElementType::int8) return "int8 is multiplied as it is on every processor";
-  return bf16_reason(options.compute, bf16);
+  return bf16_reason(options.run.compute, bf16);
 }
 
 const char* attention_reason(const Plan& plan, const Bf16Choice& bf16) {
   const SessionOptions& options = plan.options;
-  if (options.device >= 0 || options.backend != BackendKind::native) return weights_reason(plan, bf16);
-  if (options.attention_compute != AttentionCompute::automatic) return "the options ask for it";
+  if (options.cuda.device >= 0 || options.cpu.backend != BackendKind::native) return weights_reason(plan, bf16);
+  if (options.run.attention_compute != AttentionCompute::automatic) return "the options ask for it";
   if (!narrow(plan.weights)) return weights_reason(plan, bf16);
-  return bf16_reason(options.compute, bf16);
+  return bf16_reason(options.run.compute, bf16);
 }
 
 }  // namespace
 
-Bf16Choice planned_bf16(const SessionOptions& options) {
-  const bool may_have = options.isa != Isa::scalar && options.isa != Isa::avx2;
-  if (may_have || options.device >= 0) return {true, "the plan is for a machine that is faster in bf16 than in f32"};
-  return {false, "the plan is for an instruction set without bf16"};
+Bf16Choice planned_bf16(const SessionOptions& options, const Machine& machine) {
+  const bool may_have = options.cpu.isa != Isa::scalar && options.cpu.isa != Isa::avx2;
+  if (!may_have && options.cuda.device < 0) return {false, "the plan is for an instruction set without bf16"};
+  if (machine.bf16) return {true, "the plan is for a machine that is faster in bf16 than in f32"};
+  return {false, "the plan is for a machine that isn't faster in bf16 than in f32"};
 }
 
 Status check_precision(const SessionOptions& options) {
-  if (options.compute > Compute::bf16) {
-    return Status::error(Code::invalid_argument, "there is no compute number %d", static_cast<int>(options.compute));
+  if (options.run.compute > Compute::bf16) {
+    return Status::error(Code::invalid_argument, "there is no compute number %d",
+                         static_cast<int>(options.run.compute));
   }
-  if (options.attention_compute > AttentionCompute::bf16) {
+  if (options.run.attention_compute > AttentionCompute::bf16) {
     return Status::error(Code::invalid_argument, "there is no attention_compute number %d",
-                         static_cast<int>(options.attention_compute));
+                         static_cast<int>(options.run.attention_compute));
   }
-  if (options.device >= 0) {
-    if (options.attention_compute == AttentionCompute::automatic) return {};
+  if (options.cuda.device >= 0) {
+    if (options.run.attention_compute == AttentionCompute::automatic) return {};
     return Status::error(Code::invalid_argument,
                          "attention_compute is %d: a GPU attends in the type of its products; leave it automatic",
-                         static_cast<int>(options.attention_compute));
+                         static_cast<int>(options.run.attention_compute));
   }
-  const bool asks_bf16 = options.compute == Compute::bf16 || options.attention_compute == AttentionCompute::bf16;
-  if (asks_bf16 && options.backend != BackendKind::native) {
+  const bool asks_bf16 =
+      options.run.compute == Compute::bf16 || options.run.attention_compute == AttentionCompute::bf16;
+  if (asks_bf16 && options.cpu.backend != BackendKind::native) {
     return Status::error(Code::invalid_argument, "the options ask for bf16: only the native backend multiplies it");
   }
   return {};
 }
 
 void choose_precision(const SessionOptions& options, const Bf16Choice& bf16, Target* target) {
-  if (options.backend != BackendKind::native) return;
-  target->bf16 = computes_bf16(options.compute, bf16);
-  target->int8 = options.compute != Compute::f32;
+  if (options.cpu.backend != BackendKind::native) return;
+  target->bf16 = computes_bf16(options.run.compute, bf16);
+  target->int8 = options.run.compute != Compute::f32;
   const auto attention = [&](bool otherwise) {
-    const bool chosen = options.attention_compute == AttentionCompute::automatic
+    const bool chosen = options.run.attention_compute == AttentionCompute::automatic
                             ? otherwise
-                            : options.attention_compute == AttentionCompute::bf16;
+                            : options.run.attention_compute == AttentionCompute::bf16;
     return chosen ? ElementType::bf16 : ElementType::f32;
   };
   target->narrow_attention = attention(target->bf16);

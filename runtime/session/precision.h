@@ -8,8 +8,8 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// What plan() takes for granted where nothing is asked of the machine: bf16 where the instruction set may have it.
-Bf16Choice planned_bf16(const SessionOptions& options);
+// Whether a session would be faster in bf16 on a machine that the caller describes.
+Bf16Choice planned_bf16(const SessionOptions& options, const Machine& machine);
 
 // invalid_argument for values that there aren't, and for types that the backend or device can't be asked for.
 Status check_precision(const SessionOptions& options);

@@ -30,7 +30,7 @@ Result<const Kernels*> choose_kernels(Isa isa) {
 
 // A plan's options say what `automatic` came to, as plan() reads them.
 void resolve_compute(const Bf16Choice& bf16, Plan* plan) {
-  if (plan->options.compute == Compute::automatic && !bf16.faster) plan->options.compute = Compute::no_bf16;
+  if (plan->options.run.compute == Compute::automatic && !bf16.faster) plan->options.run.compute = Compute::no_bf16;
 }
 
 }  // namespace
@@ -50,9 +50,9 @@ Result<std::shared_ptr<const PreparedWeights>> PreparedWeights::create(std::shar
   return shared;
 }
 
-Result<Plan> machine_plan(const Model& model, const SessionOptions& options) {
-  if (options.device >= 0) return plan(model, options);
-  const Result<const Kernels*> kernels = choose_kernels(options.isa);
+Result<Plan> plan(const Model& model, const SessionOptions& options) {
+  if (options.cuda.device >= 0) return plan(model, options, Machine());
+  const Result<const Kernels*> kernels = choose_kernels(options.cpu.isa);
   Bf16Choice bf16{false, "this machine or build lacks the instruction set that is asked for"};
   if (kernels.ok()) {
     const Result<Bf16Choice> of_machine = bf16_of(options, **kernels);
@@ -60,12 +60,12 @@ Result<Plan> machine_plan(const Model& model, const SessionOptions& options) {
     bf16 = *of_machine;
   }
   SessionOptions resolved = options;
-  if (options.block_rows == 0 && options.backend == BackendKind::native && kernels.ok()) {
-    resolved.block_rows = (*kernels)->block_rows;
+  if (options.cpu.block_rows == 0 && options.cpu.backend == BackendKind::native && kernels.ok()) {
+    resolved.cpu.block_rows = (*kernels)->block_rows;
   }
   Result<LoweredModel> lowered = lower_model(model.description(), resolved, bf16);
   if (!lowered.ok()) return lowered.status();
-  if (kernels.ok()) lowered->plan.options.isa = (*kernels)->isa;
+  if (kernels.ok()) lowered->plan.options.cpu.isa = (*kernels)->isa;
   resolve_compute(bf16, &lowered->plan);
   return lowered->plan;
 }
@@ -118,18 +118,19 @@ Result<Session> Session::create(std::shared_ptr<const Model> model, const Sessio
 
 Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, const SessionOptions& options) {
   if (weights == nullptr) return Status::error(Code::invalid_argument, "no weights: prepare a model's first");
-  const Result<const Kernels*> kernels = choose_kernels(options.isa);
+  const Result<const Kernels*> kernels = choose_kernels(options.cpu.isa);
   if (!kernels.ok()) return kernels.status();
   const Result<Bf16Choice> bf16 = bf16_of(options, **kernels);
   if (!bf16.ok()) return bf16.status();
   SessionOptions resolved = options;
-  if (options.block_rows == 0 && options.backend == BackendKind::native) resolved.block_rows = (*kernels)->block_rows;
+  if (options.cpu.block_rows == 0 && options.cpu.backend == BackendKind::native)
+    resolved.cpu.block_rows = (*kernels)->block_rows;
   Result<LoweredModel> lowered = lower_model(weights->model()->description(), resolved, *bf16);
   if (!lowered.ok()) return lowered.status();
   std::unique_ptr<State> state(new (std::nothrow) State);
   if (!state) return Status::error(Code::out_of_memory, "no memory for a session");
   state->plan = lowered->plan;
-  state->plan.options.isa = (*kernels)->isa;
+  state->plan.options.cpu.isa = (*kernels)->isa;
   resolve_compute(*bf16, &state->plan);
   state->part = lowered->encoder;
   state->has_heads = lowered->has_heads;
@@ -140,13 +141,13 @@ Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, 
   state->weights = std::move(weights);
   publish(state->program(), state->executor->layout(), &state->plan);
 
-  LINFORMER_TRY(state->take_arena(options.arena));
+  LINFORMER_TRY(state->take_arena(options.memory.arena));
   LINFORMER_TRY(state->executor->start(state->arena));
   return Session(std::move(state));
 }
 
 uint64_t Session::used_bytes() const {
-  if (state_->plan.options.device >= 0 || !state_->owns_arena) return state_->plan.total_bytes;
+  if (state_->plan.options.cuda.device >= 0 || !state_->owns_arena) return state_->plan.total_bytes;
   return platform::touched_bytes(state_->arena, state_->arena_bytes);
 }
 

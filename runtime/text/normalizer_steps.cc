@@ -110,7 +110,7 @@ Status NormalizerSteps::create(const UnigramDescription& description) {
   return {};
 }
 
-// What the original does: the rule of the shortest beginning that has one stands for the whole of `grapheme`.
+// The original replaces all of `grapheme` by the replacement of its shortest prefix that the charsmap has.
 bool NormalizerSteps::apply_rule(std::string_view grapheme, size_t characters, NormalizedText* normalized,
                                  bool* applied) const {
   size_t length = 0;

@@ -113,11 +113,11 @@ TEST_CASE("a session allocates nothing") {
     for (const int threads : {1, 2}) {
       for (const Padding padding : {Padding::strip, Padding::keep}) {
         SessionOptions options;
-        options.max_batch = max_batch;
-        options.threads = threads;
-        options.backend = engine.backend;
-        options.isa = engine.isa;
-        options.padding = padding;
+        options.memory.max_batch = max_batch;
+        options.cpu.threads = threads;
+        options.cpu.backend = engine.backend;
+        options.cpu.isa = engine.isa;
+        options.run.padding = padding;
         Allocations counted;
         int failed = 0;
         {
@@ -145,11 +145,11 @@ TEST_CASE("a session in the caller's arena and on its threads allocates nothing,
   const std::shared_ptr<const Model> model = random_model(shape());
   Calls work(*model, true);
   SessionOptions options;
-  options.max_batch = max_batch;
-  options.threads = 2;
-  std::vector<std::byte> memory(machine_plan(*model, options)->total_bytes + 64);
-  options.arena = std::span(memory).subspan(64 - reinterpret_cast<uintptr_t>(memory.data()) % 64);
-  options.parallel = [](void*, void (*task)(void*, int), void* argument, int count) {
+  options.memory.max_batch = max_batch;
+  options.cpu.threads = 2;
+  std::vector<std::byte> memory(plan(*model, options)->total_bytes + 64);
+  options.memory.arena = std::span(memory).subspan(64 - reinterpret_cast<uintptr_t>(memory.data()) % 64);
+  options.cpu.parallel = [](void*, void (*task)(void*, int), void* argument, int count) {
     for (int i = 0; i < count; ++i) task(argument, i);
   };
   Result<Session> session = Session::create(model, options);
@@ -173,11 +173,11 @@ TEST_CASE("the planned bytes are the bytes used") {
   for (const Engine& engine : engines()) {
     for (const int threads : {1, 2, 3}) {
       SessionOptions options;
-      options.max_batch = max_batch;
-      options.threads = threads;
-      options.backend = engine.backend;
-      options.isa = engine.isa;
-      options.compute = linformer_test::with_bf16(engine);
+      options.memory.max_batch = max_batch;
+      options.cpu.threads = threads;
+      options.cpu.backend = engine.backend;
+      options.cpu.isa = engine.isa;
+      options.run.compute = linformer_test::with_bf16(engine);
       Result<Session> session = Session::create(model, options);
       REQUIRE_MESSAGE(session.ok(), session.status().message());
       const Plan& plan = session->plan();

@@ -74,11 +74,11 @@ TEST_CASE("memory that runs out is an error") {
     auto model = Model::load(file.view);
     REQUIRE(model.ok());
     SessionOptions options;
-    options.backend = BackendKind::native;
+    options.cpu.backend = BackendKind::native;
     for (const Part part : {Part::encoder, Part::decoder}) {
-      options.part = part;
+      options.run.part = part;
       if (part == Part::decoder && !(*model)->description().has_decoder()) continue;
-      print("plan", with_more_memory([&] { return plan(**model, options).status(); }));
+      print("plan", with_more_memory([&] { return plan(**model, options, Machine()).status(); }));
       print("session", with_more_memory([&] { return Session::create(*model, options).status(); }));
     }
     const TokenizerDescription& description = (*model)->description().tokenizer;

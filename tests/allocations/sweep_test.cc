@@ -94,7 +94,7 @@ class WholeModel {
     auto model = Model::load(file_);
     if (!model.ok()) return model.status();
     for (PartCall& call : calls_) {
-      const Result<Plan> planned = plan(**model, options(call.part));
+      const Result<Plan> planned = plan(**model, options(call.part), Machine());
       if (!planned.ok()) return planned.status();
       auto weights = PreparedWeights::create(*model);
       if (!weights.ok()) return weights.status();
@@ -117,10 +117,10 @@ class WholeModel {
 
   static SessionOptions options(Part part) {
     SessionOptions options;
-    options.max_tokens = 16;
-    options.max_batch = 2;
-    options.threads = 2;
-    options.part = part;
+    options.memory.max_tokens = 16;
+    options.memory.max_batch = 2;
+    options.cpu.threads = 2;
+    options.run.part = part;
     options.profile = true;
     return options;
   }
@@ -150,12 +150,13 @@ Status tokenize(const TokenizerDescription& description) {
 // A classifier made of the model, with texts that are cut, and two threads.
 Status classify(const std::shared_ptr<const Model>& model) {
   ClassifierOptions options;
-  options.texts.threads = 2;
+  options.texts.cpu.threads = 2;
   options.texts.max_batch = 2;
   options.texts.on_long = OnLong::window;
   Result<Classifier> classifier = Classifier::create(model, options);
   if (!classifier.ok()) return classifier.status();
-  const std::string_view texts[] = {"good", "a bad film", "good good the plot a film good good the plot a film bad bad bad"};
+  const std::string_view texts[] = {"good", "a bad film",
+                                    "good good the plot a film good good the plot a film bad bad bad"};
   float probabilities[64];
   return classifier->classify(texts, probabilities);
 }

@@ -84,12 +84,12 @@ TEST_CASE("no kind of model makes a session allocate, and each uses the bytes th
       if (variant.shape.type != ElementType::f32 && engine.isa != best_isa()) continue;
       for (const int threads : {1, 2}) {
         SessionOptions options;
-        options.max_batch = max_batch;
-        options.threads = threads;
-        options.backend = engine.backend;
-        options.isa = engine.isa;
-        options.compute = linformer_test::with_bf16(engine);
-        options.padding = variant.masks ? Padding::keep : Padding::strip;
+        options.memory.max_batch = max_batch;
+        options.cpu.threads = threads;
+        options.cpu.backend = engine.backend;
+        options.cpu.isa = engine.isa;
+        options.run.compute = linformer_test::with_bf16(engine);
+        options.run.padding = variant.masks ? Padding::keep : Padding::strip;
         Result<Session> session = Session::create(work.model, options);
         REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
         work.prepare(*session);

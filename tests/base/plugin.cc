@@ -7,9 +7,9 @@ extern "C" __attribute__((visibility("default"))) int use_the_runtime(const char
   linformer::Result<std::shared_ptr<const linformer::Model>> model = linformer::Model::load(path);
   if (!model.ok()) return 1;
   linformer::SessionOptions options;
-  options.threads = 2;
-  options.max_tokens = 8;
-  options.max_batch = 1;
+  options.cpu.threads = 2;
+  options.memory.max_tokens = 8;
+  options.memory.max_batch = 1;
   linformer::Result<linformer::Session> session = linformer::Session::create(model.value(), options);
   if (!session.ok()) return 2;
   const int32_t ids[] = {4, 5, 6, 7};

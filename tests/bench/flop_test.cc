@@ -24,7 +24,7 @@ RandomModel small_base() {  // RoBERTa-base but for few layers and a small vocab
 
 double flop_of(const RandomModel& shape, int64_t n) {
   linformer::SessionOptions options;
-  options.max_tokens = shape.n;
+  options.memory.max_tokens = shape.n;
   return linformer::bench::encoder_flop(*random_model(shape), options, n).all;
 }
 

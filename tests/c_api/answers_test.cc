@@ -161,7 +161,7 @@ TEST_CASE("texts to ids, ids to every output, in one pass") {
 
   const auto model = *Model::load(f.CliFixture::model().c_str());
   SessionOptions own;
-  own.max_batch = 2;
+  own.memory.max_batch = 2;
   Session other = std::move(*Session::create(model, own));
   const std::vector<Tokens> texts = {{ids, 5}, padded};
   const auto same = [&](size_t i, Output output) {

@@ -228,7 +228,7 @@ TEST_CASE("values out of range, short buffers, lists that don't match") {
   session([](auto* o) { o->block_rows = INT32_MIN; });
   session([](auto* o) { o->backend = -1; });
   session([](auto* o) { o->padding = 2; });
-  session([](auto* o) { o->decoder = 1; });
+  session([](auto* o) { o->part = LNF_PART_DECODER; });
   session([](auto* o) { o->device = -7; });
   session([](auto* o) { o->arena_bytes = 64; });
   alignas(64) static unsigned char memory[128];

@@ -70,8 +70,8 @@ TEST_CASE("masks, types and encoder states") {
   };
   const std::vector<float> given = run(all);
   SessionOptions own;
-  own.padding = Padding::keep;
-  own.block_rows = 32;
+  own.run.padding = Padding::keep;
+  own.cpu.block_rows = 32;
   Session other = std::move(*Session::create(loaded, own));
   std::vector<float> expected(given.size());
   const Input view = random.view();

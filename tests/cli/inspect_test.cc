@@ -47,9 +47,9 @@ TEST_CASE("inspect: --memory prints the plan that a session allocates") {
   const auto model = linformer::Model::load(f.model().c_str());
   REQUIRE(model.ok());
   linformer::SessionOptions options;
-  options.max_tokens = 8;
-  options.max_batch = 3;
-  options.threads = 2;
+  options.memory.max_tokens = 8;
+  options.memory.max_batch = 3;
+  options.cpu.threads = 2;
   const auto session = linformer::Session::create(model.value(), options);
   REQUIRE(session.ok());
   CHECK(memory["total_bytes"] == session.value().plan().total_bytes);

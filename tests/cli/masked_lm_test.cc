@@ -26,7 +26,7 @@ TEST_CASE("masked-LM logits: whole texts that fit, each once; only one with more
   }
   for (const std::vector<int32_t>& text : ids) inputs.emplace_back().tokens = text;
   SessionOptions options;
-  options.max_batch = std::size(masks);
+  options.memory.max_batch = std::size(masks);
   options.profile = true;
 
   Session plain = take(Session::create(model, options));

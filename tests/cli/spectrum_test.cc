@@ -118,7 +118,7 @@ std::vector<RandomModel> shapes() {
 
 Session session_for(const std::shared_ptr<const Model>& model) {
   SessionOptions options;
-  options.compute = Compute::f32;  // what the matrices are computed from in double precision
+  options.run.compute = Compute::f32;  // what the matrices are computed from in double precision
   return take(Session::create(model, options));
 }
 

@@ -13,7 +13,7 @@
 
 #include "support/engines.h"
 #include "support/random_model.h"
-#if !defined(LINFORMER_CUDA_PLAYED)
+#if !defined(LINFORMER_CUDA_SIMULATED)
 #include <cuda_runtime_api.h>
 #endif
 
@@ -24,7 +24,7 @@ using linformer_test::RandomModel;
 using Text = std::vector<int32_t>;
 using Rows = std::vector<float>;
 
-#if defined(LINFORMER_CUDA_PLAYED)
+#if defined(LINFORMER_CUDA_SIMULATED)
 constexpr uint32_t scale = 1, longest = 150;
 constexpr int runs = 2;
 #else
@@ -60,9 +60,9 @@ std::vector<Text> texts_of(const RandomModel& shape) {
 
 Session created(const std::shared_ptr<const PreparedWeights>& weights, void* stream = nullptr) {
   SessionOptions options;
-  options.device = 0;
-  options.max_batch = most_texts;
-  options.stream = stream;
+  options.cuda.device = 0;
+  options.memory.max_batch = most_texts;
+  options.stream.handle = stream;
   Result<Session> session = Session::create(weights, options);
   REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
   return std::move(session.value());
@@ -132,7 +132,7 @@ TEST_CASE("a text has the same bits on a device in any batch, in two sessions at
       CHECK(differing(first, texts, alone, shape.d_model, 1) == 0);
       // Two sessions run at the same time. On a GPU one of them uses a stream of the caller.
       void* stream = nullptr;
-#if !defined(LINFORMER_CUDA_PLAYED)
+#if !defined(LINFORMER_CUDA_SIMULATED)
       cudaStream_t own = nullptr;
       REQUIRE(cudaStreamCreate(&own) == cudaSuccess);
       stream = own;
@@ -146,7 +146,7 @@ TEST_CASE("a text has the same bits on a device in any batch, in two sessions at
         CHECK(of_first == 0);
         CHECK(of_second == 0);
       }
-#if !defined(LINFORMER_CUDA_PLAYED)
+#if !defined(LINFORMER_CUDA_SIMULATED)
       cudaStreamDestroy(own);
 #endif
       std::printf("%s, k %u: equal bits in %d random batches of two sessions\n", name_of(type), k, 3 * runs);

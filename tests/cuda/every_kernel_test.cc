@@ -71,9 +71,9 @@ std::vector<Variant> further_variants() {
 
 SessionOptions with(int device) {
   SessionOptions options;
-  options.device = device;
-  options.isa = Isa::scalar;
-  if (device < 0) options.compute = Compute::f32;
+  options.cuda.device = device;
+  options.cpu.isa = Isa::scalar;
+  if (device < 0) options.run.compute = Compute::f32;
   return options;
 }
 
@@ -96,9 +96,9 @@ TEST_CASE("every kernel is launched in each type, and the results are near the C
       }
     }
   }
-#if defined(LINFORMER_CUDA_PLAYED)
+#if defined(LINFORMER_CUDA_SIMULATED)
   int launched = 0;
-  for (const cuda::Played::Kernel* kernel = cuda::Played::kernels; kernel != nullptr; kernel = kernel->next) {
+  for (const cuda::Simulated::Kernel* kernel = cuda::Simulated::kernels; kernel != nullptr; kernel = kernel->next) {
     CHECK_MESSAGE(kernel->launched, std::string(kernel->name));
     launched += kernel->launched ? 1 : 0;
   }

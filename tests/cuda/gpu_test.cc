@@ -1,4 +1,4 @@
-// What can't be played: outputs in a device's memory, and the caller's stream.
+// What can't be simulated on the CPU: outputs in a device's memory, and the caller's stream.
 #include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 
@@ -45,11 +45,11 @@ TEST_CASE("outputs in a device's memory, by the caller's stream, call after call
     REQUIRE(cudaStreamCreate(&stream) == cudaSuccess);
     {
       SessionOptions options;
-      options.device = 0;
-      options.max_batch = 3;
+      options.cuda.device = 0;
+      options.memory.max_batch = 3;
       Result<Session> host = Session::create(model, options);
-      options.stream = stream;
-      options.device_outputs = true;
+      options.stream.handle = stream;
+      options.stream.outputs_on_device = true;
       Result<Session> device = Session::create(model, options);
       REQUIRE_MESSAGE(host.ok(), std::string(host.status().message()));
       REQUIRE_MESSAGE(device.ok(), std::string(device.status().message()));
@@ -93,7 +93,7 @@ TEST_CASE("a session leaves the calling thread's device as it was") {
   int before = -1, after = -1;
   REQUIRE(cudaGetDevice(&before) == cudaSuccess);
   SessionOptions options;
-  options.device = 0;
+  options.cuda.device = 0;
   Result<Session> session = Session::create(linformer_test::random_model(RandomModel()), options);
   REQUIRE(session.ok());
   REQUIRE(cudaGetDevice(&after) == cudaSuccess);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compiles every kernel for GPUs and prints its registers, shared memory and spills, where no GPU is needed.
 
-  kernels.py --archive liblinformer_session_played.a --source DIR --work DIR [--arch 70,75,...]
+  kernels.py --archive liblinformer_session_simulated.a --source DIR --work DIR [--arch 70,75,...]
   kernels.py ... --nvcc /usr/local/cuda/bin/nvcc --arch 75,80,90
 
-Which kernels there are is read from the symbols of the archive in which they are played on the CPU. Without --nvcc the
+Which kernels there are is read from the symbols of the archive in which they are simulated on the CPU. Without --nvcc the
 compiler is NVRTC 12, which still makes sm_70: its packages are fetched with pip into the work folder, and where that
 can't be done the exit code is 77 (skipped). A kernel that doesn't compile, or whose shared memory is more than sm_75
 has, is an error.

@@ -1,4 +1,4 @@
-// 16-bit numbers and the attention kernel, played on the CPU, against double precision.
+// 16-bit numbers and the attention kernel, simulated on the CPU, against double precision.
 #include <doctest/doctest.h>
 
 #include <cmath>

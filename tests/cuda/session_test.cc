@@ -1,4 +1,4 @@
-// Sessions on a device, played or real: what they share, take and refuse.
+// Sessions on a device, simulated or real: what they share, take and refuse.
 #include "linformer/session.h"
 
 #include <doctest/doctest.h>
@@ -21,8 +21,8 @@ using linformer_test::RandomModel;
 
 SessionOptions on_device() {
   SessionOptions options;
-  options.device = 0;
-  options.max_batch = 4;
+  options.cuda.device = 0;
+  options.memory.max_batch = 4;
   return options;
 }
 
@@ -79,7 +79,7 @@ std::vector<std::vector<int32_t>> texts_of(const RandomModel& shape) {
   return texts;
 }
 
-#if defined(LINFORMER_CUDA_PLAYED)
+#if defined(LINFORMER_CUDA_SIMULATED)
 TEST_CASE("sessions share the weights on a device, and the second uploads none") {
   const RandomModel shape;
   const auto weights = prepared(linformer_test::random_model(shape));
@@ -88,17 +88,17 @@ TEST_CASE("sessions share the weights on a device, and the second uploads none")
   const uint64_t bytes = weights->bytes();
   CHECK(bytes > 0);
   // Where each head's keys lie, and the tables that hold positions, are a session's own.
-  const int before = cuda::Played::uploads;
+  const int before = cuda::Simulated::uploads;
   Session second = created(weights, on_device());
   CHECK(weights->bytes() == bytes);
-  CHECK(cuda::Played::uploads - before == 2);
+  CHECK(cuda::Simulated::uploads - before == 2);
   const auto texts = texts_of(shape);
   CHECK(run(first, texts, shape.vocabulary) == run(second, texts, shape.vocabulary));
   CHECK(first.used_bytes() == first.plan().total_bytes);
 }
 #endif
 
-#if defined(LINFORMER_CUDA_PLAYED)
+#if defined(LINFORMER_CUDA_SIMULATED)
 TEST_CASE("outputs in the device's memory have the same bits") {
   for (ElementType type : {ElementType::f32, ElementType::f16}) {
     RandomModel shape;
@@ -107,7 +107,7 @@ TEST_CASE("outputs in the device's memory have the same bits") {
     const auto weights = prepared(linformer_test::random_model(shape));
     SessionOptions options = on_device();
     Session host = created(weights, options);
-    options.device_outputs = true;
+    options.stream.outputs_on_device = true;
     Session device = created(weights, options);
     const auto texts = texts_of(shape);
     CHECK(run(host, texts, shape.vocabulary) == run(device, texts, shape.vocabulary));
@@ -115,13 +115,13 @@ TEST_CASE("outputs in the device's memory have the same bits") {
 }
 #endif
 
-#if defined(LINFORMER_CUDA_PLAYED)
+#if defined(LINFORMER_CUDA_SIMULATED)
 TEST_CASE("memory that a device doesn't have is an error each time, and nothing is lost") {
   const RandomModel shape;
   const auto model = linformer_test::random_model(shape);
   int refused = 0;
   for (int allowed = 0;; ++allowed) {
-    cuda::Played::allocations = allowed;
+    cuda::Simulated::allocations = allowed;
     const auto weights = prepared(model);
     Result<Session> session = Session::create(weights, on_device());
     if (session.ok()) break;
@@ -129,10 +129,10 @@ TEST_CASE("memory that a device doesn't have is an error each time, and nothing 
     REQUIRE(session.status().code() == Code::out_of_memory);
     CHECK(std::string(session.status().message()).find("cuda:0") != std::string::npos);
     // The same weights serve once there is memory.
-    cuda::Played::allocations = -1;
+    cuda::Simulated::allocations = -1;
     CHECK(Session::create(weights, on_device()).ok());
   }
-  cuda::Played::allocations = -1;
+  cuda::Simulated::allocations = -1;
   CHECK(refused > 10);
 }
 #endif
@@ -151,24 +151,24 @@ TEST_CASE("what no kernel does is refused by name, before anything runs") {
   shape.head_dim = 256;
   CHECK(Session::create(linformer_test::random_model(shape), on_device()).ok());
   SessionOptions options = on_device();
-  options.device = 99;
+  options.cuda.device = 99;
   session = Session::create(linformer_test::random_model(shape), options);
   REQUIRE(!session.ok());
   CHECK(std::string(session.status().message()).find("no device cuda:99") != std::string::npos);
-  options.device = -2;
+  options.cuda.device = -2;
   session = Session::create(linformer_test::random_model(shape), options);
   REQUIRE(!session.ok());
   CHECK(session.status().code() == Code::invalid_argument);
 }
 
-#if defined(LINFORMER_CUDA_PLAYED)
+#if defined(LINFORMER_CUDA_SIMULATED)
 TEST_CASE("a file's type is computed in, or the next higher one that the device multiplies") {
   const auto computes = [](ElementType type, int architecture) {
     RandomModel shape;
     shape.type = type;
-    cuda::Played::architecture = architecture;
+    cuda::Simulated::architecture = architecture;
     Result<Session> session = Session::create(linformer_test::random_model(shape), on_device());
-    cuda::Played::architecture = 90;
+    cuda::Simulated::architecture = 90;
     REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
     return session->plan().compute;
   };
@@ -206,7 +206,7 @@ TEST_CASE("texts that E takes in slices agree with the CPU, alone and in a batch
     };
     SessionOptions options = on_device();
     Session device = created(weights, options);
-    options.device = -1;
+    options.cuda.device = -1;
     Session cpu = created(weights, options);
     const std::vector<float> together = hidden(device, texts), expected = hidden(cpu, texts);
     double worst = 0;
@@ -224,7 +224,7 @@ TEST_CASE("texts that E takes in slices agree with the CPU, alone and in a batch
   }
 }
 
-#if defined(LINFORMER_CUDA_PLAYED)
+#if defined(LINFORMER_CUDA_SIMULATED)
 TEST_CASE("what a session rehearses doesn't grow with kernels, lengths and batches") {
   RandomModel shape;
   shape.kinds = {ProjectionKind::convolution};
@@ -233,11 +233,11 @@ TEST_CASE("what a session rehearses doesn't grow with kernels, lengths and batch
   const auto rehearsed = [&](uint32_t kernel, int64_t batch) {
     shape.kernel = shape.stride = kernel;
     SessionOptions options = on_device();
-    options.max_batch = batch;
+    options.memory.max_batch = batch;
     const auto weights = prepared(linformer_test::random_model(shape));
-    const int64_t before = cuda::Played::products;
+    const int64_t before = cuda::Simulated::products;
     created(weights, options);
-    return cuda::Played::products - before;
+    return cuda::Simulated::products - before;
   };
   const int64_t few = rehearsed(16, 1);
   CHECK(few > 10);
@@ -267,7 +267,7 @@ TEST_CASE("weights that f16 can't hold are refused, and computed in f32") {
     CHECK(session.status().code() == Code::unsupported);
     CHECK(std::string(session.status().message()).find("can't multiply in f16") != std::string::npos);
     SessionOptions options = on_device();
-    options.compute = Compute::f32;
+    options.run.compute = Compute::f32;
     CHECK(Session::create(*model, options).ok());
   }
 }

@@ -1,4 +1,4 @@
-// Every kind of model on a device, beside the CPU's scalar kernels; threads are played in both orders.
+// Every kind of model on a device, beside the CPU's scalar kernels; threads are simulated in both orders.
 #include "session/variants.h"
 
 #include <doctest/doctest.h>
@@ -23,10 +23,10 @@ using linformer_test::Variant;
 
 SessionOptions with(int device, Padding padding) {
   SessionOptions options;
-  options.device = device;
-  options.padding = padding;
-  options.isa = Isa::scalar;
-  if (device < 0) options.compute = Compute::f32;
+  options.cuda.device = device;
+  options.run.padding = padding;
+  options.cpu.isa = Isa::scalar;
+  if (device < 0) options.run.compute = Compute::f32;
   return options;
 }
 
@@ -45,10 +45,10 @@ TEST_CASE("models of every kind on a device") {
       for (Padding padding : {Padding::strip, Padding::keep}) {
         const Answer cpu = run(model, variant, with(-1, padding), texts),
                      device = run(model, variant, with(0, padding), texts);
-#if defined(LINFORMER_CUDA_PLAYED)
-        cuda::Played::backwards = true;
+#if defined(LINFORMER_CUDA_SIMULATED)
+        cuda::Simulated::backwards = true;
         const Answer backwards = run(model, variant, with(0, padding), texts);
-        cuda::Played::backwards = false;
+        cuda::Simulated::backwards = false;
 #else
         const Answer backwards = run(model, variant, with(0, padding), texts);  // again
 #endif

@@ -58,7 +58,7 @@ void tokenize(const Model& model, uint64_t bytes) {
 double listed_work(const Model& model, const SessionOptions& options) {
   double work = 0;
   const Status status = list_program(
-      model, options, options.max_tokens,
+      model, options, options.memory.max_tokens,
       [](void* sum, const ProgramLine& line) { *static_cast<double*>(sum) += line.flop + line.bytes; }, &work);
   return status.ok() ? work : 0;
 }
@@ -116,18 +116,18 @@ void open_and_run(const std::shared_ptr<const Model>& model, Part part, uint64_t
   const ModelDescription& description = model->description();
   const EncoderDescription& encoder = part == Part::decoder ? description.decoder : description.encoder;
   SessionOptions options;
-  options.max_tokens = std::min<int64_t>(encoder.max_tokens, most_tokens);
-  options.max_batch = 2;
-  options.part = part;
+  options.memory.max_tokens = std::min<int64_t>(encoder.max_tokens, most_tokens);
+  options.memory.max_batch = 2;
+  options.run.part = part;
   const bool prefixed = encoder.embedding.prefix != absent || encoder.embedding.prefix_token >= 0;
-  const int64_t longest = options.max_tokens - (prefixed && options.max_tokens > 1 ? 1 : 0);
+  const int64_t longest = options.memory.max_tokens - (prefixed && options.memory.max_tokens > 1 ? 1 : 0);
   if (static_cast<uint64_t>(longest) * encoder.embedding.vectors.width > most_floats ||
       encoder.encoder_states_width > most_floats) {
     return;
   }
   const Texts texts(encoder, longest);
   within(session_bounds, bytes, [&]() -> uint64_t {
-    const Result<Plan> planned = machine_plan(*model, options);
+    const Result<Plan> planned = plan(*model, options);
     Result<Session> session = Session::create(model, options);
     expect_sentence("session", session.status());
     if (!session.ok()) return 0;

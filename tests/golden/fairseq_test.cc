@@ -64,12 +64,12 @@ void compare_run(const std::shared_ptr<const Model>& model, const Engine& engine
   const ModelDescription& description = model->description();
   const RunInputs inputs = inputs_of(arrays.at(run + ".tokens"));
   SessionOptions options;
-  options.backend = engine.backend;
-  options.isa = engine.isa;
-  options.device = engine.device;
-  options.padding = padding;
-  options.threads = threads;
-  options.max_batch = inputs.texts;
+  options.cpu.backend = engine.backend;
+  options.cpu.isa = engine.isa;
+  options.cuda.device = engine.device;
+  options.run.padding = padding;
+  options.cpu.threads = threads;
+  options.memory.max_batch = inputs.texts;
   Result<Session> session = Session::create(model, options);
   REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
   const std::vector<Tokens> tokens = inputs.tokens();

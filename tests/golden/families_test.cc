@@ -69,13 +69,13 @@ class Comparison {
  private:
   Session create(const FamilyInputs& inputs, Part part) const {
     SessionOptions options;
-    options.backend = engine_.backend;
-    options.isa = engine_.isa;
-    options.device = engine_.device;
-    options.padding = Padding::keep;
-    options.threads = threads_;
-    options.max_batch = static_cast<int64_t>(inputs.inputs.size());
-    options.part = part;
+    options.cpu.backend = engine_.backend;
+    options.cpu.isa = engine_.isa;
+    options.cuda.device = engine_.device;
+    options.run.padding = Padding::keep;
+    options.cpu.threads = threads_;
+    options.memory.max_batch = static_cast<int64_t>(inputs.inputs.size());
+    options.run.part = part;
     Result<Session> session = Session::create(model_, options);
     REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
     return std::move(session.value());
@@ -89,12 +89,12 @@ class Comparison {
   static void execute(Session& session, const FamilyInputs& inputs, const Output& output) {
     const Status status = session.run(inputs.inputs, output);
     REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
-#if defined(LINFORMER_CUDA_PLAYED)
+#if defined(LINFORMER_CUDA_SIMULATED)
     // Threads in the other order give the same bits.
     const std::vector<float> forwards(output.values.begin(), output.values.end());
-    cuda::Played::backwards = true;
+    cuda::Simulated::backwards = true;
     const Status again = session.run(inputs.inputs, output);
-    cuda::Played::backwards = false;
+    cuda::Simulated::backwards = false;
     REQUIRE_MESSAGE(again.ok(), std::string(again.message()));
     CHECK(std::memcmp(forwards.data(), output.values.data(), output.values.size_bytes()) == 0);
 #endif

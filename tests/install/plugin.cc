@@ -8,7 +8,7 @@
 extern "C" __attribute__((visibility("default"))) int plugin_classify(const char* model_file) {
   auto model = linformer::Model::load(model_file);
   if (!model.ok()) return 1;
-  auto session = linformer::Session::create(*model, {.threads = 2});
+  auto session = linformer::Session::create(*model, {.cpu = {.threads = 2}});
   if (!session.ok()) return 2;
   const int32_t ids[] = {4, 5, 6, 7};
   const linformer::Tokens text = ids;

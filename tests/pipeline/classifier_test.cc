@@ -52,7 +52,7 @@ TEST_CASE("strings in, probabilities out: the same bits as a session's, with any
       CAPTURE(threads);
       CAPTURE(batch);
       ClassifierOptions options;
-      options.texts.threads = threads;
+      options.texts.cpu.threads = threads;
       options.texts.max_batch = batch;
       Classifier classifier = make(loaded, options);
       REQUIRE(classifier.classes() == 3);
@@ -71,7 +71,7 @@ TEST_CASE("texts are visited in order, with what was read of each; bad ones keep
   const Loaded loaded(shape);
   ClassifierOptions options;
   options.texts.on_long = OnLong::error;
-  options.texts.threads = 2;
+  options.texts.cpu.threads = 2;
   const int heads[] = {1, 0};
   options.heads = heads;
   Classifier classifier = make(loaded, options);
@@ -157,7 +157,7 @@ TEST_CASE("windows without the template, and of nothing but pads") {
   ClassifierOptions options;
   options.texts.on_long = OnLong::window;
   options.texts.overlap = 0;
-  options.texts.encode.add_special_tokens = false;
+  options.texts.add_special_tokens = false;
   Classifier classifier = make(loaded, options);
   std::string words, pads = "good ";
   for (int i = 0; i < 24; ++i) words += "good ", pads += "[PAD] ";
@@ -270,8 +270,7 @@ TEST_CASE("a text that is too long says so in parts") {
   CHECK(room.tokens == 9);
   CHECK(room.room == 0);
   CHECK_FALSE(room.other_fits);
-  const BeyondLimit other =
-      beyond(2, 20, [](TextOptions* texts) { texts->encode.truncation = Truncation::only_first; });
+  const BeyondLimit other = beyond(2, 20, [](TextOptions* texts) { texts->truncation = Truncation::only_first; });
   CHECK(other.limit == TextLimit::room);
   CHECK(other.text == 1);
   CHECK(other.tokens == 20);
@@ -297,20 +296,17 @@ TEST_CASE("options that don't fit are refused by name") {
     CHECK(message.find(part) != std::string::npos);
   };
   const int absent_head[] = {9};
-  std::byte arena[64];
   says(refusal([&](auto* o) { o->heads = absent_head; }), "classification head 9");
   says(refusal([](auto* o) { o->texts.max_tokens = 2; }), "no room");
   says(refusal([](auto* o) { o->texts.max_tokens = 13; }), "max_tokens is 13");
   says(refusal([](auto* o) { o->texts.overlap = 10; }), "overlap 10");
-  says(refusal([](auto* o) { o->texts.threads = 0; }), "threads is 0");
+  says(refusal([](auto* o) { o->texts.cpu.threads = 0; }), "threads is 0");
   says(refusal([](auto* o) { o->texts.max_batch = 0; }), "max_batch is 0");
   says(refusal([](auto* o) { o->texts.max_batch = INT64_MAX; }), "max_batch is 9223372036854775807");
   says(refusal([](auto* o) { o->texts.pad_to = 13; }), "pad_to is 13");
   says(refusal([](auto* o) { o->texts.pad_to = -5; }), "pad_to is -5");
   says(refusal([](auto* o) { o->texts.pad_to = INT64_MAX; }), "pad_to is 9223372036854775807");
   says(refusal([](auto* o) { o->texts.max_tokens = INT64_MAX; }), "max_tokens is 9223372036854775807");
-  says(refusal([](auto* o) { o->texts.session.device_outputs = true; }), "device_outputs");
-  says(refusal([&](auto* o) { o->texts.session.arena = arena; }), "arena");
   CHECK(refusal([](auto*) {}).empty());
   CHECK(Classifier::create(nullptr).status().code() == Code::invalid_argument);
   SentimentModel bare;

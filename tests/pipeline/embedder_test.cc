@@ -42,7 +42,7 @@ TEST_CASE("vectors as the model says, or as asked, with any threads") {
     CHECK(length(std::span(own).subspan(i * sentiment_width, sentiment_width)) == doctest::Approx(1).epsilon(1e-5));
   }
   EmbedderOptions options;
-  options.texts.threads = 2;
+  options.texts.cpu.threads = 2;
   CHECK(embedded(model, options, texts) == own);
   options.normalize = false;
   const std::vector<float> plain = embedded(model, options, texts);

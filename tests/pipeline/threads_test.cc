@@ -27,7 +27,7 @@ TEST_CASE("16 threads with sessions and classifiers of one model") {
     threads.emplace_back([&, t] {
       if (t % 2 == 0) {
         ClassifierOptions options;
-        options.texts.threads = 1 + t % 3;
+        options.texts.cpu.threads = 1 + t % 3;
         Result<Classifier> classifier = Classifier::create(model, options);
         std::vector<float> values(64 * 3);
         for (int round = 0; round < 3; ++round) {
@@ -64,7 +64,7 @@ TEST_CASE("a classifier's call is stopped by its flag, and the next one is whole
   const std::vector<std::string_view> texts = views_of(sentences);
   for (const int threads : {1, 3}) {
     ClassifierOptions options;
-    options.texts.threads = threads;
+    options.texts.cpu.threads = threads;
     Classifier classifier = std::move(*Classifier::create(model, options));
     std::vector<float> expected(texts.size() * 3), values(texts.size() * 3);
     REQUIRE(classifier.classify(texts, expected).ok());
@@ -114,9 +114,9 @@ TEST_CASE("a call that was stopped in the middle of a batch leaves nothing behin
       std::atomic<int> left{0};
     } stop;
     ClassifierOptions options;
-    options.texts.threads = threads;
-    options.texts.session.parallel_context = &stop;
-    options.texts.session.parallel = [](void* context, void (*task)(void*, int), void* argument, int count) {
+    options.texts.cpu.threads = threads;
+    options.texts.cpu.parallel_context = &stop;
+    options.texts.cpu.parallel = [](void* context, void (*task)(void*, int), void* argument, int count) {
       Stop& s = *static_cast<Stop*>(context);
       for (int i = 0; i < count; ++i) task(argument, i);
       if (--s.left == 0) s.cancel = true;
@@ -155,10 +155,10 @@ TEST_CASE("one thread, where the caller says so") {
   const std::vector<std::string> sentences = random_sentences(500, 10, 8);
   std::vector<float> values(500 * 3);
   ClassifierOptions options;
-  options.texts.threads = 3;
+  options.texts.cpu.threads = 3;
   static std::atomic<int> calls;
   calls = 0;
-  options.texts.session.parallel = [](void*, void (*task)(void*, int), void* argument, int count) {
+  options.texts.cpu.parallel = [](void*, void (*task)(void*, int), void* argument, int count) {
     ++calls;
     for (int i = 0; i < count; ++i) task(argument, i);
   };
@@ -178,10 +178,10 @@ TEST_CASE("the caller's threads do all the work") {
   std::vector<float> expected(500 * 3), values(500 * 3);
   REQUIRE(Classifier::create(model)->classify(views_of(sentences), expected).ok());
   ClassifierOptions options;
-  options.texts.threads = 3;
+  options.texts.cpu.threads = 3;
   static std::atomic<int> calls;
   calls = 0;
-  options.texts.session.parallel = [](void*, void (*task)(void*, int), void* argument, int count) {
+  options.texts.cpu.parallel = [](void*, void (*task)(void*, int), void* argument, int count) {
     ++calls;
     for (int i = count; i-- > 0;) task(argument, i);
   };

@@ -136,7 +136,7 @@ void check(const Corner& corner, const ModelDescription& description, const Sess
   REQUIRE(plan.total_bytes < uint64_t{1} << 47);
   tally->largest = std::max(tally->largest, plan.total_bytes);
   // What every call writes is there: a row of each buffer that packing fills.
-  const auto rows = static_cast<uint64_t>(plan.options.max_rows);
+  const auto rows = static_cast<uint64_t>(plan.options.memory.max_rows);
   REQUIRE(plan.buffers[static_cast<int>(BufferId::ids)].bytes >= 4 * rows);
   REQUIRE(plan.buffers[static_cast<int>(BufferId::rows)].bytes >= 4 * rows * corner.d);
 }
@@ -156,16 +156,16 @@ TEST_CASE("plan() at every corner of the limits") {
                     if (kind != ProjectionKind::linear && k != 1) continue;
                     const Corner corner{n, d, heads, d_head, k, most, kind, each_head, states, positions, pooling};
                     const Maker maker(corner);
-                    for (int64_t batch : {int64_t{1}, SessionOptions::most_sequences})
+                    for (int64_t batch : {int64_t{1}, MemoryOptions::most_sequences})
                       for (int64_t rows : {int64_t{0}, int64_t{1024}, int64_t{INT32_MAX}})
                         for (int threads : {1, ThreadTeam::max_threads})
                           for (BackendKind backend :
                                {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
                             SessionOptions options;
-                            options.max_batch = batch;
-                            options.max_rows = rows;
-                            options.threads = threads;
-                            options.backend = backend;
+                            options.memory.max_batch = batch;
+                            options.memory.max_rows = rows;
+                            options.cpu.threads = threads;
+                            options.cpu.backend = backend;
                             check(corner, maker.description(), options, &tally);
                           }
                   }
@@ -182,8 +182,8 @@ TEST_CASE("sizes beyond 64 bits are refused, not wrapped") {
   const Corner corner{most,         1, 1, most, 1, 1, ProjectionKind::mean_pool, false, false, PositionKind::none,
                       Pooling::mean};
   SessionOptions options;
-  options.max_batch = 1 << 16;
-  options.max_rows = 1024;
+  options.memory.max_batch = 1 << 16;
+  options.memory.max_rows = 1024;
   const Result<LoweredModel> lowered = lower_model(Maker(corner).description(), options, Bf16Choice{true, ""});
   REQUIRE(!lowered.ok());
   CHECK(lowered.status().code() == Code::too_long);
@@ -197,7 +197,7 @@ TEST_CASE("computed positions are as many as tokens are planned") {
         most,         width, 1, width, 1, 1, ProjectionKind::mean_pool, false, false, PositionKind::sinusoidal_halves,
         Pooling::mean};
     SessionOptions options;
-    options.max_tokens = 8;
+    options.memory.max_tokens = 8;
     const Result<LoweredModel> lowered = lower_model(Maker(corner).description(), options, Bf16Choice{true, ""});
     REQUIRE(lowered.ok());
     // Pads stand at 2^24, as the first token does: no row of their own.

@@ -113,8 +113,8 @@ TEST_CASE("a profile counts what ran: the FLOPs of its sequences, and seconds fo
   const RandomModel model = shape();
   const auto random = linformer_test::random_model(model);
   SessionOptions options;
-  options.max_batch = 12;
-  options.threads = 2;
+  options.memory.max_batch = 12;
+  options.cpu.threads = 2;
   options.profile = true;
   Session session = std::move(Session::create(random, options).value());
   double expected = 0, expected_first = 0;

@@ -88,9 +88,9 @@ TEST_CASE("many short sequences: the same bits whether threads take rows or sequ
     Results expected;
     for (const int threads : {1, 2, 4}) {
       SessionOptions options;
-      options.max_batch = sequences;
-      options.threads = threads;
-      options.padding = variant.masks ? Padding::keep : Padding::strip;
+      options.memory.max_batch = sequences;
+      options.cpu.threads = threads;
+      options.run.padding = variant.masks ? Padding::keep : Padding::strip;
       Session session = std::move(Session::create(model, options).value());
       if (threads == 1) expected = run_alone(session, inputs, positions);
       CHECK(expected == run(session, inputs, positions));
@@ -110,8 +110,8 @@ TEST_CASE("pairs of sequences stay together") {
   std::vector<float> expected;
   for (const int threads : {1, 3}) {
     SessionOptions options;
-    options.max_batch = static_cast<int64_t>(sequences.size());
-    options.threads = threads;
+    options.memory.max_batch = static_cast<int64_t>(sequences.size());
+    options.cpu.threads = threads;
     Session session = std::move(Session::create(model, options).value());
     const auto logits_of = [&](std::span<const Tokens> pairs) {
       std::vector<float> logits(pairs.size() / 2 * 3, NAN);
@@ -145,8 +145,8 @@ TEST_CASE("heads of several kinds in one call") {
   std::vector<std::vector<float>> expected;
   for (const int threads : {1, 4}) {
     SessionOptions options;
-    options.max_batch = static_cast<int64_t>(sequences.size());
-    options.threads = threads;
+    options.memory.max_batch = static_cast<int64_t>(sequences.size());
+    options.cpu.threads = threads;
     Session session = std::move(Session::create(model, options).value());
     for (int call = 0; call < (threads == 1 ? 1 : 20); ++call) {
       std::vector<std::vector<float>> logits;
@@ -181,8 +181,8 @@ TEST_CASE("rows without a key have the same bits at any thread count") {
     std::vector<float> expected;
     for (const int threads : {1, 2, 3, 4}) {
       SessionOptions options;
-      options.padding = Padding::keep;
-      options.threads = threads;
+      options.run.padding = Padding::keep;
+      options.cpu.threads = threads;
       Session session = std::move(Session::create(model, options).value());
       std::vector<float> hidden(300 * shape.d_model, NAN);
       REQUIRE(session.run(std::span<const Input>(&input, 1), Output::hidden(hidden)).ok());

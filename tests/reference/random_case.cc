@@ -254,10 +254,10 @@ RandomInput choose_input(Chance& chance, const RandomCase& c, uint32_t rows, boo
 
 const EncoderDescription& RandomCase::encoder() const {
   const ModelDescription& description = model->description();
-  return options.part == Part::decoder ? description.decoder : description.encoder;
+  return options.run.part == Part::decoder ? description.decoder : description.encoder;
 }
 
-bool RandomCase::has_heads() const { return shape.decoder == (options.part == Part::decoder); }
+bool RandomCase::has_heads() const { return shape.decoder == (options.run.part == Part::decoder); }
 
 std::vector<Input> RandomCase::views() const {
   std::vector<Input> result;
@@ -272,8 +272,8 @@ RandomCase case_of(const RandomModel& shape, Chance chance) {
   RandomCase c;
   c.shape = shape;
   c.model = random_model(c.shape);
-  if (c.shape.decoder && !chance.one_in(3)) c.options.part = Part::decoder;
-  c.options.padding = chance.of({Padding::strip, Padding::keep});
+  if (c.shape.decoder && !chance.one_in(3)) c.options.run.part = Part::decoder;
+  c.options.run.padding = chance.of({Padding::strip, Padding::keep});
   const bool paired = std::any_of(c.shape.head_kinds.begin(), c.shape.head_kinds.end(),
                                   [](const RandomHead& head) { return head.pairing != Pairing::none; });
   const bool masks = chance.one_in(2);
@@ -286,18 +286,20 @@ RandomCase case_of(const RandomModel& shape, Chance chance) {
   for (uint32_t length : lengths) {
     c.inputs.push_back(choose_input(chance, c, length, masks, with_states));
     const RandomInput& input = c.inputs.back();
-    const int64_t kept = c.options.padding == Padding::keep ? length : unmasked(input, c.encoder().pad_id, length);
+    const int64_t kept = c.options.run.padding == Padding::keep ? length : unmasked(input, c.encoder().pad_id, length);
     const int64_t text = static_cast<int64_t>(c.inputs.size()) - 1;
     c.mlm_positions.push_back({text, kept - 1});
     c.mlm_positions.push_back({text, 0});
     const int64_t rows = kept + prefix;
-    c.options.max_tokens = std::max(c.options.max_tokens, rows);
-    c.options.max_rows += rows;
+    c.options.memory.max_tokens = std::max(c.options.memory.max_tokens, rows);
+    c.options.memory.max_rows += rows;
     const size_t state_rows = input.encoder_states.size() / std::max(1u, c.encoder().encoder_states_width);
-    c.options.max_encoder_states = std::max(c.options.max_encoder_states, static_cast<int64_t>(state_rows));
+    c.options.memory.max_encoder_states =
+        std::max(c.options.memory.max_encoder_states, static_cast<int64_t>(state_rows));
   }
-  if (chance.one_in(2)) c.options.max_tokens = c.options.max_rows = c.options.max_encoder_states = 0;
-  c.options.max_batch = static_cast<int64_t>(lengths.size());
+  if (chance.one_in(2))
+    c.options.memory.max_tokens = c.options.memory.max_rows = c.options.memory.max_encoder_states = 0;
+  c.options.memory.max_batch = static_cast<int64_t>(lengths.size());
   c.features = features_of(c);
   return c;
 }
@@ -325,8 +327,8 @@ void RandomCase::write(const std::string& path) const {
   using nlohmann::json;
   std::vector<float> numbers;
   json result = {{"model", description_json(*model, &numbers)},
-                 {"part", options.part == Part::decoder ? "decoder" : "encoder"},
-                 {"padding", options.padding == Padding::keep ? "keep" : "strip"},
+                 {"part", options.run.part == Part::decoder ? "decoder" : "encoder"},
+                 {"padding", options.run.padding == Padding::keep ? "keep" : "strip"},
                  {"has_heads", has_heads()},
                  {"inputs", json::array()},
                  {"mlm_positions", json::array()}};

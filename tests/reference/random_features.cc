@@ -43,8 +43,8 @@ std::set<std::string> features_of(const RandomCase& c) {
   note(shape.layer.attention.window != 0, "window");
   note(shape.position_bias, "position bias");
   note(features.size() == others, "no gate, rotary, window, bias");
-  note(c.options.part == Part::decoder, "decoder");
-  note(c.options.padding == Padding::keep, "padding kept");
+  note(c.options.run.part == Part::decoder, "decoder");
+  note(c.options.run.padding == Padding::keep, "padding kept");
   return features;
 }
 

@@ -61,11 +61,11 @@ class Comparison {
   Comparison(const RandomCase& c, const Engine& engine, int threads, const Arrays& expected, double most)
       : case_(c), views_(c.views()), arrays_(expected), most_(most) {
     SessionOptions options = c.options;
-    options.backend = engine.backend;
-    options.compute = Compute::f32;  // the file's weights are what both compute with
-    options.isa = engine.isa;
-    options.device = engine.device;
-    options.threads = threads;
+    options.cpu.backend = engine.backend;
+    options.run.compute = Compute::f32;  // the file's weights are what both compute with
+    options.cpu.isa = engine.isa;
+    options.cuda.device = engine.device;
+    options.cpu.threads = threads;
     Result<Session> session = Session::create(c.model, options);
     REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
     session_ = std::make_unique<Session>(std::move(session.value()));
@@ -168,7 +168,7 @@ std::vector<RandomCase> random_cases(int device) {
   for (uint64_t index = 0; index < unusual_models; ++index) {
     RandomCase c = linformer_test::unusual_case(index);
     SessionOptions options = c.options;
-    options.device = device;
+    options.cuda.device = device;
     const Result<Session> session = Session::create(c.model, options);
     if (!session.ok() && session.status().code() == Code::unsupported) continue;
     cases.push_back(std::move(c));

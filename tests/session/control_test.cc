@@ -32,8 +32,8 @@ struct Work {
   }
   Session session(int threads, const SessionOptions& given = {}) const {
     SessionOptions options = given;
-    options.max_batch = static_cast<int64_t>(texts.size());
-    options.threads = threads;
+    options.memory.max_batch = static_cast<int64_t>(texts.size());
+    options.cpu.threads = threads;
     Result<Session> created = Session::create(model, options);
     REQUIRE_MESSAGE(created.ok(), std::string(created.status().message()));
     return std::move(created.value());
@@ -206,7 +206,7 @@ TEST_CASE("progress grows and ends at 1, on the calling thread") {
 TEST_CASE("progress is on the calling thread where the work is on the caller's others") {
   for_all([](const Work& work, const Values& right, int threads) {
     SessionOptions options;
-    options.parallel = [](void*, void (*task)(void*, int), void* argument, int count) {
+    options.cpu.parallel = [](void*, void (*task)(void*, int), void* argument, int count) {
       std::vector<std::thread> all;
       for (int i = 0; i < count; ++i) all.emplace_back([=] { task(argument, i); });
       for (std::thread& thread : all) thread.join();

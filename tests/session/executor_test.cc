@@ -147,13 +147,13 @@ void compare(const std::shared_ptr<const Model>& model, const RandomModel& shape
   const size_t d = shape.d_model;
   const std::vector<Tokens> spans = texts.spans();
   SessionOptions options;
-  options.max_batch = static_cast<int64_t>(spans.size());
-  options.threads = threads;
-  options.backend = engine.backend;
-  options.isa = engine.isa;
-  options.device = engine.device;
-  options.compute = compute;
-  options.padding = padding;
+  options.memory.max_batch = static_cast<int64_t>(spans.size());
+  options.cpu.threads = threads;
+  options.cpu.backend = engine.backend;
+  options.cpu.isa = engine.isa;
+  options.cuda.device = engine.device;
+  options.run.compute = compute;
+  options.run.padding = padding;
   Result<Session> session = Session::create(model, options);
   REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
 
@@ -209,7 +209,7 @@ void compare(const std::shared_ptr<const Model>& model, const RandomModel& shape
 #if defined(LINFORMER_TEST_DEVICE) && !defined(__SANITIZE_ADDRESS__)
 constexpr int rounds = 400;
 #else
-constexpr int rounds = 40;  // as a played device under sanitizers: it is slow there, and its numbers are the same
+constexpr int rounds = 40;  // as a simulated device under sanitizers: it is slow there, and its numbers are the same
 #endif
 
 TEST_CASE("random models agree with the double-precision reference") {

@@ -31,9 +31,9 @@ struct Work {
   }
   std::optional<Session> session(BackendKind backend) const {
     SessionOptions options;
-    options.max_batch = 3;
-    options.threads = threads;
-    options.backend = backend;
+    options.memory.max_batch = 3;
+    options.cpu.threads = threads;
+    options.cpu.backend = backend;
     Result<Session> created = Session::create(model, options);
     if (!created.ok()) return std::nullopt;
     return std::move(*created);

@@ -86,13 +86,13 @@ TEST_CASE("every formula gives its buffer's bytes, for every kind of model and b
       for (const Part part : {Part::encoder, Part::decoder}) {
         if (part == Part::decoder && !model->description().has_decoder()) continue;
         SessionOptions options;
-        options.max_batch = 3;
-        options.threads = 2;
-        options.max_rows = 333;
-        options.backend = engine.backend;
-        options.isa = engine.isa;
-        options.part = part;
-        const Result<Plan> planned = plan(*model, options);
+        options.memory.max_batch = 3;
+        options.cpu.threads = 2;
+        options.memory.max_rows = 333;
+        options.cpu.backend = engine.backend;
+        options.cpu.isa = engine.isa;
+        options.run.part = part;
+        const Result<Plan> planned = plan(*model, options, Machine());
         REQUIRE_MESSAGE(planned.ok(), std::string(planned.status().message()));
         std::map<std::string, uint64_t> terms;
         for (int i = 0; i < planned->term_count; ++i) {

@@ -72,8 +72,8 @@ struct Work {
       given.push_back(linformer_test::random_input(t, model->description().encoder, length, length, variant.masks));
     }
     for (const RandomInput& input : given) inputs.push_back(input.view());
-    options.max_batch = static_cast<int64_t>(count);
-    options.padding = variant.masks ? Padding::keep : Padding::strip;
+    options.memory.max_batch = static_cast<int64_t>(count);
+    options.run.padding = variant.masks ? Padding::keep : Padding::strip;
   }
   Session session(const SessionOptions& with) const {
     Result<Session> created = Session::create(model, with);
@@ -116,7 +116,7 @@ TEST_CASE("every kind of model: threads of the caller's give the same bits as ou
       std::vector<Values> expected;
       {
         SessionOptions options = work.options;
-        options.threads = 3;
+        options.cpu.threads = 3;
         Session own = work.session(options);
         CHECK(has_threads(before + 2));  // those would be seen
         expected = work.run(own);
@@ -127,9 +127,9 @@ TEST_CASE("every kind of model: threads of the caller's give the same bits as ou
           Calls calls;
           calls.wanted = threads;
           SessionOptions options = work.options;
-          options.threads = threads;
-          options.parallel = parallel;
-          options.parallel_context = &calls;
+          options.cpu.threads = threads;
+          options.cpu.parallel = parallel;
+          options.cpu.parallel_context = &calls;
           Session session = work.session(options);
           for (int call = 0; call < 2; ++call) CHECK(same(work.run(session), expected));
           CHECK(has_threads(before));
@@ -171,11 +171,11 @@ TEST_CASE("every kind of model: an arena of the caller's, full of NaN, gives the
       CAPTURE(threads);
       const Work work(variant, 24);
       SessionOptions options = work.options;
-      options.threads = threads;
+      options.cpu.threads = threads;
       Session own = work.session(options);
       const std::vector<Values> expected = work.run(own);
       const Arena arena(own.plan().total_bytes, 0);
-      options.arena = arena.span();
+      options.memory.arena = arena.span();
       {
         Session session = work.session(options);
         CHECK(session.plan().total_bytes == own.plan().total_bytes);
@@ -195,7 +195,7 @@ TEST_CASE("an arena that is too small or at another address is refused") {
   const uint64_t bytes = std::move(Session::create(model, {}).value()).plan().total_bytes;
   const auto refusal = [&](std::span<std::byte> arena) {
     SessionOptions options;
-    options.arena = arena;
+    options.memory.arena = arena;
     const Status status = Session::create(model, options).status();
     CHECK(status.code() == Code::invalid_argument);
     return std::string(status.message());
@@ -209,7 +209,7 @@ TEST_CASE("an arena that is too small or at another address is refused") {
   CHECK(std::all_of(exact.span().begin(), exact.span().end(), untouched));
   SessionOptions options;
   const Arena larger(bytes + 100, 0);
-  options.arena = larger.span();
+  options.memory.arena = larger.span();
   CHECK(Session::create(model, options).ok());
   const std::span<std::byte> rest = larger.span().subspan(bytes);
   CHECK(std::all_of(rest.begin(), rest.end(), untouched));

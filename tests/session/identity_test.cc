@@ -38,13 +38,13 @@ RandomModel test_shape() {
 Session make_session(const std::shared_ptr<const Model>& model, const Engine& engine, int threads, int64_t batch,
                      int64_t max_tokens = 0) {
   SessionOptions options;
-  options.backend = engine.backend;
-  options.isa = engine.isa;
-  options.compute = linformer_test::with_bf16(engine);
-  options.device = engine.device;
-  options.threads = threads;
-  options.max_batch = batch;
-  options.max_tokens = max_tokens;
+  options.cpu.backend = engine.backend;
+  options.cpu.isa = engine.isa;
+  options.run.compute = linformer_test::with_bf16(engine);
+  options.cuda.device = engine.device;
+  options.cpu.threads = threads;
+  options.memory.max_batch = batch;
+  options.memory.max_tokens = max_tokens;
   Result<Session> session = Session::create(model, options);
   REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
   return std::move(session.value());
@@ -152,8 +152,8 @@ TEST_CASE("a text's bits do not depend on the rows that a thread takes at once")
       std::vector<Answer> answers;
       for (int64_t rows : {256, 128, 96, 32}) {
         SessionOptions options;
-        options.block_rows = rows;
-        options.threads = 2;
+        options.cpu.block_rows = rows;
+        options.cpu.threads = 2;
         Result<Session> session = Session::create(model, options);
         REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
         CHECK(session->plan().block_rows == rows);

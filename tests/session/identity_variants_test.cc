@@ -34,15 +34,15 @@ class Runner {
 
   Session session(int threads, int64_t batch, int64_t max_tokens = 0, int64_t max_encoder_states = 0) const {
     SessionOptions options;
-    options.backend = engine_.backend;
-    options.isa = engine_.isa;
-    options.compute = linformer_test::with_bf16(engine_);
-    options.device = engine_.device;
-    options.threads = threads;
-    options.max_batch = batch;
-    options.max_tokens = max_tokens;
-    options.max_encoder_states = max_encoder_states;
-    options.padding = variant_.masks ? Padding::keep : Padding::strip;
+    options.cpu.backend = engine_.backend;
+    options.cpu.isa = engine_.isa;
+    options.run.compute = linformer_test::with_bf16(engine_);
+    options.cuda.device = engine_.device;
+    options.cpu.threads = threads;
+    options.memory.max_batch = batch;
+    options.memory.max_tokens = max_tokens;
+    options.memory.max_encoder_states = max_encoder_states;
+    options.run.padding = variant_.masks ? Padding::keep : Padding::strip;
     Result<Session> created = Session::create(model_, options);
     REQUIRE_MESSAGE(created.ok(), std::string(created.status().message()));
     return std::move(created.value());

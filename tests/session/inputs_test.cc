@@ -18,9 +18,9 @@ class Refusals {
  public:
   explicit Refusals(const RandomModel& shape, Part part = Part::encoder) {
     SessionOptions options;
-    options.max_batch = 4;
-    options.max_encoder_states = 9;
-    options.part = part;
+    options.memory.max_batch = 4;
+    options.memory.max_encoder_states = 9;
+    options.run.part = part;
     Result<Session> created = Session::create(linformer_test::random_model(shape), options);
     REQUIRE_MESSAGE(created.ok(), std::string(created.status().message()));
     session_ = std::make_unique<Session>(std::move(created.value()));
@@ -180,18 +180,18 @@ TEST_CASE("run refuses poolings and embeddings that a model does not have") {
 
 TEST_CASE("the parts of a model are asked for what they have") {
   SessionOptions options;
-  options.part = Part::decoder;
-  const Result<Plan> refused = plan(*linformer_test::random_model({}), options);
+  options.run.part = Part::decoder;
+  const Result<Plan> refused = plan(*linformer_test::random_model({}), options, Machine());
   REQUIRE(!refused.ok());
   CHECK(refused.status().code() == Code::invalid_argument);
   CHECK(std::strstr(refused.status().message(), "this model has no decoder") != nullptr);
   options = {};
-  options.max_encoder_states = 49;
+  options.memory.max_encoder_states = 49;
   RandomModel shape;
   shape.decoder = true;
   shape.key_sources = {KeySource::own, KeySource::encoder_states};
-  options.part = Part::decoder;
-  CHECK(!plan(*linformer_test::random_model(shape), options).ok());
+  options.run.part = Part::decoder;
+  CHECK(!plan(*linformer_test::random_model(shape), options, Machine()).ok());
 
   Refusals encoder(shape);
   CHECK(encoder.says({text()}, Output::logits(encoder.first(3)), "the encoder of an encoder-decoder has no heads"));

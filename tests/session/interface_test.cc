@@ -24,10 +24,10 @@ bool says(const Status& status, Code code, const char* part) {
 TEST_CASE("a plan for a device needs a build with CUDA, as a session does") {
   const auto model = linformer_test::random_model({});
   SessionOptions options;
-  options.device = 0;
+  options.cuda.device = 0;
   const Result<Session> session = Session::create(model, options);
   if (session.ok() || std::string(session.status().message()).find("has no CUDA") == std::string::npos) return;
-  const Result<Plan> planned = plan(*model, options);
+  const Result<Plan> planned = plan(*model, options, Machine());
   REQUIRE(!planned.ok());
   CHECK(planned.status().code() == session.status().code());
   CHECK(std::string(planned.status().message()) == session.status().message());
@@ -38,21 +38,21 @@ TEST_CASE("plan refuses options that cannot work") {
   const auto refused = [&](auto change, const char* part) {
     SessionOptions options;
     change(options);
-    const Result<Plan> result = plan(*model, options);
+    const Result<Plan> result = plan(*model, options, Machine());
     REQUIRE(!result.ok());
     return says(result.status(), Code::invalid_argument, part);
   };
-  CHECK(refused([](auto& o) { o.max_tokens = 49; }, "max_tokens is 49: this model takes 1 to 48"));
-  CHECK(refused([](auto& o) { o.max_tokens = -1; }, "max_tokens is -1"));
-  CHECK(refused([](auto& o) { o.max_batch = 0; }, "max_batch is 0"));
-  CHECK(refused([](auto& o) { o.max_batch = int64_t{1} << 40; }, "max_batch"));
-  CHECK(refused([](auto& o) { o.max_rows = -5; }, "max_rows is -5"));
-  CHECK(refused([](auto& o) { o.block_rows = 24; }, "block_rows is 24: give a multiple of 32 up to 256"));
-  CHECK(refused([](auto& o) { o.block_rows = 48; }, "block_rows is 48"));
-  CHECK(refused([](auto& o) { o.block_rows = 272; }, "block_rows is 272"));
-  CHECK(refused([](auto& o) { o.block_rows = -32; }, "block_rows is -32"));
-  CHECK(refused([](auto& o) { o.threads = 0; }, "threads is 0"));
-  CHECK(refused([](auto& o) { o.threads = 100000; }, "threads is 100000"));
+  CHECK(refused([](auto& o) { o.memory.max_tokens = 49; }, "max_tokens is 49: this model takes 1 to 48"));
+  CHECK(refused([](auto& o) { o.memory.max_tokens = -1; }, "max_tokens is -1"));
+  CHECK(refused([](auto& o) { o.memory.max_batch = 0; }, "max_batch is 0"));
+  CHECK(refused([](auto& o) { o.memory.max_batch = int64_t{1} << 40; }, "max_batch"));
+  CHECK(refused([](auto& o) { o.memory.max_rows = -5; }, "max_rows is -5"));
+  CHECK(refused([](auto& o) { o.cpu.block_rows = 24; }, "block_rows is 24: give a multiple of 32 up to 256"));
+  CHECK(refused([](auto& o) { o.cpu.block_rows = 48; }, "block_rows is 48"));
+  CHECK(refused([](auto& o) { o.cpu.block_rows = 272; }, "block_rows is 272"));
+  CHECK(refused([](auto& o) { o.cpu.block_rows = -32; }, "block_rows is -32"));
+  CHECK(refused([](auto& o) { o.cpu.threads = 0; }, "threads is 0"));
+  CHECK(refused([](auto& o) { o.cpu.threads = 100000; }, "threads is 100000"));
 }
 
 TEST_CASE("an instruction set that the environment asks for in vain is an error") {
@@ -64,17 +64,17 @@ TEST_CASE("an instruction set that the environment asks for in vain is an error"
   const Status unavailable = Session::create(model, {}).status();
   CHECK(unavailable.code() == Code::unsupported);
   CHECK(std::string(unavailable.message()).find(foreign) != std::string::npos);
-  CHECK(plan(*model, {}).ok());  // a plan asks nothing of the environment
-  CHECK(plan(*model, {})->options.isa == Isa::automatic);
+  CHECK(plan(*model, {}, Machine()).ok());  // a plan asks nothing of the environment
+  CHECK(plan(*model, {}, Machine())->options.cpu.isa == Isa::automatic);
   SessionOptions scalar;
-  scalar.isa = Isa::scalar;
+  scalar.cpu.isa = Isa::scalar;
   CHECK(Session::create(model, scalar).ok());  // the option is stronger
   setenv("LINFORMER_ISA", "AVX2", 1);
   const Status unknown = Session::create(model, {}).status();
   CHECK(unknown.code() == Code::invalid_argument);
   CHECK(std::string(unknown.message()).find("'AVX2'") != std::string::npos);
   setenv("LINFORMER_ISA", "scalar", 1);
-  CHECK(Session::create(model, {})->plan().options.isa == Isa::scalar);
+  CHECK(Session::create(model, {})->plan().options.cpu.isa == Isa::scalar);
   setenv("LINFORMER_ISA", "", 1);
   CHECK(Session::create(model, {}).ok());
   unsetenv("LINFORMER_ISA");
@@ -88,11 +88,11 @@ TEST_CASE("the plan is a pure function whose buffers add up") {
     const auto model = linformer_test::random_model(shape);
     for (const auto& engine : linformer_test::engines()) {
       SessionOptions options;
-      options.max_batch = 3;
-      options.threads = 2;
-      options.backend = engine.backend;
-      options.isa = engine.isa;
-      const Plan first = *plan(*model, options), second = *plan(*model, options);
+      options.memory.max_batch = 3;
+      options.cpu.threads = 2;
+      options.cpu.backend = engine.backend;
+      options.cpu.isa = engine.isa;
+      const Plan first = *plan(*model, options, Machine()), second = *plan(*model, options, Machine());
       REQUIRE(first.buffer_count == second.buffer_count);
       uint64_t sum = 0;
       for (int i = 0; i < first.buffer_count; ++i) {
@@ -126,7 +126,7 @@ TEST_CASE("the plan is a pure function whose buffers add up") {
 TEST_CASE("the arena is the plan's size and a full batch uses it to its end") {
   const auto model = linformer_test::random_model({});
   SessionOptions options;
-  options.max_batch = 4;
+  options.memory.max_batch = 4;
   Result<Session> session = Session::create(model, options);
   REQUIRE(session.ok());
   std::vector<int32_t> ids = linformer_test::random_ids(1, 48, 50);
@@ -139,23 +139,23 @@ TEST_CASE("the arena is the plan's size and a full batch uses it to its end") {
 TEST_CASE("a session takes the machine's rows of a block, a plan those that it is told, and they agree") {
   const auto model = linformer_test::random_model({});
   SessionOptions options;
-  options.max_batch = 8;
+  options.memory.max_batch = 8;
   Result<Session> session = Session::create(model, options);
   REQUIRE(session.ok());
-  const Result<Plan> of_machine = machine_plan(*model, options);
+  const Result<Plan> of_machine = plan(*model, options);
   REQUIRE(of_machine.ok());
-  CHECK(session->plan().options.block_rows == of_machine->options.block_rows);
+  CHECK(session->plan().options.cpu.block_rows == of_machine->options.cpu.block_rows);
   CHECK(of_machine->total_bytes == session->plan().total_bytes);
   CHECK(plan(*model, of_machine->options)->total_bytes == session->plan().total_bytes);
-  CHECK(plan(*model, options)->block_rows == 128);
+  CHECK(plan(*model, options, Machine())->block_rows == 128);
 }
 
 TEST_CASE("run refuses what it was not planned for, and then writes nothing") {
   const auto model = linformer_test::random_model({});
   SessionOptions options;
-  options.max_batch = 2;
-  options.max_tokens = 20;
-  options.max_rows = 30;
+  options.memory.max_batch = 2;
+  options.memory.max_tokens = 20;
+  options.memory.max_rows = 30;
   Result<Session> created = Session::create(model, options);
   REQUIRE(created.ok());
   Session& session = created.value();
@@ -197,7 +197,7 @@ TEST_CASE("what no implementation does is refused by name") {
     const writer::AlignedBytes bytes = builder.serialize();
     auto model = Model::load(bytes);
     REQUIRE_MESSAGE(model.ok(), std::string(model.status().message()));
-    const Result<Plan> result = plan(**model, {});
+    const Result<Plan> result = plan(**model, {}, Machine());
     REQUIRE(!result.ok());
     CHECK(result.status().code() == Code::unsupported);
     return std::string(result.status().message());

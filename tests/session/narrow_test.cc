@@ -26,13 +26,13 @@ TEST_CASE("every kind of model: what is computed in bf16 or int8 stays near what
       const auto model = linformer_test::random_model(variant.shape);
       const std::vector<RandomInput> texts = linformer_test::random_texts(*model, variant, {44, 3, 20, 1});
       SessionOptions options;
-      options.compute = linformer_test::with_bf16({BackendKind::native, linformer_test::best_isa()});
+      options.run.compute = linformer_test::with_bf16({BackendKind::native, linformer_test::best_isa()});
       const auto narrow = run(model, variant, options, texts);
       // GELU and exp round differently on each instruction set, and attention is f32 where there is no bf16.
       for (const linformer_test::Engine& engine : linformer_test::engines()) {
         if (engine.backend != BackendKind::native) continue;
-        options.isa = engine.isa;
-        options.compute = linformer_test::with_bf16(engine);
+        options.cpu.isa = engine.isa;
+        options.run.compute = linformer_test::with_bf16(engine);
         const auto other = run(model, variant, options, texts);
         for (size_t i = 0; i < narrow.all().size(); ++i) {
           const double x = linformer_test::difference(*narrow.all()[i], *other.all()[i]);
@@ -40,8 +40,8 @@ TEST_CASE("every kind of model: what is computed in bf16 or int8 stays near what
           apart = std::max(apart, x);
         }
       }
-      options.isa = Isa::automatic;
-      options.compute = Compute::f32;
+      options.cpu.isa = Isa::automatic;
+      options.run.compute = Compute::f32;
       const auto wide = run(model, variant, options, texts);
       for (size_t i = 0; i < wide.all().size(); ++i) {
         const double x = linformer_test::difference(*wide.all()[i], *narrow.all()[i]);

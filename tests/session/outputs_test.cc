@@ -123,9 +123,9 @@ std::vector<Values> run_alone(Session& session, const Batch& batch, const std::v
 
 Session session_for(const std::shared_ptr<const Model>& model, int threads, Padding padding) {
   SessionOptions options;
-  options.max_batch = texts;
-  options.threads = threads;
-  options.padding = padding;
+  options.memory.max_batch = texts;
+  options.cpu.threads = threads;
+  options.run.padding = padding;
   Result<Session> session = Session::create(model, options);
   check(session.status());
   return std::move(session.value());
@@ -211,7 +211,7 @@ TEST_CASE("shape() grows with texts and rows") {
   add_heads(&shape);
   shape.prefix_token = true;
   SessionOptions options;
-  options.max_batch = 4;
+  options.memory.max_batch = 4;
   Session session = std::move(Session::create(linformer_test::random_model(shape), options).value());
   CHECK(*session.shape(Output::hidden({}), 4, 4 * session.output_rows(47)) == Shape{4 * 48, 32});
   CHECK(*session.shape(Output::logits({}, 0), 4, 100) == Shape{100, 3});

@@ -85,8 +85,8 @@ TEST_CASE("the types of a computation follow from the file, the options and the 
     shape.type = row.weights;
     const auto model = linformer_test::random_model(shape);
     SessionOptions options;
-    options.compute = row.compute;
-    options.attention_compute = row.attention;
+    options.run.compute = row.compute;
+    options.run.attention_compute = row.attention;
     const Bf16Choice machine{row.faster, "the machine's reason"};
     const Result<LoweredModel> lowered = lower_model(model->description(), options, machine);
     REQUIRE(lowered.ok());
@@ -97,7 +97,7 @@ TEST_CASE("the types of a computation follow from the file, the options and the 
     CHECK(plan.attention_compute == row.expected_attention);
     for (const Attention& attention : lowered->program.attentions) CHECK(attention.compute == row.expected_attention);
     // Other backends compute in f32 on every machine.
-    options.backend = BackendKind::openblas;
+    options.cpu.backend = BackendKind::openblas;
     const Result<LoweredModel> other = lower_model(model->description(), options, machine);
     if (row.compute == Compute::bf16 || row.attention == AttentionCompute::bf16) {
       REQUIRE(!other.ok());
@@ -122,22 +122,22 @@ TEST_CASE("every sentence about precision fits its buffer, and unknown option va
   const auto refused = [&](auto change, const char* part) {
     SessionOptions options;
     change(options);
-    for (const Status& status : {plan(*model, options).status(), machine_plan(*model, options).status(),
+    for (const Status& status : {plan(*model, options, Machine()).status(), plan(*model, options).status(),
                                  Session::create(model, options).status()}) {
       INFO(std::string(status.message()));
       CHECK(status.code() == Code::invalid_argument);
       CHECK(std::string(status.message()).find(part) != std::string::npos);
     }
   };
-  refused([](auto& o) { o.compute = static_cast<Compute>(4); }, "there is no compute number 4");
-  refused([](auto& o) { o.attention_compute = static_cast<AttentionCompute>(3); }, "no attention_compute number 3");
+  refused([](auto& o) { o.run.compute = static_cast<Compute>(4); }, "there is no compute number 4");
+  refused([](auto& o) { o.run.attention_compute = static_cast<AttentionCompute>(3); }, "no attention_compute number 3");
   SessionOptions device;
-  device.device = 0;
-  device.attention_compute = AttentionCompute::f32;
+  device.cuda.device = 0;
+  device.run.attention_compute = AttentionCompute::f32;
   CHECK(lower_model(model->description(), device, machine).status().code() == Code::invalid_argument);
 }
 
-TEST_CASE("machine_plan() gives the plan of a session, and is refused if the machine lacks the kernels") {
+TEST_CASE("plan() gives the plan of a session, and is refused if the machine lacks the kernels") {
   for (const ElementType type : {f32, bf16, f16, int8}) {
     RandomModel shape;
     shape.type = type;
@@ -146,10 +146,10 @@ TEST_CASE("machine_plan() gives the plan of a session, and is refused if the mac
       for (const Compute compute : {automatic, Compute::no_bf16, Compute::f32, Compute::bf16}) {
         for (const AttentionCompute attention : {as_compute, AttentionCompute::f32, AttentionCompute::bf16}) {
           SessionOptions options;
-          options.isa = isa;
-          options.compute = compute;
-          options.attention_compute = attention;
-          const Result<Plan> planned = machine_plan(*model, options);
+          options.cpu.isa = isa;
+          options.run.compute = compute;
+          options.run.attention_compute = attention;
+          const Result<Plan> planned = plan(*model, options);
           const Result<Session> session = Session::create(model, options);
           const Kernels* kernels = kernels_for(isa);
           if (kernels == nullptr) {
@@ -171,11 +171,11 @@ TEST_CASE("machine_plan() gives the plan of a session, and is refused if the mac
           CHECK(planned->total_bytes == plan.total_bytes);
           CHECK(planned->compute == plan.compute);
           CHECK(planned->attention_compute == plan.attention_compute);
-          CHECK(planned->options.compute == plan.options.compute);
-          CHECK(planned->options.isa == plan.options.isa);
-          CHECK(planned->options.block_rows == plan.options.block_rows);
+          CHECK(planned->options.run.compute == plan.options.run.compute);
+          CHECK(planned->options.cpu.isa == plan.options.cpu.isa);
+          CHECK(planned->options.cpu.block_rows == plan.options.cpu.block_rows);
           // plan() with the options that the session chose gives the same plan on every machine.
-          const Result<Plan> again = linformer::plan(*model, plan.options);
+          const Result<Plan> again = linformer::plan(*model, plan.options, linformer::Machine());
           REQUIRE(again.ok());
           CHECK(again->total_bytes == plan.total_bytes);
           CHECK(again->compute == plan.compute);
@@ -200,19 +200,19 @@ TEST_CASE("every kind of model: automatic gives the bits of the type that it cho
         CAPTURE(linformer_test::label_of(engine));
         const Kernels& kernels = *kernels_for(engine.isa);
         SessionOptions options;
-        options.isa = engine.isa;
+        options.cpu.isa = engine.isa;
         const auto chosen = run(model, variant, options, texts);
-        options.compute = kernels.bf16.faster ? Compute::bf16 : Compute::no_bf16;
+        options.run.compute = kernels.bf16.faster ? Compute::bf16 : Compute::no_bf16;
         const auto forced = run(model, variant, options, texts);
         for (size_t i = 0; i < chosen.all().size(); ++i) CHECK(*chosen.all()[i] == *forced.all()[i]);
         if (kernels.gemm_bf16 == nullptr) continue;
         // Each choice for weights and for attention gives numbers near those of f32.
-        options.compute = Compute::f32;
+        options.run.compute = Compute::f32;
         const auto wide = run(model, variant, options, texts);
         for (const Compute compute : {Compute::bf16, Compute::no_bf16, Compute::f32}) {
           for (const AttentionCompute attention : {AttentionCompute::f32, AttentionCompute::bf16}) {
-            options.compute = compute;
-            options.attention_compute = attention;
+            options.run.compute = compute;
+            options.run.attention_compute = attention;
             const auto other = run(model, variant, options, texts);
             const bool rounds = type == int8 ? compute != Compute::f32 : type == bf16 && compute == Compute::bf16;
             for (size_t i = 0; i < other.all().size(); ++i) {
@@ -225,7 +225,7 @@ TEST_CASE("every kind of model: automatic gives the bits of the type that it cho
             }
           }
         }
-        options.attention_compute = AttentionCompute::automatic;
+        options.run.attention_compute = AttentionCompute::automatic;
       }
     }
   }

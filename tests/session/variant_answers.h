@@ -25,8 +25,8 @@ struct Answer {
 inline Answer run(const std::shared_ptr<const linformer::Model>& model, const Variant& variant,
                   linformer::SessionOptions options, const std::vector<RandomInput>& texts) {
   using namespace linformer;
-  options.max_batch = static_cast<int64_t>(texts.size());
-  if (variant.shape.decoder) options.part = Part::decoder;
+  options.memory.max_batch = static_cast<int64_t>(texts.size());
+  if (variant.shape.decoder) options.run.part = Part::decoder;
   Result<Session> session = Session::create(model, options);
   REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
   std::vector<Input> inputs;

@@ -16,7 +16,7 @@ namespace linformer_test {
 struct Engine {
   linformer::BackendKind backend;
   linformer::Isa isa;
-  int device = -1;  // SessionOptions::device
+  int device = -1;  // CudaOptions::device
 };
 
 // The instruction set that a session takes where none is asked for.
@@ -29,7 +29,7 @@ inline bool is_bf16_left_out(const Engine& engine) {
   return kernels.gemm_bf16 != nullptr && !kernels.bf16.faster;
 }
 
-// The value of SessionOptions::compute with which tests run the kernels for bf16 even on machines that are faster in
+// The value of RunOptions::compute with which tests run the kernels for bf16 even on machines that are faster in
 // f32.
 inline linformer::Compute with_bf16(const Engine& engine) {
   const bool left_out = engine.isa != linformer::Isa::scalar && is_bf16_left_out(engine);
@@ -42,7 +42,7 @@ inline std::string label_of(const Engine& engine) {
 }
 
 #if defined(LINFORMER_TEST_DEVICE)
-// The same tests on a device: a real one, or one that is played on the CPU (tests/cuda).
+// The same tests on a device: a real one, or one that is simulated on the CPU (tests/cuda).
 inline std::vector<Engine> device_engines() {
   if (const auto found = linformer::cuda::multiplies_bf16(0); !found.ok()) {
     skip(found.status().message());

@@ -184,11 +184,11 @@ class Bench {
     what.isa = parse_isa(flags_.isa);
     what.device = device_;
     SessionOptions options;
-    options.backend = what.backend;
-    options.device = what.device;
+    options.cpu.backend = what.backend;
+    options.cuda.device = what.device;
     flags_.precision.apply_to(&options);
-    what.compute = options.compute;
-    what.attention_compute = options.attention_compute;
+    what.compute = options.run.compute;
+    what.attention_compute = options.run.attention_compute;
     what.access = model_access();
     what.threads = report_.threads;
     return what;

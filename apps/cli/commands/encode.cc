@@ -94,7 +94,7 @@ class Encode {
     if (flags_.vectors.empty()) {
       run_tokens();
     } else {
-      run_vectors(options.max_tokens);
+      run_vectors(options.memory.max_tokens);
     }
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
@@ -200,12 +200,12 @@ class Encode {
   void start(int64_t longest, int64_t texts) {
     SessionOptions options = flags_.run.session_options(*model_, longest);
     if (wanted_.two) {
-      options.max_batch = std::max<int64_t>(options.max_batch, 2);
-      options.max_rows = std::max(options.max_rows, 2 * options.max_tokens);
+      options.memory.max_batch = std::max<int64_t>(options.memory.max_batch, 2);
+      options.memory.max_rows = std::max(options.memory.max_rows, 2 * options.memory.max_tokens);
     }
     session_.emplace(take(Session::create(model_, options)));
     width_ = take(session_->shape(output({}), 2, 2)).columns;  // of two texts: a head may compare them
-    int64_t rows_at_once = session_->plan().options.max_rows;
+    int64_t rows_at_once = session_->plan().options.memory.max_rows;
     if (wanted_.what == What::mlm) rows_at_once = std::min(rows_at_once, mlm_positions_at_once(width_));
     batch_.emplace(*session_, rows_at_once);
     texts_ = texts;

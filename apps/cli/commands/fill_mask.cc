@@ -68,7 +68,7 @@ class FillMask {
     flush();
     progress_.clear();
     standard_output().flush();
-    tally_.summarize(session_.plan().options.max_tokens - session_.output_rows(0),
+    tally_.summarize(session_.plan().options.memory.max_tokens - session_.output_rows(0),
                      flags_.json ? "" : "what was cut off is not read");
     if (many_masks_ > 0) {
       std::fprintf(
@@ -136,7 +136,7 @@ class FillMask {
 
   void run(Session* session, std::span<const Input> inputs, std::span<FilledText* const> owners) {
     const ModelDescription& description = model_->description();
-    const bool strip = session->plan().options.padding == Padding::strip;
+    const bool strip = session->plan().options.run.padding == Padding::strip;
     std::vector<MaskPosition> positions;
     std::vector<FilledText*> texts;
     for (size_t t = 0; t < inputs.size(); ++t) {

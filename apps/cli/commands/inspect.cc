@@ -40,12 +40,12 @@ struct Listing {
       throw UsageError("--plan " + flags.tokens + ": give a number of tokens, 1 to " + std::to_string(limit));
     }
     SessionOptions options = flags.run.session_options(model, 0);
-    options.max_tokens = tokens;
-    options.max_batch = 1;
-    options.max_rows = 0;
-    options.part = part;
+    options.memory.max_tokens = tokens;
+    options.memory.max_batch = 1;
+    options.memory.max_rows = 0;
+    options.run.part = part;
     // program_lines() doesn't examine the machine, so the options are first set to what a session here would choose.
-    if (options.device < 0) options = take(machine_plan(model, options)).options;
+    if (options.cuda.device < 0) options = take(plan(model, options)).options;
     lines = program_lines(model, options, tokens);
   }
 
@@ -69,11 +69,11 @@ int inspect(InspectFlags flags) {
                        std::to_string(model->description().encoder.max_tokens) + " tokens");
     }
     flags.run.max_tokens = flags.memory;
-    planned = take(machine_plan(*model, flags.run.session_options(*model, flags.memory)));
+    planned = take(plan(*model, flags.run.session_options(*model, flags.memory)));
   }
   if (flags.verify) check(model->verify());
   // The types that a session would compute in. A model for which no session can be created is described without them.
-  const Result<Plan> any = machine_plan(*model, flags.run.session_options(*model, 1));
+  const Result<Plan> any = plan(*model, flags.run.session_options(*model, 1));
   const Plan* const computing = any.ok() ? &*any : nullptr;
 
   if (flags.json) {

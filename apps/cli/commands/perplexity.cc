@@ -156,7 +156,7 @@ class PerplexityCommand {
 
   // What ids_, types_ and candidates_ hold.
   void add() {
-    const bool strip = sums_.session().plan().options.padding == Padding::strip;
+    const bool strip = sums_.session().plan().options.run.padding == Padding::strip;
     types_.resize(ids_.size());
     size_t kept = 0;
     for (size_t i = 0; i < ids_.size(); ++i) {

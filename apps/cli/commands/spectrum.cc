@@ -134,7 +134,7 @@ int measure(const SpectrumFlags& flags) {
   run.batch = 1;
   const SessionOptions options = run.session_options(*model, chunks.rows);
   Session session = take(Session::create(model, options));
-  research::SpectrumSum sum(*model, chunks.rows, options.threads);
+  research::SpectrumSum sum(*model, chunks.rows, options.cpu.threads);
   research::SpectrumReport report;
   {
     HeadProgress progress(chunks.texts.size() * sum.heads());

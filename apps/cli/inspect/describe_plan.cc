@@ -73,9 +73,9 @@ std::string compute_text(const Plan& plan) {
 std::string plan_text(const Plan& plan) {
   const SessionOptions& options = plan.options;
   // The buffers are the same on every instruction set.
-  const std::string place =
-      options.device < 0 ? std::string(linformer::name_of(options.backend)) + " backend" : device_name(options.device);
-  std::string text = "A session for texts of n = " + std::to_string(options.max_tokens) + " tokens, " + place +
+  const std::string place = options.cuda.device < 0 ? std::string(linformer::name_of(options.cpu.backend)) + " backend"
+                                                    : device_name(options.cuda.device);
+  std::string text = "A session for texts of n = " + std::to_string(options.memory.max_tokens) + " tokens, " + place +
                      ", computing in " + compute_text(plan) + ":\n";
   Table buffers({"buffer", "bytes, rounded up to 64", ""}, {false, false, true});
   Table terms({"where", "", ""}, {false, true, false});
@@ -92,18 +92,18 @@ std::string plan_text(const Plan& plan) {
     if (used) terms.add({term.name, grouped(static_cast<uint64_t>(term.value)), term.meaning});
   }
   return text + buffers.text(2) + "\n" + terms.text(2) + "  = " + byte_size(plan.total_bytes) +
-         (options.device < 0 ? " beside the model file's mapping\n" : " on the device, beside the weights\n");
+         (options.cuda.device < 0 ? " beside the model file's mapping\n" : " on the device, beside the weights\n");
 }
 
 nlohmann::ordered_json plan_json(const Plan& plan) {
   const SessionOptions& options = plan.options;
-  nlohmann::ordered_json json = {{"max_tokens", options.max_tokens},
-                                 {"max_batch", options.max_batch},
-                                 {"max_rows", options.max_rows},
-                                 {"threads", options.threads},
-                                 {"device", device_name(options.device)},
-                                 {"backend", linformer::name_of(options.backend)},
-                                 {"isa", linformer::name_of(options.isa)},
+  nlohmann::ordered_json json = {{"max_tokens", options.memory.max_tokens},
+                                 {"max_batch", options.memory.max_batch},
+                                 {"max_rows", options.memory.max_rows},
+                                 {"threads", options.cpu.threads},
+                                 {"device", device_name(options.cuda.device)},
+                                 {"backend", linformer::name_of(options.cpu.backend)},
+                                 {"isa", linformer::name_of(options.cpu.isa)},
                                  {"weights", linformer::name_of(plan.weights)},
                                  {"compute", linformer::name_of(plan.compute)},
                                  {"attention_compute", linformer::name_of(plan.attention_compute)},

@@ -80,7 +80,7 @@ std::string profile_text(const Plan& plan, const std::vector<ProfiledOp>& ops) {
   }
   table.add({fixed(seconds, 4), "", fixed(per_second(flop, seconds) / 1e9, 1),
              fixed(per_second(bytes, seconds) / 1e9, 1), "total"});
-  return std::string(plan.options.device >= 0
+  return std::string(plan.options.cuda.device >= 0
                          ? "Seconds that the ops took on the device, which runs them one after the other.\n"
                          : "Seconds that the ops took, the sum over all threads without waiting; rates are of one "
                            "thread.\n") +

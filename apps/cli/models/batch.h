@@ -13,8 +13,10 @@ namespace linformer::cli {
 class Batch {
  public:
   Batch(const Session& session, int64_t max_rows)
-      : max_texts_(session.plan().options.max_batch), max_rows_(max_rows), prefix_rows_(session.output_rows(0)) {}
-  explicit Batch(const Session& session) : Batch(session, session.plan().options.max_rows) {}
+      : max_texts_(session.plan().options.memory.max_batch),
+        max_rows_(max_rows),
+        prefix_rows_(session.output_rows(0)) {}
+  explicit Batch(const Session& session) : Batch(session, session.plan().options.memory.max_rows) {}
 
   bool empty() const { return items_.empty(); }
   size_t size() const { return items_.size(); }

@@ -9,7 +9,7 @@ namespace linformer::cli {
 
 BackendKind parse_backend(const std::string& name);
 Isa parse_isa(const std::string& name);
-// Returns the value of SessionOptions::device for a device's name: -1 for "cpu", 0 for "cuda", and N for "cuda:N".
+// Returns the value of CudaOptions::device for a device's name: -1 for "cpu", 0 for "cuda", and N for "cuda:N".
 // Throws UsageError for any other name.
 int parse_device(const std::string& name);
 std::string device_name(int device);

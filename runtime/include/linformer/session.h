@@ -10,77 +10,11 @@
 
 #include "linformer/model.h"
 #include "linformer/output.h"
+#include "linformer/session_options.h"
 #include "linformer/status.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {
-
-enum class Padding : uint8_t {
-  strip = 0,  // pad ids are removed first: a text's result never depends on padding or neighbours
-  keep,       // pad ids stay and do what the dialect's original implementation does with them
-};
-
-// Which encoder of the model a session runs. An encoder-decoder takes two sessions: the first one's `hidden` is the
-// second one's encoder states.
-enum class Part : uint8_t { encoder = 0, decoder };
-
-// What products with weights of fewer than 32 bits are computed in; only the native backend computes in another type
-// than f32, and f16 is always widened. Layers whose weights are bf16 or int8 attend in bf16 where bf16 is computed in,
-// else in f32, unless AttentionCompute says otherwise.
-enum class Compute : uint8_t {
-  automatic = 0,  // int8; bf16 where this kind of processor is faster in it than in f32, else no_bf16
-  no_bf16,        // int8; bf16 is widened to f32
-  f32,            // all weights are widened
-  bf16,           // int8; bf16 also where f32 is faster. Code::unsupported where there are no kernels for it
-};
-
-// What scores and context are computed in, whatever the type of the weights; on the native backend alone.
-enum class AttentionCompute : uint8_t {
-  automatic = 0,  // as Compute says
-  f32,
-  bf16,  // also where f32 is faster, and of models in f32 and f16
-};
-
-struct SessionOptions {
-  static constexpr int64_t most_sequences = 1 << 20;
-  int64_t max_tokens = 0;  // longest text, with the model's prefix where it has one; 0 = the model's N
-  int64_t max_batch = 1;   // texts in one call
-  int64_t max_rows = 0;    // tokens in one call, all texts together; 0 = max_tokens * max_batch
-  int threads = 1;         // the caller's thread and threads - 1 of our own
-  BackendKind backend = BackendKind::native;
-  // automatic: the best this machine has, or LINFORMER_ISA from the environment. avx512 has AMX where the machine does:
-  // on Linux the first session then asks the kernel to keep its registers for this process (arch_prctl).
-  Isa isa = Isa::automatic;
-  Compute compute = Compute::automatic;
-  AttentionCompute attention_compute = AttentionCompute::automatic;
-  Padding padding = Padding::strip;
-  Part part = Part::encoder;
-  int64_t max_encoder_states = 0;  // of a text, for cross attention; 0 = max_tokens
-  // Rows that a thread takes through a layer at once, a multiple of 32 up to 256: more read the weights less often and
-  // need more memory. 0: 128 in plan(), what suits the processor in machine_plan() and in a session. Results don't depend on it.
-  int64_t block_rows = 0;
-  // Not null: work goes to the caller's threads, and `threads` of them are asked for; none are started.
-  // parallel(context, task, argument, count) calls task(argument, i) once for each i of [0, count), on any threads, at
-  // once or one after the other, and returns when all have returned. Called several times a layer. Tasks neither block
-  // nor throw.
-  void (*parallel)(void* context, void (*task)(void* argument, int index), void* argument, int count) = nullptr;
-  void* parallel_context = nullptr;
-  // Not empty: the session's arena, aligned to 64 bytes and at least plan().total_bytes long (oneDNN may need more, and
-  // the error says how much). It outlives the session, and needn't be zero.
-  std::span<std::byte> arena = {};
-  bool profile = false;  // measures each op: Session::profile(); on a GPU each waits for the one before it
-  // -1: the CPU. From 0 on: that CUDA device, in a build with CUDA; threads, backend, isa and block_rows are the CPU's.
-  // All memory of the session is on the device but ids, tables and scores on their way. run() gives the same bits in
-  // any batch. Products are computed in f16 (int8 files too), bf16 from compute capability 8.0 on (f32 below) or f32.
-  int device = -1;
-  // device: a cudaStream_t of the caller's, which outlives the session; null: one of its own
-  void* stream = nullptr;
-  // device: the spans of Outputs are in its memory. With a stream of the caller's run() then returns when its work is
-  // in the stream (after masked positions 64 by 64), and Input::vectors are read until it is done. These may be in the
-  // device's memory in any case, written before run() or in the same stream.
-  bool device_outputs = false;
-  bool tf32 = false;  // device: products in f32 round their operands to 10 bits, where there are tensor cores
-};
 
 // One buffer of the arena.
 struct PlannedBuffer {
@@ -100,7 +34,7 @@ struct PlanTerm {
 // The memory of a session before it exists.
 struct Plan {
   static constexpr int max_buffers = 32, max_terms = 32;
-  SessionOptions options;  // with every 0 resolved; a session's plan also has its instruction set
+  SessionOptions options;  // with every 0 resolved; for this machine also with its instruction set
   int64_t block_rows = 0;  // rows that one thread takes through a layer at once
   // Texts of fewer tokens are projected before they, or their scores, are compressed: E (X W). The others take (E X) W.
   // Whichever needs fewer operations. The largest of any layer.
@@ -110,7 +44,7 @@ struct Plan {
   ElementType weights = ElementType::f32, compute = ElementType::f32, attention_compute = ElementType::f32;
   bool other_compute = false;  // some are multiplied in another type than `compute` (linformer-convert --keep)
   // What was chosen and why, in one sentence: "Weights in int8 are multiplied in int8 (...), attention is computed in
-  // bf16 (...)." In plan() of what the options say, in a session's plan of the machine too.
+  // bf16 (...)."
   char precision[384] = "";
   int buffer_count = 0;
   PlannedBuffer buffers[max_buffers] = {};  // in the order of their offsets; of 0 bytes: this model has no use for it
@@ -118,16 +52,22 @@ struct Plan {
   PlanTerm terms[max_terms] = {};
   uint64_t total_bytes = 0;
 };
-// A pure function of its inputs: it reads no environment, asks nothing of the machine and generates no code. The errors
-// are those of Session::create() for the same options; also unsupported for a device in a build without CUDA. Exact on
-// the native backend and OpenBLAS. Of a file in bf16 or int8 it says what a machine needs that computes in bf16. oneDNN's
-// scratch is known only when its primitives exist: Session::plan() has the final figure, which may be some kilobytes
-// larger for each thread.
+// For this machine's processor: options that are automatic, or 0, become what Session::create() would take, and stand
+// in Plan::options. It asks the processor what it is and times nothing. Where this machine or build lacks
+// SessionOptions::cpu.isa, the plan is that of a machine which doesn't compute in bf16. The errors are those of
+// Session::create() for the same options; also unsupported for a device in a build without CUDA. Exact on the native
+// backend and OpenBLAS. oneDNN's scratch is known only when its primitives exist: Session::plan() has the final figure,
+// which may be some kilobytes larger for each thread.
 Result<Plan> plan(const Model& model, const SessionOptions& options);
-// The same for this machine's processor: options that are automatic, or 0, become what Session::create() would take, and
-// stand in Plan::options. It asks the processor what it is and times nothing. Where this machine or build lacks
-// options.isa, the plan is that of a machine which doesn't compute in bf16.
-Result<Plan> machine_plan(const Model& model, const SessionOptions& options);
+
+// What a plan depends on of the machine that will run the session.
+struct Machine {
+  bool bf16 = true;  // it is faster in bf16 than in f32, where the instruction set that is asked for may have it
+  int64_t block_rows = 128;  // what suits its processor
+};
+// The same for a machine that the caller describes: a pure function of its inputs, which reads no environment, asks
+// nothing of this machine and generates no code.
+Result<Plan> plan(const Model& model, const SessionOptions& options, const Machine& machine);
 
 // One op of a model as sessions run it, for people to read: `linformer inspect --plan`, `--profile`.
 struct ProgramLine {
@@ -214,7 +154,7 @@ class Session {
   Result<Shape> shape(const Output& output, std::span<const Tokens> texts) const;
   Result<Shape> shape(const Output& output, std::span<const Input> inputs) const;
   // The same before there are inputs: for `texts` texts that have `rows` output rows in all. It grows with both, so
-  // that memory for options.max_batch texts of output_rows(max_tokens) rows each is enough for every call.
+  // that memory for options.memory.max_batch texts of output_rows(max_tokens) rows each is enough for every call.
   Result<Shape> shape(const Output& output, int64_t texts, int64_t rows) const;
   // Outputs of a classification head; 0: this session has no such head.
   int64_t classes(int head) const;

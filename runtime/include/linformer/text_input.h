@@ -64,17 +64,20 @@ struct TextOptions {
 
   int64_t max_tokens = 0;  // of a text, template included; 0 = the model's N
   OnLong on_long = OnLong::truncate;
-  int64_t overlap = -1;  // tokens that two windows share; -1: a quarter of a window
-  EncodeOptions encode =
-      {};                  // `truncation` says which text of a pair is cut, or read by windows; max_length isn't read
-  int64_t pad_to = 0;      // texts are lengthened with pad ids to this many tokens
-  int64_t max_batch = 16;  // texts in one call of a session
-  int64_t max_rows = 0;    // tokens in one call; 0: default_rows, or max_tokens where that is more
+  int64_t overlap = -1;                               // tokens that two windows share; -1: a quarter of a window
+  bool add_special_tokens = true;                     // as in EncodeOptions
+  bool match_special_tokens = true;                   // as in EncodeOptions
+  Truncation truncation = Truncation::longest_first;  // which text of a pair is cut, or read by windows
+  Keep keep = Keep::head;                             // which end of a cut text stays
+  int64_t pad_to = 0;                                 // texts are lengthened with pad ids to this many tokens
+  int64_t max_batch = 16;                             // texts in one call of a session
+  int64_t max_rows = 0;  // tokens in one call; 0: default_rows, or max_tokens where that is more
+  RunOptions run = {};
   // On the native backend each thread takes whole texts through a session of its own: faster than sharing each text,
   // for the memory of as many sessions. Few texts are shared by all threads. Results are the same.
-  int threads = 1;
-  // Of each session: everything but max_tokens, max_batch, max_rows and threads, which are said above, and `arena`.
-  SessionOptions session = {};
+  CpuOptions cpu = {};
+  CudaOptions cuda = {};
+  bool profile = false;  // as in SessionOptions
 };
 
 // Which limit a text is beyond.

@@ -193,7 +193,7 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
   const char* left = static_cast<const char*>(gemm.a.data);
   const int64_t left_stride = gemm.a.ld * element_bytes(P::left);
   const Epilogue& epilogue = gemm.epilogue;
-  // Sums that nothing is done to are C. What is added to C begins with it.
+  // Sums without an epilogue are kept in C itself. Sums that are added to C start from its values.
   const int64_t continues = !slices && epilogue.accumulate;  // no bool: README.md says why
   const bool direct = !slices && gemm.c.type == ElementType::f32 && gemm.c.cols >= (panel0 + panels) * panel_width &&
                       epilogue.bias == nullptr && epilogue.row_bias == nullptr &&

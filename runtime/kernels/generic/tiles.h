@@ -243,7 +243,7 @@ class TileProduct {
   // The sums of a block before this one are those of whole vectors, or there are none.
   bool whole(const Block& held) const { return !holds_ || held.cols == 2 * panel_width; }
 
-  // Sums that nothing is done to are C, or are added to it.
+  // Decides whether the block keeps its sums in C itself, which it does where there is no epilogue.
   [[gnu::noinline]] void place(Block* block, int64_t panels) {
     const Epilogue& epilogue = gemm_.epilogue;
     block->direct = !slices && gemm_.c.type == ElementType::f32 && block->cols == panels * panel_width &&

@@ -41,7 +41,7 @@ void PrecisionFlags::add_to(CLI::App* command) {
 }
 
 void PrecisionFlags::apply_to(SessionOptions* options) const {
-  const bool on_device = options->device >= 0, native = options->backend == BackendKind::native;
+  const bool on_device = options->cuda.device >= 0, native = options->cpu.backend == BackendKind::native;
   if (on_device && attention_compute != "automatic") {
     throw UsageError(
         "--attention-compute: a GPU computes attention in the same type as its products; leave the option out");
@@ -50,10 +50,10 @@ void PrecisionFlags::apply_to(SessionOptions* options) const {
     throw UsageError((compute == "bf16" ? "--compute bf16" : "--attention-compute bf16") +
                      std::string(": only the native backend multiplies bf16; leave out this option or --backend"));
   }
-  options->compute = compute == "f32" ? Compute::f32 : compute == "bf16" ? Compute::bf16 : Compute::automatic;
-  options->attention_compute = attention_compute == "f32"    ? AttentionCompute::f32
-                               : attention_compute == "bf16" ? AttentionCompute::bf16
-                                                             : AttentionCompute::automatic;
+  options->run.compute = compute == "f32" ? Compute::f32 : compute == "bf16" ? Compute::bf16 : Compute::automatic;
+  options->run.attention_compute = attention_compute == "f32"    ? AttentionCompute::f32
+                                   : attention_compute == "bf16" ? AttentionCompute::bf16
+                                                                 : AttentionCompute::automatic;
 }
 
 void RunFlags::add_to(CLI::App* command) {
@@ -112,15 +112,16 @@ SessionOptions RunFlags::session_options(const Model& model, int64_t longest) co
   }
   if (pad_to > 0 && encoder.pad_id < 0) throw UsageError("--pad-to: this model has no pad token; leave it out");
   SessionOptions options;
-  options.max_tokens = longest > 0 ? std::min(longest, limit) : limit;
-  options.max_batch = batch;
-  options.max_rows = std::min(options.max_tokens * batch, std::max(options.max_tokens, TextOptions::default_rows));
-  options.threads = threads > 0 ? threads : std::min(processors(), max_threads);
-  options.backend = parse_backend(backend);
-  options.isa = parse_isa(isa);
-  options.device = parse_device(device);
+  options.memory.max_tokens = longest > 0 ? std::min(longest, limit) : limit;
+  options.memory.max_batch = batch;
+  options.memory.max_rows =
+      std::min(options.memory.max_tokens * batch, std::max(options.memory.max_tokens, TextOptions::default_rows));
+  options.cpu.threads = threads > 0 ? threads : std::min(processors(), max_threads);
+  options.cpu.backend = parse_backend(backend);
+  options.cpu.isa = parse_isa(isa);
+  options.cuda.device = parse_device(device);
   precision.apply_to(&options);
-  options.padding = padding == "keep" ? Padding::keep : Padding::strip;
+  options.run.padding = padding == "keep" ? Padding::keep : Padding::strip;
   options.profile = profile;
   return options;
 }

@@ -60,17 +60,24 @@ OnLong LongFlags::value() const {
 Truncation LongFlags::pair_truncation() const { return parse_truncation(truncation); }
 
 TextOptions text_options(const Model& model, const RunFlags& run, const TokenFlags& tokens, const LongFlags* longer) {
+  const SessionOptions session = run.session_options(model, 0);
+  const EncodeOptions encode = tokens.options();
   TextOptions options;
-  options.session = run.session_options(model, 0);
-  options.max_tokens = options.session.max_tokens;
+  options.max_tokens = session.memory.max_tokens;
   options.max_batch = run.batch;
-  options.threads = options.session.threads;
   options.pad_to = run.pad_to;
-  options.encode = tokens.options();
+  options.add_special_tokens = encode.add_special_tokens;
+  options.match_special_tokens = encode.match_special_tokens;
+  options.truncation = encode.truncation;
+  options.keep = encode.keep;
+  options.run = session.run;
+  options.cpu = session.cpu;
+  options.cuda = session.cuda;
+  options.profile = session.profile;
   if (longer != nullptr) {
     options.on_long = longer->value();
     options.overlap = longer->overlap;
-    options.encode.truncation = longer->pair_truncation();
+    options.truncation = longer->pair_truncation();
   }
   return options;
 }

@@ -1,4 +1,4 @@
-// A device played on the CPU, for tests on machines without a GPU.
+// A device simulated on the CPU, for tests on machines without a GPU.
 #include <cstring>
 #include <new>
 
@@ -38,8 +38,9 @@ void multiply_typed(const Product& p) {
 }  // namespace
 
 Result<int> Device::architecture_of(int index) {
-  if (index != 0) return Status::error(Code::invalid_argument, "there is no device cuda:%d: cuda:0 is played", index);
-  return Played::architecture;
+  if (index != 0)
+    return Status::error(Code::invalid_argument, "there is no device cuda:%d: cuda:0 is simulated", index);
+  return Simulated::architecture;
 }
 
 Result<std::unique_ptr<Device>> Device::open(int index) {
@@ -56,7 +57,7 @@ Device::Current::Current(const Device& device) : before_(device.index_) {}
 Device::Current::~Current() = default;
 
 std::byte* Device::allocate(uint64_t bytes) const {
-  if (Played::allocations >= 0 && Played::allocations-- == 0) return nullptr;
+  if (Simulated::allocations >= 0 && Simulated::allocations-- == 0) return nullptr;
   std::byte* memory = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{256}, std::nothrow));
   if (memory != nullptr) std::memset(memory, 0xff, bytes);
   return memory;
@@ -66,7 +67,7 @@ void Device::free(std::byte* memory) const { ::operator delete (memory, std::ali
 
 Status Device::upload(void* to, const void* from, uint64_t bytes) const {
   if (bytes > 0) std::memcpy(to, from, bytes);
-  Played::uploads += 1;
+  Simulated::uploads += 1;
   return {};
 }
 
@@ -99,7 +100,7 @@ Status Stream::copy(void* to, int64_t to_step, const void* from, int64_t from_st
 }
 
 Status Stream::multiply(const Product& product) {
-  Played::products += 1;
+  Simulated::products += 1;
   if (rehearses_) return {};
   if (product.type == ElementType::f16) {
     multiply_typed<Half>(product);
