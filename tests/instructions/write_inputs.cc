@@ -3,7 +3,10 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support/chance.h"
 #include "support/random_model.h"
