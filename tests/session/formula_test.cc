@@ -106,7 +106,7 @@ TEST_CASE("every formula gives its buffer's bytes, for every kind of model and b
     }
   }
   // No buffer of the table is without use in all of them.
-  for (const auto& [name, formulas] : published) CHECK_MESSAGE(used.contains(name), name);
+  for (const auto& entry : published) CHECK_MESSAGE(used.contains(entry.first), entry.first);
 }
 
 }  // namespace
