@@ -20,6 +20,7 @@ linformer_packages_build=(
 linformer_packages_test=(
   doctest-dev pkg-config
   libsentencepiece-dev # a second opinion on unigram tokenizers
+  valgrind             # counts instructions
   python3-numpy        # a second opinion on the encoder
   python3-pip          # fetches NVRTC, which compiles the GPU's kernels
 )

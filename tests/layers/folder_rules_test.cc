@@ -18,6 +18,13 @@ TEST_CASE("the converter includes itself and the runtime") {
   }
 }
 
+TEST_CASE("the converter's C form alone knows the runtime's") {
+  const char* source = "#include \"c_api/handles.h\"\n";
+  CHECK(check_converter("converter/c_api/x.cc", source).empty());
+  CHECK(check_converter("converter/x.cc", source).size() == 1);
+  CHECK(check_converter("converter/c_api/x.cc", "#include \"session/state.h\"\n").size() == 1);
+}
+
 TEST_CASE("the converter knows neither a terminal nor its process") {
   CHECK(check_converter("converter/x.cc", "std::snprintf(a, b, c); // exit(1)\nfail(\"a signal (1)\");\n").empty());
   for (const char* source : {"std::printf(\"x\");\n", "std::cerr << 1;\n", "std::fprintf(stderr, \"x\");\n",
@@ -49,6 +56,8 @@ TEST_CASE("the converter's program and header know public headers") {
   CHECK(check_convert_program("apps/convert/x.cc", "#include \"converter/readers/error.h\"\n").size() == 1);
   CHECK(check_convert_program("apps/convert/x.cc", "#include \"base/description.h\"\n").size() == 1);
   const char* header = "converter/include/linformer/x.h";
+  CHECK(check_converter_header("converter/include/x.h", "#include <linformer.h>\n#include <stddef.h>\n").empty());
+  CHECK(check_converter_header("converter/include/x.h", "#include <unistd.h>\n").size() == 1);
   CHECK(check_converter_header(header, "#include <vector>\n#include \"linformer/types.h\"\n").empty());
   CHECK(check_converter_header(header, "#include \"converter/build_model.h\"\n").size() == 1);
   CHECK(check_converter_header(header, "#include <nlohmann/json.hpp>\n").size() == 1);
