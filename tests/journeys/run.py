@@ -1,0 +1,99 @@
+"""Runs transcripts of what people do with the programs, and compares what is printed.
+
+    python3 tests/journeys/run.py --programs FOLDER,.. --sample apps/sample TRANSCRIPT...
+    python3 tests/journeys/run.py ... --write TRANSCRIPT...     writes what is printed into the transcripts
+
+A transcript is a text file. Its first lines, which begin with "#", say what somebody wants. Each line "$ COMMAND" is
+run by bash in a folder of the transcript's own, where `sample` is a copy of the sample checkpoint's folder and the
+programs are found by name. Its standard output and standard error follow, and "[exit N]" where the exit code isn't 0.
+In what is expected "..." stands for any text within a line, and as a line of its own for any lines.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SECONDS = 120  # that a command may take
+
+
+def read(path):
+    """(the lines before the first command, [(command, [expected line, ...]), ...])"""
+    head, steps = [], []
+    with open(path, encoding="utf-8") as file:
+        for line in file.read().splitlines():
+            if line.startswith("$ "):
+                steps.append((line[2:], []))
+            elif steps:
+                steps[-1][1].append(line)
+            else:
+                head.append(line)
+    return head, [(command, strip(lines)) for command, lines in steps]
+
+
+def strip(lines):
+    while lines and not lines[-1].strip():
+        lines = lines[:-1]
+    return lines
+
+
+def matches(expected, printed):
+    pattern = ""
+    for line in expected:
+        if line == "...":
+            pattern += r"(?:[^\n]*\n)*"
+        else:
+            pattern += "[^\n]*".join(re.escape(part) for part in line.split("...")) + r"\n"
+    return re.fullmatch(pattern, "".join(line + "\n" for line in printed)) is not None
+
+
+def run(command, folder, environment):
+    done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS)
+    printed = strip([line.rstrip() for line in done.stdout.decode("utf-8", "replace").splitlines()])
+    return printed + ([f"[exit {done.returncode}]"] if done.returncode else [])
+
+
+def play(path, given):
+    """The errors of one transcript; with --write what is printed becomes what is expected."""
+    head, steps = read(path)
+    if not head or not steps:
+        return [f"{path}: a transcript begins with a comment and has a command"]
+    errors, written = [], list(head)
+    with tempfile.TemporaryDirectory(prefix="journey-") as folder:
+        shutil.copytree(given.sample, os.path.join(folder, "sample"))
+        environment = {"PATH": os.pathsep.join(given.programs + ["/usr/local/bin", "/usr/bin", "/bin"]),
+                       "HOME": folder, "LC_ALL": "C.UTF-8", "COLUMNS": "100"}
+        for command, expected in steps:
+            printed = run(command, folder, environment)
+            if given.write:
+                written += ["$ " + command] + (expected if matches(expected, printed) and expected else printed)
+            elif not matches(expected, printed):
+                errors.append("\n".join([f"{path}: $ {command}", "expected:"] + ["  " + line for line in expected] +
+                                        ["printed:"] + ["  " + line for line in printed]))
+                break  # what follows may need it
+    if given.write:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(written) + "\n")
+    return errors
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", required=True, type=lambda text: text.split(","), help="folders of the programs")
+    parser.add_argument("--sample", required=True, help="the folder of the sample checkpoint")
+    parser.add_argument("--write", action="store_true", help="write what is printed into the transcripts")
+    parser.add_argument("transcripts", nargs="+")
+    given = parser.parse_args()
+    errors, commands = [], 0
+    for path in given.transcripts:
+        commands += len(read(path)[1])
+        errors += play(path, given)
+    print("\n\n".join(errors + [f"{len(given.transcripts)} transcripts with {commands} commands, {len(errors)} failed"]))
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
