@@ -210,6 +210,7 @@ void add_embed(CLI::App* app, Run* run) {
   flags->run.add_profile_to(command, true);
   command->callback([flags, run] {
     *run = [flags] {
+      flags->input.take_pipe();
       if (flags->input.empty()) throw UsageError("nothing to embed: give texts, --input FILE, or - for standard input");
       if (flags->output.empty() && !flags->json) throw UsageError("say where to: -o FILE.npy, or --json");
       if (flags->normalize && flags->no_normalize) {

@@ -226,6 +226,7 @@ void add_fill_mask(CLI::App* app, Run* run) {
   flags->run.add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
+      flags->input.take_pipe();
       if (flags->input.empty()) throw UsageError("nothing to fill: give texts, --input FILE, or - for standard input");
       if (flags->json && flags->table) throw UsageError("--json and --table exclude each other");
       check_outputs(flags->input.paths({flags->model}), {});

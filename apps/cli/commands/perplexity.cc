@@ -286,6 +286,7 @@ void add_perplexity(CLI::App* app, Run* run) {
   flags->run.add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
+      if (flags->ids.empty()) flags->input.take_pipe();
       if (flags->input.empty() == flags->ids.empty()) throw UsageError("give either a FILE of texts or --ids FILE");
       if (!flags->dump.empty() && flags->mode == "pseudo")
         throw UsageError("--dump-masks goes with --mode mlm or both");
