@@ -77,8 +77,9 @@ class TrainTest(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def train(self, *more, out="model"):
-        status, _, err = run("--train", self.data, "--out", self.path(out), *SIZES, *more)
+        status, printed, err = run("--train", self.data, "--out", self.path(out), *SIZES, *more)
         self.assertEqual(status, 0, err)
+        self.assertIn(f"next: linformer-convert {self.path(out)} -o model.lnfr", printed)
         return self.path(out)
 
     def test_learns_saves_and_reads_back(self):
