@@ -46,7 +46,7 @@ def parse_arguments(argv):
         prog="train.py", description=__doc__, epilog=EXAMPLES, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter)
 
-    data = parser.add_argument_group("data (.jsonl, .csv or .tsv, each also .gz)")
+    data = parser.add_argument_group("data (.jsonl, .csv, .tsv or fastText's .txt, each also .gz)")
     data.add_argument("--train", metavar="FILE", action="append",
                       help="labelled records to learn from; may be repeated")
     data.add_argument("--train-shares", type=shares, metavar="S,S,...",
