@@ -331,7 +331,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("-V,--version", std::string("linformer-convert ") + LINFORMER_VERSION);
   Arguments arguments;
   declare(app, &arguments);
-  linformer::help::set_help(&app, help_texts());
+  linformer::help::set_help(&app, help_texts);
   try {
     app.parse(argc, argv);
     check(app, &arguments);

@@ -7,7 +7,8 @@
 
 namespace linformer::cli {
 
-// `command`: a name such as "classify"; empty for the program itself.
+// `command`: a name such as "classify"; empty for the program itself. Made when they are asked for, so that a command's
+// start costs nothing.
 help::Texts help_texts(const std::string& command);
 
 }  // namespace linformer::cli

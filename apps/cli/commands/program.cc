@@ -150,13 +150,13 @@ void add_commands(CLI::App* app, Run* run) {
   add_bench(app, run);
   for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
     add_access_flag(command);
-    help::set_help(command, help_texts(command->get_name()));
+    help::set_help(command, [name = command->get_name()] { return help_texts(name); });
   }
   // Only listed here: run_program() hands it over.
   CLI::App* const convert =
       app->add_subcommand("convert", "Make a model file from a checkpoint: runs linformer-convert");
   convert->set_help_flag();
-  help::set_help(app, help_texts(""));
+  help::set_help(app, [] { return help_texts(""); });
 }
 
 int run_program(int argument_count, char** given) {

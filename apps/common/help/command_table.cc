@@ -11,17 +11,17 @@ namespace {
 // Carries a command's texts, and shows its help from the same table as all other forms.
 class Formatter : public CLI::FormatterBase {
  public:
-  explicit Formatter(Texts texts) : texts_(std::move(texts)) {}
+  explicit Formatter(std::function<Texts()> texts) : texts_(std::move(texts)) {}
 
   std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode mode) const override {
     const std::string parent = app->get_parent() == nullptr ? "" : app->get_parent()->get_name() + " ";
     const Command command = command_of(*app, parent + app->get_name());
     return mode == CLI::AppFormatMode::All ? full_help(command) : short_help(command);
   }
-  const Texts& texts() const { return texts_; }
+  Texts texts() const { return texts_(); }
 
  private:
-  Texts texts_;
+  std::function<Texts()> texts_;
 };
 
 // CLI11 writes choices as "TYPE:{a,b}"; of other checks, such as "N:INT in [1 - 9]", only the name is shown.
@@ -69,7 +69,7 @@ std::string formatted(const CLI::App& app, const std::string& format) {
 
 }  // namespace
 
-void set_help(CLI::App* app, Texts texts) {
+void set_help(CLI::App* app, std::function<Texts()> texts) {
   constexpr const char* group = "Help";
   app->formatter(std::make_shared<Formatter>(std::move(texts)));
   app->set_help_flag("-h,--help", "The most used options and two examples")->group(group);

@@ -2,6 +2,7 @@
 // as man pages and as completions.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,9 +35,9 @@ struct Command {
   std::vector<Command> commands;
 };
 
-// Sets the texts of a command or a program, and gives it --help, --help-all and --help-format. Commands that are added
-// to a program afterwards need a call of their own.
-void set_help(CLI::App* app, Texts texts);
+// Gives a command or a program --help, --help-all and --help-format. `texts` is called when one of them is shown.
+// Commands that are added to a program afterwards need a call of their own.
+void set_help(CLI::App* app, std::function<Texts()> texts);
 
 // Returns what `app` takes; `name` is how it is called, such as "linformer classify".
 Command command_of(const CLI::App& app, const std::string& name);
