@@ -31,8 +31,8 @@ compile() {
 }
 : >"$build.log"
 compile cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_BUILD_TESTS=OFF
-# Everything that `cmake --install` installs.
-compile cmake --build "$build" --target linformer linformer_shared linformer_cli linformer-convert --parallel "$(nproc)"
+# Everything that `cmake --install` installs: the programs write their man pages and completions.
+compile cmake --build "$build" --target linformer linformer_shared linformer_manual --parallel "$(nproc)"
 
 step "3. Convert the checkpoint that PyTorch saved to one model file"
 show "$build/apps/convert/linformer-convert" apps/sample/checkpoint.pt -o "$build/sample.lnfr" \

@@ -21,7 +21,7 @@
 #include "files/output_target.h"
 #include "files/signals.h"
 #include "files/terminal_output.h"
-#include "help_formatter.h"
+#include "help/command_table.h"
 #include "input_files/lost_file.h"
 #include "linformer/convert.h"
 #include "terminal/shown_text.h"
@@ -34,21 +34,22 @@ using linformer::convert::ConvertOptions;
 
 constexpr int exit_bad_input = 1, exit_usage = 2;
 
-constexpr const char* examples = R"(Examples:
-  linformer-convert checkpoint_best.pt -o sentiment.lnfr --tokenizer vocabulary/ --labels negative,positive
-  linformer-convert my-model/ -o my-model.lnfr          a folder with checkpoint, vocabulary and labels.txt
-  linformer-convert model.safetensors -o model.lnfr --config settings.json --dtype bf16
-  linformer-convert bert/ -o bert.lnfr --config '{"sentence_pooling": "mean"}'
-  linformer-convert checkpoint.pt -o model.lnfr --dtype int8 --keep f32:'classification_heads.*'
-  linformer-convert model.safetensors.index.json -o model.lnfr     a checkpoint in several files
-  linformer-convert checkpoint.pt -o model.lnfr --json  the report for a program
-  linformer-convert checkpoint.pt -o - | ssh host 'cat >model.lnfr'    to standard output, the report to stderr
-  linformer-convert --from-lnfr model.lnfr -o model.safetensors   back, with the checkpoint's names
-  linformer-convert --list-dialects                     what is supported, and the settings that it needs
-
-CHECKPOINT may be of PyTorch (any version) or safetensors; nothing in it is ever executed.
-Settings (--config) say what tensors do not show, such as {"encoder_attention_heads": 12}.
-Exit status: 0 done, 1 the input is wrong or can't be written, 2 the command line is wrong.)";
+linformer::help::Texts help_texts() {
+  return {
+      {"--output", "--tokenizer", "--labels", "--config", "--dtype", "--list-dialects"},
+      {"linformer-convert checkpoint_best.pt -o my.lnfr --tokenizer vocabulary/ --labels negative,positive",
+       "linformer-convert my-model/ -o my-model.lnfr  # a folder with checkpoint, vocabulary, labels.txt",
+       "linformer-convert model.safetensors -o model.lnfr --config settings.json --dtype bf16",
+       "linformer-convert bert/ -o bert.lnfr --config '{\"sentence_pooling\": \"mean\"}'",
+       "linformer-convert checkpoint.pt -o model.lnfr --dtype int8 --keep f32:'classification_heads.*'",
+       "linformer-convert model.safetensors.index.json -o model.lnfr  # a checkpoint in several files",
+       "linformer-convert checkpoint.pt -o model.lnfr --json  # the report for a program",
+       "linformer-convert checkpoint.pt -o - | ssh host 'cat >model.lnfr'  # the report goes to standard error",
+       "linformer-convert --from-lnfr model.lnfr -o model.safetensors  # back, with the checkpoint's names",
+       "linformer-convert --list-dialects  # what is supported, and the settings that it needs"},
+      {"CHECKPOINT may be of PyTorch (any version) or safetensors; nothing in it is ever executed. Settings (--config) "
+       "say what tensors do not show, such as {\"encoder_attention_heads\": 12}."}};
+}
 
 // One line on a terminal's stderr, rewritten in place.
 class ProgressBar {
@@ -89,6 +90,13 @@ struct Arguments {
   bool list_dialects = false, json = false, quiet = false, verbose = false, no_mmap = false;
 };
 
+// Names the choices for completions; check() refuses others, in a sentence of its own.
+CLI::Validator only_listed(const std::vector<std::string>& choices) {
+  std::string list;
+  for (const std::string& choice : choices) list += (list.empty() ? "{" : ",") + choice;
+  return CLI::Validator([](std::string&) { return std::string(); }, list + "}");
+}
+
 void declare(CLI::App& app, Arguments* arguments) {
   ConvertOptions& options = arguments->convert;
   app.add_option("CHECKPOINT", options.checkpoint, "checkpoint file, index of several, or a folder with one")
@@ -114,11 +122,18 @@ void declare(CLI::App& app, Arguments* arguments) {
                  "settings as a JSON file, a pipe or the JSON itself ('{...}'); they come before the checkpoint's own. "
                  "The report names those that nothing used")
       ->type_name("FILE");
+  std::vector<std::string> dialects;
+  for (const linformer::convert::DialectInfo& known : linformer::convert::supported_dialects()) {
+    dialects.push_back(known.name);
+  }
   app.add_option("--dialect", options.dialect,
                  "take the checkpoint for one of this implementation (see --list-dialects) and no other")
-      ->type_name("NAME");
-  app.add_option("--dtype", arguments->dtype, "type of the weights: f32 (default), bf16, f16 or int8")
-      ->type_name("TYPE");
+      ->type_name("NAME")
+      ->check(only_listed(dialects));
+  app.add_option("--dtype", arguments->dtype,
+                 "type of the weights: f32 (default), bf16, f16 or int8; PyTorch's names for them are read too")
+      ->type_name("TYPE")
+      ->check(only_listed({"f32", "bf16", "f16", "int8"}));
   app.add_option("--keep", arguments->keep,
                  "weights of another type, by their names in the checkpoint: f32:PATTERN, such as f32:'*classifier*' "
                  "(may be repeated; the first that fits counts)")
@@ -145,7 +160,9 @@ void declare(CLI::App& app, Arguments* arguments) {
 
 ElementType weight_type(const std::string& option, const std::string& name) {
   static constexpr std::pair<const char*, ElementType> types[] = {
-      {"f32", ElementType::f32}, {"bf16", ElementType::bf16}, {"f16", ElementType::f16}, {"int8", ElementType::int8}};
+      {"f32", ElementType::f32},       {"bf16", ElementType::bf16},   {"f16", ElementType::f16},
+      {"int8", ElementType::int8},     {"float32", ElementType::f32}, {"fp32", ElementType::f32},
+      {"bfloat16", ElementType::bf16}, {"float16", ElementType::f16}, {"fp16", ElementType::f16}};
   for (const auto& [known, type] : types) {
     if (name == known) return type;
   }
@@ -311,16 +328,16 @@ void run(const Arguments& arguments, ProgressBar* bar) {
 
 int main(int argc, char** argv) {
   CLI::App app("Converts a trained Linformer checkpoint to a .lnfr model file, and back.", "linformer-convert");
-  app.footer(examples);
   app.set_version_flag("-V,--version", std::string("linformer-convert ") + LINFORMER_VERSION);
-  auto formatter = std::make_shared<linformer::HelpFormatter>();
-  formatter->column_width(30);
-  app.formatter(formatter);
   Arguments arguments;
   declare(app, &arguments);
+  linformer::help::set_help(&app, help_texts);
   try {
     app.parse(argc, argv);
     check(app, &arguments);
+  } catch (const linformer::help::FormattedHelp& formatted) {
+    std::cout << formatted.text << std::flush;
+    return std::cout ? 0 : exit_bad_input;
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;  // --help, --version
     return asked ? app.exit(error) : complain_of_usage(linformer::usage_sentence(app, error, {argv + 1, argv + argc}));

@@ -1,4 +1,4 @@
-"""Labelled text files: JSON lines, CSV and TSV, each also gzipped."""
+"""Labelled text files: JSON lines, CSV, TSV and fastText's lines, each also gzipped."""
 
 import csv
 import gzip
@@ -17,10 +17,10 @@ def read_records(path, text_field, pair_field, label_field):
     """All records of a file in order; label is the string that the file shows."""
     name = str(path)
     stem = name[:-3] if name.endswith(".gz") else name
-    rows = {"jsonl": json_rows, "json": json_rows, "csv": table_rows, "tsv": table_rows}.get(
+    rows = {"jsonl": json_rows, "json": json_rows, "csv": table_rows, "tsv": table_rows, "txt": fasttext_rows}.get(
         stem.rsplit(".", 1)[-1].lower())
     if rows is None:
-        raise UserError(f"{name}: unknown kind of file (expected .jsonl, .csv or .tsv, or .gz of it)")
+        raise UserError(f"{name}: unknown kind of file (expected .jsonl, .csv, .tsv or fastText's .txt, or .gz of it)")
     records = []
     try:
         opener = gzip.open if name.endswith(".gz") else open
@@ -75,6 +75,19 @@ def table_rows(name, stem, lines):
             yield reader.line_num, dict(zip(header, fields))
     except csv.Error as error:
         raise UserError(f"{name}:{reader.line_num}: {error}") from error
+
+
+def fasttext_rows(name, _stem, lines):
+    """Lines "__label__NAME text", as fastText trains on; their fields are called label and text."""
+    for line_number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        label, _, text = line.strip().partition(" ")
+        if not label.startswith("__label__") or label == "__label__":
+            raise UserError(f"{name}:{line_number}: no label: a line of a .txt file is \"__label__NAME text\"")
+        if text.startswith("__label__"):
+            raise UserError(f"{name}:{line_number}: several labels, and a text has one here")
+        yield line_number, {"label": label[len("__label__"):], "text": text.strip()}
 
 
 def string_field(where, row, field):

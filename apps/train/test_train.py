@@ -77,8 +77,9 @@ class TrainTest(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def train(self, *more, out="model"):
-        status, _, err = run("--train", self.data, "--out", self.path(out), *SIZES, *more)
+        status, printed, err = run("--train", self.data, "--out", self.path(out), *SIZES, *more)
         self.assertEqual(status, 0, err)
+        self.assertIn(f"next: linformer-convert {self.path(out)} -o model.lnfr", printed)
         return self.path(out)
 
     def test_learns_saves_and_reads_back(self):
@@ -134,6 +135,20 @@ class TrainTest(unittest.TestCase):
         status, _, err = run("--train", csv_path, "--valid", tsv_path, "--out", self.path("t"),
                              "--epochs", "1", *SIZES)
         self.assertEqual(status, 0, err)
+
+    def test_fasttext_lines(self):
+        path = self.path("data.txt")
+        records = list(made_up_records(60, 6))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("".join(f'__label__{r["label"]} {r["text"]}\n' for r in records))
+        status, _, err = run("--train", path, "--valid", self.data, "--out", self.path("f"), "--epochs", "1", *SIZES)
+        self.assertEqual(status, 0, err)
+        for line in ("no label", "__label__ x", "__label__a __label__b x"):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(line + "\n")
+            status, _, err = run("--train", path, "--out", self.path("g"), *SIZES)
+            self.assertEqual(status, 2)
+            self.assertIn("data.txt:1: ", err)
 
     def test_several_files(self):
         others = self.path("others.jsonl")

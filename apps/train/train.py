@@ -4,6 +4,7 @@
 import argparse
 import json
 import os
+import shlex
 import sys
 import time
 
@@ -45,7 +46,7 @@ def parse_arguments(argv):
         prog="train.py", description=__doc__, epilog=EXAMPLES, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter)
 
-    data = parser.add_argument_group("data (.jsonl, .csv or .tsv, each also .gz)")
+    data = parser.add_argument_group("data (.jsonl, .csv, .tsv or fastText's .txt, each also .gz)")
     data.add_argument("--train", metavar="FILE", action="append",
                       help="labelled records to learn from; may be repeated")
     data.add_argument("--train-shares", type=shares, metavar="S,S,...",
@@ -334,7 +335,9 @@ def run(argv):
         import tokenizers  # noqa: F401
         import torch
     except ImportError as error:
-        raise UserError(f"{error.name} is not installed: see requirements.txt") from error
+        requirements = os.path.join(os.path.dirname(os.path.abspath(__file__)), "requirements.txt")
+        raise UserError(f"{error.name} is not installed: python3 -m venv venv && venv/bin/pip install -r "
+                        f"{requirements}, then run venv/bin/python3") from error
     torch.set_num_threads(args.threads)
 
     results = {}
@@ -348,6 +351,7 @@ def run(argv):
     if args.train:
         print("saved {out}: best epoch {best_epoch}, validation accuracy {valid_accuracy:.4f}, "
               "{seconds:.0f} s".format(**results["train"]))
+        print(f"next: linformer-convert {shlex.quote(args.out)} -o model.lnfr")
     if args.eval:
         print("{file}: accuracy {accuracy:.4f} ({correct} of {records}), loss {loss:.4f}"
               .format(**results["eval"]))

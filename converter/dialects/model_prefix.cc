@@ -85,11 +85,13 @@ void keep_prefix(Checkpoint& checkpoint, const std::string& prefix, Report& repo
   constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
   std::vector<Tensor> kept;
   std::vector<uint32_t> twins(checkpoint.tensors.size(), none);  // of the first of equal tensors: its place in `kept`
+  constexpr size_t most_named = 4;
   size_t left_out = 0;
+  std::string named;
   for (Tensor& tensor : checkpoint.tensors) {
     if (!tensor.name.starts_with(prefix)) {
       report.left_out.push_back({tensor.name, "not below " + escaped(prefix)});
-      ++left_out;
+      if (++left_out <= most_named) named += (named.empty() ? "" : ", ") + escaped(tensor.name);
       continue;
     }
     tensor.source = static_cast<uint32_t>(kept.size());
@@ -102,7 +104,8 @@ void keep_prefix(Checkpoint& checkpoint, const std::string& prefix, Report& repo
   checkpoint.tensors = std::move(kept);
   if (left_out == 0) return;
   report.notes.push_back("Only the tensors below " + escaped(prefix) + " are the model; " + std::to_string(left_out) +
-                         (left_out == 1 ? " other was" : " others were") + " left out.");
+                         (left_out == 1 ? " other was" : " others were") + " left out: " + named +
+                         (left_out > most_named ? ", ..." : "") + ".");
 }
 
 }  // namespace linformer::convert

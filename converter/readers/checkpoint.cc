@@ -25,6 +25,16 @@ bool is_safetensors(std::span<const std::byte> bytes) {
   return bytes.size() > 8 && load<uint64_t>(bytes.data()) <= bytes.size() - 8 && bytes[8] == std::byte{'{'};
 }
 
+// The name of a model's format that other programs write and this one doesn't read; empty: none is known. An ONNX file
+// has no signature: it is a message that begins with its version (field 1) and its producer's name (field 2).
+std::string_view foreign_format(std::span<const std::byte> bytes) {
+  if (starts_with(bytes, "GGUF")) return "a GGUF file";
+  if (starts_with(bytes, "\x89HDF\r\n\x1a\n")) return "an HDF5 file";
+  const bool onnx =
+      bytes.size() > 2 && bytes[0] == std::byte{0x08} && bytes[1] <= std::byte{0x20} && bytes[2] == std::byte{0x12};
+  return onnx ? "an ONNX file" : std::string_view();
+}
+
 void read_any(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
   // Before the others, as the length of a header may begin with the bytes of a pickle.
   if (is_safetensors(bytes)) return read_safetensors(bytes, checkpoint);
@@ -37,6 +47,10 @@ void read_any(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
     fail("this is a Git LFS pointer and not the file itself: fetch it with `git lfs pull`");
   }
   if (starts_with(bytes, "\x89LNFR")) fail("this is already a converted model: give the checkpoint that it came from");
+  if (const std::string_view foreign = foreign_format(bytes); !foreign.empty()) {
+    fail("this is ", foreign,
+         ", which is not read: save the model's weights from PyTorch with torch.save or as safetensors");
+  }
   fail(
       "this is neither a PyTorch checkpoint (zip, or the format before version 1.6) nor a safetensors file: its first "
       "bytes are ",

@@ -34,6 +34,26 @@ TEST_CASE("a dash among the texts is standard input, with fields where its forma
   CHECK(has(field.err, "--field needs records with fields"));
 }
 
+TEST_CASE("a pipe is read without a dash, where nothing else is to be read") {
+  const CliFixture f;
+  const Ran dash = run({"classify", f.model(), "-"}, "good\nbad\n"), pipe = run({"classify", f.model()}, "good\nbad\n");
+  CHECK(pipe.code == 0);
+  CHECK(lines_of(pipe.out).size() == 2);
+  CHECK(pipe.out == dash.out);
+  CHECK(run({"embed", f.model(), "--pooling", "mean", "--json"}, "good\n").code == 0);
+  CHECK(lines_of(run({"classify", f.model(), "good"}, "bad\nbad\n").out).size() == 1);
+  const Ran file = run_program("/bin/sh", {"-c", "exec " LINFORMER_PROGRAM " classify " + f.model() + " < \"$0\"",
+                                           f.file("texts.txt", "good\nbad\n")});
+  CHECK(file.out == dash.out);
+  for (const char* from : {"/dev/null", "/dev/zero"}) {
+    const Ran none =
+        run_program("/bin/sh", {"-c", "exec " LINFORMER_PROGRAM " classify " + f.model() + " < \"$0\"", from});
+    CHECK(none.code == 2);
+    CHECK(has(none.err, "nothing to classify"));
+  }
+  CHECK(run({"classify", f.model()}, "").code == 2);
+}
+
 TEST_CASE("tokenize takes the second text of a pair as an argument") {
   const CliFixture f;
   const Ran arguments = run({"tokenize", f.model(), "--text", "good", "--pair-text", "bad film"});

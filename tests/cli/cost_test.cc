@@ -1,4 +1,4 @@
-// What an input may cost by its bytes, as apps/README.md says.
+// What an input may cost by its bytes, as apps/cli/docs/cost.md says.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>

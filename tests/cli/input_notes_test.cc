@@ -54,6 +54,18 @@ TEST_CASE("lines that CR alone ends are one text, and that is said once") {
   CHECK(run({"classify", f.model(), "-i", f.file("dos.txt", "good\r\nbad\r\n")}).err == "");
 }
 
+TEST_CASE("a table without records is said to be one") {
+  const CliFixture f;
+  for (const std::string text : {"", "review\n"}) {
+    const Ran ran = run({"classify", f.model(), "-i", f.file("empty.csv", text), "--field", "review"});
+    CHECK(ran.code == 0);
+    CHECK(lines_of(ran.err).size() == 1);
+    CHECK(has(ran.err, "empty.csv: there are no records in it"));
+  }
+  CHECK(run({"classify", f.model(), "-i", f.file("one.csv", "review\ngood\n"), "--field", "review"}).err == "");
+  CHECK(run({"classify", f.model(), "-i", f.file("empty.txt", "")}).err == "");
+}
+
 TEST_CASE("texts are not taken for JSON or tables") {
   const std::vector<std::vector<std::string>> texts = {
       {"Hello, world", "Well, that was nice, really"},

@@ -139,6 +139,16 @@ TEST_CASE("closed standard output is an error, and its number goes to no file") 
   CHECK(f.entries().size() == 1);
 }
 
+TEST_CASE("an interrupted run says after how many records") {
+  const CliFixture f;
+  const std::string script =
+      "cd \"$1\" && mkfifo in && { \"$0\" classify \"$2\" - <in >out 2>err & pid=$!; exec 3>in; printf 'good\\nbad\\n' "
+      ">&3; "
+      "while [ \"$(wc -l <out)\" -lt 2 ]; do sleep 0.05; done; kill -TERM $pid; wait $pid; cat err; }";
+  const Ran ran = run_program("/bin/sh", {"-c", script, LINFORMER_PROGRAM, f.path(""), f.model()});
+  CHECK(ran.out == "linformer: interrupted after 2 records; no output file was changed\n");
+}
+
 TEST_CASE("an interrupted run leaves no temporary file") {
   const CliFixture f;
   Conversation talk({"classify", f.model(), "-", "--logits", f.path("l.npy")});

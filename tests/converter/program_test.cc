@@ -202,6 +202,33 @@ TEST_CASE("equal input gives a byte-identical file, and types are as asked") {
   }
 }
 
+TEST_CASE("types may have the names that PyTorch's users know") {
+  Workplace place;
+  write_file(place.path("c.pt"), with_head(2));
+  const std::pair<const char*, const char*> names[] = {
+      {"fp16", "f16"}, {"float16", "f16"}, {"bfloat16", "bf16"}, {"float32", "f32"}, {"fp32", "f32"}};
+  for (const auto& [name, type] : names) {
+    CAPTURE(std::string(name));
+    REQUIRE(place.run(place.path("c.pt") + " --dtype " + name + " -o " + place.path("a.lnfr")).status == 0);
+    REQUIRE(place.run(place.path("c.pt") + " --dtype " + type + " -o " + place.path("b.lnfr")).status == 0);
+    CHECK(read_file(place.path("a.lnfr")) == read_file(place.path("b.lnfr")));
+  }
+}
+
+TEST_CASE("models of other programs are called by their names, with what to give instead") {
+  Workplace place;
+  const std::pair<std::string, const char*> files[] = {{"GGUF\x03 and more", "this is a GGUF file"},
+                                                       {"\x89HDF\r\n\x1a\n and more", "this is an HDF5 file"},
+                                                       {"\x08\x08\x12\x07pytorch", "this is an ONNX file"}};
+  for (const auto& [bytes, says] : files) {
+    write_file(place.path("model"), bytes);
+    const Run run = place.run(place.path("model") + " -o " + place.path("x.lnfr"));
+    CHECK(run.status == 1);
+    CHECK(contains(run.err, says));
+    CHECK(contains(run.err, "torch.save"));
+  }
+}
+
 TEST_CASE("the report as JSON, and errors too") {
   Workplace place;
   write_file(place.path("c.pt"), with_head(2));

@@ -8,12 +8,13 @@ execute_process(
     --labels ${ROOT}/apps/sample/labels.txt --quiet
   COMMAND_ERROR_IS_FATAL ANY)
 set(shown "")
-foreach(file README.md apps/README.md apps/quickstart.sh)
+file(GLOB pages RELATIVE ${ROOT} ${ROOT}/apps/cli/docs/*.md)
+foreach(file README.md apps/README.md apps/quickstart.sh ${pages})
   file(READ ${ROOT}/${file} text)
   string(APPEND shown "${text}\n")
 endforeach()
 foreach(command "" classify)
-  execute_process(COMMAND ${LINFORMER} ${command} --help OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${LINFORMER} ${command} --help-all OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
   string(APPEND shown "${text}\n")
 endforeach()
 string(REGEX REPLACE "[][;]" "|" shown "${shown}")  # these characters would join or split CMake's lists

@@ -3,9 +3,9 @@
     python3 tests/reference/masked_lm.py BUILD_FOLDER
 
 Makes a small random BERT, RoBERTa and DistilBERT with a masked-LM head and their tokenizers from ../shared, converts
-them, and compares on lines of WikiText: the masking (computed here from what apps/README.md says), both losses and
-accuracies, and the likeliest tokens of a mask with their probabilities. Exit code 1 where something differs; without
-torch, transformers or ../shared it prints "skipped".
+them, and compares on lines of WikiText: the masking (computed here from what apps/cli/docs/perplexity.md says), both
+losses and accuracies, and the likeliest tokens of a mask with their probabilities. Exit code 1 where something differs;
+without torch, transformers or ../shared it prints "skipped".
 """
 
 import json

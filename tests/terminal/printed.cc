@@ -48,7 +48,7 @@ Ran check_printed(const std::string& program, const std::vector<std::string>& ar
 
 std::vector<std::string> options_of(const std::string& program, const std::vector<std::string>& arguments) {
   std::vector<std::string> all = arguments, options;
-  all.push_back("--help");
+  all.push_back("--help-all");
   for (const std::string& line : lines_of(run_program(program, all).out)) {
     std::istringstream words(line);
     std::string word;
@@ -56,7 +56,7 @@ std::vector<std::string> options_of(const std::string& program, const std::vecto
     const size_t dashes = word.find("--");
     if (!line.starts_with("  -") || dashes == std::string::npos) continue;
     const std::string name = word.substr(dashes, word.find_first_of("=[", dashes) - dashes);
-    if (name != "--help" && name != "--version") options.push_back(name);
+    if (!name.starts_with("--help") && name != "--version") options.push_back(name);
   }
   return options;
 }

@@ -25,7 +25,7 @@ std::string terminal_fault(const std::string& printed);
 // Runs the program and checks both of its outputs with doctest, which shows `arguments` if a check fails.
 Ran check_printed(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = "");
 
-// The options that `program arguments... --help` lists, such as "--batch".
+// The options that `program arguments... --help-all` lists, such as "--batch".
 std::vector<std::string> options_of(const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace linformer_test

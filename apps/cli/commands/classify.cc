@@ -287,6 +287,7 @@ void add_classify(CLI::App* app, Run* run) {
   flags->add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
+      if (flags->vectors.empty()) flags->input.take_pipe();
       flags->check();
       return Classify(*flags)();
     };

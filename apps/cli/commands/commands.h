@@ -26,6 +26,9 @@ void add_compare(CLI::App* app, Run* run);
 void add_spectrum(CLI::App* app, Run* run);
 void add_bench(CLI::App* app, Run* run);
 
+// Adds all of them, and the help of each and of the program.
+void add_commands(CLI::App* app, Run* run);
+
 // The whole program: arguments without the program's name. Prints errors on standard error; throws nothing.
 int run_program(int argument_count, char** arguments);
 

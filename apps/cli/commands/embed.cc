@@ -208,15 +208,9 @@ void add_embed(CLI::App* app, Run* run) {
   flags->tokens.add_to(command);
   flags->run.add_to(command);
   flags->run.add_profile_to(command, true);
-  command->footer(
-      "Examples:\n"
-      "  linformer embed model.lnfr --input sentences.txt -o vectors.npy\n"
-      "  linformer embed model.lnfr \"A fine film.\" --json\n"
-      "  linformer embed model.lnfr --input docs.csv --field body --id key --json -o vectors.jsonl\n"
-      "  linformer embed encoder.lnfr --input sentences.txt --pooling mean --normalize -o vectors.npy\n"
-      "  linformer embed model.lnfr --input sentences.txt -o vectors.npy --profile 2>profile.txt\n");
   command->callback([flags, run] {
     *run = [flags] {
+      flags->input.take_pipe();
       if (flags->input.empty()) throw UsageError("nothing to embed: give texts, --input FILE, or - for standard input");
       if (flags->output.empty() && !flags->json) throw UsageError("say where to: -o FILE.npy, or --json");
       if (flags->normalize && flags->no_normalize) {

@@ -335,6 +335,7 @@ void add_encode(CLI::App* app, Run* run) {
   flags->add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
+      if (flags->ids.empty() && flags->vectors.empty()) flags->input.take_pipe();
       flags->check();
       return Encode(*flags)();
     };

@@ -224,16 +224,9 @@ void add_fill_mask(CLI::App* app, Run* run) {
       ->capture_default_str()
       ->group("Tokens");
   flags->run.add_to(command);
-  command->footer(
-      "Scores are probabilities: the softmax over the whole vocabulary. Several masks in one text are guessed in one\n"
-      "run of the model, each as if the others stayed masked. A text with more than 16 masks is shown once, with the\n"
-      "best of every mask, instead of once for each candidate.\n\n"
-      "Examples:\n"
-      "  linformer fill-mask model.lnfr \"The capital of France is <mask>.\"\n"
-      "  linformer fill-mask model.lnfr --input texts.jsonl --field sentence --top 1 --json\n"
-      "  echo \"A [MASK] and a [MASK].\" | linformer fill-mask model.lnfr -\n");
   command->callback([flags, run] {
     *run = [flags] {
+      flags->input.take_pipe();
       if (flags->input.empty()) throw UsageError("nothing to fill: give texts, --input FILE, or - for standard input");
       if (flags->json && flags->table) throw UsageError("--json and --table exclude each other");
       check_outputs(flags->input.paths({flags->model}), {});

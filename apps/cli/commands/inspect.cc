@@ -113,13 +113,6 @@ void add_inspect(CLI::App* app, Run* run) {
           ->type_name("[N]")
           ->expected(0, 1);
   flags->run.add_to(command);
-  command->footer(
-      "Examples:\n"
-      "  linformer inspect model.lnfr\n"
-      "  linformer inspect model.lnfr --memory 4096 --batch 1 --threads 2\n"
-      "  linformer inspect model.lnfr --plan\n"
-      "  linformer inspect model.lnfr --plan 128 --json | jq .plan.flop\n"
-      "  linformer inspect model.lnfr --verify --json\n");
   command->callback([flags, run, plan] {
     flags->plan = plan->count() > 0;
     *run = [flags] { return inspect(*flags); };

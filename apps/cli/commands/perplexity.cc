@@ -284,18 +284,9 @@ void add_perplexity(CLI::App* app, Run* run) {
   flags->longer.add_to(command, "all, each token counted once");
   flags->tokens.add_to(command);
   flags->run.add_to(command);
-  command->footer(
-      "Losses are means of -log(probability) in nats over the tokens that were foretold, perplexity is exp(loss).\n"
-      "Special tokens around a text are neither masked nor counted. mlm follows BERT: of the chosen tokens 80 % "
-      "become\n"
-      "the mask, 10 % any token, 10 % stay; apps/README.md says how to choose the same ones in Python.\n\n"
-      "Examples:\n"
-      "  linformer perplexity model.lnfr valid.txt\n"
-      "  linformer perplexity model.lnfr valid.jsonl --field body --mode both --limit 100 --json\n"
-      "  linformer perplexity model.lnfr valid.txt --seed 7 --dump-masks masks.jsonl\n"
-      "  linformer perplexity lm.lnfr --ids ids.npy --mask-id 2\n");
   command->callback([flags, run] {
     *run = [flags] {
+      if (flags->ids.empty()) flags->input.take_pipe();
       if (flags->input.empty() == flags->ids.empty()) throw UsageError("give either a FILE of texts or --ids FILE");
       if (!flags->dump.empty() && flags->mode == "pseudo")
         throw UsageError("--dump-masks goes with --mode mlm or both");

@@ -15,10 +15,11 @@
 #include "command_line/errors.h"
 #include "commands/commands.h"
 #include "commands/flags/run_flags.h"
+#include "commands/help_texts.h"
 #include "commands/run_converter.h"
 #include "files/signals.h"
 #include "files/write_error.h"
-#include "help_formatter.h"
+#include "help/command_table.h"
 #include "input_files/lost_file.h"
 #include "usage.h"
 
@@ -92,49 +93,32 @@ std::vector<char*> without_aliases(std::vector<char*> arguments) {
   return arguments;
 }
 
+int print_text(const std::string& text) {
+  standard_output().write(text);
+  standard_output().flush();
+  return exit_ok;
+}
+
 int parse_and_run(const std::vector<char*>& arguments) {
   const int argument_count = static_cast<int>(arguments.size());
   CLI::App app("Classifies, embeds and completes texts with a Linformer model file (.lnfr).", "linformer");
   app.set_version_flag("-V,--version", version);
   app.require_subcommand(1);
-  auto formatter = std::make_shared<HelpFormatter>();
-  formatter->column_width(30);
-  app.formatter(formatter);
   Run run;
-  add_classify(&app, &run);
-  add_encode(&app, &run);
-  add_embed(&app, &run);
-  add_fill_mask(&app, &run);
-  add_perplexity(&app, &run);
-  add_tokenize(&app, &run);
-  add_inspect(&app, &run);
-  add_compare(&app, &run);
-  add_spectrum(&app, &run);
-  add_bench(&app, &run);
-  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) add_access_flag(command);
-  // Only listed here: run_program() hands it over.
-  app.add_subcommand("convert", "Make a model file from a checkpoint: runs linformer-convert");
-  app.footer(
-      "'linformer help COMMAND' and 'linformer COMMAND --help' say more.\n\n"
-      "Examples:\n"
-      "  linformer convert checkpoint_best.pt -o model.lnfr --tokenizer vocabulary/\n"
-      "  linformer classify model.lnfr \"A lovely, moving film.\"\n"
-      "  linformer classify model.lnfr --input reviews.csv --field review --json\n"
-      "  linformer inspect model.lnfr --memory 1024\n\n"
-      "Exit status: 0 done, 1 bad input or a bad record, 2 usage.\n");
+  add_commands(&app, &run);
   try {
     app.parse(argument_count, arguments.data());
   } catch (const CLI::CallForHelp&) {
     if (app.get_subcommands().empty() && argument_count > 1 && arguments[1][0] != '-') {
       return complain(exit_usage, no_command(app, arguments[1]));
     }
-    standard_output().write(app.help());
-    standard_output().flush();
-    return exit_ok;
+    return print_text(app.help());
+  } catch (const CLI::CallForAllHelp&) {
+    return print_text(app.help("", CLI::AppFormatMode::All));
+  } catch (const help::FormattedHelp& formatted) {
+    return print_text(formatted.text);
   } catch (const CLI::CallForVersion&) {
-    standard_output().write(std::string(version) + "\n");
-    standard_output().flush();
-    return exit_ok;
+    return print_text(std::string(version) + "\n");
   } catch (const CLI::ParseError& error) {
     const auto chosen = app.get_subcommands();
     if (chosen.empty() && argument_count > 1 && arguments[1][0] != '-')
@@ -152,6 +136,28 @@ int parse_and_run(const std::vector<char*>& arguments) {
 }
 
 }  // namespace
+
+void add_commands(CLI::App* app, Run* run) {
+  add_classify(app, run);
+  add_encode(app, run);
+  add_embed(app, run);
+  add_fill_mask(app, run);
+  add_perplexity(app, run);
+  add_tokenize(app, run);
+  add_inspect(app, run);
+  add_compare(app, run);
+  add_spectrum(app, run);
+  add_bench(app, run);
+  for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
+    add_access_flag(command);
+    help::set_help(command, [name = command->get_name()] { return help_texts(name); });
+  }
+  // Only listed here: run_program() hands it over.
+  CLI::App* const convert =
+      app->add_subcommand("convert", "Make a model file from a checkpoint: runs linformer-convert");
+  convert->set_help_flag();
+  help::set_help(app, [] { return help_texts(""); });
+}
 
 int run_program(int argument_count, char** given) {
   const std::vector<char*> arguments = without_aliases({given, given + argument_count});

@@ -223,13 +223,6 @@ void add_spectrum(CLI::App* app, Run* run) {
       ->type_name("N")
       ->check(CLI::Range(1, 256))
       ->group("Running");
-  command->footer(
-      "Figure 1 of the Linformer paper for any model with full attention and any text: how much of the sum of an\n"
-      "attention matrix's singular values its largest ones hold, and which k would keep a share of it.\n\n"
-      "Examples:\n"
-      "  linformer spectrum roberta.lnfr book.txt\n"
-      "  linformer spectrum roberta.lnfr reviews.jsonl --apart --tokens 128 --share 0.95\n"
-      "  linformer spectrum bert.lnfr book.txt --texts 32 --html spectrum.html --csv spectrum.csv\n");
   command->callback([flags, run] { *run = [flags] { return measure(*flags); }; });
 }
 

@@ -114,13 +114,6 @@ void add_tokenize(CLI::App* app, Run* run) {
       ->capture_default_str()
       ->group("Tokens");
   flags->tokens.add_to(command);
-  command->footer(
-      "Reads JSON lines {\"text\", \"pair\"?} from standard input unless told otherwise, and writes a line\n"
-      "{\"ids\", \"tokens\", \"offsets\"} for each; offsets count Unicode code points.\n\n"
-      "Examples:\n"
-      "  linformer tokenize model.lnfr --text \"A fine film.\"\n"
-      "  linformer tokenize --tokenizer roberta-base --input texts.txt --no-special\n"
-      "  linformer tokenize model.lnfr --max-length 128 --truncation only_second < pairs.jsonl\n");
   command->callback([flags, run] {
     *run = [flags] {
       if (flags->model.empty() == flags->tokenizer.empty()) {

@@ -1,10 +1,37 @@
 #include "input/input_options.h"
 
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 
 #include "command_line/errors.h"
 
 namespace linformer::cli {
+namespace {
+
+// Whether standard input is a pipe or a redirected file that has something to read; waits for a pipe's first bytes.
+// What else it may be, such as /dev/null or what a service leaves open, is not read unasked.
+bool standard_input_waits() {
+  struct stat properties {};
+  if (::fstat(STDIN_FILENO, &properties) != 0) return false;
+  if (S_ISREG(properties.st_mode)) return ::lseek(STDIN_FILENO, 0, SEEK_CUR) < properties.st_size;
+  if (!S_ISFIFO(properties.st_mode)) return false;
+  pollfd pipe{STDIN_FILENO, POLLIN, 0};
+  while (::poll(&pipe, 1, -1) < 0 && errno == EINTR) {
+  }
+  int bytes = 0;
+  return ::ioctl(STDIN_FILENO, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
+}  // namespace
+
+void InputOptions::take_pipe() {
+  if (empty() && standard_input_waits()) inputs = {"-"};
+}
 
 std::vector<std::string> InputOptions::paths(std::vector<std::string> more) const {
   more.insert(more.end(), inputs.begin(), inputs.end());

@@ -20,6 +20,8 @@ struct InputOptions {
   bool no_header = false;
 
   bool empty() const { return texts.empty() && inputs.empty(); }
+  // Without texts and files, chooses a pipe or a redirected file, as `-` does.
+  void take_pipe();
   // `more` and the files that are read; "-" = standard input.
   std::vector<std::string> paths(std::vector<std::string> more) const;
   Format format_of(const std::string& path) const;

@@ -10,6 +10,7 @@
 #include "answers/output.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
+#include "files/interrupted.h"
 #include "input/input_notes.h"
 
 namespace linformer::cli {
@@ -30,7 +31,7 @@ void RecordLoop::run(const InputOptions& input, const RecordFields& fields) {
       read(input, fields, "-");
       continue;
     }
-    ++visited_;
+    files::note_records(static_cast<size_t>(++visited_));
     Record record;
     record.text = input.texts[i];
     if (!input.pair_texts.empty()) record.pair = input.pair_texts[i];
@@ -66,13 +67,19 @@ void RecordLoop::read(const InputOptions& input, const RecordFields& fields, con
   std::optional<FormatHint> format;
   if (input.guessed_text(path) && !hinted_) format.emplace(input.field);
   InvalidText invalid(source->name(), progress);
+  const uint64_t before = visited_;
   for (Record record; !done() && reading([&] { return reader->next(&record); });) {
-    ++visited_;
+    files::note_records(static_cast<size_t>(++visited_));
     invalid.see(record);
     if (format && record.error.empty()) hint(source->name(), format->see(record.text));
     visit(record);
     standard_output().flush();  // holds answers only when a batch was done
     if (progress) progress->update(visited_, source->bytes_read(), source->file_bytes());
+  }
+  // A text file or a pipe may well be empty, but who gives a table expects records.
+  if (visited_ == before && !done() && path != "-" && input.format_of(path) != Format::text) {
+    if (progress) progress->clear();
+    std::fprintf(stderr, "linformer: %s: there are no records in it\n", excerpt(source->name(), 200).c_str());
   }
 }
 

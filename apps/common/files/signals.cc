@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include "files/interrupted.h"
 #include "files/temporary_names.h"
 
 namespace linformer::files {
@@ -9,6 +10,7 @@ namespace {
 
 void remove_all(int number) {
   remove_temporary_files();
+  if (number == SIGINT || number == SIGTERM) report_interruption();
   // The signal's usual course, once this handler is left.
   ::signal(number, SIG_DFL);
   ::raise(number);

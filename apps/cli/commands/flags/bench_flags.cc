@@ -116,17 +116,6 @@ void BenchFlags::add_to(CLI::App* command) {
   command->add_option("--svg", svg, "The figure")->type_name("FILE")->group("Paper");
   // A process that measures one case is this program again.
   command->add_option("--case", measured_case, "")->group("");
-  command->footer(
-      "Each case runs in a process of its own, so that its peak memory is its own. The limits are measured in the "
-      "same\n"
-      "run: multiply-adds from registers for each precision, and reading memory. A quiet machine gives steady "
-      "figures.\n\n"
-      "Examples:\n"
-      "  linformer bench model.lnfr\n"
-      "  linformer bench model.lnfr --n 64,512 --batch 1,8 --threads 2 --json\n"
-      "  linformer bench --random base --k 128 --n 512,4096 --precision f32,bf16,int8\n"
-      "  linformer bench --random base --k 0 --n 512 --profile\n"
-      "  linformer bench --paper --minutes 20 --csv paper.csv --svg paper.svg\n");
 }
 
 void BenchFlags::check() const {

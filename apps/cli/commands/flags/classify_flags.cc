@@ -58,38 +58,6 @@ void ClassifyFlags::add_to(CLI::App* command) {
   tokens.add_to(command);
   run.add_to(command);
   run.add_profile_to(command, true);
-  command->footer(
-      "Answers by the head's kind ('linformer inspect' shows it): single_label, the best label and its probability\n"
-      "(softmax); multi_label, each label at --threshold or above, in a line of its own (sigmoid); score, a number "
-      "(the\n"
-      "sigmoid of the head's output, or the output as it is); regression, each output as it is.\n\n"
-      "--eval prints\n"
-      "  for a head that gives one label (softmax): accuracy; precision, recall and F1 of each label; macro F1; the\n"
-      "    confusion matrix.\n"
-      "  for a head that gives several (sigmoid), whose true labels are a JSON array, or names or indices with commas\n"
-      "    between: a label is predicted at --threshold (0.5) or above. For each label precision (share of its\n"
-      "    predictions that are right), recall (share of its records that are found), F1 (their harmonic mean) and\n"
-      "    support (its records); then the averages micro (all decisions together), macro (mean over labels),\n"
-      "    weighted (the same by support) and samples (mean over records); accuracy: records with exactly the true\n"
-      "    labels; Hamming loss: wrong decisions among records x labels. The numbers are scikit-learn's.\n"
-      "  for a head that gives a score or values, whose true numbers the field has: mean squared and mean absolute\n"
-      "    error, Pearson's and Spearman's correlation.\n"
-      "A true label is a label's name, in any case, LABEL_i or the index i.\n\n"
-      "Examples:\n"
-      "  linformer classify reviews.lnfr \"A fine film.\" \"A waste of time.\"\n"
-      "  linformer classify reviews.lnfr --input reviews.csv --field review --id key --json\n"
-      "  tail -f log.txt | linformer classify reviews.lnfr -\n"
-      "  linformer classify reviews.lnfr --input test.jsonl --eval label\n"
-      "  linformer classify tags.lnfr --input test.csv --eval tags --label-separator ';' --threshold 0.3\n"
-      "  linformer classify pairs.lnfr --input pairs.tsv --field premise --pair hypothesis --top-k 3\n"
-      "  linformer classify qa.lnfr --input qa.jsonl --field question --pair context --on-long window \\\n"
-      "    --truncation only_second\n"
-      "  linformer classify pairs.lnfr \"A man sleeps.\" --pair-text \"Nobody is awake.\"\n"
-      "  linformer classify many.lnfr --input texts.txt --head topic,tone --json\n"
-      "  linformer classify reranker.lnfr --input candidates.jsonl --field query --pair passage --json\n"
-      "  linformer classify similarity.lnfr --input sts.tsv --field a --pair b --eval score\n"
-      "  linformer classify vit.lnfr --vectors patches.npy\n"
-      "  linformer classify reviews.lnfr --input reviews.txt --profile >labels.tsv\n");
 }
 
 void ClassifyFlags::check() const {

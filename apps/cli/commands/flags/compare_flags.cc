@@ -27,13 +27,6 @@ void CompareFlags::add_to(CLI::App* command) {
   command->add_flag("--json", json, "One JSON object")->group("Comparison");
   tokens.add_to(command);
   run.add_to(command);
-  command->footer(
-      "Labels are those of the largest logit. Vectors are the model's own, or else the mean of a text's rows. Texts\n"
-      "with more tokens than a model takes are cut.\n\n"
-      "Examples:\n"
-      "  linformer compare model.lnfr model-int8.lnfr --input reviews.txt\n"
-      "  linformer compare model.lnfr model-bf16.lnfr --input test.jsonl --field text --eval label\n"
-      "  linformer compare model.lnfr --input sentences.txt --reference original.npy --compute f32 --json\n");
 }
 
 void CompareFlags::check() const {

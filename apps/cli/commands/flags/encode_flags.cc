@@ -41,19 +41,6 @@ void EncodeFlags::add_to(CLI::App* command) {
   tokens.add_to(command);
   run.add_to(command);
   run.add_profile_to(command, false);
-  command->footer(
-      "Shapes: hidden [texts, tokens, d], mlm [texts, tokens, vocabulary], pooled and embedding [texts, d],\n"
-      "logits [texts, classes], for a head that scores each token [texts, tokens, classes], for one that compares\n"
-      "texts two by two [texts / 2, classes]. Rows beyond a text's own tokens are zero.\n"
-      "Numbers that are not finite are written unchanged; each record that has one is reported, and the exit code is "
-      "1.\n\n"
-      "Examples:\n"
-      "  linformer encode model.lnfr --ids ids.npy --what hidden -o hidden.npy\n"
-      "  echo '[0, 31, 414, 2]' | linformer encode model.lnfr --ids - --what mlm -o logits.npy\n"
-      "  linformer encode model.lnfr --input reviews.txt --what pooled -o vectors.npy\n"
-      "  linformer encode model.lnfr --text \"A man sleeps.\" --pair-text \"He is awake.\" -o hidden.npy\n"
-      "  linformer encode vit.lnfr --vectors patches.npy --what logits -o logits.npy\n"
-      "  linformer encode model.lnfr --ids ids.npy -o hidden.npy --profile --threads 1\n");
 }
 
 void EncodeFlags::check() const {

@@ -1,0 +1,150 @@
+// apps/README.md and the pages of apps/cli/docs: what they link is there, and what they show can be typed.
+#include <doctest/doctest.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+
+#include "cli/process.h"
+#include "commands/commands.h"
+
+namespace linformer_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> pages() {
+  std::vector<fs::path> found = {fs::path(LINFORMER_ROOT) / "README.md", fs::path(LINFORMER_ROOT) / "apps/README.md",
+                                 fs::path(LINFORMER_ROOT) / "apps/cli/README.md",
+                                 fs::path(LINFORMER_ROOT) / "apps/common/help/README.md"};
+  for (const auto& entry : fs::directory_iterator(fs::path(LINFORMER_ROOT) / "apps/cli/docs")) {
+    found.push_back(entry.path());
+  }
+  return found;
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The command lines of a page: those in code, on a line of their own or between backquotes.
+std::vector<std::string> command_lines(const std::string& page) {
+  static const std::regex code(R"((?:^|\n|\| |`)(?:    )?(?:\$ )?(linformer(?:-convert)? [^\n`]+))");
+  std::vector<std::string> lines;
+  bool fenced = false;
+  std::string kept;
+  for (const std::string& line : lines_of(page)) {
+    if (line.starts_with("```")) fenced = !fenced;
+    const bool whole = line.starts_with("    ") || fenced;
+    if (whole || line.find('`') != std::string::npos) kept += line + "\n";
+  }
+  for (std::sregex_iterator it(kept.begin(), kept.end(), code), end; it != end; ++it) lines.push_back((*it)[1]);
+  return lines;
+}
+
+// The anchor that GitHub gives a heading.
+std::string anchor(const std::string& heading) {
+  std::string out;
+  for (const char c : heading) {
+    if (c == ' ') out += '-';
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_') {
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  return out;
+}
+
+const CLI::App* command_of(CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == name) return command;
+  }
+  return nullptr;
+}
+
+bool has_anchor(const std::string& page, const std::string& name) {
+  for (const std::string& line : lines_of(page)) {
+    if (line.starts_with("#") && anchor(line.substr(std::min(line.size(), line.find(' ') + 1))) == name) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("links of the pages lead to files and headings that are there") {
+  static const std::regex link(R"(\]\(([^)#: ]*)(#[^) ]+)?\))");
+  int links = 0;
+  for (const fs::path& path : pages()) {
+    const std::string page = text_of(path);
+    CAPTURE(path.string());
+    for (std::sregex_iterator it(page.begin(), page.end(), link), end; it != end; ++it) {
+      const std::string target = (*it)[1], heading = (*it)[2];
+      CAPTURE(it->str());
+      ++links;
+      const fs::path file = target.empty() ? path : path.parent_path() / target;
+      CHECK(fs::exists(file));
+      if (!heading.empty()) CHECK(has_anchor(text_of(file), heading.substr(1)));
+    }
+  }
+  CHECK(links > 60);
+}
+
+TEST_CASE("every command has a page, which the overview links") {
+  CLI::App app{"", "linformer"};
+  linformer::cli::Run run;
+  linformer::cli::add_commands(&app, &run);
+  const std::string overview = text_of(fs::path(LINFORMER_ROOT) / "apps/README.md");
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    CAPTURE(command->get_name());
+    if (command->get_name() == "convert") continue;
+    const std::string page = "cli/docs/" + command->get_name() + ".md";
+    CHECK(fs::exists(fs::path(LINFORMER_ROOT) / "apps" / page));
+    CHECK(overview.find("[" + command->get_name() + "](" + page + ")") != std::string::npos);
+  }
+}
+
+TEST_CASE("the command lines of the pages have commands and options that there are") {
+  CLI::App app{"", "linformer"};
+  linformer::cli::Run run;
+  linformer::cli::add_commands(&app, &run);
+  const std::string convert = run_program(LINFORMER_CONVERT, {"--help-all"}).out;
+  int options = 0;
+  for (const fs::path& path : pages()) {
+    for (const std::string& line : command_lines(text_of(path))) {
+      CAPTURE(path.string());
+      CAPTURE(line);
+      std::istringstream words(line);
+      std::string word, name;
+      words >> word;
+      const CLI::App* command = &app;
+      const bool converter = word == "linformer-convert" || line.starts_with("linformer convert ");
+      if (!converter) {
+        words >> name;
+        if (const bool lower = std::islower(static_cast<unsigned char>(name[0])) != 0;
+            lower && name != "help" && name != "version") {
+          command = command_of(app, name);
+          CHECK_MESSAGE(command != nullptr, name);
+          if (command == nullptr) continue;
+        }
+      }
+      while (words >> word && word != "|") {
+        if (!word.starts_with("--")) continue;
+        ++options;
+        CAPTURE(word);
+        word = word.substr(0, word.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"));
+        if (converter) {
+          CHECK(convert.find(word) != std::string::npos);
+        } else {
+          CHECK((command->get_option_no_throw(word) != nullptr || name == "COMMAND"));
+        }
+      }
+    }
+  }
+  CHECK(options > 60);
+}
+
+}  // namespace linformer_test
