@@ -17,13 +17,22 @@ namespace {
 
 constexpr uint64_t max_reported = 20;  // bad records that get their own line on standard error
 
+// Refuses a wrong name before the first file is read. A file that is there is left unopened, because a FIFO may not be
+// opened twice.
+void check_input(const std::string& path) {
+  struct stat properties {};
+  if (path == "-") return;
+  if (::stat(path.c_str(), &properties) == 0 && S_ISDIR(properties.st_mode)) {
+    throw DataError(path + " is a folder; name its files, -i " + path + (path.ends_with('/') ? "*" : "/*") +
+                    ", or leave it out");
+  }
+  if (::access(path.c_str(), R_OK) != 0) ByteSource missing(path);
+}
+
 }  // namespace
 
 void RecordLoop::run(const InputOptions& input, const RecordFields& fields) {
-  // A wrong name is said before the first file is read.
-  for (const std::string& path : input.inputs) {
-    if (path != "-" && ::access(path.c_str(), R_OK) != 0) ByteSource missing(path);
-  }
+  for (const std::string& path : input.inputs) check_input(path);
   InvalidText arguments("the command line", progress);
   for (size_t i = 0; i < input.texts.size() && !done(); ++i) {
     if (input.dash && input.texts[i] == "-") {

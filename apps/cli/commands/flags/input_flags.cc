@@ -16,9 +16,10 @@ std::string delimiter_error(const std::string& value) {
 }  // namespace
 
 void InputFlags::add_to(CLI::App* command, bool argument_texts) {
-  command->add_option("-i,--input", inputs, "File of texts, may be repeated; - is standard input")
-      ->type_name("FILE")
-      ->allow_extra_args(false)
+  command
+      ->add_option("-i,--input", inputs,
+                   "Files of texts, any number of them; - is standard input. What has no option stands before -i")
+      ->type_name("FILE...")
       ->group("Input");
   command
       ->add_option("--format", format,
