@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view words =
     "classify|encode|embed|fill-mask|perplexity|tokenize|inspect|spectrum|words.lnfr|vectors.lnfr|full.lnfr|"
     "in.jsonl|in.csv|in.tsv|in.txt|in.npy|in.json|in.jsonl.gz|out.npy|out.txt|-|--|--input|-i|--format|auto|"
-    "text|jsonl|csv|tsv|--field|--pair|--id|--delimiter|;|--no-header|--max-line-bytes|--threads|--batch|"
+    "text|jsonl|csv|tsv|fasttext|--whole-files|--field|--pair|--id|--delimiter|;|--no-header|--max-line-bytes|--"
+    "threads|--batch|"
     "--max-tokens|--pad-to|--backend|native|openblas|--isa|scalar|avx2|automatic|--padding|keep|strip|"
     "--profile|--side|head|tail|--literal-special|--on-long|truncate|error|window|--overlap|--truncation|"
     "longest_first|only_first|only_second|none|--vectors|--ids|--head|sentiment|topic|relevance|squashed|mood|"

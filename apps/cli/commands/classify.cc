@@ -117,7 +117,7 @@ class Classify {
       options.top_k = flags.top_k;
       options.one_label = flags.json ? 5 : 1;
       options.threshold = flags.threshold;
-      options.numbered = flags.input.id.empty();
+      options.numbered = flags.input.numbered();
       writer_ = make_answer_writer(flags.json ? AnswerStyle::json
                                    : table    ? AnswerStyle::table
                                               : AnswerStyle::tsv,
@@ -214,7 +214,7 @@ class Classify {
         throw;
       }
     };
-    while (next()) {
+    while ((flags_.input.limit == 0 || tally_.records < flags_.input.limit) && next()) {
       auto answer = std::make_unique<Answer>();
       answer->id = ++tally_.records;
       answer->excerpt = std::to_string(reader.vectors()) + " vectors";

@@ -48,7 +48,7 @@ class FillMask {
         make_filled_writer(flags.json ? FilledStyle::json
                            : table    ? FilledStyle::table
                                       : FilledStyle::tsv,
-                           flags.input.id.empty(), terminal_width(STDOUT_FILENO, 100), &names_, &standard_output());
+                           flags.input.numbered(), terminal_width(STDOUT_FILENO, 100), &names_, &standard_output());
   }
 
   int operator()() {

@@ -161,25 +161,7 @@ void add_spectrum(CLI::App* app, Run* run) {
       ->add_option("--ids", flags->chunks.ids, "Token ids instead, as 'encode --ids' reads them; - is standard input")
       ->type_name("FILE")
       ->group("Input");
-  command
-      ->add_option("--format", flags->input.format,
-                   "text (a text a line), jsonl, csv or tsv; default: by the file's ending, or text")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"auto", "text", "jsonl", "csv", "tsv"}))
-      ->group("Input");
-  command->add_option("--field", flags->input.field, "Name of the field with the text")
-      ->type_name("NAME")
-      ->capture_default_str()
-      ->group("Input");
-  command
-      ->add_flag("--no-header", flags->input.no_header,
-                 "CSV and TSV: the fields are called 1, 2, ... and the first line is data")
-      ->group("Input");
-  command->add_option("--max-line-bytes", flags->input.max_line_bytes, "Longer records are errors")
-      ->type_name("N")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{max_text_bytes}))
-      ->capture_default_str()
-      ->group("Input");
+  flags->input.add_files_to(command);
   command
       ->add_option("--tokens", flags->chunks.rows,
                    "Length n of each text, special tokens included; default: 512, less where model or text are shorter")

@@ -10,7 +10,7 @@
 #include "answers/output.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
-#include "input/input_notes.h"
+#include "input/text_records.h"
 
 namespace linformer::cli {
 namespace {
@@ -18,25 +18,39 @@ namespace {
 constexpr uint64_t max_reported = 20;  // bad records that get their own line on standard error
 
 // Refuses a wrong name before the first file is read. A file that is there is left unopened, because a FIFO may not be
-// opened twice.
-void check_input(const std::string& path) {
+// opened twice. Returns the file's size, 0 for what is no regular file.
+uint64_t check_input(const std::string& path) {
   struct stat properties {};
-  if (path == "-") return;
-  if (::stat(path.c_str(), &properties) == 0 && S_ISDIR(properties.st_mode)) {
+  if (path == "-") return 0;
+  const bool exists = ::stat(path.c_str(), &properties) == 0;
+  if (exists && S_ISDIR(properties.st_mode)) {
     throw DataError(path + " is a folder; name its files, -i " + path + (path.ends_with('/') ? "*" : "/*") +
                     ", or leave it out");
   }
   if (::access(path.c_str(), R_OK) != 0) ByteSource missing(path);
+  return S_ISREG(properties.st_mode) ? static_cast<uint64_t>(properties.st_size) : 0;
 }
 
 }  // namespace
 
 void RecordLoop::run(const InputOptions& input, const RecordFields& fields) {
-  for (const std::string& path : input.inputs) check_input(path);
-  InvalidText arguments("the command line", progress);
+  limit_ = input.limit;
+  bool sized = input.texts.empty();
+  for (const std::string& path : input.inputs) {
+    const uint64_t bytes = check_input(path);
+    sized = sized && bytes > 0;
+    bytes_ += bytes;
+  }
+  if (!sized) bytes_ = 0;
+  InvalidText arguments("the command line", progress), whole("the files", progress);
+  const auto read_one = [&](const std::string& path) {
+    if (input.whole_files) return read(input, fields, path, &whole);
+    InvalidText invalid(path == "-" ? "standard input" : path, progress);
+    read(input, fields, path, &invalid);
+  };
   for (size_t i = 0; i < input.texts.size() && !done(); ++i) {
     if (input.dash && input.texts[i] == "-") {
-      read(input, fields, "-");
+      read_one("-");
       continue;
     }
     ++visited_;
@@ -48,11 +62,12 @@ void RecordLoop::run(const InputOptions& input, const RecordFields& fields) {
     standard_output().flush();
   }
   for (const std::string& path : input.inputs) {
-    if (!done()) read(input, fields, path);
+    if (!done()) read_one(path);
   }
 }
 
-void RecordLoop::read(const InputOptions& input, const RecordFields& fields, const std::string& path) {
+void RecordLoop::read(const InputOptions& input, const RecordFields& fields, const std::string& path,
+                      InvalidText* invalid) {
   const auto flush = [this] {
     if (on_wait) on_wait();
     standard_output().flush();
@@ -69,24 +84,36 @@ void RecordLoop::read(const InputOptions& input, const RecordFields& fields, con
   };
   const auto source = reading([&] { return std::make_unique<ByteSource>(path); });
   source->on_wait(flush);
-  const auto reader =
-      reading([&] { return open_records(source.get(), input.format_of(path), fields, input.limits()); });
+  source->expect_text();
+  Format format = input.format_of(path);
   // One hint is enough for files that are all alike.
-  std::optional<FormatHint> format;
-  if (input.guessed_text(path) && !hinted_) format.emplace(input.field);
-  InvalidText invalid(source->name(), progress);
+  std::optional<FormatHint> seems;
+  if (input.guessed_text(path)) {
+    if (reading([&] { return source->starts_with(label_prefix); })) {
+      format = Format::fasttext;
+      hint(source->name(),
+           "the first line begins with __label__, so the lines are read as fastText's and their labels "
+           "left out; --format text reads them as they are");
+    } else if (!hinted_) {
+      seems.emplace(input.field);
+    }
+  }
+  const auto reader = reading([&] { return open_records(source.get(), format, fields, input.limits()); });
   for (Record record; !done() && reading([&] { return reader->next(&record); });) {
     ++visited_;
-    invalid.see(record);
-    if (format && record.error.empty()) hint(source->name(), format->see(record.text));
+    invalid->see(record);
+    if (seems && record.error.empty()) hint(source->name(), seems->see(record.text));
     visit(record);
     standard_output().flush();  // holds answers only when a batch was done
-    if (progress) progress->update(visited_, source->bytes_read(), source->file_bytes());
+    if (progress) {
+      progress->update(visited_, bytes_before_ + source->bytes_read(), bytes_ > 0 ? bytes_ : source->file_bytes());
+    }
   }
+  if (bytes_ > 0) bytes_before_ += source->bytes_read();
 }
 
 void RecordLoop::hint(const std::string& name, const std::string& sentence) {
-  if (sentence.empty()) return;
+  if (sentence.empty() || hinted_) return;
   hinted_ = true;
   if (progress) progress->clear();
   std::fprintf(stderr, "linformer: %s: %s\n", excerpt(name, 200).c_str(), sentence.c_str());

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "answers/progress.h"
+#include "input/input_notes.h"
 #include "input/input_options.h"
 #include "input/records.h"
 
@@ -18,7 +19,6 @@ struct RecordLoop {
   std::function<void(Record& record)> visit;
   std::function<void()> on_wait;  // before a read that would have to wait
   Progress* progress = nullptr;
-  uint64_t limit = 0;          // records at most; 0: all
   std::function<bool()> full;  // no more records are wanted
 
   // Visits every record: the texts of the command line, then the files'. What was visited is written out as it comes.
@@ -26,10 +26,11 @@ struct RecordLoop {
   void run(const InputOptions& input, const RecordFields& fields);
 
  private:
-  bool done() const { return (limit > 0 && visited_ >= limit) || (full && full()); }
+  bool done() const { return (limit_ > 0 && visited_ >= limit_) || (full && full()); }
   void hint(const std::string& name, const std::string& sentence);
-  void read(const InputOptions& input, const RecordFields& fields, const std::string& path);
-  uint64_t visited_ = 0;
+  void read(const InputOptions& input, const RecordFields& fields, const std::string& path, InvalidText* invalid);
+  uint64_t limit_ = 0, visited_ = 0;
+  uint64_t bytes_ = 0, bytes_before_ = 0;  // of all files, 0 where that isn't known; of those that were read
   bool hinted_ = false;
 };
 

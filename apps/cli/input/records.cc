@@ -6,49 +6,12 @@
 #include "command_line/errors.h"
 #include "input/json_array.h"
 #include "input/json_fields.h"
+#include "input/record_errors.h"
 #include "input/table_rows.h"
+#include "input/text_records.h"
 
 namespace linformer::cli {
 namespace {
-
-std::string place(const ByteSource& source, uint64_t line) { return source.name() + ":" + std::to_string(line); }
-
-std::string too_long(const RecordLimits& limits) {
-  return "the record is longer than " + std::to_string(limits.max_bytes) + " bytes; raise --max-line-bytes";
-}
-
-std::string nul_at(size_t at) { return "a NUL at byte " + std::to_string(at + 1) + ": no text has one; remove it"; }
-
-void strip_carriage_return(std::string* line) {
-  if (!line->empty() && line->back() == '\r') line->pop_back();
-}
-
-class TextRecords : public RecordReader {
- public:
-  TextRecords(ByteSource* source, const RecordLimits& limits) : source_(source), limits_(limits) {}
-
-  bool next(Record* record) override {
-    *record = {};
-    const LineResult result = source_->read_line(&record->text, limits_.max_bytes);
-    if (result == LineResult::end) return false;
-    ++line_;
-    if (result == LineResult::too_long) {
-      record->text.clear();
-      record->error = place(*source_, line_) + ": " + too_long(limits_);
-    }
-    strip_carriage_return(&record->text);
-    record->line = line_;
-    if (const size_t nul = record->text.find('\0'); nul != std::string::npos) {
-      record->error = place(*source_, line_) + ": " + nul_at(nul);
-    }
-    return true;
-  }
-
- private:
-  ByteSource* source_;
-  RecordLimits limits_;
-  uint64_t line_ = 0;
-};
 
 class JsonRecords : public RecordReader {
  public:
@@ -289,8 +252,12 @@ std::unique_ptr<RecordReader> open_records(ByteSource* source, Format format, co
     case Format::csv:
     case Format::tsv:
       return std::make_unique<TableRecords>(source, format == Format::csv, fields, limits);
+    case Format::fasttext:
+      return open_fasttext_lines(source, fields, limits);
+    case Format::whole_file:
+      return open_whole_file(source, limits);
     default:
-      return std::make_unique<TextRecords>(source, limits);
+      return open_text_lines(source, limits);
   }
 }
 

@@ -13,7 +13,7 @@
 
 namespace linformer::cli {
 
-enum class Format { automatic = 0, text, jsonl, csv, tsv };
+enum class Format { text, jsonl, csv, tsv, fasttext, whole_file };
 
 // The format that a file's ending names, of "texts.csv.gz" too; text when it names none.
 Format format_of_path(const std::string& path);
@@ -53,9 +53,9 @@ class RecordReader {
 };
 
 // `source` must outlive the reader. A record's line is one of the input's lines, from 1; a missing newline at the end,
-// CRLF and a byte order mark make no difference. text: every line is a record, blank ones too. Other formats skip
-// blank lines. JSON is an object a line, or one array of objects. TSV has no quoting; CSV is RFC 4180. A NUL makes a
-// record bad.
+// CRLF and a byte order mark make no difference. text and fasttext: every line is a record, blank ones too. Other
+// formats skip blank lines. JSON is an object a line, or one array of objects. TSV has no quoting; CSV is RFC 4180. A
+// NUL makes a record bad.
 std::unique_ptr<RecordReader> open_records(ByteSource* source, Format format, const RecordFields& fields,
                                            const RecordLimits& limits);
 
