@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "answers/notes.h"
 #include "answers/output.h"
 #include "answers/progress.h"
 #include "base/description.h"
@@ -162,8 +163,8 @@ class Encode {
       options.apart = wanted_.two;
       rows_ = read_texts(flags_.input, options, *model_, tokenizer, &cut);
       if (cut > 0) {
-        std::fprintf(stderr, "linformer: %s of %s texts cut to %s tokens\n", grouped(cut).c_str(),
-                     grouped(rows_.size()).c_str(), std::to_string(options.max_tokens).c_str());
+        note(grouped(cut) + " of " + grouped(rows_.size()) + " texts cut to " + std::to_string(options.max_tokens) +
+             " tokens");
       }
     }
     if (wanted_.two && rows_.size() % 2 != 0) throw odd_number();

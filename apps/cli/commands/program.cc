@@ -14,6 +14,7 @@
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
+#include "commands/flags/output_flags.h"
 #include "commands/flags/run_flags.h"
 #include "commands/run_converter.h"
 #include "files/signals.h"
@@ -111,7 +112,11 @@ int parse_and_run(const std::vector<char*>& arguments) {
   add_compare(&app, &run);
   add_spectrum(&app, &run);
   add_bench(&app, &run);
-  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) add_access_flag(command);
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    add_access_flag(command);
+    // `inspect` prints neither notes nor progress.
+    if (command->get_name() != "inspect") add_verbosity_flags(command);
+  }
   // Only listed here: run_program() hands it over.
   app.add_subcommand("convert", "Make a model file from a checkpoint: runs linformer-convert");
   app.footer(

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "answers/notes.h"
 #include "answers/output.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
@@ -36,7 +37,8 @@ struct SpectrumFlags {
 // A bar on a terminal's standard error.
 class HeadProgress {
  public:
-  explicit HeadProgress(size_t heads) : heads_(heads), active_(::isatty(STDERR_FILENO) != 0) {}
+  explicit HeadProgress(size_t heads)
+      : heads_(heads), active_(verbosity() != Verbosity::quiet && ::isatty(STDERR_FILENO) != 0) {}
   ~HeadProgress() {
     if (shown_) std::fputs("\r\033[K", stderr);
   }
@@ -125,8 +127,8 @@ int measure(const SpectrumFlags& flags) {
                      " singular values that a matrix has; lower it");
   }
   if (chunks.short_records > 0) {
-    std::fprintf(stderr, "linformer: %s of the texts are too short for %s tokens and left out\n",
-                 grouped(chunks.short_records).c_str(), std::to_string(chunks.rows).c_str());
+    note(grouped(chunks.short_records) + " of the texts are too short for " + std::to_string(chunks.rows) +
+         " tokens and left out");
   }
 
   RunFlags run;

@@ -33,9 +33,20 @@ const char* InputOptions::field_option(const std::string& label) const {
   return !pair.empty()        ? "--pair"
          : !id.empty()        ? "--id"
          : !label.empty()     ? "--eval"
+         : !keep.empty()      ? "--keep"
          : field != "text"    ? "--field"
          : !delimiter.empty() ? "--delimiter"
                               : nullptr;
+}
+
+void InputOptions::check_kept_columns() const {
+  if (!keeps_all()) return;
+  for (const std::string& path : paths({})) {
+    if (format_of(path) != Format::jsonl) continue;
+    throw UsageError(
+        "--keep all: each record of JSON lines may have other fields, and columns are the same for all; "
+        "name them, --keep NAME,NAME, or write JSON lines, -o FILE.jsonl");
+  }
 }
 
 void InputOptions::check_pairs() const {
@@ -86,6 +97,15 @@ RecordFields InputOptions::fields(const std::string& label) const {
   if (!pair.empty()) fields.pair = pair;
   if (!id.empty()) fields.id = id;
   if (!label.empty()) fields.label = label;
+  fields.keep_all = keeps_all();
+  if (!fields.keep_all) fields.keep = keep;
+  for (size_t i = 0; i < keep.size(); ++i) {
+    if (keep[i].empty()) throw UsageError("--keep: a name is empty; give names with commas between, or all");
+    if (std::find(keep.begin(), keep.begin() + static_cast<ptrdiff_t>(i), keep[i]) !=
+        keep.begin() + static_cast<ptrdiff_t>(i)) {
+      throw UsageError("--keep names '" + keep[i] + "' twice; leave one out");
+    }
+  }
   check_pairs();
   if (whole_files) check_whole_files(label);
   const char* option = field_option(label);

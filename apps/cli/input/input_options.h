@@ -17,7 +17,8 @@ struct InputOptions {
   std::string format = "auto";
   std::string field = "text", pair, id, delimiter;
   uint64_t max_line_bytes = uint64_t{64} << 20;
-  uint64_t limit = 0;  // records at most; 0: all
+  std::vector<std::string> keep;  // names of the user's own fields for the answers; "all": all of them
+  uint64_t limit = 0;             // records at most; 0: all
   bool no_header = false, whole_files = false;
 
   bool empty() const { return texts.empty() && inputs.empty(); }
@@ -27,6 +28,9 @@ struct InputOptions {
   // Returns whether `path` is read as lines of text because neither --format nor its ending names a format.
   bool guessed_text(const std::string& path) const { return format == "auto" && format_of(path) == Format::text; }
   RecordLimits limits() const;
+  bool keeps_all() const { return keep.size() == 1 && keep[0] == "all"; }
+  // Throws UsageError where all fields of JSON lines are to become columns, since each record may have others.
+  void check_kept_columns() const;
   // Returns whether records are named by their numbers.
   bool numbered() const { return id.empty() && !whole_files; }
   // The fields to read. Throws UsageError where one is named although a format has none.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "answers/notes.h"
 #include "answers/output.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
@@ -115,8 +116,7 @@ void RecordLoop::read(const InputOptions& input, const RecordFields& fields, con
 void RecordLoop::hint(const std::string& name, const std::string& sentence) {
   if (sentence.empty() || hinted_) return;
   hinted_ = true;
-  if (progress) progress->clear();
-  std::fprintf(stderr, "linformer: %s: %s\n", excerpt(name, 200).c_str(), sentence.c_str());
+  note(excerpt(name, 200) + ": " + sentence, progress);
 }
 
 nlohmann::json take_id(Record* record, uint64_t number, const InputOptions& input) {
@@ -125,7 +125,7 @@ nlohmann::json take_id(Record* record, uint64_t number, const InputOptions& inpu
 }
 
 void Tally::report(const nlohmann::json& id, const std::string& error, bool always, Progress* progress) const {
-  if (errors > max_reported && !always) return;
+  if (errors > max_reported && !always && verbosity() != Verbosity::verbose) return;
   progress->clear();
   std::fprintf(stderr, "linformer: record %s: %s\n", excerpt(json_text(id), 60).c_str(), excerpt(error, 1000).c_str());
 }
@@ -135,8 +135,12 @@ void Tally::summarize(int64_t max_tokens, const std::string& hint) const {
     std::fprintf(stderr, "linformer: %s of %s records bad\n", grouped(errors).c_str(), grouped(records).c_str());
   }
   if (cut > 0 && !hint.empty()) {
-    std::fprintf(stderr, "linformer: %s of %s texts cut to %s tokens; %s\n", grouped(cut).c_str(),
-                 grouped(records).c_str(), std::to_string(max_tokens).c_str(), hint.c_str());
+    note(grouped(cut) + " of " + grouped(records) + " texts cut to " + std::to_string(max_tokens) + " tokens; " + hint);
+  }
+  if (verbosity() == Verbosity::verbose) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    note(grouped(records) + (records == 1 ? " record in " : " records in ") + fixed(seconds, 2) + " s, " +
+         fixed(static_cast<double>(records) / seconds, 1) + " a second");
   }
 }
 
@@ -147,8 +151,8 @@ void warn_of_file_names(const InputOptions& input, const std::string& what_happe
       if (text.ends_with(".lnfr")) {
         throw UsageError("'" + excerpt(text, 200) + "' is a model file: MODEL comes before the texts");
       }
-      std::fprintf(stderr, "linformer: '%s' is %s as a text; to read the file of that name: --input %s\n",
-                   excerpt(text, 200).c_str(), what_happens.c_str(), excerpt(text, 200).c_str());
+      note("'" + excerpt(text, 200) + "' is " + what_happens + " as a text; to read the file of that name: --input " +
+           excerpt(text, 200));
     }
   }
 }

@@ -1,6 +1,7 @@
 // What the commands that answer record by record have in common: reading all input, and counting what went wrong.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -42,13 +43,18 @@ nlohmann::json take_id(Record* record, uint64_t number, const InputOptions& inpu
 inline constexpr char not_finite[] = "the model gave a number that is not finite; check its weights";
 
 // Records, and those that were bad or cut.
-struct Tally {
+class Tally {
+ public:
   uint64_t records = 0, errors = 0, cut = 0;
 
-  // A line about a bad record on standard error, unless there were many; `always` in any case.
+  // A line about a bad record on standard error, unless there were many; `always` and with --verbose in any case.
   void report(const nlohmann::json& id, const std::string& error, bool always, Progress* progress) const;
-  // `hint`: what to do about texts that were cut to `max_tokens`; "" = they are not mentioned.
+  // `hint`: what to do about texts that were cut to `max_tokens`; "" = they are not mentioned. With --verbose also how
+  // long the records took.
   void summarize(int64_t max_tokens, const std::string& hint) const;
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 // Says so when a text of the command line is the name of a file.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "input/bytes/byte_source.h"
+#include "models/own_fields.h"
 
 namespace linformer::cli {
 
@@ -22,6 +23,8 @@ struct RecordFields {
   std::string text = "text";
   std::optional<std::string> pair, id, label;  // absent: not read
   bool pair_optional = false;                  // a record without `pair` is a single text
+  std::vector<std::string> keep;               // the user's own fields, for the answers
+  bool keep_all = false;                       // all that a record has
   size_t max_labels = 0;                       // JSON: entries that an array of labels has at most; 0: no arrays
   bool numbers = false;                        // labels are numbers, as messages call them
 };
@@ -36,9 +39,10 @@ struct Record {
   std::string text;
   std::optional<std::string> pair, label;
   std::optional<std::vector<std::string>> labels = {};  // instead of `label` where that is an array
-  nlohmann::json id;                                    // a string or a number; null when not read
-  std::string error;                                    // not empty: the record is bad; says where and why
-  uint64_t line = 0;                                    // of the input, where it begins; 0: it has none
+  OwnFields own;
+  nlohmann::json id;  // a string or a number; null when not read
+  std::string error;  // not empty: the record is bad; says where and why
+  uint64_t line = 0;  // of the input, where it begins; 0: it has none
 };
 
 // Deeper JSON than this is refused: no record needs it, and it would only eat memory.

@@ -57,6 +57,19 @@ void InputFlags::add_files_to(CLI::App* command) {
       ->group("Input");
 }
 
+void InputFlags::add_keep_to(CLI::App* command) {
+  command
+      ->add_option(
+          "--keep", keep,
+          "Fields of the records, with commas between, or all: they stand before the answer, as columns of csv "
+          "and tsv and as fields of jsonl. Where one has the name of a field of the answer, that is called "
+          "linformer_NAME")
+      ->type_name("FIELDS")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group("Answers");
+}
+
 void InputFlags::add_to(CLI::App* command, bool argument_texts) {
   add_files_to(command);
   command->add_option("--pair", pair, "Name of the field with the second text of a pair")
