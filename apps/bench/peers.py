@@ -147,8 +147,9 @@ def parse(arguments):
     made.add_argument("--checkpoint", default=os.path.join(APPS, "sample"), metavar="FOLDER",
                       help="what train.py --out wrote (apps/sample)")
     made.add_argument("--texts", required=True, metavar="FILE", help="labelled records, .jsonl or .jsonl.gz")
-    made.add_argument("--text-field", default="text", metavar="NAME", help="(text)")
-    made.add_argument("--label-field", default="label", metavar="NAME", help="(label); records may lack it")
+    made.add_argument("--field", dest="text_field", default="text", metavar="NAME", help="field with the text (text)")
+    made.add_argument("--label", dest="label_field", default="label", metavar="NAME",
+                      help="field with the label (label); records may lack it")
     made.add_argument("--count", type=number(1, 10 ** 7), metavar="N", help="the first N records alone")
     made.add_argument("--batch", type=number(1, 4096), default=32, metavar="B", help="texts in the others' batch (32)")
     precisions(made, ("f32", "bf16", "f16", "int8"))

@@ -33,6 +33,10 @@ inline std::string option_like(const CLI::App& app, const std::string& given) {
 // `command`: the chosen one, or the program. `arguments`: as the program got them.
 inline std::string usage_sentence(const CLI::App& command, const CLI::ParseError& error,
                                   const std::vector<std::string>& arguments) {
+  const CLI::Option* const input = command.get_option_no_throw("--input");
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && input != nullptr && input->count() > 0) {
+    return std::string(error.what()) + "; it stands before -i, which takes all that follows it";
+  }
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
   const std::vector<std::string> extras = command.remaining(true);
   const auto first = std::find_if(arguments.begin(), arguments.end(), [&](const std::string& argument) {

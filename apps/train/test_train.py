@@ -109,6 +109,13 @@ class TrainTest(unittest.TestCase):
         self.assertTrue(all(t.dtype == torch.float16 for t in content["model"].values()
                             if t.is_floating_point()))
 
+    def test_quiet_has_no_progress(self):
+        arguments = ("--train", self.data, *SIZES, "--epochs", "1", "--out", self.path("model"))
+        status, printed, err = run(*arguments, "--quiet")
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("best epoch 1", printed)
+        self.assertIn("training loss", run(*arguments)[2])
+
     def test_same_seed_same_model(self):
         one, two = (torch.load(os.path.join(self.train("--epochs", "1", out=name), "checkpoint.pt"),
                                weights_only=False)["model"]
@@ -117,7 +124,7 @@ class TrainTest(unittest.TestCase):
 
     def test_pairs_and_a_tokenizer_from_before(self):
         first = self.train("--epochs", "1")
-        second = self.train("--epochs", "1", "--pair-field", "second", "--tokenizer", first,
+        second = self.train("--epochs", "1", "--pair", "second", "--tokenizer", first,
                             "--eval", self.data, out="pairs")
         _, config, _ = checkpoint.load(second)
         encoder = bpe.load(second)
@@ -333,8 +340,8 @@ class TrainTest(unittest.TestCase):
             "empty": ["--train", file("empty.jsonl", b""), "--out", out],
             "not JSON": ["--train", file("a.jsonl", b'{"text": "x", "label": 1}\n{oops\n'), "--out", out],
             "no object": ["--train", file("b.jsonl", b"[1]\n"), "--out", out],
-            "no field": ["--train", good, "--text-field", "body", "--out", out],
-            "no pair field": ["--train", good, "--pair-field", "body", "--out", out],
+            "no field": ["--train", good, "--field", "body", "--out", out],
+            "no pair field": ["--train", good, "--pair", "body", "--out", out],
             "text is a number": ["--train", file("c.jsonl", b'{"text": 1, "label": 1}\n'), "--out", out],
             "label is a list": ["--train", file("d.jsonl", b'{"text": "", "label": []}\n'), "--out", out],
             "not UTF-8": ["--train", file("e.jsonl", b"\xff\xfe\n"), "--out", out],

@@ -23,7 +23,7 @@ EXAMPLES = """examples:
   train.py --train reviews.jsonl.gz --out model
 
   # sentence pairs from a table, one projection for the whole model, stored in half precision
-  train.py --train pairs.tsv --valid dev.tsv --text-field sentence1 --pair-field sentence2 \\
+  train.py --train pairs.tsv --valid dev.tsv --field sentence1 --pair sentence2 \\
            --sharing layer_kv --max-tokens 256 --k 64 --half --out pairs-model
 
   # go on from a saved model, on reviews and half of the sentences in each epoch
@@ -59,9 +59,9 @@ def parse_arguments(argv):
                       help="without --valid: share of the training records to hold out (0.1)")
     data.add_argument("--eval", metavar="FILE", help="print the accuracy of the checkpoint in OUT on FILE")
     data.add_argument("--logits", metavar="OUT.npy", help="with --eval: write float32 logits in file order")
-    data.add_argument("--text-field", default="text", metavar="NAME", help="(text)")
-    data.add_argument("--pair-field", metavar="NAME", help="second text of a pair")
-    data.add_argument("--label-field", default="label", metavar="NAME", help="(label)")
+    data.add_argument("--field", default="text", metavar="NAME", help="field with the text (text)")
+    data.add_argument("--pair", metavar="NAME", help="field with the second text of a pair")
+    data.add_argument("--label", default="label", metavar="NAME", help="field with the label (label)")
     data.add_argument("--label-names", metavar="A,B,...",
                       help="names to store for the labels, in the order of the labels in the file")
     data.add_argument("--out", required=True, metavar="DIR", help="where the model is, or will be")
@@ -123,6 +123,7 @@ def parse_arguments(argv):
     run.add_argument("--threads", type=int, default=1, metavar="T", help="(1)")
     run.add_argument("--log-interval", type=int, default=100, metavar="STEPS",
                      help="steps between lines when stderr is no terminal (100)")
+    run.add_argument("--quiet", action="store_true", help="no progress on stderr, only errors")
     run.add_argument("--json", action="store_true", help="print results as JSON")
     args = parser.parse_args(argv)
     check_arguments(args)
@@ -196,7 +197,7 @@ def run_training(args):
     from trainer import Schedule, train
 
     started = time.monotonic()
-    fields = (args.text_field, args.pair_field, args.label_field)
+    fields = (args.field, args.pair, args.label)
     files = [read_records(path, *fields) for path in args.train]
     found = label_order([record for records in files for record in records])
     if len(found) < 2:
@@ -222,8 +223,9 @@ def run_training(args):
     valid_classes = [label_ids(part, found, path) for part, path in zip(valid_files, valid_paths)]
     make_folder(args.out)
     parameters = sum(p.numel() for p in model.parameters())
-    print(f"{len(records)} training and {sum(map(len, valid_files))} validation records, "
-          f"{config.vocab_size} tokens, {parameters} parameters", file=sys.stderr, flush=True)
+    if not args.quiet:
+        print(f"{len(records)} training and {sum(map(len, valid_files))} validation records, "
+              f"{config.vocab_size} tokens, {parameters} parameters", file=sys.stderr, flush=True)
 
     batches = TrainingBatches(
         texts, classes, [len(part) for part in files], args.train_shares or [1.0] * len(files),
@@ -314,7 +316,7 @@ def run_evaluation(args):
 
     model, config, labels = checkpoint.load(args.out)
     encoder = load_tokens(args.out, config)
-    records = read_records(args.eval, args.text_field, args.pair_field, args.label_field)
+    records = read_records(args.eval, args.field, args.pair, args.label)
     classes = label_ids(records, labels, args.eval)
     sequences = [bpe.frame(*text, config.max_tokens) for text in encoder.encode(records)]
     logits = logits_of(model, sequences, args.batch_tokens)

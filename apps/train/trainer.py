@@ -25,6 +25,7 @@ class Schedule:
     patience: int
     batch_tokens: int
     log_interval: int
+    quiet: bool
 
 
 class AveragedWeights:
@@ -96,7 +97,7 @@ def train(model, batches, valid_files, schedule, save_best):
     best, updates = None, 0
     for epoch in range(1, schedule.epochs + 1):
         epoch_batches = batches.epoch()
-        progress = Progress(len(epoch_batches), schedule.log_interval)
+        progress = Progress(len(epoch_batches), schedule.log_interval, schedule.quiet)
         loss_sum, seen = 0.0, 0
         model.train()
         for done, (sequences, classes) in enumerate(epoch_batches, 1):

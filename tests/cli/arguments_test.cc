@@ -65,7 +65,7 @@ TEST_CASE("tokenize takes the second text of a pair as an argument") {
 
 TEST_CASE("tokenize: special tokens that leave no room are an error") {
   const CliFixture f;
-  const std::vector<std::string> cut = {"tokenize", f.model(), "--text", "good bad film", "--max-length", "1"};
+  const std::vector<std::string> cut = {"tokenize", f.model(), "--text", "good bad film", "--max-tokens", "1"};
   const Ran error = run(cut);
   CHECK(error.code == 1);
   CHECK(has(error.out, "max_length is 1, but the special tokens alone are 2"));

@@ -67,7 +67,7 @@ TEST_CASE("cost: memory and output are a multiple of the longest record") {
     CHECK(embedded.code == 0);
     if (measures_memory) CHECK(embedded.memory < rest + 32 * words.size());
   }
-  const Cost cut = cost_of({"tokenize", f.model(), "-i", text, "--max-length", "10"}, out);
+  const Cost cut = cost_of({"tokenize", f.model(), "-i", text, "--max-tokens", "10"}, out);
   CHECK(cut.code == 0);
   if (measures_memory) CHECK(cut.memory < rest + 32 * words.size());
   const Cost whole = cost_of({"tokenize", f.model(), "-i", text}, out);

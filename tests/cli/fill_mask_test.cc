@@ -17,7 +17,7 @@ using nlohmann::json;
 TEST_CASE("fill-mask: the likeliest tokens of each mask, with the probabilities of the whole vocabulary") {
   const CliFixture f;
   const Ran ran =
-      run({"fill-mask", f.model(), "good [MASK] film [MASK] good", "bad bad [MASK] .", "--json", "--top", "13"});
+      run({"fill-mask", f.model(), "good [MASK] film [MASK] good", "bad bad [MASK] .", "--json", "--top-k", "13"});
   CHECK(ran.code == 0);
   CHECK(ran.err == "");
   const auto answers = json_lines(ran.out);
@@ -70,7 +70,7 @@ TEST_CASE("fill-mask: files, pairs, tab-separated lines and a table") {
                                   "{\"k\":\"y\",\"a\":\"no mask\",\"b\":\"here\"}\n"
                                   "{\"k\":\"z\",\"a\":\"good\",\"b\":\"[MASK] good\"}\n");
   const std::vector<std::string> arguments = {"fill-mask", f.model(), "-i",   file, "--field", "a",
-                                              "--pair",    "b",       "--id", "k",  "--top",   "2"};
+                                              "--pair",    "b",       "--id", "k",  "--top-k", "2"};
   const auto with = [&](const std::string& flag) {
     std::vector<std::string> all = arguments;
     all.push_back(flag);
@@ -127,7 +127,7 @@ TEST_CASE("fill-mask: texts too long, and models that can't") {
     CHECK(ran.err.find(part) != std::string::npos);
   }
   CHECK(run({"fill-mask", f.model()}).code == 2);
-  CHECK(run({"fill-mask", f.model(), "[MASK]", "--top", "0"}).code == 2);
+  CHECK(run({"fill-mask", f.model(), "[MASK]", "--top-k", "0"}).code == 2);
   CHECK(run({"fill-mask", f.model(), "[MASK]", "--json", "--table"}).code == 2);
   CHECK(run({"fill-mask", "--help"}).out.find("Examples:") != std::string::npos);
 }

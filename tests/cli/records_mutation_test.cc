@@ -10,6 +10,19 @@
 
 using namespace linformer::cli;
 
+namespace {
+
+void check_kept(const Record& record) {
+  if (record.own.values.empty()) return;
+  REQUIRE(record.own.names);
+  REQUIRE(record.own.names->size() == record.own.values.size());
+  for (const std::string& value : record.own.values) {
+    if (record.own.json && record.error.empty()) CHECK(nlohmann::json::accept(value));
+  }
+}
+
+}  // namespace
+
 TEST_CASE("mutated records are read or refused") {
   const linformer_test::Folder folder;
   const std::string seeds[] = {
@@ -40,6 +53,8 @@ TEST_CASE("mutated records are read or refused") {
       fields.label = "x";
       fields.max_labels = 3;
     }
+    fields.keep_all = round % 7 == 0;
+    if (round % 7 == 1) fields.keep = {"text"};
     try {
       ByteSource source(path);
       // Any format may meet any bytes.
@@ -50,6 +65,7 @@ TEST_CASE("mutated records are read or refused") {
         REQUIRE(count <= content.size());
         CHECK(record.text.size() <= content.size());
         if (record.labels) CHECK(record.labels->size() <= fields.max_labels);
+        check_kept(record);
         labels += record.labels ? record.labels->size() : 0;
         record.error.empty() ? ++records : ++errors;
       }

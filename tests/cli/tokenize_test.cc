@@ -30,17 +30,17 @@ TEST_CASE("tokenize: options") {
   };
   CHECK(ids({}) == "[2,5,6,7,3,8,9,3]");
   CHECK(ids({"--no-special"}) == "[5,6,7,8,9]");
-  CHECK(ids({"--max-length", "7"}) == "[2,5,6,3,8,9,3]");
-  CHECK(ids({"--max-length", "7", "--truncation", "only_second"}) == "[2,5,6,7,3,8,3]");
-  CHECK(ids({"--max-length", "6", "--truncation", "only_first"}) == "[2,5,3,8,9,3]");
-  CHECK(ids({"--max-length", "7", "--side", "tail"}) == "[2,6,7,3,8,9,3]");
-  CHECK(ids({"--max-length", "4", "--truncation", "none"}) == "[2,5,6,7,3,8,9,3]");
+  CHECK(ids({"--max-tokens", "7"}) == "[2,5,6,3,8,9,3]");
+  CHECK(ids({"--max-tokens", "7", "--truncation", "only_second"}) == "[2,5,6,7,3,8,3]");
+  CHECK(ids({"--max-tokens", "6", "--truncation", "only_first"}) == "[2,5,3,8,9,3]");
+  CHECK(ids({"--max-tokens", "7", "--side", "tail"}) == "[2,6,7,3,8,9,3]");
+  CHECK(ids({"--max-tokens", "4", "--truncation", "none"}) == "[2,5,6,7,3,8,9,3]");
   const Ran text = run({"tokenize", f.model(), "--format", "text"}, "good\n\nbad\n");
   CHECK(json_lines(text.out).size() == 3);
   CHECK(json_lines(text.out)[1]["ids"] == json::parse("[2,3]"));
   CHECK(json_lines(run({"tokenize", f.model(), "--text", "good", "--text", "bad"}).out)[1]["ids"] ==
         json::parse("[2,6,3]"));
-  const Ran cut = run({"tokenize", f.model(), "--text", "good bad film", "--max-length", "3"});
+  const Ran cut = run({"tokenize", f.model(), "--text", "good bad film", "--max-tokens", "3"});
   CHECK(json_lines(cut.out)[0]["total_tokens"] == 5);
 }
 

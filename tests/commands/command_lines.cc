@@ -153,6 +153,10 @@ class Lines {
         "[{\"text\": \"a\"}, {\"text\": \"b\"}]";
     add("classify", {"good", "--pair-text", "film", "--backend", "openblas"});
     add("classify", {"-i", file("records.csv"), "--pair", "pair", "--profile"});
+    add("classify", {"-i", records, file("records.csv"), "--keep", "text", "--limit", "6", "--output-format", "csv"});
+    add("classify", {"-i", records, "--keep", "all", "--json"}, Answers::json_lines);
+    add("classify", {"-i", texts, records, "--whole-files", "--json", "--quiet"}, Answers::json_lines);
+    add("classify", {"-", "--format", "fasttext", "--output-format", "tsv"}).input = "__label__a good\n__label__\n";
   }
 
   void evaluate() {
@@ -176,6 +180,7 @@ class Lines {
         Answers::json_lines);
     add("embed", {"good", "--json", "--profile", "--pooling", "mean"}, Answers::json_lines).profile_json = true;
     add("embed", {"-i", texts, "--pooling", "first", "-o", "-", "--batch", "1"});
+    add("embed", {"-i", file("records.csv"), "--pooling", "mean", "--keep", "all", "--output-format", "csv"});
   }
 
   void fill_mask() {
@@ -183,8 +188,8 @@ class Lines {
     std::string many;
     for (int i = 0; i < 20; ++i) many += "[MASK] ";
     add_both("fill-mask", {"the [MASK] plot", "good", ""}, Answers::json_lines);
-    add("fill-mask", {"the <mask> plot", "--table", "--top", "3"});
-    add_both("fill-mask", {many, "--top", "100000"}, Answers::json_lines);
+    add("fill-mask", {"the <mask> plot", "--table", "--top-k", "3"});
+    add_both("fill-mask", {many, "--top-k", "100000"}, Answers::json_lines);
     add("fill-mask", {"-i", texts, "--on-long", "error", "--batch", "2"});
     add("fill-mask", {"-i", file("records.jsonl"), "--pair", "pair", "--json", "--padding", "keep"},
         Answers::json_lines);
@@ -228,8 +233,8 @@ class Lines {
   void tokenize() {
     const std::string lines = "{\"text\": \"good film\"}\n{\"text\": \"the plot\", \"pair\": \"of\"}\n{\"text\": 1}\n";
     add("tokenize", {}, Answers::json_lines).input = lines;
-    add("tokenize", {"--max-length", "3"}, Answers::json_lines).input = lines;
-    add("tokenize", {"-i", file("texts.txt"), "--max-length", "1"}, Answers::json_lines);
+    add("tokenize", {"--max-tokens", "3"}, Answers::json_lines).input = lines;
+    add("tokenize", {"-i", file("texts.txt"), "--max-tokens", "1"}, Answers::json_lines);
     add("tokenize", {"--text", long_text, "--text", "[MASK]", "--side", "tail", "--literal-special"},
         Answers::json_lines);
   }

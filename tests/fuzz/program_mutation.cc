@@ -11,14 +11,16 @@ namespace {
 constexpr std::string_view words =
     "classify|encode|embed|fill-mask|perplexity|tokenize|inspect|spectrum|words.lnfr|vectors.lnfr|full.lnfr|"
     "in.jsonl|in.csv|in.tsv|in.txt|in.npy|in.json|in.jsonl.gz|out.npy|out.txt|-|--|--input|-i|--format|auto|"
-    "text|jsonl|csv|tsv|--field|--pair|--id|--delimiter|;|--no-header|--max-line-bytes|--threads|--batch|"
+    "text|jsonl|csv|tsv|fasttext|--whole-files|--field|--pair|--id|--delimiter|;|--no-header|--max-line-bytes|--"
+    "threads|--batch|"
     "--max-tokens|--pad-to|--backend|native|openblas|--isa|scalar|avx2|automatic|--padding|keep|strip|"
     "--profile|--side|head|tail|--literal-special|--on-long|truncate|error|window|--overlap|--truncation|"
     "longest_first|only_first|only_second|none|--vectors|--ids|--head|sentiment|topic|relevance|squashed|mood|"
-    "better_by|better|words|--all-heads|--top-k|--top|--threshold|--json|--table|--fail-fast|--eval|label|"
+    "better_by|better|words|--all-heads|--top-k|--output-format|--keep|all|text,label|--quiet|--verbose|--threshold|--"
+    "json|--table|--fail-fast|--eval|label|"
     "--label-separator|,|--records|--logits|--what|hidden|pooled|logits|mlm|embedding|probabilities|-o|"
     "--output|--text|--pair-text|--pooling|first|mean|max|--normalize|--no-normalize|--limit|--mode|pseudo|"
-    "both|--mask-rate|0.5|--seed|--mask-id|--dump-masks|--tokenizer|tokenizer.json|--no-special|--max-length|"
+    "both|--mask-rate|0.5|--seed|--mask-id|--dump-masks|--tokenizer|tokenizer.json|--no-special|"
     "--tensors|--verify|--memory|--plan|--tokens|--texts|--apart|--rank|--share|--csv|--svg|--html|"
     "0|1|2|3|12|4096|65536|16777216|-1|1e9|--help|--version|good bad film|[MASK]|a [MASK] film|";
 

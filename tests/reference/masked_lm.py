@@ -127,7 +127,7 @@ def compare(build, folder, name, model, tokenizer):
     failed |= pseudo.differs("pseudo", ours["pseudo"])
 
     text = f"The {tokenizer.mask_token} lobster is a large {tokenizer.mask_token} ."
-    answer = json.loads(run(program, "fill-mask", file, text, "--json", "--top", 10))
+    answer = json.loads(run(program, "fill-mask", file, text, "--json", "--top-k", 10))
     ids = tokenizer(text)["input_ids"]
     with torch.no_grad():
         probabilities = model(input_ids=torch.tensor([ids])).logits[0].softmax(-1)

@@ -67,6 +67,7 @@ TEST_CASE("answers, reports and errors of records hold no control character of t
       {"classify", files.model, "-i", files.table, "--id", "id", "--eval", hostile_text},
       {"classify", files.model, "-i", files.records, "--field", hostile_text},
       {"classify", files.model, "-i", files.table, "--field", hostile_text, "--pair", hostile_text},
+      {"classify", files.model, "-i", files.records, "--id", "id", "--output-format", "csv"},
       {"classify", files.model, "-i", files.words, "--logits", output},
       {"classify", files.model, "-i", files.wrong},
       {"embed", files.model, hostile_text, "--json"},

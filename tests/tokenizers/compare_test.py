@@ -102,7 +102,7 @@ def our_answers(program, path, records, options, folder):
     if not options["special"]:
         command.append("--no-special")
     if "max_length" in options:
-        command += ["--max-length", str(options["max_length"]), "--side", options["side"]]
+        command += ["--max-tokens", str(options["max_length"]), "--side", options["side"]]
     run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
     return run.returncode, [json.loads(line) for line in run.stdout.splitlines()], run.stderr.decode()
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 
+#include "answers/columns.h"
 #include "command_line/display.h"
 
 namespace linformer::cli {
@@ -64,7 +65,7 @@ class JsonAnswers : public AnswerWriter {
       if (answer.truncated()) line["total_tokens"] = answer.total_tokens;
       if (answer.windows > 1) line["windows"] = answer.windows;
     }
-    output_->write(json_text(line) + "\n");
+    output_->write(json_line(answer.own, line));
   }
 
  private:

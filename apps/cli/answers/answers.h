@@ -51,6 +51,8 @@ class AnswerWriter {
   virtual void write(const Answer& answer) = 0;
   // Whether Job::excerpt is written.
   virtual bool shows_texts() const { return false; }
+  // To be called after the last answer.
+  virtual void finish() {}
 };
 
 enum class AnswerStyle { json, tsv, table };

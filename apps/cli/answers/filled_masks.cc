@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "answers/columns.h"
 #include "base/description.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
@@ -84,6 +85,26 @@ class TsvFilled : public FilledWriter {
  private:
   MaskNames* names_;
   OutputStream* output_;
+};
+
+class ColumnFilled : public FilledWriter {
+ public:
+  ColumnFilled(bool csv, MaskNames* names, OutputStream* output)
+      : writer_(csv, {"id", "mask", "rank", "token", "probability", "text", "error"}, output), names_(names) {}
+
+  void write(FilledText* text) override {
+    const std::string id = text->id_text();
+    if (!text->error.empty()) return writer_.write({}, {id, "", "", "", "", "", text->error});
+    for_each_candidate(names_, text, [&](size_t m, size_t i, const Candidate& candidate, const std::string& shown) {
+      writer_.write({}, {id, std::to_string(m + 1), std::to_string(i + 1), names_->name(candidate.id),
+                         fixed(candidate.probability, 6), shown, ""});
+    });
+  }
+  void finish() override { writer_.finish(); }
+
+ private:
+  ColumnWriter writer_;
+  MaskNames* names_;
 };
 
 class TableFilled : public FilledWriter {
@@ -175,6 +196,9 @@ std::unique_ptr<FilledWriter> make_filled_writer(FilledStyle style, bool numbere
                                                  OutputStream* output) {
   if (style == FilledStyle::json) return std::make_unique<JsonFilled>(names, output);
   if (style == FilledStyle::tsv) return std::make_unique<TsvFilled>(names, output);
+  if (style == FilledStyle::csv || style == FilledStyle::columns) {
+    return std::make_unique<ColumnFilled>(style == FilledStyle::csv, names, output);
+  }
   return std::make_unique<TableFilled>(numbered, width, names, output);
 }
 

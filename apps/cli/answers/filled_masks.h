@@ -65,9 +65,12 @@ class FilledWriter {
  public:
   virtual ~FilledWriter() = default;
   virtual void write(FilledText* text) = 0;
+  // To be called after the last text.
+  virtual void finish() {}
 };
 
-enum class FilledStyle { json, tsv, table };
+// csv and columns have a header, and a row for each candidate as tsv has; columns are separated by tabs.
+enum class FilledStyle { json, tsv, table, csv, columns };
 
 // `numbered`: ids are the records' numbers. `width`: columns of the terminal. `names` and `output` must outlive it.
 std::unique_ptr<FilledWriter> make_filled_writer(FilledStyle style, bool numbered, int width, MaskNames* names,

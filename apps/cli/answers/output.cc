@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "command_line/errors.h"
+#include "files/atomic_file.h"
+#include "files/output_target.h"
 #include "files/same_file.h"
 
 namespace linformer::cli {
@@ -26,6 +28,13 @@ void write_all(int fd, const char* bytes, size_t count, const std::string& name)
 
 }  // namespace
 
+OutputStream::OutputStream(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
+
+OutputStream::OutputStream(const std::string& path)
+    : fd_(-1), name_(path), file_(std::make_unique<files::AtomicFile>(path)) {}
+
+OutputStream::~OutputStream() = default;
+
 void OutputStream::write(std::string_view bytes) {
   buffer_.append(bytes);
   if (buffer_.size() >= flush_bytes) flush();
@@ -35,9 +44,22 @@ void OutputStream::flush() {
   // Emptied first: bytes that failed are not tried again by whoever cleans up.
   std::string bytes;
   bytes.swap(buffer_);
-  write_all(fd_, bytes.data(), bytes.size(), name_);
+  if (file_) {
+    file_->append(std::string_view(bytes));
+  } else {
+    write_all(fd_, bytes.data(), bytes.size(), name_);
+  }
   bytes.clear();
   buffer_.swap(bytes);
+}
+
+void OutputStream::commit() {
+  flush();
+  if (file_) file_->commit();
+}
+
+AnswerOutput::AnswerOutput(const std::string& path) {
+  if (!path.empty() && !files::is_standard_output(path)) file_.emplace(path);
 }
 
 OutputStream& standard_output() {
@@ -57,7 +79,13 @@ void check_outputs(const std::vector<std::string>& read, const std::vector<Named
         throw UsageError(other->option + " and " + output.option + " both name " + output.path + "; name two files");
       }
     }
-    if (const std::string sentence = files::contradicted_ending(output.path, output.format); !sentence.empty()) {
+    if (output.path.ends_with(".parquet")) {
+      throw UsageError(output.option + " " + output.path +
+                       ": Parquet is not written; name a FILE.csv or FILE.jsonl where the command has them, and make "
+                       "Parquet of it: pandas.read_csv(FILE).to_parquet(OUT)");
+    }
+    if (!output.format) continue;
+    if (const std::string sentence = files::contradicted_ending(output.path, *output.format); !sentence.empty()) {
       throw UsageError(output.option + " " + sentence + (output.otherwise.empty() ? "" : ", or " + output.otherwise));
     }
   }

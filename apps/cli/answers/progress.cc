@@ -5,11 +5,12 @@
 #include <cstdio>
 #include <string>
 
+#include "answers/notes.h"
 #include "command_line/display.h"
 
 namespace linformer::cli {
 
-Progress::Progress(bool wanted) : active_(wanted && ::isatty(STDERR_FILENO)) {}
+Progress::Progress(bool wanted) : active_(wanted && verbosity() != Verbosity::quiet && ::isatty(STDERR_FILENO)) {}
 
 void Progress::update(uint64_t records, uint64_t bytes, uint64_t bytes_total) {
   if (!active_) return;

@@ -8,7 +8,7 @@ namespace linformer::cli {
 
 class Progress {
  public:
-  // Silent unless standard error is a terminal and `wanted`.
+  // Silent unless standard error is a terminal and `wanted`, and with --quiet.
   explicit Progress(bool wanted);
   ~Progress() { clear(); }
   // Shown at most ten times a second. `bytes_total` 0: unknown.

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "answers/notes.h"
 #include "answers/output.h"
 #include "base/threads.h"
 #include "bench/child.h"
@@ -60,7 +61,7 @@ class Announcer {
   }
 
  private:
-  bool active_ = ::isatty(STDERR_FILENO) != 0, shown_ = false;
+  bool active_ = verbosity() != Verbosity::quiet && ::isatty(STDERR_FILENO) != 0, shown_ = false;
 };
 
 nlohmann::ordered_json profile_of_case(const Session& session) {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "answers/answers.h"
+#include "answers/column_answers.h"
 #include "answers/output.h"
 #include "base/description.h"
 #include "command_line/display.h"
@@ -104,25 +104,16 @@ class Classify {
                   inputs, [&](size_t i, const Classification& made) { return answer(i, made.report, made.values); });
             },
             [this](Job& job, std::span<const float> values) { take_values(static_cast<Answer&>(job), values); }),
-        progress_(!::isatty(STDOUT_FILENO) || (!flags.eval.empty() && !flags.records)) {
+        format_(flags.format()),
+        output_(flags.output.output),
+        progress_(output_.is_file() || !::isatty(STDOUT_FILENO) || (!flags.eval.empty() && !flags.records)) {
     if (!flags.eval.empty()) {
       evaluator_.emplace(labels_[0].labels, evaluator_options());
       if (takes_lists()) fields_.max_labels = labels_[0].labels.size();
       fields_.numbers = gives_numbers(labels_[0].kind);
     }
     if (!flags.logits.empty()) logits_.emplace(flags.logits, labels_[0].labels.size());
-    const bool table = flags.table || (!flags.json && ::isatty(STDOUT_FILENO));
-    if (flags.eval.empty() || flags.records) {
-      AnswerOptions options;
-      options.top_k = flags.top_k;
-      options.one_label = flags.json ? 5 : 1;
-      options.threshold = flags.threshold;
-      options.numbered = flags.input.id.empty();
-      writer_ = make_answer_writer(flags.json ? AnswerStyle::json
-                                   : table    ? AnswerStyle::table
-                                              : AnswerStyle::tsv,
-                                   options, &labels_, terminal_width(STDOUT_FILENO, 100), &standard_output());
-    }
+    if (flags.eval.empty() || flags.records) writer_ = make_writer();
   }
 
   int operator()() {
@@ -135,18 +126,38 @@ class Classify {
       return exit_data;
     }
     progress_.clear();
+    if (writer_) writer_->finish();
+    if (writer_) output_.commit();
     if (evaluator_) {
-      standard_output().write(flags_.json ? json_text(nlohmann::ordered_json{{"evaluation", evaluator_->json()}}) + "\n"
-                                          : evaluator_->text());
+      standard_output().write(format_ == OutputFormat::jsonl
+                                  ? json_text(nlohmann::ordered_json{{"evaluation", evaluator_->json()}}) + "\n"
+                                  : evaluator_->text());
     }
     standard_output().flush();
     if (logits_) logits_->commit();
-    tally_.summarize(classifier_.max_tokens(), flags_.json ? "" : "--on-long window reads all of a text");
-    report_profile(classifier_.sessions(), flags_.json);
+    tally_.summarize(classifier_.max_tokens(),
+                     format_ == OutputFormat::jsonl ? "" : "--on-long window reads all of a text");
+    report_profile(classifier_.sessions(), format_ == OutputFormat::jsonl);
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
  private:
+  std::unique_ptr<AnswerWriter> make_writer() {
+    AnswerOptions options;
+    options.top_k = flags_.top_k;
+    options.one_label = format_ == OutputFormat::jsonl ? 5 : 1;
+    options.threshold = flags_.threshold;
+    options.numbered = flags_.input.numbered();
+    if (format_ == OutputFormat::csv || format_ == OutputFormat::tsv) {
+      return make_column_answers(format_ == OutputFormat::csv, !flags_.eval.empty(), options, &labels_,
+                                 output_.stream());
+    }
+    const AnswerStyle style = format_ == OutputFormat::jsonl   ? AnswerStyle::json
+                              : format_ == OutputFormat::table ? AnswerStyle::table
+                                                               : AnswerStyle::tsv;
+    return make_answer_writer(style, options, &labels_, terminal_width(output_.stream()->fd(), 100), output_.stream());
+  }
+
   std::vector<HeadLabels> labels_of_heads() const {
     std::vector<HeadLabels> labels;
     for (const int head : heads_) {
@@ -214,7 +225,7 @@ class Classify {
         throw;
       }
     };
-    while (next()) {
+    while ((flags_.input.limit == 0 || tally_.records < flags_.input.limit) && next()) {
       auto answer = std::make_unique<Answer>();
       answer->id = ++tally_.records;
       answer->excerpt = std::to_string(reader.vectors()) + " vectors";
@@ -229,6 +240,7 @@ class Classify {
     ++tally_.records;
     answer->id = take_id(&record, tally_.records, flags_.input);
     answer->error = std::move(record.error);
+    answer->own = std::move(record.own);
     if (writer_ && writer_->shows_texts()) answer->excerpt = excerpt(record.text, excerpt_columns);
     if (answer->error.empty() && evaluator_) answer->error = evaluator_->read_truth(record, answer.get());
     if (answer->error.empty() && !record.pair && head_of(*model_, heads_[0]).pairing != Pairing::none) {
@@ -272,6 +284,8 @@ class Classify {
   std::vector<HeadLabels> labels_;
   Classifier classifier_;
   TextQueue queue_;
+  OutputFormat format_;
+  AnswerOutput output_;
   Progress progress_;
   std::optional<Evaluator> evaluator_;
   std::optional<LogitsFile> logits_;

@@ -63,7 +63,8 @@ class Comparison {
     first_.flush();
     if (second_) second_->flush();
     settle();
-    if (reference_) reference_->finish();
+    // With --limit the array may have rows for the records that were not read.
+    if (reference_ && flags_.input.limit == 0) reference_->finish();
     progress_.clear();
     if (compared_ == 0) {
       throw DataError(tally_.records == 0 ? "the input holds no records: nothing was compared"

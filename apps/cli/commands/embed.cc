@@ -5,15 +5,17 @@
 #include <cstdio>
 #include <limits>
 
-#include "answers/output.h"
+#include "answers/columns.h"
 #include "base/description.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
 #include "commands/flags/input_flags.h"
+#include "commands/flags/output_flags.h"
 #include "commands/flags/run_flags.h"
 #include "commands/flags/text_flags.h"
 #include "files/atomic_file.h"
+#include "files/output_target.h"
 #include "files/terminal_output.h"
 #include "input/npy.h"
 #include "input/record_loop.h"
@@ -26,12 +28,15 @@ namespace linformer::cli {
 namespace {
 
 struct EmbedFlags {
-  std::string model, output, pooling;
+  std::string model, pooling;
   InputFlags input;
+  OutputFlags output;
   TokenFlags tokens;
   LongFlags longer;
   RunFlags run;
-  bool json = false, normalize = false, no_normalize = false;
+  bool normalize = false, no_normalize = false;
+
+  OutputFormat format() const { return output.chosen(OutputFormat::npy, !input.keep.empty()); }
 };
 
 struct Vector : Job {
@@ -116,9 +121,16 @@ class Embed {
             },
             [this](Job& job, std::span<const float> values) { take(static_cast<Vector&>(job), values); }),
         width_(embedder_.width()),
-        progress_(!::isatty(STDOUT_FILENO) || !flags.json) {
-    if (!flags.json) file_.emplace(flags.output, width_);
-    if (flags.json && !flags.output.empty()) lines_.emplace(flags.output);
+        format_(flags.format()),
+        progress_(format_ == OutputFormat::npy || to_file(flags.output.output) || !::isatty(STDOUT_FILENO)) {
+    if (format_ == OutputFormat::npy) {
+      array_.emplace(flags.output.output, width_);
+      return;
+    }
+    answers_.emplace(flags.output.output);
+    if (format_ != OutputFormat::jsonl) {
+      columns_.emplace(format_ == OutputFormat::csv, column_names(), answers_->stream());
+    }
   }
 
   int operator()() {
@@ -128,6 +140,7 @@ class Embed {
       ++tally_.records;
       vector->id = take_id(&record, tally_.records, flags_.input);
       vector->error = std::move(record.error);
+      vector->own = std::move(record.own);
       queue_.add(std::move(vector), std::move(record.text), std::move(record.pair));
     };
     loop.on_wait = [this] { queue_.flush(); };
@@ -135,25 +148,36 @@ class Embed {
     loop.run(flags_.input, fields_);
     queue_.flush();
     progress_.clear();
-    if (file_) file_->commit();
-    if (lines_) lines_->commit();
+    if (array_) array_->commit();
+    if (columns_) columns_->finish();
+    if (answers_) answers_->commit();
     tally_.summarize(embedder_.max_tokens(), "--on-long window reads all of a text");
-    report_profile(embedder_.sessions(), flags_.json);
+    report_profile(embedder_.sessions(), format_ == OutputFormat::jsonl);
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
  private:
+  static bool to_file(const std::string& path) { return !path.empty() && !files::is_standard_output(path); }
+
+  std::vector<std::string> column_names() const {
+    std::vector<std::string> names = {"id"};
+    for (int64_t i = 0; i < width_; ++i) names.push_back("embedding_" + std::to_string(i));
+    names.insert(names.end(), {"tokens", "total_tokens", "error"});
+    return names;
+  }
+
   void take(Vector& vector, std::span<const float> values) {
     vector.values.assign(values.begin(), values.end());
     if (!vector.error.empty()) {
       ++tally_.errors;
       // A record without a vector keeps its row, so that row i belongs to record i.
       vector.values.assign(static_cast<size_t>(width_), std::numeric_limits<float>::quiet_NaN());
-      if (!flags_.json || lines_) tally_.report(vector.id, vector.error, false, &progress_);
+      if (array_ || answers_->is_file()) tally_.report(vector.id, vector.error, false, &progress_);
     } else {
       tally_.cut += vector.truncated() ? 1 : 0;
     }
-    if (file_) return file_->add(vector.values);
+    if (array_) return array_->add(vector.values);
+    if (columns_) return write_row(vector);
     nlohmann::ordered_json line = {{"id", vector.id}};
     if (!vector.error.empty()) {
       line["error"] = vector.error;
@@ -165,9 +189,19 @@ class Embed {
       if (vector.truncated()) line["total_tokens"] = vector.total_tokens;
       if (vector.windows > 1) line["windows"] = vector.windows;
     }
-    const std::string text = json_text(line) + "\n";
-    if (lines_) return lines_->append(text);
-    standard_output().write(text);
+    answers_->stream()->write(json_line(vector.own, line));
+  }
+
+  void write_row(const Vector& vector) {
+    std::vector<std::string> cells = {vector.id_text()};
+    const size_t count = static_cast<size_t>(width_) + 4;
+    if (vector.error.empty()) {
+      for (const float value : vector.values) cells.push_back(shortest_text(value));
+      cells.insert(cells.end(), {std::to_string(vector.tokens), std::to_string(vector.total_tokens)});
+    }
+    cells.resize(count);
+    cells.back() = vector.error;
+    columns_->write(vector.own, cells);
   }
 
   const EmbedFlags& flags_;
@@ -176,9 +210,11 @@ class Embed {
   Embedder embedder_;
   TextQueue queue_;
   int64_t width_;
+  OutputFormat format_;
   Progress progress_;
-  std::optional<VectorFile> file_;
-  std::optional<files::AtomicFile> lines_;
+  std::optional<VectorFile> array_;
+  std::optional<AnswerOutput> answers_;
+  std::optional<ColumnWriter> columns_;
   Tally tally_;
 };
 
@@ -191,10 +227,10 @@ void add_embed(CLI::App* app, Run* run) {
   command->add_option("MODEL", flags->model, "Model file (.lnfr)")->type_name("")->required();
   command->add_option("TEXT", flags->input.texts, "Texts; - reads standard input")->type_name("");
   flags->input.add_to(command);
-  command->add_option("-o,--output", flags->output, "The vectors: npy, float32 [texts, width]; - is standard output")
-      ->type_name("FILE")
-      ->group("Vectors");
-  command->add_flag("--json", flags->json, "JSON lines, on standard output or to the file")->group("Vectors");
+  flags->output.add_to(command, {OutputFormat::npy, OutputFormat::jsonl, OutputFormat::csv, OutputFormat::tsv},
+                       "Answers");
+  command->add_flag("--json", flags->output.json, "The same as --output-format jsonl")->group("Answers");
+  flags->input.add_keep_to(command);
   command
       ->add_option("--pooling", flags->pooling,
                    "first, mean or max of a text's rows; default: what the model says, linear included")
@@ -212,17 +248,21 @@ void add_embed(CLI::App* app, Run* run) {
     *run = [flags] {
       flags->input.take_pipe();
       if (flags->input.empty()) throw UsageError("nothing to embed: give texts, --input FILE, or - for standard input");
-      if (flags->output.empty() && !flags->json) throw UsageError("say where to: -o FILE.npy, or --json");
+      const OutputFormat format = flags->format();
+      const std::string& output = flags->output.output;
+      if (output.empty() && flags->output.format.empty() && format == OutputFormat::npy) {
+        throw UsageError("say where to: -o FILE.npy, or --json");
+      }
       if (flags->normalize && flags->no_normalize) {
         throw UsageError("--normalize and --no-normalize exclude each other");
       }
-      if (flags->json && files::is_standard_output(flags->output)) flags->output.clear();
-      if (!flags->json && files::is_terminal(flags->output)) {
+      if (output.empty() && format == OutputFormat::npy) flags->output.output = "-";
+      if (format == OutputFormat::npy && files::is_terminal(output)) {
         throw UsageError("standard output is a terminal, which can't show an array: give -o FILE.npy, or --json");
       }
       check_outputs(flags->input.paths({flags->model}),
-                    {{"-o", flags->output, flags->json ? files::FileFormat::json_lines : files::FileFormat::npy,
-                      flags->json ? "leave --json out for an array" : "give --json for JSON lines"}});
+                    {flags->output.named(format, format == OutputFormat::npy ? "give --json for JSON lines" : "")});
+      if (format == OutputFormat::csv || format == OutputFormat::tsv) flags->input.check_kept_columns();
       warn_of_file_names(flags->input, "embedded");
       return Embed(*flags)();
     };

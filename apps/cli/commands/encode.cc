@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "answers/notes.h"
 #include "answers/output.h"
 #include "answers/progress.h"
 #include "base/description.h"
@@ -126,12 +127,13 @@ class Encode {
     ByteSource source(flags_.vectors);
     NpyVectorReader reader(&source, model_->description().encoder.embedding.vectors.width);
     check_vector_count(reader, limit - encoder_rows(*model_, 0));
-    if (wanted_.two && reader.items() % 2 != 0) throw odd_number();
-    longest_ = reader.items() == 0 ? 0 : encoder_rows(*model_, reader.vectors());
-    start(longest_, reader.items());
+    const int64_t items = flags_.input.limit > 0 ? std::min(reader.items(), most_texts()) : reader.items();
+    if (wanted_.two && items % 2 != 0) throw odd_number();
+    longest_ = items == 0 ? 0 : encoder_rows(*model_, reader.vectors());
+    start(longest_, items);
     std::vector<float> values;
     const int64_t step = static_cast<int64_t>(texts_each());
-    while (reader.next(&values)) {
+    for (int64_t i = 0; (flags_.input.limit == 0 || i < items) && reader.next(&values); ++i) {
       const size_t count = static_cast<size_t>(reader.vectors());
       const bool begins = static_cast<int64_t>(batch_->size()) % step == 0;
       if (begins && !batch_->empty() && !batch_->fits(count * static_cast<size_t>(step), step)) run_batch();
@@ -150,7 +152,7 @@ class Encode {
     const int64_t limit = flags_.run.max_tokens > 0 ? flags_.run.max_tokens : encoder.max_tokens;
     require_tokens(*model_, flags_.model);
     if (!flags_.ids.empty()) {
-      rows_ = read_ids(flags_.ids, *model_, flags_.input.max_line_bytes);
+      rows_ = read_ids(flags_.ids, *model_, flags_.input.max_line_bytes, static_cast<uint64_t>(most_texts()));
     } else {
       uint64_t cut = 0;
       const Tokenizer tokenizer = load_tokenizer(*model_, flags_.model);
@@ -161,8 +163,8 @@ class Encode {
       options.apart = wanted_.two;
       rows_ = read_texts(flags_.input, options, *model_, tokenizer, &cut);
       if (cut > 0) {
-        std::fprintf(stderr, "linformer: %s of %s texts cut to %s tokens\n", grouped(cut).c_str(),
-                     grouped(rows_.size()).c_str(), std::to_string(options.max_tokens).c_str());
+        note(grouped(cut) + " of " + grouped(rows_.size()) + " texts cut to " + std::to_string(options.max_tokens) +
+             " tokens");
       }
     }
     if (wanted_.two && rows_.size() % 2 != 0) throw odd_number();
@@ -307,6 +309,11 @@ class Encode {
     tally_.report(record, not_finite, false, &progress_);
   }
 
+  // Texts that --limit lets through.
+  int64_t most_texts() const {
+    const uint64_t each = texts_each();
+    return static_cast<int64_t>(std::min(flags_.input.limit, uint64_t{INT64_MAX} / each) * each);
+  }
   size_t texts_each() const { return wanted_.two ? 2 : 1; }  // in a record
 
   void write_zeros(int64_t rows) { file_->append_zeros(static_cast<uint64_t>(rows * width_) * sizeof(float)); }

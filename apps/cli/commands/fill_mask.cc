@@ -5,12 +5,14 @@
 #include <cstdio>
 
 #include "answers/filled_masks.h"
+#include "answers/notes.h"
 #include "answers/output.h"
 #include "base/description.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
 #include "commands/flags/input_flags.h"
+#include "commands/flags/output_flags.h"
 #include "commands/flags/run_flags.h"
 #include "input/record_loop.h"
 #include "models/batch.h"
@@ -25,10 +27,30 @@ namespace {
 struct FillFlags {
   std::string model, on_long = "truncate";
   InputFlags input;
+  OutputFlags output;
   RunFlags run;
-  int64_t top = 5;
-  bool json = false, table = false;
+  int64_t top_k = 5;
+
+  OutputFormat format() const {
+    const bool shown = output.output.empty() && ::isatty(STDOUT_FILENO) != 0;
+    return output.chosen(shown ? OutputFormat::table : OutputFormat::lines, false);
+  }
 };
+
+FilledStyle style_of(OutputFormat format) {
+  switch (format) {
+    case OutputFormat::jsonl:
+      return FilledStyle::json;
+    case OutputFormat::csv:
+      return FilledStyle::csv;
+    case OutputFormat::tsv:
+      return FilledStyle::columns;
+    case OutputFormat::table:
+      return FilledStyle::table;
+    default:
+      return FilledStyle::tsv;
+  }
+}
 
 class FillMask {
  public:
@@ -42,14 +64,11 @@ class FillMask {
         batch_(session_),
         names_(model_->description().tokenizer, tokenizer_),
         scores_(model_->description().encoder.vocab_size),
-        progress_(!::isatty(STDOUT_FILENO)) {
-    const bool table = flags.table || (!flags.json && ::isatty(STDOUT_FILENO));
-    writer_ =
-        make_filled_writer(flags.json ? FilledStyle::json
-                           : table    ? FilledStyle::table
-                                      : FilledStyle::tsv,
-                           flags.input.id.empty(), terminal_width(STDOUT_FILENO, 100), &names_, &standard_output());
-  }
+        format_(flags.format()),
+        output_(flags.output.output),
+        progress_(output_.is_file() || !::isatty(STDOUT_FILENO)),
+        writer_(make_filled_writer(style_of(format_), flags.input.numbered(),
+                                   terminal_width(output_.stream()->fd(), 100), &names_, output_.stream())) {}
 
   int operator()() {
     RecordLoop loop;
@@ -67,14 +86,13 @@ class FillMask {
     loop.run(flags_.input, fields_);
     flush();
     progress_.clear();
-    standard_output().flush();
+    writer_->finish();
+    output_.commit();
     tally_.summarize(session_.plan().options.memory.max_tokens - session_.output_rows(0),
-                     flags_.json ? "" : "what was cut off is not read");
+                     format_ == OutputFormat::jsonl ? "" : "what was cut off is not read");
     if (many_masks_ > 0) {
-      std::fprintf(
-          stderr,
-          "linformer: %s of %s texts have more than %zu masks; each is shown once, with the best of every mask\n",
-          grouped(many_masks_).c_str(), grouped(tally_.records).c_str(), max_masks_with_texts);
+      note(grouped(many_masks_) + " of " + grouped(tally_.records) + " texts have more than " +
+           std::to_string(max_masks_with_texts) + " masks; each is shown once, with the best of every mask");
     }
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
@@ -165,7 +183,7 @@ class FillMask {
         text.error = not_finite;
         return;
       }
-      for (const int32_t id : largest(logits, static_cast<size_t>(flags_.top))) {
+      for (const int32_t id : largest(logits, static_cast<size_t>(flags_.top_k))) {
         const float logit = logits[static_cast<size_t>(id)];
         text.masks[next].candidates.push_back({id, static_cast<float>(std::exp(static_cast<double>(logit) - sum))});
       }
@@ -195,6 +213,8 @@ class FillMask {
   std::vector<uint8_t> types_;
   MaskNames names_;
   MaskedLm scores_;
+  OutputFormat format_;
+  AnswerOutput output_;
   Progress progress_;
   std::unique_ptr<FilledWriter> writer_;
   Tally tally_;
@@ -211,13 +231,16 @@ void add_fill_mask(CLI::App* app, Run* run) {
   command->add_option("TEXT", flags->input.texts, "Texts with <mask> or [MASK] in them; - reads standard input")
       ->type_name("");
   flags->input.add_to(command);
-  command->add_option("--top", flags->top, "Tokens shown for each mask, best first")
+  command->add_option("--top-k", flags->top_k, "Tokens shown for each mask, best first")
       ->type_name("K")
       ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}))
       ->capture_default_str()
       ->group("Answers");
-  command->add_flag("--json", flags->json, "One JSON object a line")->group("Answers");
-  command->add_flag("--table", flags->table, "An aligned table, as on a terminal")->group("Answers");
+  flags->output.add_to(command, {OutputFormat::jsonl, OutputFormat::csv, OutputFormat::tsv, OutputFormat::table},
+                       "Answers");
+  command->add_flag("--json", flags->output.json, "The same as --output-format jsonl")->group("Answers");
+  command->add_flag("--table", flags->output.table, "The same as --output-format table, as on a terminal")
+      ->group("Answers");
   command->add_option("--on-long", flags->on_long, "A text with too many tokens: truncate or error")
       ->type_name("HOW")
       ->check(CLI::IsMember({"truncate", "error"}))
@@ -228,8 +251,7 @@ void add_fill_mask(CLI::App* app, Run* run) {
     *run = [flags] {
       flags->input.take_pipe();
       if (flags->input.empty()) throw UsageError("nothing to fill: give texts, --input FILE, or - for standard input");
-      if (flags->json && flags->table) throw UsageError("--json and --table exclude each other");
-      check_outputs(flags->input.paths({flags->model}), {});
+      check_outputs(flags->input.paths({flags->model}), {flags->output.named(flags->format())});
       warn_of_file_names(flags->input, "read");
       return FillMask(*flags)();
     };

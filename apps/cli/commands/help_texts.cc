@@ -19,8 +19,9 @@ Texts program() {
 
 Texts classify() {
   return {
-      {"--input", "--format", "--field", "--id", "--json", "--top-k", "--eval", "--on-long", "--threads"},
+      {"--input", "--format", "--field", "--output", "--keep", "--json", "--top-k", "--eval", "--threads"},
       {"linformer classify reviews.lnfr \"A fine film.\" \"A waste of time.\"",
+       "linformer classify reviews.lnfr --input reviews.csv --field review --keep all -o labelled.csv",
        "linformer classify reviews.lnfr --input reviews.csv --field review --id key --json",
        "tail -f log.txt | linformer classify reviews.lnfr -",
        "linformer classify reviews.lnfr --input test.jsonl --eval label",
@@ -76,7 +77,7 @@ Texts embed() {
       {"--input", "--format", "--field", "--output", "--json", "--pooling", "--normalize", "--on-long", "--threads"},
       {"linformer embed model.lnfr --input sentences.txt -o vectors.npy",
        "linformer embed model.lnfr \"A fine film.\" --json",
-       "linformer embed model.lnfr --input docs.csv --field body --id key --json -o vectors.jsonl",
+       "linformer embed model.lnfr --input docs.csv --field body --keep key,title -o vectors.jsonl",
        "linformer embed encoder.lnfr --input sentences.txt --pooling mean --normalize -o vectors.npy",
        "linformer embed model.lnfr --input sentences.txt -o vectors.npy --profile 2>profile.txt"},
       {}};
@@ -84,9 +85,9 @@ Texts embed() {
 
 Texts fill_mask() {
   return {
-      {"--input", "--format", "--field", "--top", "--json", "--table", "--threads"},
+      {"--input", "--format", "--field", "--top-k", "--json", "--table", "--threads"},
       {"linformer fill-mask model.lnfr \"The capital of France is <mask>.\"",
-       "linformer fill-mask model.lnfr --input texts.jsonl --field sentence --top 1 --json",
+       "linformer fill-mask model.lnfr --input texts.jsonl --field sentence --top-k 1 --json",
        "echo \"A [MASK] and a [MASK].\" | linformer fill-mask model.lnfr -"},
       {"Scores are probabilities: the softmax over the whole vocabulary. Several masks in one text are guessed in one "
        "run "
@@ -109,10 +110,10 @@ Texts perplexity() {
 
 Texts tokenize() {
   return {
-      {"--tokenizer", "--text", "--input", "--format", "--field", "--no-special", "--max-length"},
+      {"--tokenizer", "--text", "--input", "--format", "--field", "--no-special", "--max-tokens"},
       {"linformer tokenize model.lnfr --text \"A fine film.\"",
        "linformer tokenize --tokenizer roberta-base --input texts.txt --no-special",
-       "linformer tokenize model.lnfr --max-length 128 --truncation only_second < pairs.jsonl"},
+       "linformer tokenize model.lnfr --max-tokens 128 --truncation only_second < pairs.jsonl"},
       {"Reads JSON lines {\"text\", \"pair\"?} from standard input unless told otherwise, and writes a line {\"ids\", "
        "\"tokens\", \"offsets\"} for each; offsets count Unicode code points."}};
 }

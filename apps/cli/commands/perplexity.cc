@@ -30,7 +30,7 @@ struct PerplexityFlags {
   TokenFlags tokens;
   LongFlags longer;
   RunFlags run;
-  uint64_t seed = 0, limit = 0;
+  uint64_t seed = 0;
   double rate = 0.15;
   int32_t mask_id = -1;
   bool json = false;
@@ -134,15 +134,13 @@ class PerplexityCommand {
       }
     };
     loop.progress = &progress_;
-    loop.limit = flags_.limit;
     loop.run(flags_.input, fields_);
   }
 
   void read_id_rows() {
-    const TokenRows rows = read_ids(flags_.ids, *model_, flags_.input.max_line_bytes);
+    const TokenRows rows = read_ids(flags_.ids, *model_, flags_.input.max_line_bytes, flags_.input.limit);
     const TokenizerDescription& tokenizer = model_->description().tokenizer;
-    const size_t count = flags_.limit > 0 ? std::min<size_t>(rows.size(), flags_.limit) : rows.size();
-    for (size_t r = 0; r < count; ++r) {
+    for (size_t r = 0; r < rows.size(); ++r) {
       id_ = ++tally_.records;
       ids_.assign(rows[r].begin(), rows[r].end());
       types_.clear();
@@ -150,7 +148,7 @@ class PerplexityCommand {
       for (const int32_t id : ids_) candidates_.push_back(id < 0 || (id != tokenizer.bos && id != tokenizer.eos));
       sums_.begin(id_);
       add();
-      progress_.update(r + 1, r + 1, count);
+      progress_.update(r + 1, r + 1, rows.size());
     }
   }
 
@@ -252,10 +250,6 @@ void add_perplexity(CLI::App* app, Run* run) {
       ->add_option("--ids", flags->ids,
                    "Token ids instead of texts: npy int64 or int32 [texts, tokens], or JSON lines of arrays")
       ->type_name("FILE")
-      ->group("Input");
-  command->add_option("--limit", flags->limit, "Read the first N records only")
-      ->type_name("N")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{INT64_MAX}))
       ->group("Input");
   command
       ->add_option("--mode", flags->mode,

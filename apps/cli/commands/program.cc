@@ -14,6 +14,7 @@
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
+#include "commands/flags/output_flags.h"
 #include "commands/flags/run_flags.h"
 #include "commands/help_texts.h"
 #include "commands/run_converter.h"
@@ -150,6 +151,8 @@ void add_commands(CLI::App* app, Run* run) {
   add_bench(app, run);
   for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
     add_access_flag(command);
+    // `inspect` prints neither notes nor progress.
+    if (command->get_name() != "inspect") add_verbosity_flags(command);
     help::set_help(command, [name = command->get_name()] { return help_texts(name); });
   }
   // Only listed here: run_program() hands it over.

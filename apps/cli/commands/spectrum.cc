@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "answers/notes.h"
 #include "answers/output.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
@@ -36,7 +37,8 @@ struct SpectrumFlags {
 // A bar on a terminal's standard error.
 class HeadProgress {
  public:
-  explicit HeadProgress(size_t heads) : heads_(heads), active_(::isatty(STDERR_FILENO) != 0) {}
+  explicit HeadProgress(size_t heads)
+      : heads_(heads), active_(verbosity() != Verbosity::quiet && ::isatty(STDERR_FILENO) != 0) {}
   ~HeadProgress() {
     if (shown_) std::fputs("\r\033[K", stderr);
   }
@@ -125,8 +127,8 @@ int measure(const SpectrumFlags& flags) {
                      " singular values that a matrix has; lower it");
   }
   if (chunks.short_records > 0) {
-    std::fprintf(stderr, "linformer: %s of the texts are too short for %s tokens and left out\n",
-                 grouped(chunks.short_records).c_str(), std::to_string(chunks.rows).c_str());
+    note(grouped(chunks.short_records) + " of the texts are too short for " + std::to_string(chunks.rows) +
+         " tokens and left out");
   }
 
   RunFlags run;
@@ -161,25 +163,7 @@ void add_spectrum(CLI::App* app, Run* run) {
       ->add_option("--ids", flags->chunks.ids, "Token ids instead, as 'encode --ids' reads them; - is standard input")
       ->type_name("FILE")
       ->group("Input");
-  command
-      ->add_option("--format", flags->input.format,
-                   "text (a text a line), jsonl, csv or tsv; default: by the file's ending, or text")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"auto", "text", "jsonl", "csv", "tsv"}))
-      ->group("Input");
-  command->add_option("--field", flags->input.field, "Name of the field with the text")
-      ->type_name("NAME")
-      ->capture_default_str()
-      ->group("Input");
-  command
-      ->add_flag("--no-header", flags->input.no_header,
-                 "CSV and TSV: the fields are called 1, 2, ... and the first line is data")
-      ->group("Input");
-  command->add_option("--max-line-bytes", flags->input.max_line_bytes, "Longer records are errors")
-      ->type_name("N")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{max_text_bytes}))
-      ->capture_default_str()
-      ->group("Input");
+  flags->input.add_files_to(command);
   command
       ->add_option("--tokens", flags->chunks.rows,
                    "Length n of each text, special tokens included; default: 512, less where model or text are shorter")

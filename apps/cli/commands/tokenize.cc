@@ -1,10 +1,11 @@
 #include <CLI/CLI.hpp>
 
-#include "answers/output.h"
+#include "answers/columns.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
 #include "commands/flags/input_flags.h"
+#include "commands/flags/output_flags.h"
 #include "commands/flags/text_flags.h"
 #include "input/record_loop.h"
 #include "models/tokenizer_source.h"
@@ -15,8 +16,9 @@ namespace {
 struct TokenizeFlags {
   std::string model, tokenizer, truncation = "longest_first";
   InputFlags input;
+  OutputFlags output;
   TokenFlags tokens;
-  int64_t max_length = 0;
+  int64_t max_tokens = 0;
   bool no_special = false;
 };
 
@@ -24,7 +26,7 @@ EncodeOptions encode_options(const TokenizeFlags& flags) {
   EncodeOptions options = flags.tokens.options();
   options.add_special_tokens = !flags.no_special;
   options.token_strings = true;
-  options.max_length = flags.max_length;
+  options.max_length = flags.max_tokens;
   options.truncation = parse_truncation(flags.truncation);
   return options;
 }
@@ -36,7 +38,8 @@ class Tokenize {
         fields_(flags.input.fields("")),
         source_(flags.model.empty() ? TokenizerSource::from_directory(flags.tokenizer)
                                     : TokenizerSource::from_model(flags.model)),
-        options_(encode_options(flags)) {
+        options_(encode_options(flags)),
+        output_(flags.output.output) {
     if (!fields_.pair) {
       fields_.pair = "pair";
       fields_.pair_optional = true;
@@ -47,16 +50,14 @@ class Tokenize {
     RecordLoop loop;
     loop.visit = [this](Record& record) { answer(record); };
     loop.run(flags_.input, fields_);
-    standard_output().flush();
-    if (errors_ > 0) {
-      std::fprintf(stderr, "linformer: %s of %s records bad\n", grouped(errors_).c_str(), grouped(records_).c_str());
-    }
-    return errors_ > 0 ? exit_data : exit_ok;
+    output_.commit();
+    tally_.summarize(0, "");
+    return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
  private:
   void answer(Record& record) {
-    ++records_;
+    ++tally_.records;
     nlohmann::ordered_json line;
     if (!record.id.is_null()) line["id"] = record.id;
     std::string error = record.error;
@@ -75,19 +76,20 @@ class Tokenize {
       for (const Offset& offset : encoding_.offsets()) offsets.push_back({offset.begin, offset.end});
       if (encoding_.truncated()) line["total_tokens"] = encoding_.total_tokens();
     } else {
-      if (record.id.is_null()) line["id"] = take_id(&record, records_, flags_.input);
+      if (record.id.is_null()) line["id"] = take_id(&record, tally_.records, flags_.input);
       line["error"] = error;
-      ++errors_;
+      ++tally_.errors;
     }
-    standard_output().write(json_text(line) + "\n");
+    output_.stream()->write(json_line(record.own, line));
   }
 
   const TokenizeFlags& flags_;
   RecordFields fields_;
   TokenizerSource source_;
   EncodeOptions options_;
+  AnswerOutput output_;
   Encoding encoding_;
-  uint64_t records_ = 0, errors_ = 0;
+  Tally tally_;
 };
 
 }  // namespace
@@ -103,8 +105,10 @@ void add_tokenize(CLI::App* app, Run* run) {
       ->allow_extra_args(false)
       ->group("Input");
   flags->input.add_to(command);
+  flags->output.add_to(command, {OutputFormat::jsonl}, "Answers");
+  flags->input.add_keep_to(command);
   command->add_flag("--no-special", flags->no_special, "Without the special tokens around texts")->group("Tokens");
-  command->add_option("--max-length", flags->max_length, "Cut to N tokens, the special ones included")
+  command->add_option("--max-tokens", flags->max_tokens, "Cut to N tokens, the special ones included")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{INT32_MAX}))
       ->group("Tokens");
@@ -123,7 +127,8 @@ void add_tokenize(CLI::App* app, Run* run) {
       if (input.texts.empty() && input.inputs.empty()) input.inputs = {"-"};
       const bool reads_input = input.inputs == std::vector<std::string>{"-"};
       if (input.format == "auto" && input.delimiter.empty() && reads_input) input.format = "jsonl";
-      check_outputs(input.paths({flags->model}), {});
+      const OutputFormat format = flags->output.chosen(OutputFormat::jsonl, false);
+      check_outputs(input.paths({flags->model}), {flags->output.named(format)});
       return Tokenize(*flags)();
     };
   });

@@ -91,7 +91,7 @@ Chunks read_chunks(const InputOptions& input, const ChunkOptions& given, const M
     require_tokens(model, path);
     options.apart = true;
     Chunker chunker(options, model, {});
-    const TokenRows rows = read_ids(options.ids, model, input.max_line_bytes);
+    const TokenRows rows = read_ids(options.ids, model, input.max_line_bytes, input.limit);
     for (size_t i = 0; i < rows.size() && !chunker.full(); ++i) chunker.add(rows[i]);
     return chunker.take(options.ids == "-" ? "standard input" : options.ids);
   }

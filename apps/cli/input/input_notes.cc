@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 
+#include "answers/notes.h"
 #include "command_line/display.h"
 #include "text/unicode.h"
 
@@ -112,11 +112,9 @@ void InvalidText::report() {
   std::string where;
   for (const uint64_t line : lines_) where.append(where.empty() ? " (line " : ", ").append(std::to_string(line));
   if (!where.empty()) where += invalid_ > lines_.size() ? ", ...)" : ")";
-  if (progress_) progress_->clear();
-  std::fprintf(stderr,
-               "linformer: %s: invalid UTF-8 in %s of %s records%s, read as U+FFFD; if it is in another encoding, "
-               "convert it: iconv -f ENCODING -t UTF-8\n",
-               excerpt(name_, 200).c_str(), grouped(invalid_).c_str(), grouped(records_).c_str(), where.c_str());
+  note(excerpt(name_, 200) + ": invalid UTF-8 in " + grouped(invalid_) + " of " + grouped(records_) + " records" +
+           where + ", read as U+FFFD; if it is in another encoding, convert it: iconv -f ENCODING -t UTF-8",
+       progress_);
 }
 
 }  // namespace linformer::cli

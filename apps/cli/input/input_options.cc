@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 
 #include "command_line/errors.h"
 
@@ -40,6 +41,8 @@ std::vector<std::string> InputOptions::paths(std::vector<std::string> more) cons
 }
 
 Format InputOptions::format_of(const std::string& path) const {
+  if (whole_files) return Format::whole_file;
+  if (format == "fasttext") return Format::fasttext;
   if (format == "jsonl") return Format::jsonl;
   if (format == "csv") return Format::csv;
   if (format == "tsv") return Format::tsv;
@@ -53,49 +56,95 @@ RecordLimits InputOptions::limits() const {
   return {.max_bytes = max_line_bytes, .header = !no_header, .delimiter = between};
 }
 
-RecordFields InputOptions::fields(const std::string& label) const {
-  RecordFields fields;
-  fields.text = field;
-  if (!pair.empty()) fields.pair = pair;
-  if (!id.empty()) fields.id = id;
-  if (!label.empty()) fields.label = label;
-  const auto is_dash = [this](const std::string& text) { return dash && text == "-"; };
-  const bool reads_standard_input = std::any_of(texts.begin(), texts.end(), is_dash);
-  if (!pair_texts.empty() && (reads_standard_input || !inputs.empty())) {
+const char* InputOptions::field_option(const std::string& label) const {
+  return !pair.empty()        ? "--pair"
+         : !id.empty()        ? "--id"
+         : !label.empty()     ? "--eval"
+         : !keep.empty()      ? "--keep"
+         : field != "text"    ? "--field"
+         : !delimiter.empty() ? "--delimiter"
+                              : nullptr;
+}
+
+void InputOptions::check_kept_columns() const {
+  if (!keeps_all()) return;
+  for (const std::string& path : paths({})) {
+    if (format_of(path) != Format::jsonl) continue;
+    throw UsageError(
+        "--keep all: each record of JSON lines may have other fields, and columns are the same for all; "
+        "name them, --keep NAME,NAME, or write JSON lines, -o FILE.jsonl");
+  }
+}
+
+void InputOptions::check_pairs() const {
+  if (pair_texts.empty()) return;
+  const bool reads_standard_input =
+      std::any_of(texts.begin(), texts.end(), [this](const std::string& text) { return is_standard_input(text); });
+  if (reads_standard_input || !inputs.empty()) {
     throw UsageError("--pair-text goes with texts on the command line; for files name the field with --pair");
   }
-  if (!pair_texts.empty() && pair_texts.size() != texts.size()) {
-    const auto counted = [](size_t count, const char* what) {
-      return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-    };
-    throw UsageError("--pair-text was given " + counted(pair_texts.size(), "time") + " for " +
-                     counted(texts.size(), "text") +
-                     ": each text has one second text; repeat a text that has several, or give a file with --field and "
-                     "--pair");
+  if (pair_texts.size() == texts.size()) return;
+  const auto counted = [](size_t count, const char* what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  };
+  throw UsageError("--pair-text was given " + counted(pair_texts.size(), "time") + " for " +
+                   counted(texts.size(), "text") +
+                   ": each text has one second text; repeat a text that has several, or give a file with --field and "
+                   "--pair");
+}
+
+void InputOptions::check_whole_files(const std::string& label) const {
+  if (const char* option = field_option(label)) {
+    throw UsageError(std::string(option) + ": with --whole-files a file is one text without fields; leave one out");
   }
-  const char* flag = fields.pair         ? "--pair"
-                     : fields.id         ? "--id"
-                     : fields.label      ? "--eval"
-                     : field != "text"   ? "--field"
-                     : delimiter.empty() ? nullptr
-                                         : "--delimiter";
-  if (flag == nullptr) return fields;
-  if (!std::all_of(texts.begin(), texts.end(), is_dash)) {
-    throw UsageError(std::string(flag) + " needs records with fields: use --input FILE");
+  if (format != "auto") throw UsageError("--format and --whole-files exclude each other: a whole file is one text");
+  if (paths({}).empty()) throw UsageError("--whole-files makes each file a text: give --input FILE");
+}
+
+void InputOptions::check_fields(const char* option) const {
+  if (!std::all_of(texts.begin(), texts.end(), [this](const std::string& text) { return is_standard_input(text); })) {
+    throw UsageError(std::string(option) + " needs records with fields: use --input FILE");
   }
-  std::vector<std::string> paths = inputs;
-  if (reads_standard_input) paths.push_back("-");
-  for (const std::string& path : paths) {
+  for (const std::string& path : paths({})) {
     if (format_of(path) == Format::text) {
-      throw UsageError(std::string(flag) + " needs records with fields, and " +
+      throw UsageError(std::string(option) + " needs records with fields, and " +
                        (path == "-" ? "standard input" : path) +
-                       " is read as text lines; add --format jsonl, csv or tsv");
+                       " is read as text lines; add --format jsonl, csv, tsv or fasttext");
     }
     if (!delimiter.empty() && format_of(path) == Format::jsonl) {
       throw UsageError("--delimiter goes with CSV and TSV, and " + (path == "-" ? "standard input" : path) +
                        " is read as JSON lines; leave it out, or add --format csv");
     }
   }
+}
+
+RecordFields InputOptions::fields(const std::string& label) const {
+  RecordFields fields;
+  fields.text = field;
+  if (!pair.empty()) fields.pair = pair;
+  if (!id.empty()) fields.id = id;
+  if (!label.empty()) fields.label = label;
+  fields.keep_all = keeps_all();
+  if (!fields.keep_all) fields.keep = keep;
+  for (size_t i = 0; i < keep.size(); ++i) {
+    if (keep[i].empty()) throw UsageError("--keep: a name is empty; give names with commas between, or all");
+    if (std::find(keep.begin(), keep.begin() + static_cast<ptrdiff_t>(i), keep[i]) !=
+        keep.begin() + static_cast<ptrdiff_t>(i)) {
+      throw UsageError("--keep names '" + keep[i] + "' twice; leave one out");
+    }
+  }
+  check_pairs();
+  if (whole_files) check_whole_files(label);
+  const char* option = field_option(label);
+  if (option == nullptr) return fields;
+  if (format == "fasttext" && option != std::string_view("--eval")) {
+    throw UsageError(std::string(option) +
+                     ": lines of fastText have labels and a text, and no other fields; leave it out");
+  }
+  if (format == "fasttext" && label != "label") {
+    throw UsageError("--eval " + label + ": the labels of fastText's lines are called label; give --eval label");
+  }
+  check_fields(option);
   return fields;
 }
 

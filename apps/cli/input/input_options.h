@@ -17,7 +17,9 @@ struct InputOptions {
   std::string format = "auto";
   std::string field = "text", pair, id, delimiter;
   uint64_t max_line_bytes = uint64_t{64} << 20;
-  bool no_header = false;
+  std::vector<std::string> keep;  // names of the user's own fields for the answers; "all": all of them
+  uint64_t limit = 0;             // records at most; 0: all
+  bool no_header = false, whole_files = false;
 
   bool empty() const { return texts.empty() && inputs.empty(); }
   // Without texts and files, chooses a pipe or a redirected file, as `-` does.
@@ -28,8 +30,21 @@ struct InputOptions {
   // Returns whether `path` is read as lines of text because neither --format nor its ending names a format.
   bool guessed_text(const std::string& path) const { return format == "auto" && format_of(path) == Format::text; }
   RecordLimits limits() const;
+  bool keeps_all() const { return keep.size() == 1 && keep[0] == "all"; }
+  // Throws UsageError where all fields of JSON lines are to become columns, since each record may have others.
+  void check_kept_columns() const;
+  // Returns whether records are named by their numbers.
+  bool numbered() const { return id.empty() && !whole_files; }
   // The fields to read. Throws UsageError where one is named although a format has none.
   RecordFields fields(const std::string& label) const;
+
+ private:
+  bool is_standard_input(const std::string& text) const { return dash && text == "-"; }
+  // The first option that names a field or says how fields are divided; null: there is none.
+  const char* field_option(const std::string& label) const;
+  void check_pairs() const;
+  void check_whole_files(const std::string& label) const;
+  void check_fields(const char* option) const;
 };
 
 }  // namespace linformer::cli

@@ -7,28 +7,53 @@
 #include <memory>
 #include <optional>
 
+#include "answers/notes.h"
 #include "answers/output.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "files/interrupted.h"
 #include "input/input_notes.h"
+#include "input/text_records.h"
 
 namespace linformer::cli {
 namespace {
 
 constexpr uint64_t max_reported = 20;  // bad records that get their own line on standard error
 
+// Refuses a wrong name before the first file is read. A file that is there is left unopened, because a FIFO may not be
+// opened twice. Returns the file's size, 0 for what is no regular file.
+uint64_t check_input(const std::string& path) {
+  struct stat properties {};
+  if (path == "-") return 0;
+  const bool exists = ::stat(path.c_str(), &properties) == 0;
+  if (exists && S_ISDIR(properties.st_mode)) {
+    throw DataError(path + " is a folder; name its files, -i " + path + (path.ends_with('/') ? "*" : "/*") +
+                    ", or leave it out");
+  }
+  if (::access(path.c_str(), R_OK) != 0) ByteSource missing(path);
+  return S_ISREG(properties.st_mode) ? static_cast<uint64_t>(properties.st_size) : 0;
+}
+
 }  // namespace
 
 void RecordLoop::run(const InputOptions& input, const RecordFields& fields) {
-  // A wrong name is said before the first file is read.
+  limit_ = input.limit;
+  bool sized = input.texts.empty();
   for (const std::string& path : input.inputs) {
-    if (path != "-" && ::access(path.c_str(), R_OK) != 0) ByteSource missing(path);
+    const uint64_t bytes = check_input(path);
+    sized = sized && bytes > 0;
+    bytes_ += bytes;
   }
-  InvalidText arguments("the command line", progress);
+  if (!sized) bytes_ = 0;
+  InvalidText arguments("the command line", progress), whole("the files", progress);
+  const auto read_one = [&](const std::string& path) {
+    if (input.whole_files) return read(input, fields, path, &whole);
+    InvalidText invalid(path == "-" ? "standard input" : path, progress);
+    read(input, fields, path, &invalid);
+  };
   for (size_t i = 0; i < input.texts.size() && !done(); ++i) {
     if (input.dash && input.texts[i] == "-") {
-      read(input, fields, "-");
+      read_one("-");
       continue;
     }
     files::note_records(static_cast<size_t>(++visited_));
@@ -40,11 +65,12 @@ void RecordLoop::run(const InputOptions& input, const RecordFields& fields) {
     standard_output().flush();
   }
   for (const std::string& path : input.inputs) {
-    if (!done()) read(input, fields, path);
+    if (!done()) read_one(path);
   }
 }
 
-void RecordLoop::read(const InputOptions& input, const RecordFields& fields, const std::string& path) {
+void RecordLoop::read(const InputOptions& input, const RecordFields& fields, const std::string& path,
+                      InvalidText* invalid) {
   const auto flush = [this] {
     if (on_wait) on_wait();
     standard_output().flush();
@@ -61,33 +87,44 @@ void RecordLoop::read(const InputOptions& input, const RecordFields& fields, con
   };
   const auto source = reading([&] { return std::make_unique<ByteSource>(path); });
   source->on_wait(flush);
-  const auto reader =
-      reading([&] { return open_records(source.get(), input.format_of(path), fields, input.limits()); });
+  source->expect_text();
+  Format format = input.format_of(path);
   // One hint is enough for files that are all alike.
-  std::optional<FormatHint> format;
-  if (input.guessed_text(path) && !hinted_) format.emplace(input.field);
-  InvalidText invalid(source->name(), progress);
+  std::optional<FormatHint> seems;
+  if (input.guessed_text(path)) {
+    if (reading([&] { return source->starts_with(label_prefix); })) {
+      format = Format::fasttext;
+      hint(source->name(),
+           "the first line begins with __label__, so the lines are read as fastText's and their labels "
+           "left out; --format text reads them as they are");
+    } else if (!hinted_) {
+      seems.emplace(input.field);
+    }
+  }
   const uint64_t before = visited_;
+  const auto reader = reading([&] { return open_records(source.get(), format, fields, input.limits()); });
   for (Record record; !done() && reading([&] { return reader->next(&record); });) {
     files::note_records(static_cast<size_t>(++visited_));
-    invalid.see(record);
-    if (format && record.error.empty()) hint(source->name(), format->see(record.text));
+    invalid->see(record);
+    if (seems && record.error.empty()) hint(source->name(), seems->see(record.text));
     visit(record);
     standard_output().flush();  // holds answers only when a batch was done
-    if (progress) progress->update(visited_, source->bytes_read(), source->file_bytes());
+    if (progress) {
+      progress->update(visited_, bytes_before_ + source->bytes_read(), bytes_ > 0 ? bytes_ : source->file_bytes());
+    }
   }
   // A text file or a pipe may well be empty, but who gives a table expects records.
-  if (visited_ == before && !done() && path != "-" && input.format_of(path) != Format::text) {
+  if (visited_ == before && !done() && path != "-" && format != Format::text && !input.whole_files) {
     if (progress) progress->clear();
-    std::fprintf(stderr, "linformer: %s: there are no records in it\n", excerpt(source->name(), 200).c_str());
+    note(excerpt(source->name(), 200) + ": there are no records in it");
   }
+  if (bytes_ > 0) bytes_before_ += source->bytes_read();
 }
 
 void RecordLoop::hint(const std::string& name, const std::string& sentence) {
-  if (sentence.empty()) return;
+  if (sentence.empty() || hinted_) return;
   hinted_ = true;
-  if (progress) progress->clear();
-  std::fprintf(stderr, "linformer: %s: %s\n", excerpt(name, 200).c_str(), sentence.c_str());
+  note(excerpt(name, 200) + ": " + sentence, progress);
 }
 
 nlohmann::json take_id(Record* record, uint64_t number, const InputOptions& input) {
@@ -96,7 +133,7 @@ nlohmann::json take_id(Record* record, uint64_t number, const InputOptions& inpu
 }
 
 void Tally::report(const nlohmann::json& id, const std::string& error, bool always, Progress* progress) const {
-  if (errors > max_reported && !always) return;
+  if (errors > max_reported && !always && verbosity() != Verbosity::verbose) return;
   progress->clear();
   std::fprintf(stderr, "linformer: record %s: %s\n", excerpt(json_text(id), 60).c_str(), excerpt(error, 1000).c_str());
 }
@@ -106,8 +143,12 @@ void Tally::summarize(int64_t max_tokens, const std::string& hint) const {
     std::fprintf(stderr, "linformer: %s of %s records bad\n", grouped(errors).c_str(), grouped(records).c_str());
   }
   if (cut > 0 && !hint.empty()) {
-    std::fprintf(stderr, "linformer: %s of %s texts cut to %s tokens; %s\n", grouped(cut).c_str(),
-                 grouped(records).c_str(), std::to_string(max_tokens).c_str(), hint.c_str());
+    note(grouped(cut) + " of " + grouped(records) + " texts cut to " + std::to_string(max_tokens) + " tokens; " + hint);
+  }
+  if (verbosity() == Verbosity::verbose) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    note(grouped(records) + (records == 1 ? " record in " : " records in ") + fixed(seconds, 2) + " s, " +
+         fixed(static_cast<double>(records) / seconds, 1) + " a second");
   }
 }
 
@@ -118,8 +159,8 @@ void warn_of_file_names(const InputOptions& input, const std::string& what_happe
       if (text.ends_with(".lnfr")) {
         throw UsageError("'" + excerpt(text, 200) + "' is a model file: MODEL comes before the texts");
       }
-      std::fprintf(stderr, "linformer: '%s' is %s as a text; to read the file of that name: --input %s\n",
-                   excerpt(text, 200).c_str(), what_happens.c_str(), excerpt(text, 200).c_str());
+      note("'" + excerpt(text, 200) + "' is " + what_happens + " as a text; to read the file of that name: --input " +
+           excerpt(text, 200));
     }
   }
 }

@@ -2,53 +2,19 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
+#include <string_view>
 
 #include "command_line/errors.h"
 #include "input/json_array.h"
 #include "input/json_fields.h"
+#include "input/json_members.h"
+#include "input/record_errors.h"
 #include "input/table_rows.h"
+#include "input/text_records.h"
 
 namespace linformer::cli {
 namespace {
-
-std::string place(const ByteSource& source, uint64_t line) { return source.name() + ":" + std::to_string(line); }
-
-std::string too_long(const RecordLimits& limits) {
-  return "the record is longer than " + std::to_string(limits.max_bytes) + " bytes; raise --max-line-bytes";
-}
-
-std::string nul_at(size_t at) { return "a NUL at byte " + std::to_string(at + 1) + ": no text has one; remove it"; }
-
-void strip_carriage_return(std::string* line) {
-  if (!line->empty() && line->back() == '\r') line->pop_back();
-}
-
-class TextRecords : public RecordReader {
- public:
-  TextRecords(ByteSource* source, const RecordLimits& limits) : source_(source), limits_(limits) {}
-
-  bool next(Record* record) override {
-    *record = {};
-    const LineResult result = source_->read_line(&record->text, limits_.max_bytes);
-    if (result == LineResult::end) return false;
-    ++line_;
-    if (result == LineResult::too_long) {
-      record->text.clear();
-      record->error = place(*source_, line_) + ": " + too_long(limits_);
-    }
-    strip_carriage_return(&record->text);
-    record->line = line_;
-    if (const size_t nul = record->text.find('\0'); nul != std::string::npos) {
-      record->error = place(*source_, line_) + ": " + nul_at(nul);
-    }
-    return true;
-  }
-
- private:
-  ByteSource* source_;
-  RecordLimits limits_;
-  uint64_t line_ = 0;
-};
 
 class JsonRecords : public RecordReader {
  public:
@@ -133,6 +99,7 @@ class JsonRecords : public RecordReader {
       record->pair.emplace();
       if (std::string error = string_of(pair, &*record->pair); !error.empty()) return error;
     }
+    if (std::string error = keep(&record->own); !error.empty()) return error;
     if (!fields_.label) return {};
     const nlohmann::json& found = wanted[label].value;
     if (found.is_array() && fields_.max_labels > 0) return read_labels(found, &record->labels.emplace());
@@ -147,6 +114,15 @@ class JsonRecords : public RecordReader {
     const std::string wanted_kind = fields_.numbers ? "number" : "label";
     return "field '" + *fields_.label + "' is " + kind + "; give " +
            (fields_.max_labels > 0 ? "a list of " + wanted_kind + "s" : "a " + wanted_kind);
+  }
+
+  // The record's fields for its answer. Returns what is wrong with them, or nothing.
+  std::string keep(OwnFields* own) {
+    if (fields_.keep_all) return read_all_members(line_, own);
+    if (fields_.keep.empty()) return {};
+    if (!kept_names_) kept_names_ = std::make_shared<const std::vector<std::string>>(fields_.keep);
+    own->names = kept_names_;
+    return read_members(line_, own);
   }
 
   static bool is_label_number(const nlohmann::json& value) { return value.is_number() || value.is_boolean(); }
@@ -173,6 +149,7 @@ class JsonRecords : public RecordReader {
   RecordLimits limits_;
   bool begun_ = false;
   std::optional<JsonArray> array_;
+  std::shared_ptr<const std::vector<std::string>> kept_names_;
   std::string line_;
   uint64_t line_number_ = 0;
 };
@@ -199,6 +176,7 @@ class TableRecords : public RecordReader {
       if (limits_.header && !rows_.next(&row_, &error)) return false;
     }
     record->line = rows_.line();
+    record->own.names = names_;
     if (error.empty()) error = read(record);
     if (!error.empty()) record->error = place(*source_, rows_.line()) + ": " + error;
     return true;
@@ -217,7 +195,7 @@ class TableRecords : public RecordReader {
         std::string known;
         for (size_t i = 0; i < std::min<size_t>(columns_.size(), 8); ++i) known += (i ? ", " : "") + columns_[i];
         throw DataError(place(*source_, rows_.line()) + ": no field '" + name + "' (fields: " + known + "); " +
-                        other_delimiter() + "name one with --field, --pair, --id or --eval");
+                        other_delimiter() + "name one with --field, --pair, --id, --eval or --keep");
       }
       if (std::find(found + 1, columns_.end(), name) != columns_.end()) {
         throw DataError(place(*source_, rows_.line()) + ": the first line names field '" + name + "' twice");
@@ -228,6 +206,23 @@ class TableRecords : public RecordReader {
     if (fields_.pair) pair_ = column(*fields_.pair, fields_.pair_optional);
     if (fields_.id) id_ = column(*fields_.id, false);
     if (fields_.label) label_ = column(*fields_.label, false);
+    if (!fields_.keep_all && fields_.keep.empty()) return;
+    for (const std::string& name : fields_.keep) kept_.push_back(*column(name, false));
+    if (fields_.keep_all) keep_all();
+    std::vector<std::string> names;
+    for (const size_t kept : kept_) names.push_back(columns_[kept]);
+    names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
+  }
+
+  void keep_all() {
+    std::set<std::string_view> seen;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (!seen.insert(columns_[i]).second) {
+        throw DataError(place(*source_, rows_.line()) + ": the first line names field '" + columns_[i] +
+                        "' twice, and --keep all needs a name for each");
+      }
+      kept_.push_back(i);
+    }
   }
 
   // A header of one column that has another delimiter in it.
@@ -251,6 +246,7 @@ class TableRecords : public RecordReader {
     if (pair_) record->pair = row_[*pair_];
     if (label_) record->label = row_[*label_];
     record->text = row_[text_];
+    for (const size_t kept : kept_) record->own.values.push_back(row_[kept]);
     for (const std::string& field : row_) {
       if (const size_t nul = field.find('\0'); nul != std::string::npos) return nul_at(nul);
     }
@@ -264,6 +260,8 @@ class TableRecords : public RecordReader {
   std::vector<std::string> columns_, row_;
   size_t text_ = 0;
   std::optional<size_t> pair_, id_, label_;
+  std::vector<size_t> kept_;                               // columns
+  std::shared_ptr<const std::vector<std::string>> names_;  // of kept_
 };
 
 }  // namespace
@@ -289,8 +287,12 @@ std::unique_ptr<RecordReader> open_records(ByteSource* source, Format format, co
     case Format::csv:
     case Format::tsv:
       return std::make_unique<TableRecords>(source, format == Format::csv, fields, limits);
+    case Format::fasttext:
+      return open_fasttext_lines(source, fields, limits);
+    case Format::whole_file:
+      return open_whole_file(source, limits);
     default:
-      return std::make_unique<TextRecords>(source, limits);
+      return open_text_lines(source, limits);
   }
 }
 

@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "input/bytes/byte_source.h"
+#include "models/own_fields.h"
 
 namespace linformer::cli {
 
-enum class Format { automatic = 0, text, jsonl, csv, tsv };
+enum class Format { text, jsonl, csv, tsv, fasttext, whole_file };
 
 // The format that a file's ending names, of "texts.csv.gz" too; text when it names none.
 Format format_of_path(const std::string& path);
@@ -22,6 +23,8 @@ struct RecordFields {
   std::string text = "text";
   std::optional<std::string> pair, id, label;  // absent: not read
   bool pair_optional = false;                  // a record without `pair` is a single text
+  std::vector<std::string> keep;               // the user's own fields, for the answers
+  bool keep_all = false;                       // all that a record has
   size_t max_labels = 0;                       // JSON: entries that an array of labels has at most; 0: no arrays
   bool numbers = false;                        // labels are numbers, as messages call them
 };
@@ -36,9 +39,10 @@ struct Record {
   std::string text;
   std::optional<std::string> pair, label;
   std::optional<std::vector<std::string>> labels = {};  // instead of `label` where that is an array
-  nlohmann::json id;                                    // a string or a number; null when not read
-  std::string error;                                    // not empty: the record is bad; says where and why
-  uint64_t line = 0;                                    // of the input, where it begins; 0: it has none
+  OwnFields own;
+  nlohmann::json id;  // a string or a number; null when not read
+  std::string error;  // not empty: the record is bad; says where and why
+  uint64_t line = 0;  // of the input, where it begins; 0: it has none
 };
 
 // Deeper JSON than this is refused: no record needs it, and it would only eat memory.
@@ -53,9 +57,9 @@ class RecordReader {
 };
 
 // `source` must outlive the reader. A record's line is one of the input's lines, from 1; a missing newline at the end,
-// CRLF and a byte order mark make no difference. text: every line is a record, blank ones too. Other formats skip
-// blank lines. JSON is an object a line, or one array of objects. TSV has no quoting; CSV is RFC 4180. A NUL makes a
-// record bad.
+// CRLF and a byte order mark make no difference. text and fasttext: every line is a record, blank ones too. Other
+// formats skip blank lines. JSON is an object a line, or one array of objects. TSV has no quoting; CSV is RFC 4180. A
+// NUL makes a record bad.
 std::unique_ptr<RecordReader> open_records(ByteSource* source, Format format, const RecordFields& fields,
                                            const RecordLimits& limits);
 

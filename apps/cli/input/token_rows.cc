@@ -40,11 +40,12 @@ void TokenRows::remove(int32_t id) {
   types_.resize(kept);
 }
 
-TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_bytes) {
+TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_bytes, uint64_t limit) {
   ByteSource source(path);
   source.expect_text(true);
   TokenRows rows;
   std::vector<int64_t> row;
+  const auto full = [&] { return limit > 0 && rows.size() >= limit; };
   if (source.peek() == npy_first_byte) {
     NpyIdReader reader(&source);
     rows.rectangular = true;
@@ -52,11 +53,12 @@ TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_
       throw DataError(source.name() + ": texts of " + std::to_string(reader.columns()) + " tokens; the model takes " +
                       std::to_string(model.description().encoder.max_tokens));
     }
-    while (reader.next(&row)) add_row(row, {}, source.name() + ": row " + std::to_string(rows.size()), model, &rows);
+    while (!full() && reader.next(&row))
+      add_row(row, {}, source.name() + ": row " + std::to_string(rows.size()), model, &rows);
     return rows;
   }
   std::string line;
-  for (uint64_t number = 1;; ++number) {
+  for (uint64_t number = 1; !full(); ++number) {
     const std::string place = source.name() + ":" + std::to_string(number);
     const LineResult result = source.read_line(&line, max_line_bytes);
     if (result == LineResult::end) return rows;
@@ -69,6 +71,7 @@ TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_
     }
     add_row(row, {}, place, model, &rows);
   }
+  return rows;
 }
 
 TokenRows read_texts(const InputOptions& input, const TextRowOptions& given, const Model& model,

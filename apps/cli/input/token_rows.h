@@ -35,9 +35,9 @@ class TokenRows {
   std::vector<size_t> starts_;
 };
 
-// Reads ids from an npy file or JSON lines of arrays, told apart by the first byte. Throws DataError naming the place
-// of an id that the vocabulary lacks.
-TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_bytes);
+// Reads ids from an npy file or JSON lines of arrays, told apart by the first byte; `limit` rows at most, 0: all.
+// Throws DataError naming the place of an id that the vocabulary lacks.
+TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_bytes, uint64_t limit);
 
 struct TextRowOptions {
   EncodeOptions tokens;

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "models/own_fields.h"
+
 namespace linformer::cli {
 
 struct Job {
@@ -16,6 +18,7 @@ struct Job {
   std::string id_text() const { return id.is_string() ? id.get_ref<const std::string&>() : id.dump(); }
 
   nlohmann::json id;         // the record's own id, or its number
+  OwnFields own;             // of the record, for its answer
   std::string excerpt;       // of the text, safe to print
   std::string error;         // not empty: there is no result, and why
   int64_t tokens = 0;        // that the model read

@@ -43,7 +43,7 @@ std::string explained(const TextReport& report, bool can_window) {
 }
 
 void TextQueue::add(std::unique_ptr<Job> job, std::string text, std::optional<std::string> pair) {
-  const size_t bytes = text.size() + (pair ? pair->size() : 0);
+  const size_t bytes = text.size() + (pair ? pair->size() : 0) + job->own.bytes();
   append({std::move(job), std::move(text), std::move(pair), {}}, bytes);
 }
 

@@ -61,6 +61,8 @@ constexpr Format formats[] = {{FileFormat::model, "a model file", ".lnfr"},
                               {FileFormat::npy, "an array (npy)", ".npy"},
                               {FileFormat::json_lines, "JSON lines", ".jsonl", {".json", ".ndjson", ".txt"}},
                               {FileFormat::csv, "CSV", ".csv", {".txt"}},
+                              {FileFormat::tsv, "TSV", ".tsv", {".txt"}},
+                              {FileFormat::text, "text", ".txt"},
                               {FileFormat::svg, "a picture in SVG", ".svg"},
                               {FileFormat::html, "a page in HTML", ".html", {".htm"}}};
 

@@ -6,7 +6,7 @@
 namespace linformer::files {
 
 // The formats of output files, whose names the user chooses.
-enum class FileFormat { model, safetensors, npy, json_lines, csv, svg, html };
+enum class FileFormat { model, safetensors, npy, json_lines, csv, tsv, text, svg, html };
 
 // Checks that the ending of `path` does not stand for another format than `format`. If it does, an error message with
 // the right ending is returned, such as "emb.csv would hold an array (npy) and not CSV: end its name in .npy". The

@@ -1,11 +1,14 @@
 #include "commands/flags/classify_flags.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cmath>
 
 #include "answers/output.h"
 #include "base/description.h"
 #include "command_line/errors.h"
+#include "files/output_target.h"
 #include "input/record_loop.h"
 
 namespace linformer::cli {
@@ -39,9 +42,11 @@ void ClassifyFlags::add_to(CLI::App* command) {
       ->type_name("P")
       ->check(CLI::Range(0.0, 1.0))
       ->group("Answers");
-  command->add_flag("--json", json, "One JSON object a line")->group("Answers");
-  command->add_flag("--table", table, "An aligned table, as on a terminal")->group("Answers");
-  command->add_flag("--fail-fast", fail_fast, "Stop at the first bad record")->group("Answers");
+  output.add_to(command, {OutputFormat::jsonl, OutputFormat::csv, OutputFormat::tsv, OutputFormat::table}, "Answers");
+  command->add_flag("--json", output.json, "The same as --output-format jsonl")->group("Answers");
+  command->add_flag("--table", output.table, "The same as --output-format table, as on a terminal")->group("Answers");
+  input.add_keep_to(command);
+  command->add_flag("--fail-fast", fail_fast, "Stop at the first bad record; -o then leaves no file")->group("Answers");
   command->add_option("--eval", eval, "Field with the true label, labels or numbers: print how well the answers agree")
       ->type_name("FIELD")
       ->group("Answers");
@@ -60,13 +65,27 @@ void ClassifyFlags::add_to(CLI::App* command) {
   run.add_profile_to(command, true);
 }
 
+OutputFormat ClassifyFlags::format() const {
+  const bool shown = output.output.empty() && ::isatty(STDOUT_FILENO) != 0;
+  return output.chosen(shown ? OutputFormat::table : OutputFormat::lines, !input.keep.empty());
+}
+
 void ClassifyFlags::check() const {
   if (input.empty() && vectors.empty()) {
     throw UsageError("nothing to classify: give texts, --input FILE, or - for standard input");
   }
   if (!vectors.empty() && !input.empty()) throw UsageError("--vectors and texts exclude each other");
   if (!vectors.empty() && !eval.empty()) throw UsageError("--eval needs records with a label, not --vectors");
-  if (json && table) throw UsageError("--json and --table exclude each other");
+  const OutputFormat chosen = format();
+  const bool columns = chosen == OutputFormat::csv || chosen == OutputFormat::tsv;
+  if (columns) input.check_kept_columns();
+  if (!input.keep.empty() && !vectors.empty()) throw UsageError("--keep goes with texts, and --vectors has no fields");
+  if (!eval.empty() && !records && !(output.output.empty() && input.keep.empty())) {
+    throw UsageError("with --eval, -o and --keep are for the answers: add --records");
+  }
+  if (!eval.empty() && records && columns && (output.output.empty() || files::is_standard_output(output.output))) {
+    throw UsageError("--eval prints what no table has; give -o FILE for the answers");
+  }
   if (records && eval.empty()) throw UsageError("--records goes with --eval");
   if (label_separator && eval.empty()) throw UsageError("--label-separator goes with --eval");
   if (label_separator && label_separator->empty()) {
@@ -74,7 +93,7 @@ void ClassifyFlags::check() const {
   }
   if (threshold && std::isnan(*threshold)) throw UsageError("--threshold is not a number; give 0 to 1");
   if (all_heads && !head.empty()) throw UsageError("--head and --all-heads exclude each other");
-  check_outputs(input.paths({model, vectors}), {{"--logits", logits, files::FileFormat::npy}});
+  check_outputs(input.paths({model, vectors}), {output.named(chosen), {"--logits", logits, files::FileFormat::npy}});
   warn_of_file_names(input, "classified");
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "commands/flags/input_flags.h"
+#include "commands/flags/output_flags.h"
 #include "commands/flags/run_flags.h"
 #include "commands/flags/text_flags.h"
 
@@ -15,16 +16,19 @@ struct ClassifyFlags {
   std::string model, head, eval, logits, vectors;
   std::optional<std::string> label_separator;
   InputFlags input;
+  OutputFlags output;
   TokenFlags tokens;
   LongFlags longer;
   RunFlags run;
   int64_t top_k = 0;
   std::optional<double> threshold;
-  bool json = false, table = false, fail_fast = false, records = false, all_heads = false;
+  bool fail_fast = false, records = false, all_heads = false;
 
   void add_to(CLI::App* command);
   // Throws UsageError where options don't go together, and says what was probably meant otherwise.
   void check() const;
+  // Returns the format of the answers, which are shown where nothing says where they go.
+  OutputFormat format() const;
 };
 
 }  // namespace linformer::cli

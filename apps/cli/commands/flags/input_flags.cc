@@ -15,33 +15,27 @@ std::string delimiter_error(const std::string& value) {
 
 }  // namespace
 
-void InputFlags::add_to(CLI::App* command, bool argument_texts) {
-  command->add_option("-i,--input", inputs, "File of texts, may be repeated; - is standard input")
-      ->type_name("FILE")
-      ->allow_extra_args(false)
+void InputFlags::add_files_to(CLI::App* command) {
+  command
+      ->add_option("-i,--input", inputs,
+                   "Files of texts, any number of them; - is standard input. What has no option stands before -i")
+      ->type_name("FILE...")
+      ->group("Input");
+  command
+      ->add_flag("--whole-files", whole_files,
+                 "Each file is one text, without the line end at its end; its id is the file's name")
       ->group("Input");
   command
       ->add_option("--format", format,
-                   "text (a text a line), jsonl (or one JSON array), csv or tsv; default: by the file's ending, also "
-                   "before .gz, or text")
+                   "text (a text a line), jsonl (or one JSON array), csv, tsv or fasttext; "
+                   "default: by the file's ending, also before .gz, or text, or fasttext where the first line begins "
+                   "with __label__")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"auto", "text", "jsonl", "csv", "tsv"}))
+      ->check(CLI::IsMember({"auto", "text", "jsonl", "csv", "tsv", "fasttext"}))
       ->group("Input");
   command->add_option("--field", field, "Name of the field with the text")
       ->type_name("NAME")
       ->capture_default_str()
-      ->group("Input");
-  command->add_option("--pair", pair, "Name of the field with the second text of a pair")
-      ->type_name("NAME")
-      ->group("Input");
-  if (argument_texts) {
-    command->add_option("--pair-text", pair_texts, "The second text of a text on the command line, one for each")
-        ->type_name("TEXT")
-        ->allow_extra_args(false)
-        ->group("Input");
-  }
-  command->add_option("--id", id, "Name of the field that identifies a record; default: its number, from 1")
-      ->type_name("NAME")
       ->group("Input");
   command->add_flag("--no-header", no_header, "CSV and TSV: the fields are called 1, 2, ... and the first line is data")
       ->group("Input");
@@ -55,6 +49,38 @@ void InputFlags::add_to(CLI::App* command, bool argument_texts) {
       ->type_name("N")
       ->check(CLI::Range(uint64_t{1}, uint64_t{max_text_bytes}))
       ->capture_default_str()
+      ->group("Input");
+  command->add_option("--limit", limit, "Read the first N records only")
+      ->type_name("N")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{INT64_MAX}))
+      ->group("Input");
+}
+
+void InputFlags::add_keep_to(CLI::App* command) {
+  command
+      ->add_option(
+          "--keep", keep,
+          "The input's own fields to put before the answer: names with commas between, or all; where one has a name "
+          "of ours, ours becomes linformer_NAME")
+      ->type_name("FIELDS")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group("Answers");
+}
+
+void InputFlags::add_to(CLI::App* command, bool argument_texts) {
+  add_files_to(command);
+  command->add_option("--pair", pair, "Name of the field with the second text of a pair")
+      ->type_name("NAME")
+      ->group("Input");
+  if (argument_texts) {
+    command->add_option("--pair-text", pair_texts, "The second text of a text on the command line, one for each")
+        ->type_name("TEXT")
+        ->allow_extra_args(false)
+        ->group("Input");
+  }
+  command->add_option("--id", id, "Name of the field that identifies a record; default: its number, from 1")
+      ->type_name("NAME")
       ->group("Input");
 }
 

@@ -11,7 +11,11 @@ class App;
 namespace linformer::cli {
 
 struct InputFlags : InputOptions {
-  // `argument_texts`: the command takes texts as arguments too.
+  // The options of the files and of the records in them, for commands that read neither pairs nor ids.
+  void add_files_to(CLI::App* command);
+  // The option --keep, for commands whose answers are records.
+  void add_keep_to(CLI::App* command);
+  // All options. `argument_texts`: the command takes texts as arguments too.
   void add_to(CLI::App* command, bool argument_texts = true);
 };
 

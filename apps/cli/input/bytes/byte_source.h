@@ -30,6 +30,9 @@ class ByteSource {
   // The next byte, or -1 at the end. Throws DataError when the system refuses.
   int get() { return position_ < end_ || fill() ? static_cast<unsigned char>(buffer_[position_++]) : -1; }
   int peek() { return position_ < end_ || fill() ? static_cast<unsigned char>(buffer_[position_]) : -1; }
+  // Whether the bytes begin with `start`, of 64 bytes at most, which does not go beyond a line. To be asked before
+  // anything is read, and after expect_text().
+  bool starts_with(std::string_view start) { return peek() >= 0 && buffered().substr(position_).starts_with(start); }
   // The bytes are UTF-8 text: a byte order mark at the start is left out. Reading throws DataError, which says what the
   // bytes are and what to do, where file_kind() knows their start, or a NUL is among the first text_proof_bytes. Call
   // before anything is read. `or_npy`: may be a NumPy array instead, which is read as it is.

@@ -1,0 +1,122 @@
+#include "answers/columns.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "command_line/display.h"
+#include "command_line/errors.h"
+
+namespace linformer::cli {
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::set<std::string> set_of(const OwnFields& own) {
+  return own.names ? std::set<std::string>(own.names->begin(), own.names->end()) : std::set<std::string>();
+}
+
+// The name of one of our fields beside the user's own.
+std::string name_beside(const std::set<std::string>& own, std::string name) {
+  while (own.count(name) != 0) name.insert(0, "linformer_");
+  return name;
+}
+
+// The text that a value of JSON stands for in a table: null is an empty cell, and what is no string is written as JSON.
+std::string text_of_json(const std::string& value) {
+  if (value == "null") return {};
+  return value.starts_with('"') ? nlohmann::json::parse(value).get<std::string>() : value;
+}
+
+std::string list_of(const Names& names) {
+  constexpr size_t shown = 8;
+  std::string list;
+  for (size_t i = 0; i < std::min(names.size(), shown); ++i) list += (i > 0 ? ", " : "") + excerpt(names[i], 60);
+  return list + (names.size() > shown ? ", ..." : "");
+}
+
+// The value with control characters and what is no UTF-8 replaced; other values are as they were, spaces included.
+std::string printable(const std::string& value) {
+  const auto without_spaces = [](std::string text) {
+    std::erase(text, ' ');
+    return text;
+  };
+  std::string shown = excerpt(value, uncut);
+  return without_spaces(shown) == without_spaces(value) ? value : shown;
+}
+
+}  // namespace
+
+std::string csv_cell(std::string_view value) {
+  if (value.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(value);
+  std::string cell = "\"";
+  for (const char c : value) cell.append(c == '"' ? 2 : 1, c);
+  return cell + "\"";
+}
+
+std::string tsv_cell(std::string_view value) {
+  std::string cell(value);
+  for (char& c : cell) {
+    if (c == '\t' || c == '\r' || c == '\n') c = ' ';
+  }
+  return cell;
+}
+
+ColumnWriter::ColumnWriter(bool csv, Names columns, OutputStream* output)
+    : csv_(csv), safe_(::isatty(output->fd()) != 0), columns_(std::move(columns)), output_(output) {}
+
+void ColumnWriter::write(const OwnFields& own, const Names& cells) {
+  if (!header_written_) write_header(own);
+  const Names none;
+  const Names &first = names_ ? *names_ : none, &names = own.names ? *own.names : none;
+  if (own.names != names_ && first != names) {
+    throw DataError("a record has other fields (" + list_of(names) + ") than the first one (" + list_of(first) +
+                    "), and a table has one header; name those that all have: --keep NAME,NAME");
+  }
+  Names values = own.values;
+  values.resize(names.size());
+  if (own.json) std::transform(values.begin(), values.end(), values.begin(), text_of_json);
+  write_cells(values, cells);
+}
+
+void ColumnWriter::finish() {
+  if (!header_written_) write_header({});
+}
+
+void ColumnWriter::write_header(const OwnFields& own) {
+  header_written_ = true;
+  names_ = own.names;
+  const std::set<std::string> taken = set_of(own);
+  Names columns = columns_;
+  for (std::string& column : columns) column = name_beside(taken, std::move(column));
+  write_cells(own.names ? *own.names : Names(), columns);
+}
+
+void ColumnWriter::write_cells(const Names& own, const Names& cells) {
+  std::string line;
+  const char between = csv_ ? ',' : '\t';
+  const auto add = [&](const std::string& value) {
+    line += csv_ ? csv_cell(value) : tsv_cell(value);
+    line += between;
+  };
+  // The user's own bytes come back as they were, but for a terminal, which would obey them.
+  for (const std::string& value : own) add(safe_ ? printable(value) : value);
+  for (const std::string& cell : cells) add(printable(cell));
+  line.back() = '\n';
+  output_->write(line);
+}
+
+std::string json_line(const OwnFields& own, const nlohmann::ordered_json& ours) {
+  if (!own.names || own.values.size() != own.names->size() || own.values.empty()) return json_text(ours) + "\n";
+  const std::set<std::string> taken = set_of(own);
+  std::string line = "{";
+  for (size_t i = 0; i < own.values.size(); ++i) {
+    line += json_text(nlohmann::json((*own.names)[i])) + ":";
+    line += (own.json ? terminal::escape_controls(own.values[i]) : json_text(nlohmann::json(own.values[i]))) + ",";
+  }
+  nlohmann::ordered_json renamed = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : ours.items()) renamed[name_beside(taken, name)] = value;
+  return line + json_text(renamed).substr(1) + "\n";
+}
+
+}  // namespace linformer::cli

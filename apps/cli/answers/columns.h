@@ -1,0 +1,48 @@
+// Answers as rows of CSV or TSV under a header, and as JSON lines: the user's own fields, and then ours.
+//
+// Where one of the user's own fields has the name of one of ours, ours is called linformer_NAME.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "answers/output.h"
+#include "models/own_fields.h"
+
+namespace linformer::cli {
+
+// A cell of CSV, in quotes where RFC 4180 asks for them.
+std::string csv_cell(std::string_view value);
+// A cell of TSV, which has no quotes: tabs and line ends become spaces.
+std::string tsv_cell(std::string_view value);
+
+class ColumnWriter {
+ public:
+  // `columns`: the names of ours. `output` must outlive the writer. Our cells, and on a terminal the user's own too,
+  // are freed of control characters.
+  ColumnWriter(bool csv, std::vector<std::string> columns, OutputStream* output);
+  // Writes a row, and before the first one the header. Throws DataError where the record's own fields aren't those of
+  // the first record.
+  void write(const OwnFields& own, const std::vector<std::string>& cells);
+  // Writes the header where there was no row.
+  void finish();
+
+ private:
+  void write_header(const OwnFields& own);
+  void write_cells(const std::vector<std::string>& own, const std::vector<std::string>& cells);
+
+  bool csv_, safe_;  // safe_: it goes to a terminal
+  bool header_written_ = false;
+  std::vector<std::string> columns_;
+  std::shared_ptr<const std::vector<std::string>> names_;  // of the first record's own fields
+  OutputStream* output_;
+};
+
+// One line of JSON.
+std::string json_line(const OwnFields& own, const nlohmann::ordered_json& ours);
+
+}  // namespace linformer::cli
