@@ -58,7 +58,7 @@ TEST_CASE("what follows -i is a file, and help and errors say so") {
   const Ran model = run({"classify", "-i", one, f.model(), "--json"});
   CHECK(model.code == 2);
   CHECK(has(model.err, "MODEL is required; it stands before -i"));
-  CHECK(has(run({"classify", "--help"}).out, "before -i"));
+  CHECK(has(run({"classify", "--help-all"}).out, "before -i"));
 }
 
 TEST_CASE("a folder is refused with the way to give its files, before anything is read") {

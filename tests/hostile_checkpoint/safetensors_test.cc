@@ -111,7 +111,7 @@ TEST_CASE("files of other kinds are named as such") {
   const std::pair<std::string, const char*> cases[] = {
       {"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "Git LFS"},
       {"\x89LNFR\r\n\x1a and so on", "already a converted model"},
-      {"GGUF0000000000000000", "neither a PyTorch"},
+      {"GGUF0000000000000000", "a GGUF file"},
       {"\x7f"
        "ELF000000000000",
        "neither a PyTorch"},

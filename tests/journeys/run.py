@@ -66,6 +66,7 @@ def play(path, given):
         shutil.copytree(given.sample, os.path.join(folder, "sample"))
         environment = {"PATH": os.pathsep.join(given.programs + ["/usr/local/bin", "/usr/bin", "/bin"]),
                        "HOME": folder, "LC_ALL": "C.UTF-8", "COLUMNS": "100"}
+        environment |= {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
         for command, expected in steps:
             printed = run(command, folder, environment)
             if given.write:

@@ -125,7 +125,8 @@ std::vector<std::string> groups_of(const Command& command) {
 
 bool is_path(const std::string& value) {
   static const std::vector<std::string> paths = {"FILE", "DIR", "PATH", "MODEL", "FIRST", "SECOND", "CHECKPOINT"};
-  return std::find(paths.begin(), paths.end(), value) != paths.end();
+  const bool several = value.ends_with("...");  // "FILE..."
+  return std::find(paths.begin(), paths.end(), value.substr(0, value.size() - (several ? 3 : 0))) != paths.end();
 }
 
 std::string arguments_of(const Command& command) {
