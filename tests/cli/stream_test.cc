@@ -142,7 +142,8 @@ TEST_CASE("closed standard output is an error, and its number goes to no file") 
 TEST_CASE("an interrupted run says after how many records") {
   const CliFixture f;
   const std::string script =
-      "cd \"$1\" && mkfifo in && { \"$0\" classify \"$2\" - <in >out 2>err & pid=$!; exec 3>in; printf 'good\\nbad\\n' "
+      "cd \"$1\" && mkfifo in && : >out && { \"$0\" classify \"$2\" - <in >out 2>err & pid=$!; exec 3>in; printf "
+      "'good\\nbad\\n' "
       ">&3; "
       "while [ \"$(wc -l <out)\" -lt 2 ]; do sleep 0.05; done; kill -TERM $pid; wait $pid; cat err; }";
   const Ran ran = run_program("/bin/sh", {"-c", script, LINFORMER_PROGRAM, f.path(""), f.model()});
