@@ -118,6 +118,30 @@ size_t copy_text(std::string_view text, char* to, size_t capacity);
 
 inline bool within(int32_t value, int32_t least, int32_t most) { return value >= least && value <= most; }
 
+// The options that lnf_session_options and lnf_text_options have in common: known_options() returns whether each of the
+// constants is one of the header's.
+template <class Struct>
+bool known_options(const Struct& read) {
+  return within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP) &&
+         within(read.compute, LNF_COMPUTE_AUTO, LNF_COMPUTE_BF16) &&
+         within(read.attention_compute, LNF_ATTENTION_AUTO, LNF_ATTENTION_BF16) &&
+         within(read.backend, LNF_BACKEND_NATIVE, LNF_BACKEND_OPENBLAS) && within(read.isa, LNF_ISA_AUTO, LNF_ISA_NEON);
+}
+template <class Struct, class Options>
+void copy_options(const Struct& read, Options* to) {
+  to->run.padding = static_cast<Padding>(read.padding);
+  to->run.compute = static_cast<Compute>(read.compute);
+  to->run.attention_compute = static_cast<AttentionCompute>(read.attention_compute);
+  to->cpu.threads = read.threads;
+  to->cpu.backend = static_cast<BackendKind>(read.backend);
+  to->cpu.isa = static_cast<Isa>(read.isa);
+  to->cpu.block_rows = read.block_rows;
+  to->cpu.parallel = read.parallel;
+  to->cpu.parallel_context = read.parallel_context;
+  to->cuda.device = read.device;
+  to->cuda.tf32 = read.tf32 != 0;
+}
+
 Status read_control(const lnf_control* control, RunControl* to);
 
 // A handle around `value`.

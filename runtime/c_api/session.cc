@@ -25,11 +25,7 @@ Status read_options(const lnf_session_options* options, SessionOptions* to) {
   lnf_session_options read;
   lnf_session_options_init(&read);
   LINFORMER_TRY(read_struct(options, "lnf_session_options", &read));
-  if (!within(read.compute, LNF_COMPUTE_AUTO, LNF_COMPUTE_BF16) ||
-      !within(read.attention_compute, LNF_ATTENTION_AUTO, LNF_ATTENTION_BF16) ||
-      !within(read.backend, LNF_BACKEND_NATIVE, LNF_BACKEND_OPENBLAS) ||
-      !within(read.isa, LNF_ISA_AUTO, LNF_ISA_NEON) || !within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP) ||
-      !within(read.part, LNF_PART_ENCODER, LNF_PART_DECODER)) {
+  if (!known_options(read) || !within(read.part, LNF_PART_ENCODER, LNF_PART_DECODER)) {
     return Status::error(Code::invalid_argument,
                          "lnf_session_options: part %d, padding %d, compute %d, attention_compute %d, backend %d, isa "
                          "%d: use the header's constants",
@@ -44,17 +40,7 @@ Status read_options(const lnf_session_options* options, SessionOptions* to) {
     return Status::error(Code::invalid_argument, "lnf_session_options: arena and arena_bytes go together");
   }
   to->run.part = static_cast<Part>(read.part);
-  to->run.padding = static_cast<Padding>(read.padding);
-  to->run.compute = static_cast<Compute>(read.compute);
-  to->run.attention_compute = static_cast<AttentionCompute>(read.attention_compute);
-  to->cpu.threads = read.threads;
-  to->cpu.backend = static_cast<BackendKind>(read.backend);
-  to->cpu.isa = static_cast<Isa>(read.isa);
-  to->cpu.block_rows = read.block_rows;
-  to->cpu.parallel = read.parallel;
-  to->cpu.parallel_context = read.parallel_context;
-  to->cuda.device = read.device;
-  to->cuda.tf32 = read.tf32 != 0;
+  copy_options(read, to);
   to->stream.handle = read.stream;
   to->stream.outputs_on_device = read.outputs_on_device != 0;
   to->memory.max_tokens = read.max_tokens;

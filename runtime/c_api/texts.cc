@@ -17,13 +17,9 @@ Status read_options(const lnf_text_options* options, TextOptions* to) {
   lnf_text_options read;
   lnf_text_options_init(&read);
   LINFORMER_TRY(read_struct(options, "lnf_text_options", &read));
-  const bool known =
-      within(read.on_long, LNF_LONG_TRUNCATE, LNF_LONG_ERROR) &&
-      within(read.truncation, LNF_TRUNCATE_NONE, LNF_TRUNCATE_ONLY_SECOND) &&
-      within(read.keep, LNF_KEEP_HEAD, LNF_KEEP_TAIL) && within(read.compute, LNF_COMPUTE_AUTO, LNF_COMPUTE_BF16) &&
-      within(read.attention_compute, LNF_ATTENTION_AUTO, LNF_ATTENTION_BF16) &&
-      within(read.backend, LNF_BACKEND_NATIVE, LNF_BACKEND_OPENBLAS) && within(read.isa, LNF_ISA_AUTO, LNF_ISA_NEON) &&
-      within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP);
+  const bool known = known_options(read) && within(read.on_long, LNF_LONG_TRUNCATE, LNF_LONG_ERROR) &&
+                     within(read.truncation, LNF_TRUNCATE_NONE, LNF_TRUNCATE_ONLY_SECOND) &&
+                     within(read.keep, LNF_KEEP_HEAD, LNF_KEEP_TAIL);
   if (!known || read.max_tokens < 0 || read.max_batch < 0 || read.max_rows < 0 || read.pad_to < 0) {
     return Status::error(Code::invalid_argument,
                          "lnf_text_options: on_long %d, truncation %d, keep %d, compute %d, attention_compute %d, "
@@ -43,17 +39,7 @@ Status read_options(const lnf_text_options* options, TextOptions* to) {
   to->keep = static_cast<Keep>(read.keep);
   to->add_special_tokens = read.add_special_tokens != 0;
   to->match_special_tokens = read.match_special_tokens != 0;
-  to->run.padding = static_cast<Padding>(read.padding);
-  to->run.compute = static_cast<Compute>(read.compute);
-  to->run.attention_compute = static_cast<AttentionCompute>(read.attention_compute);
-  to->cpu.threads = read.threads;
-  to->cpu.backend = static_cast<BackendKind>(read.backend);
-  to->cpu.isa = static_cast<Isa>(read.isa);
-  to->cpu.block_rows = read.block_rows;
-  to->cpu.parallel = read.parallel;
-  to->cpu.parallel_context = read.parallel_context;
-  to->cuda.device = read.device;
-  to->cuda.tf32 = read.tf32 != 0;
+  copy_options(read, to);
   return {};
 }
 

@@ -58,18 +58,25 @@ struct RightFragments {
   uint32_t x[4];
 };
 
-LINFORMER_DEVICE uint32_t shared_address(const void* data) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(data));
-}
-
 // ldmatrix loads four matrices of 8 x 8; lane i gives the address of row i % 8 of matrix i / 8.
+template <bool transposed>
+LINFORMER_DEVICE void load_matrices(uint32_t (&x)[4], const void* row) {
+  const uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
+  if constexpr (transposed) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+                 : "r"(address));
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+                 : "r"(address));
+  }
+}
 template <class T>
 LINFORMER_DEVICE LeftFragment load_left(const T* a, int ld) {
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   LeftFragment f;
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(f.x[0]), "=r"(f.x[1]), "=r"(f.x[2]), "=r"(f.x[3])
-               : "r"(shared_address(a + lane % 16 * ld + lane / 16 * 8)));
+  load_matrices<false>(f.x, a + lane % 16 * ld + lane / 16 * 8);
   return f;
 }
 // Of B^T, row-major [16, 16].
@@ -77,9 +84,7 @@ template <class T>
 LINFORMER_DEVICE RightFragments load_right_transposed(const T* b, int ld) {
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   RightFragments f;
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(f.x[0]), "=r"(f.x[1]), "=r"(f.x[2]), "=r"(f.x[3])
-               : "r"(shared_address(b + (lane / 16 * 8 + lane % 8) * ld + lane / 8 % 2 * 8)));
+  load_matrices<false>(f.x, b + (lane / 16 * 8 + lane % 8) * ld + lane / 8 % 2 * 8);
   return f;
 }
 // Of B, row-major [16, 16].
@@ -87,9 +92,7 @@ template <class T>
 LINFORMER_DEVICE RightFragments load_right(const T* b, int ld) {
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   RightFragments f;
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(f.x[0]), "=r"(f.x[1]), "=r"(f.x[2]), "=r"(f.x[3])
-               : "r"(shared_address(b + lane % 16 * ld + lane / 16 * 8)));
+  load_matrices<true>(f.x, b + lane % 16 * ld + lane / 16 * 8);
   return f;
 }
 
