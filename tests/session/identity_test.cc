@@ -37,13 +37,7 @@ RandomModel test_shape() {
 
 Session make_session(const std::shared_ptr<const Model>& model, const Engine& engine, int threads, int64_t batch,
                      int64_t max_tokens = 0) {
-  SessionOptions options;
-  options.cpu.backend = engine.backend;
-  options.cpu.isa = engine.isa;
-  options.run.compute = linformer_test::with_bf16(engine);
-  options.cuda.device = engine.device;
-  options.cpu.threads = threads;
-  options.memory.max_batch = batch;
+  SessionOptions options = linformer_test::session_options(engine, threads, batch);
   options.memory.max_tokens = max_tokens;
   Result<Session> session = Session::create(model, options);
   REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
@@ -93,9 +87,8 @@ TEST_CASE("a text's bits do not depend on threads, batch or session") {
     const Isa best = linformer_test::best_isa();
     for (const Engine& engine : linformer_test::engines()) {
       if (engine.backend != BackendKind::native && engine.isa != best) continue;  // nothing is promised there
-      // A device chooses the algorithms of products for the largest call that the session takes.
-      const int64_t all = static_cast<int64_t>(texts.size());
-      Session alone = make_session(model, engine, 1, engine.device >= 0 ? all : 1);
+      const bool for_largest = linformer_test::chooses_for_largest_call(engine);
+      Session alone = make_session(model, engine, 1, for_largest ? static_cast<int64_t>(texts.size()) : 1);
       std::vector<Answer> expected;
       for (const auto& text : texts) expected.push_back(run(alone, *model, {text})[0]);
       double worst = 0;
@@ -110,7 +103,7 @@ TEST_CASE("a text's bits do not depend on threads, batch or session") {
           worst = std::max(worst, difference(expected[t], backwards[texts.size() - 1 - t]));
           if (threads == 2) worst = std::max(worst, difference(expected[t], run(batched, *model, {texts[t]})[0]));
         }
-        if (engine.device >= 0) continue;
+        if (for_largest) continue;
         Session tight = make_session(model, engine, threads, 1, 17);
         worst = std::max(worst, difference(expected[2], run(tight, *model, {texts[2]})[0]));
       }

@@ -33,13 +33,7 @@ class Runner {
       : variant_(variant), model_(std::move(model)), engine_(engine) {}
 
   Session session(int threads, int64_t batch, int64_t max_tokens = 0, int64_t max_encoder_states = 0) const {
-    SessionOptions options;
-    options.cpu.backend = engine_.backend;
-    options.cpu.isa = engine_.isa;
-    options.run.compute = linformer_test::with_bf16(engine_);
-    options.cuda.device = engine_.device;
-    options.cpu.threads = threads;
-    options.memory.max_batch = batch;
+    SessionOptions options = linformer_test::session_options(engine_, threads, batch);
     options.memory.max_tokens = max_tokens;
     options.memory.max_encoder_states = max_encoder_states;
     options.run.padding = variant_.masks ? Padding::keep : Padding::strip;
@@ -126,8 +120,8 @@ TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or
       if ((best_only || variant.shape.type != ElementType::f32) && engine.isa != best) continue;
       CAPTURE(std::string(name_of(engine.isa)));
       const Runner runner(variant, model, engine);
-      // A device chooses the algorithms of products for the largest call that the session takes.
-      Session alone = runner.session(1, engine.device >= 0 ? static_cast<int64_t>(texts) : 1);
+      const bool for_largest = linformer_test::chooses_for_largest_call(engine);
+      Session alone = runner.session(1, for_largest ? static_cast<int64_t>(texts) : 1);
       Answers expected;
       for (const RandomInput* input : forwards) expected.push_back(runner.run(alone, {input})[0]);
       REQUIRE(std::all_of(expected[0].begin(), expected[0].end(), [](float value) { return std::isfinite(value); }));
@@ -143,7 +137,7 @@ TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or
         }
         // What the earlier, larger calls left behind changes nothing.
         CHECK(same(expected[small], runner.run(batched, {forwards[small]})[0]));
-        if (engine.device >= 0) continue;
+        if (for_largest) continue;
         Session tight = runner.session(threads, 1, lengths[small] + 1, states[small]);
         CHECK(same(expected[small], runner.run(tight, {forwards[small]})[0]));
       }

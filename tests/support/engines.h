@@ -36,6 +36,28 @@ inline linformer::Compute with_bf16(const Engine& engine) {
   return left_out ? linformer::Compute::bf16 : linformer::Compute::automatic;
 }
 
+// The options of a session that runs on an engine and computes in bf16 where it has kernels for it.
+inline linformer::SessionOptions session_options(const Engine& engine, int threads, int64_t batch) {
+  linformer::SessionOptions options;
+  options.run.compute = with_bf16(engine);
+  options.cpu.backend = engine.backend;
+  options.cpu.isa = engine.isa;
+  options.cpu.threads = threads;
+  options.cuda.device = engine.device;
+  options.memory.max_batch = batch;
+  return options;
+}
+
+// Whether bits may depend on the largest call that a session takes: on a GPU, where the algorithms of products are
+// chosen for that call. A simulated device has no algorithms.
+inline bool chooses_for_largest_call([[maybe_unused]] const Engine& engine) {
+#if defined(LINFORMER_CUDA_SIMULATED)
+  return false;
+#else
+  return engine.device >= 0;
+#endif
+}
+
 inline std::string label_of(const Engine& engine) {
   if (engine.device >= 0) return "cuda:" + std::to_string(engine.device);
   return std::string(linformer::name_of(engine.backend)) + " " + linformer::name_of(engine.isa);
