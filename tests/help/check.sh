@@ -49,7 +49,7 @@ case $what in
     cd "$work"
     touch "a model.lnfr" texts.csv
     . "$work/completions/linformer"
-    # completed FUNCTION WORDS...: what is offered for the last word, between spaces.
+    # completed FUNCTION WORDS... sets `offered` to the completions of the last word, each between two spaces.
     completed() {
       local function=$1
       shift

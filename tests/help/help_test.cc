@@ -134,7 +134,8 @@ TEST_CASE("the converter's options are in all of its forms") {
   for (const std::string& word : words_of(all)) {
     if (word.starts_with("--")) names.insert(word);
   }
-  // The parser knows these; help, man page and completions share a table.
+  // These names are written out here because the forms below are all made from one table: an option that is missing
+  // from the table would be missing from each of them.
   for (const char* known :
        {"--output", "--tokenizer", "--labels", "--head-kind", "--config", "--dialect", "--dtype", "--keep",
         "--from-lnfr", "--list-dialects", "--json", "--quiet", "--verbose", "--no-mmap", "--force"}) {

@@ -5,10 +5,11 @@
 
 namespace linformer::cli {
 
-// A record is one row, whatever its head gives: a head that gives one label has the columns label and probability, and
-// with --top-k label_2 and probability_2 and so on; one that gives several has labels and probabilities, with commas
-// between; a score has score; values have value_NAME. With several heads each column begins with its head's name.
-// `truths`: a column has what is true of the record. `heads` and `output` must outlive the writer.
+// Writes one row for each record. A head that gives one label has the columns label and probability, and with --top-k
+// also label_2, probability_2 and so on. A head that gives several labels has the columns labels and probabilities,
+// whose entries are separated by commas. A score has the column score, and values have columns called value_NAME. With
+// several heads the name of each column begins with the name of its head. If `truths` is set, the record's true label
+// or number has a column too. `heads` and `output` must outlive the writer.
 std::unique_ptr<AnswerWriter> make_column_answers(bool csv, bool truths, const AnswerOptions& options,
                                                   const std::vector<HeadLabels>* heads, OutputStream* output);
 

@@ -99,7 +99,7 @@ void ColumnWriter::write_cells(const Names& own, const Names& cells) {
     line += csv_ ? csv_cell(value) : tsv_cell(value);
     line += between;
   };
-  // The user's own bytes come back as they were, but for a terminal, which would obey them.
+  // The user's own fields are repeated byte for byte, except on a terminal, where control characters would take effect.
   for (const std::string& value : own) add(safe_ ? printable(value) : value);
   for (const std::string& cell : cells) add(printable(cell));
   line.back() = '\n';

@@ -1,6 +1,5 @@
-// Answers as rows of CSV or TSV under a header, and as JSON lines: the user's own fields, and then ours.
-//
-// Where one of the user's own fields has the name of one of ours, ours is called linformer_NAME.
+// Answers as rows of CSV or TSV under a header, and as JSON lines: the fields that the user keeps, and then the fields
+// of the answer. If a kept field has the name of a field of the answer, the latter is called linformer_NAME.
 #pragma once
 
 #include <memory>
@@ -22,8 +21,8 @@ std::string tsv_cell(std::string_view value);
 
 class ColumnWriter {
  public:
-  // `columns`: the names of ours. `output` must outlive the writer. Our cells, and on a terminal the user's own too,
-  // are freed of control characters.
+  // `columns` are the names of the answer's columns. `output` must outlive the writer. Control characters are removed
+  // from the answer's cells, and on a terminal from the user's own cells too.
   ColumnWriter(bool csv, std::vector<std::string> columns, OutputStream* output);
   // Writes a row, and before the first one the header. Throws DataError where the record's own fields aren't those of
   // the first record.

@@ -1,4 +1,4 @@
-// Notes on standard error: what is worth knowing although nothing is wrong.
+// Notes on standard error: information that is no error.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@ class Progress;
 
 enum class Verbosity : uint8_t { quiet, normal, verbose };
 
-// What --quiet and --verbose chose for this process. Errors are reported in any case.
+// Sets and returns the process's level of output, which --quiet and --verbose choose. Errors are printed at every
+// level.
 void set_verbosity(Verbosity chosen);
 Verbosity verbosity();
 
-// Writes "linformer: SENTENCE" and a line end to standard error, unless notes are not wanted. The line of `progress`,
-// which may be null, is removed first.
+// Writes "linformer: SENTENCE" and a line end to standard error; with Verbosity::quiet it writes nothing. If `progress`
+// is not null, the line that it shows is removed first.
 void note(const std::string& sentence, Progress* progress = nullptr);
 
 }  // namespace linformer::cli

@@ -27,8 +27,8 @@ Texts classify() {
        "linformer classify reviews.lnfr --input test.jsonl --eval label",
        "linformer classify tags.lnfr --input test.csv --eval tags --label-separator ';' --threshold 0.3",
        "linformer classify pairs.lnfr --input pairs.tsv --field premise --pair hypothesis --top-k 3",
-       "linformer classify qa.lnfr --input qa.jsonl --field question --pair context --on-long window "
-       "--truncation only_second",
+       "linformer classify qa.lnfr --input qa.jsonl --field question --pair context --on-long window --truncation "
+       "only_second",
        "linformer classify pairs.lnfr \"A man sleeps.\" --pair-text \"Nobody is awake.\"",
        "linformer classify many.lnfr --input texts.txt --head topic,tone --json",
        "linformer classify reranker.lnfr --input candidates.jsonl --field query --pair passage --json",
@@ -37,39 +37,33 @@ Texts classify() {
        "linformer classify reviews.lnfr --input reviews.txt --profile >labels.tsv"},
       {"Answers by the head's kind ('linformer inspect' shows it): single_label, the best label and its probability "
        "(softmax); multi_label, each label at --threshold or above, in a line of its own (sigmoid); score, a number "
-       "(the "
-       "sigmoid of the head's output, or the output as it is); regression, each output as it is.",
+       "(the sigmoid of the head's output, or the output as it is); regression, each output as it is.",
        "For a head that gives one label (softmax), --eval prints accuracy; precision, recall and F1 of each label; "
-       "macro "
-       "F1; the confusion matrix.",
+       "macro F1; the confusion matrix.",
        "For a head that gives several (sigmoid), the true labels are a JSON array, or names or indices with commas "
        "between, and a label is predicted at --threshold (0.5) or above. --eval prints for each label precision (share "
        "of its predictions that are right), recall (share of its records that are found), F1 (their harmonic mean) and "
        "support (its records); then the averages micro (all decisions together), macro (mean over labels), weighted "
-       "(the "
-       "same by support) and samples (mean over records); accuracy: records with exactly the true labels; Hamming "
-       "loss: "
-       "wrong decisions among records x labels. The numbers are scikit-learn's.",
+       "(the same by support) and samples (mean over records); accuracy: records with exactly the true labels; Hamming "
+       "loss: wrong decisions among records x labels. The numbers are scikit-learn's.",
        "For a head that gives a score or values, whose true numbers the field has, --eval prints mean squared and mean "
        "absolute error, Pearson's and Spearman's correlation.",
        "A true label is a label's name, in any case, LABEL_i or the index i."}};
 }
 
 Texts encode() {
-  return {
-      {"--text", "--input", "--ids", "--vectors", "--what", "--output", "--on-long", "--threads"},
-      {"linformer encode model.lnfr --input reviews.txt --what pooled -o vectors.npy",
-       "linformer encode model.lnfr --ids ids.npy --what hidden -o hidden.npy",
-       "echo '[0, 31, 414, 2]' | linformer encode model.lnfr --ids - --what mlm -o logits.npy",
-       "linformer encode model.lnfr --text \"A man sleeps.\" --pair-text \"He is awake.\" -o hidden.npy",
-       "linformer encode vit.lnfr --vectors patches.npy --what logits -o logits.npy",
-       "linformer encode model.lnfr --ids ids.npy -o hidden.npy --profile --threads 1"},
-      {"Shapes: hidden [texts, tokens, d], mlm [texts, tokens, vocabulary], pooled and embedding [texts, d], logits "
-       "[texts, classes], for a head that scores each token [texts, tokens, classes], for one that compares texts two "
-       "by "
-       "two [texts / 2, classes]. Rows beyond a text's own tokens are zero.",
-       "Numbers that are not finite are written unchanged; each record that has one is reported, and the exit code is "
-       "1."}};
+  return {{"--text", "--input", "--ids", "--vectors", "--what", "--output", "--on-long", "--threads"},
+          {"linformer encode model.lnfr --input reviews.txt --what pooled -o vectors.npy",
+           "linformer encode model.lnfr --ids ids.npy --what hidden -o hidden.npy",
+           "echo '[0, 31, 414, 2]' | linformer encode model.lnfr --ids - --what mlm -o logits.npy",
+           "linformer encode model.lnfr --text \"A man sleeps.\" --pair-text \"He is awake.\" -o hidden.npy",
+           "linformer encode vit.lnfr --vectors patches.npy --what logits -o logits.npy",
+           "linformer encode model.lnfr --ids ids.npy -o hidden.npy --profile --threads 1"},
+          {"Shapes: hidden [texts, tokens, d], mlm [texts, tokens, vocabulary], pooled and embedding [texts, d], "
+           "logits [texts, classes], for a head that scores each token [texts, tokens, classes], for one that compares "
+           "texts two by two [texts / 2, classes]. Rows beyond a text's own tokens are zero.",
+           "Numbers that are not finite are written unchanged; each record that has one is reported, and the exit code "
+           "is 1."}};
 }
 
 Texts embed() {
@@ -84,38 +78,34 @@ Texts embed() {
 }
 
 Texts fill_mask() {
-  return {
-      {"--input", "--format", "--field", "--top-k", "--json", "--table", "--threads"},
-      {"linformer fill-mask model.lnfr \"The capital of France is <mask>.\"",
-       "linformer fill-mask model.lnfr --input texts.jsonl --field sentence --top-k 1 --json",
-       "echo \"A [MASK] and a [MASK].\" | linformer fill-mask model.lnfr -"},
-      {"Scores are probabilities: the softmax over the whole vocabulary. Several masks in one text are guessed in one "
-       "run "
-       "of the model, each as if the others stayed masked. A text with more than 16 masks is shown once, with the best "
-       "of every mask, instead of once for each candidate."}};
+  return {{"--input", "--format", "--field", "--top-k", "--json", "--table", "--threads"},
+          {"linformer fill-mask model.lnfr \"The capital of France is <mask>.\"",
+           "linformer fill-mask model.lnfr --input texts.jsonl --field sentence --top-k 1 --json",
+           "echo \"A [MASK] and a [MASK].\" | linformer fill-mask model.lnfr -"},
+          {"Scores are probabilities: the softmax over the whole vocabulary. Several masks in one text are guessed in "
+           "one run of the model, each as if the others stayed masked. A text with more than 16 masks is shown once, "
+           "with the best of every mask, instead of once for each candidate."}};
 }
 
 Texts perplexity() {
-  return {
-      {"--format", "--field", "--limit", "--mode", "--seed", "--json", "--on-long", "--threads"},
-      {"linformer perplexity model.lnfr valid.txt",
-       "linformer perplexity model.lnfr valid.jsonl --field body --mode both --limit 100 --json",
-       "linformer perplexity model.lnfr valid.txt --seed 7 --dump-masks masks.jsonl",
-       "linformer perplexity lm.lnfr --ids ids.npy --mask-id 2"},
-      {"Losses are means of -log(probability) in nats over the tokens that were foretold, perplexity is exp(loss). "
-       "Special tokens around a text are neither masked nor counted. mlm follows BERT: of the chosen tokens 80 % "
-       "become "
-       "the mask, 10 % any token, 10 % stay; apps/cli/docs/perplexity.md says how to choose the same ones in Python."}};
+  return {{"--format", "--field", "--limit", "--mode", "--seed", "--json", "--on-long", "--threads"},
+          {"linformer perplexity model.lnfr valid.txt",
+           "linformer perplexity model.lnfr valid.jsonl --field body --mode both --limit 100 --json",
+           "linformer perplexity model.lnfr valid.txt --seed 7 --dump-masks masks.jsonl",
+           "linformer perplexity lm.lnfr --ids ids.npy --mask-id 2"},
+          {"Losses are means of -log(probability) in nats over the tokens that were foretold, perplexity is exp(loss). "
+           "Special tokens around a text are neither masked nor counted. mlm follows BERT: of the chosen tokens 80 % "
+           "become the mask, 10 % any token, 10 % stay; apps/cli/docs/perplexity.md says how to choose the same ones "
+           "in Python."}};
 }
 
 Texts tokenize() {
-  return {
-      {"--tokenizer", "--text", "--input", "--format", "--field", "--no-special", "--max-tokens"},
-      {"linformer tokenize model.lnfr --text \"A fine film.\"",
-       "linformer tokenize --tokenizer roberta-base --input texts.txt --no-special",
-       "linformer tokenize model.lnfr --max-tokens 128 --truncation only_second < pairs.jsonl"},
-      {"Reads JSON lines {\"text\", \"pair\"?} from standard input unless told otherwise, and writes a line {\"ids\", "
-       "\"tokens\", \"offsets\"} for each; offsets count Unicode code points."}};
+  return {{"--tokenizer", "--text", "--input", "--format", "--field", "--no-special", "--max-tokens"},
+          {"linformer tokenize model.lnfr --text \"A fine film.\"",
+           "linformer tokenize --tokenizer roberta-base --input texts.txt --no-special",
+           "linformer tokenize model.lnfr --max-tokens 128 --truncation only_second < pairs.jsonl"},
+          {"Reads JSON lines {\"text\", \"pair\"?} from standard input unless told otherwise, and writes a line "
+           "{\"ids\", \"tokens\", \"offsets\"} for each; offsets count Unicode code points."}};
 }
 
 Texts inspect() {
@@ -127,14 +117,12 @@ Texts inspect() {
 }
 
 Texts compare() {
-  return {
-      {"--input", "--format", "--field", "--reference", "--head", "--eval", "--json", "--threads"},
-      {"linformer compare model.lnfr model-int8.lnfr --input reviews.txt",
-       "linformer compare model.lnfr model-bf16.lnfr --input test.jsonl --field text --eval label",
-       "linformer compare model.lnfr --input sentences.txt --reference original.npy --compute f32 --json"},
-      {"Labels are those of the largest logit. Vectors are the model's own, or else the mean of a text's rows. Texts "
-       "with "
-       "more tokens than a model takes are cut."}};
+  return {{"--input", "--format", "--field", "--reference", "--head", "--eval", "--json", "--threads"},
+          {"linformer compare model.lnfr model-int8.lnfr --input reviews.txt",
+           "linformer compare model.lnfr model-bf16.lnfr --input test.jsonl --field text --eval label",
+           "linformer compare model.lnfr --input sentences.txt --reference original.npy --compute f32 --json"},
+          {"Labels are those of the largest logit. Vectors are the model's own, or else the mean of a text's rows. "
+           "Texts with more tokens than a model takes are cut."}};
 }
 
 Texts spectrum() {
@@ -153,9 +141,8 @@ Texts bench() {
            "linformer bench --random base --k 0 --n 512 --profile",
            "linformer bench --paper --minutes 20 --csv paper.csv --svg paper.svg"},
           {"Each case runs in a process of its own, so that its peak memory is its own. The limits are measured in the "
-           "same "
-           "run: multiply-adds from registers for each precision, and reading memory. A quiet machine gives steady "
-           "figures."}};
+           "same run: multiply-adds from registers for each precision, and reading memory. A quiet machine gives "
+           "steady figures."}};
 }
 
 }  // namespace

@@ -14,9 +14,9 @@
 namespace linformer::cli {
 namespace {
 
-// Whether standard input is a pipe or a redirected file that has something to read; waits for a pipe's first bytes.
-// What else it may be, such as /dev/null or what a service leaves open, is not read unasked.
-bool standard_input_waits() {
+// Returns whether standard input is a pipe or a regular file with bytes to read. For a pipe it blocks until the first
+// bytes arrive or the writer closes it. Terminals, devices and sockets are read only where the user gives "-".
+bool standard_input_has_bytes() {
   struct stat properties {};
   if (::fstat(STDIN_FILENO, &properties) != 0) return false;
   if (S_ISREG(properties.st_mode)) return ::lseek(STDIN_FILENO, 0, SEEK_CUR) < properties.st_size;
@@ -31,7 +31,7 @@ bool standard_input_waits() {
 }  // namespace
 
 void InputOptions::take_pipe() {
-  if (empty() && standard_input_waits()) inputs = {"-"};
+  if (empty() && standard_input_has_bytes()) inputs = {"-"};
 }
 
 std::vector<std::string> InputOptions::paths(std::vector<std::string> more) const {

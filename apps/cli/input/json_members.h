@@ -8,9 +8,10 @@
 
 namespace linformer::cli {
 
-// Fills `own` with the values that own->names name, or with all members of the object, of which there may be as many as
-// a table may have fields. `line` is a JSON object that was read without an error. Returns what is missing, there twice
-// or too much, or nothing.
+// Fills `own` from `line`, a JSON object that was parsed before without an error: read_members() with the values of the
+// members in own->names, read_all_members() with all members, of which there may be as many as a table may have
+// columns. Return an error sentence if a member is missing or occurs twice, or if there are too many; otherwise an
+// empty string.
 std::string read_members(std::string_view line, OwnFields* own);
 std::string read_all_members(std::string_view line, OwnFields* own);
 

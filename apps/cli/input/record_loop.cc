@@ -113,10 +113,9 @@ void RecordLoop::read(const InputOptions& input, const RecordFields& fields, con
       progress->update(visited_, bytes_before_ + source->bytes_read(), bytes_ > 0 ? bytes_ : source->file_bytes());
     }
   }
-  // A text file or a pipe may well be empty, but who gives a table expects records.
+  // An empty table is probably a mistake, so a note says so. Text files and pipes are often empty on purpose.
   if (visited_ == before && !done() && path != "-" && format != Format::text && !input.whole_files) {
-    if (progress) progress->clear();
-    note(excerpt(source->name(), 200) + ": there are no records in it");
+    note(excerpt(source->name(), 200) + ": there are no records in it", progress);
   }
   if (bytes_ > 0) bytes_before_ += source->bytes_read();
 }

@@ -8,7 +8,7 @@
 
 namespace linformer::cli {
 
-// What stands before each label in a line of fastText.
+// The prefix of each label in a line of fastText.
 inline constexpr std::string_view label_prefix = "__label__";
 
 // Each line is a text.

@@ -1,4 +1,4 @@
-// The classification heads of a model, and the names of what they give.
+// The classification heads of a model, and the names of their outputs.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ std::vector<int> find_heads(const Model& model, const std::string& names);
 const ClassificationHead& head_of(const Model& model, int head);
 // Returns the names of a head's classes, or their indices if the model has no names.
 std::vector<std::string> class_labels(const Model& model, int head);
-// Returns the same names, but `score` or `value` for a head that gives one number without a name.
+// Returns the names of a head's outputs: those of class_labels(), except that the only output of a head without names
+// is called `score` or `value`.
 std::vector<std::string> output_names(const Model& model, int head);
 
 }  // namespace linformer::cli

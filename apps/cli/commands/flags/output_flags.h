@@ -15,7 +15,7 @@ class App;
 
 namespace linformer::cli {
 
-// lines: columns without a header, as a pipe gets them where nothing else is asked for.
+// `lines` is tab-separated columns without a header, the default for a pipe.
 enum class OutputFormat : uint8_t { lines, jsonl, csv, tsv, table, npy };
 
 struct OutputFlags {
@@ -24,10 +24,10 @@ struct OutputFlags {
 
   // `formats`: those that the command can write beside `lines`, of which --json and --table are shorter names.
   void add_to(CLI::App* command, std::vector<OutputFormat> formats, const std::string& group);
-  // The format of the answers: --output-format, --json or --table, the ending of -o, or else `otherwise`. Where fields
-  // are kept, `otherwise` makes way for tsv. Throws UsageError where the options contradict each other.
+  // Returns the format of the answers: that of --output-format, --json or --table, else that of the ending of -o, else
+  // tsv if fields are kept (`keeps`), else `otherwise`. Throws UsageError if the options contradict each other.
   OutputFormat chosen(OutputFormat otherwise, bool keeps) const;
-  // -o, for check_outputs(). Its ending may be any where --output-format is given.
+  // Returns the file of -o for check_outputs(). With --output-format its name may have any ending.
   NamedOutput named(OutputFormat format, const std::string& otherwise = {}) const;
 
  private:

@@ -26,12 +26,13 @@ struct TokenFlags {
 // Returns the Truncation that is named longest_first, only_first, only_second or none.
 Truncation parse_truncation(const std::string& name);
 
-// What is done with texts that have more tokens than the model takes.
+// Options for texts with more tokens than the model takes.
 struct LongFlags {
   std::string on_long = "truncate", truncation = "longest_first";
   int64_t overlap = -1;
 
-  // The help of --on-long says in parentheses, as `windows`, how the results of a text's windows are combined.
+  // Adds the options. `windows` is the part of --on-long's help that says how a command combines the results of the
+  // windows of a text.
   void add_to(CLI::App* command, const std::string& windows);
   OnLong value() const;
   // Which text of a pair is cut or read by windows.
