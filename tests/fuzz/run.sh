@@ -2,6 +2,8 @@
 # Builds the fuzz targets and runs them: HOURS in all, shared evenly, one after the other.
 #   bash tests/fuzz/run.sh HOURS [TARGET...]     targets: model, checkpoint, tokenizer, program; default: all
 #   FUZZ_SEED=1 bash tests/fuzz/run.sh ...       the same random numbers each time
+#   FUZZ_TIMEOUT=600 bash tests/fuzz/run.sh ...  seconds that one input may take, by default 60; more where the machine
+#                                                is busy with other work, since libFuzzer measures the time of day
 # HOURS may be a fraction: 0.033 gives each of four targets half a minute.
 # A target begins with what fuzz_seeds makes and with corpus/TARGET; what it finds goes to build/fuzz/corpus and
 # is made smaller when it ends. A crash stops that target, and its input is kept in build/fuzz/crashes.
@@ -10,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 if [ $# -lt 1 ]; then
-  sed -n '2,7s/^# //p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,9s/^# //p' "${BASH_SOURCE[0]}" >&2
   exit 2
 fi
 hours=$1
@@ -52,7 +54,7 @@ fuzz() {
   local inputs=("$found" "$build/seeds/$target")
   if [ -d "tests/fuzz/corpus/$target" ]; then inputs+=("tests/fuzz/corpus/$target"); fi
   mkdir -p "$found"
-  "$program" -max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" -max_len="${longest[$target]}" -timeout=60 -rss_limit_mb=2560 \
+  "$program" -max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" -max_len="${longest[$target]}" -timeout="${FUZZ_TIMEOUT:-60}" -rss_limit_mb=2560 \
     -artifact_prefix="$build/crashes/$target-" -print_final_stats=1 "${inputs[@]}" >"$log" 2>&1
 }
 
