@@ -19,12 +19,10 @@ namespace LINFORMER_NAMESPACE {
 using TensorIndex = int32_t;
 inline constexpr TensorIndex absent = -1;
 
-// Named limits: larger values in a file are refused before anything is allocated.
+// Named limits, with those of linformer/types.h: larger values in a file are refused before anything is allocated.
 inline constexpr uint32_t max_tensors = 1u << 16;
 inline constexpr uint32_t max_layers = 1024;
-inline constexpr uint32_t max_heads = 1024;          // attention heads of a layer
-inline constexpr uint32_t max_dimension = 1u << 24;  // d_model, ffn width, n, k, vocabulary
-inline constexpr uint32_t max_classes = 1u << 20;
+inline constexpr uint32_t max_heads = 1024;  // attention heads of a layer
 inline constexpr uint32_t max_rank = 4;
 inline constexpr uint32_t max_word_length = 1000;  // characters of a WordPiece word: its splitting is quadratic in them
 

@@ -53,7 +53,7 @@ const std::map<std::string, Layer>& layers() {
 const std::map<std::string, std::string>& public_headers() {
   static const std::map<std::string, std::string> table = {
       {"version.h", "base"},  {"build_info.h", "session"},  {"status.h", "base"},         {"types.h", "base"},
-      {"array.h", "base"},    {"model.h", "model"},         {"session.h", "session"},     {"session_options.h", "base"},
+      {"array.h", "base"},    {"model.h", "model"}, {"model_info.h", "model"},        {"session.h", "session"},     {"session_options.h", "base"},
       {"output.h", "base"},   {"text_input.h", "pipeline"}, {"classifier.h", "pipeline"}, {"embedder.h", "pipeline"},
       {"tokenizer.h", "text"}};
   return table;

@@ -16,10 +16,6 @@ enum class Padding : uint8_t {
   keep,       // pad ids stay and do what the dialect's original implementation does with them
 };
 
-// Which encoder of the model a session runs. An encoder-decoder takes two sessions: the first one's `hidden` is the
-// second one's encoder states.
-enum class Part : uint8_t { encoder = 0, decoder };
-
 // What products with weights of fewer than 32 bits are computed in; only the native backend computes in another type
 // than f32, and f16 is always widened. Layers whose weights are bf16 or int8 attend in bf16 where bf16 is computed in,
 // else in f32, unless AttentionCompute says otherwise.
@@ -47,6 +43,7 @@ struct RunOptions {
 
 // Threads and kernels of the CPU. On a device they are not used, but have to be valid.
 struct CpuOptions {
+  static constexpr int max_threads = 256;
   int threads = 1;  // the caller's thread and threads - 1 of our own
   BackendKind backend = BackendKind::native;
   // automatic: the best this machine has, or LINFORMER_ISA from the environment. avx512 has AMX where the machine does:
