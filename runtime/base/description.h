@@ -3,7 +3,7 @@
 // The converter fills a ModelDescription and the writer serialises it; Model::load reads it back and validates it.
 // Tensors are named by index into `tensors`; absent = -1. Sharing = the same index or the same projection named again.
 // The parts are orthogonal so that a new dialect is a new combination of values and not a new code path.
-// Reading one throws nothing; a program that copies one, or adds to its lists, may get std::bad_alloc (array.h).
+// Reading one throws nothing; a program that copies one, or adds to its lists, may get std::bad_alloc (base/array.h).
 // Source of the semantics: Linformer (Wang et al. 2020) section 4 and the public implementations.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <span>
 
 #include "base/types.h"
-#include "linformer/array.h"
+#include "base/array.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {

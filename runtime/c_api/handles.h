@@ -8,8 +8,8 @@
 #include <new>
 #include <optional>
 
+#include "base/array.h"
 #include "c_api/linformer.h"
-#include "linformer/array.h"
 #include "linformer/classifier.h"
 #include "linformer/embedder.h"
 #include "linformer/model.h"
