@@ -83,6 +83,9 @@ typedef struct lnf_build {
 } lnf_build;
 /* The caller sets `build->size` to its sizeof. */
 LNF_API lnf_code lnf_get_build(lnf_build* build, lnf_status* status);
+/* LNF_INVALID_ARGUMENT where LINFORMER_ISA in the environment names no instruction set, as sessions with LNF_ISA_AUTO
+ * then say: for programs that refuse it before they do anything. */
+LNF_API lnf_code lnf_check_environment(lnf_status* status);
 
 typedef struct lnf_model lnf_model;
 typedef struct lnf_tokenizer lnf_tokenizer;

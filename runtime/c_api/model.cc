@@ -91,6 +91,8 @@ lnf_code lnf_get_build(lnf_build* build, lnf_status* status) {
   return report(write_struct(made, "lnf_build", build), status);
 }
 
+lnf_code lnf_check_environment(lnf_status* status) { return report(check_environment(), status); }
+
 void lnf_load_options_init_sized(lnf_load_options* to, size_t size) {
   init_struct(to, size, {sizeof *to, LoadOptions().verify_below, LNF_CHECKSUMS_AUTO, 0});
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "linformer/status.h"
 #include "linformer/types.h"
 #include "linformer/version.h"
 
@@ -88,6 +89,10 @@ struct MemoryOptions {
   // the error says how much). It outlives the session, and needn't be zero.
   std::span<std::byte> arena = {};
 };
+
+// invalid_argument where LINFORMER_ISA in the environment has a value that names no Isa, as sessions with
+// Isa::automatic then say: for programs that refuse it before they do anything. Any thread may call it.
+Status check_environment();
 
 struct SessionOptions {
   RunOptions run = {};
