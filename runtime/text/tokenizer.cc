@@ -227,11 +227,12 @@ void Tokenizer::State::drop_nameless(Pieces* pieces) const {
   pieces->pieces.truncate(kept);
 }
 
-Result<Tokenizer> TokenizerFactory::create(const TokenizerDescription& description, std::shared_ptr<const void> owner) {
+Result<Tokenizer> TokenizerFactory::create(const TokenizerDescription& description,
+                                           std::shared_ptr<const void> storage) {
   std::unique_ptr<Tokenizer::State> state(new (std::nothrow) Tokenizer::State);
   if (!state) return no_memory("tables");
   if (const Status status = state->create(description); !status.ok()) return status;
-  state->owner = std::move(owner);
+  state->storage = std::move(storage);
   return Tokenizer(std::move(state));
 }
 

@@ -10,10 +10,11 @@
 namespace LINFORMER_NAMESPACE {
 
 struct TokenizerFactory {
-  // The views of `description` (bytes, offsets, ids, merges) must outlive the tokenizer, which keeps `owner`; the rest
-  // is copied. Builds the hash tables: O(vocabulary) time and memory, once. Safe on any description: one that
+  // The views of `description` (bytes, offsets, ids, merges) must outlive the tokenizer, which keeps `storage`; the
+  // rest is copied. Builds the hash tables: O(vocabulary) time and memory, once. Safe on any description: one that
   // contradicts itself is corrupt_file, a kind that this build lacks is unsupported, no memory is out_of_memory.
-  static Result<Tokenizer> create(const TokenizerDescription& description, std::shared_ptr<const void> owner = nullptr);
+  static Result<Tokenizer> create(const TokenizerDescription& description,
+                                  std::shared_ptr<const void> storage = nullptr);
 };
 
 }  // namespace LINFORMER_NAMESPACE
