@@ -15,7 +15,7 @@
 namespace LINFORMER_NAMESPACE {
 
 struct Tokenizer::State {
-  std::shared_ptr<const void> storage;  // that the description's views lie in; null: it is the caller's
+  std::shared_ptr<const void> storage;  // that the description's views lie in; null: they lie in the caller's
   TokenizerKind kind = TokenizerKind::none;
   Vocabulary vocabulary;
   ByteBpe bpe;
