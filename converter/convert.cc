@@ -1,5 +1,3 @@
-#include "converter/build_model.h"
-
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <optional>
 
 #include "base/description.h"
+#include "converter/build_model.h"
 #include "converter/control.h"
 #include "converter/dialects/common.h"
 #include "converter/dialects/dialect.h"
@@ -25,6 +24,7 @@
 #include "converter/tokenizers/tokenizer_files.h"
 #include "io/container.h"
 #include "linformer/tokenizer.h"
+#include "text/tokenizer_factory.h"
 
 namespace linformer::convert {
 
@@ -198,7 +198,8 @@ void add_tokenizer(TokenizerDescription tokenizer, const std::string& source, co
   const EncoderDescription& encoder = description->encoder;
   if (encoder.embedding.tokens == absent) fail("the model takes vectors and no tokens: leave --tokenizer out");
   // A tokenizer that the runtime can't load is refused here, so that no model file is written with it.
-  if (const Status status = Tokenizer::create(tokenizer).status(); !status.ok()) fail(source, ": ", status.message());
+  if (const Status status = TokenizerFactory::create(tokenizer).status(); !status.ok())
+    fail(source, ": ", status.message());
   const int64_t ids = largest_id(tokenizer) + 1;
   if (ids > encoder.vocab_size) {
     fail("the tokenizer has ids up to ", ids - 1, " but the model's embedding has ", encoder.vocab_size,

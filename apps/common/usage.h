@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "converter/edit_distance.h"
+#include "linformer/edit_distance.h"
 
 namespace linformer {
 

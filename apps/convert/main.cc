@@ -13,7 +13,6 @@
 #include <sstream>
 #include <string>
 
-#include "base/cpu.h"
 #include "convert/print_report.h"
 #include "convert/print_summary.h"
 #include "files/endings.h"
@@ -24,6 +23,7 @@
 #include "help/command_table.h"
 #include "input_files/lost_file.h"
 #include "linformer/convert.h"
+#include "linformer/session_options.h"
 #include "terminal/shown_text.h"
 #include "usage.h"
 
@@ -346,8 +346,8 @@ int main(int argc, char** argv) {
   linformer::files::remove_temporary_files_at_signals();
   ::signal(SIGXFSZ, SIG_IGN);  // a limit of the file's size is then an error of write()
   // Nothing is computed here; it is the programs' common rule.
-  if (const linformer::Status isa = linformer::isa_from_environment().status(); !isa.ok()) {
-    return complain_of_usage(isa.message());
+  if (const linformer::Status environment = linformer::check_environment(); !environment.ok()) {
+    return complain_of_usage(environment.message());
   }
   linformer::files::set_final_message(!arguments.json                           ? final_message
                                       : &report_stream(arguments) == &std::cerr ? final_message_on_standard_error

@@ -160,6 +160,17 @@ lnf_code lnf_convert_checkpoint(const lnf_convert_options* options, lnf_convert_
   return c_api::report(done, status);
 }
 
+lnf_code lnf_convert_read_tokenizer(const char* path, lnf_tokenizer** tokenizer, lnf_status* status) {
+  if (tokenizer != nullptr) *tokenizer = nullptr;
+  const lnf_convert_options none = {};
+  const Status done = without_exceptions(none, [&]() -> Status {
+    if (path == nullptr) return c_api::missing("the path");
+    if (tokenizer == nullptr) return c_api::missing("the place of the tokenizer");
+    return c_api::make_handle(read_tokenizer(path), tokenizer);
+  });
+  return c_api::report(done, status);
+}
+
 void lnf_convert_report_free(lnf_convert_report* report) { delete report; }
 
 lnf_code lnf_convert_report_get_summary(const lnf_convert_report* report, lnf_convert_summary* summary,

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "converter/edit_distance.h"
+#include "linformer/edit_distance.h"
 
 namespace linformer::convert {
 

@@ -70,6 +70,12 @@ typedef struct lnf_convert_options {
 LNF_API void lnf_convert_options_init_sized(lnf_convert_options* to, size_t size);
 #define lnf_convert_options_init(to) lnf_convert_options_init_sized((to), sizeof *(to))
 
+/* --- A tokenizer without a model --------------------------------------------------------------------------------- */
+
+/* Of a file or folder as lnf_convert_options::tokenizer takes them; its ids are the files' own. Free it with
+ * lnf_tokenizer_free(). Errors: LNF_INVALID_ARGUMENT (files that can't be read), LNF_UNSUPPORTED, LNF_CORRUPT. */
+LNF_API lnf_code lnf_convert_read_tokenizer(const char* path, lnf_tokenizer** tokenizer, lnf_status* status);
+
 /* --- The conversion, and what it did ------------------------------------------------------------------------------ */
 
 typedef struct lnf_convert_report lnf_convert_report;

@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "base/platform.h"
+#include "linformer/session_options.h"
 
 namespace LINFORMER_NAMESPACE {
 namespace {
@@ -169,5 +170,7 @@ Result<Isa> isa_from_environment() {
       Code::invalid_argument,
       "LINFORMER_ISA in the environment is '%.40s': set it to scalar, avx2, avx512 or neon, or unset it", value);
 }
+
+Status check_environment() { return isa_from_environment().status(); }
 
 }  // namespace LINFORMER_NAMESPACE

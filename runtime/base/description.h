@@ -3,7 +3,7 @@
 // The converter fills a ModelDescription and the writer serialises it; Model::load reads it back and validates it.
 // Tensors are named by index into `tensors`; absent = -1. Sharing = the same index or the same projection named again.
 // The parts are orthogonal so that a new dialect is a new combination of values and not a new code path.
-// Reading one throws nothing; a program that copies one, or adds to its lists, may get std::bad_alloc (array.h).
+// Reading one throws nothing; a program that copies one, or adds to its lists, may get std::bad_alloc (base/array.h).
 // Source of the semantics: Linformer (Wang et al. 2020) section 4 and the public implementations.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <span>
 
 #include "base/types.h"
-#include "linformer/array.h"
+#include "base/array.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {
@@ -19,12 +19,10 @@ namespace LINFORMER_NAMESPACE {
 using TensorIndex = int32_t;
 inline constexpr TensorIndex absent = -1;
 
-// Named limits: larger values in a file are refused before anything is allocated.
+// Named limits, with those of linformer/types.h: larger values in a file are refused before anything is allocated.
 inline constexpr uint32_t max_tensors = 1u << 16;
 inline constexpr uint32_t max_layers = 1024;
-inline constexpr uint32_t max_heads = 1024;          // attention heads of a layer
-inline constexpr uint32_t max_dimension = 1u << 24;  // d_model, ffn width, n, k, vocabulary
-inline constexpr uint32_t max_classes = 1u << 20;
+inline constexpr uint32_t max_heads = 1024;  // attention heads of a layer
 inline constexpr uint32_t max_rank = 4;
 inline constexpr uint32_t max_word_length = 1000;  // characters of a WordPiece word: its splitting is quadratic in them
 

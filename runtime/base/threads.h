@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "base/platform.h"
+#include "linformer/session_options.h"
 #include "linformer/status.h"
 #include "linformer/version.h"
 
@@ -22,7 +23,7 @@ struct ParallelFor {
 
 class ThreadTeam {
  public:
-  static constexpr int max_threads = 256;
+  static constexpr int max_threads = CpuOptions::max_threads;
   using Function = void (*)(void* context, int thread);
 
   ThreadTeam() = default;
@@ -38,8 +39,8 @@ class ThreadTeam {
 
   // Runs function(context, 0) on the calling thread and function(context, t) on each other thread t that comes before
   // the call has returned there; returns when all that came have finished. So the function must share its work out
-  // (TaskCounter), and a thread that the system hasn't yet let in holds nobody up. Calls do not nest. In a forked child,
-  // where the threads aren't, the caller does all the work.
+  // (TaskCounter), and a thread that the system hasn't yet let in holds nobody up. Calls do not nest. In a forked
+  // child, where the threads aren't, the caller does all the work.
   void run(Function function, void* context);
 
   // The same for a callable taking int; nothing is copied.

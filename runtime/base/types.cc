@@ -6,6 +6,12 @@ namespace LINFORMER_NAMESPACE {
 
 const char* name_of(ElementType type) { return enum_name(type); }
 
+const char* name_of(Pooling pooling) { return enum_name(pooling); }
+
+const char* name_of(HeadKind kind) { return enum_name(kind); }
+
+const char* name_of(TokenizerKind kind) { return enum_name(kind); }
+
 const char* name_of(Activation activation) { return enum_name(activation); }
 
 const char* name_of(Isa isa) {

@@ -8,8 +8,8 @@
 #include <new>
 #include <optional>
 
+#include "base/array.h"
 #include "c_api/linformer.h"
-#include "linformer/array.h"
 #include "linformer/classifier.h"
 #include "linformer/embedder.h"
 #include "linformer/model.h"
@@ -143,6 +143,11 @@ void copy_options(const Struct& read, Options* to) {
 }
 
 Status read_control(const lnf_control* control, RunControl* to);
+
+// LNF_POOL_...; the default stands for none.
+inline int32_t pooling_constant(Pooling pooling) {
+  return pooling == Pooling::none ? LNF_POOL_DEFAULT : static_cast<int32_t>(pooling);
+}
 
 // A handle around `value`.
 template <class Handle, class Value>

@@ -83,6 +83,9 @@ typedef struct lnf_build {
 } lnf_build;
 /* The caller sets `build->size` to its sizeof. */
 LNF_API lnf_code lnf_get_build(lnf_build* build, lnf_status* status);
+/* LNF_INVALID_ARGUMENT where LINFORMER_ISA in the environment names no instruction set, as sessions with LNF_ISA_AUTO
+ * then say: for programs that refuse it before they do anything. */
+LNF_API lnf_code lnf_check_environment(lnf_status* status);
 
 typedef struct lnf_model lnf_model;
 typedef struct lnf_tokenizer lnf_tokenizer;
@@ -132,9 +135,10 @@ enum { LNF_TOKENIZER_NONE = 0, LNF_TOKENIZER_BYTE_BPE, LNF_TOKENIZER_WORDPIECE, 
 typedef struct lnf_model_info {
   size_t size;
   uint64_t file_bytes;
-  int64_t max_tokens, vocabulary, vector_width, width; /* vocabulary 0: it reads vectors of vector_width floats */
-  int32_t layers, heads;                               /* classification heads */
-  int32_t pad_id, mask_id;                             /* -1: none */
+  int64_t max_tokens, prefix_rows; /* with what the model puts before a text: n tokens make n + prefix_rows rows */
+  int64_t vocabulary, vector_width, width; /* vocabulary 0: it reads vectors of vector_width floats */
+  int32_t layers, heads, tensors;          /* classification heads */
+  int32_t pad_id, mask_id;                 /* -1: none */
   int32_t tokenizer, has_masked_lm, has_embedding, has_decoder;
 } lnf_model_info;
 /* The caller sets `info->size` to its sizeof. */
@@ -145,6 +149,10 @@ typedef struct lnf_head_info {
   size_t size;
   int64_t classes;
   int32_t kind, has_labels, compares_two, each_token;
+  int32_t pooling;     /* LNF_POOL_...; DEFAULT: none, where it scores each token */
+  int32_t norm, dense; /* behind the pooling; dense: a linear with `activation`, before the outputs */
+  const char *activation, *score_activation; /* static names, "none" without one; the latter makes the probability of a
+                                                score */
 } lnf_head_info;
 /* As lnf_model_get_info(). LNF_INVALID_ARGUMENT where there is no such head. */
 LNF_API lnf_code lnf_model_get_head(const lnf_model* model, int32_t head, lnf_head_info* info, lnf_status* status);
@@ -157,6 +165,106 @@ LNF_API size_t lnf_model_producer(const lnf_model* model, char* text, size_t cap
 LNF_API size_t lnf_model_dialect(const lnf_model* model, char* text, size_t capacity);
 /* -1: there is no head of this name. */
 LNF_API int32_t lnf_model_find_head(const lnf_model* model, const char* name);
+
+/* What a model is made of, for programs that show or check it. Texts and arrays live as long as the model; names such
+ * as "gelu" are static. The caller sets `info->size` to its sizeof. O(1), or the layer's number of projections.
+ * LNF_INVALID_ARGUMENT where the model has no such part, layer, projection or tensor. */
+enum { LNF_PART_ENCODER = 0, LNF_PART_DECODER }; /* of an encoder-decoder */
+typedef struct lnf_encoder_info {
+  size_t size;
+  int64_t max_tokens, vocabulary, width, output_width;
+  int64_t encoder_states_width; /* of the rows that cross attention reads; 0: no layer does */
+  int32_t pad_id;               /* -1: none */
+  int32_t layers, projections;
+  int32_t final_norm, output_linear; /* behind the last layer */
+  int32_t zero_masked_rows;          /* of its output */
+  const char* norm;                  /* "post" or "pre" */
+  const char* residual;              /* "standard", "reversible" or "none" */
+} lnf_encoder_info;
+LNF_API lnf_code lnf_model_get_encoder(const lnf_model* model, int32_t part, lnf_encoder_info* info,
+                                       lnf_status* status);
+/* How tokens or vectors become the rows of the first layer. */
+typedef struct lnf_embedding_info {
+  size_t size;
+  int64_t vector_width, vector_linear_width; /* 0: it reads tokens; there is no linear on the vectors */
+  int64_t position_offset;                   /* row of the first token, of learned positions */
+  int64_t token_types, factor_width;         /* 0: no table of types; the token embedding is not factorised */
+  int32_t reads_tokens, vector_norm_in, vector_norm_out;
+  int32_t prefix_token; /* -1: none */
+  int32_t positions_count_non_pad, norm, transform;
+  const char* prefix;    /* put before a text: "none", "row" or "token" */
+  const char* positions; /* "none", "learned", "sinusoidal_halves" or "sinusoidal_interleaved" */
+} lnf_embedding_info;
+LNF_API lnf_code lnf_model_get_embedding(const lnf_model* model, int32_t part, lnf_embedding_info* info,
+                                         lnf_status* status);
+typedef struct lnf_layer_info {
+  size_t size;
+  int64_t heads, kv_heads, head_dim;
+  int64_t window;           /* rows that a row sees on each side; 0: all */
+  int64_t width, ffn_width; /* of the rows that it reads; 0: it has no feed-forward network */
+  /* Indices for lnf_model_get_projection(): one for all heads, or one for each. */
+  const uint32_t *key_projections, *value_projections;
+  size_t key_projection_count, value_projection_count;
+  float scale, rotary_base; /* of the scores; 0: no rotary positions */
+  int32_t value_is_key, causal, position_bias, full_attention, gated;
+  const char* key_source;                     /* "own", "encoder_states" or "encoder_states_or_own" */
+  const char* row_mask;                       /* "none", "zeroed" or "excluded" */
+  const char *output_activation, *activation; /* of attention, of the feed-forward network */
+} lnf_layer_info;
+LNF_API lnf_code lnf_model_get_layer(const lnf_model* model, int32_t part, int32_t layer, lnf_layer_info* info,
+                                     lnf_status* status);
+typedef struct lnf_projection_info {
+  size_t size;
+  int64_t k;
+  int64_t kernel, stride; /* of convolution and pooling */
+  int32_t weight, bias;   /* indices for lnf_model_get_tensor(); -1: none */
+  const char* kind;       /* "linear", "convolution", "mean_pool", "max_pool" or "none" (full attention) */
+  const char* order;      /* "before_linear" or "after_linear" of keys and values */
+} lnf_projection_info;
+LNF_API lnf_code lnf_model_get_projection(const lnf_model* model, int32_t part, int32_t projection,
+                                          lnf_projection_info* info, lnf_status* status);
+typedef struct lnf_masked_lm_info {
+  size_t size;
+  int32_t present, tied;  /* its weight is the token embedding */
+  int32_t dense, norm;    /* dense: a linear with `activation` before the logits */
+  const char* activation; /* "none" without one */
+} lnf_masked_lm_info;
+LNF_API lnf_code lnf_model_get_masked_lm(const lnf_model* model, lnf_masked_lm_info* info, lnf_status* status);
+/* How the model makes one vector of a text. */
+typedef struct lnf_sentence_embedding_info {
+  size_t size;
+  int64_t linear_width; /* of the vector behind a linear; 0: there is none */
+  int32_t present;
+  int32_t pooling; /* LNF_POOL_... */
+  int32_t normalize;
+  const char* activation; /* of the linear */
+} lnf_sentence_embedding_info;
+LNF_API lnf_code lnf_model_get_sentence_embedding(const lnf_model* model, lnf_sentence_embedding_info* info,
+                                                  lnf_status* status);
+enum { LNF_FIRST_TEXT = -1, LNF_SECOND_TEXT = -2 }; /* where the texts stand in templates */
+typedef struct lnf_tokenizer_info {
+  size_t size;
+  int64_t tokens, merges, added_tokens;
+  const int32_t *single_template, *pair_template; /* ids around one text and two, with LNF_FIRST_TEXT ... */
+  const uint8_t* pair_types;                      /* of pair_template's items; none: all 0 */
+  size_t single_template_count, pair_template_count, pair_type_count;
+  int32_t kind;                                    /* LNF_TOKENIZER_... */
+  int32_t unk_id, bos_id, eos_id, pad_id, mask_id; /* -1: none */
+  int32_t lowercase, strip_accents;
+} lnf_tokenizer_info;
+LNF_API lnf_code lnf_model_get_tokenizer(const lnf_model* model, lnf_tokenizer_info* info, lnf_status* status);
+typedef struct lnf_tensor_info {
+  size_t size;
+  const char* name;      /* the checkpoint's */
+  const char* type;      /* "f32", "bf16", "f16" or "int8" */
+  const char* layout;    /* "row_major", "panel16" or "padded_rows" */
+  const uint64_t* shape; /* as in the checkpoint */
+  size_t dimensions;
+  uint64_t offset, bytes; /* from the beginning of the file's tensors */
+  uint64_t checksum;      /* XXH3-64 */
+} lnf_tensor_info;
+LNF_API lnf_code lnf_model_get_tensor(const lnf_model* model, int32_t tensor, lnf_tensor_info* info,
+                                      lnf_status* status);
 
 /* --- Tokenizers ------------------------------------------------------------------------------------------------- */
 
@@ -226,7 +334,6 @@ LNF_API void lnf_control_init_sized(lnf_control* to, size_t size);
 enum { LNF_COMPUTE_AUTO = 0, LNF_COMPUTE_NO_BF16, LNF_COMPUTE_F32, LNF_COMPUTE_BF16 };
 enum { LNF_ATTENTION_AUTO = 0, LNF_ATTENTION_F32, LNF_ATTENTION_BF16 };
 enum { LNF_BACKEND_NATIVE = 0, LNF_BACKEND_ONEDNN, LNF_BACKEND_OPENBLAS };
-enum { LNF_PART_ENCODER = 0, LNF_PART_DECODER }; /* of an encoder-decoder */
 enum { LNF_PADDING_STRIP = 0, LNF_PADDING_KEEP };
 /* Instruction sets. AUTO: the best that the machine has, or what LINFORMER_ISA in the environment says. */
 enum { LNF_ISA_AUTO = 0, LNF_ISA_SCALAR, LNF_ISA_AVX2, LNF_ISA_AVX512, LNF_ISA_NEON };

@@ -91,6 +91,8 @@ lnf_code lnf_get_build(lnf_build* build, lnf_status* status) {
   return report(write_struct(made, "lnf_build", build), status);
 }
 
+lnf_code lnf_check_environment(lnf_status* status) { return report(check_environment(), status); }
+
 void lnf_load_options_init_sized(lnf_load_options* to, size_t size) {
   init_struct(to, size, {sizeof *to, LoadOptions().verify_below, LNF_CHECKSUMS_AUTO, 0});
 }
@@ -154,11 +156,13 @@ lnf_code lnf_model_get_info(const lnf_model* model, lnf_model_info* info, lnf_st
   lnf_model_info made = {};
   made.file_bytes = model->model->file_bytes();
   made.max_tokens = of.max_tokens;
+  made.prefix_rows = of.prefix_rows;
   made.vocabulary = of.vector_width > 0 ? 0 : of.vocabulary;
   made.vector_width = of.vector_width;
   made.width = of.width;
   made.layers = of.layers;
   made.heads = of.heads;
+  made.tensors = of.tensors;
   made.pad_id = of.pad_id;
   made.mask_id = of.mask_id;
   made.tokenizer = static_cast<int32_t>(of.tokenizer);
@@ -183,6 +187,11 @@ lnf_code lnf_model_get_head(const lnf_model* model, int32_t head, lnf_head_info*
   made.has_labels = of.has_labels;
   made.compares_two = of.compares_two;
   made.each_token = of.each_token;
+  made.pooling = pooling_constant(of.pooling);
+  made.norm = of.norm;
+  made.dense = of.dense;
+  made.activation = of.activation;
+  made.score_activation = of.score_activation;
   return report(write_struct(made, "lnf_head_info", info), status);
 }
 

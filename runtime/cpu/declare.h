@@ -1,9 +1,9 @@
 // The GEMMs of a program, as a provider is told of them.
 #pragma once
 
+#include "base/array.h"
 #include "base/checked.h"
 #include "gemm/gemm.h"
-#include "linformer/array.h"
 #include "linformer/version.h"
 #include "program/program.h"
 

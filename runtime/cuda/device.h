@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/array.h"
 #include "cuda/grid.h"
-#include "linformer/array.h"
 #include "linformer/status.h"
 #include "linformer/types.h"
 #include "linformer/version.h"

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/array.h"
 #include "gemm/gemm.h"
-#include "linformer/array.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {

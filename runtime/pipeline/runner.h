@@ -5,8 +5,8 @@
 #include <atomic>
 #include <memory>
 
+#include "base/array.h"
 #include "base/threads.h"
-#include "linformer/array.h"
 #include "linformer/text_input.h"
 #include "linformer/version.h"
 #include "pipeline/reader.h"

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "linformer/array.h"
+#include "base/array.h"
 #include "linformer/version.h"
 #include "program/arena.h"
 #include "program/op.h"

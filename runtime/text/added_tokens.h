@@ -3,8 +3,8 @@
 
 #include <string_view>
 
+#include "base/array.h"
 #include "base/description.h"
-#include "linformer/array.h"
 #include "linformer/status.h"
 #include "linformer/version.h"
 #include "text/token_trie.h"

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/array.h"
 #include "base/description.h"
-#include "linformer/array.h"
 #include "linformer/status.h"
 #include "linformer/version.h"
 #include "text/pieces.h"

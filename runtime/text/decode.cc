@@ -1,5 +1,6 @@
 // From ids back to text.
 #include <cstdlib>
+#include <new>
 
 #include "linformer/tokenizer.h"
 #include "text/encoding.h"
@@ -51,6 +52,19 @@ bool replace_byte_run(size_t begin, Array<char>* text) {
 
 }  // namespace
 
+struct TextBuffer::State {
+  Array<char> bytes;
+};
+
+TextBuffer::TextBuffer() = default;
+TextBuffer::TextBuffer(TextBuffer&&) noexcept = default;
+TextBuffer& TextBuffer::operator=(TextBuffer&&) noexcept = default;
+TextBuffer::~TextBuffer() = default;
+
+std::string_view TextBuffer::view() const {
+  return state_ ? std::string_view(state_->bytes.data(), state_->bytes.size()) : std::string_view();
+}
+
 Status Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& options, TextBuffer* text) const {
   const Status no_memory = Status::error(Code::out_of_memory, "no memory for the text of %zu tokens", ids.size());
   Array<char> decoded, scratch;
@@ -92,7 +106,9 @@ Status Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& opti
     if (!append_repaired_utf8(view, &scratch)) return no_memory;
     decoded = std::move(scratch);
   }
-  text->bytes_ = std::move(decoded);
+  if (!text->state_) text->state_.reset(new (std::nothrow) TextBuffer::State);
+  if (!text->state_) return no_memory;
+  text->state_->bytes = std::move(decoded);
   return {};
 }
 

@@ -1,7 +1,7 @@
 // What an Encoding holds: the result and the workspace.
 #pragma once
 
-#include "linformer/array.h"
+#include "base/array.h"
 #include "linformer/tokenizer.h"
 #include "linformer/version.h"
 #include "text/added_tokens.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "linformer/array.h"
+#include "base/array.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "linformer/array.h"
+#include "base/array.h"
 #include "linformer/status.h"
 #include "linformer/version.h"
 

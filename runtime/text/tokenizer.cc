@@ -6,6 +6,7 @@
 
 #include "base/description.h"
 #include "text/encoding.h"
+#include "text/tokenizer_factory.h"
 #include "text/tokenizer_state.h"
 #include "text/truncation.h"
 #include "text/unicode.h"
@@ -226,10 +227,12 @@ void Tokenizer::State::drop_nameless(Pieces* pieces) const {
   pieces->pieces.truncate(kept);
 }
 
-Result<Tokenizer> Tokenizer::create(const TokenizerDescription& description) {
-  std::unique_ptr<State> state(new (std::nothrow) State);
+Result<Tokenizer> TokenizerFactory::create(const TokenizerDescription& description,
+                                           std::shared_ptr<const void> storage) {
+  std::unique_ptr<Tokenizer::State> state(new (std::nothrow) Tokenizer::State);
   if (!state) return no_memory("tables");
   if (const Status status = state->create(description); !status.ok()) return status;
+  state->storage = std::move(storage);
   return Tokenizer(std::move(state));
 }
 

@@ -1,8 +1,8 @@
 // What a Tokenizer holds.
 #pragma once
 
+#include "base/array.h"
 #include "base/description.h"
-#include "linformer/array.h"
 #include "linformer/tokenizer.h"
 #include "linformer/version.h"
 #include "text/added_tokens.h"
@@ -15,7 +15,7 @@
 namespace LINFORMER_NAMESPACE {
 
 struct Tokenizer::State {
-  std::shared_ptr<const Model> model;  // that the description's views lie in; null: they are the caller's
+  std::shared_ptr<const void> storage;  // that the description's views lie in; null: they lie in the caller's
   TokenizerKind kind = TokenizerKind::none;
   Vocabulary vocabulary;
   ByteBpe bpe;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "linformer/array.h"
+#include "base/array.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {

@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/array.h"
 #include "base/description.h"
-#include "linformer/array.h"
 #include "linformer/status.h"
 #include "linformer/version.h"
 

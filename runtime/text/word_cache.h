@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "linformer/array.h"
+#include "base/array.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {

@@ -13,6 +13,7 @@
 #include "linformer/tokenizer.h"
 #include "support/allocations.h"
 #include "support/skip.h"
+#include "text/tokenizer_factory.h"
 
 namespace linformer_test {
 namespace {
@@ -83,8 +84,8 @@ TEST_CASE("memory that runs out is an error") {
     }
     const TokenizerDescription& description = (*model)->description().tokenizer;
     if (description.kind == TokenizerKind::none) continue;
-    print("tokenizer", with_more_memory([&] { return Tokenizer::create(description).status(); }));
-    auto tokenizer = Tokenizer::create(description);
+    print("tokenizer", with_more_memory([&] { return TokenizerFactory::create(description).status(); }));
+    auto tokenizer = TokenizerFactory::create(description);
     REQUIRE(tokenizer.ok());
     print("a text's tokens", with_more_memory([&] {
             Encoding encoding;
@@ -106,7 +107,7 @@ TEST_CASE("a tokenizer takes memory for its tokens, however large their ids are"
   description.token_offsets = offsets;
   const auto needed = [&](std::vector<int32_t> ids) {
     description.token_ids = ids;
-    return with_more_memory([&] { return Tokenizer::create(description).status(); }).needed;
+    return with_more_memory([&] { return TokenizerFactory::create(description).status(); }).needed;
   };
   CHECK(needed({2, 0, static_cast<int32_t>(max_dimension) - 1}) == needed({2, 0, 1}));
 }

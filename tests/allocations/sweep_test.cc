@@ -18,6 +18,7 @@
 #include "support/allocations.h"
 #include "support/outputs.h"
 #include "support/random_model.h"
+#include "text/tokenizer_factory.h"
 
 namespace linformer_test {
 namespace {
@@ -134,7 +135,7 @@ Status tokenize(const TokenizerDescription& description) {
   constexpr std::string_view text =
       "The inner booth, 2! <mask> \xe4\xb8\xad\xff antidisestablishmentarianisms, which is "
       "longer than forty-eight bytes without one single space in between";
-  auto tokenizer = Tokenizer::create(description);
+  auto tokenizer = TokenizerFactory::create(description);
   if (!tokenizer.ok()) return tokenizer.status();
   Encoding encoding;
   EncodeOptions options;

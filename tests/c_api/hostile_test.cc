@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <string>
 
 namespace linformer_test {
 namespace {
@@ -295,6 +297,18 @@ TEST_CASE("handles outlive the model that they were made of") {
   CHECK(lnf_classify(classifier, texts, nullptr, nullptr, nullptr, 1, values, 3, nullptr, nullptr) == LNF_OK);
   lnf_classifier_free(classifier);
   lnf_session_free(session);
+}
+
+TEST_CASE("an environment that names no instruction set") {
+  Hostile f;
+  const char* kept = std::getenv("LINFORMER_ISA");
+  const std::string before = kept != nullptr ? kept : "";
+  CHECK(lnf_check_environment(nullptr) == LNF_OK);
+  setenv("LINFORMER_ISA", "AVX2", 1);
+  f.refused([](lnf_status* s) { return lnf_check_environment(s); });
+  unsetenv("LINFORMER_ISA");
+  CHECK(lnf_check_environment(nullptr) == LNF_OK);
+  if (kept != nullptr) setenv("LINFORMER_ISA", before.c_str(), 1);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "linformer/model.h"
 #include "process.h"
 #include "sentiment_model.h"
+#include "text/tokenizer_factory.h"
 
 using namespace linformer_test;
 using nlohmann::json;
@@ -172,7 +173,7 @@ TEST_CASE("fill-mask: spellings of the mask are replaced in time that grows with
   const auto model = linformer::Model::load(f.model().c_str());
   REQUIRE(model.ok());
   linformer::TokenizerDescription description = (*model)->description().tokenizer;
-  const auto tokenizer = linformer::Tokenizer::create(description);
+  const auto tokenizer = linformer::TokenizerFactory::create(description);
   REQUIRE(tokenizer.ok());
   const auto own = std::find_if(description.added_tokens.begin(), description.added_tokens.end(),
                                 [&](const auto& token) { return token.id == description.mask; });

@@ -14,10 +14,12 @@ static int failures = 0;
     }                                                                 \
   } while (0)
 
-static char classifier[1024], attention[1024], output[1024], altered[1024], nowhere[1024], absent[1024];
+static char tokenizer_folder[1024], classifier[1024], attention[1024], output[1024], altered[1024], nowhere[1024],
+    absent[1024];
 
 static void set_paths(const char* golden, const char* work) {
   snprintf(classifier, sizeof classifier, "%s/fairseq/classifier/checkpoint.pt", golden);
+  snprintf(tokenizer_folder, sizeof tokenizer_folder, "%s/../tokenizers/bpe", golden);
   snprintf(attention, sizeof attention, "%s/lucidrains/glu_lm/checkpoint.safetensors", golden);
   snprintf(output, sizeof output, "%s/model.lnfr", work);
   snprintf(altered, sizeof altered, "%s/altered.safetensors", work);
@@ -293,6 +295,23 @@ static void check_cancelling(void) {
   }
 }
 
+static void check_tokenizer(void) {
+  lnf_status status;
+  lnf_tokenizer* tokenizer = NULL;
+  lnf_encoding* encoding = NULL;
+  CHECK(lnf_convert_read_tokenizer(tokenizer_folder, &tokenizer, &status) == LNF_OK);
+  CHECK(lnf_encoding_create(&encoding, &status) == LNF_OK);
+  CHECK(lnf_encode(tokenizer, "a b", 3, NULL, 0, NULL, encoding, &status) == LNF_OK);
+  CHECK(lnf_encoding_size(encoding) >= 4); /* with what surrounds a text */
+  lnf_encoding_free(encoding);
+  lnf_tokenizer_free(tokenizer);
+  CHECK(lnf_convert_read_tokenizer(absent, &tokenizer, &status) == LNF_INVALID_ARGUMENT);
+  CHECK(tokenizer == NULL);
+  CHECK(strstr(status.message, "absent.pt") != NULL);
+  CHECK(lnf_convert_read_tokenizer(NULL, &tokenizer, &status) == LNF_INVALID_ARGUMENT);
+  CHECK(lnf_convert_read_tokenizer(tokenizer_folder, NULL, NULL) == LNF_INVALID_ARGUMENT);
+}
+
 int main(int count, char** arguments) {
   char kept[1024];
   if (count != 3) return 2;
@@ -302,5 +321,6 @@ int main(int count, char** arguments) {
   check_conversion(kept);
   check_failures();
   check_cancelling();
+  check_tokenizer();
   return failures == 0 ? 0 : 1;
 }

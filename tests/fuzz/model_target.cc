@@ -9,6 +9,7 @@
 #include "fuzz/model_file.h"
 #include "linformer/session.h"
 #include "linformer/tokenizer.h"
+#include "text/tokenizer_factory.h"
 
 using namespace linformer;
 using namespace linformer_fuzz;
@@ -35,7 +36,7 @@ void expect_sentence(const char* what, const Status& status) {
 void tokenize(const Model& model, uint64_t bytes) {
   const ModelDescription& description = model.description();
   within(tokenizer_bounds, bytes, [&]() -> uint64_t {
-    const Result<Tokenizer> tokenizer = Tokenizer::create(description.tokenizer);
+    const Result<Tokenizer> tokenizer = TokenizerFactory::create(description.tokenizer);
     expect_sentence("tokenizer", tokenizer.status());
     if (!tokenizer.ok()) return 0;
     Encoding encoding;

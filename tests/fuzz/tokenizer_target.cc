@@ -14,6 +14,7 @@
 #include "fuzz/folder_mutation.h"
 #include "fuzz/json_mutation.h"
 #include "linformer/tokenizer.h"
+#include "text/tokenizer_factory.h"
 
 using namespace linformer;
 using namespace linformer_fuzz;
@@ -148,7 +149,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const TokenizerDescription description = files->view();
   std::optional<Tokenizer> tokenizer;
   within(create_bounds, bytes, [&]() -> uint64_t {
-    Result<Tokenizer> created = Tokenizer::create(description);
+    Result<Tokenizer> created = TokenizerFactory::create(description);
     if (created.ok()) tokenizer.emplace(std::move(*created));
     return 0;
   });

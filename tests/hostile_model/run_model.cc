@@ -6,6 +6,7 @@
 #include "linformer/session.h"
 #include "linformer/tokenizer.h"
 #include "support/outputs.h"
+#include "text/tokenizer_factory.h"
 
 namespace linformer_test {
 namespace {
@@ -18,7 +19,7 @@ std::string objection(const char* what, const Status& status) {
 
 // A text through the model's own tokenizer. Its ids are ones that the embedding has.
 std::string tokenize(const Model& model) {
-  const Result<Tokenizer> tokenizer = Tokenizer::create(model.description().tokenizer);
+  const Result<Tokenizer> tokenizer = TokenizerFactory::create(model.description().tokenizer);
   if (!tokenizer.ok()) return objection("the tokenizer", tokenizer.status());
   Encoding encoding;
   EncodeOptions options;

@@ -13,10 +13,11 @@ Findings check_converter(const std::string& file, const std::string& source);
 Findings check_converter_header(const std::string& file, const std::string& source);
 // target_link_libraries() of the converter names no target of the programs.
 Findings check_converter_links(const std::string& file, const std::string& cmake);
-// What the programs share includes no folder of one program.
+// What the programs share includes itself and public headers.
 Findings check_common(const std::string& file, const std::string& source);
-// linformer-convert includes public headers, its own folder and what the programs share.
-Findings check_convert_program(const std::string& file, const std::string& source);
+// A program (the command line, the converter's, examples, training) includes its own folders, what the programs share,
+// and of the library and the converter public headers alone.
+Findings check_program(const std::string& file, const std::string& source);
 
 // All of them for one file: none for a file that they don't concern.
 Findings check_folders(const std::string& file, const std::string& text);

@@ -42,19 +42,33 @@ TEST_CASE("the converter links nothing of the programs") {
   CHECK(check_converter_links(file, "target_link_libraries(linformer_converter PRIVATE CLI11::CLI11)").size() == 1);
 }
 
-TEST_CASE("what programs share includes no program") {
+TEST_CASE("what programs share includes itself and public headers") {
   CHECK(check_common("apps/common/x.h", "#include \"files/atomic_file.h\"\n#include \"usage.h\"\n").empty());
-  for (const char* source : {"#include \"flags.h\"\n", "#include \"bench/child.h\"\n", "#include \"convert/x.h\"\n"}) {
+  for (const char* source : {"#include \"flags.h\"\n", "#include \"bench/child.h\"\n", "#include \"convert/x.h\"\n",
+                             "#include \"base/checked.h\"\n", "#include \"converter/readers/error.h\"\n"}) {
     CAPTURE(source);
     CHECK(check_common("apps/common/x.h", source).size() == 1);
   }
 }
 
-TEST_CASE("the converter's program and header know public headers") {
-  CHECK(check_convert_program("apps/convert/x.cc", "#include \"linformer/convert.h\"\n#include \"usage.h\"\n").empty());
-  CHECK(check_convert_program("apps/convert/x.cc", "#include \"files/signals.h\"\n#include <vector>\n").empty());
-  CHECK(check_convert_program("apps/convert/x.cc", "#include \"converter/readers/error.h\"\n").size() == 1);
-  CHECK(check_convert_program("apps/convert/x.cc", "#include \"base/description.h\"\n").size() == 1);
+TEST_CASE("programs know public headers") {
+  CHECK(check_program("apps/convert/x.cc", "#include \"linformer/convert.h\"\n#include \"usage.h\"\n").empty());
+  CHECK(check_program("apps/convert/x.cc", "#include \"files/signals.h\"\n#include <vector>\n").empty());
+  CHECK(check_program("apps/cli/models/x.cc", "#include \"linformer/model.h\"\n#include \"bench/child.h\"\n").empty());
+  CHECK(check_program("apps/bench/x.cc", "#include \"base/description.h\"\n").empty());
+  for (const char* program : {"apps/cli/inspect/x.h", "apps/convert/x.cc", "apps/examples/x.c", "apps/train/x.cc"}) {
+    for (const char* header :
+         {"base/description.h", "io/container.h", "model/fields.h", "text/unicode.h", "program/program.h",
+          "kernels/kernels.h", "gemm/gemm.h", "cpu/declare.h", "cuda/device.h", "session/state.h", "pipeline/reader.h",
+          "c_api/handles.h", "converter/readers/error.h"}) {
+      CAPTURE(program);
+      CAPTURE(header);
+      CHECK(check_program(program, std::string("#include \"") + header + "\"\n").size() == 1);
+    }
+  }
+}
+
+TEST_CASE("the converter's header knows public headers") {
   const char* header = "converter/include/linformer/x.h";
   CHECK(check_converter_header("converter/include/x.h", "#include <linformer.h>\n#include <stddef.h>\n").empty());
   CHECK(check_converter_header("converter/include/x.h", "#include <unistd.h>\n").size() == 1);
@@ -70,6 +84,8 @@ TEST_CASE("files are found by the folder that they are in") {
   CHECK(check_folders("apps/convert/x.cc", "#include \"converter/build_model.h\"\n").size() == 1);
   CHECK(check_folders("converter/include/linformer/x.h", "#include \"base/cpu.h\"\n").size() == 1);
   CHECK(check_folders("apps/cli/x.cc", "#include \"usage.h\"\n").empty());
+  CHECK(check_folders("apps/cli/x.cc", "#include \"base/checked.h\"\n").size() == 1);
+  CHECK(check_folders("apps/examples/x.c", "#include \"c_api/handles.h\"\n").size() == 1);
 }
 
 }  // namespace

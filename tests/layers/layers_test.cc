@@ -98,7 +98,7 @@ TEST_CASE("memory that runs out throws nowhere") {
   CHECK(check_containers("base/x.cc", "Array<int> a;\nif (!a.try_push(1)) return;\nstd::string_view text;\n").empty());
   CHECK(check_containers("base/x.cc", "int* p = new (std::nothrow) int;\n// a new std::vector\n").empty());
   CHECK(check_containers("base/x.cc", "#include <new>\nint newer = 1; renew();\n").empty());
-  CHECK(check_containers("include/linformer/array.h", "void* p = ::new (place) T(); std::string s;\n").empty());
+  CHECK(check_containers("base/array.h", "void* p = ::new (place) T(); std::string s;\n").empty());
   for (const char* source :
        {"std::vector<int> a;\n", "const std::string& s;\n", "std::map<int, int> m;\n", "a.push_back(1);\n",
         "a->resize(4);\n", "int* p = new int;\n", "auto p = new int[4];\n", "std::function<void()> f;\n",

@@ -63,6 +63,7 @@ TEST_CASE("an instruction set that the environment asks for in vain is an error"
   setenv("LINFORMER_ISA", foreign, 1);
   const Status unavailable = Session::create(model, {}).status();
   CHECK(unavailable.code() == Code::unsupported);
+  CHECK(check_environment().ok());  // it names a set, which this machine lacks
   CHECK(std::string(unavailable.message()).find(foreign) != std::string::npos);
   CHECK(plan(*model, {}, Machine()).ok());  // a plan asks nothing of the environment
   CHECK(plan(*model, {}, Machine())->options.cpu.isa == Isa::automatic);
@@ -73,6 +74,8 @@ TEST_CASE("an instruction set that the environment asks for in vain is an error"
   const Status unknown = Session::create(model, {}).status();
   CHECK(unknown.code() == Code::invalid_argument);
   CHECK(std::string(unknown.message()).find("'AVX2'") != std::string::npos);
+  CHECK(check_environment().code() == Code::invalid_argument);
+  CHECK(std::string(check_environment().message()).find("'AVX2'") != std::string::npos);
   setenv("LINFORMER_ISA", "scalar", 1);
   CHECK(Session::create(model, {})->plan().options.cpu.isa == Isa::scalar);
   setenv("LINFORMER_ISA", "", 1);

@@ -8,6 +8,7 @@
 #include "base/description.h"
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
+#include "text/tokenizer_factory.h"
 #include "text/whole_words.h"
 
 using namespace linformer;
@@ -184,11 +185,11 @@ TEST_CASE("an empty text is its template, and errors name the value") {
     CHECK(loaded->tokenizer.decode(negative, {}, &text).code() == Code::invalid_argument);
   }
   TokenizerDescription none;
-  CHECK(Tokenizer::create(none).status().code() == Code::unsupported);
+  CHECK(TokenizerFactory::create(none).status().code() == Code::unsupported);
   none.kind = TokenizerKind::unigram;
-  CHECK(Tokenizer::create(none).status().code() == Code::corrupt_file);  // without a vocabulary
+  CHECK(TokenizerFactory::create(none).status().code() == Code::corrupt_file);  // without a vocabulary
   none.kind = TokenizerKind{4};
-  CHECK(Tokenizer::create(none).status().code() == Code::unsupported);
+  CHECK(TokenizerFactory::create(none).status().code() == Code::unsupported);
 }
 
 TEST_CASE("a text longer than the limit is refused unread") {

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/description.h"
+#include "text/tokenizer_factory.h"
 #include "text/whole_words.h"
 
 namespace linformer_test {
@@ -15,7 +16,7 @@ using nlohmann::json;
 namespace {
 
 linformer::Tokenizer created(const linformer::TokenizerDescription& description) {
-  auto tokenizer = linformer::Tokenizer::create(description);
+  auto tokenizer = linformer::TokenizerFactory::create(description);
   REQUIRE_MESSAGE(tokenizer.ok(), tokenizer.status().message());
   return std::move(tokenizer.value());
 }

@@ -14,6 +14,7 @@
 #include "support/files.h"
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
+#include "text/tokenizer_factory.h"
 #include "text/whole_words.h"
 
 using namespace linformer;
@@ -255,7 +256,7 @@ TEST_CASE("damaged descriptions") {
     LooseDescription loose(originals[random() % originals.size()]);
     loose.damage(random);
     const TokenizerDescription description = loose.owned.view();
-    auto tokenizer = Tokenizer::create(description);
+    auto tokenizer = TokenizerFactory::create(description);
     if (!tokenizer.ok()) {
       REQUIRE(tokenizer.status().message()[0] != '\0');
       ++refused;
@@ -304,7 +305,7 @@ TEST_CASE("damaged files") {
       try {
         const auto owned = convert::load_tokenizer(folder.string());
         const TokenizerDescription description = owned.view();
-        auto tokenizer = Tokenizer::create(description);
+        auto tokenizer = TokenizerFactory::create(description);
         // What the converter accepts the runtime accepts, but for the limits that only it knows.
         REQUIRE_MESSAGE((tokenizer.ok() || tokenizer.status().code() == Code::unsupported),
                         tokenizer.status().message());

@@ -18,6 +18,7 @@
 #include "format/temporary_folder.h"
 #include "text/golden_lines.h"
 #include "text/sentencepiece_message.h"
+#include "text/tokenizer_factory.h"
 
 using namespace linformer;
 using namespace linformer_test;
@@ -142,7 +143,7 @@ Outcome compare(const Model& model, const std::string& path, Random& random, vol
     return std::string(error.what()).find(path) == 0 ? refused : differs;
   }
   const TokenizerDescription description = files->view();
-  const Result<Tokenizer> tokenizer = Tokenizer::create(description);
+  const Result<Tokenizer> tokenizer = TokenizerFactory::create(description);
   if (!tokenizer.ok()) return refused;
   // The library reads out of bounds if the rules are damaged, so its answers mean nothing.
   const std::string rules(files->charsmap.begin(), files->charsmap.end());

@@ -10,6 +10,7 @@
 #include "converter/readers/error.h"
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
+#include "text/tokenizer_factory.h"
 
 using namespace linformer;
 using namespace linformer_test;
@@ -337,7 +338,7 @@ TEST_CASE("an added token that normalises to nothing is refused by its id") {
     changed["added_tokens"].back().update({{"special", false}, {"single_word", false}});
     folder.write("tokenizer.json", changed.dump());
     const auto loaded = load_tokenizer(folder.path());
-    return Tokenizer::create(loaded.view()).status();
+    return TokenizerFactory::create(loaded.view()).status();
   };
   const Status status = add("\u0301", true);
   CHECK(status.code() == Code::unsupported);
@@ -376,7 +377,7 @@ TEST_CASE("added tokens whose texts become one, and ids that depend on the versi
   }
   folder.write("tokenizer.json", document.dump());
   const auto loaded = load_tokenizer(folder.path());
-  const Status status = Tokenizer::create(loaded.view()).status();
+  const Status status = TokenizerFactory::create(loaded.view()).status();
   CHECK(status.code() == Code::unsupported);
   CHECK(contains(status.message(), "are the same text once they are normalised"));
   document = read_json("wordpiece_json/tokenizer.json");

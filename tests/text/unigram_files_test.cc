@@ -9,6 +9,7 @@
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
 #include "text/sentencepiece_message.h"
+#include "text/tokenizer_factory.h"
 
 using namespace linformer;
 using namespace linformer_test;
@@ -164,7 +165,7 @@ TEST_CASE("a tokenizer.json with Unigram that is wrong is named with the place")
     CHECK(error.find(sentence) != std::string::npos);
     if (error == "no error") {
       const auto loaded = load_tokenizer(folder.path());
-      CHECK(Tokenizer::create(loaded.view()).ok());
+      CHECK(TokenizerFactory::create(loaded.view()).ok());
     }
   }
 }

@@ -14,6 +14,7 @@
 #include "text/charsmap.h"
 #include "text/golden_lines.h"
 #include "text/token_trie.h"
+#include "text/tokenizer_factory.h"
 #include "text/unigram.h"
 
 using namespace linformer;
@@ -79,7 +80,7 @@ TEST_CASE("Unigram looks at no more bytes of a long word than its longest token 
     CHECK(result.pieces.size() == text.size() / max_unigram_token_bytes);
   }
   const auto longer = pieces({{"<unk>", 0}, {std::string(max_unigram_token_bytes + 1, 'a'), -2}});
-  CHECK(Tokenizer::create(longer.view()).status().code() == Code::unsupported);
+  CHECK(TokenizerFactory::create(longer.view()).status().code() == Code::unsupported);
 }
 
 TEST_CASE("long texts without spaces are encoded and decoded") {
@@ -117,7 +118,7 @@ TEST_CASE("a rule cannot make a small text huge") {
   }
   auto files = pieces({{"<unk>", 0}, {"b", -1}});
   with_rule(one_rule('a', repeated("b", max_replacement_bytes + 1)), false, &files);
-  CHECK(Tokenizer::create(files.view()).status().code() == Code::unsupported);
+  CHECK(TokenizerFactory::create(files.view()).status().code() == Code::unsupported);
 }
 
 TEST_CASE("a normalised text has 64 times its original's length at most, however short that is") {
@@ -238,7 +239,7 @@ TEST_CASE("a SentencePiece model cut anywhere is an error or another model, neve
     std::ofstream(path, std::ios::binary) << whole.substr(0, length);
     try {
       const auto owned = convert::load_tokenizer(path.string());
-      REQUIRE(Tokenizer::create(owned.view()).ok());
+      REQUIRE(TokenizerFactory::create(owned.view()).ok());
     } catch (const convert::Error& error) {
       REQUIRE(error.what()[0] != '\0');
       ++refused;

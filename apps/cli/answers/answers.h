@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "answers/output.h"
-#include "base/description.h"
+#include "linformer/types.h"
 #include "models/job.h"
 
 namespace linformer::cli {

@@ -9,7 +9,6 @@
 
 #include "answers/notes.h"
 #include "answers/output.h"
-#include "base/threads.h"
 #include "bench/child.h"
 #include "bench/paper.h"
 #include "bench/random_model.h"
@@ -72,7 +71,7 @@ nlohmann::ordered_json profile_of_case(const Session& session) {
 class Bench {
  public:
   explicit Bench(const BenchFlags& flags) : flags_(flags), device_(parse_device(flags.device)) {
-    report_.threads = flags.threads > 0 ? flags.threads : std::min(processors(), int{ThreadTeam::max_threads});
+    report_.threads = flags.threads > 0 ? flags.threads : std::min(processors(), int{CpuOptions::max_threads});
     report_.machine = bench::this_machine();
     // running() throws UsageError where a backend can't compute in the chosen precision.
     for (const std::string& backend : flags.backends) running(backend);
@@ -234,7 +233,7 @@ int bench_command(const BenchFlags& flags) {
   flags.check();
   // Said now, and not once for each case.
   for (const std::string& path : flags.models) {
-    const int64_t most = load_model(path)->description().encoder.max_tokens;
+    const int64_t most = load_model(path)->info().max_tokens;
     for (const int64_t tokens : flags.tokens) {
       if (tokens > most) {
         throw DataError(path + " takes at most " + std::to_string(most) + " tokens, not " + std::to_string(tokens));

@@ -8,7 +8,6 @@
 
 #include "answers/column_answers.h"
 #include "answers/output.h"
-#include "base/description.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
@@ -63,24 +62,26 @@ std::vector<int> chosen_heads(const Model& model, const ClassifyFlags& flags) {
   std::vector<int> heads = find_heads(model, flags.head);
   if (flags.all_heads) {
     heads.clear();
-    for (size_t i = 0; i < model.description().heads.size(); ++i) heads.push_back(static_cast<int>(i));
+    for (int i = 0; i < model.info().heads; ++i) heads.push_back(i);
   }
-  const ClassificationHead& first = head_of(model, heads[0]);
+  const HeadInfo first = model.head(heads[0]);
+  const std::string first_name(first.name);
   for (const int i : heads) {
-    const ClassificationHead& head = head_of(model, i);
-    if (head.pooling == Pooling::none) {
-      throw UsageError("head '" + head.name + "' scores each token; save that with 'linformer encode --what logits:" +
-                       head.name + "'" + (flags.all_heads ? ", and name the others with --head" : ""));
+    const HeadInfo head = model.head(i);
+    const std::string name(head.name);
+    if (head.each_token) {
+      throw UsageError("head '" + name + "' scores each token; save that with 'linformer encode --what logits:" + name +
+                       "'" + (flags.all_heads ? ", and name the others with --head" : ""));
     }
-    if (head.pairing != first.pairing) {
-      throw UsageError("head '" + head.name + "' and head '" + first.name +
+    if (head.compares_two != first.compares_two) {
+      throw UsageError("head '" + name + "' and head '" + first_name +
                        "' don't read the same: one compares two texts; run them one after the other");
     }
   }
   if ((flags.top_k > 0 || flags.threshold) &&
-      std::all_of(heads.begin(), heads.end(), [&](int i) { return gives_numbers(head_of(model, i).kind); })) {
+      std::all_of(heads.begin(), heads.end(), [&](int i) { return gives_numbers(model.head(i).kind); })) {
     throw UsageError(std::string(flags.top_k > 0 ? "--top-k" : "--threshold") + " chooses among labels, and head '" +
-                     first.name + "' gives numbers; leave it out");
+                     first_name + "' gives numbers; leave it out");
   }
   if (heads.size() > 1 && !flags.eval.empty())
     throw UsageError("--eval compares one head's labels; name it with --head");
@@ -161,8 +162,8 @@ class Classify {
   std::vector<HeadLabels> labels_of_heads() const {
     std::vector<HeadLabels> labels;
     for (const int head : heads_) {
-      const ClassificationHead& chosen = head_of(*model_, head);
-      labels.push_back({chosen.name, chosen.kind, output_names(*model_, head)});
+      const HeadInfo chosen = model_->head(head);
+      labels.push_back({std::string(chosen.name), chosen.kind, output_names(*model_, head)});
     }
     return labels;
   }
@@ -210,11 +211,11 @@ class Classify {
   }
 
   void read_vectors() {
-    if (head_of(*model_, heads_[0]).pairing != Pairing::none) {
+    if (model_->head(heads_[0]).compares_two) {
       throw UsageError("--vectors: this head compares two texts; choose another with --head");
     }
     ByteSource source(flags_.vectors);
-    NpyVectorReader reader(&source, model_->description().encoder.embedding.vectors.width);
+    NpyVectorReader reader(&source, model_->info().vector_width);
     check_vector_count(reader, classifier_.max_tokens());
     std::vector<float> values;
     const auto next = [&] {
@@ -243,7 +244,7 @@ class Classify {
     answer->own = std::move(record.own);
     if (writer_ && writer_->shows_texts()) answer->excerpt = excerpt(record.text, excerpt_columns);
     if (answer->error.empty() && evaluator_) answer->error = evaluator_->read_truth(record, answer.get());
-    if (answer->error.empty() && !record.pair && head_of(*model_, heads_[0]).pairing != Pairing::none) {
+    if (answer->error.empty() && !record.pair && model_->head(heads_[0]).compares_two) {
       answer->error = "this head compares two texts; name the second with --pair or --pair-text";
     }
     queue_.add(std::move(answer), std::move(record.text), std::move(record.pair));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/description.h"
 #include "command_line/errors.h"
 #include "models/model_file.h"
 
@@ -24,7 +23,7 @@ std::unique_ptr<TextRunner> ComparedModel::make_runner(const CompareFlags& flags
   choose_head(flags.head);
   std::vector<Output> outputs;
   if (has_head()) outputs.push_back(Output::logits({}, head_));
-  const bool own_vector = model_->description().embedding.present && !model_->description().has_decoder();
+  const bool own_vector = model_->info().has_embedding && !model_->info().has_decoder;
   outputs.push_back(own_vector ? Output::embeddings({}) : Output::pooled({}, Pooling::mean));
   Result<std::unique_ptr<TextRunner>> made =
       TextRunner::create(model_, text_options(*model_, flags.run, flags.tokens, nullptr), outputs);
@@ -34,22 +33,21 @@ std::unique_ptr<TextRunner> ComparedModel::make_runner(const CompareFlags& flags
 }
 
 void ComparedModel::choose_head(const std::string& name) {
-  const auto scores_texts = [](const ClassificationHead& head) {
-    return head.pooling != Pooling::none && head.pairing == Pairing::none;
-  };
+  const auto scores_texts = [](const HeadInfo& head) { return !head.each_token && !head.compares_two; };
   if (name.empty()) {
-    const Array<ClassificationHead>& heads = model_->description().heads;
-    const auto found = std::find_if(heads.begin(), heads.end(), scores_texts);
-    if (found == heads.end()) return;
-    head_ = static_cast<int>(found - heads.begin());
+    const int heads = model_->info().heads;
+    int found = 0;
+    while (found < heads && !scores_texts(model_->head(found))) ++found;
+    if (found == heads) return;
+    head_ = found;
     labels_ = output_names(*model_, head_);
     return;
   }
   head_ = find_head(*model_, name);
-  const ClassificationHead& head = head_of(*model_, head_);
+  const HeadInfo head = model_->head(head_);
   if (!scores_texts(head)) {
-    throw UsageError("head '" + head.name + "' of " + path_ +
-                     (head.pooling == Pooling::none ? " scores each token" : " compares two texts") +
+    throw UsageError("head '" + std::string(head.name) + "' of " + path_ +
+                     (head.each_token ? " scores each token" : " compares two texts") +
                      "; name one that scores a text with --head");
   }
   labels_ = output_names(*model_, head_);

@@ -49,7 +49,7 @@ class ComparedModel {
   const Plan& plan() const { return runner_->sessions()[0].plan(); }
   int64_t max_tokens() const { return runner_->max_tokens(); }
   bool has_head() const { return head_ >= 0; }
-  HeadKind kind() const { return head_of(*model_, head_).kind; }
+  HeadKind kind() const { return model_->head(head_).kind; }
   const std::vector<std::string>& labels() const { return labels_; }
   size_t width() const { return width_; }
 

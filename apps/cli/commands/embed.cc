@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "answers/columns.h"
-#include "base/description.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
@@ -53,11 +52,11 @@ EmbedderOptions options_of(const Model& model, const EmbedFlags& flags) {
                                                : Pooling::mean;
   }
   if (flags.normalize || flags.no_normalize) options.normalize = flags.normalize;
-  const SentenceEmbedding& embedding = model.description().embedding;
+  const SentenceEmbeddingInfo embedding = model.sentence_embedding();
   if (!options.pooling && !embedding.present) {
     throw UsageError("this model doesn't say how its texts become vectors; choose with --pooling first, mean or max");
   }
-  if (!options.pooling && flags.no_normalize && embedding.normalize && embedding.dense.present()) {
+  if (!options.pooling && flags.no_normalize && embedding.normalize && embedding.linear_width > 0) {
     throw UsageError("--no-normalize: this model divides by the length after a linear of its own; leave it out");
   }
   return options;
@@ -66,7 +65,7 @@ EmbedderOptions options_of(const Model& model, const EmbedFlags& flags) {
 Embedder make_embedder(const std::shared_ptr<const Model>& model, const EmbedFlags& flags) {
   require_tokenizer(*model, flags.model);
   const EmbedderOptions options = options_of(*model, flags);
-  if (!options.pooling && model->description().has_decoder()) {
+  if (!options.pooling && model->info().has_decoder) {
     throw DataError(flags.model + ": this model's vectors come from its decoder, which only the library runs");
   }
   Result<Embedder> made = Embedder::create(model, options);

@@ -60,15 +60,15 @@ Wanted parse_what(const std::string& text, const EncodeFlags& flags, const Model
   } else if (kind == "pooled") {
     wanted.what = What::pooled;
     if (!detail.empty()) {
-      const Pooling pooling = head_of(model, find_head(model, detail)).pooling;
+      const Pooling pooling = model.head(find_head(model, detail)).pooling;
       wanted.pooling = pooling == Pooling::none ? Pooling::first_token : pooling;
     }
   } else if (kind == "logits") {
     wanted.what = What::logits;
     wanted.head = find_head(model, detail);
-    const ClassificationHead& head = head_of(model, wanted.head);
-    wanted.per_token = head.pooling == Pooling::none;
-    wanted.two = head.pairing != Pairing::none;
+    const HeadInfo head = model.head(wanted.head);
+    wanted.per_token = head.each_token;
+    wanted.two = head.compares_two;
   } else if (kind == "embedding" && detail.empty()) {
     if (!description.embedding.present) {
       throw DataError("this model doesn't say how its texts are embedded; use --what pooled, or 'linformer embed'");
@@ -126,10 +126,10 @@ class Encode {
     require_vectors(*model_, flags_.model);
     ByteSource source(flags_.vectors);
     NpyVectorReader reader(&source, model_->description().encoder.embedding.vectors.width);
-    check_vector_count(reader, limit - encoder_rows(*model_, 0));
+    check_vector_count(reader, limit - model_->info().prefix_rows);
     const int64_t items = flags_.input.limit > 0 ? std::min(reader.items(), most_texts()) : reader.items();
     if (wanted_.two && items % 2 != 0) throw odd_number();
-    longest_ = items == 0 ? 0 : encoder_rows(*model_, reader.vectors());
+    longest_ = items == 0 ? 0 : reader.vectors() + model_->info().prefix_rows;
     start(longest_, items);
     std::vector<float> values;
     const int64_t step = static_cast<int64_t>(texts_each());
@@ -143,7 +143,7 @@ class Encode {
   }
 
   DataError odd_number() const {
-    return DataError("head '" + head_of(*model_, wanted_.head).name +
+    return DataError("head '" + std::string(model_->head(wanted_.head).name) +
                      "' compares texts two by two, and their number is odd");
   }
 
@@ -155,10 +155,10 @@ class Encode {
       rows_ = read_ids(flags_.ids, *model_, flags_.input.max_line_bytes, static_cast<uint64_t>(most_texts()));
     } else {
       uint64_t cut = 0;
-      const Tokenizer tokenizer = load_tokenizer(*model_, flags_.model);
+      const Tokenizer tokenizer = load_tokenizer(model_, flags_.model);
       TextRowOptions options;
       options.tokens = flags_.tokens.options();
-      options.max_tokens = limit - encoder_rows(*model_, 0);
+      options.max_tokens = limit - model_->info().prefix_rows;
       options.allow_cut = flags_.on_long == "truncate";
       options.apart = wanted_.two;
       rows_ = read_texts(flags_.input, options, *model_, tokenizer, &cut);
@@ -169,14 +169,14 @@ class Encode {
     }
     if (wanted_.two && rows_.size() % 2 != 0) throw odd_number();
     if (flags_.run.padding == "strip" && !rows_.rectangular) rows_.remove(encoder.pad_id);
-    const int64_t most = limit - encoder_rows(*model_, 0);
+    const int64_t most = limit - model_->info().prefix_rows;
     for (size_t i = 0; i < rows_.size(); ++i) {
       const int64_t given = std::max<int64_t>(static_cast<int64_t>(rows_[i].size()), flags_.run.pad_to);
       const int64_t kept = kept_tokens(rows_[i], given);
       const std::string place = "text " + std::to_string(i + 1);
       if (kept == 0) throw DataError(place + " has no tokens; leave it out");
       const int64_t padded_limit = padded_lengths * int64_t{encoder.max_tokens};
-      if (wanted_.per_token && encoder_rows(*model_, given) > padded_limit) {
+      if (wanted_.per_token && given + model_->info().prefix_rows > padded_limit) {
         throw DataError(place + " has " + std::to_string(given) + " tokens with its pads, and rows are written for " +
                         std::to_string(padded_limit) + " at most, " + std::to_string(padded_lengths) +
                         " times what the model takes; remove pads");
@@ -187,8 +187,8 @@ class Encode {
         throw DataError(place + " has " + std::to_string(kept) + " tokens and at most " + std::to_string(most) +
                         " are read; cut it" + more);
       }
-      longest_ = std::max(longest_, encoder_rows(*model_, given));
-      longest_kept_ = std::max(longest_kept_, encoder_rows(*model_, kept));
+      longest_ = std::max(longest_, given + model_->info().prefix_rows);
+      longest_kept_ = std::max(longest_kept_, kept + model_->info().prefix_rows);
     }
   }
 

@@ -58,7 +58,7 @@ class FillMask {
       : flags_(flags),
         fields_(flags.input.fields("")),
         model_(load_model_with_mask(flags.model)),
-        tokenizer_(load_tokenizer(*model_, flags.model)),
+        tokenizer_(load_tokenizer(model_, flags.model)),
         session_(cli::take(Session::create(model_, flags.run.session_options(*model_, 0)))),
         reader_(rules()),
         batch_(session_),

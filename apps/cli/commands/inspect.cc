@@ -2,7 +2,6 @@
 #include <charconv>
 
 #include "answers/output.h"
-#include "base/description.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
@@ -33,8 +32,7 @@ std::optional<int64_t> number_of(const std::string& text) {
 // The program of one encoder of the model, for a text of as many tokens as --plan says.
 struct Listing {
   Listing(const InspectFlags& flags, const Model& model, Part part) {
-    const int64_t limit =
-        (part == Part::decoder ? model.description().decoder : model.description().encoder).max_tokens;
+    const int64_t limit = model.encoder(part).max_tokens;
     tokens = flags.tokens.empty() ? std::min(limit, listed_tokens) : number_of(flags.tokens).value_or(0);
     if (tokens < 1 || tokens > limit) {
       throw UsageError("--plan " + flags.tokens + ": give a number of tokens, 1 to " + std::to_string(limit));
@@ -58,15 +56,15 @@ int inspect(InspectFlags flags) {
   if (flags.model.empty() && !number_of(flags.tokens)) std::swap(flags.model, flags.tokens);
   if (flags.model.empty()) throw UsageError("MODEL is required; see 'linformer inspect --help'");
   const std::shared_ptr<const Model> model = load_model(flags.model);
-  const std::string count = std::to_string(model->description().tensors.size());
+  const ModelInfo info = model->info();
   std::optional<Listing> listing, decoder;
   if (flags.plan) listing.emplace(flags, *model, Part::encoder);
-  if (flags.plan && model->description().has_decoder()) decoder.emplace(flags, *model, Part::decoder);
+  if (flags.plan && info.has_decoder) decoder.emplace(flags, *model, Part::decoder);
   std::optional<Plan> planned;
   if (flags.memory > 0) {
-    if (flags.memory > model->description().encoder.max_tokens) {
+    if (flags.memory > info.max_tokens) {
       throw UsageError("--memory " + std::to_string(flags.memory) + ": the model takes at most " +
-                       std::to_string(model->description().encoder.max_tokens) + " tokens");
+                       std::to_string(info.max_tokens) + " tokens");
     }
     flags.run.max_tokens = flags.memory;
     planned = take(plan(*model, flags.run.session_options(*model, flags.memory)));
@@ -91,7 +89,7 @@ int inspect(InspectFlags flags) {
   if (planned) text += "\n" + plan_text(*planned);
   if (listing) text += "\n" + program_text(listing->lines, listing->tokens);
   if (decoder) text += "\nThe decoder:\n" + program_text(decoder->lines, decoder->tokens);
-  if (flags.verify) text += "\nThe checksums of all " + count + " tensors match.\n";
+  if (flags.verify) text += "\nThe checksums of all " + std::to_string(info.tensors) + " tensors match.\n";
   standard_output().write(text);
   return exit_ok;
 }

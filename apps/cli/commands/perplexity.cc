@@ -94,7 +94,7 @@ class PerplexityCommand {
   }
 
   void read_texts() {
-    const Tokenizer tokenizer = load_tokenizer(*model_, flags_.model);
+    const Tokenizer tokenizer = load_tokenizer(model_, flags_.model);
     const Result<ReadRules> rules = ReadRules::of(*model_, tokenizer, sums_.session(),
                                                   text_options(*model_, flags_.run, flags_.tokens, &flags_.longer));
     if (!rules.ok()) refuse(rules.status());

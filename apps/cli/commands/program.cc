@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "answers/output.h"
-#include "base/cpu.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
@@ -22,6 +21,8 @@
 #include "files/write_error.h"
 #include "help/command_table.h"
 #include "input_files/lost_file.h"
+#include "linformer/edit_distance.h"
+#include "linformer/session_options.h"
 #include "usage.h"
 
 namespace linformer::cli {
@@ -130,7 +131,9 @@ int parse_and_run(const std::vector<char*>& arguments) {
     return complain(exit_usage, sentence + "; see '" + help + "'");
   }
   // Also for what computes nothing or was given --isa: whoever set it believes that it counts.
-  if (const Status isa = isa_from_environment().status(); !isa.ok()) return complain(exit_usage, isa.message());
+  if (const Status environment = check_environment(); !environment.ok()) {
+    return complain(exit_usage, environment.message());
+  }
   const int code = run();
   standard_output().flush();
   return code;

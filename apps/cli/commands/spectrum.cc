@@ -121,7 +121,7 @@ int measure(const SpectrumFlags& flags) {
   const std::shared_ptr<const Model> model = load_model(flags.model);
   research::require_full_attention(*model, flags.model);
   if (const std::string problem = research::lapack_problem(); !problem.empty()) throw DataError(problem);
-  const Chunks chunks = read_chunks(flags.input, flags.chunks, *model, flags.model);
+  const Chunks chunks = read_chunks(flags.input, flags.chunks, model, flags.model);
   if (flags.rank > chunks.rows) {
     throw UsageError("--rank " + std::to_string(flags.rank) + " is more than the " + std::to_string(chunks.rows) +
                      " singular values that a matrix has; lower it");

@@ -36,8 +36,7 @@ class Tokenize {
   explicit Tokenize(const TokenizeFlags& flags)
       : flags_(flags),
         fields_(flags.input.fields("")),
-        source_(flags.model.empty() ? TokenizerSource::from_directory(flags.tokenizer)
-                                    : TokenizerSource::from_model(flags.model)),
+        tokenizer_(flags.model.empty() ? tokenizer_of_folder(flags.tokenizer) : tokenizer_of_model(flags.model)),
         options_(encode_options(flags)),
         output_(flags.output.output) {
     if (!fields_.pair) {
@@ -62,9 +61,8 @@ class Tokenize {
     if (!record.id.is_null()) line["id"] = record.id;
     std::string error = record.error;
     if (error.empty()) {
-      const Tokenizer& tokenizer = source_.tokenizer();
-      const Status status = record.pair ? tokenizer.encode(record.text, *record.pair, options_, &encoding_)
-                                        : tokenizer.encode(record.text, options_, &encoding_);
+      const Status status = record.pair ? tokenizer_.encode(record.text, *record.pair, options_, &encoding_)
+                                        : tokenizer_.encode(record.text, options_, &encoding_);
       if (!status.ok()) error = status.message();
     }
     if (error.empty()) {
@@ -85,7 +83,7 @@ class Tokenize {
 
   const TokenizeFlags& flags_;
   RecordFields fields_;
-  TokenizerSource source_;
+  Tokenizer tokenizer_;
   EncodeOptions options_;
   AnswerOutput output_;
   Encoding encoding_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/description.h"
 #include "command_line/errors.h"
 #include "input/record_loop.h"
 #include "input/token_rows.h"
@@ -15,13 +14,13 @@ class Chunker {
  public:
   Chunker(const ChunkOptions& options, const Model& model, std::vector<int32_t> around)
       : options_(options), model_(model), around_(std::move(around)) {
-    const EncoderDescription& encoder = model.description().encoder;
-    rows_ = options.rows > 0 ? options.rows : std::min<int64_t>(encoder.max_tokens, default_rows);
-    if (rows_ > encoder.max_tokens) {
+    const ModelInfo info = model.info();
+    rows_ = options.rows > 0 ? options.rows : std::min<int64_t>(info.max_tokens, default_rows);
+    if (rows_ > info.max_tokens) {
       throw UsageError("--tokens " + std::to_string(rows_) + ": the model takes at most " +
-                       std::to_string(encoder.max_tokens));
+                       std::to_string(info.max_tokens));
     }
-    extra_ = encoder_rows(model, 0) + (around_.empty() ? 0 : static_cast<int64_t>(around_.size()) - 1);
+    extra_ = info.prefix_rows + (around_.empty() ? 0 : static_cast<int64_t>(around_.size()) - 1);
     if (rows_ <= extra_) {
       throw UsageError("--tokens " + std::to_string(rows_) + " leaves no room for a text; raise it");
     }
@@ -32,7 +31,7 @@ class Chunker {
 
   void add(std::span<const int32_t> ids) {
     const size_t before = chunks_.texts.size();
-    const int32_t pad = model_.description().encoder.pad_id;
+    const int32_t pad = model_.info().pad_id;
     for (const int32_t id : ids) {
       if (pad < 0 || id != pad) left_.push_back(id);
       if (static_cast<int64_t>(left_.size()) == rows_ - extra_) close();
@@ -63,7 +62,7 @@ class Chunker {
   void close() {
     std::vector<int32_t> chunk;
     for (const int32_t id : around_) {
-      if (id != template_first) {
+      if (id != TokenizerInfo::first_text) {
         chunk.push_back(id);
       } else {
         chunk.insert(chunk.end(), left_.begin(), left_.end());
@@ -85,18 +84,20 @@ class Chunker {
 
 }  // namespace
 
-Chunks read_chunks(const InputOptions& input, const ChunkOptions& given, const Model& model, const std::string& path) {
+Chunks read_chunks(const InputOptions& input, const ChunkOptions& given, const std::shared_ptr<const Model>& model,
+                   const std::string& path) {
   ChunkOptions options = given;
   if (!options.ids.empty()) {
-    require_tokens(model, path);
+    require_tokens(*model, path);
     options.apart = true;
-    Chunker chunker(options, model, {});
-    const TokenRows rows = read_ids(options.ids, model, input.max_line_bytes, input.limit);
+    Chunker chunker(options, *model, {});
+    const TokenRows rows = read_ids(options.ids, *model, input.max_line_bytes, input.limit);
     for (size_t i = 0; i < rows.size() && !chunker.full(); ++i) chunker.add(rows[i]);
     return chunker.take(options.ids == "-" ? "standard input" : options.ids);
   }
   const Tokenizer tokenizer = load_tokenizer(model, path);
-  Chunker chunker(options, model, model.description().tokenizer.single_template);
+  const std::span<const int32_t> around = model->tokenizer().single_template;
+  Chunker chunker(options, *model, {around.begin(), around.end()});
   EncodeOptions encode;
   encode.add_special_tokens = false;
   encode.match_special_tokens = !options.literal_special;

@@ -27,6 +27,7 @@ struct Chunks {
 };
 
 // Pads are dropped, and the tokenizer's template surrounds each chunk. Throws DataError when there is no chunk.
-Chunks read_chunks(const InputOptions& input, const ChunkOptions& options, const Model& model, const std::string& path);
+Chunks read_chunks(const InputOptions& input, const ChunkOptions& options, const std::shared_ptr<const Model>& model,
+                   const std::string& path);
 
 }  // namespace linformer::cli

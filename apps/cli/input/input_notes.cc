@@ -1,11 +1,12 @@
 #include "input/input_notes.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 #include <cctype>
 
 #include "answers/notes.h"
 #include "command_line/display.h"
-#include "text/unicode.h"
 
 namespace linformer::cli {
 namespace {
@@ -13,7 +14,17 @@ namespace {
 constexpr size_t max_columns = 64;  // of a header; more is no table that somebody names fields of
 constexpr size_t max_lines = 5;     // that are listed
 
-bool valid(std::string_view text) { return valid_utf8_prefix(text) == text.size(); }
+bool valid(std::string_view text) {
+  while (!text.empty()) {
+    const auto* const bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
+    utf8proc_int32_t code_point = 0;
+    const utf8proc_ssize_t length =
+        bytes[0] < 0x80 ? 1 : utf8proc_iterate(bytes, static_cast<utf8proc_ssize_t>(text.size()), &code_point);
+    if (length < 1) return false;
+    text.remove_prefix(static_cast<size_t>(length));
+  }
+  return true;
+}
 
 bool looks_like_json(std::string_view line) {
   const auto skip_space = [&](size_t from) { return line.find_first_not_of(" \t", from); };

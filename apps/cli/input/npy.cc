@@ -6,7 +6,6 @@
 #include <optional>
 #include <string_view>
 
-#include "base/checked.h"
 #include "command_line/errors.h"
 #include "input/bytes/file_kind.h"
 
@@ -80,9 +79,10 @@ class HeaderParser {
       uint64_t value = 0;
       const size_t start = position_;
       for (; position_ < text_.size() && text_[position_] >= '0' && text_[position_] <= '9'; ++position_) {
-        if (!checked_mul(value, 10, &value) ||
-            !checked_add(value, static_cast<uint64_t>(text_[position_] - '0'), &value))
+        const uint64_t digit = static_cast<uint64_t>(text_[position_] - '0');
+        if (__builtin_mul_overflow(value, uint64_t{10}, &value) || __builtin_add_overflow(value, digit, &value)) {
           return false;
+        }
       }
       if (position_ == start || value > INT64_MAX) return false;
       values->push_back(static_cast<int64_t>(value));
@@ -134,8 +134,8 @@ NpyHeader read_header(ByteSource* source, char kind, const char* wanted) {
   uint64_t elements = static_cast<uint64_t>(header.element_bytes);
   bool valid = true;
   for (const int64_t extent : header.shape)
-    valid = valid && checked_mul(elements, static_cast<uint64_t>(extent), &elements);
-  valid = valid && checked_add(elements, uint64_t{8} + length_size + length, &elements);
+    valid = valid && !__builtin_mul_overflow(elements, static_cast<uint64_t>(extent), &elements);
+  valid = valid && !__builtin_add_overflow(elements, uint64_t{8} + length_size + length, &elements);
   if (!valid || (source->content_bytes() != 0 && elements != source->content_bytes())) {
     throw bad("shape " + shape_text(header.shape) + " does not fit the file's size");
   }

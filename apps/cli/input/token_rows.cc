@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/description.h"
 #include "command_line/errors.h"
 #include "input/json_fields.h"
 #include "input/npy.h"
@@ -13,7 +12,7 @@ namespace {
 
 void add_row(const std::vector<int64_t>& row, std::span<const uint8_t> types, const std::string& place,
              const Model& model, TokenRows* rows) {
-  const uint32_t vocabulary = model.description().encoder.vocab_size;
+  const int64_t vocabulary = model.info().vocabulary;
   std::vector<int32_t> ids(row.size());
   for (size_t i = 0; i < row.size(); ++i) {
     if (row[i] < 0 || row[i] >= vocabulary) {
@@ -51,7 +50,7 @@ TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_
     rows.rectangular = true;
     if (reader.columns() > int64_t{max_dimension}) {
       throw DataError(source.name() + ": texts of " + std::to_string(reader.columns()) + " tokens; the model takes " +
-                      std::to_string(model.description().encoder.max_tokens));
+                      std::to_string(model.info().max_tokens));
     }
     while (!full() && reader.next(&row))
       add_row(row, {}, source.name() + ": row " + std::to_string(rows.size()), model, &rows);

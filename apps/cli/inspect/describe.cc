@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
-#include "base/description.h"
 #include "command_line/display.h"
 #include "inspect/describe_encoder.h"
 #include "models/heads.h"
@@ -15,9 +15,11 @@ namespace {
 constexpr int text_width = 90;
 constexpr int long_text_width = 1000;  // where an excerpt would leave out what the model is
 
-std::string name_of(Pooling pooling) { return pooling == Pooling::none ? "none (each token)" : words_of(pooling); }
+std::string pooling_text(Pooling pooling) {
+  return pooling == Pooling::none ? "none (each token)" : words_of(name_of(pooling));
+}
 
-const char* name_of(TokenizerKind kind) {
+const char* tokenizer_name(TokenizerKind kind) {
   switch (kind) {
     case TokenizerKind::none:
       return "none";
@@ -31,51 +33,53 @@ const char* name_of(TokenizerKind kind) {
   return "?";
 }
 
-uint64_t elements(const TensorDescription& tensor) {
+uint64_t elements(const TensorInfo& tensor) {
   uint64_t product = 1;
   for (const uint64_t extent : tensor.shape) product *= extent;  // validated when the model was loaded
   return product;
 }
 
-std::string weights_text(const ModelDescription& description) {
+std::string weights_text(const Model& model) {
   std::map<ElementType, uint64_t> counts;
   uint64_t total = 0;
-  for (const TensorDescription& tensor : description.tensors) {
+  const int tensors = model.info().tensors;
+  for (int i = 0; i < tensors; ++i) {
+    const TensorInfo tensor = model.tensor(i);
     counts[tensor.type] += elements(tensor);
     total += elements(tensor);
   }
-  std::string text = grouped(total) + " in " + std::to_string(description.tensors.size()) + " tensors";
-  for (const auto& [type, count] : counts) text += ", " + grouped(count) + " " + linformer::name_of(type);
+  std::string text = grouped(total) + " in " + std::to_string(tensors) + " tensors";
+  for (const auto& [type, count] : counts) text += ", " + grouped(count) + " " + name_of(type);
   return text;
 }
 
-bool reads_vectors(const ModelDescription& d) { return d.encoder.embedding.tokens == absent; }
+bool reads_vectors(const Model& model) { return model.info().vector_width > 0; }
 
-std::string tokenizer_text(const ModelDescription& d) {
-  const TokenizerDescription& tokenizer = d.tokenizer;
-  if (reads_vectors(d)) return "none: the model reads vectors (classify and encode: --vectors FILE.npy)";
+std::string tokenizer_text(const Model& model) {
+  const TokenizerInfo tokenizer = model.tokenizer();
+  const auto count = [](int64_t number) { return grouped(static_cast<uint64_t>(number)); };
+  if (reads_vectors(model)) return "none: the model reads vectors (classify and encode: --vectors FILE.npy)";
   if (tokenizer.kind == TokenizerKind::none) return "none (linformer-convert --tokenizer DIR adds one)";
-  std::string text = name_of(tokenizer.kind);
-  if (tokenizer.token_offsets.size() > 1) text += ", " + grouped(tokenizer.token_offsets.size() - 1) + " tokens";
-  if (!tokenizer.merges.empty()) text += ", " + grouped(tokenizer.merges.size() / 3) + " merges";
-  if (!tokenizer.added_tokens.empty()) text += ", " + grouped(tokenizer.added_tokens.size()) + " added";
+  std::string text = tokenizer_name(tokenizer.kind);
+  if (tokenizer.tokens > 0) text += ", " + count(tokenizer.tokens) + " tokens";
+  if (tokenizer.merges > 0) text += ", " + count(tokenizer.merges) + " merges";
+  if (tokenizer.added_tokens > 0) text += ", " + count(tokenizer.added_tokens) + " added";
   if (tokenizer.lowercase) text += ", lower case";
   if (tokenizer.strip_accents) text += ", without accents";
-  if (tokenizer.mask >= 0) text += ", mask id " + std::to_string(tokenizer.mask);
+  if (tokenizer.mask_id >= 0) text += ", mask id " + std::to_string(tokenizer.mask_id);
   return text;
 }
 
-std::string masked_lm_text(const ModelDescription& d) {
-  if (!d.mlm.present()) return "no head";
-  const bool tied = d.mlm.output.weight == d.encoder.embedding.tokens ||
-                    (d.has_decoder() && d.mlm.output.weight == d.decoder.embedding.tokens);
-  return std::string("head") + (tied ? ", tied to the embedding" : "") +
-         (d.mlm.dense.present() ? "" : ", straight from the rows") + (d.has_decoder() ? ", on the decoder" : "");
+std::string masked_lm_text(const Model& model) {
+  const MaskedLmInfo head = model.masked_lm();
+  if (!head.present) return "no head";
+  return std::string("head") + (head.tied ? ", tied to the embedding" : "") +
+         (head.dense ? "" : ", straight from the rows") + (model.info().has_decoder ? ", on the decoder" : "");
 }
 
 // "3 classes (bad, so-so, good), one of them a text"
-std::string outputs_text(const ClassificationHead& head, const std::vector<std::string>& labels) {
-  const std::string names = head.labels.empty() ? "not named" : list_of_labels(labels);
+std::string outputs_text(const HeadInfo& head, const std::vector<std::string>& labels) {
+  const std::string names = head.has_labels ? list_of_labels(labels) : "not named";
   const std::string count = std::to_string(labels.size());
   switch (head.kind) {
     case HeadKind::single_label:
@@ -84,31 +88,29 @@ std::string outputs_text(const ClassificationHead& head, const std::vector<std::
       return count + (labels.size() == 1 ? " class (" : " classes (") + names + "), any of them (sigmoid of each)";
     case HeadKind::score:
       return "a score (" + names + "), " +
-             (head.score_activation == Activation::none ? std::string("the output as it is")
-                                                        : std::string(linformer::name_of(head.score_activation)));
+             (std::string_view(head.score_activation) == "none" ? "the output as it is" : head.score_activation);
     case HeadKind::regression:
       return count + (labels.size() == 1 ? " value (" : " values (") + names + "), as they are";
   }
   return count;
 }
 
-std::string head_text(const ModelDescription& d, const ClassificationHead& head,
-                      const std::vector<std::string>& labels) {
-  return excerpt(head.name, 40) + ": " + outputs_text(head, labels) + ", pooling " + name_of(head.pooling) +
-         (head.pairing == Pairing::product_difference ? ", compares two texts" : "") +
-         (head.norm.present() ? ", norm" : "") +
-         (head.dense.present() ? ", linear and " + std::string(linformer::name_of(head.activation)) : "") +
-         (d.has_decoder() ? ", on the decoder" : "");
+std::string head_text(const Model& model, int index) {
+  const HeadInfo head = model.head(index);
+  return excerpt(head.name, 40) + ": " + outputs_text(head, class_labels(model, index)) + ", pooling " +
+         pooling_text(head.pooling) + (head.compares_two ? ", compares two texts" : "") + (head.norm ? ", norm" : "") +
+         (head.dense ? ", linear and " + std::string(head.activation) : "") +
+         (model.info().has_decoder ? ", on the decoder" : "");
 }
 
-std::string embedding_text(const ModelDescription& d) {
-  const SentenceEmbedding& embedding = d.embedding;
-  if (!embedding.present && reads_vectors(d)) return "not said (encode --vectors FILE.npy --what pooled)";
+std::string embedding_text(const Model& model) {
+  const SentenceEmbeddingInfo embedding = model.sentence_embedding();
+  if (!embedding.present && reads_vectors(model)) return "not said (encode --vectors FILE.npy --what pooled)";
   if (!embedding.present) return "not said (embed --pooling chooses)";
-  std::string text = "pooling " + std::string(name_of(embedding.pooling));
-  if (embedding.dense.present()) {
-    text += ", linear to " + std::to_string(outputs_of(d, embedding.dense));
-    if (embedding.activation != Activation::none) text += ", " + std::string(linformer::name_of(embedding.activation));
+  std::string text = "pooling " + pooling_text(embedding.pooling);
+  if (embedding.linear_width > 0) {
+    text += ", linear to " + std::to_string(embedding.linear_width);
+    if (std::string_view(embedding.activation) != "none") text += ", " + std::string(embedding.activation);
   }
   return text + (embedding.normalize ? ", divided by its length" : "");
 }
@@ -116,87 +118,87 @@ std::string embedding_text(const ModelDescription& d) {
 }  // namespace
 
 std::string describe_text(const Model& model, const std::string& path, const Plan* planned) {
-  const ModelDescription& d = model.description();
+  const ModelInfo info = model.info();
   Table table({"", ""}, {false, false});
   const auto line = [&](const std::string& name, const std::string& value) {
     table.add({name, excerpt(value, long_text_width)});
   };
   line("file", path);
   line("size", byte_size(model.file_bytes()) + " (" + grouped(model.file_bytes()) + " bytes)");
-  line("producer", excerpt(d.producer, text_width));
-  line("dialect", excerpt(d.dialect, text_width));
-  line("parameters", weights_text(d));
+  line("producer", excerpt(info.producer, text_width));
+  line("dialect", excerpt(info.dialect, text_width));
+  line("parameters", weights_text(model));
   if (planned != nullptr) {
     line("computed in", compute_text(*planned));
     line("precision", planned->precision);
   }
-  for (const auto& [name, value] : encoder_lines(d, d.encoder)) line(name, value);
-  if (d.has_decoder()) {
-    for (const auto& [name, value] : encoder_lines(d, d.decoder)) line("decoder " + name, value);
+  for (const auto& [name, value] : encoder_lines({model, Part::encoder})) line(name, value);
+  if (info.has_decoder) {
+    for (const auto& [name, value] : encoder_lines({model, Part::decoder})) line("decoder " + name, value);
   }
-  line("masked-LM", masked_lm_text(d));
-  for (size_t i = 0; i < d.heads.size(); ++i) {
-    line("head " + std::to_string(i), head_text(d, d.heads[i], class_labels(model, static_cast<int>(i))));
-  }
-  if (d.heads.empty()) line("heads", "no classification head");
-  line("text vector", embedding_text(d));
-  line("tokenizer", tokenizer_text(d));
+  line("masked-LM", masked_lm_text(model));
+  for (int i = 0; i < info.heads; ++i) line("head " + std::to_string(i), head_text(model, i));
+  if (info.heads == 0) line("heads", "no classification head");
+  line("text vector", embedding_text(model));
+  line("tokenizer", tokenizer_text(model));
   return table.text();
 }
 
 nlohmann::ordered_json describe_json(const Model& model, const std::string& path, const Plan* planned) {
-  const ModelDescription& d = model.description();
+  const ModelInfo info = model.info();
   uint64_t parameters = 0;
-  for (const TensorDescription& tensor : d.tensors) parameters += elements(tensor);
+  for (int i = 0; i < info.tensors; ++i) parameters += elements(model.tensor(i));
 
   nlohmann::ordered_json json;
   json["file"] = path;
   json["file_bytes"] = model.file_bytes();
-  json["producer"] = d.producer;
-  json["dialect"] = d.dialect;
+  json["producer"] = info.producer;
+  json["dialect"] = info.dialect;
   json["parameters"] = parameters;
-  json["tensor_count"] = d.tensors.size();
+  json["tensor_count"] = info.tensors;
   json["compute"] = nullptr;
   json["attention_compute"] = nullptr;
   json["other_compute"] = nullptr;  // whether some weights are multiplied in another type
   json["precision"] = nullptr;      // the sentence with the reason
   if (planned != nullptr) {
-    json["compute"] = linformer::name_of(planned->compute);
-    json["attention_compute"] = linformer::name_of(planned->attention_compute);
+    json["compute"] = name_of(planned->compute);
+    json["attention_compute"] = name_of(planned->attention_compute);
     json["other_compute"] = planned->other_compute;
     json["precision"] = planned->precision;
   }
-  add_encoder_json(d, d.encoder, &json);
+  add_encoder_json({model, Part::encoder}, &json);
   json["decoder"] = nullptr;
-  if (d.has_decoder()) add_encoder_json(d, d.decoder, &json["decoder"]);
-  json["masked_lm"] = d.mlm.present();
+  if (info.has_decoder) add_encoder_json({model, Part::decoder}, &json["decoder"]);
+  json["masked_lm"] = info.has_masked_lm;
   auto& heads = json["heads"] = nlohmann::ordered_json::array();
-  for (size_t i = 0; i < d.heads.size(); ++i) {
-    heads.push_back({{"name", d.heads[i].name},
-                     {"pooling", name_of(d.heads[i].pooling)},
-                     {"compares_two_texts", d.heads[i].pairing != Pairing::none},
-                     {"kind", enum_name(d.heads[i].kind)},
+  for (int i = 0; i < info.heads; ++i) {
+    const HeadInfo head = model.head(i);
+    heads.push_back({{"name", head.name},
+                     {"pooling", pooling_text(head.pooling)},
+                     {"compares_two_texts", head.compares_two},
+                     {"kind", name_of(head.kind)},
                      {"score_activation", nullptr},
-                     {"labels", class_labels(model, static_cast<int>(i))}});
-    if (d.heads[i].kind == HeadKind::score) heads.back()["score_activation"] = enum_name(d.heads[i].score_activation);
+                     {"labels", class_labels(model, i)}});
+    if (head.kind == HeadKind::score) heads.back()["score_activation"] = head.score_activation;
   }
   json["embedding"] = nullptr;
-  if (d.embedding.present) {
-    json["embedding"] = {{"pooling", name_of(d.embedding.pooling)}, {"normalize", d.embedding.normalize}};
+  if (const SentenceEmbeddingInfo embedding = model.sentence_embedding(); embedding.present) {
+    json["embedding"] = {{"pooling", pooling_text(embedding.pooling)}, {"normalize", embedding.normalize}};
     json["embedding"]["linear"] = nullptr;
-    if (d.embedding.dense.present()) json["embedding"]["linear"] = outputs_of(d, d.embedding.dense);
+    if (embedding.linear_width > 0) json["embedding"]["linear"] = embedding.linear_width;
   }
-  if (d.tokenizer.kind == TokenizerKind::none) {
+  const TokenizerInfo tokenizer = model.tokenizer();
+  if (tokenizer.kind == TokenizerKind::none) {
     json["tokenizer"] = nullptr;
   } else {
-    json["tokenizer"] = {{"kind", name_of(d.tokenizer.kind)},
-                         {"tokens", d.tokenizer.token_offsets.empty() ? 0 : d.tokenizer.token_offsets.size() - 1},
-                         {"merges", d.tokenizer.merges.size() / 3},
-                         {"added_tokens", d.tokenizer.added_tokens.size()},
-                         {"single_template", d.tokenizer.single_template},
-                         {"pair_template", d.tokenizer.pair_template},
-                         {"pair_types", d.tokenizer.pair_types},
-                         {"mask_id", d.tokenizer.mask}};
+    json["tokenizer"] = {{"kind", tokenizer_name(tokenizer.kind)},
+                         {"tokens", tokenizer.tokens},
+                         {"merges", tokenizer.merges},
+                         {"added_tokens", tokenizer.added_tokens},
+                         {"single_template", tokenizer.single_template},
+                         {"pair_template", tokenizer.pair_template},
+                         {"pair_types", tokenizer.pair_types},
+                         {"mask_id", tokenizer.mask_id}};
   }
   return json;
 }

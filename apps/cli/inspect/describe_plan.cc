@@ -2,7 +2,6 @@
 #include <cctype>
 #include <string_view>
 
-#include "base/description.h"
 #include "command_line/display.h"
 #include "inspect/describe.h"
 #include "models/devices.h"
@@ -12,7 +11,7 @@ namespace {
 
 constexpr int text_width = 90;
 
-std::string shape_text(const std::vector<uint64_t>& shape) {
+std::string shape_text(std::span<const uint64_t> shape) {
   std::string text;
   for (const uint64_t extent : shape) text += (text.empty() ? "" : " x ") + std::to_string(extent);
   return text.empty() ? "1" : text;
@@ -30,16 +29,13 @@ bool names(std::string_view formula, std::string_view name) {
   return false;
 }
 
-const char* layout_name(TensorLayout layout) {
-  return layout == TensorLayout::row_major ? "row_major" : layout == TensorLayout::panel16 ? "panel16" : "padded_rows";
-}
-
 }  // namespace
 
 std::string tensors_text(const Model& model) {
   Table table({"tensor", "type", "layout", "shape", "bytes", "offset"}, {false, false, false, false, true, true});
-  for (const TensorDescription& tensor : model.description().tensors) {
-    table.add({excerpt(tensor.name, text_width), linformer::name_of(tensor.type), layout_name(tensor.layout),
+  for (int i = 0; i < model.info().tensors; ++i) {
+    const TensorInfo tensor = model.tensor(i);
+    table.add({excerpt(tensor.name, text_width), linformer::name_of(tensor.type), tensor.layout,
                shape_text(tensor.shape), grouped(tensor.bytes), grouped(tensor.offset)});
   }
   return table.text();
@@ -47,12 +43,13 @@ std::string tensors_text(const Model& model) {
 
 nlohmann::ordered_json tensors_json(const Model& model) {
   auto json = nlohmann::ordered_json::array();
-  for (const TensorDescription& tensor : model.description().tensors) {
+  for (int i = 0; i < model.info().tensors; ++i) {
+    const TensorInfo tensor = model.tensor(i);
     char checksum[17];
     std::snprintf(checksum, sizeof checksum, "%016llx", static_cast<unsigned long long>(tensor.checksum));
     json.push_back({{"name", tensor.name},
                     {"type", linformer::name_of(tensor.type)},
-                    {"layout", layout_name(tensor.layout)},
+                    {"layout", tensor.layout},
                     {"shape", tensor.shape},
                     {"bytes", tensor.bytes},
                     {"offset", tensor.offset},

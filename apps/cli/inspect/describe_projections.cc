@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
-#include "base/description.h"
 #include "command_line/display.h"
 
 namespace linformer::cli {
@@ -13,13 +13,15 @@ namespace {
 
 constexpr size_t listed = 8;  // values in a row; more are shown as a range
 
-std::string name_of(ProjectionKind kind) {
-  return kind == ProjectionKind::none ? "none (full attention)" : words_of(kind);
+bool is_none(const ProjectionInfo& projection) { return std::string_view(projection.kind) == "none"; }
+
+std::string kind_text(const ProjectionInfo& projection) {
+  return is_none(projection) ? "none (full attention)" : words_of(projection.kind);
 }
 
 // One projection, wherever it is listed again.
-using ProjectionKey = std::tuple<ProjectionKind, uint32_t, TensorIndex, TensorIndex, uint32_t, uint32_t>;
-ProjectionKey key_of(const Projection& p) { return {p.kind, p.k, p.weight, p.bias, p.kernel, p.stride}; }
+using ProjectionKey = std::tuple<std::string_view, int64_t, int, int, int64_t, int64_t>;
+ProjectionKey key_of(const ProjectionInfo& p) { return {p.kind, p.k, p.weight, p.bias, p.kernel, p.stride}; }
 
 // What the projections have in common, in the words of the paper's section 4.
 struct Sharing {
@@ -27,15 +29,15 @@ struct Sharing {
   size_t distinct = 0;
 };
 
-Sharing sharing_of(const EncoderDescription& encoder) {
+Sharing sharing_of(const EncoderParts& encoder) {
   Sharing sharing;
   std::set<ProjectionKey> all, first_layer;
-  for (const LayerDescription& layer : encoder.layers) {
-    if (is_full(encoder, layer)) continue;
+  for (const LayerInfo& layer : encoder.layers) {
+    if (layer.full_attention) continue;
     std::vector<ProjectionKey> keys, values;
-    for (const uint32_t p : layer.attention.key_projections) keys.push_back(key_of(encoder.projections[p]));
-    for (const uint32_t p : layer.attention.value_projections) values.push_back(key_of(encoder.projections[p]));
-    if (layer.attention.value_is_key) values = keys;  // value_projections may be empty then
+    for (const uint32_t p : layer.key_projections) keys.push_back(key_of(encoder.projections[p]));
+    for (const uint32_t p : layer.value_projections) values.push_back(key_of(encoder.projections[p]));
+    if (layer.value_is_key) values = keys;  // value_projections may be empty then
     const auto alike = [](const std::vector<ProjectionKey>& list) {
       return std::all_of(list.begin(), list.end(), [&](const ProjectionKey& key) { return key == list.front(); });
     };
@@ -53,55 +55,46 @@ Sharing sharing_of(const EncoderDescription& encoder) {
 }
 
 // k of each head as "128", "64, 128, 128, 128 by head" or "16 to 128 by head".
-std::string k_text(const EncoderDescription& encoder, const Array<uint32_t>& list) {
-  std::vector<uint32_t> values;
+std::string k_text(const EncoderParts& encoder, std::span<const uint32_t> list) {
+  std::vector<int64_t> values;
   for (const uint32_t p : list) values.push_back(encoder.projections[p].k);
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   if (*least == *most) return std::to_string(*least);
   if (values.size() > listed) return std::to_string(*least) + " to " + std::to_string(*most) + " by head";
   std::string text;
-  for (const uint32_t k : values) text += (text.empty() ? "" : ", ") + std::to_string(k);
+  for (const int64_t k : values) text += (text.empty() ? "" : ", ") + std::to_string(k);
   return text + " by head";
 }
 
-std::string layer_text(const EncoderDescription& encoder, const LayerDescription& layer) {
-  const AttentionDescription& attention = layer.attention;
-  if (is_full(encoder, layer)) return name_of(ProjectionKind::none);
+std::string layer_text(const EncoderParts& encoder, const LayerInfo& layer) {
+  if (layer.full_attention) return "none (full attention)";
   std::set<std::string> kinds;
-  std::set<ProjectionOrder> orders;
+  std::set<std::string_view> orders;
   size_t with_bias = 0, count = 0;
-  for (const auto* list : {&attention.key_projections, &attention.value_projections}) {
-    for (const uint32_t index : *list) {
-      const Projection& p = encoder.projections[index];
-      std::string kind = name_of(p.kind);
+  for (const std::span<const uint32_t> list : {layer.key_projections, layer.value_projections}) {
+    for (const uint32_t index : list) {
+      const ProjectionInfo& p = encoder.projections[index];
+      std::string kind = kind_text(p);
       if (p.kernel > 0) {
         kind += " (windows of " + std::to_string(p.kernel) + ", one each " + std::to_string(p.stride) + ")";
       }
       kinds.insert(kind);
-      if (p.kind != ProjectionKind::none) orders.insert(p.order);
-      with_bias += p.bias != absent ? 1 : 0;
+      if (!is_none(p)) orders.insert(p.order);
+      with_bias += p.bias >= 0 ? 1 : 0;
       ++count;
     }
   }
   std::string text;
   for (const std::string& kind : kinds) text += (text.empty() ? "" : " and ") + kind;
-  text += ", k = " + k_text(encoder, attention.key_projections);  // the values' is the same, or the model wouldn't load
-  text += orders.size() > 1                                   ? ", before or after"
-          : *orders.begin() == ProjectionOrder::before_linear ? ", before"
-                                                              : ", after";
+  text += ", k = " + k_text(encoder, layer.key_projections);  // the values' is the same, or the model wouldn't load
+  text += orders.size() > 1 ? ", before or after" : *orders.begin() == "before_linear" ? ", before" : ", after";
   text += " the key and value linears";
   return text + (with_bias == 0 ? "" : with_bias == count ? ", with bias" : ", some with bias");
 }
 
 }  // namespace
 
-bool is_full(const EncoderDescription& encoder, const LayerDescription& layer) {
-  const Array<uint32_t>& list = layer.attention.key_projections;
-  return std::all_of(list.begin(), list.end(),
-                     [&](uint32_t p) { return encoder.projections[p].kind == ProjectionKind::none; });
-}
-
-std::string projection_text(const EncoderDescription& encoder) {
+std::string projection_text(const EncoderParts& encoder) {
   struct Run {
     size_t first, last;
     std::string text;
@@ -121,7 +114,7 @@ std::string projection_text(const EncoderDescription& encoder) {
     // k by layer, where that is all that differs.
     std::string text;
     for (const Run& run : runs)
-      text += (text.empty() ? "" : ", ") + k_text(encoder, encoder.layers[run.first].attention.key_projections);
+      text += (text.empty() ? "" : ", ") + k_text(encoder, encoder.layers[run.first].key_projections);
     return "differs by layer; k of the keys by layer: " + text;
   }
   std::string text;
@@ -134,7 +127,7 @@ std::string projection_text(const EncoderDescription& encoder) {
   return text;
 }
 
-std::string sharing_text(const EncoderDescription& encoder) {
+std::string sharing_text(const EncoderParts& encoder) {
   const Sharing sharing = sharing_of(encoder);
   if (sharing.distinct == 0) return {};
   std::string shared = sharing.heads ? "heads" : "";
@@ -144,10 +137,10 @@ std::string sharing_text(const EncoderDescription& encoder) {
          (shared.empty() ? ", nothing shared" : ", shared by " + shared);
 }
 
-nlohmann::ordered_json projections_json(const EncoderDescription& encoder) {
+nlohmann::ordered_json projections_json(const EncoderParts& encoder) {
   auto json = nlohmann::ordered_json::array();
-  for (const Projection& p : encoder.projections) {
-    json.push_back({{"kind", name_of(p.kind)}, {"k", p.k}, {"order", enum_name(p.order)}, {"bias", p.bias != absent}});
+  for (const ProjectionInfo& p : encoder.projections) {
+    json.push_back({{"kind", kind_text(p)}, {"k", p.k}, {"order", p.order}, {"bias", p.bias >= 0}});
     if (p.kernel > 0) {
       json.back()["kernel"] = p.kernel;
       json.back()["stride"] = p.stride;
@@ -156,7 +149,7 @@ nlohmann::ordered_json projections_json(const EncoderDescription& encoder) {
   return json;
 }
 
-nlohmann::ordered_json sharing_json(const EncoderDescription& encoder) {
+nlohmann::ordered_json sharing_json(const EncoderParts& encoder) {
   const Sharing sharing = sharing_of(encoder);
   if (sharing.distinct == 0) return nullptr;
   return {{"distinct_projections", sharing.distinct},

@@ -4,16 +4,15 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/description.h"
+#include "inspect/encoder_parts.h"
 
 namespace linformer::cli {
 
-bool is_full(const EncoderDescription& encoder, const LayerDescription& layer);
 // Kinds and k; layers that differ are named by ranges.
-std::string projection_text(const EncoderDescription& encoder);
+std::string projection_text(const EncoderParts& encoder);
 // How many projections there are and what has them in common; "" without any.
-std::string sharing_text(const EncoderDescription& encoder);
-nlohmann::ordered_json projections_json(const EncoderDescription& encoder);
-nlohmann::ordered_json sharing_json(const EncoderDescription& encoder);  // null without any
+std::string sharing_text(const EncoderParts& encoder);
+nlohmann::ordered_json projections_json(const EncoderParts& encoder);
+nlohmann::ordered_json sharing_json(const EncoderParts& encoder);  // null without any
 
 }  // namespace linformer::cli

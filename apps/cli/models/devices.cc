@@ -3,7 +3,6 @@
 #include <charconv>
 #include <string_view>
 
-#include "base/enum_names.h"
 #include "command_line/errors.h"
 
 namespace linformer::cli {

@@ -9,29 +9,28 @@
 namespace linformer::cli {
 
 int find_head(const Model& model, const std::string& name) {
-  const Array<ClassificationHead>& heads = model.description().heads;
-  if (heads.empty()) {
-    const ModelDescription& description = model.description();
+  const ModelInfo info = model.info();
+  if (info.heads == 0) {
     throw DataError(
-        description.encoder.embedding.tokens == absent ? "this model has no classification head; 'linformer encode "
-                                                         "--what hidden --vectors FILE.npy' saves its rows"
-        : description.embedding.present
+        info.vector_width > 0 ? "this model has no classification head; 'linformer encode "
+                                "--what hidden --vectors FILE.npy' saves its rows"
+        : info.has_embedding
             ? "this model has no classification head: it turns texts into vectors; use 'linformer embed'"
-        : description.mlm.present()
+        : info.has_masked_lm
             ? "this model has no classification head; 'linformer encode --what mlm' saves the logits of its masked-LM "
               "head, and 'linformer fill-mask' shows them"
             : "this model has no classification head; 'linformer embed --pooling mean' gives a vector for each text, "
               "and 'linformer encode --what hidden' the rows");
   }
-  if (model.description().has_decoder()) {
+  if (info.has_decoder) {
     throw DataError("this model's classification heads read its decoder, which only the library runs");
   }
   if (name.empty()) return 0;
   std::vector<std::string> names;
   std::string known;
-  for (const ClassificationHead& head : heads) {
-    known += (names.empty() ? "" : ", ") + head.name;
-    names.push_back(head.name);
+  for (int i = 0; i < info.heads; ++i) {
+    names.emplace_back(model.head(i).name);
+    known += (i == 0 ? "" : ", ") + names.back();
   }
   const std::optional<size_t> found = class_of(names, name);
   if (!found) throw UsageError("no head '" + name + "'; this model has " + known);
@@ -40,8 +39,7 @@ int find_head(const Model& model, const std::string& name) {
 
 std::vector<int> find_heads(const Model& model, const std::string& names) {
   // A name may itself have a comma in it.
-  const Array<ClassificationHead>& heads = model.description().heads;
-  const bool one = std::any_of(heads.begin(), heads.end(), [&](const auto& head) { return head.name == names; });
+  const bool one = model.find_head(names) >= 0;
   std::vector<int> found;
   for (size_t start = 0; start <= names.size();) {
     const size_t comma = one ? names.size() : std::min(names.find(',', start), names.size());
@@ -57,23 +55,19 @@ std::vector<int> find_heads(const Model& model, const std::string& names) {
   return found;
 }
 
-const ClassificationHead& head_of(const Model& model, int head) {
-  return model.description().heads[static_cast<size_t>(head)];
-}
-
 std::vector<std::string> class_labels(const Model& model, int head) {
-  const ClassificationHead& chosen = head_of(model, head);
-  if (!chosen.labels.empty()) return chosen.labels;
-  const TensorDescription& weight = model.description().tensors[static_cast<size_t>(chosen.output.weight)];
+  const HeadInfo chosen = model.head(head);
   std::vector<std::string> labels;
-  for (uint64_t i = 0; i < weight.shape[0]; ++i) labels.push_back(std::to_string(i));
+  for (int64_t i = 0; i < chosen.classes; ++i) {
+    labels.push_back(chosen.has_labels ? std::string(model.label(head, i)) : std::to_string(i));
+  }
   return labels;
 }
 
 std::vector<std::string> output_names(const Model& model, int head) {
-  const ClassificationHead& chosen = head_of(model, head);
+  const HeadInfo chosen = model.head(head);
   std::vector<std::string> names = class_labels(model, head);
-  if (!chosen.labels.empty() || names.size() != 1) return names;
+  if (chosen.has_labels || names.size() != 1) return names;
   if (chosen.kind == HeadKind::score) names = {"score"};
   if (chosen.kind == HeadKind::regression) names = {"value"};
   return names;

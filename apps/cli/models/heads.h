@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "base/description.h"
 #include "linformer/model.h"
 
 namespace linformer::cli {
@@ -13,7 +12,6 @@ namespace linformer::cli {
 int find_head(const Model& model, const std::string& name);
 // Returns the heads of a comma-separated list of such names.
 std::vector<int> find_heads(const Model& model, const std::string& names);
-const ClassificationHead& head_of(const Model& model, int head);
 // Returns the names of a head's classes, or their indices if the model has no names.
 std::vector<std::string> class_labels(const Model& model, int head);
 // Returns the names of a head's outputs: those of class_labels(), except that the only output of a head without names

@@ -1,6 +1,5 @@
 #include "models/model_file.h"
 
-#include "base/description.h"
 #include "command_line/errors.h"
 #include "files/hub_name.h"
 #include "input_files/open_model.h"
@@ -24,43 +23,37 @@ std::shared_ptr<const Model> load_model(const std::string& path) {
 }
 
 void require_tokens(const Model& model, const std::string& path) {
-  const EmbeddingDescription& embedding = model.description().encoder.embedding;
-  if (embedding.tokens != absent) return;
-  throw DataError(path + ": this model reads vectors of " + std::to_string(embedding.vectors.width) +
-                  " numbers and no text; run " +
-                  (model.description().heads.empty() ? "'linformer encode'" : "'linformer classify' or 'encode'") +
-                  " with --vectors FILE.npy");
+  const ModelInfo info = model.info();
+  if (info.vector_width == 0) return;
+  throw DataError(
+      path + ": this model reads vectors of " + std::to_string(info.vector_width) + " numbers and no text; run " +
+      (info.heads == 0 ? "'linformer encode'" : "'linformer classify' or 'encode'") + " with --vectors FILE.npy");
 }
 
 void require_vectors(const Model& model, const std::string& path) {
-  if (model.description().encoder.embedding.tokens == absent) return;
+  if (model.info().vector_width > 0) return;
   throw DataError(path + ": this model reads tokens and no vectors; give it texts instead of --vectors");
 }
 
 void require_masked_lm(const Model& model, const std::string& path) {
-  if (!model.description().mlm.present()) {
+  if (!model.info().has_masked_lm) {
     throw DataError(path + ": this model has no masked-LM head; 'linformer inspect' shows what it has");
   }
-  if (model.description().has_decoder()) {
+  if (model.info().has_decoder) {
     throw DataError(path + ": this model's language head reads its decoder, which only the library runs");
   }
 }
 
 void require_tokenizer(const Model& model, const std::string& path) {
   require_tokens(model, path);
-  if (model.description().tokenizer.kind == TokenizerKind::none) {
+  if (model.info().tokenizer == TokenizerKind::none) {
     throw DataError(path + ": this model has no tokenizer; convert it again with linformer-convert --tokenizer DIR");
   }
 }
 
-Tokenizer load_tokenizer(const Model& model, const std::string& path) {
-  require_tokenizer(model, path);
-  return take(Tokenizer::create(model.description().tokenizer));
-}
-
-int64_t encoder_rows(const Model& model, int64_t tokens) {
-  const EmbeddingDescription& embedding = model.description().encoder.embedding;
-  return embedding.prefix != absent || embedding.prefix_token >= 0 ? tokens + 1 : tokens;
+Tokenizer load_tokenizer(const std::shared_ptr<const Model>& model, const std::string& path) {
+  require_tokenizer(*model, path);
+  return take(Tokenizer::create(model));
 }
 
 }  // namespace linformer::cli

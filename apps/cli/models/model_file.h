@@ -1,7 +1,6 @@
 // Model files as the commands load them, and what a command needs a model to have.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -17,13 +16,11 @@ Access model_access();
 // an error message (input_files/lost_file.h).
 std::shared_ptr<const Model> load_model(const std::string& path);
 // The tokenizer inside `model`. Throws DataError when it has none, or when the model doesn't read text.
-Tokenizer load_tokenizer(const Model& model, const std::string& path);
+Tokenizer load_tokenizer(const std::shared_ptr<const Model>& model, const std::string& path);
 void require_tokenizer(const Model& model, const std::string& path);
 // Throw DataError when the model reads the other kind of input.
 void require_tokens(const Model& model, const std::string& path);
 void require_vectors(const Model& model, const std::string& path);
 void require_masked_lm(const Model& model, const std::string& path);
-// Rows that the encoder makes of `tokens` tokens or vectors, what it puts before them included.
-int64_t encoder_rows(const Model& model, int64_t tokens);
 
 }  // namespace linformer::cli

@@ -2,6 +2,7 @@
 
 #include <sys/ioctl.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -17,6 +18,11 @@ std::string padded(std::string_view text, int width, bool number) {
 int terminal_width(int fd, int otherwise) {
   winsize size{};
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : otherwise;
+}
+
+std::string words_of(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
 }
 
 Table::Table(std::vector<std::string> columns, std::vector<bool> numbers) : numbers_(std::move(numbers)) {

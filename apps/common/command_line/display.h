@@ -1,13 +1,11 @@
 // Aligned tables and numbers for people to read. Text from outside passes through terminal/shown_text.h.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/enum_names.h"
 #include "terminal/shown_text.h"
 
 namespace linformer::cli {
@@ -35,13 +33,8 @@ class Table {
   std::vector<bool> numbers_;
 };
 
-// An enum's value in words: "mean over max tokens".
-template <class Enum>
-std::string words_of(Enum value) {
-  std::string text = enum_name(value);
-  std::replace(text.begin(), text.end(), '_', ' ');
-  return text;
-}
+// A name of the library's in words: "mean over max tokens".
+std::string words_of(std::string name);
 // 12,345,678
 std::string grouped(uint64_t value);
 // 1.5 MiB; whole bytes below 1 KiB

@@ -1,29 +1,58 @@
 #include "input_files/open_model.h"
 
-#include <utility>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <optional>
+#include <span>
 
 #include "input_files/lost_file.h"
-#include "io/file_bytes.h"
 
 namespace linformer::files {
 namespace {
 
-struct MappedFile {
-  explicit MappedFile(FileBytes file, const std::string& path) : bytes(std::move(file)), guard(bytes.bytes(), path) {}
+// A regular file's bytes, read-only; none where it can't be mapped.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) {
+    // An open of a FIFO doesn't wait for its writer.
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) return;
+    struct stat facts {};
+    if (::fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) {
+      const size_t size = static_cast<size_t>(facts.st_size);
+      void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+      if (address != MAP_FAILED) bytes_ = {static_cast<const std::byte*>(address), size};
+    }
+    ::close(descriptor);
+    if (!bytes_.empty()) guard_.emplace(bytes_, path);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile() {
+    guard_.reset();
+    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  }
 
-  FileBytes bytes;
-  LostFile guard;  // destroyed before `bytes` unmaps the pages
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::optional<LostFile> guard_;
 };
 
 }  // namespace
 
 Result<std::shared_ptr<const Model>> open_model(const std::string& path, const LoadOptions& options) {
   if (options.access == Access::read) return Model::load(path.c_str(), options);
-  Result<FileBytes> bytes = FileBytes::map(path.c_str());
-  if (!bytes.ok()) return bytes.status();
-  MappedFile* file = new MappedFile(std::move(*bytes), path);
+  auto file = std::make_unique<MappedFile>(path);
+  // The library has the sentence that says why a file can't be mapped.
+  if (file->bytes().empty()) return Model::load(path.c_str(), options);
+  const std::span<const std::byte> bytes = file->bytes();
   const auto release = [](void* owned) { delete static_cast<MappedFile*>(owned); };
-  Result<std::shared_ptr<const Model>> model = Model::load(file->bytes.bytes(), release, file, options);
+  Result<std::shared_ptr<const Model>> model = Model::load(bytes, release, file.release(), options);
   if (model.ok()) return model;
   // Errors begin with the path as those of Model::load(path) do, which shows only the end of a long one.
   constexpr size_t shown = 120;

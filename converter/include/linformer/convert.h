@@ -26,6 +26,7 @@
 
 #include "linformer/model.h"
 #include "linformer/status.h"
+#include "linformer/tokenizer.h"
 #include "linformer/types.h"
 
 namespace linformer::convert {
@@ -143,6 +144,10 @@ struct Report {
 // before. Equal inputs and options give equal bytes. Weights are read in pieces, so that memory does not grow with
 // them.
 Report convert_checkpoint(const ConvertOptions& options);
+
+// The tokenizer of a file or folder as ConvertOptions::tokenizer takes them, without a model: its ids are the files'
+// own. Keeps what it read. Throws Error where the files can't be read, or say what no model file could hold.
+Tokenizer read_tokenizer(const std::string& path);
 
 struct ExportOptions {
   std::string model;         // a .lnfr file

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "linformer/model_info.h"
 #include "linformer/status.h"
 #include "linformer/types.h"
 #include "linformer/version.h"
@@ -38,34 +39,6 @@ struct LoadOptions {
   Access access = Access::map;
 };
 
-// What a user of a model may want to know. Texts live as long as the model.
-struct ModelInfo {
-  std::string_view producer;  // program and version that wrote the file
-  std::string_view dialect;   // "fairseq", ...
-  uint32_t format = 0;        // version of the file format
-  int64_t max_tokens = 0;     // N, with what the model puts before a text
-  int64_t vocabulary = 0;     // 0: the model reads vectors
-  int64_t vector_width = 0;   // of those
-  int64_t width = 0;          // d_model
-  int layers = 0;
-  int heads = 0;         // classification heads
-  int32_t pad_id = -1;   // -1: none
-  int32_t mask_id = -1;  // -1: none
-  TokenizerKind tokenizer = TokenizerKind::none;
-  bool has_masked_lm = false;
-  bool has_embedding = false;  // it says how texts become vectors
-  bool has_decoder = false;    // an encoder-decoder: its heads belong to the decoder
-};
-
-struct HeadInfo {
-  std::string_view name;
-  HeadKind kind = HeadKind::single_label;
-  int64_t classes = 0;
-  bool has_labels = false;
-  bool compares_two = false;  // a row of scores for two texts
-  bool each_token = false;    // a row of scores for each token
-};
-
 // Puts the bytes [offset, offset + bytes) of a model's file to `destination`; false: they can't be had.
 using ReadBytes = bool (*)(void* context, std::byte* destination, uint64_t offset, size_t bytes);
 // The memory that a model was loaded from isn't read any more.
@@ -94,8 +67,16 @@ class Model {
                                                         const LoadOptions& options = {});
 
   ModelInfo info() const;
-  // `head` from 0 to info().heads - 1; an empty one beyond.
-  HeadInfo head(int head) const;
+  // Of these an index outside its range, and a part that the model lacks, give an empty struct. All are O(1) but
+  // layer(), which looks at the layer's projections.
+  HeadInfo head(int head) const;  // 0 to info().heads - 1
+  EncoderInfo encoder(Part part = Part::encoder) const;
+  LayerInfo layer(int layer, Part part = Part::encoder) const;                 // 0 to encoder(part).layers - 1
+  ProjectionInfo projection(int projection, Part part = Part::encoder) const;  // 0 to encoder(part).projections - 1
+  MaskedLmInfo masked_lm() const;
+  SentenceEmbeddingInfo sentence_embedding() const;
+  TokenizerInfo tokenizer() const;
+  TensorInfo tensor(int tensor) const;  // 0 to info().tensors - 1
   // Its index; -1: there is none of this name.
   int find_head(std::string_view name) const;
   // Name of a head's class, with a 0 behind its last byte; "" where the model has none.

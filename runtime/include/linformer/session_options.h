@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "linformer/status.h"
 #include "linformer/types.h"
 #include "linformer/version.h"
 
@@ -15,10 +16,6 @@ enum class Padding : uint8_t {
   strip = 0,  // pad ids are removed first: a text's result never depends on padding or neighbours
   keep,       // pad ids stay and do what the dialect's original implementation does with them
 };
-
-// Which encoder of the model a session runs. An encoder-decoder takes two sessions: the first one's `hidden` is the
-// second one's encoder states.
-enum class Part : uint8_t { encoder = 0, decoder };
 
 // What products with weights of fewer than 32 bits are computed in; only the native backend computes in another type
 // than f32, and f16 is always widened. Layers whose weights are bf16 or int8 attend in bf16 where bf16 is computed in,
@@ -47,6 +44,7 @@ struct RunOptions {
 
 // Threads and kernels of the CPU. On a device they are not used, but have to be valid.
 struct CpuOptions {
+  static constexpr int max_threads = 256;
   int threads = 1;  // the caller's thread and threads - 1 of our own
   BackendKind backend = BackendKind::native;
   // automatic: the best this machine has, or LINFORMER_ISA from the environment. avx512 has AMX where the machine does:
@@ -91,6 +89,10 @@ struct MemoryOptions {
   // the error says how much). It outlives the session, and needn't be zero.
   std::span<std::byte> arena = {};
 };
+
+// invalid_argument where LINFORMER_ISA in the environment has a value that names no Isa, as sessions with
+// Isa::automatic then say: for programs that refuse it before they do anything. Any thread may call it.
+Status check_environment();
 
 struct SessionOptions {
   RunOptions run = {};

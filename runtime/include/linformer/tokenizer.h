@@ -2,7 +2,7 @@
 //
 // Source of the semantics: GPT-2 and RoBERTa (byte-level BPE), BERT (WordPiece), T5 and its kin (unigram), in the
 // reading that Hugging Face's tokenizers library gives them; for a SentencePiece .model file, SentencePiece's own.
-// fairseq's dict.txt is a renumbering of the same tokens (TokenizerDescription).
+// fairseq's dict.txt is a renumbering of the same tokens.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,6 @@
 #include <span>
 #include <string_view>
 
-#include "linformer/array.h"
 #include "linformer/status.h"
 #include "linformer/version.h"
 
@@ -21,7 +20,6 @@ namespace LINFORMER_NAMESPACE {
 inline constexpr size_t max_text_bytes = size_t{1} << 30;
 
 class Model;
-struct TokenizerDescription;  // internal: base/description.h
 
 // Which text gives way when template and texts have more than max_length tokens.
 enum class Truncation : uint8_t {
@@ -80,26 +78,28 @@ struct DecodeOptions {
   bool raw_bytes = false;  // byte-level BPE: leave invalid UTF-8 as it is instead of replacing it by U+FFFD
 };
 
-// Bytes that decode() writes.
+// Bytes that decode() writes. Movable; a default one is empty.
 class TextBuffer {
  public:
-  std::string_view view() const { return {bytes_.data(), bytes_.size()}; }
+  TextBuffer();
+  TextBuffer(TextBuffer&&) noexcept;
+  TextBuffer& operator=(TextBuffer&&) noexcept;
+  ~TextBuffer();
+  // Valid until the next call that takes this buffer.
+  std::string_view view() const;
 
  private:
   friend class Tokenizer;
-  Array<char> bytes_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 // Immutable after create(); any number of threads may use one Tokenizer at once. Movable.
 class Tokenizer {
  public:
   // The tokenizer inside a model's file; keeps the model alive. O(vocabulary) time and memory, once. unsupported where
-  // the model has none.
+  // the model has none, corrupt_file where its vocabulary contradicts itself.
   static Result<Tokenizer> create(std::shared_ptr<const Model> model);
-  // For the project's own programs. `description`'s views (bytes, offsets, ids, merges) must outlive the tokenizer; the
-  // rest is copied. Builds the hash tables: O(vocabulary) time and memory, once. Safe on any description: one that
-  // contradicts itself is corrupt_file, a kind that this build lacks is unsupported, no memory is out_of_memory.
-  static Result<Tokenizer> create(const TokenizerDescription& description);
 
   // Encodes one text, or two (`pair`). Any bytes are a text: invalid UTF-8 is replaced by U+FFFD as the WHATWG
   // decoder does (one for each maximal subpart of a sequence). Equal input gives equal output on every machine and
@@ -133,6 +133,7 @@ class Tokenizer {
   ~Tokenizer();
 
  private:
+  friend struct TokenizerFactory;
   friend struct WholeWords;
   struct State;
   explicit Tokenizer(std::unique_ptr<State> state);

@@ -1,4 +1,4 @@
-// Small enums of the public headers.
+// Small enums and limits of the public headers.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,19 @@ enum class HeadKind : uint8_t {
 
 enum class TokenizerKind : uint8_t { none = 0, byte_bpe, wordpiece, unigram };
 
+// Which encoder of the model. An encoder-decoder takes two sessions: the first one's `hidden` is the second one's
+// encoder states.
+enum class Part : uint8_t { encoder = 0, decoder };
+
+// The most that a model file may hold, and so the largest number of tokens, of classes, ... that any model takes.
+inline constexpr uint32_t max_dimension = 1u << 24;  // widths, tokens, k, vocabulary
+inline constexpr uint32_t max_classes = 1u << 20;    // of a head
+
+// The names that files and programs give them.
 const char* name_of(ElementType);
+const char* name_of(Pooling);
+const char* name_of(HeadKind);
+const char* name_of(TokenizerKind);
 const char* name_of(Isa);
 const char* name_of(BackendKind);
 

@@ -3,17 +3,16 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "answers/output.h"
-#include "base/description.h"
-#include "base/threads.h"
 #include "bench/random_model.h"
 #include "command_line/errors.h"
 #include "files/output_target.h"
-#include "io/container.h"
+#include "input/bytes/file_kind.h"
+#include "linformer/session_options.h"
 
 namespace linformer::cli {
 namespace {
@@ -27,9 +26,9 @@ void check_kept(const std::string& path) {
     throw UsageError("--keep " + path + ": give a file's path");
   }
   if (!std::filesystem::exists(path, error)) return;
-  std::array<char, sizeof(container_magic)> start{};
+  std::array<char, model_magic.size()> start{};
   std::ifstream(path, std::ios::binary).read(start.data(), start.size());
-  if (std::memcmp(start.data(), container_magic.data(), start.size()) == 0) return;
+  if (std::string_view(start.data(), start.size()) == model_magic) return;
   throw DataError("--keep " + path + " exists and is no model file: give another name");
 }
 
@@ -66,9 +65,10 @@ void BenchFlags::add_to(CLI::App* command) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 16))
       ->capture_default_str();
   command
-      ->add_option("--seconds", seconds,
-                   "Time to measure each case for, and the machine's limits; 5 calls at least where they take no longer "
-                   "than 5 S")
+      ->add_option(
+          "--seconds", seconds,
+          "Time to measure each case for, and the machine's limits; 5 calls at least where they take no longer "
+          "than 5 S")
       ->type_name("S")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
@@ -76,7 +76,7 @@ void BenchFlags::add_to(CLI::App* command) {
   command->add_flag("--json", json, "One JSON object instead of a table");
   command->add_option("--threads", threads, "Threads; default: as many as affinity and CPU quota allow")
       ->type_name("N")
-      ->check(CLI::Range(1, int{ThreadTeam::max_threads}))
+      ->check(CLI::Range(1, int{CpuOptions::max_threads}))
       ->group("Running");
   command->add_option("--backend", backends, "native, onednn or openblas, several by commas")
       ->type_name("NAME,..")

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "answers/output.h"
-#include "base/description.h"
 #include "command_line/errors.h"
 #include "files/output_target.h"
 #include "input/record_loop.h"

@@ -3,8 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "base/description.h"
-#include "base/threads.h"
 #include "command_line/errors.h"
 #include "linformer/text_input.h"
 #include "models/devices.h"
@@ -14,7 +12,7 @@
 namespace linformer::cli {
 namespace {
 
-constexpr int max_threads = ThreadTeam::max_threads;
+constexpr int max_threads = CpuOptions::max_threads;
 constexpr int64_t max_batch = 1 << 16;  // texts in one call; more only costs memory
 
 }  // namespace
@@ -100,17 +98,17 @@ void RunFlags::add_profile_to(CLI::App* command, bool json) {
 }
 
 SessionOptions RunFlags::session_options(const Model& model, int64_t longest) const {
-  const EncoderDescription& encoder = model.description().encoder;
-  const int64_t limit = max_tokens > 0 ? max_tokens : encoder.max_tokens;
-  if (limit > encoder.max_tokens) {
+  const ModelInfo info = model.info();
+  const int64_t limit = max_tokens > 0 ? max_tokens : info.max_tokens;
+  if (limit > info.max_tokens) {
     throw UsageError("--max-tokens " + std::to_string(limit) + ": the model takes at most " +
-                     std::to_string(encoder.max_tokens));
+                     std::to_string(info.max_tokens));
   }
   if (pad_to > limit) {
     throw UsageError("--pad-to " + std::to_string(pad_to) + " is more than the " + std::to_string(limit) +
                      " tokens that a text may have; lower it");
   }
-  if (pad_to > 0 && encoder.pad_id < 0) throw UsageError("--pad-to: this model has no pad token; leave it out");
+  if (pad_to > 0 && info.pad_id < 0) throw UsageError("--pad-to: this model has no pad token; leave it out");
   SessionOptions options;
   options.memory.max_tokens = longest > 0 ? std::min(longest, limit) : limit;
   options.memory.max_batch = batch;
@@ -128,7 +126,7 @@ SessionOptions RunFlags::session_options(const Model& model, int64_t longest) co
 
 void RunFlags::pad(const Model& model, std::vector<int32_t>* ids) const {
   if (pad_to > static_cast<int64_t>(ids->size())) {
-    ids->resize(static_cast<size_t>(pad_to), model.description().encoder.pad_id);
+    ids->resize(static_cast<size_t>(pad_to), model.info().pad_id);
   }
 }
 

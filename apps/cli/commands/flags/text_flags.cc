@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/description.h"
 #include "command_line/errors.h"
 
 namespace linformer::cli {
