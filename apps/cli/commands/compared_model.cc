@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/description.h"
 #include "command_line/errors.h"
 #include "models/model_file.h"
 
@@ -13,43 +12,43 @@ ComparedModel::ComparedModel(const std::string& path, const CompareFlags& flags)
       model_(load_model(path)),
       runner_(make_runner(flags)),
       queue_(
-          runner_->texts_at_once(), false,
+          runner_.texts_at_once(), explaining(false),
           [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
-            return runner_->run(inputs, answer, {});
+            return runner_.run(inputs, answer);
           },
           [this](Job& job, std::span<const float> values) { take_job(static_cast<Compared&>(job), values); }) {}
 
-std::unique_ptr<TextRunner> ComparedModel::make_runner(const CompareFlags& flags) {
+TextRunner ComparedModel::make_runner(const CompareFlags& flags) {
   require_tokenizer(*model_, path_);
   choose_head(flags.head);
   std::vector<Output> outputs;
   if (has_head()) outputs.push_back(Output::logits({}, head_));
-  const bool own_vector = model_->description().embedding.present && !model_->description().has_decoder();
+  const ModelInfo info = model_->info();
+  const bool own_vector = info.has_embedding && !info.has_decoder;
   outputs.push_back(own_vector ? Output::embeddings({}) : Output::pooled({}, Pooling::mean));
-  Result<std::unique_ptr<TextRunner>> made =
-      TextRunner::create(model_, text_options(*model_, flags.run, flags.tokens, nullptr), outputs);
+  Result<TextRunner> made =
+      TextRunner::create(model_, outputs, text_options(*model_, flags.run, flags.tokens, nullptr));
   if (!made.ok()) refuse(made.status());
-  width_ = static_cast<size_t>(made.value()->columns(outputs.size() - 1));
+  width_ = static_cast<size_t>(made->columns(outputs.size() - 1));
   return std::move(made.value());
 }
 
 void ComparedModel::choose_head(const std::string& name) {
-  const auto scores_texts = [](const ClassificationHead& head) {
-    return head.pooling != Pooling::none && head.pairing == Pairing::none;
-  };
+  const auto scores_texts = [](const HeadInfo& head) { return !head.each_token && !head.compares_two; };
   if (name.empty()) {
-    const Array<ClassificationHead>& heads = model_->description().heads;
-    const auto found = std::find_if(heads.begin(), heads.end(), scores_texts);
-    if (found == heads.end()) return;
-    head_ = static_cast<int>(found - heads.begin());
+    const int heads = model_->info().heads;
+    int first = 0;
+    while (first < heads && !scores_texts(model_->head(first))) ++first;
+    if (first == heads) return;
+    head_ = first;
     labels_ = output_names(*model_, head_);
     return;
   }
   head_ = find_head(*model_, name);
-  const ClassificationHead& head = head_of(*model_, head_);
+  const HeadInfo head = model_->head(head_);
   if (!scores_texts(head)) {
-    throw UsageError("head '" + head.name + "' of " + path_ +
-                     (head.pooling == Pooling::none ? " scores each token" : " compares two texts") +
+    throw UsageError("head '" + std::string(head.name) + "' of " + path_ +
+                     (head.each_token ? " scores each token" : " compares two texts") +
                      "; name one that scores a text with --head");
   }
   labels_ = output_names(*model_, head_);
