@@ -16,7 +16,8 @@ struct MaskedLm::State {
   Array<MaskPosition> positions;
   Array<float> logits;
 
-  // How many of the positions that are left the next batch takes: those of whole texts, where a text has no more than fit.
+  // How many of the positions that are left the next batch takes: those of whole texts, where a text has no more than
+  // fit.
   size_t next_part(std::span<const MaskPosition> rest) const {
     if (rest.size() <= at_once) return rest.size();
     size_t count = at_once;

@@ -59,7 +59,8 @@ size_t SequenceBatch::size() const { return state_->sequences.size(); }
 int64_t SequenceBatch::rows() const { return state_->rows; }
 
 int64_t SequenceBatch::rows_of(size_t count) const {
-  return std::max(static_cast<int64_t>(count), state_->pad_to) + state_->prefix_rows;
+  const size_t counted = std::min(count, size_t{INT32_MAX});  // no call takes more
+  return std::max(static_cast<int64_t>(counted), state_->pad_to) + state_->prefix_rows;
 }
 
 bool SequenceBatch::fits(int64_t rows, int64_t sequences) const {
@@ -88,6 +89,10 @@ Status SequenceBatch::add(Tokens ids, std::span<const uint8_t> types) {
 
 Status SequenceBatch::add_vectors(std::span<const float> vectors, int64_t count) {
   State& s = *state_;
+  if (count < 0 || static_cast<uint64_t>(count) > vectors.size()) {
+    return Status::error(Code::invalid_argument, "%zu floats are not %lld vectors", vectors.size(),
+                         static_cast<long long>(count));
+  }
   const size_t start = s.vectors.size();
   if (!s.make_room() || !s.vectors.try_append(vectors.data(), vectors.size()) ||
       !s.sequences.try_push({start, vectors.size(), false})) {

@@ -41,7 +41,9 @@ Result<int64_t> longest_text(const Model& model, const TextOptions& options) {
   session.memory.max_tokens = options.max_tokens;
   const Result<Plan> planned = plan(model, session, Machine());
   if (!planned.ok()) return planned.status();
-  const EmbeddingDescription& embedding = model.description().encoder.embedding;
+  const ModelDescription& description = model.description();
+  const bool decodes = options.run.part == Part::decoder;
+  const EmbeddingDescription& embedding = (decodes ? description.decoder : description.encoder).embedding;
   const bool has_prefix = embedding.prefix != absent || embedding.prefix_token >= 0;
   return planned->options.memory.max_tokens - (has_prefix ? 1 : 0);
 }
@@ -86,11 +88,11 @@ Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, const 
   if (!tokenizer.ok()) return tokenizer.status();
   std::unique_ptr<ReadRules> rules(new (std::nothrow) ReadRules(std::move(*tokenizer)));
   if (!rules) return no_memory();
-  Padding padding = texts.run.padding;
+  RunOptions run = texts.run;
   if (options.session != nullptr) {
     const SessionOptions& planned = options.session->plan().options;
     rules->max_tokens = planned.memory.max_tokens - options.session->output_rows(0);
-    padding = planned.run.padding;
+    run = planned.run;
   } else {
     const Result<int64_t> longest = longest_text(*model, texts);
     if (!longest.ok()) return longest.status();
@@ -102,8 +104,10 @@ Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, const 
   rules->encode.keep = texts.keep;
   rules->on_long = texts.on_long;
   rules->overlap = texts.overlap;
-  rules->vocabulary = model->description().encoder.vocab_size;
-  rules->stripped_id = padding == Padding::strip ? model->description().encoder.pad_id : -1;
+  const ModelDescription& description = model->description();
+  const EncoderDescription& encoder = run.part == Part::decoder ? description.decoder : description.encoder;
+  rules->vocabulary = encoder.vocab_size;
+  rules->stripped_id = run.padding == Padding::strip ? encoder.pad_id : -1;
   rules->apart = options.apart;
   const int64_t room = rules->max_tokens - rules->template_tokens(false);
   if (room < 1) {

@@ -38,7 +38,7 @@ class SequenceBatch {
   // is wrong with it. Errors: invalid_argument for types of another number than ids; out_of_memory. The batch is then
   // as before.
   Status add(Tokens ids, std::span<const uint8_t> types = {});
-  // `count` vectors, row after row. Errors: out_of_memory.
+  // `count` vectors, row after row. Errors: invalid_argument for fewer floats than vectors; out_of_memory.
   Status add_vectors(std::span<const float> vectors, int64_t count);
   // What Session::run() takes, in the order of the additions. Valid until the next add(), add_vectors() or clear().
   std::span<const Input> inputs();
