@@ -12,8 +12,13 @@
 #include "c_api/linformer.h"
 #include "linformer/classifier.h"
 #include "linformer/embedder.h"
+#include "linformer/mask_filler.h"
+#include "linformer/masked_lm.h"
 #include "linformer/model.h"
+#include "linformer/sequence_batch.h"
 #include "linformer/session.h"
+#include "linformer/text_reader.h"
+#include "linformer/text_runner.h"
 #include "linformer/tokenizer.h"
 
 struct lnf_model {
@@ -39,6 +44,25 @@ struct lnf_classifier {
 };
 struct lnf_embedder {
   linformer::Embedder embedder;
+};
+struct lnf_runner {
+  linformer::TextRunner runner;
+};
+struct lnf_mask_filler {
+  linformer::MaskFiller filler;
+  linformer::Array<lnf_masked_token> masks = {};  // of the text that is visited
+};
+struct lnf_masked_lm {
+  linformer::MaskedLm masked_lm;
+};
+struct lnf_reader {
+  linformer::TextReader reader;
+  linformer::TextReport report = {};  // of the last text
+};
+struct lnf_batch {
+  linformer::SequenceBatch batch;
+  size_t vector_width = 0;  // of its vectors
+  linformer::Array<lnf_input> inputs = {};
 };
 struct lnf_cancel {
   std::atomic<bool> flag{false};
@@ -143,6 +167,11 @@ void copy_options(const Struct& read, Options* to) {
 }
 
 Status read_control(const lnf_control* control, RunControl* to);
+// An output without its memory's size, its positions at the end of `positions`, which has room for them.
+Status read_output(const lnf_output* given, Array<MaskPosition>* positions, Output* to);
+// The caller's lists, in the session's own.
+Status read_call(lnf_session* session, const lnf_input* inputs, size_t input_count, const lnf_output* outputs,
+                 size_t output_count);
 
 // LNF_POOL_...; the default stands for none.
 inline int32_t pooling_constant(Pooling pooling) {

@@ -12,8 +12,8 @@
  * calls lnf_..._init_sized() with the size of his struct. New fields go at the end. In arrays every struct has the size
  * of the first one. Texts are UTF-8 and need no end; invalid bytes are replaced.
  *
- * Threads: models, tokenizers and all functions without a handle: any thread at any time. Encodings, sessions,
- * classifiers and embedders: one call at a time, from any thread. A model lives as long as what was made of it.
+ * Threads: models, tokenizers and all functions without a handle: any thread at any time. All other handles: one call
+ * at a time, from any thread. A model lives as long as what was made of it.
  * After fork() the child may make new ones of all these, and use and free the ones that it inherited, but for those
  * that another thread was using at that moment or that have a device: sessions then run on the calling thread alone,
  * with the same bits.
@@ -93,6 +93,11 @@ typedef struct lnf_encoding lnf_encoding;
 typedef struct lnf_session lnf_session;
 typedef struct lnf_classifier lnf_classifier;
 typedef struct lnf_embedder lnf_embedder;
+typedef struct lnf_runner lnf_runner;
+typedef struct lnf_mask_filler lnf_mask_filler;
+typedef struct lnf_reader lnf_reader;
+typedef struct lnf_batch lnf_batch;
+typedef struct lnf_masked_lm lnf_masked_lm;
 typedef struct lnf_cancel lnf_cancel;
 
 /* --- Models ----------------------------------------------------------------------------------------------------- */
@@ -489,6 +494,9 @@ LNF_API lnf_code lnf_classify(lnf_classifier* classifier, const char* const* tex
                               const char* const* pairs, const size_t* pair_bytes, size_t text_count,
                               float* probabilities, size_t capacity, const lnf_control* control, lnf_status* status);
 
+/* Which limit a text is beyond: it has more tokens than are read; one text of a pair leaves the other no room in a
+ * window, or no more than windows share. */
+enum { LNF_LIMIT_NONE = 0, LNF_LIMIT_TOKENS, LNF_LIMIT_ROOM, LNF_LIMIT_OVERLAP };
 /* What is said of one text; valid during the visit. */
 typedef struct lnf_text_report {
   size_t size;
@@ -496,8 +504,17 @@ typedef struct lnf_text_report {
   lnf_code code; /* not LNF_OK: this text has no answer, and `message` says why */
   const char* message;
   int64_t tokens, total_tokens, windows; /* read, there, and windows that they were read in */
-  const float* values; /* a classifier: of each head its logits, then its probabilities. An embedder: the vector */
-  size_t count;        /* of values */
+  /* A classifier: of each head its logits, then its probabilities. An embedder: the vector. A runner: each output's
+   * row. NULL where there are none. */
+  const float* values;
+  size_t count; /* of values */
+  /* LNF_TOO_LONG in parts: the limit that the text is beyond, LNF_LIMIT_NONE with other codes; of a pair the text that
+   * is too long, 0 or 1; the tokens that it has; those that it leaves to the other text in a window; those that are
+   * read of a text or in a window; and 1 where windows over this text instead would have room for the other one. */
+  int32_t limit, limit_text;
+  int64_t limit_tokens, limit_room, limit_max_tokens;
+  int32_t limit_other_fits;
+  int32_t without_mask; /* 1: lnf_fill_masks() found no mask in what was read, and `code` says so */
 } lnf_text_report;
 /* Called for each text, in order, on the thread that called. 0: no more are wanted, and the call ends with LNF_OK. */
 typedef int (*lnf_visit)(void* context, const lnf_text_report* report);
@@ -518,6 +535,134 @@ LNF_API lnf_code lnf_embed(lnf_embedder* embedder, const char* const* texts, con
 LNF_API lnf_code lnf_embed_each(lnf_embedder* embedder, const char* const* texts, const size_t* bytes,
                                 size_t text_count, lnf_visit visit, void* context, const lnf_control* control,
                                 lnf_status* status);
+
+/* Any outputs that give a row for each text, in one pass: LNF_LOGITS, LNF_PROBABILITIES, LNF_POOLED, LNF_EMBEDDINGS.
+ * Of `outputs` kind, head and pooling are read. Errors: those of lnf_session_create() and lnf_tokenizer_create(), and
+ * LNF_INVALID_ARGUMENT for outputs that have a row for each token, or for a text beside others for two. */
+LNF_API lnf_code lnf_runner_create(const lnf_model* model, const lnf_output* outputs, size_t output_count,
+                                   const lnf_text_options* options, lnf_runner** runner, lnf_status* status);
+LNF_API void lnf_runner_free(lnf_runner* runner);
+/* Floats of a text's row of the output with this index; 0: there is none. */
+LNF_API int64_t lnf_runner_columns(const lnf_runner* runner, size_t output);
+/* As lnf_classify_each(); the values of a report are the outputs' rows, one after the other. */
+LNF_API lnf_code lnf_run_each(lnf_runner* runner, const char* const* texts, const size_t* bytes,
+                              const char* const* pairs, const size_t* pair_bytes, size_t text_count, lnf_visit visit,
+                              void* context, const lnf_control* control, lnf_status* status);
+
+/* --- Masked tokens ----------------------------------------------------------------------------------------------- */
+
+typedef struct lnf_mask_candidate {
+  int32_t id;
+  float probability; /* of all the vocabulary */
+} lnf_mask_candidate;
+/* A mask of a text, and what the model would put there. */
+typedef struct lnf_masked_token {
+  size_t size;
+  size_t token;                         /* index into the ids that were read */
+  const lnf_mask_candidate* candidates; /* best first, equal ones by id */
+  size_t candidate_count;
+  int32_t text;       /* of a pair the one that it is in: 0 or 1 */
+  uint32_t offset[2]; /* in that text: code points, begin and end */
+} lnf_masked_token;
+/* What was filled in of one text; valid during the visit. */
+typedef struct lnf_mask_filling {
+  size_t size;
+  const lnf_text_report* report;
+  const int32_t* ids; /* that the model read: without pads that were stripped, with those that were kept */
+  size_t id_count;
+  const lnf_masked_token* masks; /* in their order; none where the report has an error */
+  size_t mask_count;
+} lnf_mask_filling;
+/* Called for each text, in order, on the thread that called. 0: no more are wanted, and the call ends with LNF_OK. */
+typedef int (*lnf_fill_visit)(void* context, const lnf_mask_filling* filling);
+
+/* `top_k`: candidates of each mask; 0: 5. The option on_long is TRUNCATE or ERROR. Errors: those of
+ * lnf_session_create() and lnf_tokenizer_create(), LNF_UNSUPPORTED where the tokenizer has no mask token,
+ * LNF_INVALID_ARGUMENT for a model without a masked-LM head. */
+LNF_API lnf_code lnf_mask_filler_create(const lnf_model* model, int64_t top_k, const lnf_text_options* options,
+                                        lnf_mask_filler** filler, lnf_status* status);
+LNF_API void lnf_mask_filler_free(lnf_mask_filler* filler);
+/* How the tokenizer writes its mask, such as "[MASK]": as lnf_build_info(). */
+LNF_API size_t lnf_mask_filler_mask(const lnf_mask_filler* filler, char* text, size_t capacity);
+/* Arguments as lnf_classify_each(). A text that can't be read, or has no mask, doesn't end the call: its report has the
+ * error. Results don't depend on what runs beside a text, nor on threads; memory is bounded whatever the number of
+ * texts. */
+LNF_API lnf_code lnf_fill_masks(lnf_mask_filler* filler, const char* const* texts, const size_t* bytes,
+                                const char* const* pairs, const size_t* pair_bytes, size_t text_count,
+                                lnf_fill_visit visit, void* context, const lnf_control* control, lnf_status* status);
+
+/* The logits of a masked-LM head at chosen positions, of `positions_at_once` of them at a time; 0: 256 MiB. For this
+ * session and others of its model, none of which it keeps. LNF_INVALID_ARGUMENT: the model has no such head. */
+LNF_API lnf_code lnf_masked_lm_create(const lnf_session* session, int64_t positions_at_once, lnf_masked_lm** masked_lm,
+                                      lnf_status* status);
+LNF_API void lnf_masked_lm_free(lnf_masked_lm* masked_lm);
+LNF_API int64_t lnf_masked_lm_vocabulary(const lnf_masked_lm* masked_lm); /* 0 for NULL, as the next one */
+LNF_API int64_t lnf_masked_lm_positions_at_once(const lnf_masked_lm* masked_lm);
+/* The logits of one position, valid during the visit. 0: no more are wanted, and the call ends with LNF_OK. */
+typedef int (*lnf_logits_visit)(void* context, size_t position, const float* logits, size_t count);
+/* Visits each of `positions`, which are in the order of their texts, on the thread that called. Texts without a
+ * position are not run, and one is run twice only where it has more positions than are held at once. Errors: those of
+ * lnf_run(), and LNF_INVALID_ARGUMENT for positions out of order. */
+LNF_API lnf_code lnf_masked_lm_run(lnf_masked_lm* masked_lm, lnf_session* session, const lnf_input* inputs,
+                                   size_t input_count, const lnf_position* positions, size_t position_count,
+                                   lnf_logits_visit visit, void* context, const lnf_control* control,
+                                   lnf_status* status);
+/* log(sum(exp(logits))): the probability of token i is exp(logits[i] - it). NaN where a logit isn't finite. */
+LNF_API double lnf_log_sum_exp(const float* logits, size_t count);
+
+/* --- What a model reads of a text -------------------------------------------------------------------------------- */
+
+/* One sequence of a text: an element of each list for each token. Valid until the reader's next call. */
+typedef struct lnf_sequence {
+  size_t size;
+  const int32_t* ids; /* pads that a session strips are still there */
+  const uint8_t* type_ids;
+  const int8_t* texts;     /* that a token is of: 0 or 1; -1 = the template */
+  const uint32_t* offsets; /* [count][2], in the text that the token is of: code points, begin and end */
+  size_t count;
+  int64_t first[2]; /* of each text's tokens the first that is here: of windows */
+} lnf_sequence;
+/* Reads texts whole, cut or by windows, as the options say: max_tokens, overlap, on_long, truncation, keep, special
+ * tokens and padding; the others are for those who run. `session` may be NULL, and isn't kept: its longest text and its
+ * padding count instead of the options'. `apart` 1: the two texts of a pair are sequences of their own, as a head reads
+ * them that compares two. Errors: those of lnf_tokenizer_create(), LNF_INVALID_ARGUMENT for limits that leave no room
+ * for a text. */
+LNF_API lnf_code lnf_reader_create(const lnf_model* model, const lnf_text_options* options, const lnf_session* session,
+                                   int32_t apart, lnf_reader** reader, lnf_status* status);
+LNF_API void lnf_reader_free(lnf_reader* reader);
+/* One text, or two where `pair` isn't NULL; both must live until the sequences are read. *report (which may be NULL;
+ * the caller sets its size) is valid until the next call; its code is the function's. */
+LNF_API lnf_code lnf_reader_read(lnf_reader* reader, const char* text, size_t bytes, const char* pair,
+                                 size_t pair_bytes, lnf_text_report* report, lnf_status* status);
+/* Of the text that was read last: its windows, or 2 where the texts are apart; 0 after an error. */
+LNF_API int64_t lnf_reader_sequences(const lnf_reader* reader);
+/* Sequence i, from 0 on; the caller sets its size. LNF_INVALID_ARGUMENT where there is none. */
+LNF_API lnf_code lnf_reader_sequence(lnf_reader* reader, int64_t i, lnf_sequence* sequence, lnf_status* status);
+/* The longest sequence in tokens; 0 for NULL. */
+LNF_API int64_t lnf_reader_max_tokens(const lnf_reader* reader);
+
+/* Copies sequences until a call of the session, which isn't kept, is full. `max_rows`: tokens of the call at most; 0:
+ * as many as the session planned. Sequences of fewer than `pad_to` ids are lengthened with `pad_id`; 0: none are.
+ * LNF_INVALID_ARGUMENT: negative limits, pad_to without a pad id. */
+LNF_API lnf_code lnf_batch_create(const lnf_session* session, int64_t max_rows, int64_t pad_to, int32_t pad_id,
+                                  lnf_batch** batch, lnf_status* status);
+LNF_API void lnf_batch_free(lnf_batch* batch);
+LNF_API size_t lnf_batch_size(const lnf_batch* batch);  /* sequences */
+LNF_API int64_t lnf_batch_rows(const lnf_batch* batch); /* that they take together */
+/* Rows that a sequence of `count` ids takes, its pads and what the model puts before it among them. */
+LNF_API int64_t lnf_batch_rows_of(const lnf_batch* batch, size_t count);
+/* 1: `sequences` more, which take `rows` rows together, are in the limits of one call. */
+LNF_API int32_t lnf_batch_fits(const lnf_batch* batch, int64_t rows, int64_t sequences);
+/* `type_ids` may be NULL: all 0. What doesn't fit is taken too: the session says what is wrong with it. After an error
+ * the batch is as before. */
+LNF_API lnf_code lnf_batch_add(lnf_batch* batch, const int32_t* ids, const uint8_t* type_ids, size_t count,
+                               lnf_status* status);
+/* `count` vectors of `width` floats. */
+LNF_API lnf_code lnf_batch_add_vectors(lnf_batch* batch, const float* vectors, size_t count, size_t width,
+                                       lnf_status* status);
+/* What lnf_run() takes: *inputs has lnf_batch_size() elements, valid until the batch's next call. */
+LNF_API lnf_code lnf_batch_inputs(lnf_batch* batch, const lnf_input** inputs, lnf_status* status);
+LNF_API void lnf_batch_clear(lnf_batch* batch); /* keeps its memory */
 
 #ifdef __cplusplus
 }

@@ -76,6 +76,33 @@ Status read_input(const lnf_session& session, const lnf_input* given, Input* to)
   return {};
 }
 
+// What the library would take for an output that isn't to be computed.
+Status check_memory(const lnf_output* outputs, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const lnf_output& output = *element(outputs, i);
+    if (output.data == nullptr && output.capacity > 0) return missing("lnf_output.data");
+    const bool nothing = output.kind == LNF_MASKED_LM && output.position_count == 0;
+    if (output.data == nullptr || output.capacity > 0 || nothing) continue;
+    return Status::error(Code::too_long, "lnf_output.capacity is 0: set it to the floats that `data` has room for");
+  }
+  return {};
+}
+
+Status set_shapes(lnf_session* session, lnf_output* outputs, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const Result<Shape> shape =
+        session->session.shape(session->outputs[i], std::span<const Input>(session->inputs.span()));
+    if (!shape.ok()) return shape.status();
+    element(outputs, i)->rows = shape->rows;
+    element(outputs, i)->columns = shape->columns;
+  }
+  return {};
+}
+
+}  // namespace
+
+namespace LINFORMER_NAMESPACE::c_api {
+
 Status read_output(const lnf_output* given, Array<MaskPosition>* positions, Output* to) {
   lnf_output read;
   lnf_output_init(&read, LNF_HIDDEN);
@@ -99,7 +126,6 @@ Status read_output(const lnf_output* given, Array<MaskPosition>* positions, Outp
   return {};
 }
 
-// The caller's lists, in the session's own.
 Status read_call(lnf_session* session, const lnf_input* inputs, size_t input_count, const lnf_output* outputs,
                  size_t output_count) {
   if (session == nullptr) return missing("the session");
@@ -138,30 +164,7 @@ Status read_call(lnf_session* session, const lnf_input* inputs, size_t input_cou
   return {};
 }
 
-// What the library would take for an output that isn't to be computed.
-Status check_memory(const lnf_output* outputs, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    const lnf_output& output = *element(outputs, i);
-    if (output.data == nullptr && output.capacity > 0) return missing("lnf_output.data");
-    const bool nothing = output.kind == LNF_MASKED_LM && output.position_count == 0;
-    if (output.data == nullptr || output.capacity > 0 || nothing) continue;
-    return Status::error(Code::too_long, "lnf_output.capacity is 0: set it to the floats that `data` has room for");
-  }
-  return {};
-}
-
-Status set_shapes(lnf_session* session, lnf_output* outputs, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    const Result<Shape> shape =
-        session->session.shape(session->outputs[i], std::span<const Input>(session->inputs.span()));
-    if (!shape.ok()) return shape.status();
-    element(outputs, i)->rows = shape->rows;
-    element(outputs, i)->columns = shape->columns;
-  }
-  return {};
-}
-
-}  // namespace
+}  // namespace LINFORMER_NAMESPACE::c_api
 
 void lnf_session_options_init_sized(lnf_session_options* to, size_t size) {
   lnf_session_options defaults = {};

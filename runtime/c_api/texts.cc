@@ -1,7 +1,7 @@
 // Strings to scores and vectors.
-#include <algorithm>
+#include "c_api/texts.h"
 
-#include "c_api/handles.h"
+#include <algorithm>
 
 using namespace linformer;
 using namespace linformer::c_api;
@@ -9,11 +9,15 @@ using namespace linformer::c_api;
 static_assert(LNF_LONG_TRUNCATE == static_cast<int>(OnLong::truncate) &&
               LNF_LONG_WINDOW == static_cast<int>(OnLong::window) && LNF_LONG_ERROR == static_cast<int>(OnLong::error));
 
+static_assert(LNF_LIMIT_TOKENS == static_cast<int>(TextLimit::tokens) &&
+              LNF_LIMIT_ROOM == static_cast<int>(TextLimit::room) &&
+              LNF_LIMIT_OVERLAP == static_cast<int>(TextLimit::overlap));
+
 static_assert(sizeof(int) == sizeof(int32_t));
 
-namespace {
+namespace LINFORMER_NAMESPACE::c_api {
 
-Status read_options(const lnf_text_options* options, TextOptions* to) {
+Status read_text_options(const lnf_text_options* options, TextOptions* to) {
   lnf_text_options read;
   lnf_text_options_init(&read);
   LINFORMER_TRY(read_struct(options, "lnf_text_options", &read));
@@ -43,39 +47,10 @@ Status read_options(const lnf_text_options* options, TextOptions* to) {
   return {};
 }
 
-// A caller's arrays of texts.
-struct TextArguments {
-  const char* const* texts;
-  const size_t* bytes;
-  const char* const* pairs;
-  const size_t* pair_bytes;
-  size_t count;
-
-  static std::string_view at(const char* const* texts, const size_t* bytes, size_t i) {
-    return {texts[i], bytes != nullptr ? bytes[i] : std::strlen(texts[i])};
-  }
-  Status check() const {
-    if (texts == nullptr && count > 0) return missing("the list of texts");
-    for (size_t i = 0; i < count; ++i) {
-      for (const auto& [list, sizes] : {std::pair(texts, bytes), std::pair(pairs, pair_bytes)}) {
-        if (list == nullptr || list[i] != nullptr || (sizes != nullptr && sizes[i] == 0)) continue;
-        return Status::error(Code::invalid_argument, "text %zu is NULL", i);
-      }
-    }
-    return {};
-  }
-  TextList list() const {
-    return {count,
-            [](const void* context, size_t i) {
-              const TextArguments& a = *static_cast<const TextArguments*>(context);
-              TextInput input;
-              input.text = at(a.texts, a.bytes, i);
-              if (a.pairs != nullptr) input.pair = at(a.pairs, a.pair_bytes, i);
-              return input;
-            },
-            this};
-  }
-};
+Status check_strings(const Model& model) {
+  if (model.info().vector_width == 0) return {};
+  return Status::error(Code::unsupported, "the model reads vectors instead of text: use lnf_run()");
+}
 
 lnf_text_report report_of(size_t index, const TextReport& report, std::span<const float> values) {
   lnf_text_report made = {};
@@ -86,12 +61,24 @@ lnf_text_report report_of(size_t index, const TextReport& report, std::span<cons
   made.tokens = report.tokens;
   made.total_tokens = report.total_tokens;
   made.windows = report.windows;
+  const BeyondLimit& beyond = report.beyond;
+  made.limit = static_cast<int32_t>(beyond.limit);
+  made.limit_text = beyond.text;
+  made.limit_tokens = beyond.tokens;
+  made.limit_room = beyond.room;
+  made.limit_max_tokens = beyond.max_tokens;
+  made.limit_other_fits = beyond.other_fits;
+  made.without_mask = report.without_mask;
   if (report.status.ok()) {
     made.values = values.data();
     made.count = values.size();
   }
   return made;
 }
+
+}  // namespace LINFORMER_NAMESPACE::c_api
+
+namespace {
 
 Status classify_list(lnf_classifier* classifier, const TextArguments& texts, lnf_visit visit, void* context,
                      const RunControl& control) {
@@ -125,11 +112,6 @@ Status check_room(const float* to, size_t capacity, size_t texts, int64_t width)
                        static_cast<long long>(width));
 }
 
-Status check_strings(const Model& model) {
-  if (model.info().vector_width == 0) return {};
-  return Status::error(Code::unsupported, "the model reads vectors instead of text: use lnf_run()");
-}
-
 }  // namespace
 
 void lnf_text_options_init_sized(lnf_text_options* to, size_t size) {
@@ -151,7 +133,7 @@ lnf_code lnf_classifier_create(const lnf_model* model, const int32_t* heads, siz
     if (model == nullptr) return missing("the model");
     LINFORMER_TRY(check_strings(*model->model));
     ClassifierOptions read;
-    LINFORMER_TRY(read_options(options, &read.texts));
+    LINFORMER_TRY(read_text_options(options, &read.texts));
     if (heads == nullptr && head_count > 0) return missing("the list of heads");
     if (head_count > 0) read.heads = {heads, head_count};
     Result<Classifier> made = Classifier::create(model->model, read);
@@ -206,7 +188,7 @@ lnf_code lnf_embedder_create(const lnf_model* model, int32_t pooling, int32_t no
                            static_cast<int>(pooling), static_cast<int>(normalize));
     }
     EmbedderOptions read;
-    LINFORMER_TRY(read_options(options, &read.texts));
+    LINFORMER_TRY(read_text_options(options, &read.texts));
     if (pooling != LNF_POOL_DEFAULT) read.pooling = static_cast<Pooling>(pooling);
     if (normalize >= 0) read.normalize = normalize == 1;
     Result<Embedder> made = Embedder::create(model->model, read);
@@ -245,4 +227,63 @@ lnf_code lnf_embed_each(lnf_embedder* embedder, const char* const* texts, const 
     return embed_list(embedder, {texts, bytes, nullptr, nullptr, text_count}, visit, context, read);
   };
   return report(embed(), status);
+}
+
+lnf_code lnf_runner_create(const lnf_model* model, const lnf_output* outputs, size_t output_count,
+                           const lnf_text_options* options, lnf_runner** runner, lnf_status* status) {
+  const auto create = [&]() -> Status {
+    if (runner == nullptr) return missing("the place of the runner");
+    *runner = nullptr;
+    if (model == nullptr) return missing("the model");
+    LINFORMER_TRY(check_strings(*model->model));
+    TextOptions read;
+    LINFORMER_TRY(read_text_options(options, &read));
+    if (outputs == nullptr || output_count == 0) return missing("the list of outputs");
+    if (output_count > Outputs::most) {
+      return Status::error(Code::invalid_argument, "%zu outputs: ask for at most %zu", output_count, Outputs::most);
+    }
+    Array<Output> list;
+    for (size_t i = 0; i < output_count; ++i) {
+      const lnf_output* given = element(outputs, i);
+      if (size_of(given) != size_of(outputs)) {
+        return Status::error(Code::invalid_argument, "the structs in the list of outputs differ in size");
+      }
+      Array<MaskPosition> positions;
+      Output output;
+      LINFORMER_TRY(read_output(given, &positions, &output));
+      output.values = {};
+      output.positions = {};
+      if (!list.try_push(output)) return Status::error(Code::out_of_memory, "no memory for a list of outputs");
+    }
+    Result<TextRunner> made = TextRunner::create(model->model, list.span(), read);
+    return made.ok() ? make_handle(std::move(made.value()), runner) : made.status();
+  };
+  return report(create(), status);
+}
+
+void lnf_runner_free(lnf_runner* runner) { delete runner; }
+
+int64_t lnf_runner_columns(const lnf_runner* runner, size_t output) {
+  return runner != nullptr ? runner->runner.columns(output) : 0;
+}
+
+lnf_code lnf_run_each(lnf_runner* runner, const char* const* texts, const size_t* bytes, const char* const* pairs,
+                      const size_t* pair_bytes, size_t text_count, lnf_visit visit, void* context,
+                      const lnf_control* control, lnf_status* status) {
+  const auto run = [&]() -> Status {
+    if (runner == nullptr) return missing("the runner");
+    if (visit == nullptr) return missing("the function to be called for each text");
+    RunControl read;
+    LINFORMER_TRY(read_control(control, &read));
+    const TextArguments given = {texts, bytes, pairs, pair_bytes, text_count};
+    LINFORMER_TRY(given.check());
+    return runner->runner.run(
+        given.list(),
+        [&](size_t index, const TextReport& text, std::span<const float> values) {
+          const lnf_text_report made = report_of(index, text, values);
+          return visit(context, &made) != 0;
+        },
+        read);
+  };
+  return report(run(), status);
 }

@@ -3,9 +3,10 @@
 #include <cmath>
 #include <new>
 
+#include "base/array.h"
 #include "base/description.h"
+#include "linformer/text_runner.h"
 #include "pipeline/rows.h"
-#include "pipeline/runner.h"
 
 namespace LINFORMER_NAMESPACE {
 namespace {
@@ -23,7 +24,9 @@ void divide_by_length(std::span<float> values) {
 }  // namespace
 
 struct Embedder::State {
-  std::unique_ptr<TextRunner> runner;
+  explicit State(TextRunner made) : runner(std::move(made)) {}
+
+  TextRunner runner;
   bool normalize = false;      // at the end
   bool is_normalized = false;  // the model's own vectors are
   Array<float> vector;         // divided
@@ -46,13 +49,12 @@ Embedder::~Embedder() = default;
 Result<Embedder> Embedder::create(std::shared_ptr<const Model> model, const EmbedderOptions& options) {
   const Status no_memory = Status::error(Code::out_of_memory, "no memory for an embedder");
   if (model == nullptr) return Status::error(Code::invalid_argument, "no model: load one first");
-  std::unique_ptr<State> state(new (std::nothrow) State);
-  if (!state) return no_memory;
   const SentenceEmbedding& embedding = model->description().embedding;
   Output output = Output::embeddings({});
+  bool normalize = false, is_normalized = false;
   if (options.pooling) {
     output = Output::pooled({}, options.pooling);
-    state->normalize = options.normalize.value_or(false);
+    normalize = options.normalize.value_or(false);
   } else if (model->description().has_decoder()) {
     return Status::error(Code::unsupported,
                          "this model's vectors come from its decoder: choose a pooling, or run sessions of both parts");
@@ -60,21 +62,24 @@ Result<Embedder> Embedder::create(std::shared_ptr<const Model> model, const Embe
     return Status::error(Code::invalid_argument,
                          "this model doesn't say how its texts become vectors: choose a pooling");
   } else {
-    state->normalize = options.normalize.value_or(embedding.normalize);
-    state->is_normalized = embedding.normalize;
-    if (embedding.normalize && !state->normalize) {
+    normalize = options.normalize.value_or(embedding.normalize);
+    is_normalized = embedding.normalize;
+    if (embedding.normalize && !normalize) {
       if (embedding.dense.present()) {
         return Status::error(Code::invalid_argument,
                              "this model divides by the length after a linear of its own: leave normalize unset");
       }
       output = Output::pooled({}, embedding.pooling);
-      state->is_normalized = false;
+      is_normalized = false;
     }
   }
-  Result<std::unique_ptr<TextRunner>> runner = TextRunner::create(std::move(model), options.texts, {&output, 1});
+  Result<TextRunner> runner = TextRunner::create(std::move(model), {&output, 1}, options.texts);
   if (!runner.ok()) return runner.status();
-  state->runner = std::move(runner.value());
-  if (!state->vector.try_resize(static_cast<size_t>(state->runner->columns(0)))) return no_memory;
+  std::unique_ptr<State> state(new (std::nothrow) State(std::move(*runner)));
+  if (!state) return no_memory;
+  state->normalize = normalize;
+  state->is_normalized = is_normalized;
+  if (!state->vector.try_resize(static_cast<size_t>(state->runner.columns(0)))) return no_memory;
   return Embedder(std::move(state));
 }
 
@@ -82,11 +87,11 @@ Status Embedder::embed(const TextList& texts, std::span<float> vectors, const Ru
   const auto row = [&](const TextReport& report, std::span<const float> values) {
     return state_->finished(report, values);
   };
-  return run_to_rows(*state_->runner, texts, vectors, static_cast<size_t>(width()), "floats", row, control);
+  return run_to_rows(state_->runner, texts, vectors, static_cast<size_t>(width()), "floats", row, control);
 }
 
 Status Embedder::embed(const TextList& texts, Visit visit, void* context, const RunControl& control) {
-  return state_->runner->run(
+  return state_->runner.run(
       texts,
       [&](size_t index, const TextReport& report, std::span<const float> values) {
         return visit(context, index, report, state_->finished(report, values));
@@ -94,9 +99,9 @@ Status Embedder::embed(const TextList& texts, Visit visit, void* context, const 
       control);
 }
 
-int64_t Embedder::width() const { return state_->runner->columns(0); }
-int64_t Embedder::max_tokens() const { return state_->runner->max_tokens(); }
-size_t Embedder::texts_at_once() const { return state_->runner->texts_at_once(); }
-std::span<const Session> Embedder::sessions() const { return state_->runner->sessions(); }
+int64_t Embedder::width() const { return state_->runner.columns(0); }
+int64_t Embedder::max_tokens() const { return state_->runner.max_tokens(); }
+size_t Embedder::texts_at_once() const { return state_->runner.texts_at_once(); }
+std::span<const Session> Embedder::sessions() const { return state_->runner.sessions(); }
 
 }  // namespace LINFORMER_NAMESPACE

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "pipeline/runner.h"
+#include "linformer/text_runner.h"
 
 namespace LINFORMER_NAMESPACE {
 
@@ -13,8 +13,8 @@ template <class Row>
 Status run_to_rows(TextRunner& runner, const TextList& texts, std::span<float> to, size_t width, const char* what,
                    Row&& row, const RunControl& control) {
   if (to.size() / std::max<size_t>(width, 1) < texts.size()) {
-    return Status::error(Code::too_long, "there is room for %zu %s where %zu texts have %zu each", to.size(),
-                         what, texts.size(), width);
+    return Status::error(Code::too_long, "there is room for %zu %s where %zu texts have %zu each", to.size(), what,
+                         texts.size(), width);
   }
   Status failed;
   LINFORMER_TRY(runner.run(

@@ -12,7 +12,9 @@
 #include "cli/sentiment_model.h"
 #include "converter/tokenizers/tokenizer_files.h"
 #include "linformer/classifier.h"
+#include "linformer/mask_filler.h"
 #include "linformer/session.h"
+#include "linformer/text_reader.h"
 #include "linformer/tokenizer.h"
 #include "session/variants.h"
 #include "support/allocations.h"
@@ -162,7 +164,43 @@ Status classify(const std::shared_ptr<const Model>& model) {
   return classifier->classify(texts, probabilities);
 }
 
+// Masks filled in, and a text read by windows.
+Status fill_and_read(const std::shared_ptr<const Model>& model) {
+  const std::string_view texts[] = {"good [MASK]", "no mask", "[MASK] film [MASK] and a plot that is too long for it"};
+  MaskFillerOptions options;
+  options.texts.max_batch = 2;
+  Result<MaskFiller> filler = MaskFiller::create(model, options);
+  if (!filler.ok()) return filler.status();
+  LINFORMER_TRY(filler->fill(texts, [](size_t, const MaskFilling&) { return true; }));
+  TextReaderOptions reading;
+  reading.texts.on_long = OnLong::window;
+  Result<TextReader> reader = TextReader::create(model, reading);
+  if (!reader.ok()) return reader.status();
+  Result<TextReader> other = reader->another();
+  if (!other.ok()) return other.status();
+  TextReport report;
+  LINFORMER_TRY(other->read({texts[2], {}, {}}, &report));
+  for (int64_t i = 0; i < other->sequences(); ++i) LINFORMER_TRY(other->sequence(i).status());
+  return {};
+}
+
 // The same by the C API, from the file on.
+Status fill_in_c(const char* path) {
+  lnf_model* model = nullptr;
+  lnf_mask_filler* filler = nullptr;
+  lnf_status status = {};
+  const char* texts[] = {"good [MASK]", "a bad film", "[MASK] [MASK]"};
+  const lnf_fill_visit visit = [](void*, const lnf_mask_filling*) { return 1; };
+  if (lnf_model_load(path, nullptr, &model, &status) == LNF_OK &&
+      lnf_mask_filler_create(model, 3, nullptr, &filler, &status) == LNF_OK) {
+    lnf_fill_masks(filler, texts, nullptr, nullptr, nullptr, 3, visit, nullptr, nullptr, &status);
+  }
+  lnf_mask_filler_free(filler);
+  lnf_model_free(model);
+  return status.code == LNF_OK ? Status() : Status::error(static_cast<Code>(status.code), "%s", status.message);
+}
+
+// A classifier by the C API, from the file on.
 Status classify_in_c(const char* path) {
   lnf_model* model = nullptr;
   lnf_classifier* classifier = nullptr;
@@ -204,6 +242,8 @@ TEST_CASE("every refused request for memory is an error") {
   const std::string path = sentiment.model();
   const std::shared_ptr<const Model> model = *Model::load(path.c_str());
   sweep("a classifier", [&] { return classify(model); });
+  sweep("masks and windows", [&] { return fill_and_read(model); });
+  sweep("masks in C", [&] { return fill_in_c(path.c_str()); });
   sweep("a classifier in C", [&] { return classify_in_c(path.c_str()); });
   for (const auto& entry : std::filesystem::directory_iterator(LINFORMER_TEST_DATA_DIR "/tokenizers")) {
     if (!entry.is_directory()) continue;

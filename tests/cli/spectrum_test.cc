@@ -10,8 +10,8 @@
 
 #include "base/description.h"
 #include "command_line/errors.h"
-#include "layer_flop.h"
 #include "research/spectrum_lapack.h"
+#include "support/layer_flop.h"
 #include "support/outputs.h"
 #include "support/random_model.h"
 #include "support/skip.h"

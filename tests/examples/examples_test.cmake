@@ -44,10 +44,21 @@ says(classify "^negative 0\\.[0-4][0-9]*, positive [01]\\.[05-9][0-9]*\nnegative
   ${model} "a lovely film" "a dull and boring mess")
 says(embed "^1\\.000\n$" ${model} "a lovely film" "a lovely film")
 says(embed "^-?0\\.[0-9]*\n$" ${model} "a lovely film" "a dull and boring mess")
+says(windows "^8 tokens from 0 on\n([0-9]+ tokens from [0-9]+ on\n)+2 logits of 130 numbers\n$"
+  ${model} "a lovely film that is never dull or boring, and a mess of a plot")
 says(own_memory "^[0-9]+ bytes, ok\n$" ${model})
 says(from_descriptor "tokens, [0-9]+ layers, 1 heads\n$" ${WORK}/package4096 4096 ${bytes})
 says(from_descriptor "tokens, [0-9]+ layers, 1 heads\n$" ${WORK}/package4097 4097 ${bytes})
 says(cancel "^the call was cancelled\n$" ${model} "a lovely film")
+
+# The sample has no masked-LM head, and that is said.
+foreach(language cc c)
+  execute_process(COMMAND ${program_fill_mask_${language}} ${model} "a <mask> film" OUTPUT_VARIABLE said
+    ERROR_VARIABLE error RESULT_VARIABLE result)
+  if(NOT result EQUAL 1 OR NOT error STREQUAL "this model has no masked-LM head\n" OR NOT said STREQUAL "")
+    message(FATAL_ERROR "fill_mask.${language}: ended with ${result}, said '${said}' and '${error}'")
+  endif()
+endforeach()
 
 # What can't be loaded is said, and nothing else happens.
 foreach(language cc c)

@@ -59,7 +59,7 @@ TEST_CASE("programs know public headers") {
   for (const char* program : {"apps/cli/inspect/x.h", "apps/convert/x.cc", "apps/examples/x.c", "apps/train/x.cc"}) {
     for (const char* header :
          {"base/description.h", "io/container.h", "model/fields.h", "text/unicode.h", "program/program.h",
-          "kernels/kernels.h", "gemm/gemm.h", "cpu/declare.h", "cuda/device.h", "session/state.h", "pipeline/reader.h",
+          "kernels/kernels.h", "gemm/gemm.h", "cpu/declare.h", "cuda/device.h", "session/state.h", "pipeline/rows.h",
           "c_api/handles.h", "converter/readers/error.h"}) {
       CAPTURE(program);
       CAPTURE(header);

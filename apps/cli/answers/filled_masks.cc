@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "answers/columns.h"
-#include "base/description.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 
@@ -24,7 +23,7 @@ class JsonFilled : public FilledWriter {
       output_->write("{\"position\":" + std::to_string(mask.position) + ",\"tokens\":[");
       before_mask = ",";
       const char* before = "";
-      for (const Candidate& candidate : mask.candidates) {
+      for (const MaskCandidate& candidate : mask.candidates) {
         output_->write(before);
         output_->write(dumped(token(candidate, mask, text)));
         before = ",";
@@ -37,7 +36,7 @@ class JsonFilled : public FilledWriter {
   }
 
  private:
-  nlohmann::ordered_json token(const Candidate& candidate, const FilledMask& mask, FilledText* text) {
+  nlohmann::ordered_json token(const MaskCandidate& candidate, const FilledMask& mask, FilledText* text) {
     nlohmann::ordered_json token = {
         {"id", candidate.id}, {"token", names_->name(candidate.id)}, {"probability", shortest(candidate.probability)}};
     if (text->with_texts()) token["text"] = names_->with(candidate, mask, text);
@@ -75,7 +74,7 @@ class TsvFilled : public FilledWriter {
       output_->write(id + "\t-\t-\tERROR\t\t" + excerpt(text->error, uncut) + "\n");
       return;
     }
-    for_each_candidate(names_, text, [&](size_t m, size_t i, const Candidate& candidate, const std::string& shown) {
+    for_each_candidate(names_, text, [&](size_t m, size_t i, const MaskCandidate& candidate, const std::string& shown) {
       output_->write(id + "\t" + std::to_string(m + 1) + "\t" + std::to_string(i + 1) + "\t" +
                      excerpt(names_->name(candidate.id), uncut) + "\t" + fixed(candidate.probability, 6) + "\t" +
                      excerpt(shown, uncut) + "\n");
@@ -95,7 +94,7 @@ class ColumnFilled : public FilledWriter {
   void write(FilledText* text) override {
     const std::string id = text->id_text();
     if (!text->error.empty()) return writer_.write({}, {id, "", "", "", "", "", text->error});
-    for_each_candidate(names_, text, [&](size_t m, size_t i, const Candidate& candidate, const std::string& shown) {
+    for_each_candidate(names_, text, [&](size_t m, size_t i, const MaskCandidate& candidate, const std::string& shown) {
       writer_.write({}, {id, std::to_string(m + 1), std::to_string(i + 1), names_->name(candidate.id),
                          fixed(candidate.probability, 6), shown, ""});
     });
@@ -117,7 +116,7 @@ class TableFilled : public FilledWriter {
     header_written_ = true;
     const std::string id = excerpt(text->id_text(), id_width_);
     if (!text->error.empty()) return write_row(id, "-", "ERROR", "", text->error);
-    for_each_candidate(names_, text, [&](size_t m, size_t i, const Candidate& candidate, const std::string& shown) {
+    for_each_candidate(names_, text, [&](size_t m, size_t i, const MaskCandidate& candidate, const std::string& shown) {
       write_row(m == 0 && i == 0 ? id : "", i == 0 ? std::to_string(m + 1) : "", names_->name(candidate.id),
                 fixed(candidate.probability, 4), shown);
     });
@@ -152,15 +151,19 @@ std::string with_replaced(std::string_view text, std::string_view from, std::str
 
 }  // namespace
 
-MaskNames::MaskNames(const TokenizerDescription& description, const Tokenizer& tokenizer) : tokenizer_(tokenizer) {
-  const auto& added = description.added_tokens;
-  const auto own = std::find_if(added.begin(), added.end(), [&](const auto& t) { return t.id == description.mask; });
-  const int32_t id = description.mask;
-  mask_ = own != added.end() ? std::string(own->content) : decode({&id, 1}, false).value_or("<mask>");
+MaskNames::MaskNames(std::string_view mask, const Tokenizer& tokenizer) : tokenizer_(tokenizer), mask_(mask) {
   for (const char* spelling : {"<mask>", "[MASK]"}) {
-    const bool is_token = std::any_of(added.begin(), added.end(), [&](const auto& t) { return t.content == spelling; });
-    if (spelling != mask_ && !is_token) others_.emplace_back(spelling);
+    if (spelling != mask_ && !is_token(spelling)) others_.emplace_back(spelling);
   }
+}
+
+// Whether the tokenizer reads `spelling` as one token of that name.
+bool MaskNames::is_token(const std::string& spelling) {
+  EncodeOptions options;
+  options.add_special_tokens = false;
+  Encoding encoding;
+  check(tokenizer_.encode(spelling, options, &encoding));
+  return encoding.ids().size() == 1 && decode(encoding.ids(), false) == spelling;
 }
 
 std::string MaskNames::with_own_mask(std::string text) const {
@@ -184,7 +187,7 @@ std::string MaskNames::fill(FilledText* text) {
   return decode(text->ids, true).value_or("");
 }
 
-std::string MaskNames::with(const Candidate& candidate, const FilledMask& mask, FilledText* text) {
+std::string MaskNames::with(const MaskCandidate& candidate, const FilledMask& mask, FilledText* text) {
   int32_t& id = text->ids[static_cast<size_t>(mask.position)];
   id = candidate.id;
   std::string result = decode(text->ids, true).value_or("");

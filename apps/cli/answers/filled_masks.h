@@ -5,23 +5,19 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "answers/output.h"
-#include "base/description.h"
+#include "linformer/mask_filler.h"
 #include "linformer/tokenizer.h"
 #include "models/job.h"
 
 namespace linformer::cli {
 
-struct Candidate {
-  int32_t id = -1;
-  float probability = 0;
-};
-
 struct FilledMask {
   int64_t position = 0;  // among the text's tokens
-  std::vector<Candidate> candidates;
+  std::vector<MaskCandidate> candidates;
 };
 
 // A text with more masks is shown once, with the best of each: a text for each candidate of each mask would grow with
@@ -37,8 +33,8 @@ struct FilledText : Job {
 // A tokenizer's words for its mask and for any id.
 class MaskNames {
  public:
-  // Both must outlive this.
-  MaskNames(const TokenizerDescription& description, const Tokenizer& tokenizer);
+  // `mask`: how the tokenizer, which must outlive this, writes its mask.
+  MaskNames(std::string_view mask, const Tokenizer& tokenizer);
 
   // How the tokenizer writes its mask, such as [MASK].
   const std::string& mask() const { return mask_; }
@@ -49,9 +45,10 @@ class MaskNames {
   // Puts its best into each mask of `text`; returns the text.
   std::string fill(FilledText* text);
   // The same text with `candidate` in the place of `mask`.
-  std::string with(const Candidate& candidate, const FilledMask& mask, FilledText* text);
+  std::string with(const MaskCandidate& candidate, const FilledMask& mask, FilledText* text);
 
  private:
+  bool is_token(const std::string& spelling);
   std::optional<std::string> decode(std::span<const int32_t> ids, bool skip_special);
 
   const Tokenizer& tokenizer_;

@@ -99,7 +99,7 @@ class Classify {
         labels_(labels_of_heads()),
         classifier_(make_classifier()),
         queue_(
-            classifier_.texts_at_once(), flags.longer.value() != OnLong::window,
+            classifier_.texts_at_once(), explaining(flags.longer.value() != OnLong::window),
             [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
               return classifier_.classify(
                   inputs, [&](size_t i, const Classification& made) { return answer(i, made.report, made.values); });

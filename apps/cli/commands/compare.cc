@@ -7,7 +7,6 @@
 
 #include "answers/answers.h"
 #include "answers/output.h"
-#include "base/description.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"

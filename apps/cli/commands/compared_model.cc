@@ -12,23 +12,24 @@ ComparedModel::ComparedModel(const std::string& path, const CompareFlags& flags)
       model_(load_model(path)),
       runner_(make_runner(flags)),
       queue_(
-          runner_->texts_at_once(), false,
+          runner_.texts_at_once(), explaining(false),
           [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
-            return runner_->run(inputs, answer, {});
+            return runner_.run(inputs, answer);
           },
           [this](Job& job, std::span<const float> values) { take_job(static_cast<Compared&>(job), values); }) {}
 
-std::unique_ptr<TextRunner> ComparedModel::make_runner(const CompareFlags& flags) {
+TextRunner ComparedModel::make_runner(const CompareFlags& flags) {
   require_tokenizer(*model_, path_);
   choose_head(flags.head);
   std::vector<Output> outputs;
   if (has_head()) outputs.push_back(Output::logits({}, head_));
-  const bool own_vector = model_->info().has_embedding && !model_->info().has_decoder;
+  const ModelInfo info = model_->info();
+  const bool own_vector = info.has_embedding && !info.has_decoder;
   outputs.push_back(own_vector ? Output::embeddings({}) : Output::pooled({}, Pooling::mean));
-  Result<std::unique_ptr<TextRunner>> made =
-      TextRunner::create(model_, text_options(*model_, flags.run, flags.tokens, nullptr), outputs);
+  Result<TextRunner> made =
+      TextRunner::create(model_, outputs, text_options(*model_, flags.run, flags.tokens, nullptr));
   if (!made.ok()) refuse(made.status());
-  width_ = static_cast<size_t>(made.value()->columns(outputs.size() - 1));
+  width_ = static_cast<size_t>(made->columns(outputs.size() - 1));
   return std::move(made.value());
 }
 
@@ -36,10 +37,10 @@ void ComparedModel::choose_head(const std::string& name) {
   const auto scores_texts = [](const HeadInfo& head) { return !head.each_token && !head.compares_two; };
   if (name.empty()) {
     const int heads = model_->info().heads;
-    int found = 0;
-    while (found < heads && !scores_texts(model_->head(found))) ++found;
-    if (found == heads) return;
-    head_ = found;
+    int first = 0;
+    while (first < heads && !scores_texts(model_->head(first))) ++first;
+    if (first == heads) return;
+    head_ = first;
     labels_ = output_names(*model_, head_);
     return;
   }

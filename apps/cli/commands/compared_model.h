@@ -13,10 +13,10 @@
 #include "commands/flags/compare_flags.h"
 #include "input/npy.h"
 #include "input/records.h"
+#include "linformer/text_runner.h"
 #include "models/heads.h"
 #include "models/job.h"
 #include "models/text_queue.h"
-#include "pipeline/runner.h"
 
 namespace linformer::cli {
 
@@ -46,15 +46,15 @@ class ComparedModel {
 
   const std::string& path() const { return path_; }
   const Model& model() const { return *model_; }
-  const Plan& plan() const { return runner_->sessions()[0].plan(); }
-  int64_t max_tokens() const { return runner_->max_tokens(); }
+  const Plan& plan() const { return runner_.sessions()[0].plan(); }
+  int64_t max_tokens() const { return runner_.max_tokens(); }
   bool has_head() const { return head_ >= 0; }
   HeadKind kind() const { return model_->head(head_).kind; }
   const std::vector<std::string>& labels() const { return labels_; }
   size_t width() const { return width_; }
 
  private:
-  std::unique_ptr<TextRunner> make_runner(const CompareFlags& flags);
+  TextRunner make_runner(const CompareFlags& flags);
   void choose_head(const std::string& name);
   void take_job(Compared& job, std::span<const float> values);
 
@@ -63,7 +63,7 @@ class ComparedModel {
   int head_ = -1;
   std::vector<std::string> labels_;
   size_t width_ = 0;
-  std::unique_ptr<TextRunner> runner_;
+  TextRunner runner_;
   TextQueue queue_;
 };
 

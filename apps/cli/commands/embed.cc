@@ -114,7 +114,7 @@ class Embed {
         model_(load_model(flags.model)),
         embedder_(make_embedder(model_, flags)),
         queue_(
-            embedder_.texts_at_once(), flags.longer.value() != OnLong::window,
+            embedder_.texts_at_once(), explaining(flags.longer.value() != OnLong::window),
             [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
               return embedder_.embed(inputs, answer);
             },

@@ -3,11 +3,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 
 #include "answers/notes.h"
 #include "answers/output.h"
 #include "answers/progress.h"
-#include "base/description.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
@@ -18,9 +18,9 @@
 #include "input/record_loop.h"
 #include "input/token_rows.h"
 #include "inspect/profile.h"
-#include "models/batch.h"
+#include "linformer/masked_lm.h"
+#include "linformer/sequence_batch.h"
 #include "models/heads.h"
-#include "models/masked_lm.h"
 #include "models/model_file.h"
 
 namespace linformer::cli {
@@ -42,19 +42,18 @@ struct Wanted {
 };
 
 Wanted parse_what(const std::string& text, const EncodeFlags& flags, const Model& model) {
-  const ModelDescription& description = model.description();
+  const ModelInfo info = model.info();
   const size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon), detail = colon == std::string::npos ? "" : text.substr(colon + 1);
   Wanted wanted;
   if (colon != std::string::npos && detail.empty()) throw UsageError("--what " + text + ": nothing after the colon");
   if (kind == "hidden") {
     wanted.per_token = true;
-    const int layers = static_cast<int>(description.encoder.layers.size());
     if (!detail.empty()) {
       const auto [end, error] = std::from_chars(detail.data(), detail.data() + detail.size(), wanted.hidden_layer);
       if (error != std::errc() || end != detail.data() + detail.size() || wanted.hidden_layer < 0 ||
-          wanted.hidden_layer > layers) {
-        throw UsageError("--what " + text + ": layers are 0 (the embedding) to " + std::to_string(layers));
+          wanted.hidden_layer > info.layers) {
+        throw UsageError("--what " + text + ": layers are 0 (the embedding) to " + std::to_string(info.layers));
       }
     }
   } else if (kind == "pooled") {
@@ -70,7 +69,7 @@ Wanted parse_what(const std::string& text, const EncodeFlags& flags, const Model
     wanted.per_token = head.each_token;
     wanted.two = head.compares_two;
   } else if (kind == "embedding" && detail.empty()) {
-    if (!description.embedding.present) {
+    if (!info.has_embedding) {
       throw DataError("this model doesn't say how its texts are embedded; use --what pooled, or 'linformer embed'");
     }
     wanted.what = What::embedding;
@@ -104,20 +103,12 @@ class Encode {
   void run_tokens() {
     read_rows();
     start(longest_kept_, static_cast<int64_t>(rows_.size()));
-    std::vector<int32_t> ids;
-    std::vector<uint8_t> types;
     const size_t step = texts_each();
     for (size_t i = 0; i < rows_.size(); i += step) {
-      size_t tokens = 0;
-      for (size_t j = i; j < i + step; ++j) tokens += std::max(rows_[j].size(), static_cast<size_t>(flags_.run.pad_to));
-      if (!batch_->empty() && !batch_->fits(tokens, static_cast<int64_t>(step))) run_batch();
-      for (size_t j = i; j < i + step; ++j) {
-        ids.assign(rows_[j].begin(), rows_[j].end());
-        flags_.run.pad(*model_, &ids);
-        types.assign(rows_.types(j).begin(), rows_.types(j).end());
-        types.resize(ids.size());
-        batch_->add(ids, types);
-      }
+      int64_t rows = 0;
+      for (size_t j = i; j < i + step; ++j) rows += batch_->rows_of(rows_[j].size());
+      if (!batch_->empty() && !batch_->fits(rows, static_cast<int64_t>(step))) run_batch();
+      for (size_t j = i; j < i + step; ++j) check(batch_->add(rows_[j], rows_.types(j)));
     }
     finish();
   }
@@ -125,19 +116,18 @@ class Encode {
   void run_vectors(int64_t limit) {
     require_vectors(*model_, flags_.model);
     ByteSource source(flags_.vectors);
-    NpyVectorReader reader(&source, model_->description().encoder.embedding.vectors.width);
+    NpyVectorReader reader(&source, model_->info().vector_width);
     check_vector_count(reader, limit - model_->info().prefix_rows);
     const int64_t items = flags_.input.limit > 0 ? std::min(reader.items(), most_texts()) : reader.items();
     if (wanted_.two && items % 2 != 0) throw odd_number();
     longest_ = items == 0 ? 0 : reader.vectors() + model_->info().prefix_rows;
     start(longest_, items);
     std::vector<float> values;
-    const int64_t step = static_cast<int64_t>(texts_each());
+    const int64_t step = static_cast<int64_t>(texts_each()), rows = step * session_->output_rows(reader.vectors());
     for (int64_t i = 0; (flags_.input.limit == 0 || i < items) && reader.next(&values); ++i) {
-      const size_t count = static_cast<size_t>(reader.vectors());
       const bool begins = static_cast<int64_t>(batch_->size()) % step == 0;
-      if (begins && !batch_->empty() && !batch_->fits(count * static_cast<size_t>(step), step)) run_batch();
-      batch_->add_vectors(values, reader.vectors());
+      if (begins && !batch_->empty() && !batch_->fits(rows, step)) run_batch();
+      check(batch_->add_vectors(values, reader.vectors()));
     }
     finish();
   }
@@ -148,8 +138,8 @@ class Encode {
   }
 
   void read_rows() {
-    const EncoderDescription& encoder = model_->description().encoder;
-    const int64_t limit = flags_.run.max_tokens > 0 ? flags_.run.max_tokens : encoder.max_tokens;
+    const ModelInfo info = model_->info();
+    const int64_t limit = flags_.run.max_tokens > 0 ? flags_.run.max_tokens : info.max_tokens;
     require_tokens(*model_, flags_.model);
     if (!flags_.ids.empty()) {
       rows_ = read_ids(flags_.ids, *model_, flags_.input.max_line_bytes, static_cast<uint64_t>(most_texts()));
@@ -168,14 +158,14 @@ class Encode {
       }
     }
     if (wanted_.two && rows_.size() % 2 != 0) throw odd_number();
-    if (flags_.run.padding == "strip" && !rows_.rectangular) rows_.remove(encoder.pad_id);
+    if (flags_.run.padding == "strip" && !rows_.rectangular) rows_.remove(info.pad_id);
     const int64_t most = limit - model_->info().prefix_rows;
     for (size_t i = 0; i < rows_.size(); ++i) {
       const int64_t given = std::max<int64_t>(static_cast<int64_t>(rows_[i].size()), flags_.run.pad_to);
       const int64_t kept = kept_tokens(rows_[i], given);
       const std::string place = "text " + std::to_string(i + 1);
       if (kept == 0) throw DataError(place + " has no tokens; leave it out");
-      const int64_t padded_limit = padded_lengths * int64_t{encoder.max_tokens};
+      const int64_t padded_limit = padded_lengths * info.max_tokens;
       if (wanted_.per_token && given + model_->info().prefix_rows > padded_limit) {
         throw DataError(place + " has " + std::to_string(given) + " tokens with its pads, and rows are written for " +
                         std::to_string(padded_limit) + " at most, " + std::to_string(padded_lengths) +
@@ -183,7 +173,7 @@ class Encode {
       }
       if (kept > most) {
         const std::string more =
-            limit < encoder.max_tokens ? " or raise --max-tokens up to " + std::to_string(encoder.max_tokens) : "";
+            limit < info.max_tokens ? " or raise --max-tokens up to " + std::to_string(info.max_tokens) : "";
         throw DataError(place + " has " + std::to_string(kept) + " tokens and at most " + std::to_string(most) +
                         " are read; cut it" + more);
       }
@@ -193,7 +183,7 @@ class Encode {
   }
 
   int64_t kept_tokens(std::span<const int32_t> ids, int64_t given) const {
-    const int32_t pad = model_->description().encoder.pad_id;
+    const int32_t pad = model_->info().pad_id;
     if (flags_.run.padding == "keep" || pad < 0) return given;
     return std::count_if(ids.begin(), ids.end(), [&](int32_t id) { return id != pad; });
   }
@@ -207,9 +197,14 @@ class Encode {
     }
     session_.emplace(take(Session::create(model_, options)));
     width_ = take(session_->shape(output({}), 2, 2)).columns;  // of two texts: a head may compare them
-    int64_t rows_at_once = session_->plan().options.memory.max_rows;
-    if (wanted_.what == What::mlm) rows_at_once = std::min(rows_at_once, mlm_positions_at_once(width_));
-    batch_.emplace(*session_, rows_at_once);
+    SequenceBatchOptions limits;
+    limits.pad_to = flags_.run.pad_to;
+    limits.pad_id = model_->info().pad_id;
+    if (wanted_.what == What::mlm) {
+      masked_lm_.emplace(take(MaskedLm::create(*session_)));
+      limits.max_rows = masked_lm_->positions_at_once();
+    }
+    batch_.emplace(take(SequenceBatch::create(*session_, limits)));
     texts_ = texts;
     file_.emplace(flags_.output);
     const int64_t items = texts / static_cast<int64_t>(texts_each());
@@ -256,9 +251,10 @@ class Encode {
 
   // Rows that a text of the batch has in the session's outputs.
   int64_t rows_of(const Input& input) const {
-    const size_t width = model_->description().encoder.embedding.vectors.width;
-    return session_->output_rows(
-        static_cast<int64_t>(input.vectors.empty() ? input.tokens.size() : input.vectors.size() / width));
+    const size_t count = input.vectors.empty()
+                             ? input.tokens.size()
+                             : input.vectors.size() / static_cast<size_t>(model_->info().vector_width);
+    return session_->output_rows(static_cast<int64_t>(count));
   }
 
   void run_others(std::span<const Input> inputs) {
@@ -290,12 +286,19 @@ class Encode {
       const int64_t kept = session_->output_rows(kept_tokens(ids, static_cast<int64_t>(ids.size())));
       for (int64_t p = 0; p < kept; ++p) positions.push_back({static_cast<int64_t>(t), p});
     }
-    MaskedLm(width_).run(&*session_, inputs, positions, [&](size_t i, std::span<const float> logits) {
-      see(static_cast<size_t>(positions[i].text), logits);
-      file_->append(std::as_bytes(logits));
-      const bool last = i + 1 == positions.size() || positions[i + 1].text != positions[i].text;
-      if (last) write_zeros(longest_ - positions[i].position - 1);
-    });
+    std::exception_ptr thrown;  // the library knows no exceptions: it waits until the call is over
+    check(masked_lm_->run(&*session_, inputs, positions, [&](size_t i, std::span<const float> logits) {
+      try {
+        see(static_cast<size_t>(positions[i].text), logits);
+        file_->append(std::as_bytes(logits));
+        const bool last = i + 1 == positions.size() || positions[i + 1].text != positions[i].text;
+        if (last) write_zeros(longest_ - positions[i].position - 1);
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      return thrown == nullptr;
+    }));
+    if (thrown) std::rethrow_exception(thrown);
   }
 
   // Reports the record of the batch's text `text` where one of its numbers is not finite. The record is written
@@ -329,7 +332,8 @@ class Encode {
   Tally tally_;
   Progress progress_{true};
   std::optional<Session> session_;
-  std::optional<Batch> batch_;
+  std::optional<SequenceBatch> batch_;
+  std::optional<MaskedLm> masked_lm_;
   std::optional<files::AtomicFile> file_;
   std::vector<float> values_;
 };

@@ -17,9 +17,9 @@
 #include "files/atomic_file.h"
 #include "input/record_loop.h"
 #include "input/token_rows.h"
+#include "linformer/text_reader.h"
 #include "models/model_file.h"
 #include "models/text_queue.h"
-#include "pipeline/reader.h"
 
 namespace linformer::cli {
 namespace {
@@ -37,13 +37,13 @@ struct PerplexityFlags {
 };
 
 MaskRule rule_of(const Model& model, const PerplexityFlags& flags) {
-  const ModelDescription& description = model.description();
+  const ModelInfo info = model.info();
   MaskRule rule;
   rule.seed = flags.seed;
   rule.rate = flags.rate;
-  rule.mask_id = flags.mask_id >= 0 ? flags.mask_id : description.tokenizer.mask;
-  rule.pad_id = description.encoder.pad_id;
-  rule.vocabulary = description.encoder.vocab_size;
+  rule.mask_id = flags.mask_id >= 0 ? flags.mask_id : info.mask_id;
+  rule.pad_id = info.pad_id;
+  rule.vocabulary = static_cast<uint32_t>(info.vocabulary);
   if (rule.mask_id < 0) {
     throw DataError(flags.model + ": this model's file names no mask token; give its id with --mask-id");
   }
@@ -61,8 +61,8 @@ class PerplexityCommand {
         fields_(flags.input.fields("")),
         model_(checked_model(flags.model)),
         rule_(rule_of(*model_, flags)),
-        sums_(model_, take(Session::create(model_, flags.run.session_options(*model_, 0))), rule_,
-              flags.mode != "pseudo", flags.mode != "mlm"),
+        sums_(take(Session::create(model_, flags.run.session_options(*model_, 0))), rule_, flags.mode != "pseudo",
+              flags.mode != "mlm"),
         progress_(true) {
     if (!flags.dump.empty()) dump_.emplace(flags.dump);
     sums_.on_not_finite = [this](const nlohmann::json& id) {
@@ -94,12 +94,12 @@ class PerplexityCommand {
   }
 
   void read_texts() {
-    const Tokenizer tokenizer = load_tokenizer(model_, flags_.model);
-    const Result<ReadRules> rules = ReadRules::of(*model_, tokenizer, sums_.session(),
-                                                  text_options(*model_, flags_.run, flags_.tokens, &flags_.longer));
-    if (!rules.ok()) refuse(rules.status());
-    TextReader reader(*rules);
-    longest_ = rules->max_tokens;
+    require_tokenizer(*model_, flags_.model);
+    const TextOptions texts = text_options(*model_, flags_.run, flags_.tokens, &flags_.longer);
+    Result<TextReader> made = TextReader::create(model_, {texts, false, &sums_.session()});
+    if (!made.ok()) refuse(made.status());
+    TextReader& reader = *made;
+    longest_ = reader.max_tokens();
     RecordLoop loop;
     loop.visit = [&](Record& record) {
       ++tally_.records;
@@ -108,8 +108,8 @@ class PerplexityCommand {
       if (record.error.empty()) {
         TextInput input{record.text, {}, {}};
         if (record.pair) input.pair = *record.pair;
-        report.status = reader.read(input, &report);
-        if (!report.status.ok()) record.error = explained(report, flags_.longer.value() != OnLong::window);
+        if (!reader.read(input, &report).ok())
+          record.error = explained(report, flags_.longer.value() != OnLong::window);
       }
       if (!record.error.empty()) {
         ++tally_.errors;

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "base/description.h"
+#include "command_line/errors.h"
+
 namespace linformer::cli {
 namespace {
 
@@ -31,15 +32,13 @@ void Foretold::add(const Foretold& more) {
   loss += more.loss;
 }
 
-Perplexity::Perplexity(std::shared_ptr<const Model> model, Session session, const MaskRule& rule, bool masked,
-                       bool pseudo)
+Perplexity::Perplexity(Session session, const MaskRule& rule, bool masked, bool pseudo)
     : session_(std::move(session)),
       rule_(rule),
       wants_masked_(masked),
       wants_pseudo_(pseudo),
-      scores_(model->description().encoder.vocab_size),
-      batch_(session_),
-      positions_at_once_(static_cast<size_t>(mlm_positions_at_once(model->description().encoder.vocab_size))) {}
+      scores_(take(MaskedLm::create(session_))),
+      batch_(take(SequenceBatch::create(session_))) {}
 
 void Perplexity::begin(nlohmann::json id) {
   if (batch_.empty()) count_finished(0);
@@ -73,12 +72,14 @@ void Perplexity::add(std::span<const int32_t> ids, std::span<const uint8_t> type
 void Perplexity::enqueue(std::span<const int32_t> changed, std::span<const uint8_t> types,
                          std::span<const int64_t> positions, std::span<const int32_t> truth, bool masked) {
   // A batch's logits are computed in one run where they fit.
-  if (!batch_.empty() && (!batch_.fits(changed.size()) || positions_.size() + positions.size() > positions_at_once_)) {
+  const size_t at_once = static_cast<size_t>(scores_.positions_at_once());
+  const bool fits = batch_.fits(batch_.rows_of(changed.size())) && positions_.size() + positions.size() <= at_once;
+  if (!batch_.empty() && !fits) {
     flush();
     count_finished(1);
   }
   const int64_t text = static_cast<int64_t>(batch_.size());
-  batch_.add(changed, types);
+  check(batch_.add(changed, types));
   for (const int64_t position : positions) {
     positions_.push_back({text, position + session_.output_rows(0)});
     truths_.push_back({truth[static_cast<size_t>(position)], masked, &records_.back()});
@@ -87,18 +88,19 @@ void Perplexity::enqueue(std::span<const int32_t> changed, std::span<const uint8
 
 void Perplexity::flush() {
   if (batch_.empty()) return;
-  scores_.run(&session_, batch_.inputs(), positions_, [&](size_t i, std::span<const float> logits) {
+  check(scores_.run(&session_, batch_.inputs(), positions_, [&](size_t i, std::span<const float> logits) {
     const Truth& truth = truths_[i];
     const double sum = log_sum_exp(logits);
     if (std::isnan(sum)) {
       truth.record->finite = false;
-      return;
+      return true;
     }
     Foretold& foretold = truth.masked ? truth.record->masked : truth.record->pseudo;
     ++foretold.tokens;
     foretold.loss += sum - static_cast<double>(logits[static_cast<size_t>(truth.token)]);
     foretold.right += std::max_element(logits.begin(), logits.end()) - logits.begin() == truth.token ? 1 : 0;
-  });
+    return true;
+  }));
   batch_.clear();
   positions_.clear();
   truths_.clear();

@@ -4,15 +4,14 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "evaluation/masking.h"
-#include "models/batch.h"
-#include "models/masked_lm.h"
+#include "linformer/masked_lm.h"
+#include "linformer/sequence_batch.h"
 
 namespace linformer::cli {
 
@@ -31,7 +30,7 @@ struct Foretold {
 // Both measures of any number of texts, run in batches that the session's plan holds.
 class Perplexity {
  public:
-  Perplexity(std::shared_ptr<const Model> model, Session session, const MaskRule& rule, bool masked, bool pseudo);
+  Perplexity(Session session, const MaskRule& rule, bool masked, bool pseudo);
 
   // Begins record `id`, to which the texts belong that are added from now on: its only text, or the windows of it.
   void begin(nlohmann::json id);
@@ -72,8 +71,7 @@ class Perplexity {
   MaskRule rule_;
   bool wants_masked_, wants_pseudo_;
   MaskedLm scores_;
-  Batch batch_;
-  size_t positions_at_once_;
+  SequenceBatch batch_;
   std::vector<MaskPosition> positions_;
   std::vector<Truth> truths_;   // of each position
   std::deque<Record> records_;  // not counted yet; texts may still be added to the last

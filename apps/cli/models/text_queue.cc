@@ -42,6 +42,10 @@ std::string explained(const TextReport& report, bool can_window) {
   return sentence;
 }
 
+std::function<std::string(const TextReport& report)> explaining(bool can_window) {
+  return [can_window](const TextReport& report) { return explained(report, can_window); };
+}
+
 void TextQueue::add(std::unique_ptr<Job> job, std::string text, std::optional<std::string> pair) {
   const size_t bytes = text.size() + (pair ? pair->size() : 0) + job->own.bytes();
   append({std::move(job), std::move(text), std::move(pair), {}}, bytes);
@@ -104,7 +108,7 @@ void TextQueue::take(Job& job, const TextReport& report, std::span<const float> 
   job.tokens = report.tokens;
   job.total_tokens = report.total_tokens;
   job.windows = report.windows;
-  job.error = report.status.ok() ? "" : explained(report, can_window_);
+  job.error = report.status.ok() ? "" : explain_(report);
   sink_(job, values);
 }
 

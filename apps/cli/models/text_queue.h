@@ -18,6 +18,8 @@ namespace linformer::cli {
 // Returns the error message of a text that has no answer, with the flag that helps. `can_window` says whether the
 // command has the choice --on-long window.
 std::string explained(const TextReport& report, bool can_window);
+// The same as a function.
+std::function<std::string(const TextReport& report)> explaining(bool can_window);
 
 class TextQueue {
  public:
@@ -26,9 +28,11 @@ class TextQueue {
   using Compute = std::function<Status(std::span<const TextInput> inputs, const Answer& answer)>;
   using Sink = std::function<void(Job& job, std::span<const float> values)>;
 
-  // `most`: texts that a call is worth waiting for. `can_window`: whether --on-long window is the user's to choose.
-  TextQueue(size_t most, bool can_window, Compute compute, Sink sink)
-      : most_(most), can_window_(can_window), compute_(std::move(compute)), sink_(std::move(sink)) {}
+  using Explain = std::function<std::string(const TextReport& report)>;
+
+  // `most`: texts that a call is worth waiting for. `explain`: the error message of a text that has no answer.
+  TextQueue(size_t most, Explain explain, Compute compute, Sink sink)
+      : most_(most), explain_(std::move(explain)), compute_(std::move(compute)), sink_(std::move(sink)) {}
 
   // Queues a text. Its job is passed to the sink when the call that it is part of is done. A job that already has an
   // error is not computed, but keeps its place among the answers.
@@ -48,7 +52,7 @@ class TextQueue {
   void take(Job& job, const TextReport& report, std::span<const float> values);
 
   size_t most_;
-  bool can_window_;
+  Explain explain_;
   Compute compute_;
   Sink sink_;
   std::vector<Entry> entries_;

@@ -1,4 +1,5 @@
-// How texts are read, for Classifier and Embedder: as strings, batched, over several threads.
+// How texts are read, for Classifier, Embedder, MaskFiller, TextRunner and TextReader: as strings, batched, over
+// several threads.
 #pragma once
 
 #include <cstddef>
@@ -105,6 +106,7 @@ struct TextReport {
   int64_t tokens = 0;        // that the model read
   int64_t total_tokens = 0;  // that the text has; more than `tokens` when it was cut
   int64_t windows = 1;
+  bool without_mask = false;  // MaskFiller: the status is that what was read of the text has no mask token
   bool truncated() const { return tokens < total_tokens; }
 };
 

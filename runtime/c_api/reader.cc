@@ -1,0 +1,152 @@
+// What a model reads of texts, and the sequences of a call.
+#include "c_api/texts.h"
+
+using namespace linformer;
+using namespace linformer::c_api;
+
+namespace {
+
+Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a batch of sequences"); }
+
+}  // namespace
+
+lnf_code lnf_reader_create(const lnf_model* model, const lnf_text_options* options, const lnf_session* session,
+                           int32_t apart, lnf_reader** reader, lnf_status* status) {
+  const auto create = [&]() -> Status {
+    if (reader == nullptr) return missing("the place of the reader");
+    *reader = nullptr;
+    if (model == nullptr) return missing("the model");
+    LINFORMER_TRY(check_strings(*model->model));
+    TextReaderOptions read;
+    LINFORMER_TRY(read_text_options(options, &read.texts));
+    read.apart = apart != 0;
+    if (session != nullptr) read.session = &session->session;
+    Result<TextReader> made = TextReader::create(model->model, read);
+    return made.ok() ? make_handle(std::move(made.value()), reader) : made.status();
+  };
+  return report(create(), status);
+}
+
+void lnf_reader_free(lnf_reader* reader) { delete reader; }
+
+lnf_code lnf_reader_read(lnf_reader* reader, const char* text, size_t bytes, const char* pair, size_t pair_bytes,
+                         lnf_text_report* text_report, lnf_status* status) {
+  const auto read = [&]() -> Status {
+    if (reader == nullptr) return missing("the reader");
+    if (text == nullptr && bytes > 0) return missing("the text");
+    TextInput input;
+    input.text = {text, bytes};
+    if (pair != nullptr) input.pair = {pair, pair_bytes};
+    const Status made = reader->reader.read(input, &reader->report);
+    if (text_report != nullptr) {
+      LINFORMER_TRY(write_struct(report_of(0, reader->report, {}), "lnf_text_report", text_report));
+    }
+    return made;
+  };
+  return report(read(), status);
+}
+
+int64_t lnf_reader_sequences(const lnf_reader* reader) { return reader != nullptr ? reader->reader.sequences() : 0; }
+
+lnf_code lnf_reader_sequence(lnf_reader* reader, int64_t i, lnf_sequence* sequence, lnf_status* status) {
+  const auto read = [&]() -> Status {
+    if (reader == nullptr) return missing("the reader");
+    if (sequence == nullptr) return missing("the place of the sequence");
+    const Result<TextSequence> found = reader->reader.sequence(i);
+    if (!found.ok()) return found.status();
+    lnf_sequence made = {};
+    made.ids = found->ids.data();
+    made.type_ids = found->types.data();
+    made.texts = found->texts.data();
+    made.offsets = found->offsets.empty() ? nullptr : &found->offsets[0].begin;
+    made.count = found->ids.size();
+    made.first[0] = found->first[0];
+    made.first[1] = found->first[1];
+    return write_struct(made, "lnf_sequence", sequence);
+  };
+  return report(read(), status);
+}
+
+int64_t lnf_reader_max_tokens(const lnf_reader* reader) { return reader != nullptr ? reader->reader.max_tokens() : 0; }
+
+lnf_code lnf_batch_create(const lnf_session* session, int64_t max_rows, int64_t pad_to, int32_t pad_id,
+                          lnf_batch** batch, lnf_status* status) {
+  const auto create = [&]() -> Status {
+    if (batch == nullptr) return missing("the place of the batch");
+    *batch = nullptr;
+    if (session == nullptr) return missing("the session");
+    Result<SequenceBatch> made = SequenceBatch::create(session->session, {max_rows, pad_to, pad_id});
+    return made.ok() ? make_handle(std::move(made.value()), batch) : made.status();
+  };
+  return report(create(), status);
+}
+
+void lnf_batch_free(lnf_batch* batch) { delete batch; }
+
+size_t lnf_batch_size(const lnf_batch* batch) { return batch != nullptr ? batch->batch.size() : 0; }
+int64_t lnf_batch_rows(const lnf_batch* batch) { return batch != nullptr ? batch->batch.rows() : 0; }
+
+int64_t lnf_batch_rows_of(const lnf_batch* batch, size_t count) {
+  return batch != nullptr ? batch->batch.rows_of(count) : 0;
+}
+
+int32_t lnf_batch_fits(const lnf_batch* batch, int64_t rows, int64_t sequences) {
+  return batch != nullptr && batch->batch.fits(rows, sequences);
+}
+
+lnf_code lnf_batch_add(lnf_batch* batch, const int32_t* ids, const uint8_t* type_ids, size_t count,
+                       lnf_status* status) {
+  const auto add = [&]() -> Status {
+    if (batch == nullptr) return missing("the batch");
+    if (ids == nullptr && count > 0) return missing("the list of ids");
+    const std::span<const uint8_t> types(type_ids, type_ids != nullptr ? count : 0);
+    return batch->batch.add({ids, count}, types);
+  };
+  return report(add(), status);
+}
+
+lnf_code lnf_batch_add_vectors(lnf_batch* batch, const float* vectors, size_t count, size_t width, lnf_status* status) {
+  const auto add = [&]() -> Status {
+    if (batch == nullptr) return missing("the batch");
+    if (vectors == nullptr && count > 0) return missing("the vectors");
+    if (width == 0 || count > SIZE_MAX / sizeof(float) / width ||
+        (batch->batch.size() > 0 && width != batch->vector_width)) {
+      return Status::error(Code::invalid_argument,
+                           "%zu vectors of width %zu: give the model's width in the whole batch", count, width);
+    }
+    LINFORMER_TRY(batch->batch.add_vectors({vectors, count * width}, static_cast<int64_t>(count)));
+    batch->vector_width = width;
+    return {};
+  };
+  return report(add(), status);
+}
+
+lnf_code lnf_batch_inputs(lnf_batch* batch, const lnf_input** inputs, lnf_status* status) {
+  const auto list = [&]() -> Status {
+    if (inputs == nullptr) return missing("the place of the inputs");
+    *inputs = nullptr;
+    if (batch == nullptr) return missing("the batch");
+    batch->inputs.clear();
+    for (const Input& input : batch->batch.inputs()) {
+      lnf_input made;
+      lnf_input_init(&made);
+      made.count = input.vectors.empty() ? input.tokens.size() : input.vectors.size() / batch->vector_width;
+      if (input.vectors.empty()) {
+        made.ids = input.tokens.data();
+        made.type_ids = input.types.data();
+      } else {
+        made.vectors = input.vectors.data();
+      }
+      if (!batch->inputs.try_push(made)) return no_memory();
+    }
+    *inputs = batch->inputs.data();
+    return {};
+  };
+  return report(list(), status);
+}
+
+void lnf_batch_clear(lnf_batch* batch) {
+  if (batch == nullptr) return;
+  batch->batch.clear();
+  batch->vector_width = 0;
+}

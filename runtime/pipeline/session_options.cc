@@ -1,0 +1,31 @@
+#include "pipeline/session_options.h"
+
+#include <algorithm>
+
+#include "base/description.h"
+
+namespace LINFORMER_NAMESPACE {
+
+SessionOptions session_options(const Model& model, const TextOptions& options, int sequences) {
+  const EncoderDescription& encoder = model.description().encoder;
+  SessionOptions session{options.run, options.cpu, options.cuda, {}, {}, options.profile};
+  // Limits may still be out of range, and their products must not overflow.
+  session.memory.max_tokens = options.max_tokens > 0 ? options.max_tokens : encoder.max_tokens;
+  session.memory.max_batch = options.max_batch;
+  if (sequences > 1 && session.memory.max_batch == 1) session.memory.max_batch = sequences;
+  session.memory.max_rows = options.max_rows > 0 ? options.max_rows : TextOptions::default_rows;
+  const int64_t longest = std::min<int64_t>(session.memory.max_tokens, encoder.max_tokens);
+  session.memory.max_rows = std::max(session.memory.max_rows, sequences * longest);
+  return session;
+}
+
+Status check_pads(const Model& model, const TextOptions& options, int64_t max_tokens) {
+  const bool has_pad = model.description().encoder.pad_id >= 0;
+  if (options.pad_to == 0 || (has_pad && options.pad_to > 0 && options.pad_to <= max_tokens)) return {};
+  return Status::error(Code::invalid_argument, "pad_to is %lld: %s", static_cast<long long>(options.pad_to),
+                       !has_pad             ? "this model has no pad token"
+                       : options.pad_to < 0 ? "give 0 or more tokens"
+                                            : "more tokens than a text may have");
+}
+
+}  // namespace LINFORMER_NAMESPACE

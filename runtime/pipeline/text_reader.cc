@@ -1,0 +1,264 @@
+#include "linformer/text_reader.h"
+
+#include <algorithm>
+#include <new>
+
+#include "base/description.h"
+#include "base/shared.h"
+
+namespace LINFORMER_NAMESPACE {
+namespace {
+
+long long printed(int64_t number) { return static_cast<long long>(number); }
+
+Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a reader of texts"); }
+
+// What all readers that read alike have in common.
+struct ReadRules {
+  explicit ReadRules(Tokenizer made) : tokenizer(std::move(made)) {}
+
+  Tokenizer tokenizer;
+  EncodeOptions encode;
+  OnLong on_long = OnLong::truncate;
+  int64_t overlap = -1;
+  int64_t max_tokens = 0;  // without what the model puts before a text
+  uint32_t vocabulary = 0;
+  int32_t stripped_id = -1;  // pads that the session removes; -1: none
+  bool apart = false;        // the two texts are sequences of their own
+
+  // Tokens around the texts.
+  int64_t template_tokens(bool pair) const { return encode.add_special_tokens ? tokenizer.template_tokens(pair) : 0; }
+  // Whether the session removes every one of `ids`.
+  bool strips_all(std::span<const int32_t> ids) const {
+    return std::all_of(ids.begin(), ids.end(), [this](int32_t id) { return id == stripped_id; });
+  }
+};
+
+// As a session with these options would have it.
+Result<int64_t> longest_text(const Model& model, const TextOptions& options) {
+  SessionOptions session;
+  session.run.part = options.run.part;
+  session.memory.max_tokens = options.max_tokens;
+  const Result<Plan> planned = plan(model, session, Machine());
+  if (!planned.ok()) return planned.status();
+  const ModelDescription& description = model.description();
+  const bool decodes = options.run.part == Part::decoder;
+  const EmbeddingDescription& embedding = (decodes ? description.decoder : description.encoder).embedding;
+  const bool has_prefix = embedding.prefix != absent || embedding.prefix_token >= 0;
+  return planned->options.memory.max_tokens - (has_prefix ? 1 : 0);
+}
+
+}  // namespace
+
+struct TextReader::State {
+  explicit State(std::shared_ptr<const ReadRules> shared) : rules(std::move(shared)) {}
+
+  Status encode(std::string_view text, const std::optional<std::string_view>& pair, Encoding* to, TextReport* report);
+  Status read_texts(const TextInput& given, TextReport* report);
+  Status check_ids(std::span<const int32_t> ids) const;
+  Status plan_windows(BeyondLimit* beyond);
+  Status encode_window(const EncodeOptions& options, int64_t first) {
+    const Tokenizer& tokenizer = rules->tokenizer;
+    return input.pair ? tokenizer.encode_window(input.text, *input.pair, options, first, &encoding)
+                      : tokenizer.encode_window(input.text, options, first, &encoding);
+  }
+
+  std::shared_ptr<const ReadRules> rules;
+  Encoding encoding, second;
+  TextInput input;
+  // Of the text that was read last.
+  bool good = false, has_first_window = false;
+  // Windows of the text: how many tokens later the next one begins, where the last one does, in which text.
+  int64_t windows = 1, step = 0, last = 0;
+  size_t moving = 0;
+};
+
+TextReader::TextReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TextReader::TextReader(TextReader&&) noexcept = default;
+TextReader& TextReader::operator=(TextReader&&) noexcept = default;
+TextReader::~TextReader() = default;
+
+Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, const TextReaderOptions& options) {
+  if (model == nullptr) return Status::error(Code::invalid_argument, "no model: load one first");
+  const TextOptions& texts = options.texts;
+  if (texts.on_long > OnLong::error) {
+    return Status::error(Code::invalid_argument, "there is no on_long number %d", static_cast<int>(texts.on_long));
+  }
+  Result<Tokenizer> tokenizer = Tokenizer::create(model);
+  if (!tokenizer.ok()) return tokenizer.status();
+  std::unique_ptr<ReadRules> rules(new (std::nothrow) ReadRules(std::move(*tokenizer)));
+  if (!rules) return no_memory();
+  RunOptions run = texts.run;
+  if (options.session != nullptr) {
+    const SessionOptions& planned = options.session->plan().options;
+    rules->max_tokens = planned.memory.max_tokens - options.session->output_rows(0);
+    run = planned.run;
+  } else {
+    const Result<int64_t> longest = longest_text(*model, texts);
+    if (!longest.ok()) return longest.status();
+    rules->max_tokens = *longest;
+  }
+  rules->encode.add_special_tokens = texts.add_special_tokens;
+  rules->encode.match_special_tokens = texts.match_special_tokens;
+  rules->encode.truncation = texts.truncation;
+  rules->encode.keep = texts.keep;
+  rules->on_long = texts.on_long;
+  rules->overlap = texts.overlap;
+  const ModelDescription& description = model->description();
+  const EncoderDescription& encoder = run.part == Part::decoder ? description.decoder : description.encoder;
+  rules->vocabulary = encoder.vocab_size;
+  rules->stripped_id = run.padding == Padding::strip ? encoder.pad_id : -1;
+  rules->apart = options.apart;
+  const int64_t room = rules->max_tokens - rules->template_tokens(false);
+  if (room < 1) {
+    return Status::error(Code::invalid_argument, "max_tokens of %lld leaves no room for a text: raise it",
+                         printed(rules->max_tokens));
+  }
+  if (rules->overlap >= room) {
+    return Status::error(Code::invalid_argument, "overlap %lld is not less than a window's %lld tokens: lower it",
+                         printed(rules->overlap), printed(room));
+  }
+  std::shared_ptr<const ReadRules> shared = try_share(std::move(rules));
+  std::unique_ptr<State> state(shared ? new (std::nothrow) State(std::move(shared)) : nullptr);
+  if (!state) return no_memory();
+  return TextReader(std::move(state));
+}
+
+Result<TextReader> TextReader::another() const {
+  std::unique_ptr<State> state(new (std::nothrow) State(state_->rules));
+  if (!state) return no_memory();
+  return TextReader(std::move(state));
+}
+
+int64_t TextReader::max_tokens() const { return state_->rules->max_tokens; }
+const Tokenizer& TextReader::tokenizer() const { return state_->rules->tokenizer; }
+
+int64_t TextReader::sequences() const { return !state_->good ? 0 : state_->rules->apart ? 2 : state_->windows; }
+
+Status TextReader::read(const TextInput& input, TextReport* report) {
+  *report = TextReport();
+  report->status = state_->read_texts(input, report);
+  state_->good = report->status.ok();
+  return report->status;
+}
+
+Status TextReader::State::read_texts(const TextInput& given, TextReport* report) {
+  input = given;
+  windows = 1;
+  has_first_window = false;
+  if (!rules->apart) {
+    LINFORMER_TRY(encode(input.text, input.pair, &encoding, report));
+  } else if (!input.pair) {
+    return Status::error(Code::invalid_argument, "this head compares two texts: give the second one");
+  } else {
+    LINFORMER_TRY(encode(input.text, std::nullopt, &encoding, report));
+    LINFORMER_TRY(encode(*input.pair, std::nullopt, &second, report));
+  }
+  report->windows = windows;
+  return {};
+}
+
+Status TextReader::State::encode(std::string_view text, const std::optional<std::string_view>& pair, Encoding* to,
+                                 TextReport* report) {
+  EncodeOptions options = rules->encode;
+  options.max_length = rules->max_tokens;
+  if (rules->on_long != OnLong::truncate) {
+    options.truncation = Truncation::none;
+  } else if (!pair) {
+    options.truncation = Truncation::longest_first;
+  }
+  const Tokenizer& tokenizer = rules->tokenizer;
+  LINFORMER_TRY(pair ? tokenizer.encode(text, *pair, options, to) : tokenizer.encode(text, options, to));
+  const int64_t tokens = static_cast<int64_t>(to->ids().size());
+  report->tokens += tokens;
+  report->total_tokens += to->total_tokens();
+  LINFORMER_TRY(check_ids(to->ids()));
+  if (tokens <= rules->max_tokens) return {};
+  if (rules->on_long == OnLong::window && !rules->apart) return plan_windows(&report->beyond);
+  report->beyond = {TextLimit::tokens, to == &second ? 1 : 0, tokens, 0, rules->max_tokens, false};
+  return Status::error(Code::too_long, "the text has %lld tokens and at most %lld are read%s", printed(tokens),
+                       printed(rules->max_tokens),
+                       rules->apart ? ": a head that compares two texts reads each whole" : "");
+}
+
+// Which parts of the text the windows show; encoding has all of its tokens.
+Status TextReader::State::plan_windows(BeyondLimit* beyond) {
+  std::array<int64_t, 2> lengths{};
+  for (const int8_t text : encoding.sequence_ids()) {
+    if (text >= 0) ++lengths[static_cast<size_t>(text)];
+  }
+  const Truncation truncation = rules->encode.truncation;
+  const bool longer = truncation == Truncation::longest_first;
+  moving = input.pair && (longer ? lengths[1] >= lengths[0] : truncation == Truncation::only_second) ? 1 : 0;
+  const int64_t beside = lengths[1 - moving];
+  const int64_t room = rules->max_tokens - rules->template_tokens(input.pair.has_value()) - beside;
+  const char* names[] = {"first", "second"};
+  const bool other_fits = room + beside > lengths[moving];
+  const int fixed = 1 - static_cast<int>(moving);
+  if (room < 1) {
+    *beyond = {TextLimit::room, fixed, beside, room, rules->max_tokens, other_fits};
+    return Status::error(Code::too_long,
+                         "the %s text has %lld tokens, which leave no room for the %s in a window of %lld%s",
+                         names[1 - moving], printed(beside), names[moving], printed(rules->max_tokens),
+                         other_fits ? ": choose the other text with the truncation" : "");
+  }
+  const int64_t overlap = rules->overlap < 0 ? room / 4 : rules->overlap;
+  if (overlap >= room) {
+    *beyond = {TextLimit::overlap, fixed, beside, room, rules->max_tokens, other_fits};
+    return Status::error(Code::too_long,
+                         "the %s text has %lld tokens, which leave %lld for the %s in a window of %lld: lower the "
+                         "overlap to less than that",
+                         names[1 - moving], printed(beside), printed(room), names[moving], printed(rules->max_tokens));
+  }
+  // A session refuses a window in which nothing is left.
+  int64_t run = 0, longest = 0;
+  for (const int32_t id : encoding.ids()) {
+    run = id == rules->stripped_id ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  if (longest >= rules->max_tokens) {
+    return Status::error(Code::invalid_argument,
+                         "the text has %lld pads in a row, more than a window reads: remove them", printed(longest));
+  }
+  // The last window begins where it reaches the end: a short one would weigh a few words like a whole window.
+  step = room - overlap;
+  last = lengths[moving] - room;
+  windows = (last + step - 1) / step + 1;
+  return {};
+}
+
+// Why the session would refuse `ids`.
+Status TextReader::State::check_ids(std::span<const int32_t> ids) const {
+  for (const int32_t id : ids) {
+    if (id < 0 || static_cast<uint32_t>(id) >= rules->vocabulary) {
+      return Status::error(Code::corrupt_file,
+                           "the tokenizer gives id %d, which the model's vocabulary of %u lacks: convert the model "
+                           "with its own tokenizer",
+                           id, rules->vocabulary);
+    }
+  }
+  return rules->strips_all(ids) ? Status::error(Code::invalid_argument, "the text has no tokens") : Status();
+}
+
+Result<TextSequence> TextReader::sequence(int64_t i) {
+  State& s = *state_;
+  if (i < 0 || i >= sequences()) {
+    return Status::error(Code::invalid_argument, "sequence %lld: the text has %lld", printed(i), printed(sequences()));
+  }
+  const ReadRules& rules = *s.rules;
+  const Encoding* shown = rules.apart && i == 1 ? &s.second : &s.encoding;
+  std::array<int64_t, 2> starts{};
+  if (s.windows > 1) {
+    EncodeOptions options = rules.encode;
+    options.max_length = rules.max_tokens;
+    options.truncation = s.moving == 0 ? Truncation::only_first : Truncation::only_second;
+    const int64_t first = starts[s.moving] = std::min(i * s.step, s.last);
+    // The first window is what tokenizes the text.
+    if (first > 0 && !s.has_first_window) LINFORMER_TRY(s.encode_window(options, 0));
+    LINFORMER_TRY(s.encode_window(options, first));
+    s.has_first_window = true;
+  }
+  return TextSequence{shown->ids(), shown->type_ids(), shown->sequence_ids(), shown->offsets(), starts};
+}
+
+}  // namespace LINFORMER_NAMESPACE

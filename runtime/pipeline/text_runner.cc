@@ -1,0 +1,149 @@
+#include "linformer/text_runner.h"
+
+#include <algorithm>
+#include <new>
+
+#include "base/description.h"
+#include "pipeline/session_options.h"
+#include "pipeline/text_runner_state.h"
+
+namespace LINFORMER_NAMESPACE {
+namespace {
+
+// Of the texts that are in memory at once: so many for each thread that none waits long for the last.
+constexpr size_t texts_for_a_thread = 256;
+constexpr size_t most_chunk_floats = size_t{16} << 20;  // of their answers
+
+Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a runner of texts"); }
+
+}  // namespace
+
+TextRunner::TextRunner(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TextRunner::TextRunner(TextRunner&&) noexcept = default;
+TextRunner& TextRunner::operator=(TextRunner&&) noexcept = default;
+TextRunner::~TextRunner() = default;
+
+Result<TextRunner> TextRunner::create(std::shared_ptr<const Model> model, std::span<const Output> outputs,
+                                      const TextOptions& options) {
+  if (model == nullptr) return Status::error(Code::invalid_argument, "no model: load one first");
+  std::unique_ptr<State> state(new (std::nothrow) State);
+  if (!state) return no_memory();
+  state->model_ = std::move(model);
+  LINFORMER_TRY(state->prepare(options, outputs));
+  return TextRunner(std::move(state));
+}
+
+Status TextRunner::run(const TextList& texts, Visit visit, void* context, const RunControl& control) {
+  return state_->run(texts, visit, context, control);
+}
+
+int64_t TextRunner::columns(size_t output) const {
+  return output < state_->shapes_.size() ? state_->shapes_[output] : 0;
+}
+int64_t TextRunner::max_tokens() const { return state_->max_tokens_; }
+size_t TextRunner::texts_at_once() const { return state_->texts_at_once_; }
+std::span<const Session> TextRunner::sessions() const { return state_->sessions_.span(); }
+
+Status TextRunner::State::prepare(const TextOptions& options, std::span<const Output> outputs) {
+  const ModelDescription& description = model_->description();
+  if (options.on_long > OnLong::error) {
+    return Status::error(Code::invalid_argument, "there is no on_long number %d", static_cast<int>(options.on_long));
+  }
+  if (options.cpu.threads < 1 || options.cpu.threads > ThreadTeam::max_threads) {
+    return Status::error(Code::invalid_argument, "threads is %d: give 1 to %d", options.cpu.threads,
+                         ThreadTeam::max_threads);
+  }
+  if (outputs.empty() || outputs.size() > Outputs::most) {
+    return Status::error(Code::invalid_argument, "%zu outputs: ask for 1 to %zu", outputs.size(), Outputs::most);
+  }
+  for (const Output& output : outputs) {
+    if (output.kind != OutputKind::logits && output.kind != OutputKind::probabilities) continue;
+    const bool exists = output.head >= 0 && static_cast<size_t>(output.head) < description.heads.size();
+    apart_ = apart_ || (exists && description.heads[static_cast<size_t>(output.head)].pairing != Pairing::none);
+  }
+  const SessionOptions session = session_options(*model_, options, static_cast<int>(sequences_each()));
+  LINFORMER_TRY(start(session, options.cpu.threads, {session.cpu.parallel, session.cpu.parallel_context}));
+
+  const Session& first = sessions_[0];
+  const MemoryOptions& planned = first.plan().options.memory;
+  max_batch_ = planned.max_batch;
+  // Full blocks of rows for each product, and no more: smaller groups share out better.
+  group_rows_ = sessions_.size() > 1 ? std::min(planned.max_rows, 2 * first.plan().block_rows) : planned.max_rows;
+  prefix_rows_ = first.output_rows(0);
+  max_tokens_ = planned.max_tokens - prefix_rows_;
+  on_long_ = options.on_long;
+  pad_to_ = options.pad_to;
+  texts_at_once_ = texts_for_a_thread * sessions_.size();
+  LINFORMER_TRY(check_pads(*model_, options, max_tokens_));
+  const EmbeddingDescription& embedding = description.encoder.embedding;
+  if (embedding.tokens == absent) vector_width_ = embedding.vectors.width;
+  LINFORMER_TRY(make_workers(options));
+
+  for (const Output& output : outputs) {
+    if (output.kind == OutputKind::masked_lm) {
+      return Status::error(Code::invalid_argument,
+                           "masked-LM logits have no row for a text: use MaskFiller or MaskedLm");
+    }
+    const Result<Shape> shape = first.shape(output, 2, 6);
+    if (!shape.ok()) return shape.status();
+    if (shape->rows != (apart_ ? 1 : 2)) {
+      return Status::error(Code::invalid_argument,
+                           output.kind == OutputKind::hidden || shape->rows == 6
+                               ? "an output with a row for each token has none for a text: use a session"
+                               : "a head that compares two texts and outputs for each text don't go together: run "
+                                 "them one after the other");
+    }
+    if (!outputs_.try_push(output) || !shapes_.try_push(shape->columns)) return no_memory();
+    row_ += static_cast<size_t>(shape->columns);
+  }
+  texts_at_once_ = std::clamp<size_t>(most_chunk_floats / std::max<size_t>(row_, 1), 1, texts_at_once_);
+  return {};
+}
+
+Status TextRunner::State::make_workers(const TextOptions& options) {
+  for (Session& made : sessions_) {
+    Worker worker;
+    worker.session = &made;
+    Result<SequenceBatch> batch =
+        SequenceBatch::create(made, {0, vector_width_ > 0 ? 0 : pad_to_, model_->description().encoder.pad_id});
+    if (!batch.ok()) return batch.status();
+    worker.batch = std::move(*batch);
+    if (vector_width_ == 0) {
+      TextReaderOptions reading;
+      reading.texts = options;
+      reading.apart = apart_;
+      reading.session = &made;
+      Result<TextReader> reader =
+          workers_.empty() ? TextReader::create(model_, reading) : workers_[0].reader->another();
+      if (!reader.ok()) return reader.status();
+      worker.reader = std::move(*reader);
+    }
+    if (!workers_.try_push(std::move(worker))) return no_memory();
+  }
+  return {};
+}
+
+// One session for each thread. The first one can also use all threads, for few texts: the same ones. Other backends and
+// devices take one session, which shares its work out itself.
+Status TextRunner::State::start(const SessionOptions& session, int threads, const ParallelFor& callers) {
+  const bool several = session.cpu.backend == BackendKind::native && session.cuda.device < 0;
+  Result<std::shared_ptr<const PreparedWeights>> weights = PreparedWeights::create(model_);
+  if (!weights.ok()) return weights.status();
+  if (several) LINFORMER_TRY(team_.start(threads, callers));
+  for (int i = 0; i < (several ? threads : 1); ++i) {
+    SessionOptions options = session;
+    options.cpu.threads = i == 0 ? threads : 1;
+    if (several && i == 0) {
+      options.cpu.parallel = [](void* team, void (*task)(void*, int), void* argument, int) {
+        static_cast<ThreadTeam*>(team)->run(task, argument);
+      };
+      options.cpu.parallel_context = &team_;
+    }
+    Result<Session> made = Session::create(*weights, options);
+    if (!made.ok()) return made.status();
+    if (!sessions_.try_push(std::move(made.value()))) return no_memory();
+  }
+  return {};
+}
+
+}  // namespace LINFORMER_NAMESPACE
