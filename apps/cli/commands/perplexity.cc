@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "answers/output.h"
-#include "base/description.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
@@ -139,13 +138,13 @@ class PerplexityCommand {
 
   void read_id_rows() {
     const TokenRows rows = read_ids(flags_.ids, *model_, flags_.input.max_line_bytes, flags_.input.limit);
-    const TokenizerDescription& tokenizer = model_->description().tokenizer;
+    const TokenizerInfo tokenizer = model_->tokenizer();
     for (size_t r = 0; r < rows.size(); ++r) {
       id_ = ++tally_.records;
       ids_.assign(rows[r].begin(), rows[r].end());
       types_.clear();
       candidates_.clear();
-      for (const int32_t id : ids_) candidates_.push_back(id < 0 || (id != tokenizer.bos && id != tokenizer.eos));
+      for (const int32_t id : ids_) candidates_.push_back(id < 0 || (id != tokenizer.bos_id && id != tokenizer.eos_id));
       sums_.begin(id_);
       add();
       progress_.update(r + 1, r + 1, rows.size());
