@@ -13,7 +13,7 @@ using linformer_test::TinyModel;
 
 namespace {
 
-std::shared_ptr<const Model> loaded(const TinyModel& tiny) {
+std::shared_ptr<const Model> loaded(TinyModel& tiny) {
   const writer::AlignedBytes bytes = tiny.builder.serialize();
   LoadOptions options;
   options.access = Access::read;
@@ -28,7 +28,7 @@ std::vector<T> list(std::span<const T> values) {
 }
 
 TEST_CASE("a plain model") {
-  const TinyModel tiny;
+  TinyModel tiny;
   const auto model = loaded(tiny);
   const ModelInfo info = model->info();
   CHECK(info.prefix_rows == 0);
@@ -176,7 +176,7 @@ TEST_CASE("a model with a value in every field") {
 }
 
 TEST_CASE("what a model lacks is an empty struct") {
-  const TinyModel tiny;
+  TinyModel tiny;
   const auto model = loaded(tiny);
   for (const int index : {-1, 99, INT32_MIN, INT32_MAX}) {
     CHECK(model->head(index).name.empty());
