@@ -39,6 +39,36 @@ terminal() {
   LINFORMER_EXHAUSTIVE=1 build/release/tests/terminal/test_terminal
 }
 
+# Alters every bit and every number of model files and checkpoints under sanitizers, of which CI takes a part. Takes
+# half an hour on one core.
+hostile() {
+  build asan-ubsan test_hostile_model test_hostile_checkpoint
+  local test
+  for test in hostile_model hostile_checkpoint; do
+    LINFORMER_EXHAUSTIVE=1 ASAN_OPTIONS=intercept_tls_get_addr=0 "build/asan-ubsan/tests/$test/test_$test"
+  done
+}
+
+# Looks for leaks at the end of each program that these tests start; CI does so in the test commands.
+leaks() {
+  build asan-ubsan test_cli test_programs_output test_terminal
+  local test
+  for test in cli/test_cli files/test_programs_output terminal/test_terminal; do
+    ASAN_OPTIONS=intercept_tls_get_addr=0 "build/asan-ubsan/tests/$test"
+  done
+}
+
+# The tests that read ../shared with sanitizers; CI runs them without.
+shared() {
+  build asan-ubsan all
+  ctest --preset asan-ubsan -R '_shared$'
+}
+
+# Everything that runs on aarch64, where CI converts the goldens with this machine's converter.
+aarch64() {
+  bash tests/targets/run.sh aarch64
+}
+
 # build PRESET TARGET...: builds the targets of this preset.
 build() {
   local preset=$1
@@ -50,7 +80,7 @@ build() {
   cmake --build --preset "$preset" --parallel "$(nproc)" --target "$@"
 }
 
-subjects=(tokenizers sentencepiece commands lost_files terminal)
+subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks shared aarch64)
 if [ $# -eq 0 ]; then
   echo "Subjects: ${subjects[*]}"
   exit 0

@@ -126,6 +126,7 @@ nlohmann::ordered_json cell_json(const PaperRun& run, const PaperCell& cell) {
     json["left_out"] = cell.left_out;
     return json;
   }
+  if (!cell.measurement->backend_version.empty()) json["backend_version"] = cell.measurement->backend_version;
   json.update({{"median_ms", cell.measurement->median_ms},
                {"calls", cell.measurement->calls},
                {"isa", cell.measurement->isa},

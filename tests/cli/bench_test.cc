@@ -258,6 +258,7 @@ TEST_CASE("bench --paper: tables, CSV, JSON and picture of what was measured") {
   add(512, 256, 25);
   add(1024, 0, 80);
   add(1024, 128, 30);
+  run.cells[1].measurement->backend_version = "3.1.0";
   report.runs = {run};
   const std::string text = research::paper_text(report);
   CAPTURE(text);
@@ -269,6 +270,8 @@ TEST_CASE("bench --paper: tables, CSV, JSON and picture of what was measured") {
   const json out = research::paper_json(report).at("paper")[0];
   CHECK(out.at("reached").at("time_saved").at("cells") == 2);
   CHECK(out.at("cells")[1].at("time_saved").at("ours") == 2.0);
+  CHECK(out.at("cells")[1].at("backend_version") == "3.1.0");
+  CHECK(!out.at("cells")[0].contains("backend_version"));
   CHECK(out.at("cells")[1].at("time_saved").at("paper") == 1.5);
   const std::vector<std::string> lines = lines_of(research::paper_csv(report));
   REQUIRE(lines.size() == 6);

@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "linformer/build_info.h"
 #include "linformer/session.h"
 #include "process.h"
 #include "sentiment_model.h"
@@ -61,6 +62,39 @@ TEST_CASE("inspect: --memory prints the plan that a session allocates") {
   CHECK(text.out.find("4 x rows x d_row") != std::string::npos);
   CHECK(text.out.find("A session for texts of n = 8 tokens, native backend, computing in f32:\n") != std::string::npos);
   CHECK(run({"inspect", f.model(), "--memory", "13"}).code == 2);
+}
+
+TEST_CASE("inspect: JSON names the version of the library that multiplies") {
+  const CliFixture f;
+  for (const std::string backend : {"native", "onednn", "openblas"}) {
+    CAPTURE(backend);
+    const Ran ran = run({"inspect", f.model(), "--memory", "8", "--backend", backend, "--json"});
+    const linformer::Result<linformer::Version> version =
+        linformer::backend_version(backend == "native"   ? linformer::BackendKind::native
+                                   : backend == "onednn" ? linformer::BackendKind::onednn
+                                                         : linformer::BackendKind::openblas);
+    if (!version.ok()) continue;
+    REQUIRE(ran.code == 0);
+    const json memory = json::parse(ran.out)["memory"];
+    REQUIRE(memory.contains("backend_version") == (backend != "native"));
+    if (backend == "native") continue;
+    CHECK(memory["backend_version"] ==
+          std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch));
+  }
+}
+
+TEST_CASE("inspect: bf16 that is forced where no kernel has it is the error of the commands that compute") {
+  const CliFixture f;
+  const std::string sentence = "the options ask for bf16, and the avx2 kernels have no instruction for it";
+  for (const char* option : {"--compute", "--attention-compute"}) {
+    CAPTURE(option);
+    const Ran computed = run({"classify", f.model(), "a good film", "--isa", "avx2", option, "bf16"});
+    if (computed.err.find(sentence) == std::string::npos) continue;  // a machine without AVX2
+    const Ran described = run({"inspect", f.model(), "--isa", "avx2", option, "bf16"});
+    CHECK(described.code == computed.code);
+    CHECK(described.out == "");
+    CHECK(described.err.find(sentence) != std::string::npos);
+  }
 }
 
 TEST_CASE("inspect: what a file is computed in follows the options that a session takes") {

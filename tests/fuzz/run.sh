@@ -1,9 +1,10 @@
 #!/bin/bash
-# Builds the fuzz targets and runs them: HOURS in all, shared evenly, one after the other.
+# Builds the fuzz targets and runs them: HOURS of a core in all, shared evenly, one after the other.
 #   bash tests/fuzz/run.sh HOURS [TARGET...]     targets: model, checkpoint, tokenizer, program; default: all
 #   FUZZ_SEED=1 bash tests/fuzz/run.sh ...       the same random numbers each time
 #   FUZZ_TIMEOUT=600 bash tests/fuzz/run.sh ...  seconds that one input may take, by default 60; more where the machine
 #                                                is busy with other work, since libFuzzer measures the time of day
+#   FUZZ_AT_ONCE=2 bash tests/fuzz/run.sh ...    two targets run beside each other
 # HOURS may be a fraction: 0.033 gives each of four targets half a minute.
 # A target begins with what fuzz_seeds makes and with corpus/TARGET; what it finds goes to build/fuzz/corpus and
 # is made smaller when it ends. A crash stops that target, and its input is kept in build/fuzz/crashes.
@@ -12,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 if [ $# -lt 1 ]; then
-  sed -n '2,9s/^# //p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,10s/^# //p' "${BASH_SOURCE[0]}" >&2
   exit 2
 fi
 hours=$1
@@ -73,18 +74,33 @@ shrink() {
   fi
 }
 
-status=0
-declare -A minutes
-for target in "${targets[@]}"; do
+# run TARGET: what it says beside the log is $build/logs/TARGET-tenths, and -failed where it found something.
+run() {
+  local target=$1 begin=$SECONDS
   echo "== $target: $seconds s"
-  begin=$SECONDS
+  rm -f "$build/logs/$target-failed"
   if ! fuzz "$target"; then
-    status=1
+    touch "$build/logs/$target-failed"
     grep -aE '^(VIOLATED|SUMMARY|==[0-9]+==ERROR)|runtime error' "$build/logs/$target" || tail -5 "$build/logs/$target"
   fi
-  minutes[$target]=$(((SECONDS - begin + 5) / 6))
+  echo $(((SECONDS - begin + 5) / 6)) >"$build/logs/$target-tenths"
   # A short run adds little; merging would take longer than it.
   if [ "$seconds" -ge 300 ]; then shrink "$target"; fi
+}
+
+running=0
+for target in "${targets[@]}"; do
+  if [ "$running" -ge "${FUZZ_AT_ONCE:-1}" ]; then
+    wait -n
+    running=$((running - 1))
+  fi
+  run "$target" &
+  running=$((running + 1))
+done
+wait
+status=0
+for target in "${targets[@]}"; do
+  if [ -e "$build/logs/$target-failed" ]; then status=1; fi
 done
 
 echo
@@ -93,7 +109,7 @@ for target in "${targets[@]}"; do
   log=$build/logs/$target
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
   covered=$(grep -aoE 'cov: [0-9]+ ft: [0-9]+' "$log" | tail -1)
-  tenths=${minutes[$target]}
+  tenths=$(<"$build/logs/$target-tenths")
   printf '%-11s %12s %8s %8s %8s %8s\n' "$target" "${runs:-?}" "$((tenths / 10)).$((tenths % 10))" \
     "$(awk '{ print $2 }' <<<"$covered")" "$(awk '{ print $4 }' <<<"$covered")" \
     "$(find $build/crashes -name "$target-*" ! -name '*slow-unit*' | wc -l)"

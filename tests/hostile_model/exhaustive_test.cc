@@ -10,6 +10,7 @@
 #include "hostile_model/alteration.h"
 #include "hostile_model/hostile_file.h"
 #include "hostile_model/metadata_fields.h"
+#include "support/part_under_sanitizers.h"
 
 using namespace linformer;
 using namespace linformer_test;
@@ -87,7 +88,8 @@ TEST_CASE("metadata truncated at every byte, with right checksums") {
 TEST_CASE("every single bit flipped") {
   HostileFile file;
   Outcome outcome("bit flipped");
-  for (size_t bit = 0; bit < 8 * file.size(); ++bit) {
+  // Of an odd part, so that every bit of a byte has its turn.
+  for (size_t bit = 0; bit < 8 * file.size(); bit += part_under_sanitizers(5)) {
     flip(file.data(), bit);
     outcome.load(file.bytes(), with_checksums, [&] { return named("flipped bit ", bit); });
     flip(file.data(), bit);
@@ -98,7 +100,7 @@ TEST_CASE("every single bit flipped") {
 TEST_CASE("every bit of the metadata flipped, with right checksums") {
   HostileFile file;
   Outcome outcome("metadata bit flipped, fixed up");
-  for (size_t bit = 0; bit < 8 * file.metadata().size(); ++bit) {
+  for (size_t bit = 0; bit < 8 * file.metadata().size(); bit += part_under_sanitizers(3)) {
     flip(file.metadata().data(), bit);
     file.fix_metadata();
     outcome.load(file.bytes(), without_tensor_checksums, [&] { return named("flipped metadata bit ", bit); });
@@ -185,11 +187,14 @@ TEST_CASE("every number of the metadata set to hostile values, with right checks
 TEST_CASE("every aligned number of the metadata set to hostile values, with right checksums") {
   HostileFile file;
   Outcome outcome("any aligned number, fixed up");
+  const size_t part = part_under_sanitizers(3);
+  size_t number = 0;
   for (size_t bytes : {2, 4}) {
     for (size_t offset = 0; offset + bytes <= file.metadata().size(); offset += bytes) {
       std::byte* at = file.metadata().data() + offset;
       const uint64_t value = load_number(at, bytes);
       for (uint64_t hostile : hostile_values(value, bytes)) {
+        if (number++ % part != 0) continue;
         store_number(at, bytes, hostile);
         file.fix_metadata();
         outcome.load(file.bytes(), without_tensor_checksums,

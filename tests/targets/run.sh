@@ -4,6 +4,7 @@
 #   bash tests/targets/run.sh clang-14 i386 ...     some
 #   JOBS=4 LINFORMER_TARGETS_COMPILE_ONLY=1 ...     only the library
 #   TESTS="kernels session" ...                     only these tests
+#   CONVERTER=build/release/apps/convert/... ...    goldens are converted by this machine's program, not by the target's
 # Installs what is missing (Debian names). Ends with a table; the exit code is 1 where a target failed.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -65,7 +66,7 @@ build() {
   esac
   if [ -n "${LINFORMER_TARGETS_COMPILE_ONLY-}" ]; then made=(linformer); fi
   if ! { cmake -S . -B "$work/$target" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_DEVELOPER=ON \
-      -DLINFORMER_OPENBLAS=OFF "$@" && cmake --build "$work/$target" --target "${made[@]}" --parallel "$jobs"; } >"$log" 2>&1; then
+      -DLINFORMER_OPENBLAS=OFF -DLINFORMER_TEST_CONVERTER="${CONVERTER:+$(realpath "$CONVERTER")}" "$@" && cmake --build "$work/$target" --target "${made[@]}" --parallel "$jobs"; } >"$log" 2>&1; then
     grep -E "error|warning|Error" "$log" | head -n 20
     table+=("$(printf '%-10s failed to build, see %s' "$target" "$log")")
     failed=1

@@ -70,8 +70,15 @@ int inspect(InspectFlags flags) {
     planned = take(plan(*model, flags.run.session_options(*model, flags.memory)));
   }
   if (flags.verify) check(model->verify());
-  // The types that a session would compute in. A model for which no session can be created is described without them.
-  const Result<Plan> any = plan(*model, flags.run.session_options(*model, 1));
+  // The types that a session would compute in. A model for which no session can be created is described without them;
+  // a type that the options force and this machine lacks is an error, as it is for the commands that compute.
+  SessionOptions options = flags.run.session_options(*model, 1);
+  const Result<Plan> any = plan(*model, options);
+  if (any.status().code() == Code::unsupported) {
+    options.run.compute = Compute::automatic;
+    options.run.attention_compute = AttentionCompute::automatic;
+    if (plan(*model, options).ok()) check(any.status());
+  }
   const Plan* const computing = any.ok() ? &*any : nullptr;
 
   if (flags.json) {

@@ -4,6 +4,7 @@
 
 #include "command_line/display.h"
 #include "inspect/describe.h"
+#include "linformer/build_info.h"
 #include "models/devices.h"
 
 namespace linformer::cli {
@@ -94,20 +95,24 @@ std::string plan_text(const Plan& plan) {
 
 nlohmann::ordered_json plan_json(const Plan& plan) {
   const SessionOptions& options = plan.options;
-  nlohmann::ordered_json json = {{"max_tokens", options.memory.max_tokens},
-                                 {"max_batch", options.memory.max_batch},
-                                 {"max_rows", options.memory.max_rows},
-                                 {"threads", options.cpu.threads},
-                                 {"device", device_name(options.cuda.device)},
-                                 {"backend", linformer::name_of(options.cpu.backend)},
-                                 {"isa", linformer::name_of(options.cpu.isa)},
-                                 {"weights", linformer::name_of(plan.weights)},
-                                 {"compute", linformer::name_of(plan.compute)},
-                                 {"attention_compute", linformer::name_of(plan.attention_compute)},
-                                 {"precision", plan.precision},
-                                 {"block_rows", plan.block_rows},
-                                 {"project_first_below", plan.project_first_below},
-                                 {"total_bytes", plan.total_bytes}};
+  nlohmann::ordered_json json = {
+      {"max_tokens", options.memory.max_tokens},    {"max_batch", options.memory.max_batch},
+      {"max_rows", options.memory.max_rows},        {"threads", options.cpu.threads},
+      {"device", device_name(options.cuda.device)}, {"backend", linformer::name_of(options.cpu.backend)}};
+  if (options.cuda.device < 0 && options.cpu.backend != BackendKind::native) {
+    if (const Result<Version> version = backend_version(options.cpu.backend); version.ok()) {
+      json["backend_version"] =
+          std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
+    }
+  }
+  json.update({{"isa", linformer::name_of(options.cpu.isa)},
+               {"weights", linformer::name_of(plan.weights)},
+               {"compute", linformer::name_of(plan.compute)},
+               {"attention_compute", linformer::name_of(plan.attention_compute)},
+               {"precision", plan.precision},
+               {"block_rows", plan.block_rows},
+               {"project_first_below", plan.project_first_below},
+               {"total_bytes", plan.total_bytes}});
   auto& buffers = json["buffers"] = nlohmann::ordered_json::array();
   for (int i = 0; i < plan.buffer_count; ++i) {
     const PlannedBuffer& buffer = plan.buffers[i];
