@@ -469,7 +469,7 @@ typedef struct lnf_text_options {
   int32_t truncation, keep, add_special_tokens, match_special_tokens; /* as in lnf_encode_options */
   int32_t padding, compute, attention_compute;                        /* as in lnf_session_options */
   int32_t backend, isa, block_rows, device, tf32;                     /* as in lnf_session_options */
-  lnf_parallel parallel; /* as in lnf_session_options; kept as long as the classifier or embedder */
+  lnf_parallel parallel; /* as in lnf_session_options; kept as long as what was created with it */
   void* parallel_context;
 } lnf_text_options;
 LNF_API void lnf_text_options_init_sized(lnf_text_options* to, size_t size);
@@ -630,6 +630,8 @@ typedef struct lnf_sequence {
 LNF_API lnf_code lnf_reader_create(const lnf_model* model, const lnf_text_options* options, const lnf_session* session,
                                    int32_t apart, lnf_reader** reader, lnf_status* status);
 LNF_API void lnf_reader_free(lnf_reader* reader);
+/* One that reads in the same way and shares the tokenizer, for another thread. */
+LNF_API lnf_code lnf_reader_another(const lnf_reader* reader, lnf_reader** another, lnf_status* status);
 /* One text, or two where `pair` isn't NULL; both must live until the sequences are read. *report (which may be NULL;
  * the caller sets its size) is valid until the next call; its code is the function's. */
 LNF_API lnf_code lnf_reader_read(lnf_reader* reader, const char* text, size_t bytes, const char* pair,

@@ -29,6 +29,17 @@ lnf_code lnf_reader_create(const lnf_model* model, const lnf_text_options* optio
 
 void lnf_reader_free(lnf_reader* reader) { delete reader; }
 
+lnf_code lnf_reader_another(const lnf_reader* reader, lnf_reader** another, lnf_status* status) {
+  const auto create = [&]() -> Status {
+    if (another == nullptr) return missing("the place of the reader");
+    *another = nullptr;
+    if (reader == nullptr) return missing("the reader");
+    Result<TextReader> made = reader->reader.another();
+    return made.ok() ? make_handle(std::move(made.value()), another) : made.status();
+  };
+  return report(create(), status);
+}
+
 lnf_code lnf_reader_read(lnf_reader* reader, const char* text, size_t bytes, const char* pair, size_t pair_bytes,
                          lnf_text_report* text_report, lnf_status* status) {
   const auto read = [&]() -> Status {

@@ -17,6 +17,8 @@ namespace {
 
 constexpr size_t most_candidates = size_t{1} << 22;  // that wait to be visited, where one text has no more: 32 MiB
 
+constexpr size_t most_bad_texts = 1024;  // that wait beside a batch
+
 Status no_memory() { return Status::error(Code::out_of_memory, "no memory for masked tokens"); }
 
 // A text that waits for its batch. Bad ones keep their place.
@@ -132,7 +134,8 @@ Result<MaskFiller> MaskFiller::create(std::shared_ptr<const Model> model, const 
   const size_t vocabulary = static_cast<size_t>(s.masked_lm.vocabulary());
   s.top_k = static_cast<size_t>(std::min<int64_t>(options.top_k, s.masked_lm.vocabulary()));
   s.most_masks = std::max<size_t>(1, most_candidates / s.top_k);
-  s.most_waiting = 2 * static_cast<size_t>(s.session.plan().options.memory.max_batch);
+  const size_t max_batch = static_cast<size_t>(s.session.plan().options.memory.max_batch);
+  s.most_waiting = max_batch + std::min(max_batch, most_bad_texts);
   if (!s.order.try_resize_for_overwrite(vocabulary)) return no_memory();
   return MaskFiller(std::move(state));
 }

@@ -175,6 +175,13 @@ TEST_CASE("a text is read by windows, collected, and its masks' logits come one 
   CHECK(report.tokens == 27);
   CHECK(report.windows == 3);
   REQUIRE(lnf_reader_sequences(reader) == 3);
+  lnf_reader* other = nullptr;
+  OK(lnf_reader_another(reader, &other, &status));
+  OK(lnf_reader_read(other, "good", 4, "film", 4, nullptr, &status));
+  CHECK(lnf_reader_sequences(other) == 1);
+  CHECK(lnf_reader_max_tokens(other) == 12);
+  CHECK(lnf_reader_sequences(reader) == 3);
+  lnf_reader_free(other);
   lnf_batch* batch = nullptr;
   OK(lnf_batch_create(session, 0, 0, -1, &batch, &status));
   std::vector<lnf_position> positions;
@@ -301,6 +308,8 @@ TEST_CASE("what nobody should pass") {
   f.refused([&](lnf_status* s) { return lnf_reader_read(reader, "x", SIZE_MAX / 2, nullptr, 0, nullptr, s); },
             LNF_TOO_LONG);
   f.refused([&](lnf_status* s) { return lnf_reader_sequence(reader, 0, &sequence, s); });
+  f.refused([&](lnf_status* s) { return lnf_reader_another(nullptr, &made_reader, s); });
+  f.refused([&](lnf_status* s) { return lnf_reader_another(reader, nullptr, s); });
   lnf_text_report report;
   report.size = 5;
   f.refused([&](lnf_status* s) { return lnf_reader_read(reader, "x", 1, nullptr, 0, &report, s); });
