@@ -49,11 +49,7 @@ inline std::string usage_sentence(const CLI::App& command, const CLI::ParseError
     return "there is no option " + name + (like.empty() ? "" : " (did you mean " + like + "?)");
   }
   const auto has = [&](const char* name) { return command.get_option_no_throw(name) != nullptr; };
-  return "'" + *first + "' was not expected" +
-         (has("--text")     ? ": give texts with --text, files with --input"
-          : has("--input")  ? ": give files with --input"
-          : has("--output") ? ": give the output with --output"
-                            : "");
+  return "'" + *first + "' was not expected" + (has("--output") ? ": give the output with --output" : "");
 }
 
 }  // namespace linformer

@@ -54,10 +54,45 @@ TEST_CASE("a pipe is read without a dash, where nothing else is to be read") {
   CHECK(run({"classify", f.model()}, "").code == 2);
 }
 
+TEST_CASE("a text in square brackets is one text and no list") {
+  const CliFixture f;
+  const Ran ran = run({"tokenize", f.model(), "[MASK]", "[good, bad]", "good"});
+  CHECK(ran.code == 0);
+  const std::vector<json> lines = json_lines(ran.out);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0]["tokens"] == json({"[CLS]", "[MASK]", "[SEP]"}));
+  CHECK(lines[1]["offsets"].size() == 7);
+  CHECK(json_lines(run({"fill-mask", f.model(), "[MASK] film [MASK]", "--json"}).out).at(0)["masks"].size() == 2);
+}
+
+TEST_CASE("texts are arguments of every command that reads texts, and a file's name among them is noted") {
+  const CliFixture f;
+  const std::string file = f.file("texts.txt", "good\nbad\n"), out = f.path("out.npy");
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{"classify"},
+                                             {"embed", "--json", "--pooling", "mean"},
+                                             {"encode", "-o", out},
+                                             {"tokenize"},
+                                             {"fill-mask", "--top-k", "1"},
+                                             {"perplexity", "--json"},
+                                             {"compare", "--json"}}) {
+    CAPTURE(more[0]);
+    const auto with = [&](const std::vector<std::string>& texts) {
+      std::vector<std::string> arguments = {more[0], f.model()};
+      if (more[0] == "compare") arguments.push_back(f.model());
+      arguments.insert(arguments.end(), texts.begin(), texts.end());
+      arguments.insert(arguments.end(), more.begin() + 1, more.end());
+      return run(arguments, "a film\n");
+    };
+    CHECK(with({"good [MASK]", "-", "bad [MASK]"}).err.find(" as a text") == std::string::npos);
+    CHECK(has(with({"good", file}).err, "as a text; to read the file of that name: --input " + file));
+  }
+}
+
 TEST_CASE("tokenize takes the second text of a pair as an argument") {
   const CliFixture f;
-  const Ran arguments = run({"tokenize", f.model(), "--text", "good", "--pair-text", "bad film"});
-  const Ran record = run({"tokenize", f.model()}, "{\"text\":\"good\",\"pair\":\"bad film\"}\n");
+  const Ran arguments = run({"tokenize", f.model(), "good", "--pair-text", "bad film"});
+  const Ran record = run({"tokenize", f.model(), "--format", "jsonl"}, "{\"text\":\"good\",\"pair\":\"bad film\"}\n");
   CHECK(arguments.code == 0);
   CHECK(arguments.out == record.out);
   CHECK(has(arguments.out, "[2,5,3,6,7,3]"));
@@ -65,7 +100,7 @@ TEST_CASE("tokenize takes the second text of a pair as an argument") {
 
 TEST_CASE("tokenize: special tokens that leave no room are an error") {
   const CliFixture f;
-  const std::vector<std::string> cut = {"tokenize", f.model(), "--text", "good bad film", "--max-tokens", "1"};
+  const std::vector<std::string> cut = {"tokenize", f.model(), "good bad film", "--max-tokens", "1"};
   const Ran error = run(cut);
   CHECK(error.code == 1);
   CHECK(has(error.out, "max_length is 1, but the special tokens alone are 2"));
@@ -188,8 +223,8 @@ TEST_CASE("what a command doesn't take is told with what may have been meant") {
       {{"classify", f.model(), "--inptu", "x"}, "there is no option --inptu (did you mean --input?); see"},
       {{"classify", f.model(), "--batch-size", "2"}, "there is no option --batch-size (did you mean --batch?)"},
       {{"classify", f.model(), "--frobnicate=1", "good"}, "there is no option --frobnicate;"},
-      {{"tokenize", f.model(), "good"}, "'good' was not expected: give texts with --text, files with --input"},
-      {{"compare", f.model(), f.model(), "t.txt"}, "'t.txt' was not expected: give files with --input"},
+      {{"inspect", f.model(), f.model()}, "was not expected;"},
+      {{"compare", f.model(), f.model(), f.model()}, "is a model file: MODEL comes before the texts"},
       {{"classify", note, f.model()}, "is a model file: MODEL comes before the texts"},
       {{"classify", f.model(), "-i", note}, "no field 'text': --field names the one with the text", 1},
   };
@@ -244,12 +279,12 @@ TEST_CASE("an unknown LINFORMER_ISA is a usage error of every program, whatever 
       {LINFORMER_PROGRAM, "classify", f.model(), "good"},
       {LINFORMER_PROGRAM, "classify", f.model(), "good", "--isa", "scalar"},
       {LINFORMER_PROGRAM, "embed", f.model(), "good", "--pooling", "mean", "-o", out},
-      {LINFORMER_PROGRAM, "encode", f.model(), "--text", "good", "-o", out},
-      {LINFORMER_PROGRAM, "tokenize", f.model(), "--text", "good"},
+      {LINFORMER_PROGRAM, "encode", f.model(), "good", "-o", out},
+      {LINFORMER_PROGRAM, "tokenize", f.model(), "good"},
       {LINFORMER_PROGRAM, "fill-mask", f.model(), "good [MASK]"},
-      {LINFORMER_PROGRAM, "perplexity", f.model(), f.file("t", "good\n")},
+      {LINFORMER_PROGRAM, "perplexity", f.model(), "-i", f.file("t", "good\n")},
       {LINFORMER_PROGRAM, "inspect", f.model()},
-      {LINFORMER_PROGRAM, "spectrum", f.model(), f.path("t")},
+      {LINFORMER_PROGRAM, "spectrum", f.model(), "-i", f.path("t")},
 #ifdef LINFORMER_CONVERT
       {LINFORMER_CONVERT, "--from-lnfr", f.model(), "-o", out},
 #endif
@@ -279,9 +314,9 @@ TEST_CASE("a device that can't be had is one clear error of every program, and n
   const std::vector<std::vector<std::string>> commands = {
       {"classify", f.model(), "good"},
       {"embed", f.model(), "good", "--pooling", "mean", "-o", out},
-      {"encode", f.model(), "--text", "good", "-o", out},
+      {"encode", f.model(), "good", "-o", out},
       {"fill-mask", f.model(), "good [MASK]"},
-      {"perplexity", f.model(), f.file("t", "good\n")},
+      {"perplexity", f.model(), "-i", f.file("t", "good\n")},
       {"compare", f.model(), f.model(), "--input", f.path("t")},
       {"bench", f.model(), "--n", "8", "--seconds", "0"},
       {"bench", "--random", "tiny", "--n", "8", "--seconds", "0"},

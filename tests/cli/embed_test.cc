@@ -91,7 +91,7 @@ TEST_CASE("embed: a model's own way, and what overrides it") {
     CHECK(length_of(bare.row(t)) > 1.5);
   }
   const CliFixture without;
-  CHECK(run({"encode", without.model(), "--text", "a", "--what", "embedding", "-o", "-"}).code == 1);
+  CHECK(run({"encode", without.model(), "a", "--what", "embedding", "-o", "-"}).code == 1);
 }
 
 TEST_CASE("embed: JSON lines carry ids, and bad records keep their place") {

@@ -112,7 +112,7 @@ TEST_CASE("encode: pads of one line widen no row") {
   CHECK(encode(f, padded, "hidden", {"--pad-to", "5"}).shape == Shape{2, 5, 16});
   CHECK(encode(f, padded, "hidden", {"--padding", "keep"}).shape == Shape{2, 7, 16});
   // Texts may have pads too.
-  const Ran texts = run({"encode", f.model(), "--text", "[PAD] good [PAD] [PAD]", "--text", "good", "-o", "-"});
+  const Ran texts = run({"encode", f.model(), "[PAD] good [PAD] [PAD]", "good", "-o", "-"});
   CHECK(load_array(texts.out).shape == Shape{2, 3, 16});
 }
 
@@ -128,18 +128,18 @@ TEST_CASE("encode: pipes") {
 
 TEST_CASE("encode: texts") {
   const CliFixture f;
-  const Ran texts = run({"encode", f.model(), "--text", "good", "--text", "a bad film", "-o", "-"});
+  const Ran texts = run({"encode", f.model(), "good", "a bad film", "-o", "-"});
   const Array expected = encode(f, f.file("ids.jsonl", "[2,5,3]\n[2,8,6,7,3]\n"), "hidden");
   CHECK(load_array(texts.out).values == expected.values);
   const Ran file = run({"encode", f.model(), "-i", f.file("t.txt", "good\na bad film\n"), "-o", "-"});
   CHECK(load_array(file.out).values == expected.values);
   std::string long_text;
   for (int i = 0; i < 30; ++i) long_text += "film ";
-  const Ran cut = run({"encode", f.model(), "--text", long_text, "-o", "-"});
+  const Ran cut = run({"encode", f.model(), long_text, "-o", "-"});
   CHECK(cut.code == 0);
   CHECK(load_array(cut.out).shape == Shape{1, 12, 16});
   CHECK(cut.err == "linformer: 1 of 1 texts cut to 12 tokens\n");
-  CHECK(run({"encode", f.model(), "--text", long_text, "-o", "-", "--on-long", "error"}).code == 1);
+  CHECK(run({"encode", f.model(), long_text, "-o", "-", "--on-long", "error"}).code == 1);
   const Ran bad = run({"encode", f.model(), "-i", f.file("b.jsonl", "{\"text\":\"a\"}\n{\n"), "-o", f.path("no.npy")});
   CHECK(bad.code == 1);
   CHECK(bad.err.find("b.jsonl:2:") != std::string::npos);
@@ -201,12 +201,12 @@ TEST_CASE("encode: usage") {
   }
   CHECK(run({"encode", f.model(), "-o", f.path("o.npy")}).code == 2);
   CHECK(run({"encode", f.model(), "--ids", ids}).code == 2);
-  CHECK(run({"encode", f.model(), "--ids", ids, "--text", "a", "-o", f.path("o.npy")}).code == 2);
+  CHECK(run({"encode", f.model(), "--ids", ids, "a", "-o", f.path("o.npy")}).code == 2);
   const CliFixture bare({.tokenizer = false, .heads = false});
   CHECK(run({"encode", bare.model(), "--ids", ids, "-o", "-"}).code == 0);
   CHECK(run({"encode", bare.model(), "--ids", ids, "--what", "pooled", "-o", "-"}).code == 0);
   CHECK(run({"encode", bare.model(), "--ids", ids, "--what", "logits", "-o", "-"}).code == 1);
-  CHECK(run({"encode", bare.model(), "--text", "a", "-o", "-"}).code == 1);
+  CHECK(run({"encode", bare.model(), "a", "-o", "-"}).code == 1);
 }
 
 TEST_CASE("encode: the output replaces a file whole or not at all") {

@@ -42,8 +42,8 @@ TEST_CASE("pairs: token types reach the model, from the command line and from fi
     CHECK(ran.code == 0);
     return load_array(ran.out);
   };
-  const Array with = encode(typed, {"--text", "film", "--pair-text", "bad", "--what", "hidden:0"});
-  const Array without = encode(plain, {"--text", "film", "--pair-text", "bad", "--what", "hidden:0"});
+  const Array with = encode(typed, {"film", "--pair-text", "bad", "--what", "hidden:0"});
+  const Array without = encode(plain, {"film", "--pair-text", "bad", "--what", "hidden:0"});
   CHECK(with.shape == Shape{1, 5, 16});
   for (size_t row = 0; row < 5; ++row) {
     CHECK(with.row(row)[0] == without.row(row)[0] + (row < 3 ? 0.f : 2.f));
@@ -130,8 +130,8 @@ TEST_CASE("heads: one that compares two texts takes them apart") {
                          "--logits", f.path("c.npy")});
   CHECK(saved.code == 0);
   const Array classified = load_array(read_file(f.path("c.npy")));
-  const Ran texts = run(
-      {"encode", f.model(), "--text", "good film", "--pair-text", "a bad film", "--what", "logits:better", "-o", "-"});
+  const Ran texts =
+      run({"encode", f.model(), "good film", "--pair-text", "a bad film", "--what", "logits:better", "-o", "-"});
   CHECK(load_array(texts.out).shape == Shape{1, 2});
   CHECK(load_array(texts.out).values == classified.values);
   const Ran ids = run({"encode", f.model(), "--ids", f.file("i.jsonl", "[2,5,7,3]\n[2,8,6,7,3]\n"), "--batch", "1",

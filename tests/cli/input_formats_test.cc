@@ -124,7 +124,7 @@ TEST_CASE("every command that reads text refuses what is none") {
                                              {"encode", f.model(), "--ids", path, "-o", out},
                                              {"tokenize", f.model(), "-i", path},
                                              {"fill-mask", f.model(), "-i", path},
-                                             {"perplexity", f.model(), path},
+                                             {"perplexity", f.model(), "-i", path},
                                              {"perplexity", f.model(), "--ids", path}}) {
     CAPTURE(json(arguments).dump());
     const Ran ran = run(arguments);

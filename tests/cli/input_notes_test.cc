@@ -102,7 +102,7 @@ TEST_CASE("one note on standard error names the option, and standard output is a
                                              {"embed", f.model(), "-i", file, "-o", out},
                                              {"encode", f.model(), "-i", file, "-o", out, "--max-tokens", "12"},
                                              {"tokenize", f.model(), "-i", file},
-                                             {"perplexity", f.model(), file, "--json"}}) {
+                                             {"perplexity", f.model(), "-i", file, "--json"}}) {
     CAPTURE(json(arguments).dump());
     const Ran ran = run(arguments);
     CAPTURE(ran.err);
@@ -126,8 +126,8 @@ TEST_CASE("one note on standard error names the option, and standard output is a
   CHECK(run({"classify", f.model(), "-i", f.file("in.jsonl", records)}).err == "");
   CHECK(run({"classify", f.model(), "-"}, "good film\nbad film\n").err == "");
   CHECK(run({"classify", f.model(), "{\"text\":\"good\"}"}).err == "");
-  // Where JSON is the default, plain text is pointed to the other way.
-  const Ran plain = run({"tokenize", f.model()}, "good\n");
+  // Where JSON was said, plain text is pointed to the other way.
+  const Ran plain = run({"tokenize", f.model(), "--format", "jsonl"}, "good\n");
   CHECK(plain.code == 1);
   CHECK(has(plain.out, "for lines of plain text add --format text"));
 }

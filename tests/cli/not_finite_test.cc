@@ -51,7 +51,7 @@ TEST_CASE("not finite: encode names the record, writes what the model gave, and 
     }
   }
   check_told(run({"encode", f.model(), "--input", f.texts, "-o", f.path("out.npy")}));
-  CHECK(run({"encode", f.model(), "--text", "good", "-o", f.path("out.npy")}).code == 0);
+  CHECK(run({"encode", f.model(), "good", "-o", f.path("out.npy")}).code == 0);
 }
 
 TEST_CASE("not finite: encode counts the texts that a head compares as one record") {
@@ -103,7 +103,8 @@ TEST_CASE("not finite: perplexity leaves the record out and counts the others") 
       CAPTURE(batch);
       // At this rate every text has chosen tokens, but in the second text not every "plot" is chosen.
       std::vector<std::string> options = {"--mode", mode, "--json", "--mask-rate", "0.5", "--batch", batch};
-      std::vector<std::string> bad = {"perplexity", f.model(), mixed}, fine = {"perplexity", f.model(), good};
+      std::vector<std::string> bad = {"perplexity", f.model(), "-i", mixed},
+                               fine = {"perplexity", f.model(), "-i", good};
       bad.insert(bad.end(), options.begin(), options.end());
       fine.insert(fine.end(), options.begin(), options.end());
       const Ran ran = run(bad);
@@ -116,7 +117,7 @@ TEST_CASE("not finite: perplexity leaves the record out and counts the others") 
     }
   }
   const std::string plots = f.file("plots.txt", "plot plot\n");
-  const Ran none = run({"perplexity", f.model(), plots, "--mode", "pseudo", "--json"});
+  const Ran none = run({"perplexity", f.model(), "-i", plots, "--mode", "pseudo", "--json"});
   CHECK(none.code == 1);
   CHECK(json::parse(none.out)["pseudo"]["loss"].is_null());
 }
@@ -124,7 +125,7 @@ TEST_CASE("not finite: perplexity leaves the record out and counts the others") 
 TEST_CASE("not finite: perplexity counts no window of a bad record") {
   const NotFinite f;
   const std::string text = f.file("long.txt", "good film . good film . good film . good film . plot plot a a a a\n");
-  const Ran ran = run({"perplexity", f.model(), text, "--mode", "pseudo", "--on-long", "window", "--json"});
+  const Ran ran = run({"perplexity", f.model(), "-i", text, "--mode", "pseudo", "--on-long", "window", "--json"});
   CHECK(ran.code == 1);
   const json result = json::parse(ran.out);
   CHECK(result["texts"].get<int>() > 1);

@@ -282,7 +282,7 @@ TEST_CASE("inspect shows the kind of each head") {
 
 TEST_CASE("encode --what logits without a head points to what the model has") {
   const CliFixture with({.heads = false});
-  const Ran ran = run({"encode", with.model(), "--text", "good", "--what", "logits", "-o", with.path("l.npy")});
+  const Ran ran = run({"encode", with.model(), "good", "--what", "logits", "-o", with.path("l.npy")});
   CHECK(ran.code == 1);
   CHECK(lines_of(ran.err).size() == 1);
   CHECK(ran.err.find("--what mlm") != std::string::npos);

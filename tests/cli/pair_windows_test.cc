@@ -226,8 +226,8 @@ TEST_CASE("pairs by windows: embed is the mean, and perplexity counts each token
   const std::string file = f.file("p.jsonl", json{{"text", "a bad"}, {"pair", joined(context)}}.dump() + "\n" +
                                                  json{{"text", joined(context)}, {"pair", "a bad"}}.dump() + "\n");
   for (const char* overlap : {"0", "3", "6"}) {
-    const Ran ran = run({"perplexity", f.model(), file, "--pair", "pair", "--mode", "pseudo", "--json", "--on-long",
-                         "window", "--overlap", overlap});
+    const Ran ran = run({"perplexity", f.model(), "-i", file, "--pair", "pair", "--mode", "pseudo", "--json",
+                         "--on-long", "window", "--overlap", overlap});
     CHECK(ran.code == 0);
     CHECK(json::parse(ran.out)["pseudo"]["tokens"] == 40);
   }

@@ -104,7 +104,7 @@ TEST_CASE("masking: numbers that anybody gets") {
 TEST_CASE("perplexity: both measures are those of the logits that encode gives") {
   const CliFixture f;
   const std::string file = f.file("t.txt", many_lines());
-  const Ran ran = run({"perplexity", f.model(), file, "--mode", "both", "--seed", "3", "--mask-rate", "0.4",
+  const Ran ran = run({"perplexity", f.model(), "-i", file, "--mode", "both", "--seed", "3", "--mask-rate", "0.4",
                        "--dump-masks", f.path("m.jsonl"), "--json"});
   CHECK(ran.code == 0);
   CHECK(ran.err == "");
@@ -164,7 +164,7 @@ TEST_CASE("perplexity: both measures are those of the logits that encode gives")
   CHECK(result["mlm"]["seed"] == 3);
   // Neither batches nor threads change a thing, and one measure is what it is beside the other.
   const auto again = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"perplexity", f.model(), file, "--mask-rate", "0.4", "--json"});
+    more.insert(more.begin(), {"perplexity", f.model(), "-i", file, "--mask-rate", "0.4", "--json"});
     return json::parse(run(more).out);
   };
   const auto same = [](const json& a, const json& b) {
@@ -181,7 +181,7 @@ TEST_CASE("perplexity: ids instead of texts, and a mask token of one's own") {
   const CliFixture f, no_mask({.tokenizer = false});
   const std::string ids = f.file("i.jsonl", "[2,5,7,5,3]\n[2,6,6,0,3]\n");
   const std::string text = f.file("t.txt", "good film good\nbad bad\n");
-  const json expected = json::parse(run({"perplexity", f.model(), text, "--mode", "pseudo", "--json"}).out);
+  const json expected = json::parse(run({"perplexity", f.model(), "-i", text, "--mode", "pseudo", "--json"}).out);
   CHECK(expected["pseudo"]["tokens"] == 5);
   CHECK(json::parse(run({"perplexity", f.model(), "--ids", ids, "--mode", "pseudo", "--json"}).out)["pseudo"] ==
         expected["pseudo"]);
@@ -200,7 +200,7 @@ TEST_CASE("perplexity: windows count each token once, and a limit stops early") 
   for (int i = 0; i < 25; ++i) words += i % 3 == 0 ? "good " : "film ";
   const std::string file = f.file("t.txt", words + "\ngood\n");
   const auto tokens = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"perplexity", f.model(), file, "--mode", "pseudo", "--json"});
+    more.insert(more.begin(), {"perplexity", f.model(), "-i", file, "--mode", "pseudo", "--json"});
     const Ran ran = run(more);
     return json::parse(ran.out)["pseudo"]["tokens"].get<int>();
   };
@@ -209,7 +209,7 @@ TEST_CASE("perplexity: windows count each token once, and a limit stops early") 
   CHECK(tokens({"--on-long", "window", "--overlap", "0"}) == 26);
   CHECK(tokens({"--on-long", "window", "--overlap", "7"}) == 26);
   CHECK(tokens({"--limit", "1"}) == 10);
-  const Ran error = run({"perplexity", f.model(), file, "--mode", "pseudo", "--json", "--on-long", "error"});
+  const Ran error = run({"perplexity", f.model(), "-i", file, "--mode", "pseudo", "--json", "--on-long", "error"});
   CHECK(error.code == 1);
   CHECK(json::parse(error.out)["errors"] == 1);
   CHECK(json::parse(error.out)["pseudo"]["tokens"] == 1);
@@ -218,7 +218,7 @@ TEST_CASE("perplexity: windows count each token once, and a limit stops early") 
 TEST_CASE("perplexity: a table, an empty input, and usage") {
   const CliFixture f;
   const std::string file = f.file("t.txt", many_lines());
-  const Ran table = run({"perplexity", f.model(), file, "--mode", "both"});
+  const Ran table = run({"perplexity", f.model(), "-i", file, "--mode", "both"});
   const auto lines = lines_of(table.out);
   REQUIRE(lines.size() == 3);
   CHECK(lines[0].find("perplexity") != std::string::npos);
@@ -230,12 +230,12 @@ TEST_CASE("perplexity: a table, an empty input, and usage") {
   CHECK(json::parse(empty.out)["mlm"]["tokens"] == 0);
   CHECK(json::parse(empty.out)["mlm"]["loss"].is_null());
   CHECK(run({"perplexity", f.model()}).code == 2);
-  CHECK(run({"perplexity", f.model(), file, "--ids", file}).code == 2);
-  CHECK(run({"perplexity", f.model(), file, "--mode", "pseudo", "--dump-masks", f.path("m")}).code == 2);
-  CHECK(run({"perplexity", f.model(), file, "--mask-rate", "1.5"}).code == 2);
-  CHECK(run({"perplexity", f.model(), f.path("absent")}).code == 1);
+  CHECK(run({"perplexity", f.model(), "-i", file, "--ids", file}).code == 2);
+  CHECK(run({"perplexity", f.model(), "-i", file, "--mode", "pseudo", "--dump-masks", f.path("m")}).code == 2);
+  CHECK(run({"perplexity", f.model(), "-i", file, "--mask-rate", "1.5"}).code == 2);
+  CHECK(run({"perplexity", f.model(), "-i", f.path("absent")}).code == 1);
   const CliFixture no_head({.vectors = true});
-  const Ran refused = run({"perplexity", no_head.model(), file});
+  const Ran refused = run({"perplexity", no_head.model(), "-i", file});
   CHECK(refused.code == 1);
   CHECK(refused.err.find("no masked-LM head") != std::string::npos);
   CHECK(run({"perplexity", "--help"}).out.find("Examples:") != std::string::npos);

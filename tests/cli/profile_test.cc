@@ -34,7 +34,7 @@ TEST_CASE("profile: a table on standard error, and the answers as without") {
   const Ran embed = run({"embed", f.model(), "good film", "-o", f.path("v.npy"), "--profile"});
   CHECK(embed.code == 0);
   check_profile(embed.err);
-  const Ran encode = run({"encode", f.model(), "--text", "good film", "-o", f.path("h.npy"), "--profile"});
+  const Ran encode = run({"encode", f.model(), "good film", "-o", f.path("h.npy"), "--profile"});
   CHECK(encode.code == 0);
   check_profile(encode.err);
   CHECK(run({"inspect", f.model(), "--profile"}).code == 2);

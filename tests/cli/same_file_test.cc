@@ -37,10 +37,10 @@ struct Fixture : CliFixture {
             {{"encode", model(), "--vectors", rows, "-o"}, {model(), rows}},
             {{"classify", model(), "-i", texts, "--logits"}, {model(), texts}},
             {{"classify", model(), "--vectors", rows, "--logits"}, {model(), rows}},
-            {{"perplexity", model(), texts, "--dump-masks"}, {model(), texts}},
+            {{"perplexity", model(), "-i", texts, "--dump-masks"}, {model(), texts}},
             {{"perplexity", model(), "--ids", ids, "--dump-masks"}, {model(), ids}},
-            {{"spectrum", model(), texts, "--csv"}, {model(), texts}},
-            {{"spectrum", model(), texts, "--svg"}, {model(), texts}},
+            {{"spectrum", model(), "-i", texts, "--csv"}, {model(), texts}},
+            {{"spectrum", model(), "-i", texts, "--svg"}, {model(), texts}},
             {{"spectrum", model(), "--ids", ids, "--html"}, {model(), ids}}};
   }
 };
@@ -102,7 +102,7 @@ TEST_CASE("two outputs of one name are refused, whether the file is there or not
   for (const auto& outputs : {std::pair{there, there}, {there, f.path("./there")}, {f.path("new"), f.path("./new")}}) {
     const std::string &csv = outputs.first, &svg = outputs.second;
     CAPTURE(svg);
-    const Ran ran = run({"spectrum", f.model(), f.texts, "--csv", csv, "--svg", svg});
+    const Ran ran = run({"spectrum", f.model(), "-i", f.texts, "--csv", csv, "--svg", svg});
     CHECK(ran.code == 2);
     CHECK(ran.out == "");
     CHECK(ran.err.find("--csv and --svg both name " + svg) != std::string::npos);
@@ -110,7 +110,7 @@ TEST_CASE("two outputs of one name are refused, whether the file is there or not
   CHECK(read_file(there) == "old");
   CHECK(f.entries().size() == files);
   // Devices may be given twice: what is refused then is a model that compresses its keys.
-  const Ran devices = run({"spectrum", f.model(), f.texts, "--csv", "/dev/null", "--svg", "/dev/null"});
+  const Ran devices = run({"spectrum", f.model(), "-i", f.texts, "--csv", "/dev/null", "--svg", "/dev/null"});
   CHECK(devices.code == 1);
   CHECK(devices.err.find("compresses its keys") != std::string::npos);
 }

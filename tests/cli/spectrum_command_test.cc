@@ -147,7 +147,7 @@ TEST_CASE("spectrum: attention whose singular values are known" * doctest::test_
   const std::string model = folder.path("equals.lnfr");
   write_model(model, equals_shape(), attend_to_equals);
   // Eight different tokens: the identity.
-  const json identity = measured({model, "--ids", "-", "--tokens", "8"}, "[4,5,6,7,8,9,10,11]\n");
+  const json identity = measured({model, "--ids", "-", "--max-tokens", "8"}, "[4,5,6,7,8,9,10,11]\n");
   const json& head = identity["layers"][0]["heads"][0];
   check_numbers(head["singular_values"], {1, 1, 1, 1, 1, 1, 1, 1});
   check_numbers(head["share"], {.125, .25, .375, .5, .625, .75, .875, 1});
@@ -155,11 +155,11 @@ TEST_CASE("spectrum: attention whose singular values are known" * doctest::test_
   CHECK(head["share_at_rank"].get<double>() == doctest::Approx(0.25));
   CHECK(head["k"] == 8);
   // Four pairs: blocks of one half. And the mean of both texts.
-  const json pairs = measured({model, "--ids", "-", "--tokens", "8", "--share", "0.7"}, "[4,4,5,5,6,6,7,7]\n");
+  const json pairs = measured({model, "--ids", "-", "--max-tokens", "8", "--share", "0.7"}, "[4,4,5,5,6,6,7,7]\n");
   check_numbers(pairs["layers"][0]["heads"][0]["singular_values"], {1, 1, 1, 1, 0, 0, 0, 0});
   CHECK(pairs["layers"][0]["heads"][0]["k"] == 3);
   const json both =
-      measured({model, "--ids", "-", "--tokens", "8", "--rank", "3"}, "[4,5,6,7,8,9,10,11]\n[4,4,5,5,6,6,7,7]\n");
+      measured({model, "--ids", "-", "--max-tokens", "8", "--rank", "3"}, "[4,5,6,7,8,9,10,11]\n[4,4,5,5,6,6,7,7]\n");
   CHECK(both["texts"] == 2);
   check_numbers(both["layers"][0]["heads"][0]["singular_values"], {1, 1, 1, 1, .5, .5, .5, .5});
   CHECK(both["layers"][0]["heads"][0]["share_at_rank"].get<double>() == doctest::Approx((0.375 + 0.75) / 2));
@@ -170,7 +170,7 @@ TEST_CASE("spectrum: attention whose singular values are known" * doctest::test_
       layer.attention.query = {builder->add_linear("zero", width, width, std::vector<float>(width * width)), absent};
     }
   });
-  const json uniform = measured({folder.path("uniform.lnfr"), "-", "--tokens", "4"}, "good bad film\n");
+  const json uniform = measured({folder.path("uniform.lnfr"), "-", "--max-tokens", "4"}, "good bad film\n");
   CHECK(uniform["mean_k"] == 1);
   for (const json& layer : uniform["layers"]) {
     for (const json& each : layer["heads"]) check_numbers(each["singular_values"], {1, 0, 0, 0});
@@ -183,32 +183,39 @@ TEST_CASE("spectrum: texts are joined and cut, or kept apart" * doctest::test_su
   const std::string model = folder.path("model.lnfr");
   write_model(model, full_attention());
   const std::string lines = folder.file("a.txt", "good film .\nbad plot\n\nthe film , a good plot .\n");  // 12 words
-  const json joined = measured({model, lines, "--tokens", "7"});
+  const json joined = measured({model, "-i", lines, "--max-tokens", "7"});
   CHECK(joined["texts"] == 2);
   CHECK(joined["tokens"] == 7);
   CHECK(joined["text"] == "a.txt");
-  const json ids = measured({model, "--ids", "-", "--tokens", "7"}, "[2,5,7,10,6,12,3]\n[2,9,7,11,8,5,3]\n");
+  const json ids = measured({model, "--ids", "-", "--max-tokens", "7"}, "[2,5,7,10,6,12,3]\n[2,9,7,11,8,5,3]\n");
   CHECK(joined["layers"] == ids["layers"]);
-  CHECK(measured({model, lines, "--tokens", "7", "--texts", "1"})["texts"] == 1);
-  CHECK(measured({model, lines, lines, "--tokens", "7", "--texts", "0"})["texts"] == 4);  // 24 words
+  CHECK(measured({model, "-i", lines, "--max-tokens", "7", "--limit", "1"})["texts"] == 1);
+  CHECK(measured({model, "-i", lines, lines, "--max-tokens", "7", "--limit", "0"})["texts"] == 4);  // 24 words
 
   const std::string records =
       folder.file("a.jsonl", "{\"t\": \"good film .\"}\n{\"t\": \"bad\"}\n{\"t\": \"the film , a\"}\n");
-  const Ran apart = run({"spectrum", model, records, "--field", "t", "--apart", "--tokens", "5", "--json"});
+  const Ran apart = run({"spectrum", model, "-i", records, "--field", "t", "--apart", "--max-tokens", "5", "--json"});
   CHECK(apart.code == 0);
   CHECK(apart.err == "linformer: 1 of the texts are too short for 5 tokens and left out\n");
   CHECK(json::parse(apart.out)["layers"] ==
-        measured({model, "--ids", "-", "--tokens", "5"}, "[2,5,7,10,3]\n[2,9,7,11,3]\n")["layers"]);
+        measured({model, "--ids", "-", "--max-tokens", "5"}, "[2,5,7,10,3]\n[2,9,7,11,3]\n")["layers"]);
+  // A text on the command line is one record, and a file's name there is read as a text, which a note says.
+  const json typed = measured({model, "good film . bad plot the film , a good plot .", "--max-tokens", "7"});
+  CHECK(typed["layers"] == joined["layers"]);
+  CHECK(typed["text"] == "the command line");
+  const std::string note = run({"spectrum", model, lines}).err;
+  CHECK(note.find("a.txt' is read as a text; to read the file of that name: --input") != std::string::npos);
   // A short text lowers n where none was asked for.
   CHECK(measured({model, "-"}, "good film\n")["tokens"] == 4);
-  CHECK(measured({model, lines})["tokens"] == 14);
-  CHECK(measured({model, lines, "--threads", "1"})["layers"] == measured({model, lines, "--threads", "4"})["layers"]);
+  CHECK(measured({model, "-i", lines})["tokens"] == 14);
+  CHECK(measured({model, "-i", lines, "--threads", "1"})["layers"] ==
+        measured({model, "-i", lines, "--threads", "4"})["layers"]);
 
   RandomModel padded = full_attention();
   padded.pad = true;  // id 1
   write_model(folder.path("padded.lnfr"), padded);
-  CHECK(measured({folder.path("padded.lnfr"), "--ids", "-", "--tokens", "3"}, "[2,1,5,1,1,3]\n")["layers"] ==
-        measured({folder.path("padded.lnfr"), "--ids", "-", "--tokens", "3"}, "[2,5,3]\n")["layers"]);
+  CHECK(measured({folder.path("padded.lnfr"), "--ids", "-", "--max-tokens", "3"}, "[2,1,5,1,1,3]\n")["layers"] ==
+        measured({folder.path("padded.lnfr"), "--ids", "-", "--max-tokens", "3"}, "[2,5,3]\n")["layers"]);
 }
 
 TEST_CASE("spectrum: tables, CSV and pictures" * doctest::test_suite("lapack")) {
@@ -217,7 +224,7 @@ TEST_CASE("spectrum: tables, CSV and pictures" * doctest::test_suite("lapack")) 
   const std::string model = folder.path("a<b>&\"c\".lnfr"), text = folder.file("t&<t>.txt", "good film . bad plot ,\n");
   write_model(model, full_attention());
   const std::string csv = folder.path("out.csv"), svg = folder.path("out.svg"), html = folder.path("out.html");
-  const Ran ran = run({"spectrum", model, text, "--csv", csv, "--svg", svg, "--html", html, "--rank", "3"});
+  const Ran ran = run({"spectrum", model, "-i", text, "--csv", csv, "--svg", svg, "--html", html, "--rank", "3"});
   REQUIRE(ran.code == 0);
   CHECK(ran.err == "");
   CHECK(ran.out.find("1 text of 8 tokens (t&<t>.txt)") != std::string::npos);
@@ -225,21 +232,21 @@ TEST_CASE("spectrum: tables, CSV and pictures" * doctest::test_suite("lapack")) 
   CHECK(ran.out.find("k that keeps 90 % of the sum") != std::string::npos);
   CHECK(lines_of(ran.out).size() == 2 + 2 * (1 + 1 + 2 + 1) + 1);
 
-  const json numbers = measured({model, text, "--rank", "3"});
+  const json numbers = measured({model, "-i", text, "--rank", "3"});
   CHECK(numbers["layers"].size() == 2);
   const std::vector<std::string> rows = lines_of(content(csv));
   REQUIRE(rows.size() == 1 + 2 * 2 * 8);
   CHECK(rows[0] == "layer,head,index,singular_value,share");
   const json& head = numbers["layers"][1]["heads"][0];
   CHECK(rows[1 + 2 * 8 + 3] == "1,0,4," + head["singular_values"][3].dump() + "," + head["share"][3].dump());
-  CHECK(run({"spectrum", model, text, "--csv", "-"}).out == content(csv));
+  CHECK(run({"spectrum", model, "-i", text, "--csv", "-"}).out == content(csv));
 
   const std::string drawn = content(svg), page = content(html);
   CHECK(xml_error(drawn) == "");
   CHECK(xml_error(page) == "");
   CHECK(xml_error("<a><b></a>") != "");
   CHECK(page.find(drawn) != std::string::npos);
-  CHECK(run({"spectrum", model, text, "--svg", "-", "--rank", "3"}).out == drawn);
+  CHECK(run({"spectrum", model, "-i", text, "--svg", "-", "--rank", "3"}).out == drawn);
   CHECK(count(drawn, "<polyline") == 2);     // a curve for each layer
   CHECK(count(drawn, "head 1: 0.") == 2);    // cells of the heatmap
   CHECK(count(drawn, "head 1: k = ") == 2);  // and of the table
@@ -270,7 +277,7 @@ TEST_CASE("spectrum: what is refused") {
   const Folder folder;
   const CliFixture linear;
   const std::string text = folder.file("a.txt", "good film\n");
-  const Ran compressed = run({"spectrum", linear.model(), text});
+  const Ran compressed = run({"spectrum", linear.model(), "-i", text});
   CHECK(compressed.code == 1);
   CHECK(compressed.err.find("compresses its keys to k = 4 rows already") != std::string::npos);
   CHECK(compressed.err.find("give a model with full attention") != std::string::npos);
@@ -278,13 +285,13 @@ TEST_CASE("spectrum: what is refused") {
   const std::string model = folder.path("model.lnfr"), bare = folder.path("bare.lnfr");
   write_model(model, full_attention());
   if (const std::string problem = research::lapack_problem(); !problem.empty()) {
-    const Ran without = run({"spectrum", model, text});
+    const Ran without = run({"spectrum", model, "-i", text});
     CHECK(without.code == 1);
     CHECK(without.err == "linformer: " + problem + "\n");
     return;
   }
   random_builder(full_attention()).write(bare);
-  CHECK(run({"spectrum", bare, text}).err.find("has no tokenizer") != std::string::npos);
+  CHECK(run({"spectrum", bare, "-i", text}).err.find("has no tokenizer") != std::string::npos);
   const auto code = [&](std::vector<std::string> arguments, const std::string& input = "") {
     arguments.insert(arguments.begin(), {"spectrum", model});
     const Ran ran = run(arguments, input);
@@ -293,23 +300,24 @@ TEST_CASE("spectrum: what is refused") {
     return ran.code;
   };
   CHECK(code({}) == 2);
-  CHECK(code({text, "--ids", "-"}) == 2);
-  CHECK(code({text, "--tokens", "17"}) == 2);
-  CHECK(code({text, "--tokens", "2"}) == 2);  // the template alone
-  CHECK(code({text, "--rank", "5"}) == 2);
-  CHECK(code({text, "--share", "1.5"}) == 2);
-  CHECK(code({text, "--json", "--svg", "-"}) == 2);
-  CHECK(code({text, "--tokens", "8"}) == 1);  // longer than the text
-  CHECK(code({text, "--apart"}) == 1);
+  CHECK(code({"-i", text, "--ids", "-"}) == 2);
+  CHECK(code({"-i", text, "--max-tokens", "17"}) == 2);
+  CHECK(code({"-i", text, "--max-tokens", "2"}) == 2);  // the template alone
+  CHECK(code({"-i", text, "--rank", "5"}) == 2);
+  CHECK(code({"-i", text, "--share", "1.5"}) == 2);
+  CHECK(code({"-i", text, "--json", "--svg", "-"}) == 2);
+  CHECK(code({"-i", text, "--max-tokens", "8"}) == 1);  // longer than the text
+  CHECK(code({"-i", text, "--apart"}) == 1);
   CHECK(code({"-"}, "") == 1);
   CHECK(code({"-", "--format", "jsonl"}, "{\"text\": 3}\n") == 1);
   CHECK(code({"--ids", "-"}, "[4, 99]\n") == 1);
-  CHECK(code({folder.path("missing.txt")}) == 1);
-  CHECK(code({text, "--svg", folder.path("no/folder.svg")}) == 1);
+  CHECK(code({"-i", folder.path("missing.txt")}) == 1);
+  CHECK(code({"-i", text, "--svg", folder.path("no/folder.svg")}) == 1);
   CHECK(folder.entries().size() == 3);
   const Ran help = run({"spectrum", "--help"});
   CHECK(help.code == 0);
-  for (const char* option : {"MODEL", "FILE", "--tokens", "--texts", "--rank", "--share", "--json", "--csv", "--svg"}) {
+  for (const char* option :
+       {"MODEL", "TEXT", "--max-tokens", "--limit", "--rank", "--share", "--json", "--csv", "--svg"}) {
     CAPTURE(std::string(option));
     CHECK(help.out.find(option) != std::string::npos);
   }

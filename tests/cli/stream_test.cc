@@ -47,7 +47,7 @@ TEST_CASE("a line is answered before the next one is sent") {
 
 TEST_CASE("tokenize answers line by line too") {
   const CliFixture f;
-  Conversation talk({"tokenize", f.model()});
+  Conversation talk({"tokenize", f.model(), "--format", "jsonl"});
   CHECK(talk.write("{\"text\":\"good\"}\n"));
   CHECK(json::parse(talk.read_line())["ids"] == json::parse("[2,5,3]"));
   CHECK(talk.write("{\"text\":\"bad\"}\n"));
@@ -118,7 +118,7 @@ TEST_CASE("output that can't be written is code 1") {
        std::vector<std::vector<std::string>>{{"classify", f.model(), "good"},
                                              {"classify", f.model(), "good", "--json"},
                                              {"inspect", f.model()},
-                                             {"tokenize", f.model(), "--text", "good"},
+                                             {"tokenize", f.model(), "good"},
                                              {"encode", f.model(), "--ids", ids, "-o", "-"},
                                              {"--help"}}) {
     CAPTURE(json(arguments).dump());

@@ -12,7 +12,8 @@ using nlohmann::json;
 
 TEST_CASE("tokenize: ids, tokens and offsets") {
   const CliFixture f;
-  const Ran ran = run({"tokenize", f.model()}, "{\"text\":\"a Good x.\"}\n{\"text\":\"good\",\"pair\":\"bad film\"}\n");
+  const Ran ran = run({"tokenize", f.model(), "--format", "jsonl"},
+                      "{\"text\":\"a Good x.\"}\n{\"text\":\"good\",\"pair\":\"bad film\"}\n");
   CHECK(ran.code == 0);
   const std::vector<json> lines = json_lines(ran.out);
   REQUIRE(lines.size() == 2);
@@ -25,7 +26,7 @@ TEST_CASE("tokenize: ids, tokens and offsets") {
 TEST_CASE("tokenize: options") {
   const CliFixture f;
   const auto ids = [&](std::vector<std::string> flags) {
-    flags.insert(flags.begin(), {"tokenize", f.model()});
+    flags.insert(flags.begin(), {"tokenize", f.model(), "--format", "jsonl"});
     return json_lines(run(flags, "{\"text\":\"good bad film\",\"pair\":\"a the\"}\n").out).at(0)["ids"].dump();
   };
   CHECK(ids({}) == "[2,5,6,7,3,8,9,3]");
@@ -35,19 +36,18 @@ TEST_CASE("tokenize: options") {
   CHECK(ids({"--max-tokens", "6", "--truncation", "only_first"}) == "[2,5,3,8,9,3]");
   CHECK(ids({"--max-tokens", "7", "--side", "tail"}) == "[2,6,7,3,8,9,3]");
   CHECK(ids({"--max-tokens", "4", "--truncation", "none"}) == "[2,5,6,7,3,8,9,3]");
-  const Ran text = run({"tokenize", f.model(), "--format", "text"}, "good\n\nbad\n");
+  const Ran text = run({"tokenize", f.model()}, "good\n\nbad\n");
   CHECK(json_lines(text.out).size() == 3);
   CHECK(json_lines(text.out)[1]["ids"] == json::parse("[2,3]"));
-  CHECK(json_lines(run({"tokenize", f.model(), "--text", "good", "--text", "bad"}).out)[1]["ids"] ==
-        json::parse("[2,6,3]"));
-  const Ran cut = run({"tokenize", f.model(), "--text", "good bad film", "--max-tokens", "3"});
+  CHECK(json_lines(run({"tokenize", f.model(), "good", "bad"}).out)[1]["ids"] == json::parse("[2,6,3]"));
+  const Ran cut = run({"tokenize", f.model(), "good bad film", "--max-tokens", "3"});
   CHECK(json_lines(cut.out)[0]["total_tokens"] == 5);
 }
 
 TEST_CASE("tokenize: bad records and bad options") {
   const CliFixture f;
-  const Ran ran =
-      run({"tokenize", f.model(), "--id", "k"}, "{\"text\":\"good\",\"k\":\"a\"}\n[\n{\"text\":\"bad\",\"k\":2}\n");
+  const Ran ran = run({"tokenize", f.model(), "--format", "jsonl", "--id", "k"},
+                      "{\"text\":\"good\",\"k\":\"a\"}\n[\n{\"text\":\"bad\",\"k\":2}\n");
   CHECK(ran.code == 1);
   const std::vector<json> lines = json_lines(ran.out);
   REQUIRE(lines.size() == 3);
@@ -55,11 +55,12 @@ TEST_CASE("tokenize: bad records and bad options") {
   CHECK(lines[1].contains("error"));
   CHECK(lines[2]["id"] == 2);
   CHECK(run({"tokenize"}).code == 2);
-  CHECK(run({"tokenize", f.model(), "--tokenizer", "."}).code == 2);
+  CHECK(run({"tokenize", f.model()}).err.find("nothing to tokenize: give texts") != std::string::npos);
+  CHECK(run({"tokenize", "--tokenizer", "."}).code == 2);
   CHECK(run({"tokenize", f.model(), "--truncation", "some"}).code == 2);
-  CHECK(run({"tokenize", "--tokenizer", f.path("absent")}, "").code == 1);
+  CHECK(run({"tokenize", "--tokenizer", f.path("absent"), "good"}).code == 1);
   const CliFixture bare({.tokenizer = false});
-  CHECK(run({"tokenize", bare.model()}, "").code == 1);
+  CHECK(run({"tokenize", bare.model(), "good"}).code == 1);
 }
 
 TEST_CASE("tokenize: a folder of tokenizer files") {
@@ -69,10 +70,16 @@ TEST_CASE("tokenize: a folder of tokenizer files") {
   for (const std::string& word : sentiment_words) vocabulary += word + "\n";
   f.file("files/vocab.txt", vocabulary);
   const std::string input = "{\"text\":\"a good film.\"}\n";
-  const Ran from_files = run({"tokenize", "--tokenizer", f.path("files")}, input);
+  const Ran from_files = run({"tokenize", "--tokenizer", f.path("files"), "--format", "jsonl"}, input);
   if (from_files.err.find("built without the converter") != std::string::npos) return;
   CHECK(from_files.code == 0);
-  CHECK(json_lines(from_files.out).at(0) == json_lines(run({"tokenize", f.model()}, input).out).at(0));
+  CHECK(json_lines(from_files.out).at(0) ==
+        json_lines(run({"tokenize", f.model(), "--format", "jsonl"}, input).out).at(0));
+  // With a folder there is no model, and every argument is a text.
+  const Ran texts = run({"tokenize", "--tokenizer", f.path("files"), "a good film.", "bad"});
+  CHECK(texts.code == 0);
+  REQUIRE(json_lines(texts.out).size() == 2);
+  CHECK(json_lines(texts.out)[0]["ids"] == json_lines(from_files.out)[0]["ids"]);
 }
 
 TEST_CASE("tokenize: RoBERTa's reference lines" * doctest::test_suite("shared")) {

@@ -108,13 +108,13 @@ TEST_CASE("vectors: wrong arrays, and the wrong kind of input, are one line and 
     CHECK(ran.err.find(part) != std::string::npos);
   };
   says({"classify", f.model(), "good"}, "reads vectors of 16 numbers and no text");
-  says({"encode", f.model(), "--text", "good", "-o", "-"}, "reads vectors of 16 numbers");
+  says({"encode", f.model(), "good", "-o", "-"}, "reads vectors of 16 numbers");
   says({"encode", f.model(), "--ids", f.file("i", "[1]"), "-o", "-"}, "reads vectors of 16 numbers");
   says({"embed", f.model(), "good", "--json"}, "reads vectors of 16 numbers");
-  says({"tokenize", f.model(), "--text", "good"}, "reads vectors of 16 numbers");
+  says({"tokenize", f.model(), "good"}, "reads vectors of 16 numbers");
   says({"classify", text.model(), "--vectors", good}, "reads tokens and no vectors");
   says({"encode", text.model(), "--vectors", good, "-o", "-"}, "reads tokens and no vectors");
   CHECK(run({"classify", f.model(), "good", "--vectors", good}).code == 2);
   CHECK(run({"classify", f.model(), "--vectors", good, "--eval", "y"}).code == 2);
-  CHECK(run({"encode", f.model(), "--text", "good", "--vectors", good, "-o", "-"}).code == 2);
+  CHECK(run({"encode", f.model(), "good", "--vectors", good, "-o", "-"}).code == 2);
 }

@@ -198,14 +198,14 @@ class Lines {
 
   void perplexity() {
     const std::string texts = file("texts.txt"), ids = file("ids.jsonl");
-    add_both("perplexity", {texts}, Answers::json_object);
-    add_both("perplexity", {texts, "--mode", "both", "--limit", "2", "--mask-rate", "1"}, Answers::json_object);
-    add("perplexity", {texts, "--mode", "pseudo", "--limit", "3", "--on-long", "window", "--overlap", "1"});
-    add("perplexity", {texts, "--dump-masks", folder_.path("masks.jsonl"), "--seed", "9", "--mask-rate", "0"});
+    add_both("perplexity", {"-i", texts}, Answers::json_object);
+    add_both("perplexity", {"-i", texts, "--mode", "both", "--limit", "2", "--mask-rate", "1"}, Answers::json_object);
+    add("perplexity", {"-i", texts, "--mode", "pseudo", "--limit", "3", "--on-long", "window", "--overlap", "1"});
+    add("perplexity", {"-i", texts, "--dump-masks", folder_.path("masks.jsonl"), "--seed", "9", "--mask-rate", "0"});
     add_both("perplexity", {"--ids", ids, "--mask-id", "0"}, Answers::json_object);
     add("perplexity", {"--ids", file("ids.npy"), "--mask-id", std::to_string(last_id()), "--mode", "both", "--padding",
                        "keep", "--pad-to", "1"});
-    add("perplexity", {file("records.jsonl"), "--pair", "pair", "--truncation", "only_second", "--json"},
+    add("perplexity", {"-i", file("records.jsonl"), "--pair", "pair", "--truncation", "only_second", "--json"},
         Answers::json_object);
   }
 
@@ -224,7 +224,7 @@ class Lines {
     add_array("encode", {"--ids", file("ids.npy"), "--padding", "keep"});
     add_array("encode", {"--ids", file("far.jsonl")});
     add_array("encode", {"--ids", ids, "--pad-to", longest(), "--what", "hidden", "--isa", "scalar"});
-    add_array("encode", {"--text", "good film", "--pair-text", "plot", "--what", "logits"});
+    add_array("encode", {"good film", "--pair-text", "plot", "--what", "logits"});
     add_array("encode", {"-i", file("texts.txt"), "--what", "pooled", "--on-long", "error", "--compute", "f32"});
     add_array("encode", {"-i", file("texts.txt"), "--what", "mlm", "--profile", "--threads", "2"});
     add("encode", {"--vectors", file("one.npy"), "-o", "-"});
@@ -232,11 +232,10 @@ class Lines {
 
   void tokenize() {
     const std::string lines = "{\"text\": \"good film\"}\n{\"text\": \"the plot\", \"pair\": \"of\"}\n{\"text\": 1}\n";
-    add("tokenize", {}, Answers::json_lines).input = lines;
-    add("tokenize", {"--max-tokens", "3"}, Answers::json_lines).input = lines;
+    add("tokenize", {"--format", "jsonl"}, Answers::json_lines).input = lines;
+    add("tokenize", {"-", "--format", "jsonl", "--max-tokens", "3"}, Answers::json_lines).input = lines;
     add("tokenize", {"-i", file("texts.txt"), "--max-tokens", "1"}, Answers::json_lines);
-    add("tokenize", {"--text", long_text, "--text", "[MASK]", "--side", "tail", "--literal-special"},
-        Answers::json_lines);
+    add("tokenize", {long_text, "[MASK]", "--side", "tail", "--literal-special"}, Answers::json_lines);
   }
 
   void compare() {
@@ -250,9 +249,9 @@ class Lines {
 
   void spectrum() {
     const std::string texts = file("texts.txt"), ids = file("ids.jsonl");
-    add_both("spectrum", {texts}, Answers::json_object);
-    add_both("spectrum", {"--ids", ids, "--texts", "2"}, Answers::json_object);
-    add("spectrum", {"--ids", ids, "--tokens", "2", "--apart", "--csv", "-", "--rank", "1"});
+    add_both("spectrum", {"-i", texts}, Answers::json_object);
+    add_both("spectrum", {"--ids", ids, "--limit", "2"}, Answers::json_object);
+    add("spectrum", {"--ids", ids, "--max-tokens", "2", "--apart", "--csv", "-", "--rank", "1"});
     add("spectrum",
         {"--ids", ids, "--svg", folder_.path("out.svg"), "--html", "-", "--share", "0.5", "--threads", "2"});
   }

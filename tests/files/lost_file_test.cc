@@ -142,15 +142,15 @@ TEST_CASE("a mapped model that is truncated is an error of every command; with -
                                      {"classify", model, "a good film", "--json"},
                                      {"embed", model, "a good film", "--json"},
                                      {"fill-mask", model, "a [MASK] film"},
-                                     {"perplexity", model, texts},
-                                     {"tokenize", model, "--text", "a good film"},
+                                     {"perplexity", model, "-i", texts},
+                                     {"tokenize", model, "a good film"},
                                      {"encode", model, "--ids", ids, "-o", folder.path("new.npy")},
                                      {"inspect", model, "--verify"},
                                      {"inspect", model, "--verify", "--json"},
                                      {"compare", model, model, "-i", texts},
                                      {"bench", model, "--seconds", "0.01", "--n", "4"},
                                      {"bench", model, "--seconds", "0.01", "--n", "4", "--json"}};
-  if (programs.back().name == "spectrum") commands.push_back({"spectrum", full, "--ids", ids, "--tokens", "3"});
+  if (programs.back().name == "spectrum") commands.push_back({"spectrum", full, "--ids", ids, "--max-tokens", "3"});
   for (Arguments arguments : commands) {
     const std::string path = arguments[1], content = read_file(path), command = arguments[0];
     CAPTURE(command);

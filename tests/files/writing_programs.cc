@@ -51,7 +51,7 @@ std::vector<WritingProgram> writing_programs(const Folder& folder) {
       {"embed", LINFORMER_PROGRAM, linformer({"embed", model, "-i", texts}, "-o"), model},
       {"embed as JSON", LINFORMER_PROGRAM, linformer({"embed", model, "-i", texts, "--json"}, "-o"), model},
       {"logits", LINFORMER_PROGRAM, linformer({"classify", model, "-i", texts}, "--logits"), model},
-      {"masks", LINFORMER_PROGRAM, linformer({"perplexity", model, texts}, "--dump-masks"), model}};
+      {"masks", LINFORMER_PROGRAM, linformer({"perplexity", model, "-i", texts}, "--dump-masks"), model}};
   if (linformer::research::lapack_problem().empty()) {
     RandomModel shape;
     shape.n = shape.d_model = 16;
@@ -63,7 +63,8 @@ std::vector<WritingProgram> writing_programs(const Folder& folder) {
     const std::string full = folder.path("full.lnfr");
     random_builder(shape).write(full);
     programs.push_back({"spectrum", LINFORMER_PROGRAM,
-                        linformer({"spectrum", full, "--ids", ids, "--tokens", "3", "--texts", "2"}, "--csv"), full});
+                        linformer({"spectrum", full, "--ids", ids, "--max-tokens", "3", "--limit", "2"}, "--csv"),
+                        full});
   }
   return programs;
 }

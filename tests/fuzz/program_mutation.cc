@@ -19,9 +19,9 @@ constexpr std::string_view words =
     "better_by|better|words|--all-heads|--top-k|--output-format|--keep|all|text,label|--quiet|--verbose|--threshold|--"
     "json|--table|--fail-fast|--eval|label|"
     "--label-separator|,|--records|--logits|--what|hidden|pooled|logits|mlm|embedding|probabilities|-o|"
-    "--output|--text|--pair-text|--pooling|first|mean|max|--normalize|--no-normalize|--limit|--mode|pseudo|"
+    "--output|--pair-text|--pooling|first|mean|max|--normalize|--no-normalize|--limit|--mode|pseudo|"
     "both|--mask-rate|0.5|--seed|--mask-id|--dump-masks|--tokenizer|tokenizer.json|--no-special|"
-    "--tensors|--verify|--memory|--plan|--tokens|--texts|--apart|--rank|--share|--csv|--svg|--html|"
+    "--tensors|--verify|--memory|--plan|--apart|--rank|--share|--csv|--svg|--html|"
     "0|1|2|3|12|4096|65536|16777216|-1|1e9|--help|--version|good bad film|[MASK]|a [MASK] film|";
 
 // One of them.

@@ -105,9 +105,9 @@ def compare(build, folder, name, model, tokenizer):
     lines = [line for line in lines if len(line) > 40][:TEXTS]
     (folder / "lines.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     program = build / "apps" / "cli" / "linformer"
-    ours = json.loads(run(program, "perplexity", file, folder / "lines.txt", "--seed", SEED, "--mask-rate", RATE,
+    ours = json.loads(run(program, "perplexity", file, "-i", folder / "lines.txt", "--seed", SEED, "--mask-rate", RATE,
                           "--dump-masks", folder / "masks.jsonl", "--json"))
-    ours["pseudo"] = json.loads(run(program, "perplexity", file, folder / "lines.txt", "--mode", "pseudo", "--limit",
+    ours["pseudo"] = json.loads(run(program, "perplexity", file, "-i", folder / "lines.txt", "--mode", "pseudo", "--limit",
                                     PSEUDO_TEXTS, "--json"))["pseudo"]
     failed = False
     mlm, pseudo = Sum(), Sum()

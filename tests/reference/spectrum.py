@@ -89,8 +89,8 @@ def main():
         text.write_text("".join(line + "\n" for line in lines))
         for tokens, texts in CASES:
             program = build / "apps" / "cli" / "linformer"
-            options = ["--tokens", tokens, "--texts", texts, "--share", "0.9", "--json"]
-            report = json.loads(run(program, "spectrum", converted, text, *options))
+            options = ["--max-tokens", tokens, "--limit", texts, "--share", "0.9", "--json"]
+            report = json.loads(run(program, "spectrum", converted, "-i", text, *options))
             values, shares = expected(model, tokenizer, lines, tokens, texts)
             errors = np.abs(given(report, "singular_values") - values) / values
             worst = errors[values >= SMALLEST * values[..., :1]].max()

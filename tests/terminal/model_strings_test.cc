@@ -90,7 +90,7 @@ TEST_CASE("control characters in a string of a model file are refused or not pri
       check_printed(LINFORMER_CONVERT, {"--from-lnfr", path, "-o", back, "--json", "--force"});
       if (inspected.code == 1) continue;
       check_printed(LINFORMER_PROGRAM, {"classify", path, "the good film", "--all-heads", "--top-k", "3"});
-      check_printed(LINFORMER_PROGRAM, {"tokenize", path, "--text", "the good film"});
+      check_printed(LINFORMER_PROGRAM, {"tokenize", path, "the good film"});
       check_printed(LINFORMER_PROGRAM, {"fill-mask", path, "the good <mask>", "--top-k", "64"});
     }
   }

@@ -90,7 +90,7 @@ TEST_CASE("progress on a terminal holds no control character of a file's name") 
       {LINFORMER_CONVERT, {"--from-lnfr", place + "made.lnfr", "-o", place + ".safetensors"}}};
   if (linformer::research::lapack_problem().empty()) {
     runs.push_back({LINFORMER_PROGRAM,
-                    {"spectrum", full, "--ids", ids, "--tokens", "3", "--texts", "2", "--csv", place + ".csv"}});
+                    {"spectrum", full, "--ids", ids, "--max-tokens", "3", "--limit", "2", "--csv", place + ".csv"}});
   }
   size_t rewritten = 0;
   for (const auto& [program, arguments] : runs) {

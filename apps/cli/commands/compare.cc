@@ -235,7 +235,7 @@ void add_compare(CLI::App* app, Run* run) {
   flags->add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
-      if (flags->reference != "-") flags->input.take_pipe();
+      flags->take_arguments();
       flags->check();
       return Comparison(*flags)();
     };

@@ -222,9 +222,8 @@ class Embed {
 void add_embed(CLI::App* app, Run* run) {
   CLI::App* command = app->add_subcommand("embed", "One vector for each text");
   auto flags = std::make_shared<EmbedFlags>();
-  flags->input.dash = true;
   command->add_option("MODEL", flags->model, "Model file (.lnfr)")->type_name("")->required();
-  command->add_option("TEXT", flags->input.texts, "Texts; - reads standard input")->type_name("");
+  flags->input.add_texts_to(command, "Texts");
   flags->input.add_to(command);
   flags->output.add_to(command, {OutputFormat::npy, OutputFormat::jsonl, OutputFormat::csv, OutputFormat::tsv},
                        "Answers");

@@ -162,10 +162,8 @@ class FillMask {
 void add_fill_mask(CLI::App* app, Run* run) {
   CLI::App* command = app->add_subcommand("fill-mask", "Guess the masked words of texts");
   auto flags = std::make_shared<FillFlags>();
-  flags->input.dash = true;
   command->add_option("MODEL", flags->model, "Model file (.lnfr) with a masked-LM head")->type_name("")->required();
-  command->add_option("TEXT", flags->input.texts, "Texts with <mask> or [MASK] in them; - reads standard input")
-      ->type_name("");
+  flags->input.add_texts_to(command, "Texts with <mask> or [MASK] in them");
   flags->input.add_to(command);
   command->add_option("--top-k", flags->top_k, "Tokens shown for each mask, best first")
       ->type_name("K")

@@ -52,11 +52,11 @@ Texts classify() {
 }
 
 Texts encode() {
-  return {{"--text", "--input", "--ids", "--vectors", "--what", "--output", "--on-long", "--threads"},
+  return {{"--input", "--ids", "--vectors", "--what", "--output", "--on-long", "--threads"},
           {"linformer encode model.lnfr --input reviews.txt --what pooled -o vectors.npy",
            "linformer encode model.lnfr --ids ids.npy --what hidden -o hidden.npy",
            "echo '[0, 31, 414, 2]' | linformer encode model.lnfr --ids - --what mlm -o logits.npy",
-           "linformer encode model.lnfr --text \"A man sleeps.\" --pair-text \"He is awake.\" -o hidden.npy",
+           "linformer encode model.lnfr \"A man sleeps.\" --pair-text \"He is awake.\" -o hidden.npy",
            "linformer encode vit.lnfr --vectors patches.npy --what logits -o logits.npy",
            "linformer encode model.lnfr --ids ids.npy -o hidden.npy --profile --threads 1"},
           {"Shapes: hidden [texts, tokens, d], mlm [texts, tokens, vocabulary], pooled and embedding [texts, d], "
@@ -88,10 +88,10 @@ Texts fill_mask() {
 }
 
 Texts perplexity() {
-  return {{"--format", "--field", "--limit", "--mode", "--seed", "--json", "--on-long", "--threads"},
-          {"linformer perplexity model.lnfr valid.txt",
-           "linformer perplexity model.lnfr valid.jsonl --field body --mode both --limit 100 --json",
-           "linformer perplexity model.lnfr valid.txt --seed 7 --dump-masks masks.jsonl",
+  return {{"--input", "--field", "--limit", "--mode", "--seed", "--json", "--on-long", "--threads"},
+          {"linformer perplexity model.lnfr -i valid.txt",
+           "linformer perplexity model.lnfr -i valid.jsonl --field body --mode both --limit 100 --json",
+           "linformer perplexity model.lnfr -i valid.txt --seed 7 --dump-masks masks.jsonl",
            "linformer perplexity lm.lnfr --ids ids.npy --mask-id 2"},
           {"Losses are means of -log(probability) in nats over the tokens that were foretold, perplexity is exp(loss). "
            "Special tokens around a text are neither masked nor counted. mlm follows BERT: of the chosen tokens 80 % "
@@ -100,12 +100,12 @@ Texts perplexity() {
 }
 
 Texts tokenize() {
-  return {{"--tokenizer", "--text", "--input", "--format", "--field", "--no-special", "--max-tokens"},
-          {"linformer tokenize model.lnfr --text \"A fine film.\"",
+  return {{"--tokenizer", "--input", "--format", "--field", "--no-special", "--max-tokens"},
+          {"linformer tokenize model.lnfr \"A fine film.\"",
            "linformer tokenize --tokenizer roberta-base --input texts.txt --no-special",
-           "linformer tokenize model.lnfr --max-tokens 128 --truncation only_second < pairs.jsonl"},
-          {"Reads JSON lines {\"text\", \"pair\"?} from standard input unless told otherwise, and writes a line "
-           "{\"ids\", \"tokens\", \"offsets\"} for each; offsets count Unicode code points."}};
+           "linformer tokenize model.lnfr -i pairs.jsonl --max-tokens 128 --truncation only_second"},
+          {"Writes a JSON line {\"ids\", \"tokens\", \"offsets\"} for each text; offsets count Unicode code points. "
+           "Where records have fields, the one called pair is the second text unless --pair names another."}};
 }
 
 Texts inspect() {
@@ -126,10 +126,10 @@ Texts compare() {
 }
 
 Texts spectrum() {
-  return {{"--tokens", "--texts", "--rank", "--share", "--json", "--csv", "--svg", "--html"},
-          {"linformer spectrum roberta.lnfr book.txt",
-           "linformer spectrum bert.lnfr book.txt --texts 32 --html spectrum.html --csv spectrum.csv",
-           "linformer spectrum roberta.lnfr reviews.jsonl --apart --tokens 128 --share 0.95"},
+  return {{"--input", "--max-tokens", "--limit", "--rank", "--share", "--json", "--csv", "--svg", "--html"},
+          {"linformer spectrum roberta.lnfr -i book.txt",
+           "linformer spectrum bert.lnfr -i book.txt --limit 32 --html spectrum.html --csv spectrum.csv",
+           "linformer spectrum roberta.lnfr -i reviews.jsonl --apart --max-tokens 128 --share 0.95"},
           {"Figure 1 of the Linformer paper for any model with full attention and any text: how much of the sum of an "
            "attention matrix's singular values its largest ones hold, and which k would keep a share of it."}};
 }

@@ -240,11 +240,11 @@ class PerplexityCommand {
 }  // namespace
 
 void add_perplexity(CLI::App* app, Run* run) {
-  CLI::App* command = app->add_subcommand("perplexity", "How well a masked-LM head foretells a file's tokens");
+  CLI::App* command = app->add_subcommand("perplexity", "How well a masked-LM head foretells the tokens of texts");
   auto flags = std::make_shared<PerplexityFlags>();
   command->add_option("MODEL", flags->model, "Model file (.lnfr) with a masked-LM head")->type_name("")->required();
-  command->add_option("FILE", flags->input.inputs, "Files of texts; - is standard input")->type_name("");
-  flags->input.add_to(command, false);
+  flags->input.add_texts_to(command, "Texts");
+  flags->input.add_to(command);
   command
       ->add_option("--ids", flags->ids,
                    "Token ids instead of texts: npy int64 or int32 [texts, tokens], or JSON lines of arrays")
@@ -280,7 +280,9 @@ void add_perplexity(CLI::App* app, Run* run) {
   command->callback([flags, run] {
     *run = [flags] {
       if (flags->ids.empty()) flags->input.take_pipe();
-      if (flags->input.empty() == flags->ids.empty()) throw UsageError("give either a FILE of texts or --ids FILE");
+      if (flags->input.empty() == flags->ids.empty()) {
+        throw UsageError("give either texts, --input FILE or --ids FILE; - is standard input");
+      }
       if (!flags->dump.empty() && flags->mode == "pseudo")
         throw UsageError("--dump-masks goes with --mode mlm or both");
       if (files::is_standard_output(flags->dump)) {
@@ -288,6 +290,7 @@ void add_perplexity(CLI::App* app, Run* run) {
       }
       check_outputs(flags->input.paths({flags->model, flags->ids}),
                     {{"--dump-masks", flags->dump, files::FileFormat::json_lines}});
+      warn_of_file_names(flags->input, "read");
       return PerplexityCommand(*flags)();
     };
   });

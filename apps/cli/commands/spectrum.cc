@@ -15,6 +15,7 @@
 #include "commands/flags/run_flags.h"
 #include "files/atomic_file.h"
 #include "input/chunks.h"
+#include "input/record_loop.h"
 #include "models/model_file.h"
 #include "research/spectrum_lapack.h"
 #include "research/spectrum_picture.h"
@@ -75,12 +76,15 @@ std::string file_name(const std::string& path) {
 
 std::string text_name(const SpectrumFlags& flags) {
   if (!flags.chunks.ids.empty()) return file_name(flags.chunks.ids);
-  const std::vector<std::string>& files = flags.input.inputs;
+  const std::vector<std::string> files = flags.input.paths({});
+  if (files.empty()) return "the command line";
   return file_name(files[0]) + (files.size() > 1 ? " and " + std::to_string(files.size() - 1) + " more" : "");
 }
 
 void check_flags(const SpectrumFlags& flags) {
-  if (flags.input.inputs.empty() == flags.chunks.ids.empty()) throw UsageError("give either FILE or --ids FILE");
+  if (flags.input.empty() == flags.chunks.ids.empty()) {
+    throw UsageError("give either texts, --input FILE or --ids FILE; - is standard input");
+  }
   const auto to_output = [](const std::string& path) { return files::is_standard_output(path) ? 1 : 0; };
   if (to_output(flags.csv) + to_output(flags.svg) + to_output(flags.html) + (flags.json ? 1 : 0) > 1) {
     throw UsageError("only one of --json, --csv, --svg and --html can go to standard output");
@@ -88,6 +92,7 @@ void check_flags(const SpectrumFlags& flags) {
   check_outputs(flags.input.paths({flags.model, flags.chunks.ids}), {{"--csv", flags.csv, files::FileFormat::csv},
                                                                      {"--svg", flags.svg, files::FileFormat::svg},
                                                                      {"--html", flags.html, files::FileFormat::html}});
+  warn_of_file_names(flags.input, "read");
   // Said before the work and not after it.
   for (const std::string& path : {flags.csv, flags.svg, flags.html}) {
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
@@ -158,19 +163,19 @@ void add_spectrum(CLI::App* app, Run* run) {
   auto flags = std::make_shared<SpectrumFlags>();
   flags->chunks.texts = 8;
   command->add_option("MODEL", flags->model, "Model file (.lnfr) with full attention")->type_name("")->required();
-  command->add_option("FILE", flags->input.inputs, "Files of texts; - is standard input")->type_name("");
+  flags->input.add_texts_to(command, "Texts");
   command
       ->add_option("--ids", flags->chunks.ids, "Token ids instead, as 'encode --ids' reads them; - is standard input")
       ->type_name("FILE")
       ->group("Input");
   flags->input.add_files_to(command);
   command
-      ->add_option("--tokens", flags->chunks.rows,
+      ->add_option("--max-tokens", flags->chunks.rows,
                    "Length n of each text, special tokens included; default: 512, less where model or text are shorter")
       ->type_name("N")
       ->check(CLI::Range(int64_t{2}, most_rows))
       ->group("Tokens");
-  command->add_option("--texts", flags->chunks.texts, "Texts of that length at most; 0 = all that the files have")
+  command->add_option("--limit", flags->chunks.texts, "Measure N texts of that length at most; 0: all that there are")
       ->type_name("N")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 32))
       ->capture_default_str()
@@ -207,7 +212,12 @@ void add_spectrum(CLI::App* app, Run* run) {
       ->type_name("N")
       ->check(CLI::Range(1, 256))
       ->group("Running");
-  command->callback([flags, run] { *run = [flags] { return measure(*flags); }; });
+  command->callback([flags, run] {
+    *run = [flags] {
+      if (flags->chunks.ids.empty()) flags->input.take_pipe();
+      return measure(*flags);
+    };
+  });
 }
 
 }  // namespace linformer::cli

@@ -96,12 +96,9 @@ void add_tokenize(CLI::App* app, Run* run) {
   CLI::App* command = app->add_subcommand("tokenize", "Show the tokens of texts");
   auto flags = std::make_shared<TokenizeFlags>();
   command->add_option("MODEL", flags->model, "Model file (.lnfr) whose tokenizer to use")->type_name("");
+  flags->input.add_texts_to(command, "Texts");
   command->add_option("--tokenizer", flags->tokenizer, "Folder with tokenizer files instead of a model")
       ->type_name("DIR");
-  command->add_option("--text", flags->input.texts, "A text instead of files, may be repeated")
-      ->type_name("TEXT")
-      ->allow_extra_args(false)
-      ->group("Input");
   flags->input.add_to(command);
   flags->output.add_to(command, {OutputFormat::jsonl}, "Answers");
   flags->input.add_keep_to(command);
@@ -118,15 +115,18 @@ void add_tokenize(CLI::App* app, Run* run) {
   flags->tokens.add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
-      if (flags->model.empty() == flags->tokenizer.empty()) {
-        throw UsageError("give either MODEL or --tokenizer DIR");
-      }
       InputFlags& input = flags->input;
-      if (input.texts.empty() && input.inputs.empty()) input.inputs = {"-"};
-      const bool reads_input = input.inputs == std::vector<std::string>{"-"};
-      if (input.format == "auto" && input.delimiter.empty() && reads_input) input.format = "jsonl";
+      // What follows --tokenizer DIR are texts.
+      if (!flags->tokenizer.empty() && !flags->model.empty()) {
+        input.texts.insert(input.texts.begin(), flags->model);
+        flags->model.clear();
+      }
+      if (flags->model.empty() && flags->tokenizer.empty()) throw UsageError("give either MODEL or --tokenizer DIR");
+      input.take_pipe();
+      if (input.empty()) throw UsageError("nothing to tokenize: give texts, --input FILE, or - for standard input");
       const OutputFormat format = flags->output.chosen(OutputFormat::jsonl, false);
       check_outputs(input.paths({flags->model}), {flags->output.named(format)});
+      warn_of_file_names(input, "tokenized");
       return Tokenize(*flags)();
     };
   });

@@ -17,12 +17,12 @@ class Chunker {
     const ModelInfo info = model.info();
     rows_ = options.rows > 0 ? options.rows : std::min<int64_t>(info.max_tokens, default_rows);
     if (rows_ > info.max_tokens) {
-      throw UsageError("--tokens " + std::to_string(rows_) + ": the model takes at most " +
+      throw UsageError("--max-tokens " + std::to_string(rows_) + ": the model takes at most " +
                        std::to_string(info.max_tokens));
     }
     extra_ = info.prefix_rows + (around_.empty() ? 0 : static_cast<int64_t>(around_.size()) - 1);
     if (rows_ <= extra_) {
-      throw UsageError("--tokens " + std::to_string(rows_) + " leaves no room for a text; raise it");
+      throw UsageError("--max-tokens " + std::to_string(rows_) + " leaves no room for a text; raise it");
     }
     chunks_.rows = rows_;
   }
@@ -49,7 +49,7 @@ class Chunker {
     const bool enough = static_cast<int64_t>(left_.size()) > 1;
     if (options_.apart || options_.rows > 0 || !enough) {
       throw DataError(source + ": the longest text makes " + std::to_string(longest) + " rows and " +
-                      std::to_string(rows_) + " are wanted; lower --tokens or give more text");
+                      std::to_string(rows_) + " are wanted; lower --max-tokens or give more text");
     }
     rows_ = chunks_.rows = longest;
     close();
@@ -102,7 +102,8 @@ Chunks read_chunks(const InputOptions& input, const ChunkOptions& given, const s
   encode.add_special_tokens = false;
   encode.match_special_tokens = !options.literal_special;
   Encoding encoding;
-  const std::string name = input.inputs.empty() || input.inputs.back() == "-" ? "standard input" : input.inputs.back();
+  const std::vector<std::string> files = input.paths({});
+  const std::string name = files.empty() ? "the command line" : files.back() == "-" ? "standard input" : files.back();
   RecordLoop loop;
   loop.visit = [&](Record& record) {
     if (!record.error.empty()) throw DataError(record.error);

@@ -13,9 +13,8 @@
 namespace linformer::cli {
 
 void ClassifyFlags::add_to(CLI::App* command) {
-  input.dash = true;
   command->add_option("MODEL", model, "Model file (.lnfr)")->type_name("")->required();
-  command->add_option("TEXT", input.texts, "Texts to classify; - reads standard input")->type_name("");
+  input.add_texts_to(command, "Texts to classify");
   input.add_to(command);
   command
       ->add_option("--vectors", vectors,

@@ -5,13 +5,15 @@
 
 #include "answers/output.h"
 #include "command_line/errors.h"
+#include "input/record_loop.h"
 
 namespace linformer::cli {
 
 void CompareFlags::add_to(CLI::App* command) {
   command->add_option("FIRST", first, "Model file (.lnfr)")->type_name("")->required();
   command->add_option("SECOND", second, "Another, such as the same model in int8")->type_name("");
-  input.add_to(command, false);
+  input.add_texts_to(command, "Texts to compare on");
+  input.add_to(command);
   command
       ->add_option("--reference", reference,
                    "Instead of SECOND: the original program's logits or vectors, npy float32 or float64 "
@@ -29,15 +31,25 @@ void CompareFlags::add_to(CLI::App* command) {
   run.add_to(command);
 }
 
+void CompareFlags::take_arguments() {
+  if (!reference.empty() && !second.empty() && !second.ends_with(".lnfr")) {
+    input.texts.insert(input.texts.begin(), second);
+    second.clear();
+  }
+  if (reference != "-") input.take_pipe();
+}
+
 void CompareFlags::check() const {
   if (second.empty() == reference.empty()) {
     throw UsageError("give either a second model or --reference FILE.npy");
   }
-  if (input.empty()) throw UsageError("nothing to compare on: give --input FILE");
-  if (reference == "-" && std::count(input.inputs.begin(), input.inputs.end(), "-") > 0) {
+  if (input.empty()) throw UsageError("nothing to compare on: give texts, --input FILE, or - for standard input");
+  const std::vector<std::string> read = input.paths({});
+  if (reference == "-" && std::count(read.begin(), read.end(), "-") > 0) {
     throw UsageError("--input and --reference can't both be standard input; give a file for one");
   }
   check_outputs(input.paths({first, second, reference}), {});
+  warn_of_file_names(input, "read");
 }
 
 }  // namespace linformer::cli

@@ -17,6 +17,8 @@ struct CompareFlags {
   bool json = false;
 
   void add_to(CLI::App* command);
+  // With --reference there is no second model, so what follows the first one are texts. Without texts a pipe is read.
+  void take_arguments();
   // Throws UsageError where options don't go together.
   void check() const;
 };

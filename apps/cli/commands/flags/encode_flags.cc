@@ -5,11 +5,13 @@
 #include "answers/output.h"
 #include "command_line/errors.h"
 #include "files/output_target.h"
+#include "input/record_loop.h"
 
 namespace linformer::cli {
 
 void EncodeFlags::add_to(CLI::App* command) {
   command->add_option("MODEL", model, "Model file (.lnfr)")->type_name("")->required();
+  input.add_texts_to(command, "Texts");
   command
       ->add_option("--ids", ids,
                    "Token ids: npy int64 or int32 [texts, tokens], or JSON lines of arrays; - is standard input")
@@ -19,10 +21,6 @@ void EncodeFlags::add_to(CLI::App* command) {
       ->add_option("--vectors", vectors,
                    "For models that read vectors: npy float32 or float64 [n, width] or [batch, n, width]")
       ->type_name("FILE")
-      ->group("Input");
-  command->add_option("--text", input.texts, "A text instead of ids, may be repeated")
-      ->type_name("TEXT")
-      ->allow_extra_args(false)
       ->group("Input");
   input.add_to(command);
   command
@@ -45,11 +43,13 @@ void EncodeFlags::add_to(CLI::App* command) {
 
 void EncodeFlags::check() const {
   const int kinds = (input.empty() ? 0 : 1) + (ids.empty() ? 0 : 1) + (vectors.empty() ? 0 : 1);
-  if (kinds != 1) throw UsageError("give either --ids FILE, --vectors FILE or texts (--text TEXT, --input FILE)");
+  if (kinds != 1)
+    throw UsageError("give either texts, --input FILE, --ids FILE or --vectors FILE; - is standard input");
   if (files::is_terminal(output)) {
     throw UsageError("standard output is a terminal, which can't show an array: give -o FILE.npy, or a pipe");
   }
   check_outputs(input.paths({model, ids, vectors}), {{"-o", output, files::FileFormat::npy}});
+  warn_of_file_names(input, "encoded");
 }
 
 }  // namespace linformer::cli

@@ -15,6 +15,18 @@ std::string delimiter_error(const std::string& value) {
 
 }  // namespace
 
+void InputFlags::add_texts_to(CLI::App* command, const std::string& description) {
+  dash = true;
+  // CLI11 would take a text in square brackets, such as "[MASK] and [MASK]", for a list if any number of arguments were
+  // expected. A least number that is never reached has the same effect otherwise, since take_all() leaves it unchecked.
+  constexpr int any_number = CLI::detail::expected_max_vector_size;
+  command->add_option("TEXT", texts, description + "; - reads standard input")
+      ->type_name("")
+      ->expected(any_number, any_number)
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
 void InputFlags::add_files_to(CLI::App* command) {
   command
       ->add_option("-i,--input", inputs,
@@ -50,6 +62,9 @@ void InputFlags::add_files_to(CLI::App* command) {
       ->check(CLI::Range(uint64_t{1}, uint64_t{max_text_bytes}))
       ->capture_default_str()
       ->group("Input");
+}
+
+void InputFlags::add_limit_to(CLI::App* command) {
   command->add_option("--limit", limit, "Read the first N records only")
       ->type_name("N")
       ->check(CLI::Range(uint64_t{1}, uint64_t{INT64_MAX}))
@@ -68,17 +83,16 @@ void InputFlags::add_keep_to(CLI::App* command) {
       ->group("Answers");
 }
 
-void InputFlags::add_to(CLI::App* command, bool argument_texts) {
+void InputFlags::add_to(CLI::App* command) {
   add_files_to(command);
+  add_limit_to(command);
   command->add_option("--pair", pair, "Name of the field with the second text of a pair")
       ->type_name("NAME")
       ->group("Input");
-  if (argument_texts) {
-    command->add_option("--pair-text", pair_texts, "The second text of a text on the command line, one for each")
-        ->type_name("TEXT")
-        ->allow_extra_args(false)
-        ->group("Input");
-  }
+  command->add_option("--pair-text", pair_texts, "The second text of a text on the command line, one for each")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->group("Input");
   command->add_option("--id", id, "Name of the field that identifies a record; default: its number, from 1")
       ->type_name("NAME")
       ->group("Input");

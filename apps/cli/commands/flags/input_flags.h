@@ -11,12 +11,17 @@ class App;
 namespace linformer::cli {
 
 struct InputFlags : InputOptions {
+  // The texts on the command line, which follow the model; "-" among them is standard input.
+  void add_texts_to(CLI::App* command, const std::string& description);
   // The options of the files and of the records in them, for commands that read neither pairs nor ids.
   void add_files_to(CLI::App* command);
   // The option --keep, for commands whose answers are records.
   void add_keep_to(CLI::App* command);
-  // All options. `argument_texts`: the command takes texts as arguments too.
-  void add_to(CLI::App* command, bool argument_texts = true);
+  // The options of files, pairs, ids and --limit.
+  void add_to(CLI::App* command);
+
+ private:
+  void add_limit_to(CLI::App* command);
 };
 
 }  // namespace linformer::cli
