@@ -79,7 +79,7 @@ ConvertOptions options_of(const Parts& parts) {
 
 void write_input(const Parts& parts) {
   folder().clear();
-  for (const Part& part : parts) {
+  for (const FolderPart& part : parts) {
     if (part.name == settings_part) {
       folder().write(part.name, part.content);
     } else if (part.name != options_part) {
@@ -164,7 +164,7 @@ bool is_json(const std::string& name) { return name.ends_with(".json"); }
 
 }  // namespace
 
-std::string linformer_fuzz::altered_part(const Part& part, size_t most, Random& random) {
+std::string linformer_fuzz::altered_part(const FolderPart& part, size_t most, Random& random) {
   if (is_json(part.name)) return altered_json(part.content, most, random);
   std::string changed;
   if (!random.one_in(10)) {

@@ -30,7 +30,7 @@ Parts split(std::span<const uint8_t> bytes) {
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   Parts parts;
   for (size_t begin = 0; begin < all.size();) {
-    Part part;
+    FolderPart part;
     if (all.substr(begin).starts_with(mark)) {
       const size_t name = begin + mark.size(), line = std::min(all.find('\n', name), all.size());
       part.name = all.substr(name, line - name);
@@ -47,7 +47,7 @@ Parts split(std::span<const uint8_t> bytes) {
 
 std::string join(const Parts& parts) {
   std::string all;
-  for (const Part& part : parts) {
+  for (const FolderPart& part : parts) {
     if (!all.empty()) all += '\n';
     if (!part.name.empty()) all.append(mark).append(part.name).append("\n");
     all += part.content;
@@ -56,7 +56,7 @@ std::string join(const Parts& parts) {
 }
 
 const std::string* find(const Parts& parts, std::string_view name) {
-  for (const Part& part : parts) {
+  for (const FolderPart& part : parts) {
     if (part.name == name) return &part.content;
   }
   return nullptr;
@@ -64,7 +64,7 @@ const std::string* find(const Parts& parts, std::string_view name) {
 
 uint64_t bytes_of(const Parts& parts) {
   uint64_t bytes = 0;
-  for (const Part& part : parts) bytes += part.content.size();
+  for (const FolderPart& part : parts) bytes += part.content.size();
   return bytes;
 }
 
@@ -80,7 +80,7 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 void TemporaryFolder::write(const Parts& parts) const {
-  for (const Part& part : parts) {
+  for (const FolderPart& part : parts) {
     if (is_plain(part.name)) write(part.name, part.content);
   }
 }

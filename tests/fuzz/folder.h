@@ -10,10 +10,10 @@
 
 namespace linformer_fuzz {
 
-struct Part {
+struct FolderPart {
   std::string name, content;
 };
-using Parts = std::vector<Part>;
+using Parts = std::vector<FolderPart>;
 
 // What comes before the first such line is a part without a name.
 Parts split(std::span<const uint8_t> bytes);

@@ -12,7 +12,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t mos
   if (random.one_in(30)) {
     parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(random.below(parts.size())));
   } else {
-    Part& part = random.of(parts);
+    FolderPart& part = random.of(parts);
     const size_t rest = size - std::min(size, part.content.size());
     part.content = altered_part(part, rest < most ? most - rest : 0, random);
   }
@@ -25,8 +25,9 @@ extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_s
                                             size_t second_size, uint8_t* out, size_t most, unsigned seed) {
   Random random(seed);
   Parts parts = split({first, first_size});
-  for (const Part& part : split({second, second_size})) {
-    const auto same = std::find_if(parts.begin(), parts.end(), [&](const Part& own) { return own.name == part.name; });
+  for (const FolderPart& part : split({second, second_size})) {
+    const auto same =
+        std::find_if(parts.begin(), parts.end(), [&](const FolderPart& own) { return own.name == part.name; });
     if (random.one_in(2)) continue;
     if (same != parts.end()) {
       same->content = part.content;

@@ -10,6 +10,6 @@
 namespace linformer_fuzz {
 
 // The new content of a part; what doesn't fit into `room` is not used. Defined by each target.
-std::string altered_part(const Part& part, size_t room, Random& random);
+std::string altered_part(const FolderPart& part, size_t room, Random& random);
 
 }  // namespace linformer_fuzz

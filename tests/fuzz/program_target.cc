@@ -195,14 +195,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto prepare = [&] {
     restore_models();
     folder().clear(models);
-    for (const Part& part : parts) {
+    for (const FolderPart& part : parts) {
       const bool model = std::find(models.begin(), models.end(), part.name) != models.end();
       if (part.name != arguments_part && part.name != input_part && !model) folder().write({part});
     }
   };
   prepare();
   std::vector<std::string> given;
-  for (const Part& part : parts) given.push_back(part.name.substr(0, part.name.find('/')));
+  for (const FolderPart& part : parts) given.push_back(part.name.substr(0, part.name.find('/')));
   within(program_bounds, size, [&]() -> uint64_t {
     streams().in.fill(input == nullptr ? std::string_view() : std::string_view(*input));
     streams().out.clear();
@@ -214,7 +214,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return 0;
 }
 
-std::string linformer_fuzz::altered_part(const Part& part, size_t room, Random& random) {
+std::string linformer_fuzz::altered_part(const FolderPart& part, size_t room, Random& random) {
   if (part.name == arguments_part) return altered_arguments(part.content, random);
   if (part.name.ends_with(".jsonl") && !random.one_in(3)) return altered_json_lines(part.content, room, random);
   if (part.name.ends_with(".json") && !random.one_in(3)) return altered_json(part.content, room, random);

@@ -139,7 +139,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Parts parts = split({data, size});
   folder().clear();
   uint64_t bytes = 0;
-  for (const Part& part : parts) {
+  for (const FolderPart& part : parts) {
     if (part.name == text_part) continue;
     folder().write({{"in/" + part.name, part.content}});
     bytes += part.content.size();
@@ -208,7 +208,7 @@ std::string altered_text(const std::string& text, size_t most, Random& random) {
 
 }  // namespace
 
-std::string linformer_fuzz::altered_part(const Part& part, size_t room, Random& random) {
+std::string linformer_fuzz::altered_part(const FolderPart& part, size_t room, Random& random) {
   if (part.name.ends_with(".json")) return altered_json(part.content, room, random);
   if (part.name == text_part || part.name.ends_with(".model") || random.one_in(4)) {
     return altered_text(part.content, room, random);
