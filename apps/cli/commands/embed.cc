@@ -167,6 +167,11 @@ class Embed {
   }
 
   void take(Vector& vector, std::span<const float> values) {
+    write(vector, values);
+    Tally::answered();
+  }
+
+  void write(Vector& vector, std::span<const float> values) {
     vector.values.assign(values.begin(), values.end());
     if (!vector.error.empty()) {
       ++tally_.errors;

@@ -206,6 +206,7 @@ class Encode {
       options.memory.max_rows = std::max(options.memory.max_rows, 2 * options.memory.max_tokens);
     }
     session_.emplace(take(Session::create(model_, options)));
+    progress_.emplace(true);
     width_ = take(session_->shape(output({}), 2, 2)).columns;  // of two texts: a head may compare them
     int64_t rows_at_once = session_->plan().options.memory.max_rows;
     if (wanted_.what == What::mlm) rows_at_once = std::min(rows_at_once, mlm_positions_at_once(width_));
@@ -237,7 +238,7 @@ class Encode {
   void finish() {
     if (!batch_->empty()) run_batch();
     file_->commit();
-    progress_.clear();
+    progress_->clear();
     tally_.summarize(0, "");
     report_profile(*session_, false);
   }
@@ -250,7 +251,9 @@ class Encode {
       run_others(inputs);
     }
     done_ += inputs.size();
-    progress_.update(done_, done_, static_cast<uint64_t>(texts_));
+    for (size_t i = 0; i < inputs.size() / texts_each(); ++i) Tally::answered();
+    standard_output().flush();
+    progress_->update(done_, done_, static_cast<uint64_t>(texts_));
     batch_->clear();
   }
 
@@ -306,7 +309,7 @@ class Encode {
     if (record == bad_record_) return;
     bad_record_ = record;
     ++tally_.errors;
-    tally_.report(record, not_finite, false, &progress_);
+    tally_.report(record, not_finite, false, &*progress_);
   }
 
   // Texts that --limit lets through.
@@ -327,7 +330,7 @@ class Encode {
   uint64_t done_ = 0;        // texts of earlier batches
   uint64_t bad_record_ = 0;  // the last one that was reported; 0: none
   Tally tally_;
-  Progress progress_{true};
+  std::optional<Progress> progress_;  // from the first batch on
   std::optional<Session> session_;
   std::optional<Batch> batch_;
   std::optional<files::AtomicFile> file_;

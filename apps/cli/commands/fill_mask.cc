@@ -198,6 +198,7 @@ class FillMask {
       ++tally_.errors;
     }
     writer_->write(&text);
+    Tally::answered();
   }
 
   const FillFlags& flags_;

@@ -1,6 +1,9 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include "answers/columns.h"
+#include "answers/progress.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
@@ -39,7 +42,8 @@ class Tokenize {
         source_(flags.model.empty() ? TokenizerSource::from_directory(flags.tokenizer)
                                     : TokenizerSource::from_model(flags.model)),
         options_(encode_options(flags)),
-        output_(flags.output.output) {
+        output_(flags.output.output),
+        progress_(output_.is_file() || !::isatty(STDOUT_FILENO)) {
     if (!fields_.pair) {
       fields_.pair = "pair";
       fields_.pair_optional = true;
@@ -49,7 +53,9 @@ class Tokenize {
   int operator()() {
     RecordLoop loop;
     loop.visit = [this](Record& record) { answer(record); };
+    loop.progress = &progress_;
     loop.run(flags_.input, fields_);
+    progress_.clear();
     output_.commit();
     tally_.summarize(0, "");
     return tally_.errors > 0 ? exit_data : exit_ok;
@@ -81,6 +87,7 @@ class Tokenize {
       ++tally_.errors;
     }
     output_.stream()->write(json_line(record.own, line));
+    Tally::answered();
   }
 
   const TokenizeFlags& flags_;
@@ -88,6 +95,7 @@ class Tokenize {
   TokenizerSource source_;
   EncodeOptions options_;
   AnswerOutput output_;
+  Progress progress_;
   Encoding encoding_;
   Tally tally_;
 };

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/description.h"
+#include "files/interrupted.h"
 namespace linformer::cli {
 namespace {
 
@@ -115,6 +116,7 @@ void Perplexity::count_finished(size_t open) {
       on_not_finite(record.id);
     }
     records_.pop_front();
+    files::count_answers(1);
   }
 }
 
