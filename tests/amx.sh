@@ -33,7 +33,7 @@ run_build() {
 }
 run_tests() { build/release/tests/kernels/test_kernels; }
 run_rates() { build/release/tests/amx/amx_rates; }
-run_profile() { "$program" bench --random base --n 512 --threads 1 --precision bf16,int8 --profile; }
+run_profile() { "$program" bench --random base --n 512 --threads 1 --dtype bf16,int8 --profile; }
 run_shares() { "$program" bench --random base --n 8,64,512,4096 --threads "$threads" --seconds 5 --json; }
 run_peers() {
   python3 apps/bench/peers.py setup >&2 &&

@@ -45,7 +45,8 @@ class Picture {
     drawing_.text(left_plot, 63, "start", "plain soft",
                   "RoBERTa-base's width, " + std::to_string(report_.options.layers) + " layers, " +
                       std::to_string(report_.options.running.threads) +
-                      " threads; lines: measured here, dotted: Wang et al. 2020 on a V100");
+                      (report_.options.running.threads == 1 ? " thread" : " threads") +
+                      "; lines: measured here, dotted: Wang et al. 2020 on a V100");
     for (size_t i = 0; i < report_.runs.size(); ++i) {
       const double top = first_row + row_height * static_cast<double>(i);
       times(report_.runs[i], top);

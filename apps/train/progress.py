@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar on a terminal, otherwise a plain line now and then."""
+"""Progress on stderr: a bar with rate and time left on a terminal, otherwise a plain line now and then."""
 
 import sys
 import time
@@ -8,31 +8,43 @@ REDRAW_SECONDS = 0.2
 
 
 class Progress:
-    def __init__(self, total, interval, quiet):
+    """How far the work is. `unit` names its steps; `interval`: so many of them lie between two plain lines."""
+
+    def __init__(self, total, unit, interval, quiet):
         self.total = total
+        self.unit = unit
         self.interval = interval
         self.quiet = quiet
         self.terminal = sys.stderr.isatty()
         self.started = time.monotonic()
         self.drawn = 0.0
+        self.shown = False
 
-    def step(self, done, label, loss):
+    def step(self, done, label, more=""):
         if self.quiet:
             return
         now = time.monotonic()
-        left = (now - self.started) / done * (self.total - done)
-        status = f"{label} step {done}/{self.total} loss {loss:.4f} {left:.0f} s left"
+        spent = max(now - self.started, 1e-9)
+        status = (f"{label}: {done}/{self.total} {self.unit}{more}, {done / spent:.1f} a second, "
+                  f"{spent / done * (self.total - done):.0f} s left")
         if not self.terminal:
             if done % self.interval == 0:
                 print(status, file=sys.stderr, flush=True)
         elif now - self.drawn > REDRAW_SECONDS or done == self.total:
             self.drawn = now
+            self.shown = True
             filled = BAR_WIDTH * done // self.total
             bar = "#" * filled + "." * (BAR_WIDTH - filled)
             print(f"\r\033[K[{bar}] {status}", end="", file=sys.stderr, flush=True)
 
     def line(self, text):
+        """Prints a line in the place of the bar."""
         if self.quiet:
             return
-        start = "\r\033[K" if self.terminal else ""
-        print(start + text, file=sys.stderr, flush=True)
+        self.clear()
+        print(text, file=sys.stderr, flush=True)
+
+    def clear(self):
+        if self.shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        self.shown = False

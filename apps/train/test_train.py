@@ -116,6 +116,14 @@ class TrainTest(unittest.TestCase):
         self.assertIn("best epoch 1", printed)
         self.assertIn("training loss", run(*arguments)[2])
 
+    def test_verbose_says_sizes_and_rates(self):
+        arguments = ("--train", self.data, *SIZES, "--epochs", "1", "--out", self.path("model"))
+        err = run(*arguments, "--verbose")[2]
+        self.assertIn("d_model 16", err)
+        self.assertIn("learning rate at the end", err)
+        self.assertNotIn("learning rate at the end", run(*arguments)[2])
+        self.assertEqual(run(*arguments, "--verbose", "--quiet")[0], 2)
+
     def test_same_seed_same_model(self):
         one, two = (torch.load(os.path.join(self.train("--epochs", "1", out=name), "checkpoint.pt"),
                                weights_only=False)["model"]

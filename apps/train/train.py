@@ -123,7 +123,10 @@ def parse_arguments(argv):
     run.add_argument("--threads", type=int, default=1, metavar="T", help="(1)")
     run.add_argument("--log-interval", type=int, default=100, metavar="STEPS",
                      help="steps between lines when stderr is no terminal (100)")
-    run.add_argument("--quiet", action="store_true", help="no progress on stderr, only errors")
+    said = run.add_mutually_exclusive_group()
+    said.add_argument("--quiet", action="store_true", help="no progress on stderr, only errors")
+    said.add_argument("--verbose", action="store_true",
+                      help="the model's sizes too, and each epoch's steps and learning rate")
     run.add_argument("--json", action="store_true", help="print results as JSON")
     args = parser.parse_args(argv)
     check_arguments(args)
@@ -226,6 +229,9 @@ def run_training(args):
     if not args.quiet:
         print(f"{len(records)} training and {sum(map(len, valid_files))} validation records, "
               f"{config.vocab_size} tokens, {parameters} parameters", file=sys.stderr, flush=True)
+    if args.verbose:
+        print("model: " + ", ".join(f"{name} {value}" for name, value in vars(config).items()), file=sys.stderr,
+              flush=True)
 
     batches = TrainingBatches(
         texts, classes, [len(part) for part in files], args.train_shares or [1.0] * len(files),
@@ -319,7 +325,7 @@ def run_evaluation(args):
     records = read_records(args.eval, args.field, args.pair, args.label)
     classes = label_ids(records, labels, args.eval)
     sequences = [bpe.frame(*text, config.max_tokens) for text in encoder.encode(records)]
-    logits = logits_of(model, sequences, args.batch_tokens)
+    logits = logits_of(model, sequences, args.batch_tokens, args.quiet)
     if args.logits:
         try:
             with open(args.logits, "wb") as file:

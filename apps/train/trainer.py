@@ -26,6 +26,7 @@ class Schedule:
     batch_tokens: int
     log_interval: int
     quiet: bool
+    verbose: bool
 
 
 class AveragedWeights:
@@ -46,12 +47,17 @@ class AveragedWeights:
 
 
 @torch.no_grad()
-def logits_of(model, sequences, batch_tokens):
-    """Float32 logits in the order of the sequences."""
+def logits_of(model, sequences, batch_tokens, quiet=True):
+    """Float32 logits in the order of the sequences; says on a terminal how far it is, unless `quiet`."""
     model.eval()
     logits = torch.empty(len(sequences), model.config.classes)
+    progress = Progress(len(sequences), "texts", len(sequences) + 1, quiet)
+    done = 0
     for batch in evaluation_batches(sequences, batch_tokens):
         logits[batch] = model(pad_batch([sequences[i] for i in batch]))
+        done += len(batch)
+        progress.step(done, "evaluating")
+    progress.clear()
     return logits
 
 
@@ -62,9 +68,9 @@ def measure(logits, classes):
             "loss": float(F.cross_entropy(logits, target))}
 
 
-def measure_files(model, files, batch_tokens):
+def measure_files(model, files, batch_tokens, quiet):
     """Means over the files, each of which counts the same."""
-    results = [measure(logits_of(model, sequences, batch_tokens), classes) for sequences, classes in files]
+    results = [measure(logits_of(model, sequences, batch_tokens, quiet), classes) for sequences, classes in files]
     means = {name: sum(r[name] for r in results) / len(results) for name in ("accuracy", "loss")}
     return {**means, "accuracies": [r["accuracy"] for r in results]}
 
@@ -97,7 +103,7 @@ def train(model, batches, valid_files, schedule, save_best):
     best, updates = None, 0
     for epoch in range(1, schedule.epochs + 1):
         epoch_batches = batches.epoch()
-        progress = Progress(len(epoch_batches), schedule.log_interval, schedule.quiet)
+        progress = Progress(len(epoch_batches), "steps", schedule.log_interval, schedule.quiet)
         loss_sum, seen = 0.0, 0
         model.train()
         for done, (sequences, classes) in enumerate(epoch_batches, 1):
@@ -116,10 +122,11 @@ def train(model, batches, valid_files, schedule, save_best):
                 averaged.update(model)
             loss_sum += loss.item() * len(sequences)
             seen += len(sequences)
-            progress.step(done, f"epoch {epoch}/{schedule.epochs}", loss_sum / seen)
+            progress.step(done, f"epoch {epoch}/{schedule.epochs}", f", loss {loss_sum / seen:.4f}")
         updates += len(epoch_batches)
         candidate = averaged.model if averaged else model
-        result = measure_files(candidate, valid_files, schedule.batch_tokens)
+        progress.clear()
+        result = measure_files(candidate, valid_files, schedule.batch_tokens, schedule.quiet)
         result.update(epoch=epoch, updates=updates, seconds=round(time.monotonic() - started, 1))
         improved = best is None or (result["accuracy"], -result["loss"]) > (best["accuracy"], -best["loss"])
         each = ", ".join(f"{accuracy:.4f}" for accuracy in result["accuracies"])
@@ -127,6 +134,9 @@ def train(model, batches, valid_files, schedule, save_best):
             f"epoch {epoch}: training loss {loss_sum / seen:.4f}, validation loss {result['loss']:.4f}, "
             f"accuracy {result['accuracy']:.4f}" + (f" (mean of {each})" if len(valid_files) > 1 else "") +
             f", {result['seconds']:.0f} s" + (" (best)" if improved else ""))
+        if schedule.verbose:
+            progress.line(f"epoch {epoch}: {seen} texts in {len(epoch_batches)} steps, {updates} steps in all, "
+                          f"learning rate at the end {optimizer.param_groups[0]['lr']:.2e}")
         if improved:
             best = result
             save_best(candidate, result)

@@ -24,12 +24,16 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler reads it
 
 }  // namespace
 
-void remove_temporary_files() {
+bool remove_temporary_files() {
   const int error = errno;
+  bool any = false;
   for (const Slot& slot : slots) {
-    if (slot.armed.load()) ::unlink(slot.path);
+    if (!slot.armed.load()) continue;
+    any = true;
+    ::unlink(slot.path);
   }
   errno = error;
+  return any;
 }
 
 TemporaryName::TemporaryName() {

@@ -6,8 +6,9 @@
 
 namespace linformer::files {
 
-// Removes the files of all names that are set. A signal handler may call it: it calls nothing but unlink.
-void remove_temporary_files();
+// Removes the files of all names that are set. Returns whether there was one. A signal handler may call it: it calls
+// nothing but unlink.
+bool remove_temporary_files();
 
 // One name that remove_temporary_files() removes. Eight at a time in a process; each is used by one thread.
 class TemporaryName {

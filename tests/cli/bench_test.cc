@@ -18,8 +18,8 @@ using nlohmann::json;
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST_CASE("bench: cases of random models as JSON") {
-  const Ran ran = run({"bench", "--random", "tiny", "--n", "16,8", "--k", "4", "--batch", "1,2", "--precision",
-                       "f32,int8", "--seconds", "0", "--threads", "2", "--json"});
+  const Ran ran = run({"bench", "--random", "tiny", "--n", "16,8", "--k", "4", "--batch", "1,2", "--dtype", "f32,int8",
+                       "--seconds", "0", "--threads", "2", "--json"});
   CAPTURE(ran.err);
   REQUIRE(ran.code == 0);
   const json out = json::parse(ran.out);
@@ -48,7 +48,7 @@ TEST_CASE("bench: cases of random models as JSON") {
 TEST_CASE("bench: a file, its table and its profile") {
   const Folder folder;
   const std::string model = folder.path("kept.lnfr");
-  const Ran made = run({"bench", "--random", "tiny", "--n", "24", "--k", "16", "--precision", "int8", "--keep", model,
+  const Ran made = run({"bench", "--random", "tiny", "--n", "24", "--k", "16", "--dtype", "int8", "--save", model,
                         "--seconds", "0", "--threads", "1"});
   REQUIRE(made.code == 0);
   CHECK(std::filesystem::exists(model));
@@ -80,9 +80,9 @@ TEST_CASE("bench: a file, its table and its profile") {
 TEST_CASE("bench: what can't be measured is said in one line") {
   const Folder folder;
   const std::string model = folder.path("kept.lnfr");
-  REQUIRE(run({"bench", "--random", "tiny", "--n", "8", "--k", "4", "--precision", "f32", "--keep", model, "--seconds",
-               "0"})
-              .code == 0);
+  REQUIRE(
+      run({"bench", "--random", "tiny", "--n", "8", "--k", "4", "--dtype", "f32", "--save", model, "--seconds", "0"})
+          .code == 0);
   struct Bad {
     std::vector<std::string> arguments;
     int code;
@@ -91,9 +91,9 @@ TEST_CASE("bench: what can't be measured is said in one line") {
   const std::vector<Bad> all = {
       {{}, 2, "give either model files, --random SIZE or --paper"},
       {{model, "--paper"}, 2, "give either model files, --random SIZE or --paper"},
-      {{model, "--precision", "int8"}, 2, "--precision goes with --random and --paper"},
-      {{model, "--keep", "other.lnfr"}, 2, "--keep goes with --random SIZE"},
-      {{"--random", "tiny", "--keep", model}, 2, "--keep goes with --random SIZE, one --precision and one --k"},
+      {{model, "--dtype", "int8"}, 2, "--dtype goes with --random and --paper"},
+      {{model, "--save", "other.lnfr"}, 2, "--save goes with --random SIZE"},
+      {{"--random", "tiny", "--save", model}, 2, "--save goes with --random SIZE, one --dtype and one --k"},
       {{"--random", "huge"}, 2, "--random"},
       {{model, "--k", "64"}, 2, "--k requires --random"},
       {{model, "--minutes", "1"}, 2, "--minutes requires --paper"},
@@ -108,8 +108,8 @@ TEST_CASE("bench: what can't be measured is said in one line") {
       {{"--paper", "--csv", folder.path("none/x.csv")}, 1, "there is no folder"},
       {{"--paper", "--minutes", "nan"}, 2, "--minutes is not a number"},
       {{model, "--seconds", "nan"}, 2, "--seconds is not a number"},
-      {{"--random", "tiny", "--precision", "f32", "--keep", "-"}, 2, "--keep -: give a file's path"},
-      {{"--random", "tiny", "--precision", "f32", "--keep", folder.file("note.txt", "text")},
+      {{"--random", "tiny", "--dtype", "f32", "--save", "-"}, 2, "--save -: give a file's path"},
+      {{"--random", "tiny", "--dtype", "f32", "--save", folder.file("note.txt", "text")},
        1,
        "note.txt exists and is no model file"},
       {{"--random", "tiny", "--svg", "a.svg"}, 2, "--csv and --svg go with --paper"},
@@ -182,7 +182,7 @@ constexpr bool sanitized = false;
 TEST_CASE("bench: JSON names the version of the library that multiplied") {
   for (const std::string backend : {"native", "onednn", "openblas"}) {
     CAPTURE(backend);
-    const Ran ran = run({"bench", "--random", "tiny", "--n", "8", "--k", "4", "--precision", "f32", "--seconds", "0",
+    const Ran ran = run({"bench", "--random", "tiny", "--n", "8", "--k", "4", "--dtype", "f32", "--seconds", "0",
                          "--threads", "1", "--backend", backend, "--json"});
     if (ran.code != 0) {
       CHECK(has(ran.err, "this build has no "));
@@ -204,8 +204,8 @@ TEST_CASE("bench: a random model takes at least as many tokens as it has compres
   const Folder folder;
   const auto most_tokens = [&](const std::string& k, const std::string& n) {
     const std::string kept = folder.path("k" + k + "n" + n + ".lnfr");
-    const Ran ran = run({"bench", "--random", "tiny", "--n", n, "--k", k, "--precision", "f32", "--seconds", "0",
-                         "--threads", "1", "--keep", kept, "--json"});
+    const Ran ran = run({"bench", "--random", "tiny", "--n", n, "--k", k, "--dtype", "f32", "--seconds", "0",
+                         "--threads", "1", "--save", kept, "--json"});
     REQUIRE_MESSAGE(ran.code == 0, ran.err);
     CHECK(json::parse(ran.out).at("results")[0].at("n") == std::stoi(n));
     return json::parse(run({"inspect", kept, "--json"}).out).at("max_tokens").get<int>();
@@ -217,8 +217,8 @@ TEST_CASE("bench: a random model takes at least as many tokens as it has compres
 
 // With the address sanitizer this takes minutes.
 TEST_CASE("bench --paper: cells are measured with the options that are given" * doctest::skip(sanitized)) {
-  const Ran ran = run({"bench", "--paper", "--minutes", "10", "--longest", "512", "--precision", "int8", "--threads",
-                       "1", "--compute", "f32", "--json"});
+  const Ran ran = run({"bench", "--paper", "--minutes", "10", "--longest", "512", "--dtype", "int8", "--threads", "1",
+                       "--compute", "f32", "--json"});
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
   const json cells = json::parse(ran.out).at("paper")[0].at("cells");
   REQUIRE(cells.size() == 3);
@@ -229,8 +229,8 @@ TEST_CASE("bench --paper: cells are measured with the options that are given" * 
 TEST_CASE("bench --paper: what the minutes can't hold is left blank and said") {
   const Folder folder;
   const std::string csv = folder.path("paper.csv"), svg = folder.path("paper.svg");
-  const Ran ran = run({"bench", "--paper", "--minutes", "0", "--longest", "1024", "--csv", csv, "--svg", svg,
-                       "--precision", "f32", "--threads", "1", "--call-tokens", "3000"});
+  const Ran ran = run({"bench", "--paper", "--minutes", "0", "--longest", "1024", "--csv", csv, "--svg", svg, "--dtype",
+                       "f32", "--threads", "1", "--call-tokens", "3000"});
   CAPTURE(ran.err);
   REQUIRE(ran.code == 0);
   CHECK(has(ran.out, "Time saved: 0 of 0 measured cells reach the paper's."));

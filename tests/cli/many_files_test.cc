@@ -86,6 +86,10 @@ TEST_CASE("--whole-files makes each file one text that is named by its file") {
   CHECK(labels(ran)[2] == "pos");
   const std::vector<json> lines = json_lines(run({"tokenize", f.model(), "--whole-files", "-i", one}).out);
   CHECK(lines.at(0)["ids"] == json({2, 6, 6, 3}));
+  // A table shows the end of a long path, where the files' own names are.
+  const Ran table = run({"classify", f.model(), "--whole-files", "--table", "-i", one, two});
+  CHECK(has(table.out, "/one.txt "));
+  CHECK(has(table.out, "/two.csv "));
   // Standard input is one text too.
   const Ran piped = run({"classify", f.model(), "-", "--whole-files", "--json"}, "bad\nbad\n");
   CHECK(ids(piped) == std::vector<json>{"standard input"});

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <fstream>
 
 #include "process.h"
 #include "sentiment_model.h"
@@ -14,6 +15,18 @@ using nlohmann::json;
 namespace {
 
 std::string label(const std::string& line) { return line.empty() ? "" : json::parse(line).value("label", "ERROR"); }
+
+// Runs `command` on a pipe that gets `lines` and stays open, waits until the file `watched` has `most` lines or the
+// time is over, and ends it. Returns what it says on standard error.
+std::string said_at_interruption(const CliFixture& f, const std::string& command, const std::string& lines,
+                                 const std::string& watched, int most) {
+  const std::string script =
+      "cd \"$1\" && rm -f in out && mkfifo in && : >out && { \"$0\" " + command +
+      " <in >out 2>err & pid=$!; exec 3>in; printf '" + lines + "' >&3; i=0; while [ \"$(wc -l <" + watched +
+      ")\" -lt " + std::to_string(most) +
+      " ] && [ $i -lt 100 ]; do sleep 0.05; i=$((i + 1)); done; kill -TERM $pid; wait $pid; cat err; }";
+  return run_program("/bin/sh", {"-c", script, LINFORMER_PROGRAM, f.path("")}).out;
+}
 
 }  // namespace
 
@@ -139,15 +152,24 @@ TEST_CASE("closed standard output is an error, and its number goes to no file") 
   CHECK(f.entries().size() == 1);
 }
 
-TEST_CASE("an interrupted run says after how many records") {
+TEST_CASE("an interrupted run says how many records were answered, and with a file that it was not written") {
   const CliFixture f;
-  const std::string script =
-      "cd \"$1\" && mkfifo in && : >out && { \"$0\" classify \"$2\" - <in >out 2>err & pid=$!; exec 3>in; printf "
-      "'good\\nbad\\n' "
-      ">&3; "
-      "while [ \"$(wc -l <out)\" -lt 2 ]; do sleep 0.05; done; kill -TERM $pid; wait $pid; cat err; }";
-  const Ran ran = run_program("/bin/sh", {"-c", script, LINFORMER_PROGRAM, f.path(""), f.model()});
-  CHECK(ran.out == "linformer: interrupted after 2 records; no output file was changed\n");
+  const std::string model = f.model();
+  CHECK(said_at_interruption(f, "classify " + model + " -", "good\\nbad\\n", "out", 2) ==
+        "linformer: interrupted after 2 records were answered\n");
+  CHECK(said_at_interruption(f, "embed " + model + " - --json --pooling mean", "good\\n", "out", 1) ==
+        "linformer: interrupted after 1 record was answered\n");
+  CHECK(said_at_interruption(f, "tokenize " + model + " -", "good\\nbad\\n", "out", 2) ==
+        "linformer: interrupted after 2 records were answered\n");
+  CHECK(said_at_interruption(f, "fill-mask " + model + " - --top-k 1", "[MASK]\\nbad [MASK]\\nbad\\n", "out", 3) ==
+        "linformer: interrupted after 3 records were answered\n");
+  // A record that was read without its line end is not answered.
+  CHECK(said_at_interruption(f, "classify " + model + " -", "good\\nbad", "out", 1) ==
+        "linformer: interrupted after 1 record was answered\n");
+  const std::string to_file =
+      said_at_interruption(f, "classify " + model + " - -o answers.jsonl --verbose", "good\\n", "out", 1);
+  CHECK(to_file == "linformer: interrupted after 1 record was answered; no output file was written\n");
+  CHECK_FALSE(std::ifstream(f.path("answers.jsonl")).good());
 }
 
 TEST_CASE("an interrupted run leaves no temporary file") {

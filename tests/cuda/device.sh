@@ -102,7 +102,7 @@ step_device() {
   nvidia-smi
   nvcc --version | tail -2
   "$linformer" --version
-  "$linformer" bench --random tiny --n 64 --k 16 --precision f32 --seconds 0.1 --device cuda || return
+  "$linformer" bench --random tiny --n 64 --k 16 --dtype f32 --seconds 0.1 --device cuda || return
   local libraries
   libraries=$(python3 -c 'import torch; print("PyTorch", torch.__version__)' 2>&1 | tail -1)
   echo "$libraries"
@@ -136,7 +136,7 @@ step_bits() { "$tests/test_cuda_bits"; }
 step_products() { "$tests/cuda_products" --json "$results/products.json"; }
 
 step_bench() {
-  "$linformer" bench --random base --device cuda --precision "$1" --k "$2" --n 512,4096,16384,65536 --batch 1,32 \
+  "$linformer" bench --random base --device cuda --dtype "$1" --k "$2" --n 512,4096,16384,65536 --batch 1,32 \
     --seconds 0.5 --profile --json >"$results/bench-$1-$2.json" && tail -c 300 "$results/bench-$1-$2.json"
 }
 
@@ -145,7 +145,7 @@ step_torch() {
 }
 
 step_paper() {
-  "$linformer" bench --paper --device cuda --precision "$1" --minutes 3.5 --json >"$results/paper-$1.json"
+  "$linformer" bench --paper --device cuda --dtype "$1" --minutes 3.5 --json >"$results/paper-$1.json"
 }
 
 run_step() {

@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "cli/process.h"
@@ -71,6 +73,31 @@ bool has_anchor(const std::string& page, const std::string& name) {
     if (line.starts_with("#") && anchor(line.substr(std::min(line.size(), line.find(' ') + 1))) == name) return true;
   }
   return false;
+}
+
+// The cells of a row of a table.
+std::vector<std::string> cells_of(const std::string& row) {
+  std::vector<std::string> cells;
+  for (size_t begin = 1, end; (end = row.find('|', begin)) != std::string::npos; begin = end + 1) {
+    std::string cell = row.substr(begin, end - begin);
+    cell.erase(0, cell.find_first_not_of(' '));
+    cell.erase(cell.find_last_not_of(' ') + 1);
+    cells.push_back(cell);
+  }
+  return cells;
+}
+
+// What stands between backquotes.
+std::vector<std::string> quoted_words(const std::string& text) {
+  static const std::regex quoted("`([^`]+)`");
+  std::vector<std::string> words;
+  for (std::sregex_iterator it(text.begin(), text.end(), quoted), end; it != end; ++it) words.push_back((*it)[1]);
+  return words;
+}
+
+bool has_option(const CLI::App& command, const std::string& name) {
+  const CLI::Option* const option = command.get_option_no_throw(name);
+  return option != nullptr && !option->get_group().empty();
 }
 
 }  // namespace
@@ -145,6 +172,51 @@ TEST_CASE("the command lines of the pages have commands and options that there a
     }
   }
   CHECK(options > 60);
+}
+
+TEST_CASE("the table of commands and options has what there is, and a reason for each empty cell") {
+  CLI::App app{"", "linformer"};
+  linformer::cli::Run run;
+  linformer::cli::add_commands(&app, &run);
+  const std::string page = text_of(fs::path(LINFORMER_ROOT) / "apps/cli/docs/reading.md");
+  std::vector<std::vector<std::string>> rows;
+  std::set<std::string> reasons, used, listed;
+  for (const std::string& line : lines_of(page.substr(page.find("## Which command has which option")))) {
+    if (line.starts_with("| ") && !line.starts_with("| ---")) rows.push_back(cells_of(line));
+    if (line.starts_with("- ") && line.find(": ") == 3) reasons.insert(line.substr(2, 1));
+  }
+  REQUIRE(rows.size() > 10);
+  std::vector<const CLI::App*> commands;
+  for (size_t i = 1; i < rows[0].size(); ++i) {
+    commands.push_back(command_of(app, quoted_words(rows[0][i]).at(0)));
+    REQUIRE(commands.back() != nullptr);
+  }
+  // All of them but `convert`, whose options are another program's.
+  CHECK(commands.size() + 1 == app.get_subcommands([](const CLI::App*) { return true; }).size());
+  for (size_t r = 1; r < rows.size(); ++r) {
+    REQUIRE(rows[r].size() == rows[0].size());
+    const std::vector<std::string> options = rows[r][0] == "TEXT" ? rows[r] : quoted_words(rows[r][0]);
+    for (size_t o = 0; o < (rows[r][0] == "TEXT" ? 1 : options.size()); ++o) {
+      CAPTURE(options[o]);
+      listed.insert(options[o]);
+      for (size_t i = 1; i < rows[r].size(); ++i) {
+        CAPTURE(commands[i - 1]->get_name());
+        CHECK(has_option(*commands[i - 1], options[o]) == (rows[r][i] == "yes"));
+        if (rows[r][i] == "yes") continue;
+        used.insert(rows[r][i]);
+        CHECK_MESSAGE(reasons.count(rows[r][i]) == 1, rows[r][i]);
+      }
+    }
+  }
+  CHECK(reasons == used);
+  std::map<std::string, int> known;
+  for (const CLI::App* command : commands) {
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->get_group().empty() || option->get_lnames().empty()) continue;
+      if (!option->get_lnames()[0].starts_with("help")) ++known["--" + option->get_lnames().back()];
+    }
+  }
+  for (const auto& [option, count] : known) CHECK_MESSAGE((count < 3 || listed.count(option) == 1), option);
 }
 
 }  // namespace linformer_test

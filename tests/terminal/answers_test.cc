@@ -138,7 +138,7 @@ TEST_CASE("errors name hostile paths, commands and options in one line") {
     }
     for (const std::string& option : options_of(LINFORMER_PROGRAM, {command})) {
       // These options measure for long or write into the folder.
-      if (option == "--keep" || option == "--paper") continue;
+      if (option == "--save" || option == "--paper") continue;
       if (!tried.insert(option).second && !exhaustive()) continue;
       CAPTURE(option);
       Arguments arguments = known;

@@ -27,3 +27,14 @@ TEST_CASE("JSON text holds no raw control character, and parses to the same text
   CHECK(json_text(nlohmann::json{1, 2}, 1) == "[\n 1,\n 2\n]");
   CHECK(json_text(nlohmann::json("\xff")) == "\"\xEF\xBF\xBD\"");
 }
+
+TEST_CASE("a text that is too wide keeps its beginning or its end") {
+  CHECK(excerpt_of_end("docs/a.txt", 10) == "docs/a.txt");
+  CHECK(excerpt_of_end("docs/a.txt", 9) == "…cs/a.txt");
+  CHECK(excerpt("docs/a.txt", 9) == "docs/a.t…");
+  CHECK(excerpt_of_end("a\x1b[2Jb\tc", 40) == "a [2Jb c");
+  CHECK(excerpt_of_end("\xE4\xBD\xA0\xE5\xA5\xBD.txt", 6) == "….txt");  // two columns each
+  CHECK(excerpt_of_end("abc", 1) == "…");
+  CHECK(excerpt_of_end("abc", 0) == "");
+  CHECK(excerpt_of_end("", 3) == "");
+}

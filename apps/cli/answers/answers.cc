@@ -173,7 +173,11 @@ class TsvAnswers : public AnswerWriter {
 class TableAnswers : public AnswerWriter {
  public:
   TableAnswers(const AnswerOptions& options, const std::vector<HeadLabels>* heads, int width, OutputStream* output)
-      : options_(options), heads_(*heads), output_(output), width_(width) {
+      : options_(options),
+        heads_(*heads),
+        output_(output),
+        width_(width),
+        id_width_(id_columns(options.numbered, width)) {
     for (const HeadLabels& head : heads_) {
       for (const std::string& label : head.labels) {
         label_width_ = std::max(label_width_, display_width(excerpt(label, max_label_width)));
@@ -189,7 +193,7 @@ class TableAnswers : public AnswerWriter {
   void write(const Answer& answer) override {
     if (!header_written_) write_row("id", "head", "label", number_column_, "tokens", "text");
     header_written_ = true;
-    const std::string id = excerpt(answer.id_text(), options_.numbered ? count_width : id_width);
+    const std::string id = excerpt_of_end(answer.id_text(), id_width_);
     if (!answer.error.empty()) {
       write_row(id, "-", "ERROR", "", "", answer.error);
       return;
@@ -210,8 +214,6 @@ class TableAnswers : public AnswerWriter {
   }
 
  private:
-  static constexpr int count_width = 6, id_width = 16;
-
   const char* column_name() const {
     const HeadKind first = heads_[0].kind;
     bool same = true, labels = true;
@@ -224,7 +226,7 @@ class TableAnswers : public AnswerWriter {
 
   void write_row(const std::string& id, const std::string& head, const std::string& label,
                  const std::string& probability, const std::string& tokens, const std::string& text) {
-    std::string line = padded(id, options_.numbered ? count_width : id_width) + "  ";
+    std::string line = padded(id, id_width_) + "  ";
     if (heads_.size() > 1) line += padded(excerpt(head, max_label_width), head_width_) + "  ";
     line += padded(excerpt(label, max_label_width), label_width_) + "  " + padded(probability, value_width_, true) +
             "  " + padded(tokens, tokens_width) + "  ";
@@ -236,7 +238,7 @@ class TableAnswers : public AnswerWriter {
   AnswerOptions options_;
   const std::vector<HeadLabels>& heads_;
   OutputStream* output_;
-  int width_;
+  int width_, id_width_;
   int label_width_ = 5;  // of the word ERROR
   int head_width_ = 4;   // of the word head
   int value_width_ = probability_width;

@@ -62,6 +62,11 @@ std::string tsv_cell(std::string_view value) {
   return cell;
 }
 
+int id_columns(bool numbered, int width) {
+  constexpr int of_numbers = 6, least = 16, most = 60;
+  return numbered ? of_numbers : std::clamp(width / 4, least, most);
+}
+
 ColumnWriter::ColumnWriter(bool csv, Names columns, OutputStream* output)
     : csv_(csv), safe_(::isatty(output->fd()) != 0), columns_(std::move(columns)), output_(output) {}
 

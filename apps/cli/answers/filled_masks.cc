@@ -109,12 +109,12 @@ class ColumnFilled : public FilledWriter {
 class TableFilled : public FilledWriter {
  public:
   TableFilled(bool numbered, int width, MaskNames* names, OutputStream* output)
-      : id_width_(numbered ? 6 : 16), width_(width), names_(names), output_(output) {}
+      : id_width_(id_columns(numbered, width)), width_(width), names_(names), output_(output) {}
 
   void write(FilledText* text) override {
     if (!header_written_) write_row("id", "mask", "token", "probability", "text");
     header_written_ = true;
-    const std::string id = excerpt(text->id_text(), id_width_);
+    const std::string id = excerpt_of_end(text->id_text(), id_width_);
     if (!text->error.empty()) return write_row(id, "-", "ERROR", "", text->error);
     for_each_candidate(names_, text, [&](size_t m, size_t i, const MaskCandidate& candidate, const std::string& shown) {
       write_row(m == 0 && i == 0 ? id : "", i == 0 ? std::to_string(m + 1) : "", names_->name(candidate.id),

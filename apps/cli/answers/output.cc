@@ -7,6 +7,7 @@
 
 #include "command_line/errors.h"
 #include "files/atomic_file.h"
+#include "files/interrupted.h"
 #include "files/output_target.h"
 #include "files/same_file.h"
 
@@ -48,6 +49,7 @@ void OutputStream::flush() {
     file_->append(std::string_view(bytes));
   } else {
     write_all(fd_, bytes.data(), bytes.size(), name_);
+    files::answers_written();
   }
   bytes.clear();
   buffer_.swap(bytes);

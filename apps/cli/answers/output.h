@@ -25,6 +25,7 @@ class OutputStream {
   explicit OutputStream(const std::string& path);
   ~OutputStream();
   void write(std::string_view bytes);
+  // Writes what is buffered. Of standard output: the answers that were counted until now count as written.
   void flush();
   // Flushes, and makes the file appear.
   void commit();

@@ -1,40 +1,18 @@
 #include "answers/progress.h"
 
-#include <unistd.h>
-
-#include <cstdio>
-#include <string>
-
 #include "answers/notes.h"
 #include "command_line/display.h"
 
 namespace linformer::cli {
 
-Progress::Progress(bool wanted) : active_(wanted && verbosity() != Verbosity::quiet && ::isatty(STDERR_FILENO)) {}
+Progress::Progress(bool wanted, const char* one, const char* several)
+    : line_(wanted && verbosity() != Verbosity::quiet), one_(one), several_(several) {}
 
-void Progress::update(uint64_t records, uint64_t bytes, uint64_t bytes_total) {
-  if (!active_) return;
-  const Clock::time_point now = Clock::now();
-  if (now - last_ < std::chrono::milliseconds(100)) return;
-  last_ = now;
-  const double seconds = std::chrono::duration<double>(now - start_).count();
-  if (seconds < 0.3) return;  // no rate yet worth showing
-  std::string line = grouped(records) + (records == 1 ? " record, " : " records, ") +
-                     fixed(static_cast<double>(records) / seconds, 1) + " a second";
-  if (bytes_total > 0 && bytes > 0) {
-    const double done = static_cast<double>(bytes) / static_cast<double>(bytes_total);
-    line = fixed(100 * done, 0) + "%  " + line + ", " + fixed(seconds / done - seconds, 0) + " s left";
-  }
-  std::fprintf(stderr, "\r\033[K%s", excerpt(line, terminal_width(STDERR_FILENO, 80) - 1).c_str());
-  std::fflush(stderr);
-  shown_ = true;
-}
-
-void Progress::clear() {
-  if (!shown_) return;
-  std::fputs("\r\033[K", stderr);
-  std::fflush(stderr);
-  shown_ = false;
+void Progress::update(uint64_t records, uint64_t done, uint64_t total) {
+  if (!line_.due() || !line_.has_rate()) return;
+  const double rate = static_cast<double>(records) / line_.seconds();
+  line_.show(grouped(records) + " " + (records == 1 ? one_ : several_) + ", " + fixed(rate, 1) + " a second",
+             total > 0 && done > 0 ? static_cast<double>(done) / static_cast<double>(total) : -1);
 }
 
 }  // namespace linformer::cli

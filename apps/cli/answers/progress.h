@@ -1,26 +1,26 @@
-// One line on a terminal's standard error that says how far a long run is.
+// How far the records of a long run are, on a terminal's standard error.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+
+#include "terminal/progress_line.h"
 
 namespace linformer::cli {
 
 class Progress {
  public:
-  // Silent unless standard error is a terminal and `wanted`, and with --quiet.
-  explicit Progress(bool wanted);
-  ~Progress() { clear(); }
-  // Shown at most ten times a second. `bytes_total` 0: unknown.
-  void update(uint64_t records, uint64_t bytes, uint64_t bytes_total);
+  // Silent unless standard error is a terminal and `wanted`, and with --quiet. `one` and `several` name what is
+  // counted.
+  explicit Progress(bool wanted, const char* one = "record", const char* several = "records");
+  // Shows the rate, and the time left where it is known how much there is. `total` 0: unknown. `done` and `total` may
+  // be bytes.
+  void update(uint64_t records, uint64_t done, uint64_t total);
   // Removes the line, before something else is printed.
-  void clear();
+  void clear() { line_.clear(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  bool active_;
-  bool shown_ = false;
-  Clock::time_point start_ = Clock::now(), last_;
+  terminal::ProgressLine line_;
+  const char *one_, *several_;
 };
 
 }  // namespace linformer::cli

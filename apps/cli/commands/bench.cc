@@ -1,9 +1,6 @@
 // Measures models beside the machine's limits, each case in a process of its own.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 
@@ -25,6 +22,7 @@
 #include "models/processors.h"
 #include "research/paper_picture.h"
 #include "research/paper_report.h"
+#include "terminal/progress_line.h"
 
 namespace linformer::cli {
 namespace {
@@ -33,35 +31,16 @@ ElementType type_of(const std::string& name) {
   for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
     if (name == linformer::name_of(type)) return type;
   }
-  throw UsageError("--precision " + name + ": give f32, bf16, f16 or int8");
+  throw UsageError("--dtype " + name + ": give f32, bf16, f16 or int8");
 }
 
 std::vector<ElementType> types_of(const BenchFlags& flags, const std::vector<std::string>& otherwise) {
   std::vector<ElementType> types;
-  for (const std::string& name : flags.precisions.empty() ? otherwise : flags.precisions) {
+  for (const std::string& name : flags.dtypes.empty() ? otherwise : flags.dtypes) {
     types.push_back(type_of(name));
   }
   return types;
 }
-
-// Shows on a terminal's standard error which step of the benchmark is running.
-class Announcer {
- public:
-  ~Announcer() { clear(); }
-  void operator()(const std::string& what) {
-    if (!active_) return;
-    std::fprintf(stderr, "\r\033[K%s", excerpt(what, terminal_width(STDERR_FILENO, 80) - 1).c_str());
-    std::fflush(stderr);
-    shown_ = true;
-  }
-  void clear() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-    shown_ = false;
-  }
-
- private:
-  bool active_ = verbosity() != Verbosity::quiet && ::isatty(STDERR_FILENO) != 0, shown_ = false;
-};
 
 nlohmann::ordered_json profile_of_case(const Session& session) {
   const std::vector<ProfiledOp> ops = profile_of({&session, 1});
@@ -85,13 +64,17 @@ class Bench {
 
   int run() {
     measure_limits(flags_.seconds);
+    progress_.restart();
+    const size_t models =
+        flags_.random.empty() ? flags_.models.size() : flags_.ks.size() * types_of(flags_, default_types()).size();
+    cases_ = models * flags_.backends.size() * lengths().size() * flags_.batches.size();
     if (flags_.random.empty()) {
       for (const std::string& model : flags_.models) measure_model(std::filesystem::path(model).filename(), model);
     } else {
       measure_random();
     }
     measure_limits(flags_.seconds);  // again: the machine may have been slowed down before
-    announce_.clear();
+    progress_.clear();
     standard_output().write(flags_.json ? json_text(bench::report_json(report_)) : bench::report_text(report_));
     const bool any = std::any_of(report_.rows.begin(), report_.rows.end(),
                                  [](const bench::ReportRow& row) { return row.measurement.has_value(); });
@@ -115,9 +98,15 @@ class Bench {
     options.types = types_of(
         flags_, device_ < 0 ? std::vector<std::string>{"f32", "int8"} : std::vector<std::string>{"f32", "f16"});
     research::PaperReport paper;
-    paper.runs = bench::run_paper(options, report_.limits, [this](const std::string& what) { announce_(what); });
+    // The minutes are a limit, and later cells take longer than those before them.
+    const auto announce_cell = [&](const std::string& what) {
+      const double left = std::max(60 * flags_.minutes - progress_.seconds(), 0.0);
+      announce(what + "; at most " + terminal::time_text(left) + " left", -1);
+    };
+    progress_.restart();
+    paper.runs = bench::run_paper(options, report_.limits, announce_cell);
     measure_limits(60 * flags_.minutes);
-    announce_.clear();
+    progress_.clear();
     paper.machine = report_.machine;
     paper.limits = report_.limits;
     paper.options = options;
@@ -139,9 +128,15 @@ class Bench {
     file->commit();
   }
 
+  // A GPU has f16 in the place of int8.
+  std::vector<std::string> default_types() const { return {"f32", "bf16", device_ < 0 ? "int8" : "f16"}; }
+
+  // Shows on a terminal which step of the benchmark is running.
+  void announce(const std::string& what, double share) { progress_.show(what, share); }
+
   // Takes no longer than the cases do.
   void measure_limits(double seconds) {
-    announce_("measuring the limits");
+    announce("measuring the limits", -1);
     const bench::Limits limits =
         device_ < 0 ? bench::measure_limits(report_.threads, seconds) : bench::measure_device_limits(device_);
     if (report_.limits.f32.giga == 0) report_.limits = limits;
@@ -150,8 +145,6 @@ class Bench {
 
   void measure_random() {
     const std::vector<int64_t> lengths = this->lengths();
-    // A GPU has f16 in the place of int8.
-    const std::vector<std::string> defaults = {"f32", "bf16", device_ < 0 ? "int8" : "f16"};
     for (const uint32_t k : flags_.ks) {
       bench::ModelShape shape = bench::shape_of(flags_.random);
       // With fewer positions than k the model would have nothing to project down, and its shortest texts would not
@@ -159,11 +152,11 @@ class Bench {
       shape.n = std::max(static_cast<uint32_t>(*std::max_element(lengths.begin(), lengths.end())), k);
       shape.k = k;
       const std::string name = flags_.random + (k == 0 ? ", full attention" : ", k " + std::to_string(k));
-      for (const ElementType type : types_of(flags_, defaults)) {
-        announce_("writing a random model");
-        if (!flags_.keep.empty()) {
-          bench::write_random_model(shape, type, flags_.keep);
-          measure_model(name, flags_.keep);
+      for (const ElementType type : types_of(flags_, default_types())) {
+        announce("writing a random model", -1);
+        if (!flags_.save.empty()) {
+          bench::write_random_model(shape, type, flags_.save);
+          measure_model(name, flags_.save);
         } else {
           const bench::TemporaryModel model(shape, type);
           measure_model(name, model.path());
@@ -206,8 +199,9 @@ class Bench {
           row.what.batch = batch;
           row.what.seconds = flags_.seconds;
           row.what.profile = flags_.profile;
-          announce_("measuring " + name + (tokens > 0 ? ", n " + std::to_string(tokens) : "") + ", batch " +
-                    std::to_string(batch));
+          announce("case " + std::to_string(report_.rows.size() + 1) + " of " + std::to_string(cases_) + ": " + name +
+                       (tokens > 0 ? ", n " + std::to_string(tokens) : "") + ", batch " + std::to_string(batch),
+                   static_cast<double>(report_.rows.size()) / static_cast<double>(cases_));
           try {
             row.measurement = bench::measure_in_child(row.what);
           } catch (const std::exception& error) {
@@ -222,7 +216,8 @@ class Bench {
   const BenchFlags& flags_;
   const int device_;
   bench::Report report_;
-  Announcer announce_;
+  size_t cases_ = 0;  // that are measured in all
+  terminal::ProgressLine progress_{verbosity() != Verbosity::quiet};
 };
 
 int bench_command(const BenchFlags& flags) {

@@ -273,6 +273,7 @@ class Classify {
     }
     if (logits_) logits_->add(answer);
     if (writer_) writer_->write(answer);
+    Tally::answered();
     if (answer.error.empty()) return;
     if (!writer_ || flags_.fail_fast) tally_.report(answer.id, answer.error, flags_.fail_fast, &progress_);
     if (flags_.fail_fast) throw FailFast{};

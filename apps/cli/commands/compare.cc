@@ -117,6 +117,7 @@ class Comparison {
   }
 
   void count(const Answered& a, const Answered& b) {
+    Tally::answered();
     // If both models give the same error, its cause is the record, so the error is reported without a model's path.
     const auto of = [&](const ComparedModel& side, const std::string& error) {
       return second_ && a.error != b.error ? side.path() + ": " + error : error;

@@ -166,6 +166,11 @@ class Embed {
   }
 
   void take(Vector& vector, std::span<const float> values) {
+    write(vector, values);
+    Tally::answered();
+  }
+
+  void write(Vector& vector, std::span<const float> values) {
     vector.values.assign(values.begin(), values.end());
     if (!vector.error.empty()) {
       ++tally_.errors;

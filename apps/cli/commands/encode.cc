@@ -196,6 +196,7 @@ class Encode {
       options.memory.max_rows = std::max(options.memory.max_rows, 2 * options.memory.max_tokens);
     }
     session_.emplace(take(Session::create(model_, options)));
+    progress_.emplace(true);
     width_ = take(session_->shape(output({}), 2, 2)).columns;  // of two texts: a head may compare them
     SequenceBatchOptions limits;
     limits.pad_to = flags_.run.pad_to;
@@ -232,7 +233,7 @@ class Encode {
   void finish() {
     if (!batch_->empty()) run_batch();
     file_->commit();
-    progress_.clear();
+    progress_->clear();
     tally_.summarize(0, "");
     report_profile(*session_, false);
   }
@@ -245,7 +246,9 @@ class Encode {
       run_others(inputs);
     }
     done_ += inputs.size();
-    progress_.update(done_, done_, static_cast<uint64_t>(texts_));
+    for (size_t i = 0; i < inputs.size() / texts_each(); ++i) Tally::answered();
+    standard_output().flush();
+    progress_->update(done_, done_, static_cast<uint64_t>(texts_));
     batch_->clear();
   }
 
@@ -309,7 +312,7 @@ class Encode {
     if (record == bad_record_) return;
     bad_record_ = record;
     ++tally_.errors;
-    tally_.report(record, not_finite, false, &progress_);
+    tally_.report(record, not_finite, false, &*progress_);
   }
 
   // Texts that --limit lets through.
@@ -330,7 +333,7 @@ class Encode {
   uint64_t done_ = 0;        // texts of earlier batches
   uint64_t bad_record_ = 0;  // the last one that was reported; 0: none
   Tally tally_;
-  Progress progress_{true};
+  std::optional<Progress> progress_;  // from the first batch on
   std::optional<Session> session_;
   std::optional<SequenceBatch> batch_;
   std::optional<MaskedLm> masked_lm_;

@@ -140,6 +140,7 @@ class FillMask {
       ++tally_.errors;
     }
     writer_->write(&text);
+    Tally::answered();
   }
 
   const FillFlags& flags_;

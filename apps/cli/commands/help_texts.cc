@@ -135,8 +135,8 @@ Texts spectrum() {
 }
 
 Texts bench() {
-  return {{"--random", "--k", "--precision", "--n", "--batch", "--threads", "--profile", "--json", "--paper"},
-          {"linformer bench model.lnfr", "linformer bench --random base --k 128 --n 512,4096 --precision f32,bf16,int8",
+  return {{"--random", "--k", "--dtype", "--n", "--batch", "--threads", "--profile", "--json", "--paper"},
+          {"linformer bench model.lnfr", "linformer bench --random base --k 128 --n 512,4096 --dtype f32,bf16,int8",
            "linformer bench model.lnfr --n 64,512 --batch 1,8 --threads 2 --json",
            "linformer bench --random base --k 0 --n 512 --profile",
            "linformer bench --paper --minutes 20 --csv paper.csv --svg paper.svg"},

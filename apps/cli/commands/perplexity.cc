@@ -112,6 +112,7 @@ class PerplexityCommand {
       }
       if (!record.error.empty()) {
         ++tally_.errors;
+        Tally::answered();
         return tally_.report(id_, record.error, false, &progress_);
       }
       tally_.cut += report.truncated() ? 1 : 0;

@@ -1,13 +1,10 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <filesystem>
 
 #include "answers/notes.h"
 #include "answers/output.h"
+#include "answers/progress.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
@@ -33,41 +30,6 @@ struct SpectrumFlags {
   double keep = 0.9;
   int threads = 0;
   bool json = false;
-};
-
-// A bar on a terminal's standard error.
-class HeadProgress {
- public:
-  explicit HeadProgress(size_t heads)
-      : heads_(heads), active_(verbosity() != Verbosity::quiet && ::isatty(STDERR_FILENO) != 0) {}
-  ~HeadProgress() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-  HeadProgress(const HeadProgress&) = delete;
-  HeadProgress& operator=(const HeadProgress&) = delete;
-
-  void step() {
-    ++done_;
-    const Clock::time_point now = Clock::now();
-    if (!active_ || now - last_ < std::chrono::milliseconds(100)) return;
-    last_ = now;
-    constexpr size_t width = 24;
-    const double part = static_cast<double>(done_) / static_cast<double>(heads_);
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    std::string bar(static_cast<size_t>(part * width), '#');
-    bar.resize(width, '.');
-    const std::string line = "[" + bar + "] " + grouped(done_) + " of " + grouped(heads_) + " matrices, " +
-                             fixed(seconds / part - seconds, 0) + " s left";
-    std::fprintf(stderr, "\r\033[K%s", excerpt(line, terminal_width(STDERR_FILENO, 80) - 1).c_str());
-    std::fflush(stderr);
-    shown_ = true;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  size_t heads_, done_ = 0;
-  bool active_, shown_ = false;
-  Clock::time_point start_ = Clock::now(), last_;
 };
 
 std::string file_name(const std::string& path) {
@@ -144,8 +106,14 @@ int measure(const SpectrumFlags& flags) {
   research::SpectrumSum sum(*model, chunks.rows, options.cpu.threads);
   research::SpectrumReport report;
   {
-    HeadProgress progress(chunks.texts.size() * sum.heads());
-    for (const std::vector<int32_t>& text : chunks.texts) sum.add(&session, text, [&] { progress.step(); });
+    Progress progress(true, "matrix", "matrices");
+    const size_t matrices = chunks.texts.size() * sum.heads();
+    size_t done = 0;
+    const auto step = [&] {
+      ++done;
+      progress.update(done, done, matrices);
+    };
+    for (const std::vector<int32_t>& text : chunks.texts) sum.add(&session, text, step);
   }
   report.spectrum = sum.mean();
   report.model = file_name(flags.model);

@@ -1,6 +1,9 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include "answers/columns.h"
+#include "answers/progress.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
@@ -38,7 +41,8 @@ class Tokenize {
         fields_(flags.input.fields("")),
         tokenizer_(flags.model.empty() ? tokenizer_of_folder(flags.tokenizer) : tokenizer_of_model(flags.model)),
         options_(encode_options(flags)),
-        output_(flags.output.output) {
+        output_(flags.output.output),
+        progress_(output_.is_file() || !::isatty(STDOUT_FILENO)) {
     if (!fields_.pair) {
       fields_.pair = "pair";
       fields_.pair_optional = true;
@@ -48,7 +52,9 @@ class Tokenize {
   int operator()() {
     RecordLoop loop;
     loop.visit = [this](Record& record) { answer(record); };
+    loop.progress = &progress_;
     loop.run(flags_.input, fields_);
+    progress_.clear();
     output_.commit();
     tally_.summarize(0, "");
     return tally_.errors > 0 ? exit_data : exit_ok;
@@ -79,6 +85,7 @@ class Tokenize {
       ++tally_.errors;
     }
     output_.stream()->write(json_line(record.own, line));
+    Tally::answered();
   }
 
   const TokenizeFlags& flags_;
@@ -86,6 +93,7 @@ class Tokenize {
   Tokenizer tokenizer_;
   EncodeOptions options_;
   AnswerOutput output_;
+  Progress progress_;
   Encoding encoding_;
   Tally tally_;
 };

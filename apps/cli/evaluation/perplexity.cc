@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "command_line/errors.h"
+#include "files/interrupted.h"
 
 namespace linformer::cli {
 namespace {
@@ -117,6 +118,7 @@ void Perplexity::count_finished(size_t open) {
       on_not_finite(record.id);
     }
     records_.pop_front();
+    files::count_answers(1);
   }
 }
 

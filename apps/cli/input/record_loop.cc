@@ -56,7 +56,7 @@ void RecordLoop::run(const InputOptions& input, const RecordFields& fields) {
       read_one("-");
       continue;
     }
-    files::note_records(static_cast<size_t>(++visited_));
+    ++visited_;
     Record record;
     record.text = input.texts[i];
     if (!input.pair_texts.empty()) record.pair = input.pair_texts[i];
@@ -104,7 +104,7 @@ void RecordLoop::read(const InputOptions& input, const RecordFields& fields, con
   const uint64_t before = visited_;
   const auto reader = reading([&] { return open_records(source.get(), format, fields, input.limits()); });
   for (Record record; !done() && reading([&] { return reader->next(&record); });) {
-    files::note_records(static_cast<size_t>(++visited_));
+    ++visited_;
     invalid->see(record);
     if (seems && record.error.empty()) hint(source->name(), seems->see(record.text));
     visit(record);
@@ -130,6 +130,14 @@ nlohmann::json take_id(Record* record, uint64_t number, const InputOptions& inpu
   if (!record->id.is_null()) return std::move(record->id);
   return input.id.empty() ? nlohmann::json(number) : nlohmann::json("record " + std::to_string(number));
 }
+
+// From here on an interruption says how many records were answered.
+Tally::Tally() {
+  files::count_answers(0);
+  files::answers_written();
+}
+
+void Tally::answered() { files::count_answers(1); }
 
 void Tally::report(const nlohmann::json& id, const std::string& error, bool always, Progress* progress) const {
   if (errors > max_reported && !always && verbosity() != Verbosity::verbose) return;

@@ -45,8 +45,11 @@ inline constexpr char not_finite[] = "the model gave a number that is not finite
 // Records, and those that were bad or cut.
 class Tally {
  public:
+  Tally();
   uint64_t records = 0, errors = 0, cut = 0;
 
+  // One more record has its answer, which an interruption counts once standard output is flushed.
+  static void answered();
   // A line about a bad record on standard error, unless there were many; `always` and with --verbose in any case.
   void report(const nlohmann::json& id, const std::string& error, bool always, Progress* progress) const;
   // `hint`: what to do about texts that were cut to `max_tokens`; "" = they are not mentioned. With --verbose also how

@@ -106,6 +106,8 @@ TokenRows read_texts(const InputOptions& input, const TextRowOptions& given, con
     add(record.text, std::nullopt);
     add(*record.pair, std::nullopt);
   };
+  Progress progress(true);
+  loop.progress = &progress;
   loop.run(input, input.fields(""));
   return rows;
 }

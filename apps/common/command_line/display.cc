@@ -1,7 +1,5 @@
 #include "command_line/display.h"
 
-#include <sys/ioctl.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -13,11 +11,6 @@ namespace linformer::cli {
 std::string padded(std::string_view text, int width, bool number) {
   const std::string fill(static_cast<size_t>(std::max(0, width - display_width(text))), ' ');
   return number ? fill + std::string(text) : std::string(text) + fill;
-}
-
-int terminal_width(int fd, int otherwise) {
-  winsize size{};
-  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : otherwise;
 }
 
 std::string words_of(std::string name) {

@@ -12,13 +12,13 @@ namespace linformer::cli {
 
 using terminal::display_width;
 using terminal::excerpt;
+using terminal::excerpt_of_end;
 using terminal::json_text;
+using terminal::terminal_width;
 using terminal::uncut;
 
 // `text` filled with spaces to `width` columns, at the right or, for numbers, at the left.
 std::string padded(std::string_view text, int width, bool number = false);
-// The width of the terminal behind `fd`, or `otherwise` when it is none.
-int terminal_width(int fd, int otherwise);
 
 // Rows of cells, aligned by their widest; a column of `numbers` is aligned to the right.
 class Table {

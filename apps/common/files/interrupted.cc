@@ -8,28 +8,39 @@
 namespace linformer::files {
 namespace {
 
-std::atomic<size_t> records{0};
+constexpr size_t uncounted = ~size_t{0};  // the program answers no records
+size_t counted = uncounted;
+std::atomic<size_t> answered{uncounted};
 static_assert(std::atomic<size_t>::is_always_lock_free, "a signal handler may not wait for a lock");
 
 }  // namespace
 
-void note_records(size_t count) { records.store(count, std::memory_order_relaxed); }
+void count_answers(size_t records) { counted = (counted == uncounted ? 0 : counted) + records; }
 
-void report_interruption() {
-  size_t count = records.load(std::memory_order_relaxed);
-  if (count == 0) return;
+void answers_written() { answered.store(counted, std::memory_order_relaxed); }
+
+void report_interruption(bool unfinished) {
+  size_t count = answered.load(std::memory_order_relaxed);
+  if (count == uncounted) return;
   // Only what a signal handler may call: no formatting of the C library's.
-  const char end[] = " records; no output file was changed\n";
-  char text[256] = "linformer: interrupted after ";
-  size_t length = std::strlen(text);
+  char text[256];
+  size_t length = 0;
+  const auto add = [&](const char* part) {
+    const size_t bytes = std::strlen(part);
+    std::memcpy(text + length, part, bytes);
+    length += bytes;
+  };
+  if (::isatty(STDERR_FILENO) == 1) add("\r\033[K");  // over the progress
+  add("linformer: interrupted after ");
+  const bool one = count == 1;
   char digits[20];
   size_t places = 0;
-  for (; count > 0; count /= 10) digits[places++] = static_cast<char>('0' + count % 10);
+  do digits[places++] = static_cast<char>('0' + count % 10);
+  while ((count /= 10) > 0);
   while (places > 0) text[length++] = digits[--places];
-  std::memcpy(text + length, end, sizeof end - 1);
-  length += sizeof end - 1;
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
-  if (terminal && ::write(STDERR_FILENO, "\r\033[K", 4) < 0) return;  // over the progress
+  add(one ? " record was answered" : " records were answered");
+  if (unfinished) add("; no output file was written");
+  add("\n");
   if (::write(STDERR_FILENO, text, length) < 0) return;
 }
 

@@ -5,10 +5,16 @@
 
 namespace linformer::files {
 
-// Notes how many records were read; the handlers of signals.h say it when SIGINT or SIGTERM ends the program.
-void note_records(size_t count);
+// Counts `records` more that have their answer. The answer may still wait in a buffer of the output, so the handlers of
+// signals.h know nothing of it before answers_written() is called.
+void count_answers(size_t records);
 
-// Writes the sentence to standard error, or nothing where no record was noted. Safe in a signal handler.
-void report_interruption();
+// Says that the answers of all counted records were written. Where some were counted, even 0, the handlers say how many
+// there are when SIGINT or SIGTERM ends the program.
+void answers_written();
+
+// Writes that sentence to standard error. `unfinished`: a file of the program's output was not finished, and is gone.
+// Safe in a signal handler.
+void report_interruption(bool unfinished);
 
 }  // namespace linformer::files

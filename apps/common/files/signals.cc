@@ -9,8 +9,8 @@ namespace linformer::files {
 namespace {
 
 void remove_all(int number) {
-  remove_temporary_files();
-  if (number == SIGINT || number == SIGTERM) report_interruption();
+  const bool unfinished = remove_temporary_files();
+  if (number == SIGINT || number == SIGTERM) report_interruption(unfinished);
   // The signal's usual course, once this handler is left.
   ::signal(number, SIG_DFL);
   ::raise(number);

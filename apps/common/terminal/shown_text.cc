@@ -1,5 +1,6 @@
 #include "terminal/shown_text.h"
 
+#include <sys/ioctl.h>
 #include <utf8proc.h>
 
 #include <algorithm>
@@ -76,6 +77,24 @@ std::string excerpt(std::string_view text, int max_width) {
     if (width < max_width) fitting = shown.size();
   }
   return shown;
+}
+
+std::string excerpt_of_end(std::string_view text, int max_width) {
+  const std::string shown = excerpt(text, uncut);
+  int width = display_width(shown);
+  if (width <= max_width) return shown;
+  std::string_view rest = shown;
+  while (!rest.empty() && width >= max_width) {
+    const auto [code, length] = first_code_point(rest);
+    width -= columns(code);
+    rest.remove_prefix(length);
+  }
+  return max_width > 0 ? std::string(ellipsis).append(rest) : std::string();
+}
+
+int terminal_width(int fd, int otherwise) {
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : otherwise;
 }
 
 int display_width(std::string_view text) {

@@ -11,6 +11,10 @@ inline constexpr int uncut = 1 << 20;  // more columns than any text has in prac
 // Returns `text` with each run of control characters and white space replaced by one space and invalid UTF-8 by U+FFFD,
 // cut with an ellipsis to at most `max_width` terminal columns.
 std::string excerpt(std::string_view text, int max_width);
+// The same, but where `text` is wider its end is kept, as the name of a file behind its folders.
+std::string excerpt_of_end(std::string_view text, int max_width);
+// The width of the terminal behind `fd`, or `otherwise` when it is none.
+int terminal_width(int fd, int otherwise);
 // The columns that `text`, valid UTF-8, takes on a terminal.
 int display_width(std::string_view text);
 

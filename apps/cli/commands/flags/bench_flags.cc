@@ -19,17 +19,17 @@ namespace {
 
 constexpr uint64_t most_bytes_of_call = uint64_t{1} << 40;  // ids of a call: beyond any machine
 
-// A model is kept in a file that isn't there yet, or in the place of another model.
-void check_kept(const std::string& path) {
+// A model is saved in a file that isn't there yet, or in the place of another model.
+void check_saved(const std::string& path) {
   std::error_code error;
   if (files::output_target(path).kind != files::OutputTarget::Kind::file) {
-    throw UsageError("--keep " + path + ": give a file's path");
+    throw UsageError("--save " + path + ": give a file's path");
   }
   if (!std::filesystem::exists(path, error)) return;
   std::array<char, model_magic.size()> start{};
   std::ifstream(path, std::ios::binary).read(start.data(), start.size());
   if (std::string_view(start.data(), start.size()) == model_magic) return;
-  throw DataError("--keep " + path + " exists and is no model file: give another name");
+  throw DataError("--save " + path + " exists and is no model file: give another name");
 }
 
 }  // namespace
@@ -47,15 +47,17 @@ void BenchFlags::add_to(CLI::App* command) {
       ->capture_default_str()
       ->needs(random_option);
   command
-      ->add_option(
-          "--precision", precisions,
-          "Weights of random models: f32, bf16, f16, int8; default: f32,bf16,int8, with --paper f32,int8; on a "
-          "GPU f16 in the place of int8")
+      ->add_option("--dtype", dtypes,
+                   "Types of the weights of random models: f32, bf16, f16, int8; default: f32,bf16,int8, with --paper "
+                   "f32,int8; on a "
+                   "GPU f16 in the place of int8")
       ->type_name("TYPE,..")
       ->delimiter(',')
       ->check(CLI::IsMember({"f32", "bf16", "f16", "int8"}));
-  command->add_option("--keep", keep, "Write the random model to this file and leave it")->type_name("FILE");
-  command->add_option("--n", tokens, "Tokens of a text, several by commas; default: what a file takes, or 512")
+  command->add_option("--save", save, "Write the random model to this file and leave it")->type_name("FILE");
+  command
+      ->add_option("--n", tokens,
+                   "Tokens of each text, several lengths by commas, each measured; default: what a file takes, or 512")
       ->type_name("N,..")
       ->delimiter(',')
       ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}));
@@ -125,13 +127,13 @@ void BenchFlags::check() const {
   const int kinds = (models.empty() ? 0 : 1) + (random.empty() ? 0 : 1) + (paper ? 1 : 0);
   if (kinds != 1) throw UsageError("give either model files, --random SIZE or --paper; see 'linformer bench --help'");
   if (!paper && !(csv.empty() && svg.empty())) throw UsageError("--csv and --svg go with --paper");
-  if (random.empty() && !paper && !precisions.empty()) {
-    throw UsageError("--precision goes with --random and --paper; a file has its own, and --compute f32 widens it");
+  if (random.empty() && !paper && !dtypes.empty()) {
+    throw UsageError("--dtype goes with --random and --paper; a file has its own, and --compute f32 widens it");
   }
-  if (!keep.empty() && (random.empty() || ks.size() * precisions.size() != 1)) {
-    throw UsageError("--keep goes with --random SIZE, one --precision and one --k");
+  if (!save.empty() && (random.empty() || ks.size() * dtypes.size() != 1)) {
+    throw UsageError("--save goes with --random SIZE, one --dtype and one --k");
   }
-  if (!keep.empty()) check_kept(keep);
+  if (!save.empty()) check_saved(save);
   if ((paper || !random.empty()) && !bench::can_make_models()) {
     throw DataError("random models need the converter, which this build leaves out; give a model file");
   }
@@ -139,7 +141,7 @@ void BenchFlags::check() const {
   if (to_output(csv) + to_output(svg) + (json ? 1 : 0) > 1) {
     throw UsageError("only one of --json, --csv and --svg can go to standard output");
   }
-  check_outputs(models, {{"--keep", keep, files::FileFormat::model},
+  check_outputs(models, {{"--save", save, files::FileFormat::model},
                          {"--csv", csv, files::FileFormat::csv},
                          {"--svg", svg, files::FileFormat::svg}});
   for (const int64_t n : tokens) {

@@ -12,9 +12,9 @@ namespace linformer::cli {
 
 struct BenchFlags {
   std::vector<std::string> models;
-  std::string random, keep, isa = "automatic", device = "cpu", measured_case, csv, svg;
+  std::string random, save, isa = "automatic", device = "cpu", measured_case, csv, svg;
   PrecisionFlags precision;
-  std::vector<std::string> precisions, backends = {"native"};
+  std::vector<std::string> dtypes, backends = {"native"};
   std::vector<int64_t> tokens, batches = {1};
   std::vector<uint32_t> ks = {128};
   int threads = 0;
