@@ -20,28 +20,29 @@ using flatbuffers::Offset;
 namespace {
 
 template <class T>
-auto repeated(FlatBufferBuilder& builder, Offset<T> item, size_t count) {
-  return builder.CreateVector(std::vector<Offset<T>>(count, item));
+auto repeated(FlatBufferBuilder& builder, flatbuffers::Offset<T> item, size_t count) {
+  return builder.CreateVector(std::vector<flatbuffers::Offset<T>>(count, item));
 }
 
-writer::AlignedBytes finish(FlatBufferBuilder& builder, Offset<schema::Model> model) {
+writer::AlignedBytes finish(FlatBufferBuilder& builder, flatbuffers::Offset<schema::Model> model) {
   schema::FinishModelBuffer(builder, model);
   const auto* bytes = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
   return assemble({bytes, builder.GetSize()}, {});
 }
 
-Offset<schema::ClassificationHead> head_of(FlatBufferBuilder& builder,
-                                           Offset<flatbuffers::Vector<Offset<schema::Label>>> labels) {
+flatbuffers::Offset<schema::ClassificationHead> head_of(
+    FlatBufferBuilder& builder, flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Label>>> labels) {
   schema::ClassificationHeadBuilder head(builder);
   head.add_labels(labels);
   return head.Finish();
 }
 
 // `filler` bytes make the file large enough that its references alone don't stand out.
-Offset<schema::Model> model_of(FlatBufferBuilder& builder, Offset<flatbuffers::Vector<Offset<schema::Tensor>>> tensors,
-                               Offset<schema::Encoder> encoder,
-                               Offset<flatbuffers::Vector<Offset<schema::ClassificationHead>>> heads,
-                               size_t filler = 0) {
+flatbuffers::Offset<schema::Model> model_of(
+    FlatBufferBuilder& builder, flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Tensor>>> tensors,
+    flatbuffers::Offset<schema::Encoder> encoder,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::ClassificationHead>>> heads,
+    size_t filler = 0) {
   const auto bytes = builder.CreateVector(std::vector<uint8_t>(filler));
   schema::TokenizerBuilder tokenizer(builder);
   tokenizer.add_token_bytes(bytes);
