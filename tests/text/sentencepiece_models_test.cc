@@ -150,7 +150,11 @@ Outcome compare(const Model& model, const std::string& path, Random& random, vol
   if (!rules.empty() && rules != model.rules) return damaged_rules;
   *stage = in_the_library;
   sentencepiece::SentencePieceProcessor library;
-  if (!library.LoadFromSerializedProto(model.bytes).ok()) return refused_by_the_library;
+  try {
+    if (!library.LoadFromSerializedProto(model.bytes).ok()) return refused_by_the_library;
+  } catch (const std::exception&) {  // for instance where a piece has no bytes
+    return refused_by_the_library;
+  }
   Encoding encoding;
   EncodeOptions options;
   options.token_strings = true;
