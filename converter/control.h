@@ -2,6 +2,7 @@
 #pragma once
 
 #include "converter/files/write_error.h"
+#include "converter/option_names.h"
 #include "converter/writer/write_error.h"
 #include "linformer/convert.h"
 
@@ -19,17 +20,30 @@ inline void advance(const Control& control, const char* phase, double done) {
   if (control.progress) control.progress(phase, done);
 }
 
-// What `work` returns. What it throws becomes an Error with its code.
+// Where a weight can't be stored in its type, the options that give it another one.
+inline std::string advice(const writer::WriteError& error) {
+  if (error.weight().empty()) return "";
+  std::string sentence = " (" + mark(Option::keep, "f32:" + error.weight());
+  if (!error.type_for_all().empty()) sentence += ", " + mark(Option::weight_type, error.type_for_all());
+  return sentence + ")";
+}
+
+// Returns the report of `work`. What it throws becomes an Error with its code. In both the caller's words stand for
+// options.
 template <class Work>
-auto with_public_errors(const Work& work) {
+auto with_public_words(const Control& control, const Work& work) {
   try {
-    return work();
+    auto report = work();
+    name_options(control, &report);
+    return report;
   } catch (const Cancelled&) {
     throw Error("the conversion was cancelled, so nothing was written", Code::cancelled);
   } catch (const writer::WriteError& error) {
-    throw Error(error.what(), Code::unsupported);
+    throw Error(with_names(error.what() + advice(error), control), Code::unsupported);
   } catch (const files::WriteError& error) {
     throw Error(error.what(), Code::io_error);
+  } catch (const Error& error) {
+    throw Error(with_names(error.what(), control), error.code());
   }
 }
 

@@ -17,6 +17,7 @@
 #include "converter/export/exported_facts.h"
 #include "converter/files/output_target.h"
 #include "converter/labels.h"
+#include "converter/option_names.h"
 #include "converter/readers/error.h"
 #include "converter/readers/exported_keys.h"
 #include "converter/readers/found_file.h"
@@ -106,7 +107,8 @@ Inputs find_inputs(const ConvertOptions& options, ValueStore* store, Report* rep
       inputs.found_config = (folder / "config.json").string();
       report->notes.push_back(options.config.empty()
                                   ? "Settings were read from config.json of the checkpoint's folder."
-                                  : "What --config doesn't say was read from config.json of the checkpoint's folder.");
+                                  : "What " + mark(Option::config) +
+                                        " doesn't say was read from config.json of the checkpoint's folder.");
     }
     inputs.labels_folder = folder.string();
   }
@@ -123,7 +125,7 @@ void refuse_inputs(const std::vector<std::string>& inputs, const std::string& ou
   std::error_code error;
   for (const std::string& input : inputs) {
     if (!input.empty() && fs::equivalent(input, output, error)) {
-      fail("the output ", output, " is the input ", input, ": give another name with -o");
+      fail("the output ", output, " is the input ", input, ": give another name with ", mark(Option::output));
     }
   }
 }
@@ -138,8 +140,8 @@ void check_output(const ConvertOptions& options, const Inputs& inputs) {
   std::ifstream(options.output, std::ios::binary).read(start.data(), start.size());
   if (fs::file_size(options.output, error) > 0 &&
       std::memcmp(start.data(), container_magic.data(), start.size()) != 0) {
-    fail("the output ", options.output,
-         " exists and is no model file: give another name with -o, or --force to replace it");
+    fail("the output ", options.output, " exists and is no model file: give another name with ", mark(Option::output),
+         ", or ", mark(Option::replace_any), " to replace it");
   }
 }
 
@@ -150,7 +152,7 @@ bool is_inline_settings(const std::string& config) {
 
 // Reads the settings that --config gives, in a file or as the JSON itself.
 Value read_given_settings(const std::string& config, ValueStore& store) {
-  if (is_inline_settings(config)) return parse_json(store, config, "--config " + quote(config));
+  if (is_inline_settings(config)) return parse_json(store, config, mark(Option::config) + " " + quote(config));
   std::error_code error;
   if (fs::status(config, error).type() != fs::file_type::not_found) return read_json_file(config, store, true);
   fail(config, " does not exist: give a file of settings, or the settings as JSON, ",
@@ -165,7 +167,7 @@ void read_config(const std::string& path, bool given, ValueStore* store, Setting
   if (!root.is(ValueKind::dict)) fail(path, " holds a ", root.kind_name(), ", not a JSON object of settings");
   const std::vector<std::string> groups = {"model", "args", "config"};
   if (given) {
-    settings->add_given(root, is_inline_settings(path) ? "--config" : path, groups);
+    settings->add_given(root, is_inline_settings(path) ? mark(Option::config) : path, groups);
   } else {
     settings->add_found(root, path);
     for (const std::string& group : groups) settings->add_source(root.find(group), path + ", " + group);
@@ -176,7 +178,7 @@ void read_config(const std::string& path, bool given, ValueStore* store, Setting
 Settings read_settings(const ConvertOptions& options, const Inputs& inputs, ValueStore* store) {
   Settings settings;
   if (!options.head_kinds.empty()) {
-    settings.add_given(head_kind_setting(options.head_kinds, *store), head_kind_option);
+    settings.add_given(head_kind_setting(options.head_kinds, *store), head_kind_option());
   }
   read_config(inputs.given_config, true, store, &settings);
   settings.add_source(inputs.cross_encoder, "config_sentence_transformers.json");
@@ -196,7 +198,7 @@ int64_t largest_id(const TokenizerDescription& tokenizer) {
 void add_tokenizer(TokenizerDescription tokenizer, const std::string& source, const std::vector<std::string>& notes,
                    ModelDescription* description, Report* report) {
   const EncoderDescription& encoder = description->encoder;
-  if (encoder.embedding.tokens == absent) fail("the model takes vectors and no tokens: leave --tokenizer out");
+  if (encoder.embedding.tokens == absent) fail("the model takes vectors: leave ", mark(Option::tokenizer), " out");
   // A tokenizer that the runtime can't load is refused here, so that no model file is written with it.
   if (const Status status = TokenizerFactory::create(tokenizer).status(); !status.ok())
     fail(source, ": ", status.message());
@@ -275,15 +277,16 @@ namespace {
 void refuse_unused(const writer::ModelBuilder& builder, const Report& report) {
   const std::vector<std::string> unused = builder.unused_patterns();
   if (unused.empty()) return;
+  const std::string pattern = quote(unused[0]), option = mark(Option::keep);
   const auto matches = [&](const std::string& name) { return ::fnmatch(unused[0].c_str(), name.c_str(), 0) == 0; };
   for (const TensorDescription& tensor : builder.description.tensors) {
     if (tensor.shape.size() != 2 || !matches(std::string(tensor.name))) continue;
-    fail("each weight with a name like ", quote(unused[0]), " (--keep) has its type from an earlier --keep, such as ",
-         escaped(std::string(tensor.name)));
+    fail("each weight with a name like ", pattern, " (", option, ") has its type from an earlier ", option,
+         ", such as ", escaped(std::string(tensor.name)));
   }
   for (const Report::Mapping& mapping : report.mapped) {
     if (mapping.note.empty() || !matches(mapping.tensor)) continue;
-    fail(escaped(mapping.tensor), " (--keep ", quote(unused[0]), ") has the ", mapping.note, ": name that weight");
+    fail(escaped(mapping.tensor), " (", option, " ", pattern, ") has the ", mapping.note, ": name that weight");
   }
   std::string names;
   int shown = 0;
@@ -291,7 +294,7 @@ void refuse_unused(const writer::ModelBuilder& builder, const Report& report) {
     if (tensor.shape.size() != 2 || ++shown > 3) continue;
     names += (names.empty() ? "" : ", ") + escaped(std::string(tensor.name));
   }
-  fail("no weight has a name like ", quote(unused[0]), " (--keep): they are called ", names, " and so on");
+  fail("no weight has a name like ", pattern, " (", option, "): they are called ", names, " and so on");
 }
 
 void note_rounding(const writer::ModelBuilder& builder, Report* report) {
@@ -357,12 +360,14 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   } else if (description.encoder.embedding.tokens == absent) {
     report->notes.push_back("The model takes vectors, so it has no tokenizer.");
   } else {
-    report->notes.push_back("There is no tokenizer: the model takes token ids only. Give one with --tokenizer.");
+    report->notes.push_back("There is no tokenizer: the model takes token ids only. Give one with " +
+                            mark(Option::tokenizer) + ".");
   }
   report->weight_type = name_of(options.weight_type);
   std::string type = report->weight_type;
   for (const KeptWeights& weights : options.keep) type += ", " + weights.pattern + " " + name_of(weights.type);
-  report->add_fact("weight type", type, "--dtype and --keep (norms and biases stay f32)");
+  report->add_fact("weight type", type,
+                   mark(Option::weight_type) + " and " + mark(Option::keep) + " (norms and biases stay f32)");
   report->output_bytes = builder.write(options.output, [&](uint64_t done, uint64_t bytes) {
     advance(options.control, "writing", static_cast<double>(done) / static_cast<double>(bytes));
   });
@@ -391,7 +396,7 @@ Report convert(const ConvertOptions& options) {
 }  // namespace
 
 Report convert_checkpoint(const ConvertOptions& options) {
-  return with_public_errors([&] { return convert(options); });
+  return with_public_words(options.control, [&] { return convert(options); });
 }
 
 }  // namespace linformer::convert

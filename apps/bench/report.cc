@@ -27,7 +27,8 @@ double weights_gbps(const ReportRow& row) {
 std::optional<double> share(double value, double limit) {
   return limit > 0 ? std::optional(value / limit) : std::nullopt;
 }
-// What the call would take at the limits, over what it took. Weights that --keep spares count at their own type's.
+// What the call would take at the limits, over what it took. Weights that linformer-convert --dtype-for spares count at
+// their own type's.
 std::optional<double> share_of_limit(const ReportRow& row, const Limits& limits) {
   const Measurement& m = *row.measurement;
   double others = 0, seconds = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <new>
@@ -24,6 +25,7 @@
 #include "input_files/lost_file.h"
 #include "linformer/convert.h"
 #include "linformer/session_options.h"
+#include "terminal/progress_line.h"
 #include "terminal/shown_text.h"
 #include "usage.h"
 
@@ -41,7 +43,7 @@ linformer::help::Texts help_texts() {
        "linformer-convert my-model/ -o my-model.lnfr  # a folder with checkpoint, vocabulary, labels.txt",
        "linformer-convert model.safetensors -o model.lnfr --config settings.json --dtype bf16",
        "linformer-convert bert/ -o bert.lnfr --config '{\"sentence_pooling\": \"mean\"}'",
-       "linformer-convert checkpoint.pt -o model.lnfr --dtype int8 --keep f32:'classification_heads.*'",
+       "linformer-convert checkpoint.pt -o model.lnfr --dtype int8 --dtype-for f32:'classification_heads.*'",
        "linformer-convert model.safetensors.index.json -o model.lnfr  # a checkpoint in several files",
        "linformer-convert checkpoint.pt -o model.lnfr --json  # the report for a program",
        "linformer-convert checkpoint.pt -o - | ssh host 'cat >model.lnfr'  # the report goes to standard error",
@@ -51,31 +53,35 @@ linformer::help::Texts help_texts() {
        "say what tensors do not show, such as {\"encoder_attention_heads\": 12}."}};
 }
 
-// One line on a terminal's stderr, rewritten in place.
-class ProgressBar {
+// How far the conversion is, on a terminal's standard error.
+class ConversionProgress {
  public:
-  explicit ProgressBar(bool shown) : shown_(shown && isatty(STDERR_FILENO) == 1) {}
-  ~ProgressBar() { clear(); }
+  // `input`: the file that is converted, whose bytes make the rate.
+  ConversionProgress(bool shown, const std::string& input) : line_(shown) {
+    std::error_code error;
+    const uintmax_t bytes =
+        std::filesystem::is_regular_file(input, error) ? std::filesystem::file_size(input, error) : 0;
+    if (!error) megabytes_ = static_cast<double>(bytes) / 1e6;
+  }
 
   void show(const char* phase, double done) {
-    const int percent = static_cast<int>(done * 100);
-    if (!shown_ || (percent == percent_ && phase == phase_)) return;
-    percent_ = percent;
+    if (phase_ != phase) line_.restart();
     phase_ = phase;
-    constexpr int width = 40;
-    const std::string filled(static_cast<size_t>(percent * width / 100), '#');
-    std::fprintf(stderr, "\r%s [%-*s] %3d %%", phase, width, filled.c_str(), percent);
-    std::fflush(stderr);
+    if (!line_.due()) return;
+    std::string text = phase;
+    if (megabytes_ > 0 && line_.has_rate()) {
+      char rate[40];
+      std::snprintf(rate, sizeof rate, ", %.1f MB a second", megabytes_ * done / line_.seconds());
+      text += rate;
+    }
+    line_.show(text, done);
   }
-  void clear() {
-    if (shown_ && percent_ >= 0) std::fprintf(stderr, "\r%*s\r", 64, "");
-    percent_ = -1;
-  }
+  void clear() { line_.clear(); }
 
  private:
-  bool shown_;
-  int percent_ = -1;
-  const char* phase_ = nullptr;
+  linformer::terminal::ProgressLine line_;
+  double megabytes_ = 0;
+  std::string phase_;
 };
 
 class UsageError : public CLI::ParseError {
@@ -86,7 +92,7 @@ class UsageError : public CLI::ParseError {
 struct Arguments {
   ConvertOptions convert;
   std::string from_lnfr, dtype;
-  std::vector<std::string> keep;
+  std::vector<std::string> dtype_for;
   bool list_dialects = false, json = false, quiet = false, verbose = false, no_mmap = false;
 };
 
@@ -134,7 +140,7 @@ void declare(CLI::App& app, Arguments* arguments) {
                  "type of the weights: f32 (default), bf16, f16 or int8; PyTorch's names for them are read too")
       ->type_name("TYPE")
       ->check(only_listed({"f32", "bf16", "f16", "int8"}));
-  app.add_option("--keep", arguments->keep,
+  app.add_option("--dtype-for", arguments->dtype_for,
                  "weights of another type, by their names in the checkpoint: f32:PATTERN, such as f32:'*classifier*' "
                  "(may be repeated; the first that fits counts)")
       ->type_name("WEIGHTS")
@@ -172,10 +178,10 @@ ElementType weight_type(const std::string& option, const std::string& name) {
 linformer::convert::KeptWeights kept_weights(const std::string& argument) {
   const size_t colon = argument.find(':');
   if (colon == std::string::npos || colon + 1 == argument.size()) {
-    throw UsageError("--keep takes TYPE:PATTERN, such as f32:'*classifier*', not " +
+    throw UsageError("--dtype-for takes TYPE:PATTERN, such as f32:'*classifier*', not " +
                      linformer::convert::quote(argument));
   }
-  return {weight_type("--keep", argument.substr(0, colon)), argument.substr(colon + 1)};
+  return {weight_type("--dtype-for", argument.substr(0, colon)), argument.substr(colon + 1)};
 }
 
 void check_dialect(const std::string& given) {
@@ -208,11 +214,11 @@ void check(const CLI::App& app, Arguments* arguments) {
     throw UsageError("-o " + contradiction + ", or give --force");
   }
   for (const char* option :
-       {"CHECKPOINT", "--tokenizer", "--labels", "--head-kind", "--config", "--dialect", "--dtype", "--keep"}) {
+       {"CHECKPOINT", "--tokenizer", "--labels", "--head-kind", "--config", "--dialect", "--dtype", "--dtype-for"}) {
     if (back && app.count(option) > 0) throw CLI::ExcludesError("--from-lnfr", option);
   }
   if (app.count("--dtype") > 0) arguments->convert.weight_type = weight_type("--dtype", arguments->dtype);
-  for (const std::string& kept : arguments->keep) arguments->convert.keep.push_back(kept_weights(kept));
+  for (const std::string& kept : arguments->dtype_for) arguments->convert.keep.push_back(kept_weights(kept));
   const std::string& dialect = arguments->convert.dialect;
   if (app.count("--dialect") > 0) check_dialect(dialect);
 }
@@ -288,6 +294,21 @@ void warn_of_misspellings(const linformer::convert::Report& report) {
   std::cerr << "linformer-convert: note: nothing used the setting" << (count == 1 ? " " : "s ") << names << "\n";
 }
 
+// What a user types for an option that the converter's sentences name.
+std::string option_name(linformer::convert::Option option, const std::string& value) {
+  using linformer::convert::Option;
+  static constexpr std::pair<Option, const char*> flags[] = {
+      {Option::output, "-o"},           {Option::tokenizer, "--tokenizer"},
+      {Option::labels, "--labels"},     {Option::head_kinds, "--head-kind"},
+      {Option::config, "--config"},     {Option::dialect, "--dialect"},
+      {Option::weight_type, "--dtype"}, {Option::keep, "--dtype-for"},
+      {Option::replace_any, "--force"}};
+  for (const auto& [known, flag] : flags) {
+    if (known == option) return value.empty() ? flag : flag + (" '" + value + "'");
+  }
+  return value;
+}
+
 // While the file is mapped, its truncation ends the program with an error message.
 std::shared_ptr<void> guard_mapping(std::span<const std::byte> bytes, const std::string& path) {
   return std::make_shared<linformer::files::LostFile>(bytes, path);
@@ -300,24 +321,25 @@ void refuse_hub_name(const std::string& checkpoint) {
   }
 }
 
-void run(const Arguments& arguments, ProgressBar* bar) {
+void run(const Arguments& arguments, ConversionProgress* progress) {
   linformer::convert::Control control;
   control.access = arguments.no_mmap ? linformer::Access::read : linformer::Access::map;
   control.guard_mapping = guard_mapping;
-  control.progress = [bar](const char* phase, double done) { bar->show(phase, done); };
+  control.option_name = option_name;
+  control.progress = [progress](const char* phase, double done) { progress->show(phase, done); };
   if (arguments.list_dialects) {
     arguments.json ? linformer::convert::print_dialects_json(std::cout) : linformer::convert::print_dialects(std::cout);
   } else if (!arguments.from_lnfr.empty()) {
     const linformer::convert::ExportReport report = linformer::convert::export_checkpoint(
         {arguments.from_lnfr, arguments.convert.output, arguments.convert.replace_any, control});
-    bar->clear();
+    progress->clear();
     print_report(report, arguments);
   } else {
     refuse_hub_name(arguments.convert.checkpoint);
     ConvertOptions options = arguments.convert;
     options.control = control;
     const linformer::convert::Report report = linformer::convert::convert_checkpoint(options);
-    bar->clear();
+    progress->clear();
     warn_of_misspellings(report);
     warn_of_assumptions(report);
     print_report(report, arguments);
@@ -352,9 +374,10 @@ int main(int argc, char** argv) {
   linformer::files::set_final_message(!arguments.json                           ? final_message
                                       : &report_stream(arguments) == &std::cerr ? final_message_on_standard_error
                                                                                 : final_message_in_json);
-  ProgressBar bar(!arguments.quiet);
+  ConversionProgress progress(!arguments.quiet,
+                              arguments.from_lnfr.empty() ? arguments.convert.checkpoint : arguments.from_lnfr);
   try {
-    run(arguments, &bar);
+    run(arguments, &progress);
     std::cout.flush();
     if (!std::cout) {
       std::cerr << "linformer-convert: the report could not be printed\n";
@@ -362,13 +385,13 @@ int main(int argc, char** argv) {
     }
     return 0;
   } catch (const std::bad_alloc&) {
-    bar.clear();
+    progress.clear();
     return complain(
         "there is not enough memory for this conversion, so nothing was written: free some, raise the limit (ulimit "
         "-v), or convert on a larger machine",
         arguments);
   } catch (const std::exception& error) {
-    bar.clear();
+    progress.clear();
     return complain(error.what(), arguments);
   }
 }

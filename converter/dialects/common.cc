@@ -16,7 +16,7 @@ Settings settings_beside(const Conversion& conversion) {
   return settings;
 }
 
-std::string config_option(const std::string& json) { return "--config '" + json + "'"; }
+std::string config_option(const std::string& json) { return mark(Option::config, json); }
 
 void missing_setting(const std::string& what, const std::string& settings) {
   fail(what, " is neither in the checkpoint nor visible in its tensors: give ", settings);
@@ -26,7 +26,7 @@ void check_agreement(const Settings& settings, const char* name, int64_t from_te
   const std::optional<Setting<int64_t>> said = settings.integer(name);
   if (said && said->value != from_tensors) {
     fail("the setting ", name, " is ", said->value, " (", said->source, ") but the tensors have ", from_tensors, " ",
-         what, ": the settings belong to another model, give the right ones with --config");
+         what, ": the settings belong to another model, give the right ones with ", mark(Option::config));
   }
 }
 

@@ -11,13 +11,14 @@
 #include "base/description.h"
 #include "converter/dialects/dialect.h"
 #include "converter/dialects/tensor_table.h"
+#include "converter/option_names.h"
 
 namespace linformer::convert {
 
 // The user's settings, then those that training programs keep beside the state dict under the usual names.
 Settings settings_beside(const Conversion& conversion);
 
-// Returns the option as a user types it, such as --config '{"pool": "cls"}'.
+// Returns the option with these settings, which callers show as --config '{"pool": "cls"}' or in words of their own.
 std::string config_option(const std::string& json);
 
 // Throws Error: `what` is neither in the checkpoint nor visible in its tensors. `settings` says what to give, made with

@@ -28,7 +28,7 @@ struct Conversion {
   Report& report;
 };
 
-// What --list-dialects says.
+// What supported_dialects() says of it.
 struct DialectFacts {
   const char* summary;  // one line
   const char* source;   // the repository
@@ -50,6 +50,8 @@ class Dialect {
 std::span<const Dialect* const> dialects();
 // Null where there is none of that name.
 const Dialect* find_dialect(std::string_view name);
+// Returns the names of all dialects, with commas between.
+std::string names_of_dialects();
 // Returns an error message which says that no dialect is called `name`, and lists the names of all dialects.
 std::string unknown_dialect(std::string_view name);
 

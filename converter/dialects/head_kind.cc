@@ -17,7 +17,7 @@ constexpr const char* kinds = "single_label, multi_label, score, score:identity 
 
 // KIND or score:ACTIVATION.
 KindRule parse_kind(std::string_view text, const std::string& given_with) {
-  const bool option = given_with == head_kind_option;
+  const bool option = given_with == head_kind_option();
   const std::string what = option ? given_with : std::string("the setting ") + setting_name + " (" + given_with + ")";
   const std::string source = option ? given_with : setting_name + (", " + given_with);
   const size_t colon = text.find(':');
@@ -53,7 +53,7 @@ KindRule kind_by(const std::function<KindRule(uint64_t outputs)>& rule, uint64_t
   try {
     return rule(outputs);
   } catch (const Error& error) {
-    fail(error.what(), "; or say what the outputs are with ", head_kind_option);
+    fail(error.what(), "; or say what the outputs are with ", head_kind_option());
   }
 }
 
@@ -121,8 +121,8 @@ void set_kind(Conversion& conversion, const Settings& settings, const std::funct
   conversion.report.add_fact("kind of " + head->name, text_of(chosen), chosen.source);
   if (!chosen.assumed) return;
   conversion.report.notes.push_back("Nothing says what the one output of head " + quote(head->name) +
-                                    " means: its sigmoid is taken. For the output as it is give --head-kind " +
-                                    "score:identity, or regression.");
+                                    " means: its sigmoid is taken. For the output as it is give " + head_kind_option() +
+                                    " score:identity, or regression.");
 }
 
 Value head_kind_setting(const std::vector<std::string>& given, ValueStore& store) {
@@ -138,7 +138,7 @@ Value head_kind_setting(const std::vector<std::string>& given, ValueStore& store
     }
   }
   if (every && given.size() > 1) {
-    fail(head_kind_option, " ", quote(every.text()), " is for every head: give it once, or each time as HEAD=KIND");
+    fail(head_kind_option(), " ", quote(every.text()), " is for every head: give it once, or each time as HEAD=KIND");
   }
   settings.node()->items = {store.make_text(setting_name), every ? every : by_head};
   return settings;

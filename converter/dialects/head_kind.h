@@ -9,6 +9,7 @@
 
 #include "base/description.h"
 #include "converter/dialects/dialect.h"
+#include "converter/option_names.h"
 
 namespace linformer::convert {
 
@@ -39,7 +40,7 @@ uint64_t outputs_of(const Conversion& conversion, const ClassificationHead& head
 void set_kind(Conversion& conversion, const Settings& settings, const std::function<KindRule(uint64_t outputs)>& rule,
               ClassificationHead* head);
 
-inline constexpr const char* head_kind_option = "--head-kind";
+inline std::string head_kind_option() { return mark(Option::head_kinds); }
 // The option's arguments, KIND or HEAD=KIND, as settings {"head_kind": ...}. Throws Error.
 Value head_kind_setting(const std::vector<std::string>& given, ValueStore& store);
 

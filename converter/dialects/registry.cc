@@ -12,6 +12,7 @@
 #include "converter/dialects/tatp22/tatp22.h"
 #include "converter/dialects/tensor_table.h"
 #include "converter/dialects/xformers/xformers.h"
+#include "converter/option_names.h"
 #include "converter/readers/error.h"
 #include "converter/readers/exported_keys.h"
 
@@ -48,10 +49,14 @@ const Dialect* find_dialect(std::string_view name) {
   return nullptr;
 }
 
-std::string unknown_dialect(std::string_view name) {
+std::string names_of_dialects() {
   std::string names;
   for (const Dialect* known : dialects()) names += (names.empty() ? "" : ", ") + std::string(known->name());
-  return "there is no dialect " + quote(name) + ": --dialect takes " + names;
+  return names;
+}
+
+std::string unknown_dialect(std::string_view name) {
+  return "there is no dialect " + quote(name) + ": " + mark(Option::dialect) + " takes " + names_of_dialects();
 }
 
 namespace {
@@ -125,7 +130,7 @@ const Dialect& recognise_wanted(Checkpoint& checkpoint, const std::string& wante
     fail(checkpoint.name, ": the tensors are not those of the dialect ", dialect->name(), ". Looked for ",
          recognition.reason);
   }
-  return chosen(*dialect, checkpoint, recognition.reason + ", and --dialect", report);
+  return chosen(*dialect, checkpoint, recognition.reason + ", and " + mark(Option::dialect), report);
 }
 
 // Names of tensors say little to who wanted to convert a model of another kind.

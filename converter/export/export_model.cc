@@ -12,6 +12,7 @@
 #include "converter/export/source_tensors.h"
 #include "converter/files/atomic_file.h"
 #include "converter/files/input_file.h"
+#include "converter/option_names.h"
 #include "converter/readers/error.h"
 #include "io/container.h"
 #include "model/flatbuffers_compat.h"
@@ -71,7 +72,7 @@ void check_output(const ExportOptions& options) {
   if (files::output_target(options.output).kind != files::OutputTarget::Kind::file) return;
   if (!fs::exists(options.output, error)) return;
   if (fs::equivalent(options.model, options.output, error)) {
-    fail("the output ", options.output, " is the input: give another name with -o");
+    fail("the output ", options.output, " is the input: give another name with ", mark(Option::output));
   }
   if (options.replace_any || !fs::is_regular_file(options.output, error)) return;
   const uintmax_t size = fs::file_size(options.output, error);
@@ -80,8 +81,8 @@ void check_output(const ExportOptions& options) {
   uint64_t header = 0;
   std::memcpy(&header, start.data(), sizeof header);
   if (size > 0 && (size < start.size() || start[8] != '{' || header > size - sizeof header)) {
-    fail("the output ", options.output,
-         " exists and is no safetensors file: give another name with -o, or --force to replace it");
+    fail("the output ", options.output, " exists and is no safetensors file: give another name with ",
+         mark(Option::output), ", or ", mark(Option::replace_any), " to replace it");
   }
 }
 
@@ -147,7 +148,7 @@ ExportReport export_file(const ExportOptions& options) {
 }  // namespace
 
 ExportReport export_checkpoint(const ExportOptions& options) {
-  return with_public_errors([&] { return export_file(options); });
+  return with_public_words(options.control, [&] { return export_file(options); });
 }
 
 }  // namespace linformer::convert

@@ -6,6 +6,7 @@
 #include "base/description.h"
 #include "converter/export/base64.h"
 #include "converter/labels.h"
+#include "converter/option_names.h"
 #include "converter/readers/error.h"
 #include "converter/readers/exported_keys.h"
 #include "converter/writer/metadata.h"
@@ -78,7 +79,8 @@ std::optional<ExportedTokenizer> exported_tokenizer(const Checkpoint& checkpoint
   if (text == nullptr) return std::nullopt;
   const std::string source = std::string(exported_tokenizer_key) + " of " + checkpoint.name;
   const std::optional<std::vector<std::byte>> bytes = from_base64(*text);
-  if (!bytes || bytes->empty()) fail(source, " is not base64: give the tokenizer's files with --tokenizer");
+  if (!bytes || bytes->empty())
+    fail(source, " is not base64: give the tokenizer's files with ", mark(Option::tokenizer));
   ExportedTokenizer made{writer::AlignedBytes(bytes->size()), {}};
   std::memcpy(made.bytes.data(), bytes->data(), bytes->size());
   ModelDescription alone;

@@ -54,9 +54,10 @@ void check_overflow(const TensorDescription& tensor, int64_t index, std::span<co
   if (index < 0) return;
   char value[32];
   std::snprintf(value, sizeof value, "%g", static_cast<double>(values[static_cast<size_t>(index)]));
+  const std::string other = tensor.type == ElementType::f16 ? "bf16" : "f32";
   throw WriteError(tensor.name + " holds " + value + ", which " + name_of(tensor.type) +
-                   " can't: convert with --keep 'f32:" + tensor.name + "', or with --dtype " +
-                   (tensor.type == ElementType::f16 ? "bf16" : "f32"));
+                       " can't: keep this weight in f32, or convert all weights to " + other,
+                   tensor.name, other);
 }
 
 void add_errors(ElementType type, std::span<const float> values, const std::byte* stored, RoundingError* error) {
@@ -82,8 +83,9 @@ class Int8Tail {
     float largest = 0;
     for (float value : values) {
       if (!std::isfinite(value)) {
-        throw WriteError(tensor_.name + " holds " + std::to_string(value) +
-                         ", which int8 can't: keep it with --keep 'f32:" + tensor_.name + "'");
+        throw WriteError(
+            tensor_.name + " holds " + std::to_string(value) + ", which int8 can't: keep this weight in f32",
+            tensor_.name, "");
       }
       largest = std::max(largest, std::abs(value));
     }
@@ -166,7 +168,8 @@ void encode_panels(const TensorDescription& tensor, const FloatSource& source, c
   const bool int8 = tensor.type == ElementType::int8;
   if (int8 && in > max_int8_inputs) {
     throw WriteError(tensor.name + " has " + std::to_string(in) + " inputs: int8 takes " +
-                     std::to_string(max_int8_inputs) + ", keep it with --keep");
+                         std::to_string(max_int8_inputs) + ", keep this weight in f32",
+                     tensor.name, "");
   }
   elements_of(tensor);
   const uint64_t rows = static_cast<uint64_t>(round_up(static_cast<int64_t>(in), panel_depth(tensor.type)));

@@ -153,7 +153,7 @@ TEST_CASE("inspect: a file whose first weights were spared is computed in what m
   REQUIRE(run_program(LINFORMER_CONVERT, arguments).code == 0);
   CHECK(run({"inspect", model}).out.find("another type") == std::string::npos);
   CHECK(json::parse(run({"inspect", model, "--json"}).out)["other_compute"] == false);
-  arguments.insert(arguments.end(), {"--keep", "f32:*layers.0.self_attn.*"});
+  arguments.insert(arguments.end(), {"--dtype-for", "f32:*layers.0.self_attn.*"});
   REQUIRE(run_program(LINFORMER_CONVERT, arguments).code == 0);
   CHECK(run({"inspect", model}).out.find("int8, some weights in another type") != std::string::npos);
   const json described = json::parse(run({"inspect", model, "--json"}).out);

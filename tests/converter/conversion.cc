@@ -5,6 +5,7 @@
 
 #include "base/description.h"
 #include "converter/dialects/known_settings.h"
+#include "converter/option_names.h"
 #include "converter/readers/error.h"
 #include "converter/writer/tensor_data.h"
 
@@ -27,6 +28,7 @@ Converted converted(const std::string& checkpoint, const std::string& config) {
   for (const std::string& name : settings.asked()) {
     if (!known_settings().contains(name)) throw std::logic_error("known_settings.cc lacks " + name);
   }
+  name_options({}, &made.report);
   made.settings = builder.origin.settings;
   made.file = builder.serialize();
   auto loaded = linformer::Model::load(made.file);
@@ -40,7 +42,7 @@ std::string conversion_error(const std::string& checkpoint, const std::string& c
     converted(checkpoint, config);
     return "";
   } catch (const Error& error) {
-    return error.what();
+    return with_names(error.what(), {});
   } catch (const linformer::writer::WriteError& error) {
     return error.what();
   }

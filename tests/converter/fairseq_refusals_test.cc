@@ -31,7 +31,7 @@ TEST_CASE("what can't be known or does not fit together is refused with a senten
   const Case cases[] = {
       {"no heads",
        [](Tensors&, HandSettings& s) { s.erase("encoder_attention_heads"); },
-       {"--config", "{\"encoder_attention_heads\": "}},
+       {"config '", "{\"encoder_attention_heads\": "}},
       {"heads 0", setting("encoder_attention_heads", int64_t{0}), {"encoder_attention_heads", "does not divide"}},
       {"heads 3",
        setting("encoder_attention_heads", int64_t{3}),

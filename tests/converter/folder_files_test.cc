@@ -131,7 +131,8 @@ TEST_CASE("an assumed pooling is reported on stderr in one line, with --quiet to
   for (const char* how : {"", " --quiet", " --json", " --verbose"}) {
     const std::string said = errors(how);
     CHECK(std::count(said.begin(), said.end(), '\n') == 1);
-    check_sentence(said, {"linformer-convert: note: ", "the pooler's output", "--pooling mean"});
+    check_sentence(said,
+                   {"linformer-convert: note: ", "the pooler's output", "--config '{\"sentence_pooling\": \"mean\"}'"});
   }
   CHECK(errors(R"( --config '{"sentence_pooling": "mean"}')") == "");
 }

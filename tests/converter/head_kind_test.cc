@@ -153,13 +153,13 @@ TEST_CASE("head_kind comes before settings that can't be read, whose errors name
                            Json{{"problem_type", "nonsense"}}, Json{{"problem_type", 3}}}) {
     CAPTURE(more.dump());
     const std::string file = safetensors(classifier(tiny, 1));
-    CHECK(contains(conversion_error(file, config_of(tiny, more).dump()), "--head-kind"));
+    CHECK(contains(conversion_error(file, config_of(tiny, more).dump()), "head_kinds"));
     Json said = more;
     said["head_kind"] = "score:identity";
     CHECK(conversion_error(file, config_of(tiny, said).dump()) == "");
     // Another head's says nothing of this one.
     said["head_kind"] = Json::object();
-    CHECK(contains(conversion_error(file, config_of(tiny, said).dump()), "--head-kind"));
+    CHECK(contains(conversion_error(file, config_of(tiny, said).dump()), "head_kinds"));
   }
   // The file beside it, and the option.
   Workplace place;

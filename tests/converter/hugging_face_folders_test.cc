@@ -113,9 +113,9 @@ TEST_CASE("a checkpoint of a usual name beside config.json stands for its folder
   folder.add("2_Normalize", "Normalize");
   CHECK(folder.convert("model.safetensors").description().embedding.normalize);
   std::filesystem::copy(folder.path("model.safetensors"), folder.path("mine.safetensors"));
-  CHECK(contains(folder.error("mine.safetensors"), "give the model's config.json with --config"));
+  CHECK(contains(folder.error("mine.safetensors"), "give the model's config.json with config"));
   folder.remove("config.json");
-  CHECK(contains(folder.error("model.safetensors"), "give the model's config.json with --config"));
+  CHECK(contains(folder.error("model.safetensors"), "give the model's config.json with config"));
 }
 
 TEST_CASE("without modules.json the same folder is a plain BERT") {

@@ -51,7 +51,7 @@ const std::string layer1 = "bert.encoder.layer.1.";
 
 TEST_CASE("settings that ask for what isn't computed, or that the tensors contradict, are refused") {
   check_refusals(TinyHuggingFace{},
-                 {{"no heads", without("num_attention_heads"), {"--config '{\"num_attention_heads\": NUMBER}'"}},
+                 {{"no heads", without("num_attention_heads"), {"config '{\"num_attention_heads\": NUMBER}'"}},
                   {"three heads", setting("num_attention_heads", 3), {"num_attention_heads is 3", "does not divide"}},
                   {"heads as text", setting("num_attention_heads", "2"), {"num_attention_heads", "whole number"}},
                   {"other model", setting("model_type", "electra"), {"model_type", "electra", "distilbert"}},

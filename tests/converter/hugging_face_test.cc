@@ -311,8 +311,9 @@ TEST_CASE("the pooler of a plain model is its sentence embedding, and the next-s
   CHECK(embedding.present);
   // sentence-transformers takes the mean of such a model, so the report warns.
   REQUIRE(made.report.cautions.size() == 1);
-  check_sentence(made.report.cautions[0], {"the pooler's output", "sentence-transformers",
-                                           "--config '{\"sentence_pooling\": \"mean\"}'", "--pooling mean"});
+  check_sentence(made.report.cautions[0],
+                 {"the pooler's output", "sentence-transformers", "config '{\"sentence_pooling\": \"mean\"}'",
+                  "choose the pooling where texts are embedded"});
   nlohmann::json said = tiny.config();
   said["sentence_pooling"] = "mean";
   const Converted mean = model_of(tensors, said);

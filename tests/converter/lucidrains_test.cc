@@ -278,7 +278,7 @@ TEST_CASE("lucidrains: refusals say what is wrong") {
   const auto none = [](Tensors&) {};
   const std::string first = "linformer.net.layers.0.", second = "linformer.net.layers.1.";
   const Case cases[] = {
-      {"no heads", none, "", {"attention heads (together 8 wide)", "--config '{\"heads\": NUMBER}'", "default is 8"}},
+      {"no heads", none, "", {"attention heads (together 8 wide)", "config '{\"heads\": NUMBER}'", "default is 8"}},
       {"heads 3", none, R"({"heads": 3})", {"heads is 3", "does not divide the width 8"}},
       {"heads 0", none, R"({"heads": 0})", {"heads is 0"}},
       {"dim_head", none, R"({"heads": 2, "dim_head": 8})", {"dim_head is 8", "4 channels in each head"}},

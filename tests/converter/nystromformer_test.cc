@@ -168,7 +168,7 @@ TEST_CASE("nystromformer: class token, two texts, one layer for all, projections
     shared.shared = true;
     shared.reorganized = reorganized;
     const std::string file = torch_zip(shared.tensors());
-    CHECK(contains(conversion_error(file, mean), "--config '{\"num_layers\": NUMBER}'"));
+    CHECK(contains(conversion_error(file, mean), "config '{\"num_layers\": NUMBER}'"));
     CHECK(contains(conversion_error(file, R"({"pooling_mode": "MEAN", "num_layers": 0})"), "num_layers is 0"));
     const Converted model = converted(file, R"({"pooling_mode": "MEAN", "num_layers": 3})");
     REQUIRE(model.description().encoder.layers.size() == 3);
@@ -277,7 +277,7 @@ TEST_CASE("nystromformer: what can't be reproduced is refused with a sentence th
   const auto as_it_is = [](Tensors&) {};
   const std::string layer = "model.transformer_0.", layer1 = "model.transformer_1.";
   const Case cases[] = {
-      {"no pooling", "", as_it_is, {"--config", "{\"pooling_mode\": \"MEAN\"}"}},
+      {"no pooling", "", as_it_is, {"config '", "{\"pooling_mode\": \"MEAN\"}"}},
       {"pooling", R"({"pooling_mode": "MAX"})", as_it_is, {"pooling_mode", "MAX", "MEAN and CLS"}},
       {"sparse", R"({"pooling_mode": "MEAN", "n_sparse": 4})", as_it_is, {"n_sparse is 4", "random"}},
       {"another attention", R"({"attn_type": "nystrom-64"})", as_it_is, {"attn_type", "nystrom-64"}},

@@ -37,7 +37,7 @@ TEST_CASE("weights that are kept have another type, and the report says what rou
   Workplace place;
   write_file(place.path("c.pt"), with_head(2));
   const std::string command = place.path("c.pt") + " -o " + place.path("x.lnfr") + " --dtype int8 ";
-  const Run run = place.run(command + "--keep 'f32:*fc1*' --keep 'bf16:*fc?.weight' --json");
+  const Run run = place.run(command + "--dtype-for 'f32:*fc1*' --dtype-for 'bf16:*fc?.weight' --json");
   REQUIRE_MESSAGE(run.status == 0, run.err);
   const auto report = nlohmann::json::parse(run.out);
   auto model = linformer::Model::load(place.path("x.lnfr").c_str());
@@ -67,12 +67,13 @@ TEST_CASE("weights that are kept have another type, and the report says what rou
   const Run told = place.run(command + "--force");
   CHECK(contains(told.out, ", weights in int8\n"));
   CHECK(contains(told.out, "weights changed by 0.00"));
-  const Run misspelt = place.run(command + "--force --keep f32:clasifier*");
+  const Run misspelt = place.run(command + "--force --dtype-for f32:clasifier*");
   CHECK(misspelt.status == 1);
-  CHECK(contains(misspelt.err, "no weight has a name like \"clasifier*\" (--keep): they are called"));
-  const Run late = place.run(command + "--force --keep 'f32:*fc1*' --keep 'bf16:*fc1*'");
+  CHECK(contains(misspelt.err, "no weight has a name like \"clasifier*\" (--dtype-for): they are called"));
+  const Run late = place.run(command + "--force --dtype-for 'f32:*fc1*' --dtype-for 'bf16:*fc1*'");
   CHECK(late.status == 1);
-  CHECK(contains(late.err, "each weight with a name like \"*fc1*\" (--keep) has its type from an earlier --keep"));
+  CHECK(contains(late.err,
+                 "each weight with a name like \"*fc1*\" (--dtype-for) has its type from an earlier --dtype-for"));
 }
 
 TEST_CASE("a wrong command line is told in one line: the program, what is wrong, and the next step") {
@@ -91,8 +92,8 @@ TEST_CASE("a wrong command line is told in one line: the program, what is wrong,
       {"--from-lnfr m.lnfr --labels a,b -o y.safetensors", {"--from-lnfr", "--labels"}},
       {c + x + " --dtype int4", {"--dtype takes f32, bf16, f16 or int8", "not \"int4\""}},
       {c + x + " --dtype 1", {"--dtype takes f32, bf16, f16 or int8", "not \"1\""}},
-      {c + x + " --keep classifier", {"--keep takes TYPE:PATTERN", "not \"classifier\""}},
-      {c + x + " --keep f64:*", {"--keep takes f32, bf16, f16 or int8", "not \"f64\""}},
+      {c + x + " --dtype-for classifier", {"--dtype-for takes TYPE:PATTERN", "not \"classifier\""}},
+      {c + x + " --dtype-for f64:*", {"--dtype-for takes f32, bf16, f16 or int8", "not \"f64\""}},
       {c + x + " --dialect nope", {"no dialect \"nope\"", "fairseq, fairseq-hf, lucidrains", "tatp22"}},
       {place.path("absent.pt") + x + " --dialect nope", {"no dialect \"nope\""}},
       {c + x + " --unknown", {"there is no option --unknown;"}},

@@ -2,10 +2,12 @@
 // cancelling, the limit of memory, and the guard of mapped files.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <set>
 
+#include "converter/option_names.h"
 #include "converter/workplace.h"
 #include "linformer/convert.h"
 
@@ -13,6 +15,7 @@ using namespace linformer_test;
 using namespace linformer::convert;
 using linformer::Access;
 using linformer::Code;
+using linformer::ElementType;
 
 namespace {
 
@@ -101,6 +104,41 @@ TEST_CASE("what progress throws ends a conversion, and nothing is left") {
   };
   CHECK_THROWS_AS(convert_checkpoint(options), int);
   CHECK(place.entries() == 1);
+}
+
+TEST_CASE("sentences call options by their fields, or as the caller says") {
+  const Workplace place;
+  ConvertOptions options = options_in(place);
+  options.labels = {"one"};
+  const auto sentence = [&] {
+    try {
+      convert_checkpoint(options);
+      return std::string();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  CHECK(sentence().starts_with("labels \"one\" has 1 label, which fits no head"));
+  options.control.option_name = [](Option option, const std::string& value) {
+    return "<" + std::to_string(static_cast<int>(option)) + value + ">";
+  };
+  CHECK(sentence().starts_with("<2> \"one\" has 1 label"));
+  options.labels.clear();
+  options.keep = {{ElementType::bf16, "absent*"}};
+  CHECK(sentence().find("\"absent*\" (<7>): they are called") != std::string::npos);
+  options.keep.clear();
+  const std::string with_value = "give " + mark(Option::config, "{\"a\":\x1d 1\x1e}") + ", \x1d";
+  CHECK(with_names(with_value, options.control) == "give <4{\"a\": 1}>, \x1d");
+  CHECK(with_names(with_value, {}) == "give config '{\"a\": 1}', \x1d");
+
+  // The report too.
+  const Report report = convert_checkpoint(options);
+  const auto says = [](const std::vector<std::string>& notes, const std::string& part) {
+    return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) { return contains(note, part); });
+  };
+  CHECK(says(report.notes, "Give one with <1>."));
+  options.control.option_name = nullptr;
+  CHECK(says(convert_checkpoint(options).notes, "Give one with tokenizer."));
 }
 
 TEST_CASE("max_memory limits what a checkpoint's structure takes") {

@@ -173,7 +173,7 @@ TEST_CASE("PyText: refusals say what is wrong") {
     }
   };
   const auto none = [](Tensors&) {};
-  refused(none, "", {"--config '{\"num_attention_heads\": NUMBER}'"});
+  refused(none, "", {"config '{\"num_attention_heads\": NUMBER}'"});
   refused(none, R"({"num_attention_heads": 2, "scaling": -1})", {"scaling", "positive"});
   refused(none, R"({"num_attention_heads": 2, "max_seq_len": 514})", {"max_seq_len is 514", "8 rows"});
   refused([](Tensors& t) { remove(t, transformer + "layers.1.residual_mlp.mlp.3.bias"); }, settings,

@@ -22,7 +22,7 @@ TEST_CASE("tatp22: what can't be known or does not fit together is refused with 
   const std::string gelu = R"({"activation": "gelu"})";
   const std::string stack = "linformer.seq.";
   const Case cases[] = {
-      {"no settings", "", same, as_it_is, {"--config", "{\"activation\": \"gelu\", \"full_attention\": false"}},
+      {"no settings", "", same, as_it_is, {"config", "{\"activation\": \"gelu\", \"full_attention\": false"}},
       {"activation", R"({"activation": "tanh"})", same, as_it_is, {"activation", "tanh", "gelu and relu"}},
       {"activation's kind", R"({"activation": 1})", same, as_it_is, {"activation", "not a text"}},
       {"causal's kind", R"({"causal": "yes"})", same, as_it_is, {"causal", "neither true nor false"}},

@@ -167,7 +167,7 @@ TEST_CASE("tatp22: a convolution is stored by step, and its k follows from the l
     }
   }
   CHECK(same_values(model, projection.bias, named(tensors, "linformer.seq.0.fn.heads.0.E.bias")));
-  CHECK(contains(conversion_error(torch_zip(tensors), plain), "--config '{\"input_size\": NUMBER}'"));
+  CHECK(contains(conversion_error(torch_zip(tensors), plain), "config '{\"input_size\": NUMBER}'"));
   CHECK(contains(conversion_error(torch_zip(tensors), R"({"input_size": 1})"), "wider than the longest text of 1"));
   CHECK(contains(conversion_error(torch_zip(tensors), R"({"input_size": 7, "dim_k": 1})"), "kernel of 2"));
 }

@@ -120,7 +120,7 @@ TEST_CASE("ViT: refusals say what is wrong") {
     }
   };
   const auto none = [](Tensors&) {};
-  refused(none, R"({"heads": 2})", {"--config", "{\"pool\": \"cls\"}", "{\"pool\": \"mean\"}"});
+  refused(none, R"({"heads": 2})", {"config", "{\"pool\": \"cls\"}", "{\"pool\": \"mean\"}"});
   refused(none, R"({"heads": 2, "pool": "max"})", {"pool is \"max\"", "cls and mean"});
   refused(none, R"({"pool": "cls"})", {"attention heads", "{\"heads\": "});
   refused(none, R"({"heads": 2, "pool": "cls", "num_classes": 5})", {"num_classes is 5", "3 classes"});

@@ -185,7 +185,7 @@ TEST_CASE("xformers: refusals say what is wrong") {
     }
   };
   const auto none = [](Tensors&) {};
-  refused(none, "", {"attention heads", "--config '{\"num_heads\": NUMBER}'"});
+  refused(none, "", {"attention heads", "config '{\"num_heads\": NUMBER}'"});
   refused(none, R"({"num_heads": 3})", {"num_heads is 3"});
   refused(none, R"({"num_heads": 2, "k": 5})", {"k is 5", "2 compressed positions"});
   refused([](Tensors& t) { remove(t, "attention.F.weight"); }, two_heads, {"attention.F.weight", "missing"});

@@ -157,10 +157,10 @@ TEST_CASE("int8: symmetric by output, never -128, with the sums of each slice of
 
   weights[40] = std::numeric_limits<float>::infinity();
   CHECK_THROWS_WITH_AS(encode_all(tensor, copy_of(weights)),
-                       "matrix holds inf, which int8 can't: keep it with --keep 'f32:matrix'", WriteError);
+                       "matrix holds inf, which int8 can't: keep this weight in f32", WriteError);
   const TensorDescription wide = matrix(ElementType::int8, TensorLayout::panel16, 1, 65537);
   CHECK_THROWS_WITH_AS(encode_all(wide, copy_of(std::vector<float>(65537))),
-                       "matrix has 65537 inputs: int8 takes 65536, keep it with --keep", WriteError);
+                       "matrix has 65537 inputs: int8 takes 65536, keep this weight in f32", WriteError);
 }
 
 TEST_CASE("every type and layout decodes to the narrowed values") {
@@ -203,7 +203,7 @@ TEST_CASE("values beyond half precision are an error that names the tensor") {
     const TensorDescription tensor = matrix(ElementType::f16, layout, 1, 2);
     const float values[] = {1.f, 1e6f};
     CHECK_THROWS_WITH_AS(encode_all(tensor, copy_of(values)),
-                         "matrix holds 1e+06, which f16 can't: convert with --keep 'f32:matrix', or with --dtype bf16",
+                         "matrix holds 1e+06, which f16 can't: keep this weight in f32, or convert all weights to bf16",
                          WriteError);
   }
 }

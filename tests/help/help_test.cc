@@ -137,7 +137,7 @@ TEST_CASE("the converter's options are in all of its forms") {
   // These names are written out here because the forms below are all made from one table: an option that is missing
   // from the table would be missing from each of them.
   for (const char* known :
-       {"--output", "--tokenizer", "--labels", "--head-kind", "--config", "--dialect", "--dtype", "--keep",
+       {"--output", "--tokenizer", "--labels", "--head-kind", "--config", "--dialect", "--dtype", "--dtype-for",
         "--from-lnfr", "--list-dialects", "--json", "--quiet", "--verbose", "--no-mmap", "--force"}) {
     CAPTURE(std::string(known));
     CHECK(names.count(known) == 1);

@@ -25,6 +25,13 @@ TEST_CASE("the converter's C form alone knows the runtime's") {
   CHECK(check_converter("converter/c_api/x.cc", "#include \"session/state.h\"\n").size() == 1);
 }
 
+TEST_CASE("the converter's sentences name no flag of a program") {
+  CHECK(check_converter("converter/x.cc", "// \"give --config\"\nfail(\"give \", mark(Option::config));  // --x\n")
+            .empty());
+  CHECK(check_converter("converter/x.cc", "fail(\"give it with --config\");\n").size() == 1);
+  CHECK(check_converter("converter/x.cc", "fail(a, \"--labels \", b);\n").size() == 1);
+}
+
 TEST_CASE("the converter knows neither a terminal nor its process") {
   CHECK(check_converter("converter/x.cc", "std::snprintf(a, b, c); // exit(1)\nfail(\"a signal (1)\");\n").empty());
   for (const char* source : {"std::printf(\"x\");\n", "std::cerr << 1;\n", "std::fprintf(stderr, \"x\");\n",

@@ -77,7 +77,7 @@ TEST_CASE("a conversion prints no control character of paths, tensor names, sett
   convert({plain, "--tokenizer", wrong});
   convert({plain, "--labels", "good," + hostile_text});
   convert({plain, "--labels", hostile_text + "=good,bad"});
-  convert({plain, "--dtype", "bf16", "--keep", "f32:*fc1*"});
+  convert({plain, "--dtype", "bf16", "--dtype-for", "f32:*fc1*"});
   check({plain, "-o", files.place});
   check({plain, "-o", wrong});
   check({plain, "-o", plain});

@@ -6,7 +6,9 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <regex>
 
 #include "cli/sentiment_model.h"
@@ -14,6 +16,7 @@
 #include "research/spectrum_lapack.h"
 #include "support/random_model.h"
 #include "terminal/printed.h"
+#include "terminal/progress_line.h"
 
 using namespace linformer_test;
 using Arguments = std::vector<std::string>;
@@ -59,7 +62,7 @@ std::string shown_on_terminal(const std::string& program, const Arguments& argum
 
 // Removes the control characters that the programs' own progress lines need.
 std::string without_progress(const std::string& shown) {
-  static const std::regex own("\r\x1b\\[K|\r(?=(reading|writing) \\[)|\r {64}\r");
+  static const std::regex own("\r\x1b\\[K");
   return std::regex_replace(shown, own, "");
 }
 
@@ -98,6 +101,67 @@ TEST_CASE("progress on a terminal holds no control character of a file's name") 
     const std::string shown = shown_on_terminal(program, arguments);
     rewritten += shown.find('\r') != std::string::npos ? 1 : 0;
     CHECK(terminal_fault(without_progress(shown)) == "");
+    if (program != LINFORMER_CONVERT) continue;
+    CHECK((shown.find(" % reading") != std::string::npos || shown.find(" % writing") != std::string::npos));
   }
   CHECK(rewritten >= 3);  // otherwise there was no progress to check
+}
+
+namespace {
+
+bool says(const std::string& shown, const char* pattern) { return std::regex_search(shown, std::regex(pattern)); }
+
+// What is shown of a command that reads a file of texts, which is made longer until the work takes a second. The file
+// comes first into the arguments that `command` returns.
+std::string shown_of_long_work(const Folder& folder, const std::string& program,
+                               const std::function<Arguments(const std::string& texts)>& command) {
+  for (size_t count = 4000;; count *= 4) {
+    std::string lines;
+    for (size_t i = 0; i < count; ++i) lines += "a good film , the bad plot\n";
+    const std::string texts = folder.file("texts.txt", lines);
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string shown = shown_on_terminal(program, command(texts));
+    if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(1) || count > 4000000) return shown;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("work of a second shows its rate and the time left, from a pipe the rate alone, and with --quiet nothing") {
+  const Folder folder;
+  const std::string model = folder.path("model.lnfr"), out = folder.path("out");
+  write_sentiment_model({}, model);
+  const char* const known = "\\[#*\\.*\\] [0-9]+ % [0-9,]+ records, [0-9.]+ a second, [0-9]+ (s|min) left";
+  const std::vector<Arguments> commands = {
+      {"classify", "-o", out + ".jsonl"}, {"embed", "--pooling", "mean", "-o", out + ".npy"},
+      {"tokenize", "-o", out + ".jsonl"}, {"encode", "--what", "pooled", "-o", out + ".npy"},
+      {"perplexity", "--json"},           {"compare", model, "--json"}};
+  for (const Arguments& arguments : commands) {
+    CAPTURE(arguments[0]);
+    const auto command = [&](const std::string& texts) {
+      Arguments all = arguments;
+      all.insert(all.begin() + 1, model);
+      all.insert(all.end(), {"-i", texts});
+      return all;
+    };
+    const std::string shown = shown_of_long_work(folder, LINFORMER_PROGRAM, command);
+    CHECK_MESSAGE(says(shown, known), shown.substr(0, 400));
+    Arguments quiet = command(folder.path("texts.txt"));
+    quiet.push_back("--quiet");
+    CHECK_FALSE(says(shown_on_terminal(LINFORMER_PROGRAM, quiet), "a second"));
+  }
+  const std::string piped = shown_of_long_work(folder, "/bin/sh", [&](const std::string& texts) {
+    const std::string program = LINFORMER_PROGRAM;
+    return Arguments{"-c", "cat " + texts + " | " + program + " classify " + model + " - -o " + out + ".jsonl"};
+  });
+  CHECK_MESSAGE(says(piped, "\x1b\\[K[0-9,]+ records, [0-9.]+ a second"), piped.substr(0, 400));
+  CHECK_FALSE(says(piped, "left"));
+}
+
+TEST_CASE("a length of time is shown in the unit that fits it") {
+  CHECK(linformer::terminal::time_text(0.4) == "0 s");
+  CHECK(linformer::terminal::time_text(119) == "119 s");
+  CHECK(linformer::terminal::time_text(600) == "10 min");
+  CHECK(linformer::terminal::time_text(7200) == "2 h");
+  CHECK(linformer::terminal::time_text(1e300) == "1000000000 h");
 }

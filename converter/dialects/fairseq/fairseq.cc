@@ -110,8 +110,8 @@ void FairseqConverter::read_sizes() {
   const std::optional<Setting<int64_t>> ratio = settings_.integer("compressed");
   if (ratio && (ratio->value < 1 || encoder_.max_tokens / ratio->value != k)) {
     fail("the setting compressed is ", ratio->value, " (", ratio->source, ") but the tensors compress ",
-         encoder_.max_tokens, " positions to ", k,
-         ": the settings belong to another model, give the right ones with --config");
+         encoder_.max_tokens, " positions to ", k, ": the settings belong to another model, give the right ones with ",
+         mark(Option::config));
   }
   heads_ = needed_heads(settings_, "encoder_attention_heads", encoder_.d_model, report_);
   activation_ = activation_of(settings_, "activation_fn", Activation::gelu, report_);

@@ -17,7 +17,8 @@ Activation activation_of(const Settings& settings, const char* name, Activation 
   if (!said) {
     report.add_fact(name, name_of(fallback), "fairseq's default: no settings say otherwise");
     report.notes.push_back(std::string(name) + " is not in the settings: fairseq's default " + name_of(fallback) +
-                           " is assumed. Give it with --config if the model was trained with another.");
+                           " is assumed. Give it with " + mark(Option::config) +
+                           " if the model was trained with another.");
     return fallback;
   }
   static constexpr std::pair<std::string_view, Activation> names[] = {

@@ -41,7 +41,7 @@ uint32_t EncoderReader::read_sizes(const Tensor& tokens) {
   check_agreement(settings_, "vocab_size", encoder.vocab_size, "tokens");
   check_agreement(settings_, "max_position_embeddings", rows, "rows of positions");
   heads_ = needed_heads(settings_, family_.settings.heads, encoder.d_model, report,
-                        ", or the model's config.json: --config config.json");
+                        ", or the model's config.json: " + mark(Option::config) + " config.json");
   activation_ = activation_of(settings_, family_.settings.activation, report);
   epsilon_ = epsilon_of(settings_, family_, report);
   return rows - first;

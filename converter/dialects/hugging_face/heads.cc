@@ -72,8 +72,8 @@ bool is_token_classifier(const HeadInputs& inputs) {
     if (!inputs.tensors.any(std::string(pooler) + ".*")) return true;
     fail(
         "the tensors do not say whether the classifier reads a text as a whole or token by token: give the model's "
-        "config.json with --config, or ",
-        config_option(R"({"architectures": ["BertForSequenceClassification"]})"), " or ",
+        "config.json with ",
+        mark(Option::config), ", or ", config_option(R"({"architectures": ["BertForSequenceClassification"]})"), " or ",
         config_option(R"({"architectures": ["BertForTokenClassification"]})"));
   }
   if (*architecture == "ForTokenClassification") return true;
@@ -114,9 +114,9 @@ void add_embedding(const HeadInputs& inputs) {
   embedding.activation = Activation::tanh;
   conversion.report.add_fact("sentence embedding", "the pooler's output", std::string(pooler) + " is there");
   conversion.report.cautions.push_back(
-      "nothing says how a text becomes one vector, so 'linformer embed' gives the pooler's output, as transformers "
-      "does; sentence-transformers would take the mean of the rows: for that convert with " +
-      config_option(R"({"sentence_pooling": "mean"})") + ", or give 'linformer embed' the option --pooling mean");
+      "nothing says how a text becomes one vector, so it is the pooler's output, as in transformers; "
+      "sentence-transformers would take the mean of the rows: for that convert with " +
+      config_option(R"({"sentence_pooling": "mean"})") + ", or choose the pooling where texts are embedded");
 }
 
 }  // namespace

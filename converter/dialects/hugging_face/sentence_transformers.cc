@@ -101,7 +101,7 @@ class Modules {
       if (const std::optional<int64_t> longest = config.find("max_seq_length").integer()) {
         set(made_.settings, store_, "max_seq_length", store_.make_integer(*longest));
         made_.notes.push_back("Texts are cut to " + std::to_string(*longest) + " tokens, as " + name +
-                              " says; for another length give --config with max_seq_length.");
+                              " says; for another length give max_seq_length with " + mark(Option::config) + ".");
       }
       if (is_true(config.find("do_lower_case"))) {
         made_.notes.push_back(std::string(name) +

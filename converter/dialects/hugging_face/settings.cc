@@ -52,7 +52,7 @@ std::string unsupported_model_type(const Setting<std::string>& said) {
   std::string names;
   for (const ModelType& type : model_types) names += (names.empty() ? "" : ", ") + std::string(type.name);
   return "the model_type " + quote(said.value) + " (" + said.source + ") is not supported; supported are " + names +
-         ", and the Linformers that linformer-convert --list-dialects names";
+         ", beside the dialects " + names_of_dialects();
 }
 
 const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, Report& report) {
@@ -71,8 +71,9 @@ const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, 
   }
   fail(
       "BERT's and RoBERTa's encoders have tensors of the same names, so the checkpoint does not say which it is: give "
-      "the model's config.json with --config, or ",
-      config_option(R"({"model_type": "bert"})"), " or ", config_option(R"({"model_type": "roberta"})"));
+      "the model's config.json with ",
+      mark(Option::config), ", or ", config_option(R"({"model_type": "bert"})"), " or ",
+      config_option(R"({"model_type": "roberta"})"));
 }
 
 void refuse_unsupported(const Settings& settings) {
@@ -181,7 +182,8 @@ std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, R
   if (plain) return {};
   if (!fit) {
     report.notes.push_back(
-        "id2label has empty, equal, very long or unprintable labels and was not used. Give others with --labels.");
+        "id2label has empty, equal, very long or unprintable labels and was not used. Give others with " +
+        mark(Option::labels) + ".");
     return {};
   }
   std::string text;

@@ -20,6 +20,21 @@ std::string prefix_of(const TensorTable& tensors) {
   return tensors.any(std::string(model_prefix) + "**") ? model_prefix : "";
 }
 
+// The package has no classifier, so people write their own around its encoder, with names of their own.
+constexpr const char* names_of_own_models =
+    "call the embedding token_emb.weight, the positions pos_emb.weight and a Linear to the vocabulary to_logits, as "
+    "LinformerLM does, with the encoder below linformer.; a pooling is chosen where texts are embedded, and a head is "
+    "applied to those vectors (converter/README.md, A classifier of one's own)";
+
+void check_language_model(const TensorTable& tensors) {
+  for (const char* name : {"token_emb.weight", "pos_emb.weight", "to_logits.weight"}) {
+    if (tensors.find(name) != nullptr) continue;
+    fail("the encoder is below ", model_prefix, ", as LinformerLM's, but the tensor ", name,
+         " is missing. Of a model of one's own around it ", names_of_own_models,
+         "; or save the encoder's own state_dict, which becomes a model of vectors");
+  }
+}
+
 void add_embedding(Conversion& conversion, TensorTable& tensors, const Settings& settings) {
   EncoderDescription& encoder = conversion.description.encoder;
   Report& report = conversion.report;
@@ -79,6 +94,7 @@ void convert_layers(Conversion& conversion, TensorTable& tensors, const Settings
   if (!layout) fail("there are no layers called ", prefix, "net.*: the checkpoint is incomplete");
   encoder.max_tokens = projected_positions(tensors, prefix, *layout);
   if (!prefix.empty()) {
+    check_language_model(tensors);
     add_embedding(conversion, tensors, settings);
   } else {
     // The norm of the first layer's first half, in each layout.
@@ -86,6 +102,11 @@ void convert_layers(Conversion& conversion, TensorTable& tensors, const Settings
                              : *layout == Layout::reversible ? "net.blocks.0.f.net.norm.weight"
                                                              : "net.0.fn.norm.weight";
     take_vectors(&encoder, dimension(tensors.need(norm), 0));
+    if (const auto& others = conversion.report.left_out; !others.empty()) {
+      conversion.report.cautions.push_back(
+          "the tensors beside Linformer (" + escaped(others.front().tensor) + (others.size() > 1 ? " and others" : "") +
+          ") were left out, so the model takes vectors. For one that takes tokens " + names_of_own_models);
+    }
   }
   add_layers(conversion, tensors, settings, prefix, *layout);
   if (!prefix.empty()) add_language_model(conversion, tensors);

@@ -155,9 +155,9 @@ void NystromformerConverter::refuse_unsupported() {
   }
   const std::optional<Setting<std::string>> kind = settings_.text("attn_type");
   if (kind && !kind->value.starts_with("linformer")) {
-    fail(
-        "the setting attn_type is ", quote(kind->value), " (", kind->source,
-        ") but the tensors are a Linformer's: the settings belong to another model, give the right ones with --config");
+    fail("the setting attn_type is ", quote(kind->value), " (", kind->source,
+         ") but the tensors are a Linformer's: the settings belong to another model, give the right ones with ",
+         mark(Option::config));
   }
 }
 

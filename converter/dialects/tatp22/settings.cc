@@ -54,7 +54,7 @@ void check_given(const Settings& settings, Part part) {
 void note_default(Report& report, const std::string& name, const char* value) {
   report.add_fact(name, value, "linformer-pytorch's default: the other settings leave it out");
   report.notes.push_back(name + " is not in the settings: linformer-pytorch's default " + value +
-                         " is taken. Give it with --config if the model was made with another.");
+                         " is taken. Give it with " + mark(Option::config) + " if the model was made with another.");
 }
 
 bool flag_of(const Settings& settings, const std::string& name, Report& report) {

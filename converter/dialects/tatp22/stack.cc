@@ -85,8 +85,8 @@ void Stack::check_projections_saved() const {
   fail("the file has no projections (", function(attentions_[0]),
        "heads.*.E.*): a model made with method \"no_params\" draws them at random, and linformer-pytorch does not save "
        "them with the weights, so they can't be known. (A model that was made with full attention has none either: say "
-       "so with --config and {\"",
-       name, "\": true}.)");
+       "so, ",
+       config_option("{\"" + name + "\": true}"), ".)");
 }
 
 // safetensors keeps one name of tensors that are shared, the first in alphabetical order. What is left then tells how

@@ -110,8 +110,8 @@ float rotary_base_of(Conversion& conversion, TensorTable& tensors, const Setting
   if (is_rounded(*kept)) {
     if (!said) {
       fail("the tensor ", quote(kept->name), " ", shape_text(*kept),
-           " was rounded with the weights: give {\"use_rotary_embeddings\": true} with --config to take the powers of ",
-           "10000 that it was made from");
+           " was rounded with the weights: to take the powers of 10000 that it was made from give ",
+           config_option("{\"use_rotary_embeddings\": true}"));
     }
     check_rounded_frequencies(*kept, conversion.weights.read(*kept), head_dim);
     report.add_fact("rotary positions", base_text(usual_rotary_base), "use_rotary_embeddings, " + said->source);

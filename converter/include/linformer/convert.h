@@ -31,8 +31,8 @@
 
 namespace linformer::convert {
 
-// What is wrong with an input, a setting or the output. what() is one sentence that names the thing and the next step;
-// it names settings by the options of linformer-convert. Names from files are escaped in it.
+// What is wrong with an input, a setting or the output. what() is one sentence that names the thing and the next step.
+// It calls the fields of ConvertOptions as Control::option_name says. Names from files are escaped in it.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& sentence, Code code = Code::invalid_argument)
@@ -55,11 +55,19 @@ using Progress = std::function<void(const char* phase, double done)>;
 // program that handles that learns here which pages belong to which file.
 using GuardMapping = std::function<std::shared_ptr<void>(std::span<const std::byte> bytes, const std::string& path)>;
 
+// Fields of ConvertOptions and ExportOptions that a sentence may name.
+enum class Option : uint8_t { output, tokenizer, labels, head_kinds, config, dialect, weight_type, keep, replace_any };
+
+// Returns how the caller's users know an option, with the value that they may give it where `value` isn't empty: for a
+// program "--config" and "--config '{...}'". Called in the thread that converts.
+using OptionName = std::function<std::string(Option option, const std::string& value)>;
+
 // How a conversion runs, whichever way it goes.
 struct Control {
   Access access = Access::map;                // whether checkpoints and models are mapped or read
   GuardMapping guard_mapping;                 // may be empty
   Progress progress;                          // may be empty
+  OptionName option_name;                     // what errors and the report call options; empty: by their fields
   const std::atomic<bool>* cancel = nullptr;  // true: the conversion ends with Code::cancelled after the tensor at hand
   // Bytes of memory that reading a checkpoint's file may take, beside the file itself and its tensors' values; 0: no
   // limit but the one that every file has, in proportion to its bytes (converter/README.md). A file that asks for more

@@ -42,7 +42,7 @@ struct Plan {
   // Of the layers' weights the type that most of them have, what is multiplied with these in, and what the first
   // layer's attention is computed in.
   ElementType weights = ElementType::f32, compute = ElementType::f32, attention_compute = ElementType::f32;
-  bool other_compute = false;  // some are multiplied in another type than `compute` (linformer-convert --keep)
+  bool other_compute = false;  // some are multiplied in another type than `compute` (linformer-convert --dtype-for)
   // What was chosen and why, in one sentence: "Weights in int8 are multiplied in int8 (...), attention is computed in
   // bf16 (...)."
   char precision[384] = "";
