@@ -622,6 +622,12 @@ typedef struct lnf_sequence {
   size_t count;
   int64_t first[2]; /* of each text's tokens the first that is here: of windows */
 } lnf_sequence;
+/* Sets in `session`, which was initialised, what a session needs that runs the sequences of a reader with these options:
+ * max_tokens, max_batch, max_rows, padding, precision, threads, backend and device. Its other fields stay. For those who
+ * run sequences themselves; classifiers, embedders, runners and mask fillers create their own sessions. `options` may be
+ * NULL. LNF_INVALID_ARGUMENT: a pad_to that doesn't fit the model. */
+LNF_API lnf_code lnf_text_session_options(const lnf_model* model, const lnf_text_options* options,
+                                          lnf_session_options* session, lnf_status* status);
 /* Reads texts whole, cut or by windows, as the options say: max_tokens, overlap, on_long, truncation, keep, special
  * tokens and padding; the others are for those who run. `session` may be NULL, and isn't kept: its longest text and its
  * padding count instead of the options'. `apart` 1: the two texts of a pair are sequences of their own, as a head reads

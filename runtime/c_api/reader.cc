@@ -10,6 +10,40 @@ Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a 
 
 }  // namespace
 
+lnf_code lnf_text_session_options(const lnf_model* model, const lnf_text_options* options, lnf_session_options* session,
+                                  lnf_status* status) {
+  const auto set = [&]() -> Status {
+    if (model == nullptr) return missing("the model");
+    if (session == nullptr) return missing("the session's options");
+    TextOptions texts;
+    LINFORMER_TRY(read_text_options(options, &texts));
+    lnf_text_options given;
+    lnf_text_options_init(&given);
+    LINFORMER_TRY(read_struct(options, "lnf_text_options", &given));
+    lnf_session_options to;
+    lnf_session_options_init(&to);
+    LINFORMER_TRY(read_struct(session, "lnf_session_options", &to));
+    const Result<SessionOptions> made = session_options(*model->model, texts);
+    if (!made.ok()) return made.status();
+    to.max_tokens = made->memory.max_tokens;
+    to.max_batch = made->memory.max_batch;
+    to.max_rows = made->memory.max_rows;
+    to.padding = given.padding;
+    to.compute = given.compute;
+    to.attention_compute = given.attention_compute;
+    to.threads = given.threads;
+    to.backend = given.backend;
+    to.isa = given.isa;
+    to.block_rows = given.block_rows;
+    to.parallel = given.parallel;
+    to.parallel_context = given.parallel_context;
+    to.device = given.device;
+    to.tf32 = given.tf32;
+    return write_struct(to, "lnf_session_options", session);
+  };
+  return report(set(), status);
+}
+
 lnf_code lnf_reader_create(const lnf_model* model, const lnf_text_options* options, const lnf_session* session,
                            int32_t apart, lnf_reader** reader, lnf_status* status) {
   const auto create = [&]() -> Status {

@@ -102,7 +102,7 @@ Result<MaskFiller> MaskFiller::create(std::shared_ptr<const Model> model, const 
   if (options.texts.on_long == OnLong::window) {
     return Status::error(Code::invalid_argument, "masks are filled in one window of a text: choose truncate or error");
   }
-  Result<Session> session = Session::create(model, session_options(*model, options.texts, 1));
+  Result<Session> session = Session::create(model, session_options_of(*model, options.texts, 1));
   if (!session.ok()) return session.status();
   Result<MaskedLm> masked_lm = MaskedLm::create(*session);
   if (!masked_lm.ok()) return masked_lm.status();

@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include "base/description.h"
+#include "linformer/text_reader.h"
 
 namespace LINFORMER_NAMESPACE {
 
-SessionOptions session_options(const Model& model, const TextOptions& options, int sequences) {
+SessionOptions session_options_of(const Model& model, const TextOptions& options, int sequences) {
   const EncoderDescription& encoder = model.description().encoder;
   SessionOptions session{options.run, options.cpu, options.cuda, {}, {}, options.profile};
   // Limits may still be out of range, and their products must not overflow.
@@ -26,6 +27,12 @@ Status check_pads(const Model& model, const TextOptions& options, int64_t max_to
                        !has_pad             ? "this model has no pad token"
                        : options.pad_to < 0 ? "give 0 or more tokens"
                                             : "more tokens than a text may have");
+}
+
+Result<SessionOptions> session_options(const Model& model, const TextOptions& options) {
+  const SessionOptions session = session_options_of(model, options, 1);
+  LINFORMER_TRY(check_pads(model, options, session.memory.max_tokens - model.info().prefix_rows));
+  return session;
 }
 
 }  // namespace LINFORMER_NAMESPACE

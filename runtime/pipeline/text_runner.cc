@@ -61,7 +61,7 @@ Status TextRunner::State::prepare(const TextOptions& options, std::span<const Ou
     const bool exists = output.head >= 0 && static_cast<size_t>(output.head) < description.heads.size();
     apart_ = apart_ || (exists && description.heads[static_cast<size_t>(output.head)].pairing != Pairing::none);
   }
-  const SessionOptions session = session_options(*model_, options, static_cast<int>(sequences_each()));
+  const SessionOptions session = session_options_of(*model_, options, static_cast<int>(sequences_each()));
   LINFORMER_TRY(start(session, options.cpu.threads, {session.cpu.parallel, session.cpu.parallel_context}));
 
   const Session& first = sessions_[0];

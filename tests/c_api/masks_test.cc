@@ -240,6 +240,36 @@ TEST_CASE("a text is read by windows, collected, and its masks' logits come one 
   lnf_session_free(session);
 }
 
+TEST_CASE("a session's options come from those of texts, and its other fields stay") {
+  Hostile f;
+  lnf_text_options texts;
+  lnf_text_options_init(&texts);
+  texts.max_tokens = 6;
+  texts.max_batch = 3;
+  texts.threads = 2;
+  texts.padding = LNF_PADDING_KEEP;
+  texts.compute = LNF_COMPUTE_F32;
+  lnf_session_options session;
+  lnf_session_options_init(&session);
+  session.max_encoder_states = 5;
+  lnf_status status = {};
+  OK(lnf_text_session_options(f.model, &texts, &session, &status));
+  CHECK(session.size == sizeof session);
+  CHECK(session.max_tokens == 6);
+  CHECK(session.max_batch == 3);
+  CHECK(session.max_rows == 4096);
+  CHECK(session.threads == 2);
+  CHECK(session.padding == LNF_PADDING_KEEP);
+  CHECK(session.compute == LNF_COMPUTE_F32);
+  CHECK(session.device == -1);
+  CHECK(session.max_encoder_states == 5);
+  texts.pad_to = 7;
+  f.refused([&](lnf_status* s) { return lnf_text_session_options(f.model, &texts, &session, s); });
+  f.refused([&](lnf_status* s) { return lnf_text_session_options(nullptr, nullptr, &session, s); });
+  f.refused([&](lnf_status* s) { return lnf_text_session_options(f.model, nullptr, nullptr, s); });
+  CHECK(session.max_tokens == 6);
+}
+
 TEST_CASE("what nobody should pass") {
   Hostile f;
   lnf_mask_filler *filler = nullptr, *made_filler = nullptr;

@@ -148,6 +148,33 @@ TEST_CASE("two texts apart, as a head that compares them reads them") {
   CHECK(report.beyond.text == 1);
 }
 
+TEST_CASE("a session's options come from those of texts") {
+  const CliFixture f;
+  const std::shared_ptr<const Model> model = load(f);
+  TextOptions texts;
+  texts.max_batch = 3;
+  texts.cpu.threads = 2;
+  texts.run.padding = Padding::keep;
+  texts.profile = true;
+  const Result<SessionOptions> whole = session_options(*model, texts);
+  REQUIRE(whole.ok());
+  CHECK(whole->memory.max_tokens == model->info().max_tokens);
+  CHECK(whole->memory.max_batch == 3);
+  CHECK(whole->memory.max_rows == TextOptions::default_rows);
+  CHECK(whole->cpu.threads == 2);
+  CHECK(whole->run.padding == Padding::keep);
+  CHECK(whole->profile);
+  texts.max_tokens = 6;
+  texts.max_rows = 9;
+  CHECK(session_options(*model, texts)->memory.max_tokens == 6);
+  CHECK(session_options(*model, texts)->memory.max_rows == 9);
+  CHECK(Session::create(model, *session_options(*model, texts)).ok());
+  texts.pad_to = 7;
+  const Result<SessionOptions> refused = session_options(*model, texts);
+  CHECK(refused.status().code() == Code::invalid_argument);
+  CHECK(std::string(refused.status().message()).find("pad_to is 7") != std::string::npos);
+}
+
 TEST_CASE("limits of the options, or of a session") {
   const CliFixture f;
   const std::shared_ptr<const Model> model = load(f);

@@ -181,7 +181,7 @@ class Classify {
       require_vectors(*model_, flags_.model);
     }
     ClassifierOptions options;
-    options.texts = text_options(*model_, flags_.run, flags_.tokens, &flags_.longer);
+    options.texts = text_options(flags_.run, flags_.tokens, &flags_.longer);
     options.heads = heads_;
     Result<Classifier> made = Classifier::create(model_, options);
     if (!made.ok()) refuse(made.status());

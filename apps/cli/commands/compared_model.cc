@@ -26,8 +26,7 @@ TextRunner ComparedModel::make_runner(const CompareFlags& flags) {
   const ModelInfo info = model_->info();
   const bool own_vector = info.has_embedding && !info.has_decoder;
   outputs.push_back(own_vector ? Output::embeddings({}) : Output::pooled({}, Pooling::mean));
-  Result<TextRunner> made =
-      TextRunner::create(model_, outputs, text_options(*model_, flags.run, flags.tokens, nullptr));
+  Result<TextRunner> made = TextRunner::create(model_, outputs, text_options(flags.run, flags.tokens, nullptr));
   if (!made.ok()) refuse(made.status());
   width_ = static_cast<size_t>(made->columns(outputs.size() - 1));
   return std::move(made.value());

@@ -45,7 +45,7 @@ struct Vector : Job {
 // How a text's rows become one vector.
 EmbedderOptions options_of(const Model& model, const EmbedFlags& flags) {
   EmbedderOptions options;
-  options.texts = text_options(model, flags.run, flags.tokens, &flags.longer);
+  options.texts = text_options(flags.run, flags.tokens, &flags.longer);
   if (!flags.pooling.empty()) {
     options.pooling = flags.pooling == "first" ? Pooling::first_token
                       : flags.pooling == "max" ? Pooling::max

@@ -22,6 +22,7 @@
 #include "linformer/sequence_batch.h"
 #include "models/heads.h"
 #include "models/model_file.h"
+#include "models/text_queue.h"
 
 namespace linformer::cli {
 namespace {
@@ -89,12 +90,13 @@ class Encode {
       : flags_(flags), model_(load_model(flags.model)), wanted_(parse_what(flags.what, flags, *model_)) {}
 
   int operator()() {
-    SessionOptions options =
-        flags_.run.session_options(*model_, 0);  // a wrong flag is said before a long input is read
+    // A wrong flag is said before a long input is read.
+    const Result<Plan> planned = plan(*model_, flags_.run.session_options(*model_, 0));
+    if (planned.status().code() == Code::invalid_argument) refuse(planned.status());
     if (flags_.vectors.empty()) {
       run_tokens();
     } else {
-      run_vectors(options.memory.max_tokens);
+      run_vectors(flags_.run.max_tokens > 0 ? flags_.run.max_tokens : model_->info().max_tokens);
     }
     return tally_.errors > 0 ? exit_data : exit_ok;
   }

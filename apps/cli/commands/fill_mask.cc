@@ -114,7 +114,7 @@ class FillMask {
 
   MaskFiller make_filler() const {
     MaskFillerOptions options;
-    options.texts = text_options(*model_, flags_.run, TokenFlags(), nullptr);
+    options.texts = text_options(flags_.run, TokenFlags(), nullptr);
     options.texts.on_long = flags_.on_long == "error" ? OnLong::error : OnLong::truncate;
     options.top_k = flags_.top_k;
     Result<MaskFiller> made = MaskFiller::create(model_, options);

@@ -60,8 +60,7 @@ class PerplexityCommand {
         fields_(flags.input.fields("")),
         model_(checked_model(flags.model)),
         rule_(rule_of(*model_, flags)),
-        sums_(take(Session::create(model_, flags.run.session_options(*model_, 0))), rule_, flags.mode != "pseudo",
-              flags.mode != "mlm"),
+        sums_(session_of(flags), rule_, flags.mode != "pseudo", flags.mode != "mlm"),
         progress_(true) {
     if (!flags.dump.empty()) dump_.emplace(flags.dump);
     sums_.on_not_finite = [this](const nlohmann::json& id) {
@@ -85,6 +84,11 @@ class PerplexityCommand {
   }
 
  private:
+  Session session_of(const PerplexityFlags& flags) const {
+    Result<Session> made = Session::create(model_, flags.run.session_options(*model_, 0));
+    if (!made.ok()) refuse(made.status());
+    return std::move(*made);
+  }
   static std::shared_ptr<const Model> checked_model(const std::string& path) {
     std::shared_ptr<const Model> model = load_model(path);
     require_masked_lm(*model, path);
@@ -94,7 +98,7 @@ class PerplexityCommand {
 
   void read_texts() {
     require_tokenizer(*model_, flags_.model);
-    const TextOptions texts = text_options(*model_, flags_.run, flags_.tokens, &flags_.longer);
+    const TextOptions texts = text_options(flags_.run, flags_.tokens, &flags_.longer);
     Result<TextReader> made = TextReader::create(model_, {texts, false, &sums_.session()});
     if (!made.ok()) refuse(made.status());
     TextReader& reader = *made;

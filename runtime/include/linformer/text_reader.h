@@ -35,6 +35,12 @@ struct TextReaderOptions {
   const Session* session = nullptr;
 };
 
+// The options of a session that takes what a TextReader of the same options reads: the largest call has max_batch texts
+// of max_tokens tokens, and max_rows rows. For those who run the sequences themselves; TextRunner, Classifier, Embedder
+// and MaskFiller create their own sessions. A pure function. Errors: invalid_argument for a pad_to that doesn't fit the
+// model; limits that are out of range are refused by plan() and Session::create().
+Result<SessionOptions> session_options(const Model& model, const TextOptions& options);
+
 // Owns its tokenizer, or shares it with the reader that it is another of; keeps the model alive. Not thread-safe: one
 // for each thread. Movable.
 class TextReader {

@@ -4,10 +4,11 @@
 #include <algorithm>
 
 #include "command_line/errors.h"
-#include "linformer/text_input.h"
+#include "linformer/text_reader.h"
 #include "models/devices.h"
 #include "models/model_file.h"
 #include "models/processors.h"
+#include "models/text_queue.h"
 
 namespace linformer::cli {
 namespace {
@@ -97,31 +98,33 @@ void RunFlags::add_profile_to(CLI::App* command, bool json) {
       ->group("Running");
 }
 
-SessionOptions RunFlags::session_options(const Model& model, int64_t longest) const {
-  const ModelInfo info = model.info();
-  const int64_t limit = max_tokens > 0 ? max_tokens : info.max_tokens;
-  if (limit > info.max_tokens) {
-    throw UsageError("--max-tokens " + std::to_string(limit) + ": the model takes at most " +
-                     std::to_string(info.max_tokens));
-  }
-  if (pad_to > limit) {
-    throw UsageError("--pad-to " + std::to_string(pad_to) + " is more than the " + std::to_string(limit) +
-                     " tokens that a text may have; lower it");
-  }
-  if (pad_to > 0 && info.pad_id < 0) throw UsageError("--pad-to: this model has no pad token; leave it out");
-  SessionOptions options;
-  options.memory.max_tokens = longest > 0 ? std::min(longest, limit) : limit;
-  options.memory.max_batch = batch;
-  options.memory.max_rows =
-      std::min(options.memory.max_tokens * batch, std::max(options.memory.max_tokens, TextOptions::default_rows));
-  options.cpu.threads = threads > 0 ? threads : std::min(processors(), max_threads);
-  options.cpu.backend = parse_backend(backend);
-  options.cpu.isa = parse_isa(isa);
-  options.cuda.device = parse_device(device);
-  precision.apply_to(&options);
+TextOptions RunFlags::text_options() const {
+  SessionOptions session;
+  session.cpu.threads = threads > 0 ? threads : std::min(processors(), max_threads);
+  session.cpu.backend = parse_backend(backend);
+  session.cpu.isa = parse_isa(isa);
+  session.cuda.device = parse_device(device);
+  precision.apply_to(&session);
+  TextOptions options;
+  options.max_tokens = max_tokens;
+  options.max_batch = batch;
+  options.pad_to = pad_to;
+  options.run = session.run;
   options.run.padding = padding == "keep" ? Padding::keep : Padding::strip;
+  options.cpu = session.cpu;
+  options.cuda = session.cuda;
   options.profile = profile;
   return options;
+}
+
+SessionOptions RunFlags::session_options(const Model& model, int64_t longest) const {
+  TextOptions options = text_options();
+  Result<SessionOptions> made = linformer::session_options(model, options);
+  if (!made.ok()) refuse(made.status());
+  if (longest == 0 || longest >= made->memory.max_tokens) return *made;
+  options.max_tokens = longest;
+  options.pad_to = 0;  // the longest text has its pads already
+  return take(linformer::session_options(model, options));
 }
 
 void RunFlags::pad(const Model& model, std::vector<int32_t>* ids) const {

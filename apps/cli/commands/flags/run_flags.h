@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "linformer/session.h"
+#include "linformer/text_input.h"
 
 // CLI::App is declared here because including <CLI/CLI.hpp> would take seconds in every file that includes this one.
 namespace CLI {
@@ -37,8 +38,11 @@ struct RunFlags {
   void add_to(CLI::App* command);
   // For commands that call report_profile() at their end; `json`: they have --json.
   void add_profile_to(CLI::App* command, bool json);
+  // Returns these flags as the library's options. Throws UsageError for a device or type that is unknown or impossible;
+  // what else is out of range, the library refuses.
+  TextOptions text_options() const;
   // Returns the options of a session for texts of up to `longest` tokens, including pads that are kept. If `longest` is
-  // 0, texts may be as long as the model takes. Throws UsageError if a flag does not fit the model.
+  // 0, texts may be as long as the model takes. Throws UsageError if --pad-to does not fit the model.
   SessionOptions session_options(const Model& model, int64_t longest) const;
   // Appends pad ids to `ids` until it has `pad_to` of them.
   void pad(const Model& model, std::vector<int32_t>* ids) const;

@@ -58,21 +58,13 @@ OnLong LongFlags::value() const {
 
 Truncation LongFlags::pair_truncation() const { return parse_truncation(truncation); }
 
-TextOptions text_options(const Model& model, const RunFlags& run, const TokenFlags& tokens, const LongFlags* longer) {
-  const SessionOptions session = run.session_options(model, 0);
+TextOptions text_options(const RunFlags& run, const TokenFlags& tokens, const LongFlags* longer) {
   const EncodeOptions encode = tokens.options();
-  TextOptions options;
-  options.max_tokens = session.memory.max_tokens;
-  options.max_batch = run.batch;
-  options.pad_to = run.pad_to;
+  TextOptions options = run.text_options();
   options.add_special_tokens = encode.add_special_tokens;
   options.match_special_tokens = encode.match_special_tokens;
   options.truncation = encode.truncation;
   options.keep = encode.keep;
-  options.run = session.run;
-  options.cpu = session.cpu;
-  options.cuda = session.cuda;
-  options.profile = session.profile;
   if (longer != nullptr) {
     options.on_long = longer->value();
     options.overlap = longer->overlap;

@@ -39,8 +39,8 @@ struct LongFlags {
   Truncation pair_truncation() const;
 };
 
-// How texts are read and run: what Classifier and Embedder are created with. Throws UsageError when a flag doesn't fit
-// the model.
-TextOptions text_options(const Model& model, const RunFlags& run, const TokenFlags& tokens, const LongFlags* longer);
+// How texts are read and run: what Classifier, Embedder, MaskFiller and TextRunner are created with. `longer` may be
+// null: texts that are too long are cut.
+TextOptions text_options(const RunFlags& run, const TokenFlags& tokens, const LongFlags* longer);
 
 }  // namespace linformer::cli
