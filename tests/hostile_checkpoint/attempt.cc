@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "converter/conversion.h"
+#include "converter/option_names.h"
 #include "converter/readers/error.h"
 
 namespace linformer_test {
@@ -77,7 +78,7 @@ std::string Attempts::attempt(const std::string& file, bool convert, const std::
     ++successes_;
     return "";
   } catch (const Error& error) {
-    sentence = error.what();
+    sentence = with_names(error.what(), {});
   } catch (const linformer::writer::WriteError& error) {
     sentence = error.what();
   } catch (const std::exception& error) {
