@@ -21,6 +21,7 @@ linformer_packages_test=(
   doctest-dev pkg-config
   libsentencepiece-dev # a second opinion on unigram tokenizers
   valgrind             # counts instructions
+  man-db zsh fish      # read the manual pages and completions
   python3-numpy        # a second opinion on the encoder
   python3-pip          # fetches NVRTC, which compiles the GPU's kernels
 )
