@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <optional>
 #include <span>
 
@@ -13,7 +15,7 @@
 namespace linformer::files {
 namespace {
 
-// A regular file's bytes, read-only; none where it can't be mapped.
+// A regular file's bytes, read-only; none where it can't be opened or mapped, or is none.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path) {
@@ -24,7 +26,11 @@ class MappedFile {
     if (::fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) {
       const size_t size = static_cast<size_t>(facts.st_size);
       void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-      if (address != MAP_FAILED) bytes_ = {static_cast<const std::byte*>(address), size};
+      if (address == MAP_FAILED) {
+        refusal_ = std::strerror(errno);
+      } else {
+        bytes_ = {static_cast<const std::byte*>(address), size};
+      }
     }
     ::close(descriptor);
     if (!bytes_.empty()) guard_.emplace(bytes_, path);
@@ -37,8 +43,11 @@ class MappedFile {
   }
 
   std::span<const std::byte> bytes() const { return bytes_; }
+  // Why the system doesn't map a file that it opens and that has bytes; empty otherwise.
+  const std::string& refusal() const { return refusal_; }
 
  private:
+  std::string refusal_;
   std::span<const std::byte> bytes_;
   std::optional<LostFile> guard_;
 };
@@ -48,7 +57,12 @@ class MappedFile {
 Result<std::shared_ptr<const Model>> open_model(const std::string& path, const LoadOptions& options) {
   if (options.access == Access::read) return Model::load(path.c_str(), options);
   auto file = std::make_unique<MappedFile>(path);
-  // The library has the sentence that says why a file can't be mapped.
+  // Mapped by the library, the file would have no guard.
+  if (!file->refusal().empty()) {
+    return Status::error(Code::io_error, "cannot map %s: %s; --no-mmap reads it", path.c_str(),
+                         file->refusal().c_str());
+  }
+  // The library has the sentence that says what is wrong with the path.
   if (file->bytes().empty()) return Model::load(path.c_str(), options);
   const std::span<const std::byte> bytes = file->bytes();
   const auto release = [](void* owned) { delete static_cast<MappedFile*>(owned); };
