@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 // CLI::App is declared here because including <CLI/CLI.hpp> would take seconds in every file that includes this one.
 namespace CLI {
@@ -26,8 +27,8 @@ void add_compare(CLI::App* app, Run* run);
 void add_spectrum(CLI::App* app, Run* run);
 void add_bench(CLI::App* app, Run* run);
 
-// Adds all of them, and the help of each and of the program.
-void add_commands(CLI::App* app, Run* run);
+// Adds all of them, and the help of each and of the program. If `only` is the name of one, that one alone is added.
+void add_commands(CLI::App* app, Run* run, std::string_view only = {});
 
 // The whole program: arguments without the program's name. Prints errors on standard error; throws nothing.
 int run_program(int argument_count, char** arguments);

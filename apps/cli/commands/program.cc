@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <iterator>
 #include <new>
 #include <string_view>
 #include <vector>
@@ -107,7 +109,8 @@ int parse_and_run(const std::vector<char*>& arguments) {
   app.set_version_flag("-V,--version", version);
   app.require_subcommand(1);
   Run run;
-  add_commands(&app, &run);
+  // A command needs no other one's options, and to declare them all takes longer than to answer a short text.
+  add_commands(&app, &run, argument_count > 1 ? arguments[1] : "");
   try {
     app.parse(argument_count, arguments.data());
   } catch (const CLI::CallForHelp&) {
@@ -141,23 +144,28 @@ int parse_and_run(const std::vector<char*>& arguments) {
 
 }  // namespace
 
-void add_commands(CLI::App* app, Run* run) {
-  add_classify(app, run);
-  add_encode(app, run);
-  add_embed(app, run);
-  add_fill_mask(app, run);
-  add_perplexity(app, run);
-  add_tokenize(app, run);
-  add_inspect(app, run);
-  add_compare(app, run);
-  add_spectrum(app, run);
-  add_bench(app, run);
+void add_commands(CLI::App* app, Run* run, std::string_view only) {
+  struct Command {
+    std::string_view name;
+    void (*add)(CLI::App* app, Run* run);
+  };
+  static constexpr Command commands[] = {{"classify", add_classify},     {"encode", add_encode},
+                                         {"embed", add_embed},           {"fill-mask", add_fill_mask},
+                                         {"perplexity", add_perplexity}, {"tokenize", add_tokenize},
+                                         {"inspect", add_inspect},       {"compare", add_compare},
+                                         {"spectrum", add_spectrum},     {"bench", add_bench}};
+  const bool one = std::any_of(std::begin(commands), std::end(commands),
+                               [only](const Command& command) { return command.name == only; });
+  for (const Command& command : commands) {
+    if (!one || command.name == only) command.add(app, run);
+  }
   for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
     add_access_flag(command);
     // `inspect` prints neither notes nor progress.
     if (command->get_name() != "inspect") add_verbosity_flags(command);
     help::set_help(command, [name = command->get_name()] { return help_texts(name); });
   }
+  if (one) return;
   // Only listed here: run_program() hands it over.
   CLI::App* const convert =
       app->add_subcommand("convert", "Make a model file from a checkpoint: runs linformer-convert");
