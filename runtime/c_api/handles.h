@@ -142,8 +142,8 @@ size_t copy_text(std::string_view text, char* to, size_t capacity);
 
 inline bool within(int32_t value, int32_t least, int32_t most) { return value >= least && value <= most; }
 
-// The options that lnf_session_options and lnf_text_options have in common: known_options() returns whether each of the
-// constants is one of the header's.
+// lnf_session_options and lnf_text_options have these options in common. Returns whether each constant is one that the
+// header lists.
 template <class Struct>
 bool known_options(const Struct& read) {
   return within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP) &&

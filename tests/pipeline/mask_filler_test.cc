@@ -77,7 +77,7 @@ std::vector<std::string> masked_sentences(size_t count, size_t most) {
   return sentences;
 }
 
-// By a session, one text and one mask at a time.
+// Fills the masks with a session alone, one text and one mask in each call.
 Filled by_hand(const Loaded& loaded, std::string_view text, size_t top_k) {
   const Tokenizer tokenizer = std::move(*Tokenizer::create(loaded.model));
   Session session = std::move(*Session::create(loaded.model, {}));

@@ -6,9 +6,9 @@
 
 namespace linformer_test {
 
-// 1, or `part` under sanitizers: then one case in `part` runs. What the library answers is the same in every build,
-// which other presets check for all cases; sanitizers look at how it reads memory. `tests/long.sh hostile` sets the
-// variable, with which all cases run under sanitizers too.
+// Returns 1 if all cases run. Under sanitizers it returns `part`, and then one case of each `part` cases runs: the
+// other presets check all answers, and the sanitizers add a check of memory accesses only. `tests/long.sh hostile` sets
+// LINFORMER_EXHAUSTIVE, which makes all cases run under sanitizers too.
 inline size_t part_under_sanitizers(size_t part) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return std::getenv("LINFORMER_EXHAUSTIVE") == nullptr ? part : 1;

@@ -19,7 +19,8 @@ std::string csv_cell(std::string_view value);
 // A cell of TSV, which has no quotes: tabs and line ends become spaces.
 std::string tsv_cell(std::string_view value);
 
-// The columns of a terminal's table, `width` wide, that ids get: few for numbers, else a quarter of them within limits.
+// Returns how many of a terminal's `width` columns a table gives to ids: few if ids are numbers, otherwise a quarter of
+// them within limits.
 int id_columns(bool numbered, int width);
 
 class ColumnWriter {

@@ -33,7 +33,7 @@ struct FilledText : Job {
 // A tokenizer's words for its mask and for any id.
 class MaskNames {
  public:
-  // `mask`: how the tokenizer, which must outlive this, writes its mask.
+  // `mask` is the text of the tokenizer's mask token. The tokenizer must outlive this object.
   MaskNames(std::string_view mask, const Tokenizer& tokenizer);
 
   // How the tokenizer writes its mask, such as [MASK].

@@ -1,4 +1,4 @@
-// Notes on standard error: information that is no error.
+// Prints notes on standard error, for what users should know although nothing went wrong.
 #pragma once
 
 #include <cstdint>

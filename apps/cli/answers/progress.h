@@ -15,7 +15,7 @@ class Progress {
   // Shows the rate, and the time left where it is known how much there is. `total` 0: unknown. `done` and `total` may
   // be bytes.
   void update(uint64_t records, uint64_t done, uint64_t total);
-  // Removes the line, before something else is printed.
+  // Removes the line from the terminal. Call it before anything else is printed.
   void clear() { line_.clear(); }
 
  private:

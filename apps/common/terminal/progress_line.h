@@ -26,7 +26,7 @@ class ProgressLine {
   // Writes the line: a bar, if the share of the work that is done is known (0 to 1; negative: unknown), then `text`,
   // and the time that is left.
   void show(const std::string& text, double share);
-  // Removes the line, before something else is printed.
+  // Removes the line from the terminal. Call it before anything else is printed.
   void clear();
   // Another part of the work begins, which has its own rate.
   void restart() { start_ = Clock::now(); }

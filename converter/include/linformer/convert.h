@@ -154,7 +154,8 @@ struct Report {
 Report convert_checkpoint(const ConvertOptions& options);
 
 // The tokenizer of a file or folder as ConvertOptions::tokenizer takes them, without a model: its ids are the files'
-// own. Keeps what it read. Throws Error where the files can't be read, or say what no model file could hold.
+// own. The tokenizer owns all that was read. Throws Error if the files can't be read, or if a model file could not hold
+// what they describe.
 Tokenizer read_tokenizer(const std::string& path);
 
 struct ExportOptions {

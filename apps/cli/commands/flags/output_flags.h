@@ -15,7 +15,7 @@ class App;
 
 namespace linformer::cli {
 
-// `lines` is tab-separated columns without a header, the default for a pipe.
+// `lines` means columns with tabs between them and no header; it is the default if standard output is a pipe.
 enum class OutputFormat : uint8_t { lines, jsonl, csv, tsv, table, npy };
 
 struct OutputFlags {
