@@ -8,6 +8,7 @@
 
 #include "base/description.h"
 #include "c_api/handles.h"
+#include "c_api/ok.h"
 #include "linformer/build_info.h"
 #include "linformer/classifier.h"
 #include "linformer/embedder.h"
@@ -17,12 +18,6 @@ namespace linformer_test {
 namespace {
 
 using namespace linformer;
-
-#define OK(call)                                    \
-  do {                                              \
-    const lnf_code made_ = (call);                  \
-    CHECK_MESSAGE(made_ == LNF_OK, status.message); \
-  } while (false)
 
 struct Loaded : CliFixture {
   explicit Loaded(const SentimentModel& shape) : CliFixture(shape) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "c_api/hostile.h"
+#include "c_api/ok.h"
 #include "linformer/mask_filler.h"
 #include "linformer/text_runner.h"
 #include "pipeline/sentences.h"
@@ -16,12 +17,6 @@ namespace linformer_test {
 namespace {
 
 using namespace linformer;
-
-#define OK(call)                                    \
-  do {                                              \
-    const lnf_code made_ = (call);                  \
-    CHECK_MESSAGE(made_ == LNF_OK, status.message); \
-  } while (false)
 
 TEST_CASE("masks are filled, and a text without one says so") {
   Hostile f;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
 
 namespace linformer_test {
@@ -13,20 +14,14 @@ namespace {
 
 using namespace linformer;
 
-struct Loaded : CliFixture {
-  explicit Loaded(const SentimentModel& shape = {})
-      : CliFixture(shape), model(*Model::load(this->CliFixture::model().c_str())) {}
-  std::shared_ptr<const Model> model;
-};
-
-Classifier make(const Loaded& loaded, const ClassifierOptions& options = {}) {
+Classifier make(const LoadedModel& loaded, const ClassifierOptions& options = {}) {
   Result<Classifier> made = Classifier::create(loaded.model, options);
   REQUIRE_MESSAGE(made.ok(), made.status().message());
   return std::move(*made);
 }
 
 // By a session, one text at a time.
-std::vector<float> by_hand(const Loaded& loaded, std::string_view text, bool* cut = nullptr) {
+std::vector<float> by_hand(const LoadedModel& loaded, std::string_view text, bool* cut = nullptr) {
   const Tokenizer tokenizer = std::move(*Tokenizer::create(loaded.model));
   Session session = std::move(*Session::create(loaded.model, {}));
   EncodeOptions options;
@@ -41,7 +36,7 @@ std::vector<float> by_hand(const Loaded& loaded, std::string_view text, bool* cu
 }
 
 TEST_CASE("strings in, probabilities out: the same bits as a session's, with any threads and batches") {
-  const Loaded loaded;
+  const LoadedModel loaded;
   const std::vector<std::string> sentences = random_sentences(700, 30, 1);
   std::vector<float> expected;
   for (const std::string& sentence : sentences) {
@@ -68,7 +63,7 @@ TEST_CASE("strings in, probabilities out: the same bits as a session's, with any
 TEST_CASE("texts are visited in order, with what was read of each; bad ones keep their place") {
   SentimentModel shape;
   shape.more_heads = true;
-  const Loaded loaded(shape);
+  const LoadedModel loaded(shape);
   ClassifierOptions options;
   options.texts.on_long = OnLong::error;
   options.texts.cpu.threads = 2;
@@ -115,7 +110,7 @@ TEST_CASE("texts are visited in order, with what was read of each; bad ones keep
 }
 
 TEST_CASE("who has seen enough stops the call") {
-  const Loaded loaded;
+  const LoadedModel loaded;
   Classifier classifier = make(loaded);
   const std::vector<TextInput> inputs(100, TextInput{"good", {}, {}});
   size_t visits = 0;
@@ -124,7 +119,7 @@ TEST_CASE("who has seen enough stops the call") {
 }
 
 TEST_CASE("a long text is read by windows, whose means are its scores") {
-  const Loaded loaded;
+  const LoadedModel loaded;
   std::string text;
   for (int i = 0; i < 25; ++i) text += i < 5 ? "good " : "bad ";
   ClassifierOptions options;
@@ -153,7 +148,7 @@ TEST_CASE("a long text is read by windows, whose means are its scores") {
 }
 
 TEST_CASE("windows without the template, and of nothing but pads") {
-  const Loaded loaded;
+  const LoadedModel loaded;
   ClassifierOptions options;
   options.texts.on_long = OnLong::window;
   options.texts.overlap = 0;
@@ -175,7 +170,7 @@ TEST_CASE("windows without the template, and of nothing but pads") {
 TEST_CASE("heads that compare two texts") {
   SentimentModel shape;
   shape.more_heads = true;
-  const Loaded loaded(shape);
+  const LoadedModel loaded(shape);
   const int better[] = {loaded.model->find_head("better")};
   REQUIRE(better[0] >= 0);
   CHECK(loaded.model->head(better[0]).compares_two);
@@ -217,7 +212,7 @@ TEST_CASE("vectors instead of texts") {
   SentimentModel shape;
   shape.vectors = true;
   shape.tokenizer = false;
-  const Loaded loaded(shape);
+  const LoadedModel loaded(shape);
   CHECK(loaded.model->info().vector_width == sentiment_width);
   Classifier classifier = make(loaded);
   std::vector<float> vectors(3 * sentiment_width, 0.5f), wrong(sentiment_width + 1), many(20 * sentiment_width);
@@ -234,7 +229,7 @@ TEST_CASE("vectors instead of texts") {
 }
 
 TEST_CASE("a text that is too long says so in parts") {
-  const Loaded loaded;
+  const LoadedModel loaded;
   const auto words = [](int count) {
     std::string text = "film";
     for (int i = 1; i < count; ++i) text += " film";
@@ -284,7 +279,7 @@ TEST_CASE("a text that is too long says so in parts") {
 }
 
 TEST_CASE("options that don't fit are refused by name") {
-  const Loaded loaded;
+  const LoadedModel loaded;
   const auto refusal = [&](auto&& change) {
     ClassifierOptions options;
     change(&options);
@@ -311,7 +306,7 @@ TEST_CASE("options that don't fit are refused by name") {
   CHECK(Classifier::create(nullptr).status().code() == Code::invalid_argument);
   SentimentModel bare;
   bare.tokenizer = false;
-  const Loaded without(bare);
+  const LoadedModel without(bare);
   CHECK(Classifier::create(without.model).status().code() == Code::unsupported);
   Classifier classifier = make(loaded);
   std::vector<float> few(2);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "linformer/masked_lm.h"
+#include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
 
 namespace linformer_test {
@@ -18,13 +19,7 @@ namespace {
 
 using namespace linformer;
 
-struct Loaded : CliFixture {
-  explicit Loaded(const SentimentModel& shape = {})
-      : CliFixture(shape), model(*Model::load(this->CliFixture::model().c_str())) {}
-  std::shared_ptr<const Model> model;
-};
-
-MaskFiller make(const Loaded& loaded, const MaskFillerOptions& options = {}) {
+MaskFiller make(const LoadedModel& loaded, const MaskFillerOptions& options = {}) {
   Result<MaskFiller> made = MaskFiller::create(loaded.model, options);
   REQUIRE_MESSAGE(made.ok(), made.status().message());
   return std::move(*made);
@@ -78,7 +73,7 @@ std::vector<std::string> masked_sentences(size_t count, size_t most) {
 }
 
 // Fills the masks with a session alone, one text and one mask in each call.
-Filled by_hand(const Loaded& loaded, std::string_view text, size_t top_k) {
+Filled by_hand(const LoadedModel& loaded, std::string_view text, size_t top_k) {
   const Tokenizer tokenizer = std::move(*Tokenizer::create(loaded.model));
   Session session = std::move(*Session::create(loaded.model, {}));
   EncodeOptions options;
@@ -112,7 +107,7 @@ Filled by_hand(const Loaded& loaded, std::string_view text, size_t top_k) {
 }
 
 TEST_CASE("masks: the same bits as a session's, with any threads and batches, in the order of the texts") {
-  const Loaded loaded;
+  const LoadedModel loaded;
   const std::vector<std::string> sentences = masked_sentences(150, 14);
   std::vector<Filled> expected;
   for (const std::string& sentence : sentences) expected.push_back(by_hand(loaded, sentence, 4));
@@ -137,7 +132,7 @@ TEST_CASE("masks: the same bits as a session's, with any threads and batches, in
 }
 
 TEST_CASE("masks: pairs, offsets in their own text, and all of the vocabulary") {
-  const Loaded loaded;
+  const LoadedModel loaded;
   MaskFillerOptions options;
   options.top_k = 1000;
   MaskFiller filler = make(loaded, options);
@@ -163,7 +158,7 @@ TEST_CASE("masks: pairs, offsets in their own text, and all of the vocabulary") 
 }
 
 TEST_CASE("masks: pads are stripped, or kept and listed") {
-  const Loaded loaded;
+  const LoadedModel loaded;
   const std::string_view texts[] = {"good [PAD] [MASK]"};
   MaskFillerOptions options;
   options.texts.pad_to = 9;
@@ -180,7 +175,7 @@ TEST_CASE("masks: pads are stripped, or kept and listed") {
 }
 
 TEST_CASE("masks: what a text lacks is said of it alone, in parts") {
-  const Loaded loaded;
+  const LoadedModel loaded;
   MaskFillerOptions options;
   options.texts.on_long = OnLong::error;
   MaskFiller filler = make(loaded, options);
@@ -216,7 +211,7 @@ TEST_CASE("masks: what a text lacks is said of it alone, in parts") {
 TEST_CASE("masks: numbers that aren't finite spoil their own text") {
   SentimentModel shape;
   shape.not_finite = true;
-  const Loaded loaded(shape);
+  const LoadedModel loaded(shape);
   MaskFiller filler = make(loaded);
   const std::string_view texts[] = {"good [MASK]", "plot [MASK] [MASK]", "bad [MASK]"};
   const std::vector<Filled> filled = fill(filler, texts);
@@ -227,7 +222,7 @@ TEST_CASE("masks: numbers that aren't finite spoil their own text") {
 }
 
 TEST_CASE("masks: who has seen enough stops the call, and so does the flag; the next one is whole") {
-  const Loaded loaded;
+  const LoadedModel loaded;
   const std::vector<std::string> sentences = masked_sentences(200, 9);
   MaskFillerOptions options;
   options.texts.max_batch = 4;
@@ -270,8 +265,8 @@ TEST_CASE("masks: who has seen enough stops the call, and so does the flag; the 
 }
 
 TEST_CASE("masks: models and options that don't fit are refused by name") {
-  const Loaded loaded;
-  const auto refusal = [](const Loaded& of, auto&& change) {
+  const LoadedModel loaded;
+  const auto refusal = [](const LoadedModel& of, auto&& change) {
     MaskFillerOptions options;
     change(&options);
     const Result<MaskFiller> made = MaskFiller::create(of.model, options);
@@ -293,12 +288,12 @@ TEST_CASE("masks: models and options that don't fit are refused by name") {
   const auto nothing = [](auto*) {};
   SentimentModel shape;
   shape.mask_token = false;
-  says(refusal(Loaded(shape), nothing), "no mask token");
+  says(refusal(LoadedModel(shape), nothing), "no mask token");
   shape = {};
   shape.tokenizer = false;
-  says(refusal(Loaded(shape), nothing), "no tokenizer");
+  says(refusal(LoadedModel(shape), nothing), "no tokenizer");
   shape.vectors = true;
-  says(refusal(Loaded(shape), nothing), "no masked-LM head");
+  says(refusal(LoadedModel(shape), nothing), "no masked-LM head");
   CHECK(MaskFiller::create(nullptr).status().code() == Code::invalid_argument);
   CHECK(refusal(loaded, [](auto* o) { o->top_k = INT64_MAX; }).empty());
 }
