@@ -49,13 +49,20 @@ hostile() {
   done
 }
 
-# Looks for leaks at the end of each program that these tests start; CI does so in the test commands.
+# Looks for leaks at the end of each program that these tests start; CI does so in the test commands. Two of them run in
+# CI without sanitizers only.
 leaks() {
   build asan-ubsan test_cli test_programs_output test_terminal
   local test
   for test in cli/test_cli files/test_programs_output terminal/test_terminal; do
     ASAN_OPTIONS=intercept_tls_get_addr=0 "build/asan-ubsan/tests/$test"
   done
+}
+
+# The simulated device under sanitizers, whose goldens and bits alone CI compares so.
+simulated() {
+  build asan-ubsan test_cuda_simulated
+  ASAN_OPTIONS=intercept_tls_get_addr=0 build/asan-ubsan/tests/cuda/test_cuda_simulated
 }
 
 # The tests that read ../shared with sanitizers; CI runs them without.
@@ -80,7 +87,7 @@ build() {
   cmake --build --preset "$preset" --parallel "$(nproc)" --target "$@"
 }
 
-subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks shared aarch64)
+subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks simulated shared aarch64)
 if [ $# -eq 0 ]; then
   echo "Subjects: ${subjects[*]}"
   exit 0
