@@ -57,7 +57,8 @@ const std::map<std::string, std::string>& public_headers() {
       {"session.h", "session"},     {"session_options.h", "base"}, {"output.h", "base"},
       {"text_input.h", "pipeline"}, {"classifier.h", "pipeline"},  {"embedder.h", "pipeline"},
       {"tokenizer.h", "text"},      {"text_reader.h", "pipeline"}, {"text_runner.h", "pipeline"},
-      {"masked_lm.h", "pipeline"},  {"mask_filler.h", "pipeline"}, {"sequence_batch.h", "pipeline"}};
+      {"masked_lm.h", "pipeline"},  {"mask_filler.h", "pipeline"}, {"sequence_batch.h", "pipeline"},
+      {"tagger.h", "pipeline"},     {"answerer.h", "pipeline"}};
   return table;
 }
 

@@ -43,9 +43,9 @@ struct AnswererOptions {
 // What a head says that scores each token as the begin and as the end of an answer, as the question answering pipeline
 // of Hugging Face's transformers 4 makes it, without its align_to_words. In each window begins and ends have
 // probabilities by softmax over the context's tokens and the first token, which stands for no answer. A span's
-// probability is the product of its begin's and its end's. Of each window the 2 * top_k + 10 best spans count; those of
-// the same text, but for upper and lower case, are one answer. The probability of no answer is the least of the
-// windows'.
+// probability is the product of its begin's and its end's. Of each window the top_k best spans count, and of equal ones
+// the first; those of the same text, but for upper and lower case, are one answer. The probability of no answer is the
+// least of the windows'.
 //
 // Owns its tokenizer, sessions and threads; shares the model. Not thread-safe: one call at a time. Movable.
 class Answerer {

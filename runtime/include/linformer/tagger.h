@@ -46,11 +46,12 @@ struct TaggerOptions {
   int head = -1;  // of the model's heads one that scores each token; -1: the first such
 };
 
-// Tokens of the label "O" are in no entity, and so are special tokens of the tokenizer, also where the text has them.
-// A token that is in several windows counts once: in the window whose ends are farther from it.
+// What has the label "O" is no entity, and the tokens of the template around the text are in none. A token that is in
+// several windows counts once: in the window whose ends are farther from it.
 //
-// A token goes on with the word before it where the tokenizer marks such tokens (WordPiece, "##"), else where no space
-// is at its beginning or before it.
+// Words: where the tokenizer marks the tokens that go on with a word (WordPiece, "##"), a token does so whose name has
+// another length than its part of the text; otherwise one does that isn't at the text's beginning, and has a space
+// neither before it nor as its first character. The unknown token always begins a word.
 //
 // Owns its tokenizer, sessions and threads; shares the model. Not thread-safe: one call at a time. Movable.
 class Tagger {
@@ -62,8 +63,8 @@ class Tagger {
   // visit(context, index, tagging) for each text, in order, on this thread. A text that can't be read, or that has a
   // pair, has an error in its report and keeps its place; an error returned is of the call itself. visit returns
   // whether more are wanted. Results don't depend on what runs beside a text, nor on threads. Memory is bounded
-  // whatever the number of texts: 16 bytes for each token of the texts that are worked on at once; progress counts
-  // texts.
+  // whatever the number of texts: beside what the sessions need, the entities of texts_at_once() texts, 48 bytes each,
+  // and of the text that each thread is at a quarter of its bytes. Progress counts texts.
   using Visit = bool (*)(void* context, size_t index, const Tagging& tagging);
   Status tag(const TextList& texts, Visit visit, void* context, const RunControl& control = {});
   // The same for a callable.
