@@ -35,11 +35,11 @@ TextOptions reading(const Model& model, const TextOptions& options) {
   TextOptions read = options;
   read.truncation = Truncation::only_second;
   read.keep = Keep::head;
-  if (read.max_tokens == 0) {
+  if (read.max_tokens <= 0) {
     read.max_tokens = std::min(AnswererOptions::default_window + info.prefix_rows, info.max_tokens);
   }
   // Limits that are out of range are refused by the session, in its words.
-  const int64_t window = std::clamp<int64_t>(read.max_tokens, 0, info.max_tokens) - info.prefix_rows;
+  const int64_t window = std::min(read.max_tokens, info.max_tokens) - info.prefix_rows;
   if (read.overlap < 0) {
     read.overlap = std::min(AnswererOptions::default_overlap, std::max<int64_t>(window, 0) / 2);
   }
