@@ -27,7 +27,7 @@ std::string_view tag_of(std::string_view label) {
 }  // namespace
 
 Status TagLabels::create(const Model& model, int head) {
-  constexpr size_t most_digits = 20;
+  constexpr size_t most_digits = 20;  // with the 0 behind them: there are far fewer classes
   const size_t classes = static_cast<size_t>(model.head(head).classes);
   Array<uint32_t> order;
   size_t unnamed = 0;
@@ -45,7 +45,7 @@ Status TagLabels::create(const Model& model, int head) {
       char digits[most_digits];
       const size_t size = static_cast<size_t>(std::to_chars(digits, digits + most_digits, i).ptr - digits);
       const size_t begin = numbers_.size();
-      if (!numbers_.try_append(digits, size)) return no_memory();
+      if (!numbers_.try_append(digits, size) || !numbers_.try_push('\0')) return no_memory();
       label.name = {numbers_.data() + begin, size};
     }
     label.begins = label.name.starts_with("B-");

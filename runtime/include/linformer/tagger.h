@@ -27,10 +27,11 @@ enum class Aggregation : uint8_t {
 };
 
 struct Entity {
-  std::string_view label = {};  // without "B-" or "I-", but for Aggregation::none; lives as long as the tagger
-  float score = 0;              // a probability
-  Offset offset = {};           // in the text
-  std::string_view text = {};   // these bytes of the text as given
+  // Without "B-" or "I-", but for Aggregation::none. Has a 0 behind its last byte; lives as long as the tagger.
+  std::string_view label = {};
+  float score = 0;             // a probability
+  Offset offset = {};          // in the text
+  std::string_view text = {};  // these bytes of the text as given
 };
 
 // What was found in one text. Valid during the visit.
