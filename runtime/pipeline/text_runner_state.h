@@ -9,7 +9,7 @@
 #include "linformer/sequence_batch.h"
 #include "linformer/text_reader.h"
 #include "linformer/text_runner.h"
-#include "pipeline/token_scores.h"
+#include "pipeline/spans/token_scores.h"
 
 namespace LINFORMER_NAMESPACE {
 

@@ -1,4 +1,4 @@
-// Entities of texts, beside a plain reading of transformers' TokenClassificationPipeline over what sessions say.
+// Entities of texts, beside the reference.
 #include "linformer/tagger.h"
 
 #include <doctest/doctest.h>
@@ -10,26 +10,12 @@
 
 #include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
-#include "pipeline/token_model.h"
+#include "pipeline/tagger_reference.h"
 
 namespace linformer_test {
 namespace {
 
 using namespace linformer;
-
-struct Found {
-  std::string label;
-  double score;
-  uint32_t begin, end;
-  std::string text;
-};
-
-struct Tagged {
-  Code code;
-  int64_t windows;
-  bool truncated;
-  std::vector<Found> entities;
-};
 
 Tagger make(const std::shared_ptr<const Model>& model, const TaggerOptions& options = {}) {
   Result<Tagger> made = Tagger::create(model, options);
@@ -37,11 +23,11 @@ Tagger make(const std::shared_ptr<const Model>& model, const TaggerOptions& opti
   return std::move(*made);
 }
 
-std::vector<Tagged> tag(Tagger& tagger, const TextList& texts) {
-  std::vector<Tagged> all;
+std::vector<TaggedText> tag(Tagger& tagger, const TextList& texts) {
+  std::vector<TaggedText> all;
   const Status status = tagger.tag(texts, [&](size_t index, const Tagging& made) {
     CHECK(index == all.size());
-    Tagged one{made.report.status.code(), made.report.windows, made.report.truncated(), {}};
+    TaggedText one{made.report.status.code(), made.report.windows, made.report.truncated(), {}};
     for (const Entity& entity : made.entities) {
       // The text is of the caller's memory.
       const std::string_view whole = texts[index].text;
@@ -59,7 +45,7 @@ std::vector<Tagged> tag(Tagger& tagger, const TextList& texts) {
 }
 
 // Scores within `tolerance`, everything else equal.
-void check_same(const std::vector<Tagged>& made, const std::vector<Tagged>& expected, double tolerance) {
+void check_same(const std::vector<TaggedText>& made, const std::vector<TaggedText>& expected, double tolerance) {
   REQUIRE(made.size() == expected.size());
   for (size_t i = 0; i < made.size(); ++i) {
     CAPTURE(i);
@@ -67,7 +53,7 @@ void check_same(const std::vector<Tagged>& made, const std::vector<Tagged>& expe
     CHECK(made[i].windows == expected[i].windows);
     REQUIRE(made[i].entities.size() == expected[i].entities.size());
     for (size_t j = 0; j < made[i].entities.size(); ++j) {
-      const Found &a = made[i].entities[j], &b = expected[i].entities[j];
+      const FoundEntity &a = made[i].entities[j], &b = expected[i].entities[j];
       CHECK(a.label == b.label);
       CHECK(std::abs(a.score - b.score) <= tolerance);
       CHECK(a.begin == b.begin);
@@ -76,169 +62,6 @@ void check_same(const std::vector<Tagged>& made, const std::vector<Tagged>& expe
     }
   }
 }
-
-// The characters of a text, each with its bytes; bytes that are none are one for each maximal part (these texts have
-// but two such parts).
-std::vector<std::string> characters_of(const std::string& text) {
-  std::vector<std::string> characters;
-  for (size_t i = 0; i < text.size();) {
-    const uint8_t lead = static_cast<uint8_t>(text[i]);
-    size_t size = lead < 0x80 ? 1 : lead == 0xff ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (text.compare(i, 2, "\xe2\x82") == 0) size = 2;
-    characters.push_back(text.substr(i, size));
-    i += size;
-  }
-  return characters;
-}
-
-size_t length_of(std::string_view name) {
-  return static_cast<size_t>(
-      std::count_if(name.begin(), name.end(), [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; }));
-}
-
-struct PreEntity {
-  std::vector<float> scores;
-  uint32_t begin, end;
-  bool is_subword;
-};
-
-// The pipeline, step by step and with its own names.
-std::vector<Found> aggregate(const std::vector<PreEntity>& tokens, const std::vector<std::string>& labels,
-                             Aggregation aggregation, const std::vector<std::string>& characters) {
-  struct Item {
-    std::string label;
-    double score;
-    uint32_t begin, end;
-  };
-  const auto argmax = [](const std::vector<float>& scores) {
-    return static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
-  };
-  std::vector<std::vector<PreEntity>> words;
-  for (const PreEntity& token : tokens) {
-    const bool by_word = aggregation != Aggregation::none && aggregation != Aggregation::simple;
-    if (by_word && token.is_subword && !words.empty()) {
-      words.back().push_back(token);
-    } else {
-      words.push_back({token});
-    }
-  }
-  std::vector<Item> items;
-  for (const std::vector<PreEntity>& word : words) {
-    std::vector<float> scores = word[0].scores;
-    if (aggregation == Aggregation::max) {
-      for (const PreEntity& token : word) {
-        if (token.scores[argmax(token.scores)] > scores[argmax(scores)]) scores = token.scores;
-      }
-    } else if (aggregation == Aggregation::average) {
-      for (size_t c = 0; c < scores.size(); ++c) {
-        double sum = 0;
-        for (const PreEntity& token : word) sum += static_cast<double>(token.scores[c]);
-        scores[c] = static_cast<float>(sum / static_cast<double>(word.size()));
-      }
-    }
-    const size_t best = argmax(scores);
-    items.push_back({labels[best], static_cast<double>(scores[best]), word[0].begin, word.back().end});
-  }
-  const auto get_tag = [](const std::string& label) {
-    const bool has = label.rfind("B-", 0) == 0 || label.rfind("I-", 0) == 0;
-    return std::pair(has ? label.substr(0, 1) : "I", has ? label.substr(2) : label);
-  };
-  std::vector<std::vector<Item>> groups;
-  for (const Item& item : items) {
-    if (aggregation != Aggregation::none && !groups.empty()) {
-      const auto [bi, name] = get_tag(item.label);
-      if (bi != "B" && name == get_tag(groups.back().back().label).second) {
-        groups.back().push_back(item);
-        continue;
-      }
-    }
-    groups.push_back({item});
-  }
-  std::vector<Found> found;
-  for (const std::vector<Item>& group : groups) {
-    std::string label = group[0].label;
-    if (aggregation != Aggregation::none && label.find('-') != std::string::npos)
-      label = label.substr(label.find('-') + 1);
-    if (label == "O") continue;
-    double sum = 0;
-    for (const Item& item : group) sum += item.score;
-    std::string text;
-    for (uint32_t i = group[0].begin; i < group.back().end; ++i) text += characters[i];
-    found.push_back({label, sum / static_cast<double>(group.size()), group[0].begin, group.back().end, text});
-  }
-  return found;
-}
-
-// One text after the other, window after window, with a session and a tokenizer alone.
-class Reference {
- public:
-  Reference(const TokenModel& loaded, const std::vector<std::string>& labels, int64_t window, int64_t overlap)
-      : labels_(labels),
-        prefixed_(loaded.tokenizer.description().kind == TokenizerKind::wordpiece),
-        window_(window - 2),
-        overlap_(overlap < 0 ? window_ / 4 : overlap),
-        tokenizer_(std::move(*Tokenizer::create(loaded.model))),
-        session_(std::move(*Session::create(loaded.model, {}))) {}
-
-  Tagged operator()(const std::string& text, Aggregation aggregation) {
-    EncodeOptions options;
-    options.token_strings = true;
-    options.add_special_tokens = false;
-    Encoding encoding;
-    REQUIRE(tokenizer_.encode(text, options, &encoding).ok());
-    const int64_t count = static_cast<int64_t>(encoding.ids().size());
-    std::vector<int64_t> firsts = {0};
-    while (firsts.back() + window_ < count) {
-      firsts.push_back(std::min(firsts.back() + window_ - overlap_, count - window_));
-    }
-    // The window in which a token is farthest from the ends.
-    std::vector<std::vector<float>> scores(static_cast<size_t>(count));
-    std::vector<int64_t> distances(static_cast<size_t>(count), -1);
-    for (const int64_t first : firsts) {
-      const int64_t last = std::min(first + window_, count) - 1;
-      std::vector<int32_t> ids = {0};
-      for (int64_t t = first; t <= last; ++t) ids.push_back(encoding.ids()[static_cast<size_t>(t)]);
-      ids.push_back(2);
-      const Tokens tokens[] = {ids};
-      const size_t rows = static_cast<size_t>(session_.output_rows(static_cast<int64_t>(ids.size())));
-      std::vector<float> values(rows * labels_.size());
-      REQUIRE(session_.run(tokens, Output::probabilities(values, 0)).ok());
-      for (int64_t t = first; t <= last; ++t) {
-        const size_t token = static_cast<size_t>(t);
-        const int64_t distance = std::min(t - first, last - t);
-        if (distance <= distances[token]) continue;
-        distances[token] = distance;
-        const auto row =
-            values.begin() +
-            static_cast<ptrdiff_t>((rows - ids.size() + 1 + token - static_cast<size_t>(first)) * labels_.size());
-        scores[token].assign(row, row + static_cast<ptrdiff_t>(labels_.size()));
-      }
-    }
-    const std::vector<std::string> characters = characters_of(text);
-    std::vector<PreEntity> tokens;
-    for (size_t i = 0; i < scores.size(); ++i) {
-      if (encoding.ids()[i] == 1) continue;  // a pad, which was stripped
-      const Offset offset = encoding.offsets()[i];
-      bool is_subword = false;
-      if (prefixed_) {
-        is_subword = length_of(encoding.token(i)) != offset.end - offset.begin;
-      } else if (offset.begin > 0) {
-        const auto space = [&](uint32_t at) { return at < characters.size() && characters[at] == " "; };
-        is_subword = !space(offset.begin - 1) && !space(offset.begin);
-      }
-      if (encoding.ids()[i] == 3) is_subword = false;
-      tokens.push_back({scores[i], offset.begin, offset.end, is_subword});
-    }
-    return {Code::ok, static_cast<int64_t>(firsts.size()), false, aggregate(tokens, labels_, aggregation, characters)};
-  }
-
- private:
-  std::vector<std::string> labels_;
-  bool prefixed_;
-  int64_t window_, overlap_;  // tokens of the text
-  Tokenizer tokenizer_;
-  Session session_;
-};
 
 constexpr Aggregation aggregations[] = {Aggregation::simple, Aggregation::none, Aggregation::first,
                                         Aggregation::average, Aggregation::max};
@@ -254,12 +77,12 @@ TEST_CASE("entities: as the pipeline defines them, of every kind of tokenizer, b
       const std::vector<std::string> texts = random_texts(40, 110, 3);
       const int64_t window = prefix ? 23 : 24;
       for (const int64_t overlap : {-1, 0, 1, 7, 16}) {
-        Reference reference(loaded, shape.labels, window, overlap);
+        TaggerReference reference(loaded, shape.labels, window, overlap);
         for (const Aggregation aggregation : aggregations) {
           CAPTURE(static_cast<int>(kind));
           CAPTURE(overlap);
           CAPTURE(static_cast<int>(aggregation));
-          std::vector<Tagged> expected;
+          std::vector<TaggedText> expected;
           for (const std::string& text : texts) expected.push_back(reference(text, aggregation));
           TaggerOptions options;
           options.aggregation = aggregation;
@@ -267,10 +90,10 @@ TEST_CASE("entities: as the pipeline defines them, of every kind of tokenizer, b
           Tagger tagger = make(loaded.model, options);
           CHECK(tagger.max_tokens() == window);
           CHECK(tagger.head() == 0);
-          const std::vector<Tagged> made = tag(tagger, views_of(texts));
+          const std::vector<TaggedText> made = tag(tagger, views_of(texts));
           check_same(made, expected, 1e-6);
-          CHECK(std::any_of(made.begin(), made.end(), [](const Tagged& t) { return t.windows > 2; }));
-          CHECK(std::any_of(made.begin(), made.end(), [](const Tagged& t) { return t.entities.size() > 3; }));
+          CHECK(std::any_of(made.begin(), made.end(), [](const TaggedText& t) { return t.windows > 2; }));
+          CHECK(std::any_of(made.begin(), made.end(), [](const TaggedText& t) { return t.entities.size() > 3; }));
         }
       }
     }
@@ -284,7 +107,7 @@ TEST_CASE("entities: the same bits with any threads and batches, in the order of
     TaggerOptions options;
     options.aggregation = aggregation;
     Tagger alone = make(loaded.model, options);
-    std::vector<Tagged> expected;
+    std::vector<TaggedText> expected;
     for (const std::string& text : texts) {
       const std::string_view one[] = {text};
       expected.push_back(tag(alone, one)[0]);
@@ -316,7 +139,7 @@ TEST_CASE("entities: texts with nothing in them, with one token, cut, and with p
   std::string longer;
   for (int i = 0; i < 40; ++i) longer += "good ";
   const std::vector<std::string_view> texts = {"", " ", "good", longer, "[PAD] good [PAD]"};
-  const std::vector<Tagged> made = tag(tagger, texts);
+  const std::vector<TaggedText> made = tag(tagger, texts);
   CHECK(made[0].code == Code::ok);
   CHECK(made[0].entities.empty());
   CHECK(made[1].entities.empty());
@@ -324,12 +147,12 @@ TEST_CASE("entities: texts with nothing in them, with one token, cut, and with p
   CHECK(made[3].truncated);
   CHECK(made[3].entities.size() <= 22);
   CHECK(made[4].entities.size() <= 1);
-  for (const Found& entity : made[4].entities) CHECK(entity.begin == 6);
+  for (const FoundEntity& entity : made[4].entities) CHECK(entity.begin == 6);
   // Pads that are kept are tokens of the text.
   options.texts.run.padding = Padding::keep;
   options.texts.add_special_tokens = false;
   Tagger keeps = make(loaded.model, options);
-  const std::vector<Tagged> kept = tag(keeps, texts);
+  const std::vector<TaggedText> kept = tag(keeps, texts);
   CHECK(kept[0].code == Code::invalid_argument);
   CHECK(kept[2].code == Code::ok);
   CHECK(kept[4].code == Code::ok);
@@ -351,9 +174,9 @@ TEST_CASE("entities: labels of other forms, and classes without names") {
     shape.labels = labels;
     const TokenModel loaded(shape);
     REQUIRE(loaded.model != nullptr);
-    Reference reference(loaded, labels, 24, -1);
+    TaggerReference reference(loaded, labels, 24, -1);
     for (const Aggregation aggregation : aggregations) {
-      std::vector<Tagged> expected;
+      std::vector<TaggedText> expected;
       for (const std::string& text : texts) expected.push_back(reference(text, aggregation));
       TaggerOptions options;
       options.aggregation = aggregation;
@@ -370,8 +193,8 @@ TEST_CASE("entities: labels of other forms, and classes without names") {
   CHECK(tagger.label(8).empty());
   CHECK(tagger.label(-1).empty());
   size_t entities = 0;
-  for (const Tagged& made : tag(tagger, views_of(texts))) {
-    for (const Found& entity : made.entities) {
+  for (const TaggedText& made : tag(tagger, views_of(texts))) {
+    for (const FoundEntity& entity : made.entities) {
       ++entities;
       CHECK(entity.label.size() == 1);
       CHECK(entity.label[0] >= '0');
@@ -408,7 +231,7 @@ TEST_CASE("entities: what a text lacks is said of it alone") {
   for (int i = 0; i < 30; ++i) longer += "good ";
   const std::string behind = longer + "plot", before = "plot " + longer;
   const std::vector<std::string_view> texts = {"good", "plot film", "bad film", behind, before};
-  const std::vector<Tagged> made = tag(other, texts);
+  const std::vector<TaggedText> made = tag(other, texts);
   CHECK(made[0].code == Code::ok);
   CHECK(made[0].entities.size() == 1);
   CHECK(made[1].code == Code::internal);
@@ -427,7 +250,7 @@ TEST_CASE("entities: who has seen enough stops the call, and so does the flag; t
     TaggerOptions options;
     options.texts.cpu.threads = threads;
     Tagger tagger = make(loaded.model, options);
-    const std::vector<Tagged> expected = tag(tagger, views_of(texts));
+    const std::vector<TaggedText> expected = tag(tagger, views_of(texts));
     for (const size_t most : {1, 300}) {
       size_t visits = 0;
       CHECK(tagger.tag(views_of(texts), [&](size_t, const Tagging&) { return ++visits < most; }).ok());

@@ -1,4 +1,4 @@
-#include "pipeline/answer_spans.h"
+#include "pipeline/spans/answer_spans.h"
 
 #include <algorithm>
 #include <cmath>

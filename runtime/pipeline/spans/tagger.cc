@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/array.h"
-#include "pipeline/entities.h"
-#include "pipeline/token_scores.h"
+#include "pipeline/spans/entities.h"
+#include "pipeline/spans/token_scores.h"
 
 namespace LINFORMER_NAMESPACE {
 namespace {

@@ -1,4 +1,4 @@
-#include "pipeline/entities.h"
+#include "pipeline/spans/entities.h"
 
 #include <algorithm>
 #include <charconv>

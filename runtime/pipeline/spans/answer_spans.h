@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "linformer/answerer.h"
 #include "linformer/version.h"
-#include "pipeline/code_points.h"
+#include "pipeline/spans/code_points.h"
 
 namespace LINFORMER_NAMESPACE {
 

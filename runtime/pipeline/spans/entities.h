@@ -9,7 +9,7 @@
 #include "linformer/model.h"
 #include "linformer/tagger.h"
 #include "linformer/version.h"
-#include "pipeline/code_points.h"
+#include "pipeline/spans/code_points.h"
 
 namespace LINFORMER_NAMESPACE {
 

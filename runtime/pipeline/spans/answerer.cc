@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/array.h"
-#include "pipeline/answer_spans.h"
-#include "pipeline/token_scores.h"
+#include "pipeline/spans/answer_spans.h"
+#include "pipeline/spans/token_scores.h"
 
 namespace LINFORMER_NAMESPACE {
 namespace {

@@ -1,4 +1,4 @@
-#include "pipeline/code_points.h"
+#include "pipeline/spans/code_points.h"
 
 #include <algorithm>
 
