@@ -94,7 +94,8 @@ Result<Tagger> Tagger::create(std::shared_ptr<const Model> model, const TaggerOp
   state->head = *head;
   state->runner = std::move(*runner);
   LINFORMER_TRY(state->labels.create(*model, *head));
-  LINFORMER_TRY(state->words.create(*model));
+  const bool by_word = options.aggregation != Aggregation::none && options.aggregation != Aggregation::simple;
+  if (by_word) LINFORMER_TRY(state->words.create(*model));
   for (size_t i = 0; i < state->runner->sessions().size(); ++i) {
     EntityBuilder builder(options.aggregation, state->labels.labels(), &state->words);
     if (!state->workers.try_push(State::Worker(std::move(builder)))) return no_memory();
