@@ -308,6 +308,28 @@ TEST_CASE("answers: contexts with nothing in them, with one token, and without o
   CHECK(answer(refuses, inputs)[6].code == Code::too_long);
 }
 
+TEST_CASE("answers: spans of the same text in upper and lower case are one, and a dotted I is no i") {
+  TokenModelShape shape;
+  shape.kind = TokenizerKind::byte_bpe;
+  const TokenModel loaded(shape);
+  AnswererOptions options;
+  options.max_answer_tokens = 2;
+  options.top_k = 100;
+  Answerer answerer = make(loaded.model, options);
+  const TextInput inputs[] = {{"good", "i\u0130I\u00e9\u00c9 \u0130", {}}};
+  const Answered made = answer(answerer, inputs)[0];
+  const auto count = [&](std::string_view text) {
+    return std::count_if(made.answers.begin(), made.answers.end(), [&](const Found& f) { return f.text == text; });
+  };
+  CHECK(made.windows == 1);
+  CHECK(count("i") + count("I") == 1);
+  CHECK(count("\u0130") == 1);
+  CHECK(count("\u00e9") + count("\u00c9") == 1);
+  double sum = 0;
+  for (const Found& found : made.answers) sum += found.score;
+  CHECK(sum <= 1 + 1e-6);
+}
+
 TEST_CASE("answers: a flag stops the call, and the next one is whole") {
   const TokenModel loaded;
   const Asked asked = random_questions(700, 30, 9);

@@ -26,10 +26,13 @@ bool softmax(std::span<const float> logits, const float* null, Array<double>* pr
   return true;
 }
 
+// U+0130 is no "i": in lower case it keeps its dot, as a second code point.
+uint32_t without_case(uint32_t code_point) { return code_point == 0x130 ? code_point : lower_case(code_point); }
+
 bool same_but_for_case(std::string_view a, std::string_view b) {
   size_t i = 0, j = 0;
   while (i < a.size() && j < b.size()) {
-    if (lower_case(next_repaired(a, &i)) != lower_case(next_repaired(b, &j))) return false;
+    if (without_case(next_repaired(a, &i)) != without_case(next_repaired(b, &j))) return false;
   }
   return i == a.size() && j == b.size();
 }
@@ -94,7 +97,7 @@ bool AnswerSpans::add(const SpanLogits& window) {
 uint64_t AnswerSpans::hash_of(std::string_view text) const {
   uint64_t hash = 0;
   for (size_t at = 0; at < text.size();) {
-    hash = (hash ^ lower_case(next_repaired(text, &at))) * point_;
+    hash = (hash ^ without_case(next_repaired(text, &at))) * point_;
     hash ^= hash >> 29;
   }
   return hash;
