@@ -27,7 +27,8 @@ enum class Aggregation : uint8_t {
 };
 
 struct Entity {
-  // Without "B-" or "I-", but for Aggregation::none. Has a 0 behind its last byte; lives as long as the tagger.
+  // Of the first token or word; but for Aggregation::none what is behind its first '-', where there is one. Has a 0
+  // behind its last byte; lives as long as the tagger.
   std::string_view label = {};
   float score = 0;             // a probability
   Offset offset = {};          // in the text
