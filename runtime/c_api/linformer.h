@@ -577,9 +577,10 @@ typedef struct lnf_mask_filling {
 /* Called for each text, in order, on the thread that called. 0: no more are wanted, and the call ends with LNF_OK. */
 typedef int (*lnf_fill_visit)(void* context, const lnf_mask_filling* filling);
 
-/* `top_k`: candidates of each mask; 0: 5. The option on_long is TRUNCATE or ERROR. Errors: those of
- * lnf_session_create() and lnf_tokenizer_create(), LNF_UNSUPPORTED where the tokenizer has no mask token,
- * LNF_INVALID_ARGUMENT for a model without a masked-LM head. */
+/* `top_k`: candidates of each mask; 0: 5. The option on_long is TRUNCATE or ERROR; without match_special_tokens a mask
+ * is still one, and other special tokens are plain characters. Errors: those of lnf_session_create() and
+ * lnf_tokenizer_create(), LNF_UNSUPPORTED where the tokenizer has no mask token, LNF_INVALID_ARGUMENT for a model
+ * without a masked-LM head. */
 LNF_API lnf_code lnf_mask_filler_create(const lnf_model* model, int64_t top_k, const lnf_text_options* options,
                                         lnf_mask_filler** filler, lnf_status* status);
 LNF_API void lnf_mask_filler_free(lnf_mask_filler* filler);

@@ -85,14 +85,18 @@ TextReader& TextReader::operator=(TextReader&&) noexcept = default;
 TextReader::~TextReader() = default;
 
 Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, const TextReaderOptions& options) {
-  if (model == nullptr) return Status::error(Code::invalid_argument, "no model: load one first");
+  Result<Tokenizer> tokenizer = Tokenizer::create(model);
+  if (!tokenizer.ok()) return tokenizer.status();
+  return create(std::move(model), std::move(*tokenizer), options);
+}
+
+Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, Tokenizer tokenizer,
+                                      const TextReaderOptions& options) {
   const TextOptions& texts = options.texts;
   if (texts.on_long > OnLong::error) {
     return Status::error(Code::invalid_argument, "there is no on_long number %d", static_cast<int>(texts.on_long));
   }
-  Result<Tokenizer> tokenizer = Tokenizer::create(model);
-  if (!tokenizer.ok()) return tokenizer.status();
-  std::unique_ptr<ReadRules> rules(new (std::nothrow) ReadRules(std::move(*tokenizer)));
+  std::unique_ptr<ReadRules> rules(new (std::nothrow) ReadRules(std::move(tokenizer)));
   if (!rules) return no_memory();
   RunOptions run = texts.run;
   if (options.session != nullptr) {

@@ -193,6 +193,7 @@ class Lines {
     add("fill-mask", {"-i", texts, "--on-long", "error", "--batch", "2"});
     add("fill-mask", {"-i", file("records.jsonl"), "--pair", "pair", "--json", "--padding", "keep"},
         Answers::json_lines);
+    add("fill-mask", {"-i", texts, "--side", "tail", "--literal-special"});
     add("fill-mask", {"[MASK]", "--pad-to", longest(), "--padding", "keep"});
   }
 

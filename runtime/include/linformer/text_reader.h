@@ -74,7 +74,11 @@ class TextReader {
   ~TextReader();
 
  private:
+  friend class MaskFiller;
   struct State;
+  // The same with a tokenizer of its own.
+  static Result<TextReader> create(std::shared_ptr<const Model> model, Tokenizer tokenizer,
+                                   const TextReaderOptions& options);
   explicit TextReader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
