@@ -1,5 +1,7 @@
 #include "input/json_fields.h"
 
+#include <algorithm>
+
 #include "input/records.h"
 
 namespace linformer::cli {
@@ -63,6 +65,7 @@ class FieldEvents : public Events {
   explicit FieldEvents(std::vector<JsonField>* fields) : fields_(fields) {}
 
   bool key(string_t& name) override {
+    if (depth() == 3 && list_) choose_member(name);
     if (depth() != 1) return true;
     current_ = list_ = nullptr;
     for (JsonField& field : *fields_) {
@@ -81,6 +84,8 @@ class FieldEvents : public Events {
       current_->value = std::move(value);
     } else if (depth() == 2 && list_) {
       add_entry(std::move(value));
+    } else if (depth() == 3 && member_) {
+      list_->value.back()[*member_] = std::move(value);
     }
     return true;
   }
@@ -94,7 +99,8 @@ class FieldEvents : public Events {
       current_->value = object ? json::object() : json::array();
       if (!object && current_->max_entries > 0) list_ = current_;
     } else if (depth == 3 && list_) {
-      add_entry(nullptr);
+      member_ = nullptr;
+      add_entry(object && !list_->members.empty() ? json::object() : json(nullptr));
     }
     return true;
   }
@@ -103,10 +109,16 @@ class FieldEvents : public Events {
   void add_entry(json value) {
     if (list_->value.size() <= list_->max_entries) list_->value.push_back(std::move(value));
   }
+  // Where there are too many entries, the last one that is kept is of no use to anyone.
+  void choose_member(const std::string& name) {
+    const auto found = std::find(list_->members.begin(), list_->members.end(), name);
+    member_ = found == list_->members.end() || !list_->value.back().is_object() ? nullptr : &*found;
+  }
 
   std::vector<JsonField>* fields_;
   JsonField* current_ = nullptr;
-  JsonField* list_ = nullptr;  // current_ inside its array
+  JsonField* list_ = nullptr;            // current_ inside its array
+  const std::string* member_ = nullptr;  // of the array's last entry
 };
 
 class IntegerEvents : public Events {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "input/bytes/byte_source.h"
+#include "input/spans.h"
 #include "models/own_fields.h"
 
 namespace linformer::cli {
@@ -27,6 +28,9 @@ struct RecordFields {
   bool keep_all = false;                       // all that a record has
   size_t max_labels = 0;                       // JSON: entries that an array of labels has at most; 0: no arrays
   bool numbers = false;                        // labels are numbers, as messages call them
+  bool words = false;                          // JSON: the text is an array of words
+  bool spans = false;                          // JSON: the label is an array of LabelledSpan
+  std::string pair_option = "--pair";          // that names `pair`, for messages
 };
 
 struct RecordLimits {
@@ -39,6 +43,8 @@ struct Record {
   std::string text;
   std::optional<std::string> pair, label;
   std::optional<std::vector<std::string>> labels = {};  // instead of `label` where that is an array
+  std::vector<std::string> words = {};                  // of which `text` is made, with spaces between
+  std::vector<LabelledSpan> spans = {};                 // instead of `label`
   OwnFields own;
   nlohmann::json id;  // a string or a number; null when not read
   std::string error;  // not empty: the record is bad; says where and why

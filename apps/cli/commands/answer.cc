@@ -1,0 +1,137 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "answers/output.h"
+#include "answers/span_answers.h"
+#include "command_line/display.h"
+#include "command_line/errors.h"
+#include "commands/commands.h"
+#include "commands/flags/answer_flags.h"
+#include "input/record_loop.h"
+#include "inspect/profile.h"
+#include "linformer/answerer.h"
+#include "models/heads.h"
+#include "models/model_file.h"
+#include "models/text_queue.h"
+
+namespace linformer::cli {
+namespace {
+
+SpanStyle span_style_of(OutputFormat format) {
+  switch (format) {
+    case OutputFormat::jsonl:
+      return SpanStyle::json;
+    case OutputFormat::csv:
+      return SpanStyle::csv;
+    case OutputFormat::tsv:
+      return SpanStyle::columns;
+    case OutputFormat::table:
+      return SpanStyle::table;
+    default:
+      return SpanStyle::tsv;
+  }
+}
+
+class AnswerQuestions {
+ public:
+  explicit AnswerQuestions(const AnswerFlags& flags)
+      : flags_(flags),
+        fields_(flags.input.fields("")),
+        model_(load_model(flags.model)),
+        head_(find_token_head(*model_, flags.head, TokenHead::answers)),
+        answerer_(make_answerer()),
+        queue_(
+            answerer_.texts_at_once(), explaining(flags.longer.value() != OnLong::window),
+            [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
+              return answerer_.answer(inputs, [&](size_t i, const Answers& made) {
+                made_ = &made;
+                return answer(i, made.report, {});
+              });
+            },
+            [this](Job& job, std::span<const float>) { take(job); }),
+        format_(flags.format()),
+        output_(flags.output.output),
+        progress_(output_.is_file() || !::isatty(STDOUT_FILENO)),
+        writer_(make_span_writer(span_style_of(format_), flags.input.numbered(),
+                                 terminal_width(output_.stream()->fd(), 100), output_.stream())) {}
+
+  int operator()() {
+    RecordLoop loop;
+    loop.visit = [this](Record& record) { add_record(record); };
+    loop.on_wait = [this] { queue_.flush(); };
+    loop.progress = &progress_;
+    loop.run(flags_.input, fields_);
+    queue_.flush();
+    progress_.clear();
+    writer_->finish();
+    output_.commit();
+    tally_.summarize(answerer_.max_tokens(),
+                     format_ == OutputFormat::jsonl ? "" : "--on-long window reads all of a context");
+    report_profile(answerer_.sessions(), format_ == OutputFormat::jsonl);
+    return tally_.errors > 0 ? exit_data : exit_ok;
+  }
+
+ private:
+  Answerer make_answerer() const {
+    require_tokenizer(*model_, flags_.model);
+    AnswererOptions options;
+    options.texts = text_options(flags_.run, flags_.tokens, &flags_.longer);
+    options.head = head_;
+    options.top_k = flags_.top_k;
+    options.max_answer_tokens = flags_.max_answer_tokens;
+    options.no_answer = flags_.no_answer;
+    Result<Answerer> made = Answerer::create(model_, options);
+    if (!made.ok()) refuse(made.status());
+    return std::move(made.value());
+  }
+
+  void add_record(Record& record) {
+    auto job = std::make_unique<Job>();
+    ++tally_.records;
+    job->id = take_id(&record, tally_.records, flags_.input);
+    job->error = std::move(record.error);
+    job->own = std::move(record.own);
+    std::string question = record.pair ? std::move(*record.pair) : flags_.question;
+    queue_.add(std::move(job), std::move(question), std::move(record.text));
+  }
+
+  void take(const Job& job) {
+    const bool good = job.error.empty();
+    tally_.errors += good ? 0 : 1;
+    tally_.cut += good && job.truncated() ? 1 : 0;
+    writer_->write(job, good ? made_->answers : std::span<const linformer::Answer>());
+    Tally::answered();
+  }
+
+  const AnswerFlags& flags_;
+  RecordFields fields_;
+  std::shared_ptr<const Model> model_;
+  int head_;
+  Answerer answerer_;
+  TextQueue queue_;
+  const Answers* made_ = nullptr;  // to the question that is being answered
+  OutputFormat format_;
+  AnswerOutput output_;
+  Progress progress_;
+  std::unique_ptr<SpanWriter> writer_;
+  Tally tally_;
+};
+
+}  // namespace
+
+void add_answer(CLI::App* app, Run* run) {
+  CLI::App* command = app->add_subcommand("answer", "Answer questions from texts");
+  auto flags = std::make_shared<AnswerFlags>();
+  flags->add_to(command);
+  command->callback([flags, run] {
+    *run = [flags] {
+      flags->input.take_pipe();
+      flags->check();
+      return AnswerQuestions(*flags)();
+    };
+  });
+}
+
+}  // namespace linformer::cli
