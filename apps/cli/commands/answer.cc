@@ -9,6 +9,7 @@
 #include "command_line/errors.h"
 #include "commands/commands.h"
 #include "commands/flags/answer_flags.h"
+#include "evaluation/answer_evaluation.h"
 #include "input/record_loop.h"
 #include "inspect/profile.h"
 #include "linformer/answerer.h"
@@ -34,11 +35,15 @@ SpanStyle span_style_of(OutputFormat format) {
   }
 }
 
+struct AskedQuestion : Job {
+  std::vector<std::string> truths;  // the true answers, when evaluating
+};
+
 class AnswerQuestions {
  public:
   explicit AnswerQuestions(const AnswerFlags& flags)
       : flags_(flags),
-        fields_(flags.input.fields("")),
+        fields_(record_fields()),
         model_(load_model(flags.model)),
         head_(find_token_head(*model_, flags.head, TokenHead::answers)),
         answerer_(make_answerer()),
@@ -50,12 +55,15 @@ class AnswerQuestions {
                 return answer(i, made.report, {});
               });
             },
-            [this](Job& job, std::span<const float>) { take(job); }),
+            [this](Job& job, std::span<const float>) { take(static_cast<AskedQuestion&>(job)); }),
         format_(flags.format()),
         output_(flags.output.output),
-        progress_(output_.is_file() || !::isatty(STDOUT_FILENO)),
-        writer_(make_span_writer(span_style_of(format_), flags.input.numbered(),
-                                 terminal_width(output_.stream()->fd(), 100), output_.stream())) {}
+        progress_(output_.is_file() || !::isatty(STDOUT_FILENO) || evaluates()) {
+    if (!evaluates()) {
+      writer_ = make_span_writer(span_style_of(format_), flags.input.numbered(),
+                                 terminal_width(output_.stream()->fd(), 100), output_.stream());
+    }
+  }
 
   int operator()() {
     RecordLoop loop;
@@ -65,8 +73,15 @@ class AnswerQuestions {
     loop.run(flags_.input, fields_);
     queue_.flush();
     progress_.clear();
-    writer_->finish();
-    output_.commit();
+    if (writer_) {
+      writer_->finish();
+      output_.commit();
+    } else {
+      standard_output().write(format_ == OutputFormat::jsonl
+                                  ? json_text(nlohmann::ordered_json{{"evaluation", evaluation_.json()}}) + "\n"
+                                  : evaluation_.text());
+    }
+    standard_output().flush();
     tally_.summarize(answerer_.max_tokens(),
                      format_ == OutputFormat::jsonl ? "" : "--on-long window reads all of a context");
     report_profile(answerer_.sessions(), format_ == OutputFormat::jsonl);
@@ -74,6 +89,16 @@ class AnswerQuestions {
   }
 
  private:
+  bool evaluates() const { return !flags_.eval.empty(); }
+
+  RecordFields record_fields() const {
+    RecordFields fields = flags_.input.fields(flags_.eval);
+    // As SQuAD's records have them: {"text": [...], "answer_start": [...]}.
+    fields.label_member = "text";
+    if (evaluates()) fields.max_labels = max_true_answers;
+    return fields;
+  }
+
   Answerer make_answerer() const {
     require_tokenizer(*model_, flags_.model);
     AnswererOptions options;
@@ -88,23 +113,37 @@ class AnswerQuestions {
   }
 
   void add_record(Record& record) {
-    auto job = std::make_unique<Job>();
+    auto job = std::make_unique<AskedQuestion>();
     ++tally_.records;
     job->id = take_id(&record, tally_.records, flags_.input);
     job->error = std::move(record.error);
     job->own = std::move(record.own);
+    if (record.labels) {
+      job->truths = std::move(*record.labels);
+    } else if (record.label) {
+      job->truths = {std::move(*record.label)};
+    }
     std::string question = record.pair ? std::move(*record.pair) : flags_.question;
     queue_.add(std::move(job), std::move(question), std::move(record.text));
   }
 
-  void take(const Job& job) {
+  void take(const AskedQuestion& job) {
     const bool good = job.error.empty();
     tally_.errors += good ? 0 : 1;
     tally_.cut += good && job.truncated() ? 1 : 0;
-    writer_->write(job, good ? made_->answers : std::span<const linformer::Answer>());
+    const std::span<const linformer::Answer> answers = good ? made_->answers : std::span<const linformer::Answer>();
+    if (writer_) {
+      writer_->write(job, answers);
+    } else if (good) {
+      evaluation_.add(job.truths, answers.empty() ? std::string_view() : answers[0].text);
+    } else {
+      evaluation_.add_error();
+      tally_.report(job.id, job.error, false, &progress_);
+    }
     Tally::answered();
   }
 
+  static constexpr size_t max_true_answers = 1024;
   const AnswerFlags& flags_;
   RecordFields fields_;
   std::shared_ptr<const Model> model_;
@@ -115,6 +154,7 @@ class AnswerQuestions {
   OutputFormat format_;
   AnswerOutput output_;
   Progress progress_;
+  AnswerEvaluation evaluation_;
   std::unique_ptr<SpanWriter> writer_;
   Tally tally_;
 };

@@ -16,6 +16,7 @@ struct JsonField {
   // Of an entry that is an object, these members are kept where they are scalars. Other entries that are no scalars are
   // kept as null.
   std::vector<std::string> members = {};
+  std::string inner = {};  // where the value is an object with this member, that one stands for it
 };
 
 // Fills `fields` from the top level of the object in `line`; objects are kept empty, and so are arrays

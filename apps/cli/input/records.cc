@@ -71,7 +71,10 @@ class JsonRecords : public RecordReader {
       return wanted.size() - 1;
     };
     const size_t pair = want(fields_.pair), id = want(fields_.id), label = want(fields_.label);
-    if (fields_.label) wanted[label].max_entries = fields_.max_labels;
+    if (fields_.label) {
+      wanted[label].max_entries = fields_.max_labels;
+      wanted[label].inner = fields_.label_member;
+    }
     if (fields_.words) wanted[0].max_entries = max_words;
     if (fields_.spans) {
       wanted[label].max_entries = max_words;

@@ -30,6 +30,7 @@ struct RecordFields {
   bool numbers = false;                        // labels are numbers, as messages call them
   bool words = false;                          // JSON: the text is an array of words
   bool spans = false;                          // JSON: the label is an array of LabelledSpan
+  std::string label_member;                    // JSON: of a label that is an object, what stands for it
   std::string pair_option = "--pair";          // that names `pair`, for messages
 };
 

@@ -48,6 +48,12 @@ void AnswerFlags::add_to(CLI::App* command) {
   command->add_flag("--json", output.json, "The same as --output-format jsonl")->group("Answers");
   command->add_flag("--table", output.table, "The same as --output-format table, as on a terminal")->group("Answers");
   input.add_keep_to(command);
+  command
+      ->add_option("--eval", eval,
+                   "Field with the true answers, a text, a list of texts, or an object with a list as its member text: "
+                   "print how well the best answers agree, and no answers")
+      ->type_name("FIELD")
+      ->group("Answers");
   longer.on_long = "window";
   longer.add_windows_to(command, "the best of all", "128");
   tokens.add_literal_to(command);
@@ -84,6 +90,13 @@ void AnswerFlags::check() {
     input.pair = question_field.empty() ? "question" : question_field;
   }
   const OutputFormat chosen = format();
+  if (!eval.empty() && (!output.output.empty() || !input.keep.empty())) {
+    throw UsageError(std::string(output.output.empty() ? "--keep" : "-o") +
+                     ": with --eval no answers are written; leave one out");
+  }
+  if (!eval.empty() && (chosen == OutputFormat::csv || chosen == OutputFormat::tsv)) {
+    throw UsageError("--eval prints a summary, or with --json an object; leave --output-format out");
+  }
   if (chosen == OutputFormat::csv || chosen == OutputFormat::tsv) input.check_kept_columns();
   check_outputs(input.paths({model}), {output.named(chosen)});
   warn_of_file_names(input, "read");

@@ -11,7 +11,7 @@
 namespace linformer::cli {
 
 struct AnswerFlags {
-  std::string model, head, question, question_field;
+  std::string model, head, question, question_field, eval;
   InputFlags input;
   OutputFlags output;
   TokenFlags tokens;
