@@ -24,21 +24,29 @@ class JsonEntities : public EntityWriter {
     nlohmann::ordered_json line = {{"id", job.id}};
     if (!job.error.empty()) {
       line["error"] = job.error;
-    } else {
-      auto& list = line["entities"] = nlohmann::ordered_json::array();
-      for (const Entity& entity : entities) {
-        list.push_back({{"label", std::string(entity.label)},
-                        {"score", shortest(entity.score)},
-                        {"start", entity.offset.begin},
-                        {"end", entity.offset.end},
-                        {"text", std::string(entity.text)}});
-      }
-      line["tokens"] = job.tokens;
-      line["truncated"] = job.truncated();
-      if (job.truncated()) line["total_tokens"] = job.total_tokens;
-      if (job.windows > 1) line["windows"] = job.windows;
+      return output_->write(json_line(job.own, line));
     }
-    output_->write(json_line(job.own, line));
+    line["entities"] = nlohmann::ordered_json::array();
+    line["tokens"] = job.tokens;
+    line["truncated"] = job.truncated();
+    if (job.truncated()) line["total_tokens"] = job.total_tokens;
+    if (job.windows > 1) line["windows"] = job.windows;
+    // A long text may have more entities than there is memory for as JSON, so each is written by itself. No brackets
+    // stand behind those of the list.
+    const std::string empty = json_line(job.own, line);
+    const size_t inside = empty.rfind("[]") + 1;
+    output_->write(std::string_view(empty).substr(0, inside));
+    const char* before = "";
+    for (const Entity& entity : entities) {
+      output_->write(before);
+      output_->write(json_text(nlohmann::ordered_json{{"label", std::string(entity.label)},
+                                                      {"score", shortest(entity.score)},
+                                                      {"start", entity.offset.begin},
+                                                      {"end", entity.offset.end},
+                                                      {"text", std::string(entity.text)}}));
+      before = ",";
+    }
+    output_->write(std::string_view(empty).substr(inside));
   }
 
  private:

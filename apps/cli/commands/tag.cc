@@ -172,7 +172,7 @@ class Tag {
   }
 
   void take(TaggedText& text) {
-    shown_.clear();
+    shown_ = {};
     if (!text.error.empty()) {
       ++tally_.errors;
       if (evaluates()) {
@@ -181,14 +181,20 @@ class Tag {
       }
     } else {
       tally_.cut += text.truncated() ? 1 : 0;
-      const double threshold = flags_.threshold.value_or(0);
-      for (const Entity& entity : made_->entities) {
-        if (static_cast<double>(entity.score) >= threshold) shown_.push_back(entity);
-      }
+      shown_ = made_->entities;
+      if (flags_.threshold) keep_likely(*flags_.threshold);
       if (evaluates()) evaluate(text);
     }
     if (writer_) writer_->write(text, text_, shown_);
     Tally::answered();
+  }
+
+  void keep_likely(double threshold) {
+    likely_.clear();
+    for (const Entity& entity : shown_) {
+      if (static_cast<double>(entity.score) >= threshold) likely_.push_back(entity);
+    }
+    shown_ = likely_;
   }
 
   void evaluate(const TaggedText& text) {
@@ -223,7 +229,8 @@ class Tag {
   // Of the text that is being answered.
   std::string_view text_;
   const Tagging* made_ = nullptr;
-  std::vector<Entity> shown_;
+  std::span<const Entity> shown_;
+  std::vector<Entity> likely_;  // with --threshold
   OutputFormat format_;
   AnswerOutput output_;
   Progress progress_;
