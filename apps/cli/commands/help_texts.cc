@@ -14,7 +14,8 @@ Texts program() {
            "linformer classify model.lnfr \"A lovely, moving film.\"",
            "linformer classify model.lnfr --input reviews.csv --field review --json",
            "linformer inspect model.lnfr --memory 1024"},
-          {"A model file comes from a trained checkpoint: linformer convert CHECKPOINT -o MODEL.lnfr"}};
+          {"A model file comes from a trained checkpoint: linformer convert CHECKPOINT -o MODEL.lnfr",
+           "It then answers: linformer classify MODEL.lnfr \"A lovely, moving film.\""}};
 }
 
 Texts classify() {
@@ -88,7 +89,7 @@ Texts fill_mask() {
 }
 
 Texts tag() {
-  return {{"--input", "--format", "--field", "--output", "--keep", "--json", "--aggregation", "--eval", "--threads"},
+  return {{"--input", "--format", "--field", "--output", "--json", "--aggregation", "--eval", "--threads"},
           {"linformer tag ner.lnfr \"John Smith lives in Paris.\"",
            "linformer tag ner.lnfr --input news.jsonl --field body --id key --json",
            "linformer tag ner.lnfr --input news.csv --field body --keep all -o entities.csv",

@@ -42,7 +42,7 @@ void AnswerFlags::add_to(CLI::App* command) {
       ->group("Answers");
   command
       ->add_flag("--no-answer", no_answer,
-                 "That there is no answer may be one, without text: for models that learned it (SQuAD 2)")
+                 "An answer may be that there is none; it has no text. For models that learned it (SQuAD 2)")
       ->group("Answers");
   output.add_to(command, {OutputFormat::jsonl, OutputFormat::csv, OutputFormat::tsv, OutputFormat::table}, "Answers");
   command->add_flag("--json", output.json, "The same as --output-format jsonl")->group("Answers");
@@ -50,8 +50,8 @@ void AnswerFlags::add_to(CLI::App* command) {
   input.add_keep_to(command);
   command
       ->add_option("--eval", eval,
-                   "Field with the true answers, a text, a list of texts, or an object with a list as its member text: "
-                   "print how well the best answers agree, and no answers")
+                   "Field with the true answers: print how well the best answers agree; a text, a list of texts, or an "
+                   "object with one of them as its member text. The answers are not printed")
       ->type_name("FIELD")
       ->group("Answers");
   longer.on_long = "window";

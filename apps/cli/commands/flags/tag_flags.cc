@@ -31,9 +31,9 @@ void TagFlags::add_to(CLI::App* command) {
   command
       ->add_option(
           "--aggregation", aggregation,
-          "What an entity is made of: simple (default; tokens of the same label), none (each token is one), or "
-          "words, whose label is that of their first token, of the average of their tokens, or of the token "
-          "with the highest score (max)")
+          "How tokens become entities: simple (default), none, first, average or max; simple joins those of the same "
+          "label, none leaves each as it is, and the others join words, whose label is that of their first token, of "
+          "the average of their tokens, or of the token with the highest score")
       ->type_name("HOW")
       ->check(CLI::IsMember({"simple", "none", "first", "average", "max"}))
       ->group("Answers");
@@ -52,8 +52,8 @@ void TagFlags::add_to(CLI::App* command) {
   input.add_keep_to(command);
   command
       ->add_option("--eval", eval,
-                   "Field with the true entities, a list of {\"start\", \"end\", \"label\"}, or with --words a list of "
-                   "the words' labels: print how well the answers agree, and no answers")
+                   "Field with the true entities: print how well the answers agree; a list of {\"start\", \"end\", "
+                   "\"label\"}, or with --words a list of the words' labels. The answers are not printed")
       ->type_name("FIELD")
       ->group("Answers");
   longer.on_long = "window";
