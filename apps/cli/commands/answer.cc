@@ -48,7 +48,7 @@ class AnswerQuestions {
         head_(find_token_head(*model_, flags.head, TokenHead::answers)),
         answerer_(make_answerer()),
         queue_(
-            answerer_.texts_at_once(), explaining(flags.longer.value() != OnLong::window),
+            answerer_.texts_at_once(), [this](const TextReport& report) { return error_of(report); },
             [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
               return answerer_.answer(inputs, [&](size_t i, const Answers& made) {
                 made_ = &made;
@@ -110,6 +110,17 @@ class AnswerQuestions {
     Result<Answerer> made = Answerer::create(model_, options);
     if (!made.ok()) refuse(made.status());
     return std::move(made.value());
+  }
+
+  std::string error_of(const TextReport& report) const {
+    const BeyondLimit& beyond = report.beyond;
+    const bool none = beyond.limit == TextLimit::room;
+    if (!none && beyond.limit != TextLimit::overlap) return explained(report, flags_.longer.value() != OnLong::window);
+    return "the question has " + std::to_string(beyond.tokens) + " tokens, which leave " +
+           (none ? "no room" : std::to_string(beyond.room)) + " for the context in a window of " +
+           std::to_string(beyond.max_tokens) +
+           (none ? ": shorten it, or raise --max-tokens where the model takes more"
+                 : ": lower --overlap to less than that");
   }
 
   void add_record(Record& record) {
