@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "input/spans.h"
+#include "input/records.h"
 
 namespace linformer::cli {
 

@@ -10,10 +10,20 @@
 #include <vector>
 
 #include "input/bytes/byte_source.h"
-#include "input/spans.h"
 #include "models/own_fields.h"
 
 namespace linformer::cli {
+
+// A part of a text, in code points, that is an entity of this label.
+struct LabelledSpan {
+  int64_t start = 0, end = 0;
+  std::string label;
+
+  auto operator<=>(const LabelledSpan&) const = default;
+};
+
+// Words of a text, or spans in it, that a record has at most.
+inline constexpr size_t max_words = size_t{1} << 20;
 
 enum class Format { text, jsonl, csv, tsv, fasttext, whole_file };
 
