@@ -90,13 +90,13 @@ TEST_CASE("tag: lines, tables with kept fields, and the text itself") {
 TEST_CASE("tag: a text is read whole, by windows") {
   const CliFixture f(with_entities);
   std::string words = "good";
-  for (int i = 0; i < 20; ++i) words += " film";
+  for (int i = 0; i < 4; ++i) words += " film the a . , plot";
   words += " bad";
   const json whole = json_lines(run({"tag", f.model(), words, "--json"}).out).at(0);
   CHECK(whole["truncated"] == false);
   CHECK(whole["windows"].get<int>() > 1);
   REQUIRE(whole["entities"].size() == 2);
-  CHECK(whole["entities"][1]["start"] == 105);
+  CHECK(whole["entities"][1]["start"] == words.size() - 3);
   const json cut = json_lines(run({"tag", f.model(), words, "--on-long", "truncate", "--json"}).out).at(0);
   CHECK(cut["truncated"] == true);
   CHECK(cut["entities"].size() == 1);

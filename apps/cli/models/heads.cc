@@ -65,12 +65,13 @@ bool is_for(const HeadInfo& head, TokenHead use) {
 }  // namespace
 
 std::string other_command(const HeadInfo& head) {
-  if (is_for(head, TokenHead::tags)) return "labels tokens; use 'linformer tag'";
-  if (is_for(head, TokenHead::answers)) return "answers questions; use 'linformer answer'";
-  if (head.each_token) {
-    return "scores each token; save that with 'linformer encode --what logits:" + std::string(head.name) + "'";
+  if (!head.each_token) return "gives one answer for a text; use 'linformer classify'";
+  const std::string saved = "'linformer encode --what logits:" + std::string(head.name) + "'";
+  if (is_for(head, TokenHead::tags)) return "labels tokens; use 'linformer tag', or save its scores with " + saved;
+  if (is_for(head, TokenHead::answers)) {
+    return "answers questions; use 'linformer answer', or save its scores with " + saved;
   }
-  return "gives one answer for a text; use 'linformer classify'";
+  return "scores each token; save that with " + saved;
 }
 
 int find_token_head(const Model& model, const std::string& name, TokenHead use) {
