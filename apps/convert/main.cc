@@ -267,7 +267,8 @@ linformer::files::FinalMessage final_message_on_standard_error(const std::string
 
 // What the model file that was written is for; nothing where it can't be read back, as from a pipe.
 std::vector<linformer::files::ModelUse> uses_of_output(const Arguments& arguments) {
-  if (linformer::files::is_standard_output(arguments.convert.output)) return {};
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(arguments.convert.output, error)) return {};
   linformer::LoadOptions options;
   options.access = arguments.no_mmap ? linformer::Access::read : linformer::Access::map;
   const auto model = linformer::files::open_model(arguments.convert.output, options);
