@@ -267,11 +267,12 @@ linformer::files::FinalMessage final_message_on_standard_error(const std::string
 
 // What the model file that was written is for; nothing where it can't be read back, as from a pipe.
 std::vector<linformer::files::ModelUse> uses_of_output(const Arguments& arguments) {
+  const std::string& path = arguments.convert.output;
   std::error_code error;
-  if (!std::filesystem::is_regular_file(arguments.convert.output, error)) return {};
+  if (linformer::files::is_standard_output(path) || !std::filesystem::is_regular_file(path, error)) return {};
   linformer::LoadOptions options;
   options.access = arguments.no_mmap ? linformer::Access::read : linformer::Access::map;
-  const auto model = linformer::files::open_model(arguments.convert.output, options);
+  const auto model = linformer::files::open_model(path, options);
   return model.ok() ? linformer::files::uses_of(**model) : std::vector<linformer::files::ModelUse>();
 }
 

@@ -127,10 +127,10 @@ class Tag {
   // The labels that entities have, each once and in the order of the classes.
   std::vector<std::string> kinds() const {
     std::vector<std::string> kinds;
+    const bool whole = flags_.aggregation_value() == Aggregation::none;
     for (const std::string& label : labels_.all()) {
-      const bool marked =
-          flags_.aggregation_value() != Aggregation::none && (label.starts_with("B-") || label.starts_with("I-"));
-      const std::string kind = marked ? label.substr(2) : label;
+      const size_t dash = whole ? std::string::npos : label.find('-');
+      const std::string kind = dash == std::string::npos ? label : label.substr(dash + 1);
       if (kind != "O" && std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
     }
     return kinds;
