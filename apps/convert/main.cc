@@ -23,6 +23,8 @@
 #include "files/terminal_output.h"
 #include "help/command_table.h"
 #include "input_files/lost_file.h"
+#include "input_files/model_uses.h"
+#include "input_files/open_model.h"
 #include "linformer/convert.h"
 #include "linformer/session_options.h"
 #include "terminal/progress_line.h"
@@ -263,15 +265,27 @@ linformer::files::FinalMessage final_message_on_standard_error(const std::string
   return {"", message.output + message.error};
 }
 
-template <class Report>
-void print_report(const Report& report, const Arguments& arguments) {
+// What the model file that was written is for; nothing where it can't be read back, as from a pipe.
+std::vector<linformer::files::ModelUse> uses_of_output(const Arguments& arguments) {
+  const std::string& path = arguments.convert.output;
+  std::error_code error;
+  if (linformer::files::is_standard_output(path) || !std::filesystem::is_regular_file(path, error)) return {};
+  linformer::LoadOptions options;
+  options.access = arguments.no_mmap ? linformer::Access::read : linformer::Access::map;
+  const auto model = linformer::files::open_model(path, options);
+  return model.ok() ? linformer::files::uses_of(**model) : std::vector<linformer::files::ModelUse>();
+}
+
+// `more`: what the model file is for, where one was written.
+template <class Report, class... More>
+void print_report(const Report& report, const Arguments& arguments, const More&... more) {
   std::ostream& out = report_stream(arguments);
   if (arguments.json) {
-    print_json(report, out);
+    print_json(report, more..., out);
   } else if (arguments.verbose) {
-    print_table(report, out);
+    print_table(report, more..., out);
   } else if (!arguments.quiet) {
-    print_summary(report, out);
+    print_summary(report, more..., out);
   }
 }
 
@@ -342,7 +356,7 @@ void run(const Arguments& arguments, ConversionProgress* progress) {
     progress->clear();
     warn_of_misspellings(report);
     warn_of_assumptions(report);
-    print_report(report, arguments);
+    print_report(report, arguments, uses_of_output(arguments));
   }
 }
 

@@ -67,7 +67,7 @@ void print(const ordered_json& json, std::ostream& out) { out << terminal::json_
 
 }  // namespace
 
-void print_table(const Report& report, std::ostream& out) {
+void print_table(const Report& report, const std::vector<files::ModelUse>& uses, std::ostream& out) {
   out << line_of(report.checkpoint) << ": " << report.format << ", dialect " << report.dialect << " (recognised by "
       << report.recognised_by << ")\n";
   std::vector<Row> facts, mapped, left_out;
@@ -90,9 +90,11 @@ void print_table(const Report& report, std::ostream& out) {
   out << "\n"
       << line_of(report.output) << ": " << report.output_bytes << " bytes (" << readable_bytes(report.output_bytes)
       << "), " << report.mapped.size() << " tensors mapped, " << report.left_out.size() << " left out\n";
+  if (!uses.empty()) out << "\nTo try\n";
+  for (const files::ModelUse& use : uses) out << "  " << line_of(files::command_line(use, report.output)) << "\n";
 }
 
-void print_json(const Report& report, std::ostream& out) {
+void print_json(const Report& report, const std::vector<files::ModelUse>& uses, std::ostream& out) {
   ordered_json json;
   json["checkpoint"] = report.checkpoint;
   json["format"] = report.format;
@@ -123,6 +125,10 @@ void print_json(const Report& report, std::ostream& out) {
   json["output"] = report.output;
   json["output_bytes"] = report.output_bytes;
   json["bytes_in_f32"] = report.bytes_in_f32;
+  json["commands"] = ordered_json::array();
+  for (const files::ModelUse& use : uses) {
+    json["commands"].push_back({{"command", use.command}, {"line", files::command_line(use, report.output)}});
+  }
   print(json, out);
 }
 

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <ostream>
+#include <vector>
 
+#include "input_files/model_uses.h"
 #include "linformer/convert.h"
 
 namespace linformer::convert {
 
-void print_table(const Report& report, std::ostream& out);
-void print_json(const Report& report, std::ostream& out);
+// `uses`: what the model file is for.
+void print_table(const Report& report, const std::vector<files::ModelUse>& uses, std::ostream& out);
+void print_json(const Report& report, const std::vector<files::ModelUse>& uses, std::ostream& out);
 void print_table(const ExportReport& report, std::ostream& out);
 void print_json(const ExportReport& report, std::ostream& out);
 // All dialects with what they need to be told.

@@ -183,10 +183,34 @@ Lines note_lines(const std::vector<std::string>& notes, size_t room) {
   return lines;
 }
 
-void print(Lines lines, const std::vector<std::string>& notes, const std::string& last, std::ostream& out) {
-  const Lines noted = note_lines(notes, most_lines - lines.size() - 1);
+void append(Lines* lines, const Lines& more) { lines->insert(lines->end(), more.begin(), more.end()); }
+
+// What to type next, as far as it leaves room for the notes; a long path is shortened, which shows.
+Lines next_lines(const std::vector<files::ModelUse>& uses, const std::string& path, size_t room) {
+  constexpr size_t most_uses = 3;
+  Lines lines;
+  for (const files::ModelUse& use : uses) {
+    if (lines.size() == std::min(most_uses, room)) break;
+    const std::string before = lines.empty() ? "  try: " : "       ";
+    std::string line = before + files::command_line(use, path);
+    if (columns_of(line) > most_columns) {
+      const size_t taken = columns_of(before + files::command_line(use, "M")) - 1;
+      const size_t left = most_columns - std::min(taken, most_columns - 20);
+      line = before + files::command_line({use.command, ""}, "M");
+      line.replace(line.rfind('M'), 2, ending(path, left));
+      line += " " + use.arguments;
+    }
+    lines.push_back(beginning(line, most_columns));
+  }
+  return lines;
+}
+
+void print(Lines lines, const std::vector<std::string>& notes, const std::string& last, const Lines& next,
+           std::ostream& out) {
+  const Lines noted = note_lines(notes, most_lines - lines.size() - 1 - next.size());
   lines.insert(lines.end(), noted.begin(), noted.end());
   lines.push_back(last);
+  append(&lines, next);
   for (const std::string& line : lines) out << line << "\n";
 }
 
@@ -194,8 +218,6 @@ std::string output_line(const std::string& path, uint64_t bytes, const std::stri
   return headline(path == "-" ? "standard output" : path,
                   ": " + readable_bytes(bytes) + (weight_type.empty() ? "" : ", weights in " + weight_type));
 }
-
-void append(Lines* lines, Lines more) { lines->insert(lines->end(), more.begin(), more.end()); }
 
 }  // namespace
 
@@ -215,7 +237,7 @@ std::string scientific(double number) {
   return text.data();
 }
 
-void print_summary(const Report& report, std::ostream& out) {
+void print_summary(const Report& report, const std::vector<files::ModelUse>& uses, std::ostream& out) {
   Lines lines = {headline(report.checkpoint, ": " + report.format + ", dialect " + report.dialect)};
   append(&lines, fact_lines(report.facts));
   append(&lines, kind_lines(report.facts));
@@ -224,14 +246,16 @@ void print_summary(const Report& report, std::ostream& out) {
   lines.push_back(tensors + " (--verbose lists them)");
   append(&lines, rounding_lines(report));
   append(&lines, unused_lines(report.unused_settings));
-  print(std::move(lines), report.notes, output_line(report.output, report.output_bytes, report.weight_type), out);
+  // The output has a line, and the notes one at least.
+  const Lines next = next_lines(uses, report.output, most_lines - lines.size() - (report.notes.empty() ? 1 : 2));
+  print(std::move(lines), report.notes, output_line(report.output, report.output_bytes, report.weight_type), next, out);
 }
 
 void print_summary(const ExportReport& report, std::ostream& out) {
   Lines lines = {headline(report.model, ": model file, dialect " + report.dialect)};
   append(&lines, fact_lines(report.facts));
   lines.push_back("  " + std::to_string(report.rows.size()) + " tensors (--verbose lists them)");
-  print(std::move(lines), report.notes, output_line(report.output, report.output_bytes, ""), out);
+  print(std::move(lines), report.notes, output_line(report.output, report.output_bytes, ""), {}, out);
 }
 
 }  // namespace linformer::convert

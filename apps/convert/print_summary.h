@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <vector>
 
+#include "input_files/model_uses.h"
 #include "linformer/convert.h"
 
 namespace linformer::convert {
 
-void print_summary(const Report& report, std::ostream& out);
+// `uses`: what the model file is for.
+void print_summary(const Report& report, const std::vector<files::ModelUse>& uses, std::ostream& out);
 void print_summary(const ExportReport& report, std::ostream& out);
 
 // "3.4 MiB"

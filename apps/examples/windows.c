@@ -24,7 +24,7 @@ int main(int count, char** arguments) {
   lnf_output_init(&outputs[1], LNF_POOLED);
   outputs[1].pooling = LNF_POOL_MEAN;
   if (lnf_model_load(arguments[1], NULL, &model, &status) == LNF_OK &&
-      lnf_reader_create(model, &options, NULL, 0, &reader, &status) == LNF_OK &&
+      lnf_reader_create(model, &options, NULL, 0, 0, &reader, &status) == LNF_OK &&
       lnf_reader_read(reader, arguments[2], strlen(arguments[2]), NULL, 0, NULL, &status) == LNF_OK &&
       lnf_runner_create(model, outputs, 2, &options, &runner, &status) == LNF_OK) {
     for (int64_t i = 0; lnf_reader_sequence(reader, i, &window, NULL) == LNF_OK; ++i)

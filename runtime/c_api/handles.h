@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "c_api/linformer.h"
+#include "linformer/answerer.h"
 #include "linformer/classifier.h"
 #include "linformer/embedder.h"
 #include "linformer/mask_filler.h"
@@ -17,6 +18,7 @@
 #include "linformer/model.h"
 #include "linformer/sequence_batch.h"
 #include "linformer/session.h"
+#include "linformer/tagger.h"
 #include "linformer/text_reader.h"
 #include "linformer/text_runner.h"
 #include "linformer/tokenizer.h"
@@ -51,6 +53,14 @@ struct lnf_runner {
 struct lnf_mask_filler {
   linformer::MaskFiller filler;
   linformer::Array<lnf_masked_token> masks = {};  // of the text that is visited
+};
+struct lnf_tagger {
+  linformer::Tagger tagger;
+  linformer::Array<lnf_entity> entities = {};  // of the text that is visited
+};
+struct lnf_answerer {
+  linformer::Answerer answerer;
+  linformer::Array<lnf_answer_span> answers = {};  // of the question that is visited
 };
 struct lnf_masked_lm {
   linformer::MaskedLm masked_lm;

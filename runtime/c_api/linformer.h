@@ -158,6 +158,7 @@ typedef struct lnf_head_info {
   int32_t norm, dense; /* behind the pooling; dense: a linear with `activation`, before the outputs */
   const char *activation, *score_activation; /* static names, "none" without one; the latter makes the probability of a
                                                 score */
+  int32_t spans; /* each token's scores are the logits of a span's begin and end: lnf_answerer_create() */
 } lnf_head_info;
 /* As lnf_model_get_info(). LNF_INVALID_ARGUMENT where there is no such head. */
 LNF_API lnf_code lnf_model_get_head(const lnf_model* model, int32_t head, lnf_head_info* info, lnf_status* status);
@@ -576,9 +577,10 @@ typedef struct lnf_mask_filling {
 /* Called for each text, in order, on the thread that called. 0: no more are wanted, and the call ends with LNF_OK. */
 typedef int (*lnf_fill_visit)(void* context, const lnf_mask_filling* filling);
 
-/* `top_k`: candidates of each mask; 0: 5. The option on_long is TRUNCATE or ERROR. Errors: those of
- * lnf_session_create() and lnf_tokenizer_create(), LNF_UNSUPPORTED where the tokenizer has no mask token,
- * LNF_INVALID_ARGUMENT for a model without a masked-LM head. */
+/* `top_k`: candidates of each mask; 0: 5. The option on_long is TRUNCATE or ERROR; without match_special_tokens a mask
+ * is still one, and other special tokens are plain characters. Errors: those of lnf_session_create() and
+ * lnf_tokenizer_create(), LNF_UNSUPPORTED where the tokenizer has no mask token, LNF_INVALID_ARGUMENT for a model
+ * without a masked-LM head. */
 LNF_API lnf_code lnf_mask_filler_create(const lnf_model* model, int64_t top_k, const lnf_text_options* options,
                                         lnf_mask_filler** filler, lnf_status* status);
 LNF_API void lnf_mask_filler_free(lnf_mask_filler* filler);
@@ -621,20 +623,24 @@ typedef struct lnf_sequence {
   const uint32_t* offsets; /* [count][2], in the text that the token is of: code points, begin and end */
   size_t count;
   int64_t first[2]; /* of each text's tokens the first that is here: of windows */
+  /* Of windows: those of the tokens of the text that is read by them which are in no other one farther from its ends,
+   * begin and end. Each token is so in one window; of a sequence that is none, all are. */
+  int64_t nearest[2];
 } lnf_sequence;
-/* Sets in `session`, which was initialised, what a session needs that runs the sequences of a reader with these options:
- * max_tokens, max_batch, max_rows, padding, precision, threads, backend and device. Its other fields stay. For those who
- * run sequences themselves; classifiers, embedders, runners and mask fillers create their own sessions. `options` may be
- * NULL. LNF_INVALID_ARGUMENT: a pad_to that doesn't fit the model. */
+/* Sets in `session`, which was initialised, what a session needs that runs the sequences of a reader with these
+ * options: max_tokens, max_batch, max_rows, padding, precision, threads, backend and device. Its other fields stay. For
+ * those who run sequences themselves; classifiers, embedders, runners and mask fillers create their own sessions.
+ * `options` may be NULL. LNF_INVALID_ARGUMENT: a pad_to that doesn't fit the model. */
 LNF_API lnf_code lnf_text_session_options(const lnf_model* model, const lnf_text_options* options,
                                           lnf_session_options* session, lnf_status* status);
 /* Reads texts whole, cut or by windows, as the options say: max_tokens, overlap, on_long, truncation, keep, special
  * tokens and padding; the others are for those who run. `session` may be NULL, and isn't kept: its longest text and its
  * padding count instead of the options'. `apart` 1: the two texts of a pair are sequences of their own, as a head reads
- * them that compares two. Errors: those of lnf_tokenizer_create(), LNF_INVALID_ARGUMENT for limits that leave no room
- * for a text. */
+ * them that compares two. `short_last_window` 1: the last window begins as far behind the one before as the others do,
+ * and may be short; 0: it begins where it reaches the text's end. Errors: those of lnf_tokenizer_create(),
+ * LNF_INVALID_ARGUMENT for limits that leave no room for a text. */
 LNF_API lnf_code lnf_reader_create(const lnf_model* model, const lnf_text_options* options, const lnf_session* session,
-                                   int32_t apart, lnf_reader** reader, lnf_status* status);
+                                   int32_t apart, int32_t short_last_window, lnf_reader** reader, lnf_status* status);
 LNF_API void lnf_reader_free(lnf_reader* reader);
 /* One that reads in the same way and shares the tokenizer, for another thread. */
 LNF_API lnf_code lnf_reader_another(const lnf_reader* reader, lnf_reader** another, lnf_status* status);
@@ -675,5 +681,7 @@ LNF_API void lnf_batch_clear(lnf_batch* batch); /* keeps its memory */
 #ifdef __cplusplus
 }
 #endif
+
+#include "linformer_spans.h"
 
 #endif

@@ -192,6 +192,7 @@ lnf_code lnf_model_get_head(const lnf_model* model, int32_t head, lnf_head_info*
   made.dense = of.dense;
   made.activation = of.activation;
   made.score_activation = of.score_activation;
+  made.spans = of.spans;
   return report(write_struct(made, "lnf_head_info", info), status);
 }
 

@@ -45,7 +45,7 @@ lnf_code lnf_text_session_options(const lnf_model* model, const lnf_text_options
 }
 
 lnf_code lnf_reader_create(const lnf_model* model, const lnf_text_options* options, const lnf_session* session,
-                           int32_t apart, lnf_reader** reader, lnf_status* status) {
+                           int32_t apart, int32_t short_last_window, lnf_reader** reader, lnf_status* status) {
   const auto create = [&]() -> Status {
     if (reader == nullptr) return missing("the place of the reader");
     *reader = nullptr;
@@ -54,6 +54,7 @@ lnf_code lnf_reader_create(const lnf_model* model, const lnf_text_options* optio
     TextReaderOptions read;
     LINFORMER_TRY(read_text_options(options, &read.texts));
     read.apart = apart != 0;
+    read.short_last_window = short_last_window != 0;
     if (session != nullptr) read.session = &session->session;
     Result<TextReader> made = TextReader::create(model->model, read);
     return made.ok() ? make_handle(std::move(made.value()), reader) : made.status();
@@ -107,6 +108,8 @@ lnf_code lnf_reader_sequence(lnf_reader* reader, int64_t i, lnf_sequence* sequen
     made.count = found->ids.size();
     made.first[0] = found->first[0];
     made.first[1] = found->first[1];
+    made.nearest[0] = found->nearest[0];
+    made.nearest[1] = found->nearest[1];
     return write_struct(made, "lnf_sequence", sequence);
   };
   return report(read(), status);

@@ -91,6 +91,7 @@ HeadInfo Model::head(int head) const {
   info.has_labels = !h->labels.empty();
   info.compares_two = h->pairing != Pairing::none;
   info.each_token = h->pooling == Pooling::none;
+  info.spans = info.each_token && h->kind == HeadKind::regression && info.classes == 2;
   info.pooling = h->pooling;
   info.norm = h->norm.present();
   info.dense = h->dense.present();

@@ -11,6 +11,7 @@
 #include "linformer/sequence_batch.h"
 #include "linformer/text_reader.h"
 #include "pipeline/session_options.h"
+#include "text/tokenizer_factory.h"
 
 namespace LINFORMER_NAMESPACE {
 namespace {
@@ -40,6 +41,13 @@ Status spell_mask(const TokenizerDescription& description, const Tokenizer& toke
   if (decoded.code() == Code::out_of_memory) return decoded;
   const std::string_view text = decoded.ok() ? buffer.view() : "<mask>";
   return to->try_append(text.data(), text.size()) ? Status() : no_memory();
+}
+
+// Special tokens may be plain characters in a text, but its masks are always masks.
+Result<Tokenizer> tokenizer_of(const std::shared_ptr<const Model>& model, const TextOptions& texts) {
+  const TokenizerDescription& description = model->description().tokenizer;
+  if (texts.match_special_tokens || description.kind == TokenizerKind::none) return Tokenizer::create(model);
+  return TokenizerFactory::create(description, model, true);
 }
 
 }  // namespace
@@ -109,7 +117,9 @@ Result<MaskFiller> MaskFiller::create(std::shared_ptr<const Model> model, const 
   TextReaderOptions reading;
   reading.texts = options.texts;
   reading.session = &*session;
-  Result<TextReader> reader = TextReader::create(model, reading);
+  Result<Tokenizer> tokenizer = tokenizer_of(model, options.texts);
+  if (!tokenizer.ok()) return tokenizer.status();
+  Result<TextReader> reader = TextReader::create(model, std::move(*tokenizer), reading);
   if (!reader.ok()) return reader.status();
   LINFORMER_TRY(check_pads(*model, options.texts, reader->max_tokens()));
   const int32_t mask_id = model->description().tokenizer.mask;

@@ -25,6 +25,7 @@ Status TextRunner::State::run(const TextList& texts, Visit visit, void* context,
   for (size_t begin = 0; begin < texts.size(); begin += chunk_.size()) {
     LINFORMER_TRY(take_chunk(texts, begin));
     LINFORMER_TRY(plan_chunk());
+    if (takes_tokens()) LINFORMER_TRY(taker_.start(taker_.context, begin, chunk_.size()));
     LINFORMER_TRY(run_chunk());
     for (size_t i = 0; i < chunk_.size(); ++i) {
       const bool good = reports_[i].status.ok();
@@ -118,6 +119,8 @@ Status TextRunner::State::run_groups(Worker* worker) {
 // A text's sequences. What is wrong with the text itself goes to its report; the error is of the call.
 Status TextRunner::State::add(Worker* worker, size_t text) {
   if (vector_width_ > 0) return append_vectors(worker, text);
+  if (takes_tokens()) reports_[text].status = taker_.check(chunk_[text]);
+  if (!reports_[text].status.ok()) return {};
   TextReader& reader = *worker->reader;
   const Status read = reader.read(chunk_[text], &reports_[text]);
   if (!read.ok()) return read.code() == Code::out_of_memory ? read : Status();
@@ -135,14 +138,22 @@ Status TextRunner::State::add(Worker* worker, size_t text) {
   for (int64_t i = 0; i < sequences; ++i) {
     const Result<TextSequence> sequence = reader.sequence(i);
     if (!sequence.ok()) return sequence.status();
-    LINFORMER_TRY(append(worker, text, *sequence));
+    LINFORMER_TRY(append(worker, text, i, *sequence));
   }
   return {};
 }
 
-Status TextRunner::State::append(Worker* worker, size_t text, const TextSequence& sequence) {
+Status TextRunner::State::append(Worker* worker, size_t text, int64_t window, const TextSequence& sequence) {
   if (!worker->batch->fits(worker->batch->rows_of(sequence.ids.size()))) LINFORMER_TRY(run_batch(worker));
   if (!worker->texts.try_push(text)) return no_memory();
+  if (takes_tokens()) {
+    const size_t size = sequence.ids.size();
+    if (!worker->sequences.try_push({window, worker->offsets.size(), size, sequence.first, sequence.nearest}) ||
+        !worker->offsets.try_append(sequence.offsets.data(), size) ||
+        !worker->token_texts.try_append(sequence.texts.data(), size)) {
+      return no_memory();
+    }
+  }
   return worker->batch->add(sequence.ids, sequence.types);
 }
 
@@ -169,9 +180,11 @@ Status TextRunner::State::append_vectors(Worker* worker, size_t text) {
 
 Status TextRunner::State::run_batch(Worker* worker) {
   if (worker->batch->empty()) return {};
-  const size_t rows = worker->batch->size() / static_cast<size_t>(sequences_each());
+  const size_t rows = takes_tokens() ? static_cast<size_t>(worker->batch->rows())
+                                     : worker->batch->size() / static_cast<size_t>(sequences_each());
   worker->outputs.clear();
-  if (!worker->values.try_resize_for_overwrite(rows * row_)) return no_memory();
+  const size_t columns = takes_tokens() ? static_cast<size_t>(shapes_[0]) : row_;
+  if (!worker->values.try_resize_for_overwrite(rows * columns)) return no_memory();
   size_t offset = 0;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     Output output = outputs_[i];
@@ -182,8 +195,56 @@ Status TextRunner::State::run_batch(Worker* worker) {
   RunControl control = control_;
   control.one_thread = control_.one_thread || !worker->alone;
   LINFORMER_TRY(worker->session->run(worker->batch->inputs(), worker->outputs.span(), control));
-  keep(*worker);
+  if (takes_tokens()) {
+    LINFORMER_TRY(take(worker));
+  } else {
+    keep(*worker);
+  }
   worker->clear();
+  return {};
+}
+
+namespace {
+
+Status not_finite() {
+  return Status::error(Code::internal, "the model gave a number that is not finite; check its weights");
+}
+
+}  // namespace
+
+// Shows a batch's sequences to who takes their tokens' scores.
+Status TextRunner::State::take(Worker* worker) {
+  const std::span<const Input> inputs = worker->batch->inputs();
+  const size_t columns = static_cast<size_t>(shapes_[0]);
+  const float* values = worker->values.data();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Sequence& sequence = worker->sequences[i];
+    const size_t rows = static_cast<size_t>(worker->batch->rows_of(inputs[i].tokens.size()));
+    const std::span<const float> scores(values, rows * columns);
+    values += rows * columns;
+    TextReport& report = reports_[worker->texts[i]];
+    if (!report.status.ok()) continue;
+    if (!std::all_of(scores.begin(), scores.end(), [](float score) { return std::isfinite(score); })) {
+      report.status = not_finite();
+      continue;
+    }
+    if (!worker->row_tokens.try_resize_for_overwrite(rows)) return no_memory();
+    const std::span<int64_t> tokens(worker->row_tokens.data(), rows);
+    LINFORMER_TRY(worker->session->row_tokens(inputs[i], tokens));
+    LINFORMER_TRY(taker_.take(taker_.context, {static_cast<size_t>(worker - workers_.data()),
+                                               worker->texts[i],
+                                               chunk_[worker->texts[i]],
+                                               sequence.window,
+                                               report.windows,
+                                               inputs[i].tokens.first(sequence.size),
+                                               {worker->token_texts.data() + sequence.begin, sequence.size},
+                                               {worker->offsets.data() + sequence.begin, sequence.size},
+                                               sequence.first,
+                                               sequence.nearest,
+                                               tokens,
+                                               scores,
+                                               columns}));
+  }
   return {};
 }
 
@@ -206,9 +267,7 @@ void TextRunner::State::keep(const Worker& worker) {
       to += columns;
       from += rows * static_cast<size_t>(columns);
     }
-    if (!finite && report.status.ok()) {
-      report.status = Status::error(Code::internal, "the model gave a number that is not finite; check its weights");
-    }
+    if (!finite && report.status.ok()) report.status = not_finite();
   }
 }
 

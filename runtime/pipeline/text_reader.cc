@@ -25,6 +25,7 @@ struct ReadRules {
   uint32_t vocabulary = 0;
   int32_t stripped_id = -1;  // pads that the session removes; -1: none
   bool apart = false;        // the two texts are sequences of their own
+  bool short_last_window = false;
 
   // Tokens around the texts.
   int64_t template_tokens(bool pair) const { return encode.add_special_tokens ? tokenizer.template_tokens(pair) : 0; }
@@ -68,8 +69,13 @@ struct TextReader::State {
   TextInput input;
   // Of the text that was read last.
   bool good = false, has_first_window = false;
-  // Windows of the text: how many tokens later the next one begins, where the last one does, in which text.
-  int64_t windows = 1, step = 0, last = 0;
+  // Windows of the text: how many tokens each has at most, how many later the next one begins, where the last one does
+  // at the latest, in which text.
+  int64_t windows = 1, length = 0, step = 0, last = 0;
+  // The text's first token that is in window i.
+  int64_t first_of(int64_t i) const { return std::min(i * step, last); }
+  // The text's first token that is not nearer to the ends of window i than to those of the next one.
+  int64_t end_of_nearest(int64_t i) const { return (first_of(i) + length - 1 + first_of(i + 1)) / 2 + 1; }
   size_t moving = 0;
 };
 
@@ -79,14 +85,18 @@ TextReader& TextReader::operator=(TextReader&&) noexcept = default;
 TextReader::~TextReader() = default;
 
 Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, const TextReaderOptions& options) {
-  if (model == nullptr) return Status::error(Code::invalid_argument, "no model: load one first");
+  Result<Tokenizer> tokenizer = Tokenizer::create(model);
+  if (!tokenizer.ok()) return tokenizer.status();
+  return create(std::move(model), std::move(*tokenizer), options);
+}
+
+Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, Tokenizer tokenizer,
+                                      const TextReaderOptions& options) {
   const TextOptions& texts = options.texts;
   if (texts.on_long > OnLong::error) {
     return Status::error(Code::invalid_argument, "there is no on_long number %d", static_cast<int>(texts.on_long));
   }
-  Result<Tokenizer> tokenizer = Tokenizer::create(model);
-  if (!tokenizer.ok()) return tokenizer.status();
-  std::unique_ptr<ReadRules> rules(new (std::nothrow) ReadRules(std::move(*tokenizer)));
+  std::unique_ptr<ReadRules> rules(new (std::nothrow) ReadRules(std::move(tokenizer)));
   if (!rules) return no_memory();
   RunOptions run = texts.run;
   if (options.session != nullptr) {
@@ -109,6 +119,7 @@ Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, const 
   rules->vocabulary = encoder.vocab_size;
   rules->stripped_id = run.padding == Padding::strip ? encoder.pad_id : -1;
   rules->apart = options.apart;
+  rules->short_last_window = options.short_last_window;
   const int64_t room = rules->max_tokens - rules->template_tokens(false);
   if (room < 1) {
     return Status::error(Code::invalid_argument, "max_tokens of %lld leaves no room for a text: raise it",
@@ -220,10 +231,12 @@ Status TextReader::State::plan_windows(BeyondLimit* beyond) {
     return Status::error(Code::invalid_argument,
                          "the text has %lld pads in a row, more than a window reads: remove them", printed(longest));
   }
-  // The last window begins where it reaches the end: a short one would weigh a few words like a whole window.
   step = room - overlap;
+  length = room;
   last = lengths[moving] - room;
   windows = (last + step - 1) / step + 1;
+  // Where it begins so that it reaches the end: a short one would weigh a few words like a whole window.
+  if (rules->short_last_window) last = (windows - 1) * step;
   return {};
 }
 
@@ -247,18 +260,20 @@ Result<TextSequence> TextReader::sequence(int64_t i) {
   }
   const ReadRules& rules = *s.rules;
   const Encoding* shown = rules.apart && i == 1 ? &s.second : &s.encoding;
-  std::array<int64_t, 2> starts{};
+  std::array<int64_t, 2> starts{}, nearest = {0, INT64_MAX};
   if (s.windows > 1) {
     EncodeOptions options = rules.encode;
     options.max_length = rules.max_tokens;
     options.truncation = s.moving == 0 ? Truncation::only_first : Truncation::only_second;
-    const int64_t first = starts[s.moving] = std::min(i * s.step, s.last);
+    const int64_t first = starts[s.moving] = s.first_of(i);
+    if (i > 0) nearest[0] = s.end_of_nearest(i - 1);
+    if (i + 1 < s.windows) nearest[1] = s.end_of_nearest(i);
     // The first window is what tokenizes the text.
     if (first > 0 && !s.has_first_window) LINFORMER_TRY(s.encode_window(options, 0));
     LINFORMER_TRY(s.encode_window(options, first));
     s.has_first_window = true;
   }
-  return TextSequence{shown->ids(), shown->type_ids(), shown->sequence_ids(), shown->offsets(), starts};
+  return TextSequence{shown->ids(), shown->type_ids(), shown->sequence_ids(), shown->offsets(), starts, nearest};
 }
 
 }  // namespace LINFORMER_NAMESPACE

@@ -33,6 +33,17 @@ Result<TextRunner> TextRunner::create(std::shared_ptr<const Model> model, std::s
   return TextRunner(std::move(state));
 }
 
+Result<TextRunner> TokenScoresTaker::create_runner(std::shared_ptr<const Model> model, const Output& output,
+                                                   const TextOptions& options, bool short_last_window) const {
+  std::unique_ptr<TextRunner::State> state(new (std::nothrow) TextRunner::State);
+  if (!state) return no_memory();
+  state->model_ = std::move(model);
+  state->taker_ = *this;
+  state->short_last_window_ = short_last_window;
+  LINFORMER_TRY(state->prepare(options, {&output, 1}));
+  return TextRunner(std::move(state));
+}
+
 Status TextRunner::run(const TextList& texts, Visit visit, void* context, const RunControl& control) {
   return state_->run(texts, visit, context, control);
 }
@@ -77,6 +88,9 @@ Status TextRunner::State::prepare(const TextOptions& options, std::span<const Ou
   LINFORMER_TRY(check_pads(*model_, options, max_tokens_));
   const EmbeddingDescription& embedding = description.encoder.embedding;
   if (embedding.tokens == absent) vector_width_ = embedding.vectors.width;
+  if (vector_width_ > 0 && takes_tokens()) {
+    return Status::error(Code::unsupported, "this model reads vectors, which are no text: use a session");
+  }
   LINFORMER_TRY(make_workers(options));
 
   for (const Output& output : outputs) {
@@ -86,6 +100,10 @@ Status TextRunner::State::prepare(const TextOptions& options, std::span<const Ou
     }
     const Result<Shape> shape = first.shape(output, 2, 6);
     if (!shape.ok()) return shape.status();
+    if (takes_tokens()) {
+      if (!outputs_.try_push(output) || !shapes_.try_push(shape->columns)) return no_memory();
+      return {};
+    }
     if (shape->rows != (apart_ ? 1 : 2)) {
       return Status::error(Code::invalid_argument,
                            output.kind == OutputKind::hidden || shape->rows == 6
@@ -112,6 +130,7 @@ Status TextRunner::State::make_workers(const TextOptions& options) {
       TextReaderOptions reading;
       reading.texts = options;
       reading.apart = apart_;
+      reading.short_last_window = short_last_window_;
       reading.session = &made;
       Result<TextReader> reader =
           workers_.empty() ? TextReader::create(model_, reading) : workers_[0].reader->another();

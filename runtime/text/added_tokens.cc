@@ -28,7 +28,7 @@ bool all_white_space(std::string_view text) {
 
 }  // namespace
 
-Status AddedTokens::add(const AddedToken& token, std::string_view content) {
+Status AddedTokens::add(const AddedToken& token, std::string_view content, bool special) {
   if (content.empty()) return {};
   if (content.size() > max_added_token_bytes) {
     return Status::error(Code::unsupported, "the added token with id %d has %zu bytes; at most %zu are supported",
@@ -43,9 +43,8 @@ Status AddedTokens::add(const AddedToken& token, std::string_view content) {
                          "without rstrip",
                          token.id);
   }
-  const Token added = {token.id,         static_cast<uint32_t>(content.size()),
-                       token.special,    token.single_word,
-                       token.strip_left, token.strip_right};
+  const Token added = {
+      token.id, static_cast<uint32_t>(content.size()), special, token.single_word, token.strip_left, token.strip_right};
   if (!tokens_.try_push(added) || !backwards_.try_append(content.data(), content.size())) return no_memory();
   std::reverse(backwards_.end() - content.size(), backwards_.end());
   return {};

@@ -40,8 +40,8 @@ class AddedTokens {
 
   // Adds `token` under the name `content` (normalised already where that applies). Equal names with one id are the
   // first; with several they are unsupported, as finish() finds out. White space with strip_right is unsupported: each
-  // would go through all the spaces behind it.
-  Status add(const AddedToken& token, std::string_view content);
+  // would go through all the spaces behind it. `special`: next() passes over it where special tokens are not matched.
+  Status add(const AddedToken& token, std::string_view content, bool special);
   // After the last one, before the first search.
   Status finish();
   bool empty() const { return tokens_.empty(); }

@@ -86,7 +86,7 @@ Status Tokenizer::State::copy_templates(const TokenizerDescription& description)
                                                                                              : no_memory("template");
 }
 
-Status Tokenizer::State::create(const TokenizerDescription& description) {
+Status Tokenizer::State::create(const TokenizerDescription& description, bool matches_mask) {
   kind = description.kind;
   if (kind == TokenizerKind::none || kind > TokenizerKind::unigram) {
     return Status::error(Code::unsupported,
@@ -112,9 +112,10 @@ Status Tokenizer::State::create(const TokenizerDescription& description) {
   }
   NormalizedText normalized;
   for (const AddedToken& token : description.added_tokens) {
+    const bool special = token.special && !(matches_mask && token.id == description.mask);
     if (!token.normalized || kind == TokenizerKind::byte_bpe) {
       LINFORMER_TRY(vocabulary.add_name(token.id, token.content, token.special));
-      LINFORMER_TRY((token.normalized ? normalized_tokens : verbatim_tokens).add(token, token.content));
+      LINFORMER_TRY((token.normalized ? normalized_tokens : verbatim_tokens).add(token, token.content, special));
       continue;
     }
     if (valid_utf8_prefix(token.content) != token.content.size()) {
@@ -130,7 +131,7 @@ Status Tokenizer::State::create(const TokenizerDescription& description) {
                            token.id);
     }
     LINFORMER_TRY(vocabulary.add_name(token.id, normalized.view(), token.special));
-    LINFORMER_TRY(normalized_tokens.add(token, normalized.view()));
+    LINFORMER_TRY(normalized_tokens.add(token, normalized.view(), special));
   }
   LINFORMER_TRY(verbatim_tokens.finish());
   LINFORMER_TRY(normalized_tokens.finish());
@@ -227,11 +228,11 @@ void Tokenizer::State::drop_nameless(Pieces* pieces) const {
   pieces->pieces.truncate(kept);
 }
 
-Result<Tokenizer> TokenizerFactory::create(const TokenizerDescription& description,
-                                           std::shared_ptr<const void> storage) {
+Result<Tokenizer> TokenizerFactory::create(const TokenizerDescription& description, std::shared_ptr<const void> storage,
+                                           bool matches_mask) {
   std::unique_ptr<Tokenizer::State> state(new (std::nothrow) Tokenizer::State);
   if (!state) return no_memory("tables");
-  if (const Status status = state->create(description); !status.ok()) return status;
+  if (const Status status = state->create(description, matches_mask); !status.ok()) return status;
   state->storage = std::move(storage);
   return Tokenizer(std::move(state));
 }

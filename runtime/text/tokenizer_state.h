@@ -30,7 +30,7 @@ struct Tokenizer::State {
   bool trim_offsets = false;
   bool keeps_first_space = false;  // where offsets are trimmed
 
-  Status create(const TokenizerDescription& description);
+  Status create(const TokenizerDescription& description, bool matches_mask);
   Status tokenize(std::string_view text, const EncodeOptions& options, Encoding::State* encoding, Pieces* pieces) const;
   // Lays the kept pieces of the texts into the template.
   struct Kept {

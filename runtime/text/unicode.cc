@@ -61,6 +61,13 @@ bool append_repaired_utf8(std::string_view text, Array<char>* repaired) {
   return true;
 }
 
+uint32_t next_repaired(std::string_view text, size_t* at) {
+  const int length = sequence_at(reinterpret_cast<const uint8_t*>(text.data()) + *at, text.size() - *at);
+  if (length > 0) return next_code_point(text.data(), at);
+  *at += static_cast<size_t>(-length);
+  return 0xFFFD;
+}
+
 size_t encode_code_point(uint32_t code_point, char* bytes) {
   return static_cast<size_t>(
       utf8proc_encode_char(static_cast<utf8proc_int32_t>(code_point), reinterpret_cast<utf8proc_uint8_t*>(bytes)));

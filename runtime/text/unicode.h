@@ -19,6 +19,10 @@ size_t valid_utf8_prefix(std::string_view text);
 // what the WHATWG decoder does). False when there is no memory.
 [[nodiscard]] bool append_repaired_utf8(std::string_view text, Array<char>* repaired);
 
+// The code point at text[*at], as append_repaired_utf8() would have it; moves *at, which is in the text, behind what it
+// stands for.
+uint32_t next_repaired(std::string_view text, size_t* at);
+
 // The code point at text[*at], which must be valid UTF-8; moves *at behind it.
 inline uint32_t next_code_point(const char* text, size_t* at) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(text) + *at;

@@ -11,11 +11,14 @@
 #include "c_api/linformer.h"
 #include "cli/sentiment_model.h"
 #include "converter/tokenizers/tokenizer_files.h"
+#include "linformer/answerer.h"
 #include "linformer/classifier.h"
 #include "linformer/mask_filler.h"
 #include "linformer/session.h"
+#include "linformer/tagger.h"
 #include "linformer/text_reader.h"
 #include "linformer/tokenizer.h"
+#include "pipeline/token_model.h"
 #include "session/variants.h"
 #include "support/allocations.h"
 #include "support/outputs.h"
@@ -184,7 +187,48 @@ Status fill_and_read(const std::shared_ptr<const Model>& model) {
   return {};
 }
 
+// Entities of words, in texts that are not ASCII and read by windows, and answers.
+Status tag_and_answer(const std::shared_ptr<const Model>& model) {
+  TaggerOptions tagging;
+  tagging.aggregation = Aggregation::average;
+  tagging.texts.cpu.threads = 2;
+  Result<Tagger> tagger = Tagger::create(model, tagging);
+  if (!tagger.ok()) return tagger.status();
+  const char* longer = "good film of the plot, good film of the plot. \u00e9 good film of the plot, the film plot";
+  const std::string_view texts[] = {"good", "a film of \u00e9", longer};
+  LINFORMER_TRY(tagger->tag(texts, [](size_t, const Tagging&) { return true; }));
+  AnswererOptions answering;
+  answering.texts.overlap = 2;
+  answering.top_k = 3;
+  answering.no_answer = true;
+  Result<Answerer> answerer = Answerer::create(model, answering);
+  if (!answerer.ok()) return answerer.status();
+  const TextInput questions[] = {{"good film", longer, {}}, {"the plot", "a film", {}}};
+  return answerer->answer(questions, [](size_t, const Answers&) { return true; });
+}
+
 // The same by the C API, from the file on.
+Status tag_and_answer_in_c(const char* path) {
+  lnf_model* model = nullptr;
+  lnf_tagger* tagger = nullptr;
+  lnf_answerer* answerer = nullptr;
+  lnf_status status = {};
+  const char* texts[] = {"good film", "the plot of a film"};
+  const lnf_tag_visit tagged = [](void*, const lnf_tagging*) { return 1; };
+  const lnf_answer_visit answered = [](void*, const lnf_answers*) { return 1; };
+  if (lnf_model_load(path, nullptr, &model, &status) == LNF_OK &&
+      lnf_tagger_create(model, LNF_AGGREGATE_FIRST, -1, nullptr, &tagger, &status) == LNF_OK &&
+      lnf_tag(tagger, texts, nullptr, 2, tagged, nullptr, nullptr, &status) == LNF_OK &&
+      lnf_answerer_create(model, 0, 2, 0, -1, nullptr, &answerer, &status) == LNF_OK) {
+    lnf_answer(answerer, texts, nullptr, texts, nullptr, 2, answered, nullptr, nullptr, &status);
+  }
+  lnf_answerer_free(answerer);
+  lnf_tagger_free(tagger);
+  lnf_model_free(model);
+  return status.code == LNF_OK ? Status() : Status::error(static_cast<Code>(status.code), "%s", status.message);
+}
+
+// Masks by the C API, from the file on.
 Status fill_in_c(const char* path) {
   lnf_model* model = nullptr;
   lnf_mask_filler* filler = nullptr;
@@ -244,6 +288,9 @@ TEST_CASE("every refused request for memory is an error") {
   sweep("a classifier", [&] { return classify(model); });
   sweep("masks and windows", [&] { return fill_and_read(model); });
   sweep("masks in C", [&] { return fill_in_c(path.c_str()); });
+  const TokenModel tokens;
+  sweep("entities and answers", [&] { return tag_and_answer(tokens.model); });
+  sweep("entities and answers in C", [&] { return tag_and_answer_in_c(tokens.file.c_str()); });
   sweep("a classifier in C", [&] { return classify_in_c(path.c_str()); });
   for (const auto& entry : std::filesystem::directory_iterator(LINFORMER_TEST_DATA_DIR "/tokenizers")) {
     if (!entry.is_directory()) continue;

@@ -159,7 +159,7 @@ TEST_CASE("a text is read by windows, collected, and its masks' logits come one 
   options.on_long = LNF_LONG_WINDOW;
   options.overlap = 0;
   lnf_reader* reader = nullptr;
-  OK(lnf_reader_create(f.model, &options, session, 0, &reader, &status));
+  OK(lnf_reader_create(f.model, &options, session, 0, 0, &reader, &status));
   CHECK(lnf_reader_max_tokens(reader) == 12);
   CHECK(lnf_reader_sequences(reader) == 0);
   std::string text;
@@ -274,7 +274,7 @@ TEST_CASE("what nobody should pass") {
   lnf_masked_lm *masked_lm = nullptr, *made_masked_lm = nullptr;
   REQUIRE(lnf_mask_filler_create(f.model, 0, nullptr, &filler, nullptr) == LNF_OK);
   REQUIRE(lnf_runner_create(f.model, &f.output, 1, nullptr, &runner, nullptr) == LNF_OK);
-  REQUIRE(lnf_reader_create(f.model, nullptr, nullptr, 0, &reader, nullptr) == LNF_OK);
+  REQUIRE(lnf_reader_create(f.model, nullptr, nullptr, 0, 0, &reader, nullptr) == LNF_OK);
   REQUIRE(lnf_batch_create(f.session, 0, 0, -1, &batch, nullptr) == LNF_OK);
   REQUIRE(lnf_masked_lm_create(f.session, 0, &masked_lm, nullptr) == LNF_OK);
   const char* texts[] = {"good [MASK]"};
@@ -326,8 +326,8 @@ TEST_CASE("what nobody should pass") {
 
   lnf_sequence sequence;
   sequence.size = sizeof sequence;
-  f.refused([&](lnf_status* s) { return lnf_reader_create(nullptr, nullptr, nullptr, 0, &made_reader, s); });
-  f.refused([&](lnf_status* s) { return lnf_reader_create(f.model, nullptr, nullptr, 0, nullptr, s); });
+  f.refused([&](lnf_status* s) { return lnf_reader_create(nullptr, nullptr, nullptr, 0, 0, &made_reader, s); });
+  f.refused([&](lnf_status* s) { return lnf_reader_create(f.model, nullptr, nullptr, 0, 0, nullptr, s); });
   f.refused([&](lnf_status* s) { return lnf_reader_read(nullptr, "x", 1, nullptr, 0, nullptr, s); });
   f.refused([&](lnf_status* s) { return lnf_reader_read(reader, nullptr, 1, nullptr, 0, nullptr, s); });
   f.refused([&](lnf_status* s) { return lnf_reader_read(reader, "x", SIZE_MAX / 2, nullptr, 0, nullptr, s); },

@@ -35,6 +35,7 @@ TEST_CASE("what a model is made of, in C as in C++") {
     CHECK(head.pooling == (theirs.each_token ? LNF_POOL_DEFAULT : static_cast<int>(theirs.pooling)));
     CHECK(head.norm == theirs.norm);
     CHECK(head.dense == theirs.dense);
+    CHECK(head.spans == theirs.spans);
     CHECK(same(head.activation, theirs.activation));
     CHECK(same(head.score_activation, theirs.score_activation));
   }

@@ -105,6 +105,30 @@ TEST_CASE("fill-mask: files, pairs, tab-separated lines and a table") {
   CHECK(run({"fill-mask", f.model(), "-", "--json", "--batch", "1"}, many).out == all.out);
 }
 
+TEST_CASE("fill-mask: --side keeps the end of a text that is cut") {
+  const CliFixture f;
+  std::string words;
+  for (int i = 0; i < 20; ++i) words += "film ";
+  const json end = json_lines(run({"fill-mask", f.model(), words + "[MASK]", "--side", "tail", "--json"}).out).at(0);
+  CHECK(end["truncated"] == true);
+  REQUIRE(end["masks"].size() == 1);
+  CHECK(end["masks"][0]["position"] == end["tokens"].get<int>() - 2);
+  CHECK(run({"fill-mask", f.model(), "[MASK] " + words, "--side", "tail"}).code == 1);
+}
+
+TEST_CASE("fill-mask: with --literal-special the mask alone is a special token in a text") {
+  const CliFixture f;
+  const auto fill = [&](const std::string& text, std::vector<std::string> more) {
+    more.insert(more.begin(), {"fill-mask", f.model(), text, "--json"});
+    return json_lines(run(more).out).at(0);
+  };
+  const json special = fill("good [SEP] [MASK] .", {}), plain = fill("good [SEP] [MASK] .", {"--literal-special"});
+  CHECK(plain["tokens"].get<int>() == special["tokens"].get<int>() + 2);  // [ sep ]
+  REQUIRE(plain["masks"].size() == 1);
+  CHECK(plain["masks"][0]["position"] == special["masks"][0]["position"].get<int>() + 2);
+  CHECK(fill("good <mask> .", {"--literal-special"}) == fill("good [MASK] .", {}));
+}
+
 TEST_CASE("fill-mask: texts too long, and models that can't") {
   const CliFixture f;
   std::string words;

@@ -105,6 +105,7 @@ class Builder {
     builder_.description.heads = {sentiment, topic};
     if (shape_.more_heads) more_heads();
     if (shape_.numbers) numbers();
+    if (shape_.token_heads) token_heads();
   }
 
   void numbers() {
@@ -148,6 +149,25 @@ class Builder {
     words.output = linear("word_output", 2, d, std::vector<float>(size_t{2} * d, 0.5f));
     builder_.description.heads.push_back(better);
     builder_.description.heads.push_back(words);
+  }
+
+  void token_heads() {
+    ClassificationHead entities, answers;
+    entities.name = "entities";
+    entities.labels = {"O", "B-GOOD", "I-GOOD", "B-BAD"};
+    entities.pooling = answers.pooling = Pooling::none;
+    std::vector<float> weights(size_t{4} * d);
+    weights[d] = weights[3 * d + 1] = 4;
+    entities.output = linear("entities", 4, d, weights);
+    const float bias[] = {10.8f, 0, 0, 0};
+    entities.output.bias = builder_.add_floats("entities.bias", {4}, bias);
+    answers.name = "answers";
+    answers.kind = HeadKind::regression;
+    std::vector<float> ends(size_t{2} * d);
+    ends[0] = ends[d + 9] = 4;
+    answers.output = linear("answers", 2, d, ends);
+    builder_.description.heads.push_back(entities);
+    builder_.description.heads.push_back(answers);
   }
 
   void tokenizer() {

@@ -23,6 +23,9 @@ struct SentimentModel {
   bool numbers = false;
   // "better": first, second, whichever of two texts has more "good"; "words": 2 classes for each token.
   bool more_heads = false;
+  // "entities": "good" is B-GOOD and "bad" B-BAD, any other token O, where each occurs once; "answers": an answer
+  // begins with "good" and ends with "film".
+  bool token_heads = false;
   bool token_types = false;  // a token of the second text counts twice as much as a "good", whatever it is
   bool embedding = false;    // mean, divided by its length
   bool vectors = false;      // reads vectors instead of tokens, with a row of zeros before them

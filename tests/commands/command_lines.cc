@@ -28,6 +28,8 @@ class Lines {
     evaluate();
     embed();
     fill_mask();
+    tag();
+    answer();
     perplexity();
     encode();
     tokenize();
@@ -89,6 +91,14 @@ class Lines {
     }
     folder_.file("records.jsonl", first.dump() + "\n" + second.dump() + "\n" + third.dump() + "\n{\"text\": 3}\n");
     folder_.file("records.csv", "id,text,pair,label\n1,good film,plot,0\n2,\"the, plot\",of,1\n3,short\n");
+    folder_.file("entities.jsonl",
+                 R"({"text": "good film", "spans": [{"start": 0, "end": 4, "label": "A"}], "words": ["good", "film"],)"
+                 R"( "tags": ["B-A", 0]})"
+                 "\n"
+                 R"({"text": "", "spans": [], "words": [], "tags": []})"
+                 "\n"
+                 R"({"text": "a", "spans": [{"start": 1, "end": 1}], "words": ["a", 1], "tags": "A"})"
+                 "\n");
     folder_.file("ids.jsonl", ids_line(1) + ids_line(encoder().max_tokens) + ids_line(3));
     folder_.file("far.jsonl", "[1000000000]\n");
     folder_.file("ids.npy", id_array({{0, last_id(), 0}, {last_id(), 0, 0}}));
@@ -193,7 +203,40 @@ class Lines {
     add("fill-mask", {"-i", texts, "--on-long", "error", "--batch", "2"});
     add("fill-mask", {"-i", file("records.jsonl"), "--pair", "pair", "--json", "--padding", "keep"},
         Answers::json_lines);
+    add("fill-mask", {"-i", texts, "--side", "tail", "--literal-special"});
     add("fill-mask", {"[MASK]", "--pad-to", longest(), "--padding", "keep"});
+  }
+
+  void tag() {
+    const std::string texts = file("texts.txt"), records = file("records.jsonl");
+    add_both("tag", {"good film", "", long_text}, Answers::json_lines);
+    add("tag", {"-i", texts, "--table", "--threshold", "0.3"});
+    for (const char* aggregation : {"none", "first", "average", "max"}) {
+      add("tag", {"-i", texts, "--aggregation", aggregation, "--max-tokens", "3", "--overlap", "0", "--json"},
+          Answers::json_lines);
+    }
+    add("tag", {"-i", records, "--id", "id", "--keep", "text", "--output-format", "csv", "--on-long", "truncate"});
+    add("tag", {"-i", texts, "--head", "1", "--on-long", "error", "--side", "tail", "--literal-special"});
+    add("tag", {"good", "--json", "--profile"}, Answers::json_lines).profile_json = true;
+    add_both("tag", {"-i", file("entities.jsonl"), "--eval", "spans"}, Answers::json_object);
+    add_both("tag", {"-i", file("entities.jsonl"), "--words", "--field", "words", "--eval", "tags"},
+             Answers::json_object);
+    add("tag", {"good", "--padding", "keep", "--pad-to", longest()});
+  }
+
+  void answer() {
+    const std::string records = file("records.jsonl");
+    add_both("answer", {"--question", "the plot", "good film", "", long_text}, Answers::json_lines);
+    add("answer", {"--question", "the", "-i", file("texts.txt"), "--table", "--top-k", "4"});
+    add_both("answer", {"--question-field", "pair", "--field", "text", "-i", records, "--no-answer", "--id", "id"},
+             Answers::json_lines);
+    add("answer", {"--question-field", "pair", "--field", "text", "-i", records, "--keep", "text", "--output-format",
+                   "tsv", "--max-tokens", "8", "--overlap", "1"});
+    add("answer", {"--question", long_text, "film", "--json"}, Answers::json_lines);
+    add("answer", {"--question", "a", "-i", file("texts.txt"), "--on-long", "truncate", "--max-answer-tokens", "1"});
+    add("answer", {"--question", "a", "good", "--head", "0", "--json", "--profile"}, Answers::json_lines).profile_json =
+        true;
+    add_both("answer", {"--question", "a", "--field", "text", "-i", records, "--eval", "label"}, Answers::json_object);
   }
 
   void perplexity() {

@@ -90,9 +90,9 @@ void write_input(const Parts& parts) {
 
 uint64_t bytes_of(const convert::Report& report) {
   std::ostringstream table, summary, json;
-  print_table(report, table);
-  print_summary(report, summary);
-  print_json(report, json);
+  print_table(report, {}, table);
+  print_summary(report, {}, summary);
+  print_json(report, {}, json);
   return table.str().size() + summary.str().size() + json.str().size();
 }
 

@@ -174,6 +174,20 @@ TEST_CASE("masks: pads are stripped, or kept and listed") {
   CHECK(kept.masks[0].token == 3);
 }
 
+TEST_CASE("masks: where special tokens aren't matched, a text's masks are masks all the same") {
+  const LoadedModel loaded;
+  const std::string_view texts[] = {"[PAD][MASK] good", "[SEP]"};
+  MaskFillerOptions options;
+  options.texts.match_special_tokens = false;
+  options.texts.max_tokens = 12;
+  MaskFiller filler = make(loaded, options);
+  const std::vector<Filled> filled = fill(filler, texts);
+  REQUIRE(filled[0].masks.size() == 1);
+  CHECK(filled[0].masks[0].begin == 5);
+  CHECK(filled[0].ids == std::vector<int32_t>{2, 1, 1, 1, 4, 5, 3});  // [ pad ]
+  CHECK(filled[1].without_mask);
+}
+
 TEST_CASE("masks: what a text lacks is said of it alone, in parts") {
   const LoadedModel loaded;
   MaskFillerOptions options;

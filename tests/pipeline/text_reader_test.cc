@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,61 @@ TEST_CASE("windows show each token, in any order of asking") {
     for (int64_t i = report.windows; i-- > 0;) CHECK(shown(*other, i) == windows[static_cast<size_t>(i)]);
     CHECK(shown(*other, 2) == windows[2]);
   }
+}
+
+TEST_CASE("each token is nearest to the middle of one window, and the last one may be short") {
+  const CliFixture f;
+  const std::shared_ptr<const Model> model = load(f);
+  std::string text;
+  for (int i = 0; i < 31; ++i) text += "film ";
+  for (const bool pair : {false, true}) {
+    for (const bool is_short : {false, true}) {
+      for (const int64_t overlap : {0, 1, 2, 5, 6}) {
+        CAPTURE(pair);
+        CAPTURE(is_short);
+        CAPTURE(overlap);
+        TextReaderOptions options;
+        options.texts.on_long = OnLong::window;
+        options.texts.overlap = overlap;
+        options.texts.truncation = Truncation::only_second;
+        options.short_last_window = is_short;
+        TextReader reader = reader_of(model, options);
+        const TextInput input = pair ? TextInput{"good bad", text, {}} : TextInput{text, {}, {}};
+        const int64_t room = pair ? 7 : 10;
+        TextReport report;
+        REQUIRE(reader.read(input, &report).ok());
+        std::vector<int64_t> firsts, owners(31, -1);
+        for (int64_t i = 0; i < report.windows; ++i) {
+          const TextSequence sequence = *reader.sequence(i);
+          firsts.push_back(sequence.first[pair ? 1 : 0]);
+          CHECK(static_cast<int64_t>(sequence.ids.size()) == std::min(room, 31 - firsts.back()) + (pair ? 5 : 2));
+          for (int64_t t = std::max<int64_t>(sequence.nearest[0], 0); t < std::min<int64_t>(sequence.nearest[1], 31);
+               ++t) {
+            CHECK(owners[static_cast<size_t>(t)] == -1);
+            owners[static_cast<size_t>(t)] = i;
+          }
+        }
+        const int64_t step = room - overlap;
+        CHECK(firsts.back() == (is_short ? (report.windows - 1) * step : 31 - room));
+        CHECK(firsts.back() + room >= 31);
+        CHECK(firsts[firsts.size() - 2] + room < 31);
+        for (int64_t t = 0; t < 31; ++t) {
+          const auto distance = [&](int64_t i) {
+            return std::min(t - firsts[static_cast<size_t>(i)], firsts[static_cast<size_t>(i)] + room - 1 - t);
+          };
+          const int64_t owner = owners[static_cast<size_t>(t)];
+          REQUIRE(owner >= 0);
+          for (int64_t i = 0; i < report.windows; ++i) {
+            CHECK((i < owner ? distance(i) < distance(owner) : distance(i) <= distance(owner)));
+          }
+        }
+      }
+    }
+  }
+  TextReader reader = reader_of(model);
+  TextReport report;
+  REQUIRE(reader.read({"film", {}, {}}, &report).ok());
+  CHECK(reader.sequence(0)->nearest == std::array<int64_t, 2>{0, INT64_MAX});
 }
 
 TEST_CASE("a report is of its text alone, and a text with an error has no sequences") {

@@ -13,14 +13,14 @@ using Arguments = std::vector<std::string>;
 
 namespace {
 
-const std::vector<std::string> commands = {"classify", "embed",   "fill-mask", "encode",   "perplexity",
-                                           "tokenize", "inspect", "compare",   "spectrum", "bench"};
+const std::vector<std::string> commands = {"classify",   "embed",    "fill-mask", "tag",     "answer",   "encode",
+                                           "perplexity", "tokenize", "inspect",   "compare", "spectrum", "bench"};
 
 // Files whose names are hostile, in a folder of such a name.
 struct Files {
   Files() {
     std::filesystem::create_directory(folder.path(hostile_bytes));
-    write_sentiment_model({.more_heads = true, .embedding = true}, model);
+    write_sentiment_model({.more_heads = true, .token_heads = true, .embedding = true}, model);
     RandomModel full;
     full.n = full.d_model = 16;
     full.heads = 2;
@@ -77,6 +77,14 @@ TEST_CASE("answers, reports and errors of records hold no control character of t
       {"fill-mask", files.model, "-i", files.records, "--id", "id"},
       {"fill-mask", files.model, "-i", files.records, "--id", "id", "--table"},
       {"fill-mask", files.model, "-i", files.texts},
+      {"tag", files.model, "good film", hostile_text},
+      {"tag", files.model, "--head", "entities", "good film", hostile_text},
+      {"tag", files.model, "--head", "entities", "-i", files.texts, "--table"},
+      {"tag", files.model, "--head", "entities", "-i", files.records, "--id", "id"},
+      {"tag", files.model, "-i", files.records, "--id", "id", "--keep", "id", "--output-format", "csv"},
+      {"answer", files.model, "--question", hostile_text, "good film", hostile_text},
+      {"answer", files.model, "--question", "plot", "-i", files.texts, "--table"},
+      {"answer", files.model, "--question-field", "label", "--field", "text", "-i", files.records, "--id", "id"},
       {"perplexity", files.model, "-i", files.texts},
       {"perplexity", files.model, "-i", files.words, "--dump-masks", output},
       {"perplexity", files.model, "-i", files.records, "--id", "id"},
@@ -126,6 +134,7 @@ TEST_CASE("errors name hostile paths, commands and options in one line") {
   std::set<std::string> tried;
   for (const std::string& command : commands) {
     Arguments known = {command, files.model};
+    if (command == "answer") known.insert(known.end(), {"--question", "plot", "good film"});
     if (command == "encode") known.insert(known.end(), {"-o", files.place + ".npy"});
     for (const Arguments& arguments :
          {Arguments{command, absent}, Arguments{command, files.folder.path(hostile_bytes)},

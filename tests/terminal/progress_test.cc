@@ -107,6 +107,27 @@ TEST_CASE("progress on a terminal holds no control character of a file's name") 
   CHECK(rewritten >= 3);  // otherwise there was no progress to check
 }
 
+TEST_CASE("entities are in colour on a terminal that shows colours, unless NO_COLOR is set") {
+  const CliFixture f({.token_heads = true});
+  const auto shown = [&](const char* terminal, const char* unwanted) {
+    ::setenv("TERM", terminal, 1);
+    ::setenv("NO_COLOR", unwanted, 1);
+    const std::string text = shown_on_terminal(LINFORMER_PROGRAM, {"tag", f.model(), "good film\x1b[2J the plot"});
+    ::unsetenv("NO_COLOR");
+    return text;
+  };
+  const std::string colored = shown("xterm", "");
+  static const std::regex color("\x1b\\[[0-9;]*m");
+  CHECK(colored.find("\x1b[1;36mgood\x1b[0m \x1b[36mGOOD 0.") != std::string::npos);
+  CHECK(terminal_fault(std::regex_replace(without_progress(colored), color, "")) == "");
+  CHECK(colored.find(" film [2J the plot\n") != std::string::npos);
+  for (const auto& [terminal, unwanted] : {std::pair{"xterm", "1"}, std::pair{"dumb", ""}}) {
+    const std::string plain = shown(terminal, unwanted);
+    CHECK(terminal_fault(without_progress(plain)) == "");
+    CHECK(plain.find("[good GOOD 0.") != std::string::npos);
+  }
+}
+
 namespace {
 
 bool says(const std::string& shown, const char* pattern) { return std::regex_search(shown, std::regex(pattern)); }

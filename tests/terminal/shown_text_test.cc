@@ -38,3 +38,11 @@ TEST_CASE("a text that is too wide keeps its beginning or its end") {
   CHECK(excerpt_of_end("abc", 0) == "");
   CHECK(excerpt_of_end("", 3) == "");
 }
+
+TEST_CASE("a part of a line keeps a space at its ends") {
+  CHECK(excerpt_of_part("a") == "a");
+  CHECK(excerpt_of_part("") == "");
+  CHECK(excerpt_of_part(" \t a\x1b[2J b\n") == " a [2J b ");
+  CHECK(excerpt_of_part("\n") == " ");
+  CHECK(excerpt_of_part("\xff") == "\xEF\xBF\xBD");
+}

@@ -211,7 +211,7 @@ TEST_CASE("added tokens: leftmost and longest, words only where asked, spaces ta
     token.strip_left = left;
     token.strip_right = right;
     token.special = special;
-    REQUIRE(tokens.add(token, token.content).ok());
+    REQUIRE(tokens.add(token, token.content, token.special).ok());
   };
   add("ab", 1, false, false, false, false);
   add("abc", 2, false, false, false, true);
@@ -241,12 +241,12 @@ TEST_CASE("added tokens: leftmost and longest, words only where asked, spaces ta
 
   AddedToken token;
   token.content = std::string(max_added_token_bytes + 1, 'x');
-  CHECK(tokens.add(token, token.content).code() == Code::unsupported);
+  CHECK(tokens.add(token, token.content, token.special).code() == Code::unsupported);
   token.content = " \u3000";
   token.strip_right = true;
-  CHECK(tokens.add(token, token.content).code() == Code::unsupported);
+  CHECK(tokens.add(token, token.content, token.special).code() == Code::unsupported);
   token.content = std::string(1, static_cast<char>(0xFF));
-  CHECK(tokens.add(token, token.content).code() == Code::corrupt_file);
+  CHECK(tokens.add(token, token.content, token.special).code() == Code::corrupt_file);
 }
 
 TEST_CASE("two added tokens with the same text and different ids are refused") {
@@ -255,7 +255,7 @@ TEST_CASE("two added tokens with the same text and different ids are refused") {
   for (const auto& [content, id] : {std::pair("abc", 1), {"ab", 2}, {"abc", 3}}) {
     token.content = content;
     token.id = id;
-    REQUIRE(tokens.add(token, token.content).ok());
+    REQUIRE(tokens.add(token, token.content, token.special).ok());
   }
   const Status status = tokens.finish();
   CHECK(status.code() == Code::unsupported);
@@ -269,7 +269,7 @@ TEST_CASE("added tokens cost two steps for each byte of a text") {
     const auto add = [&](const std::string& content) {
       AddedToken token;
       token.content = content;
-      REQUIRE(tokens.add(token, token.content).ok());
+      REQUIRE(tokens.add(token, token.content, token.special).ok());
     };
     add(std::string(max_added_token_bytes - 1, 'a') + 'b');
     add('b' + std::string(max_added_token_bytes - 1, 'a'));
@@ -301,7 +301,7 @@ TEST_CASE("added tokens are found as by looking at each place for each of them")
       names.push_back(name);
       token.content = names.back();
       token.id = static_cast<int32_t>(names.size());
-      REQUIRE(tokens.add(token, token.content).ok());
+      REQUIRE(tokens.add(token, token.content, token.special).ok());
     }
     REQUIRE(tokens.finish().ok());
     const std::string text = word(60);

@@ -70,8 +70,8 @@ std::vector<int> chosen_heads(const Model& model, const ClassifyFlags& flags) {
     const HeadInfo head = model.head(i);
     const std::string name(head.name);
     if (head.each_token) {
-      throw UsageError("head '" + name + "' scores each token; save that with 'linformer encode --what logits:" + name +
-                       "'" + (flags.all_heads ? ", and name the others with --head" : ""));
+      throw UsageError("head '" + name + "' " + other_command(head) +
+                       (flags.all_heads ? ", and name the others with --head" : ""));
     }
     if (head.compares_two != first.compares_two) {
       throw UsageError("head '" + name + "' and head '" + first_name +

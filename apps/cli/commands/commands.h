@@ -20,6 +20,8 @@ void add_classify(CLI::App* app, Run* run);
 void add_encode(CLI::App* app, Run* run);
 void add_embed(CLI::App* app, Run* run);
 void add_fill_mask(CLI::App* app, Run* run);
+void add_tag(CLI::App* app, Run* run);
+void add_answer(CLI::App* app, Run* run);
 void add_perplexity(CLI::App* app, Run* run);
 void add_tokenize(CLI::App* app, Run* run);
 void add_inspect(CLI::App* app, Run* run);

@@ -25,6 +25,7 @@ struct FillFlags {
   std::string model, on_long = "truncate";
   InputFlags input;
   OutputFlags output;
+  TokenFlags tokens;
   RunFlags run;
   int64_t top_k = 5;
 
@@ -114,7 +115,7 @@ class FillMask {
 
   MaskFiller make_filler() const {
     MaskFillerOptions options;
-    options.texts = text_options(flags_.run, TokenFlags(), nullptr);
+    options.texts = text_options(flags_.run, flags_.tokens, nullptr);
     options.texts.on_long = flags_.on_long == "error" ? OnLong::error : OnLong::truncate;
     options.top_k = flags_.top_k;
     Result<MaskFiller> made = MaskFiller::create(model_, options);
@@ -181,6 +182,7 @@ void add_fill_mask(CLI::App* app, Run* run) {
       ->check(CLI::IsMember({"truncate", "error"}))
       ->capture_default_str()
       ->group("Tokens");
+  flags->tokens.add_to(command);
   flags->run.add_to(command);
   command->callback([flags, run] {
     *run = [flags] {

@@ -14,7 +14,8 @@ Texts program() {
            "linformer classify model.lnfr \"A lovely, moving film.\"",
            "linformer classify model.lnfr --input reviews.csv --field review --json",
            "linformer inspect model.lnfr --memory 1024"},
-          {"A model file comes from a trained checkpoint: linformer convert CHECKPOINT -o MODEL.lnfr"}};
+          {"A model file comes from a trained checkpoint: linformer convert CHECKPOINT -o MODEL.lnfr",
+           "It then answers: linformer classify MODEL.lnfr \"A lovely, moving film.\""}};
 }
 
 Texts classify() {
@@ -87,6 +88,36 @@ Texts fill_mask() {
            "with the best of every mask, instead of once for each candidate."}};
 }
 
+Texts tag() {
+  return {{"--input", "--format", "--field", "--output", "--json", "--aggregation", "--eval", "--threads"},
+          {"linformer tag ner.lnfr \"John Smith lives in Paris.\"",
+           "linformer tag ner.lnfr --input news.jsonl --field body --id key --json",
+           "linformer tag ner.lnfr --input news.csv --field body --keep all -o entities.csv",
+           "linformer tag ner.lnfr -i reports/*.txt --whole-files --aggregation first --threshold 0.8",
+           "linformer tag ner.lnfr -i test.jsonl --words --field tokens --eval ner_tags",
+           "linformer tag ner.lnfr -i spans.jsonl --eval entities --json"},
+          {"start and end count Unicode code points of the text as given. Tokens of the label O are no entities. An "
+           "entity's score is the mean over its tokens, or words.",
+           "--eval prints precision (share of the predicted entities that are true), recall (share of the true ones "
+           "that are found) and F1 (their harmonic mean), of each label and as micro, macro and weighted average: an "
+           "entity is right where start, end and label are. With --words these are places of words, and their labels "
+           "are such as B-PER, I-PER and O, or indices of the model's labels; the numbers are seqeval's."}};
+}
+
+Texts answer() {
+  return {
+      {"--question", "--input", "--field", "--output", "--json", "--top-k", "--no-answer", "--threads"},
+      {"linformer answer qa.lnfr --question \"Who lives in Paris?\" \"John lives in Paris.\"",
+       "linformer answer qa.lnfr --input squad.jsonl --id id --json",
+       "linformer answer qa.lnfr -i asked.csv --question-field q --field passage --keep all -o answered.csv",
+       "linformer answer qa.lnfr --question \"When was it built?\" -i docs/*.txt --whole-files --top-k 3"},
+      {"Without --question each record has its own, in the field question, and its context in the field context, as "
+       "in SQuAD.",
+       "start and end count Unicode code points of the context. A score is the probability of the begin times that "
+       "of the end, summed over the places with the same text. Contexts are read by windows of 384 tokens, or what "
+       "the model takes where that is less; --max-tokens sets another length."}};
+}
+
 Texts perplexity() {
   return {{"--input", "--field", "--limit", "--mode", "--seed", "--json", "--on-long", "--threads"},
           {"linformer perplexity model.lnfr -i valid.txt",
@@ -148,17 +179,12 @@ Texts bench() {
 }  // namespace
 
 Texts help_texts(const std::string& command) {
-  static constexpr std::pair<std::string_view, Texts (*)()> texts[] = {{"", program},
-                                                                       {"classify", classify},
-                                                                       {"encode", encode},
-                                                                       {"embed", embed},
-                                                                       {"fill-mask", fill_mask},
-                                                                       {"tokenize", tokenize},
-                                                                       {"perplexity", perplexity},
-                                                                       {"inspect", inspect},
-                                                                       {"compare", compare},
-                                                                       {"spectrum", spectrum},
-                                                                       {"bench", bench}};
+  static constexpr std::pair<std::string_view, Texts (*)()> texts[] = {
+      {"", program},        {"classify", classify},   {"encode", encode},
+      {"embed", embed},     {"fill-mask", fill_mask}, {"tag", tag},
+      {"answer", answer},   {"tokenize", tokenize},   {"perplexity", perplexity},
+      {"inspect", inspect}, {"compare", compare},     {"spectrum", spectrum},
+      {"bench", bench}};
   for (const auto& [name, make] : texts) {
     if (name == command) return make();
   }

@@ -99,7 +99,7 @@ class PerplexityCommand {
   void read_texts() {
     require_tokenizer(*model_, flags_.model);
     const TextOptions texts = text_options(flags_.run, flags_.tokens, &flags_.longer);
-    Result<TextReader> made = TextReader::create(model_, {texts, false, &sums_.session()});
+    Result<TextReader> made = TextReader::create(model_, {.texts = texts, .session = &sums_.session()});
     if (!made.ok()) refuse(made.status());
     TextReader& reader = *made;
     longest_ = reader.max_tokens();

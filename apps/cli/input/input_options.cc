@@ -57,13 +57,14 @@ RecordLimits InputOptions::limits() const {
 }
 
 const char* InputOptions::field_option(const std::string& label) const {
-  return !pair.empty()        ? "--pair"
-         : !id.empty()        ? "--id"
-         : !label.empty()     ? "--eval"
-         : !keep.empty()      ? "--keep"
-         : field != "text"    ? "--field"
-         : !delimiter.empty() ? "--delimiter"
-                              : nullptr;
+  return words                  ? "--words"
+         : !pair.empty()        ? pair_option.c_str()
+         : !id.empty()          ? "--id"
+         : !label.empty()       ? "--eval"
+         : !keep.empty()        ? "--keep"
+         : field != usual_field ? "--field"
+         : !delimiter.empty()   ? "--delimiter"
+                                : nullptr;
 }
 
 void InputOptions::check_kept_columns() const {
@@ -118,9 +119,19 @@ void InputOptions::check_fields(const char* option) const {
   }
 }
 
+void InputOptions::check_arrays() const {
+  for (const std::string& path : paths({})) {
+    if (format_of(path) == Format::jsonl) continue;
+    throw UsageError(array_option + ": only JSON has arrays, and " + (path == "-" ? "standard input" : path) +
+                     " is read in another format; give JSON lines, with --format jsonl where the name doesn't say so");
+  }
+}
+
 RecordFields InputOptions::fields(const std::string& label) const {
   RecordFields fields;
   fields.text = field;
+  fields.words = words;
+  fields.pair_option = pair_option;
   if (!pair.empty()) fields.pair = pair;
   if (!id.empty()) fields.id = id;
   if (!label.empty()) fields.label = label;
@@ -135,6 +146,7 @@ RecordFields InputOptions::fields(const std::string& label) const {
   }
   check_pairs();
   if (whole_files) check_whole_files(label);
+  if (!array_option.empty()) check_arrays();
   const char* option = field_option(label);
   if (option == nullptr) return fields;
   if (format == "fasttext" && option != std::string_view("--eval")) {

@@ -16,10 +16,13 @@ struct InputOptions {
   bool dash = false;
   std::string format = "auto";
   std::string field = "text", pair, id, delimiter;
+  std::string usual_field = "text", pair_option = "--pair";  // the default of `field`, and the option that names `pair`
   uint64_t max_line_bytes = uint64_t{64} << 20;
   std::vector<std::string> keep;  // names of the user's own fields for the answers; "all": all of them
   uint64_t limit = 0;             // records at most; 0: all
   bool no_header = false, whole_files = false;
+  bool words = false;        // the text of a record is an array of words
+  std::string array_option;  // that asks for an array, which JSON alone has; empty: none does
 
   bool empty() const { return texts.empty() && inputs.empty(); }
   // Without texts and files, chooses a pipe or a redirected file, as `-` does.
@@ -45,6 +48,7 @@ struct InputOptions {
   void check_pairs() const;
   void check_whole_files(const std::string& label) const;
   void check_fields(const char* option) const;
+  void check_arrays() const;
 };
 
 }  // namespace linformer::cli

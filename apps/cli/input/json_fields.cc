@@ -1,5 +1,7 @@
 #include "input/json_fields.h"
 
+#include <algorithm>
+
 #include "input/records.h"
 
 namespace linformer::cli {
@@ -63,8 +65,49 @@ class FieldEvents : public Events {
   explicit FieldEvents(std::vector<JsonField>* fields) : fields_(fields) {}
 
   bool key(string_t& name) override {
-    if (depth() != 1) return true;
-    current_ = list_ = nullptr;
+    if (depth() == 1) return choose_field(name);
+    if (depth() == 2 && outer_) choose_inner(name);
+    if (depth() == level_ + 2 && list_) choose_member(name);
+    return true;
+  }
+
+ protected:
+  bool scalar(json value) override {
+    if (depth() == 0) return fail("not a JSON object");
+    if (depth() == level_ && current_) {
+      current_->value = std::move(value);
+    } else if (depth() == level_ + 1 && list_) {
+      add_entry(std::move(value));
+    } else if (depth() == level_ + 2 && member_) {
+      list_->value.back()[*member_] = std::move(value);
+    }
+    return true;
+  }
+  bool real(double value, const std::string& written) override {
+    if (depth() == level_ && current_) current_->written = written;
+    return scalar(json(value));
+  }
+  bool opened(bool object, int depth) override {
+    if (depth == 1) return object || fail("not a JSON object");
+    if (depth == level_ + 1 && current_) {
+      current_->value = object ? json::object() : json::array();
+      if (object && level_ == 1 && !current_->inner.empty()) {
+        outer_ = current_;
+        current_ = nullptr;
+      } else if (!object && current_->max_entries > 0) {
+        list_ = current_;
+      }
+    } else if (depth == level_ + 2 && list_) {
+      member_ = nullptr;
+      add_entry(object && !list_->members.empty() ? json::object() : json(nullptr));
+    }
+    return true;
+  }
+
+ private:
+  bool choose_field(const std::string& name) {
+    current_ = list_ = outer_ = nullptr;
+    level_ = 1;
     for (JsonField& field : *fields_) {
       if (field.name != name) continue;
       if (!field.value.is_discarded()) return fail("field '" + name + "' twice");
@@ -73,40 +116,27 @@ class FieldEvents : public Events {
     }
     return true;
   }
-
- protected:
-  bool scalar(json value) override {
-    if (depth() == 0) return fail("not a JSON object");
-    if (depth() == 1 && current_) {
-      current_->value = std::move(value);
-    } else if (depth() == 2 && list_) {
-      add_entry(std::move(value));
-    }
-    return true;
+  void choose_inner(const std::string& name) {
+    list_ = nullptr;
+    current_ = name == outer_->inner ? outer_ : nullptr;
+    level_ = current_ ? 2 : 1;
+    if (current_) current_->value = nullptr;
   }
-  bool real(double value, const std::string& written) override {
-    if (depth() == 1 && current_) current_->written = written;
-    return scalar(json(value));
-  }
-  bool opened(bool object, int depth) override {
-    if (depth == 1) return object || fail("not a JSON object");
-    if (depth == 2 && current_) {
-      current_->value = object ? json::object() : json::array();
-      if (!object && current_->max_entries > 0) list_ = current_;
-    } else if (depth == 3 && list_) {
-      add_entry(nullptr);
-    }
-    return true;
-  }
-
- private:
   void add_entry(json value) {
     if (list_->value.size() <= list_->max_entries) list_->value.push_back(std::move(value));
   }
+  // Where there are too many entries, the last one that is kept is of no use to anyone.
+  void choose_member(const std::string& name) {
+    const auto found = std::find(list_->members.begin(), list_->members.end(), name);
+    member_ = found == list_->members.end() || !list_->value.back().is_object() ? nullptr : &*found;
+  }
 
   std::vector<JsonField>* fields_;
-  JsonField* current_ = nullptr;
-  JsonField* list_ = nullptr;  // current_ inside its array
+  JsonField* current_ = nullptr;         // whose value comes
+  JsonField* list_ = nullptr;            // current_ inside its array
+  JsonField* outer_ = nullptr;           // inside its object, of which one member stands for it
+  int level_ = 1;                        // the depth of the object that has the value
+  const std::string* member_ = nullptr;  // of the array's last entry
 };
 
 class IntegerEvents : public Events {

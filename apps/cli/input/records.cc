@@ -71,7 +71,15 @@ class JsonRecords : public RecordReader {
       return wanted.size() - 1;
     };
     const size_t pair = want(fields_.pair), id = want(fields_.id), label = want(fields_.label);
-    if (fields_.label) wanted[label].max_entries = fields_.max_labels;
+    if (fields_.label) {
+      wanted[label].max_entries = fields_.max_labels;
+      wanted[label].inner = fields_.label_member;
+    }
+    if (fields_.words) wanted[0].max_entries = max_words;
+    if (fields_.spans) {
+      wanted[label].max_entries = max_words;
+      wanted[label].members = {"start", "end", "label"};
+    }
     if (std::string error = read_json_fields(line_, &wanted); !error.empty()) return error;
 
     const auto string_of = [&](size_t index, std::string* value) -> std::string {
@@ -92,7 +100,9 @@ class JsonRecords : public RecordReader {
       record->id =
           found.is_number_float() && found.dump() != wanted[id].written ? nlohmann::json(wanted[id].written) : found;
     }
-    if (std::string error = string_of(0, &record->text); !error.empty()) {
+    if (fields_.words && wanted[0].value.is_array()) {
+      if (std::string error = read_words(wanted[0].value, record); !error.empty()) return error;
+    } else if (std::string error = string_of(0, &record->text); !error.empty()) {
       return error + (wanted[0].value.is_discarded() ? ": --field names the one with the text" : "");
     }
     if (fields_.pair && !(fields_.pair_optional && wanted[pair].value.is_discarded())) {
@@ -102,6 +112,7 @@ class JsonRecords : public RecordReader {
     if (std::string error = keep(&record->own); !error.empty()) return error;
     if (!fields_.label) return {};
     const nlohmann::json& found = wanted[label].value;
+    if (fields_.spans) return read_spans(found, &record->spans);
     if (found.is_array() && fields_.max_labels > 0) return read_labels(found, &record->labels.emplace());
     if (!found.is_null() && !found.is_structured()) {
       if (is_label_number(found)) {
@@ -140,6 +151,45 @@ class JsonRecords : public RecordReader {
       } else {
         return field + " has an entry that is neither a string nor a number";
       }
+    }
+    return {};
+  }
+
+  std::string read_words(const nlohmann::json& entries, Record* record) const {
+    const std::string field = "field '" + fields_.text + "'";
+    if (entries.size() > max_words) return field + " has more than " + std::to_string(max_words) + " words";
+    for (const nlohmann::json& entry : entries) {
+      if (!entry.is_string()) return field + " has an entry that is not a string";
+      record->words.push_back(entry.get_ref<const std::string&>());
+      if (record->words.size() > 1) record->text += ' ';
+      record->text += record->words.back();
+    }
+    return {};
+  }
+
+  std::string read_spans(const nlohmann::json& entries, std::vector<LabelledSpan>* spans) const {
+    const std::string field = "field '" + *fields_.label + "'";
+    if (entries.is_discarded()) return "no " + field;
+    if (!entries.is_array()) return field + R"( is not a list of {"start", "end", "label"})";
+    if (entries.size() > max_words) return field + " has more than " + std::to_string(max_words) + " spans";
+    const auto number_in = [](const nlohmann::json& entry, const char* name) {
+      const auto found = entry.find(name);
+      const bool good = found != entry.end() && found->is_number_integer() && *found >= 0 && *found <= INT64_MAX;
+      return good ? found->get<int64_t>() : -1;
+    };
+    for (const nlohmann::json& entry : entries) {
+      LabelledSpan span;
+      if (entry.is_object()) {
+        span.start = number_in(entry, "start");
+        span.end = number_in(entry, "end");
+      }
+      if (!entry.is_object() || !entry.contains("label") || !entry["label"].is_string() || span.start < 0 ||
+          span.end <= span.start) {
+        return field + R"( has an entry that is not {"start": number, "end": greater number, "label": name})" +
+               (entry.is_string() ? "; for the labels of words add --words" : "");
+      }
+      span.label = entry["label"].get_ref<const std::string&>();
+      spans->push_back(std::move(span));
     }
     return {};
   }
@@ -195,7 +245,8 @@ class TableRecords : public RecordReader {
         std::string known;
         for (size_t i = 0; i < std::min<size_t>(columns_.size(), 8); ++i) known += (i ? ", " : "") + columns_[i];
         throw DataError(place(*source_, rows_.line()) + ": no field '" + name + "' (fields: " + known + "); " +
-                        other_delimiter() + "name one with --field, --pair, --id, --eval or --keep");
+                        other_delimiter() + "name one with --field, " + fields_.pair_option +
+                        ", --id, --eval or --keep");
       }
       if (std::find(found + 1, columns_.end(), name) != columns_.end()) {
         throw DataError(place(*source_, rows_.line()) + ": the first line names field '" + name + "' twice");

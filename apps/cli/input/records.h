@@ -14,6 +14,17 @@
 
 namespace linformer::cli {
 
+// A part of a text, in code points, that is an entity of this label.
+struct LabelledSpan {
+  int64_t start = 0, end = 0;
+  std::string label;
+
+  auto operator<=>(const LabelledSpan&) const = default;
+};
+
+// Words of a text, or spans in it, that a record has at most.
+inline constexpr size_t max_words = size_t{1} << 20;
+
 enum class Format { text, jsonl, csv, tsv, fasttext, whole_file };
 
 // The format that a file's ending names, of "texts.csv.gz" too; text when it names none.
@@ -27,6 +38,10 @@ struct RecordFields {
   bool keep_all = false;                       // all that a record has
   size_t max_labels = 0;                       // JSON: entries that an array of labels has at most; 0: no arrays
   bool numbers = false;                        // labels are numbers, as messages call them
+  bool words = false;                          // JSON: the text is an array of words
+  bool spans = false;                          // JSON: the label is an array of LabelledSpan
+  std::string label_member;                    // JSON: of a label that is an object, what stands for it
+  std::string pair_option = "--pair";          // that names `pair`, for messages
 };
 
 struct RecordLimits {
@@ -39,6 +54,8 @@ struct Record {
   std::string text;
   std::optional<std::string> pair, label;
   std::optional<std::vector<std::string>> labels = {};  // instead of `label` where that is an array
+  std::vector<std::string> words = {};                  // of which `text` is made, with spaces between
+  std::vector<LabelledSpan> spans = {};                 // instead of `label`
   OwnFields own;
   nlohmann::json id;  // a string or a number; null when not read
   std::string error;  // not empty: the record is bad; says where and why

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "command_line/display.h"
+#include "input_files/model_uses.h"
 #include "inspect/describe_encoder.h"
 #include "models/heads.h"
 #include "models/label_names.h"
@@ -98,7 +99,8 @@ std::string outputs_text(const HeadInfo& head, const std::vector<std::string>& l
 std::string head_text(const Model& model, int index) {
   const HeadInfo head = model.head(index);
   return excerpt(head.name, 40) + ": " + outputs_text(head, class_labels(model, index)) + ", pooling " +
-         pooling_text(head.pooling) + (head.compares_two ? ", compares two texts" : "") + (head.norm ? ", norm" : "") +
+         pooling_text(head.pooling) + (head.compares_two ? ", compares two texts" : "") +
+         (head.spans ? ", begin and end of an answer" : "") + (head.norm ? ", norm" : "") +
          (head.dense ? ", linear and " + std::string(head.activation) : "") +
          (model.info().has_decoder ? ", on the decoder" : "");
 }
@@ -141,6 +143,11 @@ std::string describe_text(const Model& model, const std::string& path, const Pla
   if (info.heads == 0) line("heads", "no classification head");
   line("text vector", embedding_text(model));
   line("tokenizer", tokenizer_text(model));
+  const char* name = "to try";
+  for (const files::ModelUse& use : files::uses_of(model)) {
+    line(name, files::command_line(use, path));
+    name = "";
+  }
   return table.text();
 }
 
@@ -176,6 +183,8 @@ nlohmann::ordered_json describe_json(const Model& model, const std::string& path
     heads.push_back({{"name", head.name},
                      {"pooling", pooling_text(head.pooling)},
                      {"compares_two_texts", head.compares_two},
+                     {"each_token", head.each_token},
+                     {"spans", head.spans},
                      {"kind", name_of(head.kind)},
                      {"score_activation", nullptr},
                      {"labels", class_labels(model, i)}});
@@ -199,6 +208,10 @@ nlohmann::ordered_json describe_json(const Model& model, const std::string& path
                          {"pair_template", tokenizer.pair_template},
                          {"pair_types", tokenizer.pair_types},
                          {"mask_id", tokenizer.mask_id}};
+  }
+  auto& commands = json["commands"] = nlohmann::ordered_json::array();
+  for (const files::ModelUse& use : files::uses_of(model)) {
+    commands.push_back({{"command", use.command}, {"line", files::command_line(use, path)}});
   }
   return json;
 }

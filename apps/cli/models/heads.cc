@@ -55,6 +55,41 @@ std::vector<int> find_heads(const Model& model, const std::string& names) {
   return found;
 }
 
+namespace {
+
+bool is_for(const HeadInfo& head, TokenHead use) {
+  if (!head.each_token) return false;
+  return use == TokenHead::answers ? head.spans : !head.spans && head.kind == HeadKind::single_label;
+}
+
+}  // namespace
+
+std::string other_command(const HeadInfo& head) {
+  if (!head.each_token) return "gives one answer for a text; use 'linformer classify'";
+  const std::string saved = "'linformer encode --what logits:" + std::string(head.name) + "'";
+  if (is_for(head, TokenHead::tags)) return "labels tokens; use 'linformer tag', or save its scores with " + saved;
+  if (is_for(head, TokenHead::answers)) {
+    return "answers questions; use 'linformer answer', or save its scores with " + saved;
+  }
+  return "scores each token; save that with " + saved;
+}
+
+int find_token_head(const Model& model, const std::string& name, TokenHead use) {
+  const int named = find_head(model, name);
+  const char* const wanted = use == TokenHead::tags ? "labels tokens" : "answers questions";
+  if (!name.empty()) {
+    const HeadInfo head = model.head(named);
+    if (is_for(head, use)) return named;
+    throw UsageError("head '" + std::string(head.name) + "' " + other_command(head));
+  }
+  for (int i = 0; i < model.info().heads; ++i) {
+    if (is_for(model.head(i), use)) return i;
+  }
+  const HeadInfo first = model.head(0);
+  throw DataError("this model has no head that " + std::string(wanted) + ": head '" + std::string(first.name) + "' " +
+                  other_command(first));
+}
+
 std::vector<std::string> class_labels(const Model& model, int head) {
   const HeadInfo chosen = model.head(head);
   std::vector<std::string> labels;

@@ -1,6 +1,7 @@
 // The classification heads of a model, and the names of their outputs.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,14 @@ namespace linformer::cli {
 int find_head(const Model& model, const std::string& name);
 // Returns the heads of a comma-separated list of such names.
 std::vector<int> find_heads(const Model& model, const std::string& names);
+// What a head that scores each token is for: labels of tokens, or the begin and the end of an answer.
+enum class TokenHead : uint8_t { tags, answers };
+
+// Returns the head that is called `name` or has that index, and if `name` is empty the first head for `use`. Throws if
+// there is none, or if that head is for something else.
+int find_token_head(const Model& model, const std::string& name, TokenHead use);
+// What a head that another command is for does, and that command: "labels tokens; use 'linformer tag'".
+std::string other_command(const HeadInfo& head);
 // Returns the names of a head's classes, or their indices if the model has no names.
 std::vector<std::string> class_labels(const Model& model, int head);
 // Returns the names of a head's outputs: those of class_labels(), except that the only output of a head without names

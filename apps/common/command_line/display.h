@@ -13,7 +13,9 @@ namespace linformer::cli {
 using terminal::display_width;
 using terminal::excerpt;
 using terminal::excerpt_of_end;
+using terminal::excerpt_of_part;
 using terminal::json_text;
+using terminal::shows_colors;
 using terminal::terminal_width;
 using terminal::uncut;
 

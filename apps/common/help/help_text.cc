@@ -140,7 +140,13 @@ std::string arguments_of(const Command& command) {
 
 std::string short_help(const Command& command) {
   std::string out = start(command);
-  if (!command.commands.empty()) out += notes_text(command) + commands_text(command);
+  // A program's list of commands fills the screen: it has no room for blank lines, and for examples only in notes.
+  if (!command.commands.empty()) {
+    for (const std::string& note : command.texts.notes) {
+      for (const std::string& line : wrapped(note, screen_columns)) out += line + "\n";
+    }
+    out += commands_text(command);
+  }
   if (!command.texts.most_used.empty()) out += "\nMost used options:\n";
   for (const std::string& name : command.texts.most_used) {
     for (const Option& option : command.options) {
@@ -150,8 +156,9 @@ std::string short_help(const Command& command) {
       out += row(brief);
     }
   }
-  out += examples_text(command, 2);
-  if (command.commands.empty()) return out + "\nAll options and notes: " + command.name + " --help-all\n";
+  if (command.commands.empty()) {
+    return out + examples_text(command, 2) + "\nAll options and notes: " + command.name + " --help-all\n";
+  }
   return out + "\n'" + command.name + " COMMAND --help' says more, and --help-all everything.\n" + exit_status;
 }
 

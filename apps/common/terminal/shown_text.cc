@@ -1,9 +1,12 @@
 #include "terminal/shown_text.h"
 
 #include <sys/ioctl.h>
+#include <unistd.h>
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <utility>
 
 namespace linformer::terminal {
@@ -90,6 +93,21 @@ std::string excerpt_of_end(std::string_view text, int max_width) {
     rest.remove_prefix(length);
   }
   return max_width > 0 ? std::string(ellipsis).append(rest) : std::string();
+}
+
+std::string excerpt_of_part(std::string_view text) {
+  // No blank stands at the ends of what is shown, so those of `text` stay.
+  std::string between("|");
+  between.append(text).append("|");
+  const std::string shown = excerpt(between, std::numeric_limits<int>::max());
+  return shown.substr(1, shown.size() - 2);
+}
+
+bool shows_colors(int fd) {
+  if (::isatty(fd) == 0) return false;
+  const char* const unwanted = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  return (unwanted == nullptr || *unwanted == '\0') && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
 int terminal_width(int fd, int otherwise) {

@@ -13,6 +13,10 @@ inline constexpr int uncut = 1 << 20;  // more columns than any text has in prac
 std::string excerpt(std::string_view text, int max_width);
 // The same, but where `text` is wider its end is kept, as the name of a file behind its folders.
 std::string excerpt_of_end(std::string_view text, int max_width);
+// The same for a part of a line, uncut: where it begins or ends with white space, it has a space there.
+std::string excerpt_of_part(std::string_view text);
+// Whether the terminal behind `fd` shows colours, and its user wants them: NO_COLOR is empty or not set.
+bool shows_colors(int fd);
 // The width of the terminal behind `fd`, or `otherwise` when it is none.
 int terminal_width(int fd, int otherwise);
 // The columns that `text`, valid UTF-8, takes on a terminal.

@@ -35,8 +35,10 @@ struct MaskFilling {
 };
 
 struct MaskFillerOptions {
-  TextOptions texts = {};  // on_long: truncate or error
-  int64_t top_k = 5;       // candidates of each mask; a smaller vocabulary has fewer
+  // on_long: truncate or error. Without match_special_tokens a mask is still one, and other special tokens are plain
+  // characters.
+  TextOptions texts = {};
+  int64_t top_k = 5;  // candidates of each mask; a smaller vocabulary has fewer
 };
 
 // Owns its tokenizer, session and threads; shares the model. Not thread-safe: one call at a time. Movable.

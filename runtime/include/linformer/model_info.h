@@ -41,6 +41,7 @@ struct HeadInfo {
   bool has_labels = false;
   bool compares_two = false;  // a row of scores for two texts
   bool each_token = false;    // a row of scores for each token
+  bool spans = false;         // they are the logits of a span's begin and end: Answerer
   Pooling pooling = Pooling::first_token;
   bool norm = false;
   bool dense = false;  // a linear of its own before the outputs, with `activation` behind it

@@ -23,6 +23,9 @@ struct TextSequence {
   std::span<const int8_t> texts;    // that a token is of: 0 or 1; -1 = the template
   std::span<const Offset> offsets;  // in the text that the token is of; of the template's {0, 0}
   std::array<int64_t, 2> first;     // of each text's tokens the first that is here: of windows
+  // Of windows: those of the tokens of the text that is read by them which are in no other one farther from its ends,
+  // begin and end. Each token is so in one window; of a sequence that is none, all are.
+  std::array<int64_t, 2> nearest;
 };
 
 struct TextReaderOptions {
@@ -31,6 +34,9 @@ struct TextReaderOptions {
   // The two texts of an input are sequences of their own, as a head reads them that compares two. Neither is then read
   // by windows.
   bool apart = false;
+  // The last window begins as far behind the one before as the others do, and may be short, as Hugging Face's question
+  // answering reads contexts. Otherwise it begins where it reaches the text's end.
+  bool short_last_window = false;
   // Its longest text and its padding count instead of those in `texts`. Used by create() alone.
   const Session* session = nullptr;
 };
@@ -68,7 +74,11 @@ class TextReader {
   ~TextReader();
 
  private:
+  friend class MaskFiller;
   struct State;
+  // The same with a tokenizer of its own.
+  static Result<TextReader> create(std::shared_ptr<const Model> model, Tokenizer tokenizer,
+                                   const TextReaderOptions& options);
   explicit TextReader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -55,6 +55,7 @@ class TextRunner {
   ~TextRunner();
 
  private:
+  friend struct TokenScoresTaker;
   struct State;
   explicit TextRunner(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -83,18 +83,22 @@ void InputFlags::add_keep_to(CLI::App* command) {
       ->group("Answers");
 }
 
-void InputFlags::add_to(CLI::App* command) {
+void InputFlags::add_records_to(CLI::App* command) {
   add_files_to(command);
   add_limit_to(command);
+  command->add_option("--id", id, "Name of the field that identifies a record; default: its number, from 1")
+      ->type_name("NAME")
+      ->group("Input");
+}
+
+void InputFlags::add_to(CLI::App* command) {
+  add_records_to(command);
   command->add_option("--pair", pair, "Name of the field with the second text of a pair")
       ->type_name("NAME")
       ->group("Input");
   command->add_option("--pair-text", pair_texts, "The second text of a text on the command line, one for each")
       ->type_name("TEXT")
       ->allow_extra_args(false)
-      ->group("Input");
-  command->add_option("--id", id, "Name of the field that identifies a record; default: its number, from 1")
-      ->type_name("NAME")
       ->group("Input");
 }
 

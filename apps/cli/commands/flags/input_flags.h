@@ -17,7 +17,9 @@ struct InputFlags : InputOptions {
   void add_files_to(CLI::App* command);
   // The option --keep, for commands whose answers are records.
   void add_keep_to(CLI::App* command);
-  // The options of files, pairs, ids and --limit.
+  // The options of files, ids and --limit.
+  void add_records_to(CLI::App* command);
+  // The same and those of pairs.
   void add_to(CLI::App* command);
 
  private:

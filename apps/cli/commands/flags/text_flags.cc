@@ -12,6 +12,10 @@ void TokenFlags::add_to(CLI::App* command) {
       ->check(CLI::IsMember({"head", "tail"}))
       ->capture_default_str()
       ->group("Tokens");
+  add_literal_to(command);
+}
+
+void TokenFlags::add_literal_to(CLI::App* command) {
   command
       ->add_flag("--literal-special", literal_special,
                  "Special tokens written inside a text, such as <mask>, are plain characters")
@@ -31,16 +35,20 @@ Truncation parse_truncation(const std::string& name) {
   return name == "only_second" ? Truncation::only_second : Truncation::longest_first;
 }
 
-void LongFlags::add_to(CLI::App* command, const std::string& windows) {
+void LongFlags::add_windows_to(CLI::App* command, const std::string& windows, const std::string& usual_overlap) {
   command->add_option("--on-long", on_long, "A text with too many tokens: truncate, error or window (" + windows + ")")
       ->type_name("HOW")
       ->check(CLI::IsMember({"truncate", "error", "window"}))
       ->capture_default_str()
       ->group("Tokens");
-  command->add_option("--overlap", overlap, "Tokens that neighbouring windows share; default: a quarter")
+  command->add_option("--overlap", overlap, "Tokens that neighbouring windows share; default: " + usual_overlap)
       ->type_name("N")
       ->check(CLI::Range(int64_t{0}, int64_t{max_dimension}))
       ->group("Tokens");
+}
+
+void LongFlags::add_to(CLI::App* command, const std::string& windows) {
+  add_windows_to(command, windows, "a quarter");
   command
       ->add_option("--truncation", truncation,
                    "Which text of a pair is cut, or read by windows: longest_first, only_first or only_second")

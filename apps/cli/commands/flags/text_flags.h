@@ -19,6 +19,9 @@ struct TokenFlags {
   std::string side = "head";
   bool literal_special = false;
 
+  // Adds --literal-special.
+  void add_literal_to(CLI::App* command);
+  // The same and --side.
   void add_to(CLI::App* command);
   EncodeOptions options() const;
 };
@@ -31,8 +34,10 @@ struct LongFlags {
   std::string on_long = "truncate", truncation = "longest_first";
   int64_t overlap = -1;
 
-  // Adds the options. `windows` is the part of --on-long's help that says how a command combines the results of the
-  // windows of a text.
+  // Adds --on-long and --overlap, whose default is in words. `windows` is the part of --on-long's help that says how a
+  // command combines the results of the windows of a text.
+  void add_windows_to(CLI::App* command, const std::string& windows, const std::string& usual_overlap);
+  // The same for commands that read pairs, with --truncation.
   void add_to(CLI::App* command, const std::string& windows);
   OnLong value() const;
   // Which text of a pair is cut or read by windows.

@@ -1,0 +1,34 @@
+// What `linformer tag` says about a text: its entities.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "answers/output.h"
+#include "linformer/tagger.h"
+#include "models/job.h"
+
+namespace linformer::cli {
+
+class EntityWriter {
+ public:
+  virtual ~EntityWriter() = default;
+  // `entities` are views of `text`; a job with an error has none.
+  virtual void write(const Job& job, std::string_view text, std::span<const Entity> entities) = 0;
+  // To be called after the last text.
+  virtual void finish() {}
+};
+
+// tsv has a line for each entity; csv and columns have a header too; marked is the text with its entities in it.
+enum class EntityStyle : uint8_t { json, tsv, marked, csv, columns };
+
+// `labels` are all that the model gives: on a terminal each has its colour. `numbered`: ids are the records' numbers.
+// `width`: columns of the terminal. `output` must outlive the writer.
+std::unique_ptr<EntityWriter> make_entity_writer(EntityStyle style, const std::vector<std::string>& labels,
+                                                 bool numbered, int width, OutputStream* output);
+
+}  // namespace linformer::cli

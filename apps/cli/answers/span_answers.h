@@ -1,0 +1,29 @@
+// What `linformer answer` says about a question: the parts of its context that answer it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "answers/output.h"
+#include "linformer/answerer.h"
+#include "models/job.h"
+
+namespace linformer::cli {
+
+class SpanWriter {
+ public:
+  virtual ~SpanWriter() = default;
+  // `answers`: best first; a job with an error has none.
+  virtual void write(const Job& job, std::span<const linformer::Answer> answers) = 0;
+  // To be called after the last question.
+  virtual void finish() {}
+};
+
+// tsv has a line for each answer; csv and columns have a header too.
+enum class SpanStyle : uint8_t { json, tsv, table, csv, columns };
+
+// `numbered`: ids are the records' numbers. `width`: columns of the terminal. `output` must outlive the writer.
+std::unique_ptr<SpanWriter> make_span_writer(SpanStyle style, bool numbered, int width, OutputStream* output);
+
+}  // namespace linformer::cli

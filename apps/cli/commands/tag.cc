@@ -1,0 +1,257 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "answers/entities.h"
+#include "answers/output.h"
+#include "command_line/display.h"
+#include "command_line/errors.h"
+#include "commands/commands.h"
+#include "commands/flags/tag_flags.h"
+#include "evaluation/tag_evaluation.h"
+#include "input/record_loop.h"
+#include "inspect/profile.h"
+#include "linformer/tagger.h"
+#include "models/heads.h"
+#include "models/label_names.h"
+#include "models/model_file.h"
+#include "models/text_queue.h"
+
+namespace linformer::cli {
+namespace {
+
+EntityStyle entity_style_of(OutputFormat format) {
+  switch (format) {
+    case OutputFormat::jsonl:
+      return EntityStyle::json;
+    case OutputFormat::csv:
+      return EntityStyle::csv;
+    case OutputFormat::tsv:
+      return EntityStyle::columns;
+    case OutputFormat::table:
+      return EntityStyle::marked;
+    default:
+      return EntityStyle::tsv;
+  }
+}
+
+struct TaggedText : Job {
+  // What is true of it, when evaluating: of the words, where the record has them, or else of the text.
+  std::vector<size_t> word_starts;  // in code points
+  std::vector<std::string> labels;  // of the words
+  std::vector<LabelledSpan> spans;
+};
+
+size_t code_points(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+class Tag {
+ public:
+  explicit Tag(const TagFlags& flags)
+      : flags_(flags),
+        fields_(record_fields()),
+        model_(load_model(flags.model)),
+        head_(find_token_head(*model_, flags.head, TokenHead::tags)),
+        labels_(class_labels(*model_, head_)),
+        tagger_(make_tagger()),
+        queue_(
+            tagger_.texts_at_once(), explaining(flags.longer.value() != OnLong::window),
+            [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
+              return tagger_.tag(inputs, [&](size_t i, const Tagging& made) {
+                text_ = inputs[i].text;
+                made_ = &made;
+                return answer(i, made.report, {});
+              });
+            },
+            [this](Job& job, std::span<const float>) { take(static_cast<TaggedText&>(job)); }),
+        format_(flags.format()),
+        output_(flags.output.output),
+        progress_(output_.is_file() || !::isatty(STDOUT_FILENO) || evaluates()) {
+    if (!evaluates()) {
+      writer_ = make_entity_writer(entity_style_of(format_), kinds(), flags.input.numbered(),
+                                   terminal_width(output_.stream()->fd(), 100), output_.stream());
+    }
+  }
+
+  int operator()() {
+    RecordLoop loop;
+    loop.visit = [this](Record& record) { add_record(record); };
+    loop.on_wait = [this] { queue_.flush(); };
+    loop.progress = &progress_;
+    loop.run(flags_.input, fields_);
+    queue_.flush();
+    progress_.clear();
+    if (writer_) {
+      writer_->finish();
+      output_.commit();
+    } else {
+      standard_output().write(format_ == OutputFormat::jsonl
+                                  ? json_text(nlohmann::ordered_json{{"evaluation", evaluation_.json()}}) + "\n"
+                                  : evaluation_.text());
+    }
+    standard_output().flush();
+    tally_.summarize(tagger_.max_tokens(),
+                     format_ == OutputFormat::jsonl ? "" : "--on-long window reads all of a text");
+    report_profile(tagger_.sessions(), format_ == OutputFormat::jsonl);
+    return tally_.errors > 0 ? exit_data : exit_ok;
+  }
+
+ private:
+  bool evaluates() const { return !flags_.eval.empty(); }
+  // Whether the labels of words are evaluated.
+  bool evaluates_words() const { return evaluates() && flags_.input.words; }
+
+  RecordFields record_fields() const {
+    RecordFields fields = flags_.input.fields(flags_.eval);
+    if (evaluates_words()) fields.max_labels = max_words;
+    fields.spans = evaluates() && !flags_.input.words;
+    return fields;
+  }
+
+  Tagger make_tagger() const {
+    require_tokenizer(*model_, flags_.model);
+    TaggerOptions options;
+    options.texts = text_options(flags_.run, flags_.tokens, &flags_.longer);
+    options.head = head_;
+    // The label of a word is that of its first token.
+    options.aggregation = evaluates_words() ? Aggregation::none : flags_.aggregation_value();
+    Result<Tagger> made = Tagger::create(model_, options);
+    if (!made.ok()) refuse(made.status());
+    return std::move(made.value());
+  }
+
+  // The labels that entities have, each once and in the order of the classes.
+  std::vector<std::string> kinds() const {
+    std::vector<std::string> kinds;
+    const bool whole = flags_.aggregation_value() == Aggregation::none;
+    for (const std::string& label : labels_.all()) {
+      const size_t dash = whole ? std::string::npos : label.find('-');
+      const std::string kind = dash == std::string::npos ? label : label.substr(dash + 1);
+      if (kind != "O" && std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+    }
+    return kinds;
+  }
+
+  void add_record(Record& record) {
+    auto text = std::make_unique<TaggedText>();
+    ++tally_.records;
+    text->id = take_id(&record, tally_.records, flags_.input);
+    text->error = std::move(record.error);
+    text->own = std::move(record.own);
+    if (text->error.empty() && evaluates_words()) text->error = read_labels(record, text.get());
+    text->spans = std::move(record.spans);
+    if (text->error.empty() && evaluation_.labels() > most_kinds) {
+      text->error = "the records before have more than " + std::to_string(most_kinds) + " kinds of entities";
+    }
+    queue_.add(std::move(text), std::move(record.text), std::nullopt);
+  }
+
+  // What is true of the record's words. Returns what is wrong with it, or nothing.
+  std::string read_labels(const Record& record, TaggedText* text) const {
+    const std::string field = "field '" + flags_.eval + "'";
+    if (!record.labels) return field + " is not a list; give a list with the label of each word";
+    if (record.labels->size() != record.words.size()) {
+      return std::to_string(record.words.size()) + " words, and " + std::to_string(record.labels->size()) +
+             " labels in " + field;
+    }
+    size_t start = 0;
+    for (size_t i = 0; i < record.words.size(); ++i) {
+      const std::string& label = (*record.labels)[i];
+      const std::optional<size_t> known = labels_.find(label);
+      const bool number = label.find_first_not_of("0123456789") == std::string::npos;
+      if (!known && number) return labels_.unknown(label);
+      text->labels.push_back(known ? labels_.all()[*known] : label);
+      text->word_starts.push_back(start);
+      start += code_points(record.words[i]) + 1;
+    }
+    return {};
+  }
+
+  void take(TaggedText& text) {
+    shown_ = {};
+    if (!text.error.empty()) {
+      ++tally_.errors;
+      if (evaluates()) {
+        evaluation_.add_error();
+        tally_.report(text.id, text.error, false, &progress_);
+      }
+    } else {
+      tally_.cut += text.truncated() ? 1 : 0;
+      shown_ = made_->entities;
+      if (flags_.threshold) keep_likely(*flags_.threshold);
+      if (evaluates()) evaluate(text);
+    }
+    if (writer_) writer_->write(text, text_, shown_);
+    Tally::answered();
+  }
+
+  void keep_likely(double threshold) {
+    likely_.clear();
+    for (const Entity& entity : shown_) {
+      if (static_cast<double>(entity.score) >= threshold) likely_.push_back(entity);
+    }
+    shown_ = likely_;
+  }
+
+  void evaluate(const TaggedText& text) {
+    if (evaluates_words()) return evaluation_.add_words(text.labels, labels_of_words(text));
+    std::vector<LabelledSpan> predicted;
+    for (const Entity& entity : shown_) {
+      predicted.push_back({entity.offset.begin, entity.offset.end, std::string(entity.label)});
+    }
+    evaluation_.add(text.spans, std::move(predicted));
+  }
+
+  // The label of the token that has a word's first character.
+  std::vector<std::string> labels_of_words(const TaggedText& text) const {
+    std::vector<std::string> labels;
+    size_t next = 0;
+    for (const size_t start : text.word_starts) {
+      while (next < shown_.size() && shown_[next].offset.end <= start) ++next;
+      const bool labelled = next < shown_.size() && shown_[next].offset.begin <= start;
+      labels.emplace_back(labelled ? shown_[next].label : "O");
+    }
+    return labels;
+  }
+
+  static constexpr size_t most_kinds = 4096;
+  const TagFlags& flags_;
+  RecordFields fields_;
+  std::shared_ptr<const Model> model_;
+  int head_;
+  LabelNames labels_;
+  Tagger tagger_;
+  TextQueue queue_;
+  // Of the text that is being answered.
+  std::string_view text_;
+  const Tagging* made_ = nullptr;
+  std::span<const Entity> shown_;
+  std::vector<Entity> likely_;  // with --threshold
+  OutputFormat format_;
+  AnswerOutput output_;
+  Progress progress_;
+  TagEvaluation evaluation_;
+  std::unique_ptr<EntityWriter> writer_;
+  Tally tally_;
+};
+
+}  // namespace
+
+void add_tag(CLI::App* app, Run* run) {
+  CLI::App* command = app->add_subcommand("tag", "Find names and other entities in texts");
+  auto flags = std::make_shared<TagFlags>();
+  flags->add_to(command);
+  command->callback([flags, run] {
+    *run = [flags] {
+      flags->input.take_pipe();
+      flags->check();
+      return Tag(*flags)();
+    };
+  });
+}
+
+}  // namespace linformer::cli
