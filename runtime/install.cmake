@@ -53,7 +53,8 @@ foreach(kind static shared)
 endforeach()
 install(DIRECTORY include/linformer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
   FILES_MATCHING PATTERN "*.h")
-install(FILES c_api/linformer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+install(FILES c_api/linformer.h c_api/linformer_ranking.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 configure_package_config_file(linformer-config.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/linformer-config.cmake
   INSTALL_DESTINATION ${package_directory})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/linformer-config-version.cmake

@@ -676,4 +676,6 @@ LNF_API void lnf_batch_clear(lnf_batch* batch); /* keeps its memory */
 }
 #endif
 
+#include "linformer_ranking.h"
+
 #endif

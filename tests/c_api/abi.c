@@ -348,5 +348,18 @@ int main(void) {
   CONSTANT(LNF_LIMIT_TOKENS);
   CONSTANT(LNF_LIMIT_ROOM);
   CONSTANT(LNF_LIMIT_OVERLAP);
+  STRUCT(lnf_scored);
+  FIELD(lnf_scored, index);
+  FIELD(lnf_scored, score);
+  STRUCT(lnf_label_score);
+  FIELD(lnf_label_score, label);
+  FIELD(lnf_label_score, probability);
+  STRUCT(lnf_zero_shot_scores);
+  FIELD(lnf_zero_shot_scores, size);
+  FIELD(lnf_zero_shot_scores, report);
+  FIELD(lnf_zero_shot_scores, scores);
+  FIELD(lnf_zero_shot_scores, score_count);
+  CONSTANT(LNF_COSINE);
+  CONSTANT(LNF_DOT);
   return 0;
 }

@@ -23,6 +23,7 @@ struct SentimentModel {
   bool numbers = false;
   // "better": first, second, whichever of two texts has more "good"; "words": 2 classes for each token.
   bool more_heads = false;
+  std::vector<std::string> labels = {"neg", "neu", "pos"};  // of "sentiment"; none: it has no names
   bool token_types = false;  // a token of the second text counts twice as much as a "good", whatever it is
   bool embedding = false;    // mean, divided by its length
   bool vectors = false;      // reads vectors instead of tokens, with a row of zeros before them

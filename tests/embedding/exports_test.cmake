@@ -3,7 +3,12 @@ cmake_minimum_required(VERSION 3.22)
 include(${SOURCE}/run.cmake)
 set(api ${TREE}/runtime/c_api)
 
-file(READ ${api}/linformer.h header)
+set(header "")
+file(GLOB parts ${api}/linformer*.h)  # linformer.h, and what it includes at its end
+foreach(part IN LISTS parts)
+  file(READ ${part} text)
+  string(APPEND header "${text}")
+endforeach()
 string(REGEX MATCHALL "\nLNF_API [^;(]*[ *]lnf_[a-z0-9_]+\\(" declared "${header}")
 list(TRANSFORM declared REPLACE "^.*[ *](lnf_[a-z0-9_]+)\\($" "\\1")
 list(SORT declared)
