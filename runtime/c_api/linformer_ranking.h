@@ -1,5 +1,5 @@
-/* Reranking, labels of one's own, and search in vectors: a part of linformer.h, which includes it and says how handles,
- * structs, texts, errors and threads are treated. */
+/* Reranking, labels of one's own, search in vectors, and vectors for it that are shorter or sparse: a part of
+ * linformer.h, which includes it and says how handles, structs, texts, errors and threads are treated. */
 #ifndef LINFORMER_C_API_RANKING_H
 #define LINFORMER_C_API_RANKING_H
 
@@ -90,6 +90,34 @@ LNF_API lnf_code lnf_search_set_rows(lnf_search* search, const float* rows, size
  * depend on threads. `capacity` is that of `best`; LNF_TOO_LONG where it is too little. */
 LNF_API lnf_code lnf_search_run(lnf_search* search, const float* queries, size_t query_count, lnf_scored* best,
                                 size_t capacity, size_t* counts, const lnf_control* control, lnf_status* status);
+
+/* --- Shorter and sparse vectors ---------------------------------------------------------------------------------- */
+
+/* As lnf_embedder_create(), but of each vector the first `dimensions` numbers alone are kept, before it is divided by
+ * its length; 0: all. LNF_INVALID_ARGUMENT: more than the model's vectors have. */
+LNF_API lnf_code lnf_embedder_create_cut(const lnf_model* model, int32_t pooling, int32_t normalize, int64_t dimensions,
+                                         const lnf_text_options* options, lnf_embedder** embedder, lnf_status* status);
+
+typedef struct lnf_sparse_embedder lnf_sparse_embedder;
+typedef struct lnf_token_weight {
+  int32_t id;
+  float weight; /* more than 0 */
+} lnf_token_weight;
+/* The tokens of one text, valid during the visit: the largest weight first, equal ones by id. The report has no values.
+ * 0: no more are wanted, and the call ends with LNF_OK. */
+typedef int (*lnf_sparse_visit)(void* context, const lnf_text_report* report, const lnf_token_weight* tokens,
+                                size_t count);
+/* A weight for some tokens of the vocabulary, by the masked-LM head: log(1 + logit) of the largest logit at any token
+ * of the text, where that is more than 0 (SPLADE). The option on_long is TRUNCATE or ERROR. Errors: those of
+ * lnf_session_create() and lnf_tokenizer_create(), LNF_INVALID_ARGUMENT for a model without such a head. */
+LNF_API lnf_code lnf_sparse_embedder_create(const lnf_model* model, const lnf_text_options* options,
+                                            lnf_sparse_embedder** embedder, lnf_status* status);
+LNF_API void lnf_sparse_embedder_free(lnf_sparse_embedder* embedder);
+LNF_API int64_t lnf_sparse_embedder_vocabulary(const lnf_sparse_embedder* embedder); /* 0 for NULL */
+/* Arguments as lnf_classify_each(). A text that can't be read doesn't end the call: its report has the error. */
+LNF_API lnf_code lnf_embed_sparse(lnf_sparse_embedder* embedder, const char* const* texts, const size_t* bytes,
+                                  size_t text_count, lnf_sparse_visit visit, void* context, const lnf_control* control,
+                                  lnf_status* status);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
-// Documents by a query, labels of the caller's own, and search in vectors.
+// Documents by a query, labels of the caller's own, search in vectors, and sparse vectors.
 #include "c_api/texts.h"
 #include "linformer/reranker.h"
+#include "linformer/sparse_embedder.h"
 #include "linformer/vector_search.h"
 #include "linformer/zero_shot.h"
 
@@ -12,6 +13,9 @@ static_assert(sizeof(lnf_label_score) == sizeof(LabelScore) &&
               offsetof(lnf_label_score, probability) == offsetof(LabelScore, probability));
 static_assert(LNF_COSINE == static_cast<int>(Similarity::cosine) && LNF_DOT == static_cast<int>(Similarity::dot));
 
+static_assert(sizeof(lnf_token_weight) == sizeof(TokenWeight) &&
+              offsetof(lnf_token_weight, weight) == offsetof(TokenWeight, weight));
+
 struct lnf_reranker {
   Reranker reranker;
 };
@@ -20,6 +24,9 @@ struct lnf_zero_shot {
 };
 struct lnf_search {
   VectorSearch search;
+};
+struct lnf_sparse_embedder {
+  SparseEmbedder embedder;
 };
 
 namespace {
@@ -202,4 +209,46 @@ lnf_code lnf_search_run(lnf_search* search, const float* queries, size_t query_c
     return search->search.search(given, {reinterpret_cast<Scored*>(best), capacity}, {counts, query_count}, read);
   };
   return report(run(), status);
+}
+
+lnf_code lnf_sparse_embedder_create(const lnf_model* model, const lnf_text_options* options,
+                                    lnf_sparse_embedder** embedder, lnf_status* status) {
+  const auto create = [&]() -> Status {
+    if (embedder == nullptr) return missing("the place of the embedder");
+    *embedder = nullptr;
+    if (model == nullptr) return missing("the model");
+    LINFORMER_TRY(check_strings(*model->model));
+    SparseEmbedderOptions read;
+    LINFORMER_TRY(read_text_options(options, &read.texts));
+    Result<SparseEmbedder> made = SparseEmbedder::create(model->model, read);
+    return made.ok() ? make_handle(std::move(made.value()), embedder) : made.status();
+  };
+  return report(create(), status);
+}
+
+void lnf_sparse_embedder_free(lnf_sparse_embedder* embedder) { delete embedder; }
+
+int64_t lnf_sparse_embedder_vocabulary(const lnf_sparse_embedder* embedder) {
+  return embedder != nullptr ? embedder->embedder.vocabulary() : 0;
+}
+
+lnf_code lnf_embed_sparse(lnf_sparse_embedder* embedder, const char* const* texts, const size_t* bytes,
+                          size_t text_count, lnf_sparse_visit visit, void* context, const lnf_control* control,
+                          lnf_status* status) {
+  const auto embed = [&]() -> Status {
+    if (embedder == nullptr) return missing("the embedder");
+    if (visit == nullptr) return missing("the function to be called for each text");
+    RunControl read;
+    LINFORMER_TRY(read_control(control, &read));
+    const TextArguments given = {texts, bytes, nullptr, nullptr, text_count};
+    LINFORMER_TRY(given.check());
+    return embedder->embedder.embed(
+        given.list(),
+        [&](size_t index, const TextReport& text, std::span<const TokenWeight> tokens) {
+          const lnf_text_report said = report_of(index, text, {});
+          return visit(context, &said, reinterpret_cast<const lnf_token_weight*>(tokens.data()), tokens.size()) != 0;
+        },
+        read);
+  };
+  return report(embed(), status);
 }

@@ -359,6 +359,9 @@ int main(void) {
   FIELD(lnf_zero_shot_scores, report);
   FIELD(lnf_zero_shot_scores, scores);
   FIELD(lnf_zero_shot_scores, score_count);
+  STRUCT(lnf_token_weight);
+  FIELD(lnf_token_weight, id);
+  FIELD(lnf_token_weight, weight);
   CONSTANT(LNF_COSINE);
   CONSTANT(LNF_DOT);
   return 0;

@@ -116,6 +116,45 @@ TEST_CASE("search in vectors") {
   lnf_search_free(nullptr);
 }
 
+TEST_CASE("vectors that are cut, and sparse ones") {
+  SentimentModel shape;
+  shape.embedding = true;
+  Opened f(shape);
+  lnf_status& status = f.status;
+  lnf_embedder* embedder = nullptr;
+  OK(lnf_embedder_create_cut(f.model, LNF_POOL_DEFAULT, -1, 3, nullptr, &embedder, &status));
+  CHECK(lnf_embedder_width(embedder) == 3);
+  float vectors[12];
+  OK(lnf_embed(embedder, documents, nullptr, 4, vectors, 12, nullptr, &status));
+  for (int i = 0; i < 4; ++i) {
+    const float* v = vectors + 3 * i;
+    CHECK(v[0] * v[0] + v[1] * v[1] + v[2] * v[2] == doctest::Approx(1));
+  }
+  lnf_embedder_free(embedder);
+  CHECK(lnf_embedder_create_cut(f.model, LNF_POOL_DEFAULT, -1, 17, nullptr, &embedder, &status) ==
+        LNF_INVALID_ARGUMENT);
+
+  lnf_sparse_embedder* sparse = nullptr;
+  OK(lnf_sparse_embedder_create(f.model, nullptr, &sparse, &status));
+  CHECK(lnf_sparse_embedder_vocabulary(sparse) == 13);
+  size_t tokens = 0;
+  OK(lnf_embed_sparse(
+      sparse, documents, nullptr, 4,
+      [](void* context, const lnf_text_report* text, const lnf_token_weight* weights, size_t count) {
+        CHECK(text->code == LNF_OK);
+        for (size_t i = 0; i < count; ++i) {
+          CHECK(weights[i].weight > 0);
+          if (i > 0) CHECK(weights[i].weight <= weights[i - 1].weight);
+        }
+        *static_cast<size_t*>(context) += count;
+        return 1;
+      },
+      &tokens, nullptr, &status));
+  CHECK(tokens > 4);
+  lnf_sparse_embedder_free(sparse);
+  lnf_sparse_embedder_free(nullptr);
+}
+
 TEST_CASE("ranking: arguments that no caller should pass") {
   Hostile f;
   lnf_reranker* reranker = nullptr;
@@ -169,6 +208,15 @@ TEST_CASE("ranking: arguments that no caller should pass") {
   f.refused([&](lnf_status* s) { return lnf_search_run(search, rows, 1, best, 1, nullptr, nullptr, s); });
   f.refused([&](lnf_status* s) { return lnf_search_set_rows(search, nullptr, 1, s); });
   lnf_search_free(search);
+  lnf_embedder* embedder = nullptr;
+  lnf_sparse_embedder* sparse = nullptr;
+  f.refused([&](lnf_status* s) { return lnf_embedder_create_cut(nullptr, -1, -1, 1, nullptr, &embedder, s); });
+  f.refused(
+      [&](lnf_status* s) { return lnf_embedder_create_cut(f.model, LNF_POOL_MEAN, -1, -1, nullptr, &embedder, s); });
+  f.refused([&](lnf_status* s) { return lnf_sparse_embedder_create(nullptr, nullptr, &sparse, s); });
+  f.refused([&](lnf_status* s) { return lnf_sparse_embedder_create(f.model, nullptr, nullptr, s); });
+  f.refused([&](lnf_status* s) { return lnf_embed_sparse(nullptr, labels, nullptr, 1, nullptr, nullptr, nullptr, s); });
+  CHECK(lnf_sparse_embedder_vocabulary(nullptr) == 0);
 }
 
 }  // namespace

@@ -53,14 +53,14 @@ const std::map<std::string, Layer>& layers() {
 // The lowest layer that a public header belongs to. A new public header is listed here on purpose.
 const std::map<std::string, std::string>& public_headers() {
   static const std::map<std::string, std::string> table = {
-      {"version.h", "base"},        {"build_info.h", "session"},   {"status.h", "base"},
-      {"types.h", "base"},          {"model_info.h", "model"},     {"model.h", "model"},
-      {"session.h", "session"},     {"session_options.h", "base"}, {"output.h", "base"},
-      {"text_input.h", "pipeline"}, {"classifier.h", "pipeline"},  {"embedder.h", "pipeline"},
-      {"tokenizer.h", "text"},      {"text_reader.h", "pipeline"}, {"text_runner.h", "pipeline"},
-      {"masked_lm.h", "pipeline"},  {"mask_filler.h", "pipeline"}, {"sequence_batch.h", "pipeline"},
-      {"reranker.h", "pipeline"},   {"top_scores.h", "pipeline"},  {"vector_search.h", "pipeline"},
-      {"zero_shot.h", "pipeline"}};
+      {"version.h", "base"},        {"build_info.h", "session"},      {"status.h", "base"},
+      {"types.h", "base"},          {"model_info.h", "model"},        {"model.h", "model"},
+      {"session.h", "session"},     {"session_options.h", "base"},    {"output.h", "base"},
+      {"text_input.h", "pipeline"}, {"classifier.h", "pipeline"},     {"embedder.h", "pipeline"},
+      {"tokenizer.h", "text"},      {"text_reader.h", "pipeline"},    {"text_runner.h", "pipeline"},
+      {"masked_lm.h", "pipeline"},  {"mask_filler.h", "pipeline"},    {"sequence_batch.h", "pipeline"},
+      {"reranker.h", "pipeline"},   {"top_scores.h", "pipeline"},     {"vector_search.h", "pipeline"},
+      {"zero_shot.h", "pipeline"},  {"sparse_embedder.h", "pipeline"}};
   return table;
 }
 
