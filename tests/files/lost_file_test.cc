@@ -144,6 +144,8 @@ TEST_CASE("a mapped model that is truncated is an error of every command; with -
                                      {"classify", model, "a good film", "--json"},
                                      {"embed", model, "a good film", "--json"},
                                      {"fill-mask", model, "a [MASK] film"},
+                                     {"rerank", model, "--query", "film", "good", "bad"},
+                                     {"search", model, "--query", "film", "good", "bad"},
                                      {"perplexity", model, "-i", texts},
                                      {"tokenize", model, "a good film"},
                                      {"encode", model, "--ids", ids, "-o", folder.path("new.npy")},

@@ -149,11 +149,11 @@ void add_commands(CLI::App* app, Run* run, std::string_view only) {
     std::string_view name;
     void (*add)(CLI::App* app, Run* run);
   };
-  static constexpr Command commands[] = {{"classify", add_classify},     {"encode", add_encode},
-                                         {"embed", add_embed},           {"fill-mask", add_fill_mask},
-                                         {"perplexity", add_perplexity}, {"tokenize", add_tokenize},
-                                         {"inspect", add_inspect},       {"compare", add_compare},
-                                         {"spectrum", add_spectrum},     {"bench", add_bench}};
+  static constexpr Command commands[] = {
+      {"classify", add_classify},   {"encode", add_encode},         {"embed", add_embed},
+      {"fill-mask", add_fill_mask}, {"perplexity", add_perplexity}, {"tokenize", add_tokenize},
+      {"inspect", add_inspect},     {"compare", add_compare},       {"spectrum", add_spectrum},
+      {"bench", add_bench},         {"rerank", add_rerank},         {"search", add_search}};
   const bool one = std::any_of(std::begin(commands), std::end(commands),
                                [only](const Command& command) { return command.name == only; });
   for (const Command& command : commands) {
