@@ -14,7 +14,7 @@ Texts program() {
            "linformer classify model.lnfr \"A lovely, moving film.\"",
            "linformer classify model.lnfr --input reviews.csv --field review --json",
            "linformer inspect model.lnfr --memory 1024"},
-          {"A model file comes from a trained checkpoint: linformer convert CHECKPOINT -o MODEL.lnfr"}};
+          {}};
 }
 
 Texts classify() {
@@ -155,21 +155,20 @@ Texts bench() {
 }
 
 Texts rerank() {
-  return {
-      {"--query", "--queries", "--input", "--field", "--top-n", "--json", "--raw", "--on-long", "--threads"},
-      {"linformer rerank reranker.lnfr --query \"How are texts cut?\" \"At the end.\" \"With a knife.\"",
-       "linformer rerank reranker.lnfr --query \"How are texts cut?\" -i passages.jsonl --field body --top-n 10 --json",
-       "linformer rerank reranker.lnfr --queries questions.txt -i passages.txt --top-n 3 -o ranking.csv"},
-      {"A score is the sigmoid of the head's output, or what the model's own settings make of it, as "
-       "sentence-transformers' CrossEncoder has it; --raw gives the output. With --top-n documents are read as a "
-       "stream, and only the best are kept."}};
+  return {{"--query", "--queries", "--input", "--field", "--top-n", "--json", "--raw", "--on-long", "--threads"},
+          {"linformer rerank reranker.lnfr --query \"What is cut?\" \"The end of a text.\" \"A knife.\"",
+           "linformer rerank reranker.lnfr --query \"What is cut?\" -i passages.jsonl --top-n 10 --json",
+           "linformer rerank reranker.lnfr --queries questions.txt -i passages.txt --top-n 3 -o ranking.csv"},
+          {"A score is the sigmoid of the head's output, or what the model's own settings make of it, as "
+           "sentence-transformers' CrossEncoder has it; --raw gives the output. With --top-n documents are read as a "
+           "stream, and only the best are kept."}};
 }
 
 Texts search() {
   return {
       {"--query", "--queries", "--vectors", "--input", "--field", "--top-k", "--similarity", "--json", "--threads"},
-      {"linformer search minilm.lnfr --query \"a film about the sea\" -i plots.txt --top-k 5",
-       "linformer search minilm.lnfr --query \"a film about the sea\" --vectors plots.npy -i plots.txt --json",
+      {"linformer search minilm.lnfr --query \"films of the sea\" -i plots.txt --top-k 5",
+       "linformer search minilm.lnfr --query \"films of the sea\" --vectors plots.npy -i plots.txt --json",
        "linformer search minilm.lnfr --queries questions.jsonl --vectors passages.npy --similarity dot -o found.jsonl"},
       {"The vectors are those of 'linformer embed' with the same model and options; its file has a row for each "
        "record. Every row is looked at, so that nothing near is missed."}};

@@ -215,8 +215,8 @@ void add_search(CLI::App* app, Run* run) {
   command
       ->add_option(
           "--vectors", flags->vectors,
-          "Vectors of the texts, by 'linformer embed': npy float32 [texts, width]. The file is mapped, and may be of "
-          "any size. Texts or files then say what each row is, or are left out")
+          "Vectors of the texts (npy), by 'linformer embed'. The file is mapped, and may be of any size. Texts or "
+          "files then say what each row is, or are left out")
       ->type_name("FILE")
       ->group("Input");
   command->add_option("--top-k", flags->top_k, "Texts found for a query, best first")
