@@ -55,6 +55,9 @@ Reranker::~Reranker() = default;
 
 Result<Reranker> Reranker::create(std::shared_ptr<const Model> model, const RerankerOptions& options) {
   if (model == nullptr) return Status::error(Code::invalid_argument, "no model: load one first");
+  if (model->info().vector_width > 0) {
+    return Status::error(Code::unsupported, "this model reads vectors and no text: a cross-encoder reads two texts");
+  }
   const int head = options.head < 0 ? find_head(*model) : options.head;
   if (head < 0) {
     return Status::error(Code::unsupported,

@@ -87,6 +87,11 @@ ZeroShotClassifier::~ZeroShotClassifier() = default;
 Result<ZeroShotClassifier> ZeroShotClassifier::create(std::shared_ptr<const Model> model,
                                                       const ZeroShotOptions& options) {
   if (model == nullptr) return Status::error(Code::invalid_argument, "no model: load one first");
+  if (model->info().vector_width > 0) {
+    return Status::error(Code::unsupported,
+                         "this model reads vectors and no text: zero-shot labels need a model for natural language "
+                         "inference");
+  }
   if (options.labels.empty()) return Status::error(Code::invalid_argument, "no labels: give at least one");
   if (options.labels.size() > max_classes) {
     return Status::error(Code::invalid_argument, "%zu labels: give at most %u", options.labels.size(), max_classes);

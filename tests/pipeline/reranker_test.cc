@@ -158,6 +158,7 @@ TEST_CASE("models and heads that score no document are refused") {
   CHECK(made.status().code() == Code::unsupported);
   CHECK(std::string_view(made.status().message()).find("cross-encoder") != std::string_view::npos);
   CHECK(Reranker::create(nullptr).status().code() == Code::invalid_argument);
+  CHECK(Reranker::create(LoadedModel({.numbers = true, .vectors = true}).model).status().code() == Code::unsupported);
   for (const int head : {0, 1, 2, 99}) {
     RerankerOptions options;
     options.head = head;

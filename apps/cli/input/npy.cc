@@ -218,7 +218,8 @@ NpyRows::NpyRows(const std::string& path) {
   rows_ = reader.rows();
   columns_ = reader.columns();
   const NpyHeader& header = reader.header();
-  if (model_access() == Access::map && header.element_bytes == sizeof(float) && header.bytes % sizeof(float) == 0) {
+  const bool whole_floats = header.element_bytes == sizeof(float) && header.bytes % sizeof(float) == 0;
+  if (model_access() == Access::map && path != "-" && whole_floats) {
     file_ = std::make_unique<files::MappedFile>(path);
     // A pipe is not mapped, and what is compressed has another size.
     const size_t floats = static_cast<size_t>(rows_) * static_cast<size_t>(columns_);
