@@ -105,7 +105,7 @@ int print_text(const std::string& text) {
 
 int parse_and_run(const std::vector<char*>& arguments) {
   const int argument_count = static_cast<int>(arguments.size());
-  CLI::App app("Answers about texts by a model file (.lnfr); make one by linformer convert CHECKPOINT -o MODEL.lnfr",
+  CLI::App app("Classifies, embeds and ranks texts by a model file: linformer convert CHECKPOINT -o MODEL.lnfr",
                "linformer");
   app.set_version_flag("-V,--version", version);
   app.require_subcommand(1);
