@@ -166,7 +166,7 @@ Status VectorSearch::State::prepare(std::span<const float> queries, size_t count
   const size_t found = std::min(top_k, static_cast<size_t>(row_count));
   for (Worker& worker : workers) {
     if (!worker.products.try_resize_for_overwrite(products + alignment) ||
-        !worker.lengths.try_assign(static_cast<size_t>(block), 1.0)) {
+        !worker.lengths.try_resize_for_overwrite(static_cast<size_t>(block))) {
       return no_memory();
     }
     for (size_t i = 0; i < count; ++i) {
@@ -214,8 +214,9 @@ bool VectorSearch::State::search_block(Worker* worker, int64_t first, size_t cou
   const int64_t stride = round_up(columns, panel_width);
   float* products = aligned(&worker->products);
   const float* begin = rows.data() + first * width;
-  // Lengths first: they read the rows from memory one after the other, and the products then find them in the cache.
-  for (int64_t row = 0; row < now && by_length; ++row) {
+  // Lengths first, also where nothing is divided by them: they read the rows from memory one after the other, and the
+  // products, which read several side by side, then find them in the cache.
+  for (int64_t row = 0; row < now; ++row) {
     worker->lengths[static_cast<size_t>(row)] = length_of(begin + row * width, width);
   }
   GemmArgs args;
