@@ -34,9 +34,7 @@ Texts classify() {
        "linformer classify reranker.lnfr --input candidates.jsonl --field query --pair passage --json",
        "linformer classify similarity.lnfr --input sts.tsv --field a --pair b --eval score",
        "linformer classify vit.lnfr --vectors patches.npy",
-       "linformer classify nli.lnfr \"The motor won't start.\" --zero-shot \"cars,food,music\" --hypothesis \"This "
-       "text is "
-       "about {}.\"",
+       "linformer classify nli.lnfr --zero-shot \"cars,food,music\" --hypothesis \"It is about {}.\" -i letters.txt",
        "linformer classify reviews.lnfr --input reviews.txt --profile >labels.tsv"},
       {"Answers by the head's kind ('linformer inspect' shows it): single_label, the best label and its probability "
        "(softmax); multi_label, each label at --threshold or above, in a line of its own (sigmoid); score, a number "
