@@ -682,6 +682,7 @@ LNF_API void lnf_batch_clear(lnf_batch* batch); /* keeps its memory */
 }
 #endif
 
+#include "linformer_ranking.h"
 #include "linformer_spans.h"
 
 #endif

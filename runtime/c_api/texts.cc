@@ -178,6 +178,11 @@ lnf_code lnf_classify_each(lnf_classifier* classifier, const char* const* texts,
 
 lnf_code lnf_embedder_create(const lnf_model* model, int32_t pooling, int32_t normalize,
                              const lnf_text_options* options, lnf_embedder** embedder, lnf_status* status) {
+  return lnf_embedder_create_cut(model, pooling, normalize, 0, options, embedder, status);
+}
+
+lnf_code lnf_embedder_create_cut(const lnf_model* model, int32_t pooling, int32_t normalize, int64_t dimensions,
+                                 const lnf_text_options* options, lnf_embedder** embedder, lnf_status* status) {
   const auto create = [&]() -> Status {
     if (embedder == nullptr) return missing("the place of the embedder");
     *embedder = nullptr;
@@ -191,6 +196,7 @@ lnf_code lnf_embedder_create(const lnf_model* model, int32_t pooling, int32_t no
     LINFORMER_TRY(read_text_options(options, &read.texts));
     if (pooling != LNF_POOL_DEFAULT) read.pooling = static_cast<Pooling>(pooling);
     if (normalize >= 0) read.normalize = normalize == 1;
+    read.dimensions = dimensions;
     Result<Embedder> made = Embedder::create(model->model, read);
     return made.ok() ? make_handle(std::move(made.value()), embedder) : made.status();
   };

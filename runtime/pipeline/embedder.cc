@@ -29,12 +29,16 @@ struct Embedder::State {
   TextRunner runner;
   bool normalize = false;      // at the end
   bool is_normalized = false;  // the model's own vectors are
+  size_t width = 0;            // of what is kept of a vector
+  bool cut = false;            // the model's own are longer
   Array<float> vector;         // divided
 
   // A text's vector from the runner's; valid until the next call.
   std::span<const float> finished(const TextReport& report, std::span<const float> values) {
-    // The mean of several windows has another length.
-    if (!normalize || values.empty() || (is_normalized && report.windows == 1)) return values;
+    if (values.empty()) return values;
+    values = values.first(width);
+    // The mean of several windows has another length, and so has a part.
+    if (!normalize || (is_normalized && report.windows == 1 && !cut)) return values;
     std::copy(values.begin(), values.end(), vector.begin());
     divide_by_length({vector.data(), vector.size()});
     return vector.span();
@@ -79,7 +83,14 @@ Result<Embedder> Embedder::create(std::shared_ptr<const Model> model, const Embe
   if (!state) return no_memory;
   state->normalize = normalize;
   state->is_normalized = is_normalized;
-  if (!state->vector.try_resize(static_cast<size_t>(state->runner.columns(0)))) return no_memory;
+  const int64_t columns = state->runner.columns(0);
+  if (options.dimensions < 0 || options.dimensions > columns) {
+    return Status::error(Code::invalid_argument, "dimensions is %lld: this model's vectors have %lld numbers",
+                         static_cast<long long>(options.dimensions), static_cast<long long>(columns));
+  }
+  state->cut = options.dimensions > 0 && options.dimensions < columns;
+  state->width = static_cast<size_t>(state->cut ? options.dimensions : columns);
+  if (!state->vector.try_resize(state->width)) return no_memory;
   return Embedder(std::move(state));
 }
 
@@ -99,7 +110,7 @@ Status Embedder::embed(const TextList& texts, Visit visit, void* context, const 
       control);
 }
 
-int64_t Embedder::width() const { return state_->runner.columns(0); }
+int64_t Embedder::width() const { return static_cast<int64_t>(state_->width); }
 int64_t Embedder::max_tokens() const { return state_->runner.max_tokens(); }
 size_t Embedder::texts_at_once() const { return state_->runner.texts_at_once(); }
 std::span<const Session> Embedder::sessions() const { return state_->runner.sessions(); }

@@ -14,10 +14,14 @@
 #include "linformer/answerer.h"
 #include "linformer/classifier.h"
 #include "linformer/mask_filler.h"
+#include "linformer/reranker.h"
 #include "linformer/session.h"
+#include "linformer/sparse_embedder.h"
 #include "linformer/tagger.h"
 #include "linformer/text_reader.h"
 #include "linformer/tokenizer.h"
+#include "linformer/vector_search.h"
+#include "linformer/zero_shot.h"
 #include "pipeline/token_model.h"
 #include "session/variants.h"
 #include "support/allocations.h"
@@ -207,6 +211,33 @@ Status tag_and_answer(const std::shared_ptr<const Model>& model) {
   return answerer->answer(questions, [](size_t, const Answers&) { return true; });
 }
 
+// Documents by a query, labels of one's own, sparse vectors, and search.
+Status rank(const std::shared_ptr<const Model>& model) {
+  const std::string_view texts[] = {"good", "a bad film", "the plot"};
+  RerankerOptions ranking;
+  ranking.texts.cpu.threads = 2;
+  Result<Reranker> reranker = Reranker::create(model, ranking);
+  if (!reranker.ok()) return reranker.status();
+  Scored best[2];
+  size_t counts[2] = {};
+  LINFORMER_TRY(reranker->rank("good film", texts, best, counts));
+  ZeroShotOptions labels;
+  labels.labels = texts;
+  Result<ZeroShotClassifier> zero_shot = ZeroShotClassifier::create(model, labels);
+  if (!zero_shot.ok()) return zero_shot.status();
+  LINFORMER_TRY(zero_shot->classify(texts, [](size_t, const ZeroShotClassification&) { return true; }));
+  Result<SparseEmbedder> sparse = SparseEmbedder::create(model);
+  if (!sparse.ok()) return sparse.status();
+  LINFORMER_TRY(sparse->embed(texts, [](size_t, const TextReport&, std::span<const TokenWeight>) { return true; }));
+  static const std::vector<float> rows(300, 0.5f);
+  VectorSearchOptions options;
+  options.top_k = 1;
+  options.cpu.threads = 2;
+  Result<VectorSearch> search = VectorSearch::create(rows, 3, options);
+  if (!search.ok()) return search.status();
+  return search->search(std::span(rows).first(6), best, counts);
+}
+
 // The same by the C API, from the file on.
 Status tag_and_answer_in_c(const char* path) {
   lnf_model* model = nullptr;
@@ -287,6 +318,12 @@ TEST_CASE("every refused request for memory is an error") {
   const std::shared_ptr<const Model> model = *Model::load(path.c_str());
   sweep("a classifier", [&] { return classify(model); });
   sweep("masks and windows", [&] { return fill_and_read(model); });
+  SentimentModel shape;
+  shape.numbers = true;
+  shape.labels = {"contradiction", "neutral", "entailment"};
+  const CliFixture scores(shape);
+  const std::shared_ptr<const Model> ranking = *Model::load(scores.model().c_str());
+  sweep("ranking and search", [&] { return rank(ranking); });
   sweep("masks in C", [&] { return fill_in_c(path.c_str()); });
   const TokenModel tokens;
   sweep("entities and answers", [&] { return tag_and_answer(tokens.model); });

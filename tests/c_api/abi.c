@@ -379,5 +379,21 @@ int main(void) {
   CONSTANT(LNF_AGGREGATE_FIRST);
   CONSTANT(LNF_AGGREGATE_AVERAGE);
   CONSTANT(LNF_AGGREGATE_MAX);
+  STRUCT(lnf_scored);
+  FIELD(lnf_scored, index);
+  FIELD(lnf_scored, score);
+  STRUCT(lnf_label_score);
+  FIELD(lnf_label_score, label);
+  FIELD(lnf_label_score, probability);
+  STRUCT(lnf_zero_shot_scores);
+  FIELD(lnf_zero_shot_scores, size);
+  FIELD(lnf_zero_shot_scores, report);
+  FIELD(lnf_zero_shot_scores, scores);
+  FIELD(lnf_zero_shot_scores, score_count);
+  STRUCT(lnf_token_weight);
+  FIELD(lnf_token_weight, id);
+  FIELD(lnf_token_weight, weight);
+  CONSTANT(LNF_COSINE);
+  CONSTANT(LNF_DOT);
   return 0;
 }

@@ -152,3 +152,75 @@ TEST_CASE("embed: usage") {
   CHECK(run({"embed", f.model(), "good", "--json", "--pooling", "mean", "--normalize", "--no-normalize"}).code == 2);
   CHECK(run({"embed", "--help"}).out.find("Examples:") != std::string::npos);
 }
+
+TEST_CASE("embed: the first dimensions alone, cut before the division by the length") {
+  const CliFixture f({.embedding = true});
+  const std::string file = f.file("t.txt", "good film\na bad plot .\n");
+  const auto embed = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"embed", f.model(), "-i", file, "-o", "-"});
+    const Ran ran = run(more);
+    CHECK(ran.code == 0);
+    return load_array(ran.out);
+  };
+  const Array all = embed({"--no-normalize"}), cut = embed({"--dimensions", "5"}),
+              bare = embed({"--no-normalize", "--dimensions", "5"});
+  CHECK(cut.shape == Shape{2, 5});
+  for (size_t t = 0; t < 2; ++t) {
+    std::vector<float> expected = all.row(t);
+    expected.resize(5);
+    CHECK(bare.row(t) == expected);
+    const double length = length_of(expected);
+    for (float& value : expected) value /= static_cast<float>(length);
+    check_close(cut.row(t), expected);
+  }
+  CHECK(embed({"--dimensions", "16"}).values == embed({}).values);
+  const Ran refused = run({"embed", f.model(), "good", "--json", "--dimensions", "17"});
+  CHECK(refused.code == 2);
+  CHECK(refused.err.find("16 numbers") != std::string::npos);
+  const Ran found = run({"search", f.model(), "--query", "good", "--dimensions", "5", "good film", "bad", "--json"});
+  CHECK(found.code == 0);
+  CHECK(json_lines(found.out).size() == 2);
+}
+
+TEST_CASE("embed --sparse: log(1 + logit) of each token's largest logit, where it is more than 0") {
+  const CliFixture f;
+  const std::vector<std::string> texts = {"good film the plot", "bad", ""};
+  std::vector<std::string> arguments = {"embed", f.model(), "--sparse"};
+  arguments.insert(arguments.end(), texts.begin(), texts.end());
+  const Ran ran = run(arguments);
+  CHECK(ran.code == 0);
+  CHECK(ran.err == "");
+  const auto answers = json_lines(ran.out);
+  REQUIRE(answers.size() == texts.size());
+  for (size_t t = 0; t < texts.size(); ++t) {
+    const Array logits = load_array(run({"encode", f.model(), texts[t], "--what", "mlm", "-o", "-"}).out);
+    std::vector<float> largest(13);
+    for (size_t row = 0; row < static_cast<size_t>(logits.shape[1]); ++row) {
+      for (size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], logits.row(row)[i]);
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < largest.size(); ++i) {
+      if (largest[i] <= 0) continue;
+      ++count;
+      CHECK(answers[t]["tokens"].value(sentiment_words[i], -1.0) == doctest::Approx(std::log1p(largest[i])));
+    }
+    CHECK(answers[t]["tokens"].size() == count);
+    CHECK(answers[t]["truncated"] == false);
+  }
+  for (const char* batch : {"1", "2"}) {
+    std::vector<std::string> more = arguments;
+    more.insert(more.end(), {"--batch", batch, "--threads", "2"});
+    CHECK(run(more).out == ran.out);
+  }
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
+    std::vector<std::string> all = {"embed", f.model(), "good", "--sparse"};
+    all.insert(all.end(), more.begin(), more.end());
+    const Ran made = run(all);
+    CHECK(made.code == 2);
+    CHECK_MESSAGE(made.err.find(part) != std::string::npos, made.err);
+  };
+  refused({"-o", f.path("v.npy")}, "JSON lines");
+  refused({"--output-format", "csv"}, "JSON lines");
+  refused({"--pooling", "mean"}, "other vectors");
+  refused({"--on-long", "window"}, "one window");
+}

@@ -87,7 +87,7 @@ class Builder {
   void heads() {
     ClassificationHead sentiment;
     sentiment.name = "sentiment";
-    sentiment.labels = {"neg", "neu", "pos"};
+    for (const std::string& label : shape_.labels) sentiment.labels.emplace_back(label);
     sentiment.kind = shape_.kind;
     std::vector<float> weights(size_t{3} * d);
     weights[0] = -1;

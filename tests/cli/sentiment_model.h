@@ -26,6 +26,7 @@ struct SentimentModel {
   // "entities": "good" is B-GOOD and "bad" B-BAD, any other token O, where each occurs once; "answers": an answer
   // begins with "good" and ends with "film".
   bool token_heads = false;
+  std::vector<std::string> labels = {"neg", "neu", "pos"};  // of "sentiment"; none: it has no names
   bool token_types = false;  // a token of the second text counts twice as much as a "good", whatever it is
   bool embedding = false;    // mean, divided by its length
   bool vectors = false;      // reads vectors instead of tokens, with a row of zeros before them

@@ -30,6 +30,8 @@ class Lines {
     fill_mask();
     tag();
     answer();
+    rerank();
+    search();
     perplexity();
     encode();
     tokenize();
@@ -191,6 +193,8 @@ class Lines {
     add("embed", {"good", "--json", "--profile", "--pooling", "mean"}, Answers::json_lines).profile_json = true;
     add("embed", {"-i", texts, "--pooling", "first", "-o", "-", "--batch", "1"});
     add("embed", {"-i", file("records.csv"), "--pooling", "mean", "--keep", "all", "--output-format", "csv"});
+    add("embed", {"-i", texts, "--pooling", "mean", "--dimensions", "2", "--json"}, Answers::json_lines);
+    add("embed", {"-i", records, "--pair", "pair", "--id", "id", "--sparse", "--batch", "2"}, Answers::json_lines);
   }
 
   void fill_mask() {
@@ -237,6 +241,29 @@ class Lines {
     add("answer", {"--question", "a", "good", "--head", "0", "--json", "--profile"}, Answers::json_lines).profile_json =
         true;
     add_both("answer", {"--question", "a", "--field", "text", "-i", records, "--eval", "label"}, Answers::json_object);
+  }
+
+  void rerank() {
+    const std::string texts = file("texts.txt"), records = file("records.jsonl");
+    add_both("rerank", {"--query", "the plot", "good film", "", long_text}, Answers::json_lines);
+    add("rerank", {"--queries", texts, "-i", records, "--id", "id", "--top-n", "2", "--raw", "--json"},
+        Answers::json_lines);
+    add("rerank", {"--query", "good", "-i", records, "--keep", "all", "--on-long", "window", "--output-format", "csv"});
+    add("rerank", {"--query", long_text, "-i", texts, "--on-long", "error", "--head", "0"});
+    add("classify", {"-i", texts, "--zero-shot", "good,the plot", "--json"}, Answers::json_lines);
+    add("classify", {"good film", "--zero-shot", "a", "--zero-shot", "b, c", "--hypothesis", "{}", "--multi-label"});
+  }
+
+  void search() {
+    const std::string texts = file("texts.txt"), records = file("records.jsonl");
+    add_both("search", {"--query", "the plot", "--pooling", "mean", "good film", "", long_text}, Answers::json_lines);
+    add("search", {"--query", "good", "-i", texts, "--top-k", "2", "--similarity", "dot", "--json"},
+        Answers::json_lines);
+    add("search",
+        {"--queries", texts, "-i", records, "--id", "id", "--pooling", "max", "--keep", "text", "--batch", "1"});
+    add("search", {"--query", "good", "--pooling", "first", "--vectors", file("reference.npy"), "--json"},
+        Answers::json_lines);
+    add("search", {"--query", "good", "--pooling", "first", "--vectors", file("reference.npy"), "-i", records});
   }
 
   void perplexity() {

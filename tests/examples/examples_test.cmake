@@ -49,7 +49,18 @@ says(windows "^8 tokens from 0 on\n([0-9]+ tokens from [0-9]+ on\n)+2 logits of 
 says(own_memory "^[0-9]+ bytes, ok\n$" ${model})
 says(from_descriptor "tokens, [0-9]+ layers, 1 heads\n$" ${WORK}/package4096 4096 ${bytes})
 says(from_descriptor "tokens, [0-9]+ layers, 1 heads\n$" ${WORK}/package4097 4097 ${bytes})
+says(search "^1\\.000 a lovely film\n(-?0\\.[0-9]+ [^\n]+\n)+$"
+  ${model} "a lovely film" "a dull and boring mess" "a lovely film" "a film")
 says(cancel "^the call was cancelled\n$" ${model} "a lovely film")
+
+# The sample scores no pairs, and that is said.
+foreach(language cc c)
+  execute_process(COMMAND ${program_rerank_${language}} ${model} "which film" "a film" OUTPUT_VARIABLE said
+    ERROR_VARIABLE error RESULT_VARIABLE result)
+  if(NOT result EQUAL 1 OR NOT error MATCHES "^this model has no head that scores two texts" OR NOT said STREQUAL "")
+    message(FATAL_ERROR "rerank.${language}: ended with ${result}, said '${said}' and '${error}'")
+  endif()
+endforeach()
 
 # The sample has no masked-LM head, and that is said.
 foreach(language cc c)

@@ -140,10 +140,14 @@ TEST_CASE("a mapped model that is truncated is an error of every command; with -
   const std::string model = folder.path("model.lnfr"), full = folder.path("full.lnfr"),
                     texts = folder.file("few.txt", "a good film\nbad plot [MASK]\n"),
                     ids = folder.file("few.jsonl", "[2,5,7,3]\n");
+  const std::string scores = folder.path("scores.lnfr");
+  write_sentiment_model({.numbers = true}, scores);
   std::vector<Arguments> commands = {{"classify", model, "a good film"},
                                      {"classify", model, "a good film", "--json"},
                                      {"embed", model, "a good film", "--json"},
                                      {"fill-mask", model, "a [MASK] film"},
+                                     {"rerank", scores, "--query", "film", "good", "bad"},
+                                     {"search", model, "--query", "film", "good", "bad"},
                                      {"perplexity", model, "-i", texts},
                                      {"tokenize", model, "a good film"},
                                      {"encode", model, "--ids", ids, "-o", folder.path("new.npy")},

@@ -17,7 +17,7 @@ case $what in
     command -v man >/dev/null || command -v groff >/dev/null || need mandoc
     "$linformer" --help-format man >"$work/linformer.1"
     "$convert" --help-format man >"$work/linformer-convert.1"
-    for command in classify encode embed fill-mask tag answer perplexity tokenize inspect compare spectrum bench; do
+    for command in classify encode embed fill-mask tag answer rerank search perplexity tokenize inspect compare spectrum bench; do
       "$linformer" $command --help-format man >"$work/linformer-$command.1"
     done
     for page in "$work"/*.1; do

@@ -13,8 +13,9 @@ using Arguments = std::vector<std::string>;
 
 namespace {
 
-const std::vector<std::string> commands = {"classify",   "embed",    "fill-mask", "tag",     "answer",   "encode",
-                                           "perplexity", "tokenize", "inspect",   "compare", "spectrum", "bench"};
+const std::vector<std::string> commands = {"classify", "embed",   "fill-mask", "tag",        "answer",
+                                           "rerank",   "search",  "encode",    "perplexity", "tokenize",
+                                           "inspect",  "compare", "spectrum",  "bench"};
 
 // Files whose names are hostile, in a folder of such a name.
 struct Files {
@@ -85,6 +86,13 @@ TEST_CASE("answers, reports and errors of records hold no control character of t
       {"answer", files.model, "--question", hostile_text, "good film", hostile_text},
       {"answer", files.model, "--question", "plot", "-i", files.texts, "--table"},
       {"answer", files.model, "--question-field", "label", "--field", "text", "-i", files.records, "--id", "id"},
+      {"rerank", files.model, "--query", hostile_text, hostile_text, "good"},
+      {"rerank", files.model, "--query", "good", "-i", files.records, "--id", "id"},
+      {"rerank", files.model, "--queries", files.texts, "-i", files.records, "--id", "id", "--output-format", "tsv"},
+      {"search", files.model, "--query", hostile_text, hostile_text, "good"},
+      {"search", files.model, "--query", "good", "-i", files.records, "--id", "id", "--output-format", "csv"},
+      {"search", files.model, "--query", "good", "--vectors", files.wrong},
+      {"classify", files.model, hostile_text, "--zero-shot", hostile_text},
       {"perplexity", files.model, "-i", files.texts},
       {"perplexity", files.model, "-i", files.words, "--dump-masks", output},
       {"perplexity", files.model, "-i", files.records, "--id", "id"},

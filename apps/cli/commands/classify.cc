@@ -17,10 +17,10 @@
 #include "input/npy.h"
 #include "input/record_loop.h"
 #include "inspect/profile.h"
-#include "linformer/classifier.h"
 #include "models/heads.h"
 #include "models/model_file.h"
 #include "models/text_queue.h"
+#include "models/text_scorer.h"
 
 namespace linformer::cli {
 namespace {
@@ -97,14 +97,9 @@ class Classify {
         model_(load_model(flags.model)),
         heads_(chosen_heads(*model_, flags)),
         labels_(labels_of_heads()),
-        classifier_(make_classifier()),
-        queue_(
-            classifier_.texts_at_once(), explaining(flags.longer.value() != OnLong::window),
-            [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
-              return classifier_.classify(
-                  inputs, [&](size_t i, const Classification& made) { return answer(i, made.report, made.values); });
-            },
-            [this](Job& job, std::span<const float> values) { take_values(static_cast<Answer&>(job), values); }),
+        scorer_(make_scorer()),
+        queue_(scorer_.texts_at_once, explaining(flags.longer.value() != OnLong::window), scorer_.compute,
+               [this](Job& job, std::span<const float> values) { take_values(static_cast<Answer&>(job), values); }),
         format_(flags.format()),
         output_(flags.output.output),
         progress_(output_.is_file() || !::isatty(STDOUT_FILENO) || (!flags.eval.empty() && !flags.records)) {
@@ -136,9 +131,8 @@ class Classify {
     }
     standard_output().flush();
     if (logits_) logits_->commit();
-    tally_.summarize(classifier_.max_tokens(),
-                     format_ == OutputFormat::jsonl ? "" : "--on-long window reads all of a text");
-    report_profile(classifier_.sessions(), format_ == OutputFormat::jsonl);
+    tally_.summarize(scorer_.max_tokens, format_ == OutputFormat::jsonl ? "" : "--on-long window reads all of a text");
+    report_profile(scorer_.sessions(), format_ == OutputFormat::jsonl);
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
@@ -147,6 +141,10 @@ class Classify {
     AnswerOptions options;
     options.top_k = flags_.top_k;
     options.one_label = format_ == OutputFormat::jsonl ? 5 : 1;
+    // Whoever names labels wants to know of each, and any number of them may fit.
+    if (!flags_.zero_shot.empty() && (format_ == OutputFormat::jsonl || flags_.multi_label)) {
+      options.one_label = static_cast<int64_t>(labels_[0].labels.size());
+    }
     options.threshold = flags_.threshold;
     options.numbered = flags_.input.numbered();
     if (format_ == OutputFormat::csv || format_ == OutputFormat::tsv) {
@@ -160,6 +158,7 @@ class Classify {
   }
 
   std::vector<HeadLabels> labels_of_heads() const {
+    if (!flags_.zero_shot.empty()) return {{"zero-shot", HeadKind::single_label, flags_.zero_shot_labels()}};
     std::vector<HeadLabels> labels;
     for (const int head : heads_) {
       const HeadInfo chosen = model_->head(head);
@@ -174,18 +173,28 @@ class Classify {
     return head.kind == HeadKind::multi_label || (gives_numbers(head.kind) && head.labels.size() > 1);
   }
 
-  Classifier make_classifier() const {
+  TextScorer make_scorer() const {
     if (flags_.vectors.empty()) {
       require_tokenizer(*model_, flags_.model);
     } else {
       require_vectors(*model_, flags_.model);
     }
-    ClassifierOptions options;
-    options.texts = text_options(flags_.run, flags_.tokens, &flags_.longer);
-    options.heads = heads_;
-    Result<Classifier> made = Classifier::create(model_, options);
-    if (!made.ok()) refuse(made.status());
-    return std::move(made.value());
+    const TextOptions texts = text_options(flags_.run, flags_.tokens, &flags_.longer);
+    if (flags_.zero_shot.empty()) {
+      ClassifierOptions options;
+      options.texts = texts;
+      options.heads = heads_;
+      return score_by_heads(model_, options);
+    }
+    if (heads_.size() > 1) throw UsageError("--zero-shot asks one head; name it with --head");
+    ZeroShotOptions options;
+    options.texts = texts;
+    const std::vector<std::string_view> labels(labels_[0].labels.begin(), labels_[0].labels.end());
+    options.labels = labels;
+    options.hypothesis = flags_.hypothesis;
+    options.multi_label = flags_.multi_label;
+    options.head = heads_[0];
+    return score_by_labels(model_, options);
   }
 
   EvaluatorOptions evaluator_options() const {
@@ -216,7 +225,7 @@ class Classify {
     }
     ByteSource source(flags_.vectors);
     NpyVectorReader reader(&source, model_->info().vector_width);
-    check_vector_count(reader, classifier_.max_tokens());
+    check_vector_count(reader, scorer_.max_tokens);
     std::vector<float> values;
     const auto next = [&] {
       try {
@@ -284,7 +293,7 @@ class Classify {
   std::shared_ptr<const Model> model_;
   std::vector<int> heads_;
   std::vector<HeadLabels> labels_;
-  Classifier classifier_;
+  TextScorer scorer_;
   TextQueue queue_;
   OutputFormat format_;
   AnswerOutput output_;

@@ -28,6 +28,8 @@ void add_inspect(CLI::App* app, Run* run);
 void add_compare(CLI::App* app, Run* run);
 void add_spectrum(CLI::App* app, Run* run);
 void add_bench(CLI::App* app, Run* run);
+void add_rerank(CLI::App* app, Run* run);
+void add_search(CLI::App* app, Run* run);
 
 // Adds all of them, and the help of each and of the program. If `only` is the name of one, that one alone is added.
 void add_commands(CLI::App* app, Run* run, std::string_view only = {});

@@ -9,10 +9,12 @@
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
+#include "commands/embed_sparse.h"
 #include "commands/flags/input_flags.h"
 #include "commands/flags/output_flags.h"
 #include "commands/flags/run_flags.h"
 #include "commands/flags/text_flags.h"
+#include "commands/flags/vector_flags.h"
 #include "files/atomic_file.h"
 #include "files/output_target.h"
 #include "files/terminal_output.h"
@@ -27,13 +29,14 @@ namespace linformer::cli {
 namespace {
 
 struct EmbedFlags {
-  std::string model, pooling;
+  std::string model;
   InputFlags input;
   OutputFlags output;
   TokenFlags tokens;
   LongFlags longer;
   RunFlags run;
-  bool normalize = false, no_normalize = false;
+  VectorFlags vectors;
+  bool sparse = false;
 
   OutputFormat format() const { return output.chosen(OutputFormat::npy, !input.keep.empty()); }
 };
@@ -41,37 +44,6 @@ struct EmbedFlags {
 struct Vector : Job {
   std::vector<float> values;  // the mean over all windows
 };
-
-// How a text's rows become one vector.
-EmbedderOptions options_of(const Model& model, const EmbedFlags& flags) {
-  EmbedderOptions options;
-  options.texts = text_options(flags.run, flags.tokens, &flags.longer);
-  if (!flags.pooling.empty()) {
-    options.pooling = flags.pooling == "first" ? Pooling::first_token
-                      : flags.pooling == "max" ? Pooling::max
-                                               : Pooling::mean;
-  }
-  if (flags.normalize || flags.no_normalize) options.normalize = flags.normalize;
-  const SentenceEmbeddingInfo embedding = model.sentence_embedding();
-  if (!options.pooling && !embedding.present) {
-    throw UsageError("this model doesn't say how its texts become vectors; choose with --pooling first, mean or max");
-  }
-  if (!options.pooling && flags.no_normalize && embedding.normalize && embedding.linear_width > 0) {
-    throw UsageError("--no-normalize: this model divides by the length after a linear of its own; leave it out");
-  }
-  return options;
-}
-
-Embedder make_embedder(const std::shared_ptr<const Model>& model, const EmbedFlags& flags) {
-  require_tokenizer(*model, flags.model);
-  const EmbedderOptions options = options_of(*model, flags);
-  if (!options.pooling && model->info().has_decoder) {
-    throw DataError(flags.model + ": this model's vectors come from its decoder, which only the library runs");
-  }
-  Result<Embedder> made = Embedder::create(model, options);
-  if (!made.ok()) refuse(made.status());
-  return std::move(made.value());
-}
 
 // Vectors as an array whose number of rows is known only at the end. What can't be rewritten is kept until then.
 class VectorFile {
@@ -112,7 +84,7 @@ class Embed {
       : flags_(flags),
         fields_(flags.input.fields("")),
         model_(load_model(flags.model)),
-        embedder_(make_embedder(model_, flags)),
+        embedder_(flags.vectors.make_embedder(model_, flags.model, flags.run, flags.tokens, &flags.longer)),
         queue_(
             embedder_.texts_at_once(), explaining(flags.longer.value() != OnLong::window),
             [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
@@ -234,15 +206,11 @@ void add_embed(CLI::App* app, Run* run) {
                        "Answers");
   command->add_flag("--json", flags->output.json, "The same as --output-format jsonl")->group("Answers");
   flags->input.add_keep_to(command);
+  flags->vectors.add_to(command);
   command
-      ->add_option("--pooling", flags->pooling,
-                   "first, mean or max of a text's rows; default: what the model says, linear included")
-      ->type_name("HOW")
-      ->check(CLI::IsMember({"first", "mean", "max"}))
+      ->add_flag("--sparse", flags->sparse,
+                 "A weight for some tokens instead, by the masked-LM head (SPLADE): JSON lines")
       ->group("Vectors");
-  command->add_flag("--normalize", flags->normalize, "Divide each vector by its length, whatever the model says")
-      ->group("Vectors");
-  command->add_flag("--no-normalize", flags->no_normalize, "Don't, whatever the model says")->group("Vectors");
   flags->longer.add_to(command, "mean of all");
   flags->tokens.add_to(command);
   flags->run.add_to(command);
@@ -251,14 +219,20 @@ void add_embed(CLI::App* app, Run* run) {
     *run = [flags] {
       flags->input.take_pipe();
       if (flags->input.empty()) throw UsageError("nothing to embed: give texts, --input FILE, or - for standard input");
+      if (flags->sparse) {
+        if (flags->vectors.any()) throw UsageError("--sparse: pooling, length and dimensions are of other vectors");
+        const SparseJob job = {flags->model, flags->input, flags->output, flags->tokens, flags->longer, flags->run};
+        check_sparse(job);
+        check_outputs(flags->input.paths({flags->model}), {flags->output.named(OutputFormat::jsonl)});
+        warn_of_file_names(flags->input, "embedded");
+        return embed_sparse(job);
+      }
       const OutputFormat format = flags->format();
       const std::string& output = flags->output.output;
       if (output.empty() && flags->output.format.empty() && format == OutputFormat::npy) {
         throw UsageError("say where to: -o FILE.npy, or --json");
       }
-      if (flags->normalize && flags->no_normalize) {
-        throw UsageError("--normalize and --no-normalize exclude each other");
-      }
+      flags->vectors.check();
       if (output.empty() && format == OutputFormat::npy) flags->output.output = "-";
       if (format == OutputFormat::npy && files::is_terminal(output)) {
         throw UsageError("standard output is a terminal, which can't show an array: give -o FILE.npy, or --json");

@@ -14,8 +14,7 @@ Texts program() {
            "linformer classify model.lnfr \"A lovely, moving film.\"",
            "linformer classify model.lnfr --input reviews.csv --field review --json",
            "linformer inspect model.lnfr --memory 1024"},
-          {"A model file comes from a trained checkpoint: linformer convert CHECKPOINT -o MODEL.lnfr",
-           "It then answers: linformer classify MODEL.lnfr \"A lovely, moving film.\""}};
+          {}};
 }
 
 Texts classify() {
@@ -35,6 +34,7 @@ Texts classify() {
        "linformer classify reranker.lnfr --input candidates.jsonl --field query --pair passage --json",
        "linformer classify similarity.lnfr --input sts.tsv --field a --pair b --eval score",
        "linformer classify vit.lnfr --vectors patches.npy",
+       "linformer classify nli.lnfr --zero-shot \"cars,food,music\" --hypothesis \"It is about {}.\" -i letters.txt",
        "linformer classify reviews.lnfr --input reviews.txt --profile >labels.tsv"},
       {"Answers by the head's kind ('linformer inspect' shows it): single_label, the best label and its probability "
        "(softmax); multi_label, each label at --threshold or above, in a line of its own (sigmoid); score, a number "
@@ -49,7 +49,10 @@ Texts classify() {
        "loss: wrong decisions among records x labels. The numbers are scikit-learn's.",
        "For a head that gives a score or values, whose true numbers the field has, --eval prints mean squared and mean "
        "absolute error, Pearson's and Spearman's correlation.",
-       "A true label is a label's name, in any case, LABEL_i or the index i."}};
+       "A true label is a label's name, in any case, LABEL_i or the index i.",
+       "--zero-shot takes labels that nobody trained for: a model for natural language inference says of each whether "
+       "a "
+       "text entails its sentence. The probabilities are those of transformers' zero-shot-classification pipeline."}};
 }
 
 Texts encode() {
@@ -74,8 +77,11 @@ Texts embed() {
        "linformer embed model.lnfr \"A fine film.\" --json",
        "linformer embed model.lnfr --input docs.csv --field body --keep key,title -o vectors.jsonl",
        "linformer embed encoder.lnfr --input sentences.txt --pooling mean --normalize -o vectors.npy",
+       "linformer embed model.lnfr --input sentences.txt --dimensions 256 -o vectors.npy",
+       "linformer embed splade.lnfr \"A fine film.\" --sparse",
        "linformer embed model.lnfr --input sentences.txt -o vectors.npy --profile 2>profile.txt"},
-      {}};
+      {"--sparse: the weight of a token is log(1 + logit) of the largest logit that the masked-LM head gives it at any "
+       "token of the text, where that is more than 0, as sentence-transformers' SpladePooling has it."}};
 }
 
 Texts fill_mask() {
@@ -176,15 +182,35 @@ Texts bench() {
            "steady figures."}};
 }
 
+Texts rerank() {
+  return {{"--query", "--queries", "--input", "--field", "--top-n", "--json", "--raw", "--on-long", "--threads"},
+          {"linformer rerank reranker.lnfr --query \"What is cut?\" \"The end of a text.\" \"A knife.\"",
+           "linformer rerank reranker.lnfr --query \"What is cut?\" -i passages.jsonl --top-n 10 --json",
+           "linformer rerank reranker.lnfr --queries questions.txt -i passages.txt --top-n 3 -o ranking.csv"},
+          {"A score is the sigmoid of the head's output, or what the model's own settings make of it, as "
+           "sentence-transformers' CrossEncoder has it; --raw gives the output. With --top-n documents are read as a "
+           "stream, and only the best are kept."}};
+}
+
+Texts search() {
+  return {
+      {"--query", "--queries", "--vectors", "--input", "--field", "--top-k", "--similarity", "--json", "--threads"},
+      {"linformer search minilm.lnfr --query \"films of the sea\" -i plots.txt --top-k 5",
+       "linformer search minilm.lnfr --query \"films of the sea\" --vectors plots.npy -i plots.txt --json",
+       "linformer search minilm.lnfr --queries questions.jsonl --vectors passages.npy --similarity dot -o found.jsonl"},
+      {"The vectors are those of 'linformer embed' with the same model and options; its file has a row for each "
+       "record. Every row is looked at, so that nothing near is missed."}};
+}
+
 }  // namespace
 
 Texts help_texts(const std::string& command) {
   static constexpr std::pair<std::string_view, Texts (*)()> texts[] = {
-      {"", program},        {"classify", classify},   {"encode", encode},
-      {"embed", embed},     {"fill-mask", fill_mask}, {"tag", tag},
-      {"answer", answer},   {"tokenize", tokenize},   {"perplexity", perplexity},
-      {"inspect", inspect}, {"compare", compare},     {"spectrum", spectrum},
-      {"bench", bench}};
+      {"", program},          {"classify", classify},     {"encode", encode},
+      {"embed", embed},       {"fill-mask", fill_mask},   {"tag", tag},
+      {"answer", answer},     {"rerank", rerank},         {"search", search},
+      {"tokenize", tokenize}, {"perplexity", perplexity}, {"inspect", inspect},
+      {"compare", compare},   {"spectrum", spectrum},     {"bench", bench}};
   for (const auto& [name, make] : texts) {
     if (name == command) return make();
   }

@@ -105,7 +105,8 @@ int print_text(const std::string& text) {
 
 int parse_and_run(const std::vector<char*>& arguments) {
   const int argument_count = static_cast<int>(arguments.size());
-  CLI::App app("Classifies, embeds and completes texts with a Linformer model file (.lnfr).", "linformer");
+  CLI::App app("Classifies, embeds and ranks texts by a model file: linformer convert CHECKPOINT -o MODEL.lnfr",
+               "linformer");
   app.set_version_flag("-V,--version", version);
   app.require_subcommand(1);
   Run run;
@@ -152,8 +153,9 @@ void add_commands(CLI::App* app, Run* run, std::string_view only) {
   static constexpr Command commands[] = {
       {"classify", add_classify},     {"encode", add_encode},     {"embed", add_embed},
       {"fill-mask", add_fill_mask},   {"tag", add_tag},           {"answer", add_answer},
-      {"perplexity", add_perplexity}, {"tokenize", add_tokenize}, {"inspect", add_inspect},
-      {"compare", add_compare},       {"spectrum", add_spectrum}, {"bench", add_bench}};
+      {"rerank", add_rerank},         {"search", add_search},     {"perplexity", add_perplexity},
+      {"tokenize", add_tokenize},     {"inspect", add_inspect},   {"compare", add_compare},
+      {"spectrum", add_spectrum},     {"bench", add_bench}};
   const bool one = std::any_of(std::begin(commands), std::end(commands),
                                [only](const Command& command) { return command.name == only; });
   for (const Command& command : commands) {

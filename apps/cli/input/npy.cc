@@ -8,6 +8,7 @@
 
 #include "command_line/errors.h"
 #include "input/bytes/file_kind.h"
+#include "models/model_file.h"
 
 namespace linformer::cli {
 namespace {
@@ -131,6 +132,7 @@ NpyHeader read_header(ByteSource* source, char kind, const char* wanted) {
   if (fortran_order) throw bad("array in Fortran order");
   header.kind = kind;
   header.element_bytes = descr[2] - '0';
+  header.bytes = 8 + length_size + length;
   uint64_t elements = static_cast<uint64_t>(header.element_bytes);
   bool valid = true;
   for (const int64_t extent : header.shape)
@@ -208,6 +210,27 @@ bool NpyRowReader::next(std::vector<float>* row) {
   read_elements<double, float>(source_, header_, columns(), rows_read_++,
                                [&](auto value) { row->push_back(static_cast<float>(value)); });
   return true;
+}
+
+NpyRows::NpyRows(const std::string& path) {
+  ByteSource source(path);
+  NpyRowReader reader(&source);
+  rows_ = reader.rows();
+  columns_ = reader.columns();
+  const NpyHeader& header = reader.header();
+  const bool whole_floats = header.element_bytes == sizeof(float) && header.bytes % sizeof(float) == 0;
+  if (model_access() == Access::map && path != "-" && whole_floats) {
+    file_ = std::make_unique<files::MappedFile>(path);
+    // A pipe is not mapped, and what is compressed has another size.
+    const size_t floats = static_cast<size_t>(rows_) * static_cast<size_t>(columns_);
+    if (file_->bytes().size() == header.bytes + floats * sizeof(float)) {
+      values_ = {reinterpret_cast<const float*>(file_->bytes().data() + header.bytes), floats};
+      return;
+    }
+    file_.reset();
+  }
+  for (std::vector<float> row; reader.next(&row);) read_.insert(read_.end(), row.begin(), row.end());
+  values_ = read_;
 }
 
 NpyVectorReader::NpyVectorReader(ByteSource* source, int64_t width) : source_(source), width_(width) {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "input/bytes/byte_source.h"
+#include "input_files/mapped_file.h"
 
 namespace linformer::cli {
 
@@ -15,6 +17,7 @@ struct NpyHeader {
   char kind = 0;  // 'i' or 'f'
   int element_bytes = 0;
   std::vector<int64_t> shape;
+  size_t bytes = 0;  // of the header, before the first element
 };
 
 // Reads int32 or int64 [rows, columns] row by row.
@@ -56,12 +59,30 @@ class NpyRowReader {
   explicit NpyRowReader(ByteSource* source);
   int64_t rows() const { return header_.shape[0]; }
   int64_t columns() const { return header_.shape[1]; }
+  const NpyHeader& header() const { return header_; }
   bool next(std::vector<float>* row);
 
  private:
   ByteSource* source_;
   NpyHeader header_;
   int64_t rows_read_ = 0;
+};
+
+// All rows of a float32 or float64 array [rows, columns], as float32. A regular file of float32 is mapped, so that it
+// may be of any size, unless --no-mmap says that files are read.
+class NpyRows {
+ public:
+  // As NpyIdReader's.
+  explicit NpyRows(const std::string& path);
+  std::span<const float> values() const { return values_; }
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+
+ private:
+  std::unique_ptr<files::MappedFile> file_;
+  std::vector<float> read_;
+  std::span<const float> values_;
+  int64_t rows_ = 0, columns_ = 0;
 };
 
 // Throws DataError where the items of `reader` have more vectors than `limit`, before any is read.

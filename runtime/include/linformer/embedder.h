@@ -21,13 +21,16 @@ struct EmbedderOptions {
   std::optional<Pooling> pooling = {};
   // Divide each vector by its length. Without it as the model says where it says how, else not.
   std::optional<bool> normalize = {};
+  // Numbers of a vector that are kept, the first ones, before it is divided by its length: for models that were trained
+  // so that a vector's beginning is a vector by itself (Matryoshka). 0: all.
+  int64_t dimensions = 0;
 };
 
 // Owns its tokenizer, sessions and threads; shares the model. Not thread-safe: one call at a time. Movable.
 class Embedder {
  public:
   // Errors: those of Session and Tokenizer, and invalid_argument where the model doesn't say how its texts become
-  // vectors, or can't leave their lengths as they are.
+  // vectors, or can't leave their lengths as they are, and for more dimensions than its vectors have.
   static Result<Embedder> create(std::shared_ptr<const Model> model, const EmbedderOptions& options = {});
 
   // vectors[i * width() + j] for any number of texts. The first text without a vector is the error, which names it;
@@ -48,6 +51,7 @@ class Embedder {
         const_cast<void*>(static_cast<const void*>(&visit)), control);
   }
 
+  // Numbers of a vector: options.dimensions, or all that the model makes.
   int64_t width() const;
   // As Classifier's.
   int64_t max_tokens() const;

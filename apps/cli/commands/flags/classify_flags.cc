@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 
 #include "answers/output.h"
@@ -57,6 +58,20 @@ void ClassifyFlags::add_to(CLI::App* command) {
   command->add_option("--logits", logits, "Save the outputs as they are: float32 [records, outputs] (.npy)")
       ->type_name("FILE")
       ->group("Answers");
+  command
+      ->add_option(
+          "--zero-shot", zero_shot,
+          "Labels of your own, with commas between; given more than once, each is one label. For models trained "
+          "for natural language inference")
+      ->type_name("LABELS")
+      ->allow_extra_args(false)
+      ->group("Zero-shot");
+  command->add_option("--hypothesis", hypothesis, "The sentence that a label makes, with {} in its place")
+      ->type_name("TEXT")
+      ->capture_default_str()
+      ->group("Zero-shot");
+  command->add_flag("--multi-label", multi_label, "Any number of the labels may fit a text: each by itself")
+      ->group("Zero-shot");
   longer.add_to(command, "mean of all");
   tokens.add_to(command);
   run.add_to(command);
@@ -68,7 +83,44 @@ OutputFormat ClassifyFlags::format() const {
   return output.chosen(shown ? OutputFormat::table : OutputFormat::lines, !input.keep.empty());
 }
 
+std::vector<std::string> ClassifyFlags::zero_shot_labels() const {
+  if (zero_shot.size() != 1) return zero_shot;
+  std::vector<std::string> labels;
+  for (size_t start = 0; start <= zero_shot[0].size();) {
+    const size_t comma = std::min(zero_shot[0].find(',', start), zero_shot[0].size());
+    const std::string part = zero_shot[0].substr(start, comma - start);
+    const size_t first = part.find_first_not_of(" \t"), last = part.find_last_not_of(" \t");
+    if (first != std::string::npos) labels.push_back(part.substr(first, last - first + 1));
+    start = comma + 1;
+  }
+  return labels;
+}
+
+void ClassifyFlags::check_zero_shot() const {
+  if (zero_shot.empty()) {
+    if (multi_label) throw UsageError("--multi-label goes with --zero-shot");
+    if (hypothesis != ClassifyFlags().hypothesis) throw UsageError("--hypothesis goes with --zero-shot");
+    return;
+  }
+  const char* const refused = !vectors.empty()                                   ? "--vectors"
+                              : !logits.empty()                                  ? "--logits"
+                              : all_heads                                        ? "--all-heads"
+                              : !input.pair.empty() || !input.pair_texts.empty() ? "a second text"
+                                                                                 : nullptr;
+  if (refused != nullptr) {
+    throw UsageError(std::string("--zero-shot and ") + refused +
+                     " exclude each other: a text and a label's sentence are the pair that the model reads");
+  }
+  if (longer.truncation != "longest_first" && longer.truncation != "only_first") {
+    throw UsageError("--truncation " + longer.truncation + ": with --zero-shot the text is cut, and never a label");
+  }
+  if (multi_label && !eval.empty()) {
+    throw UsageError("--eval and --multi-label exclude each other: it compares one label of a text");
+  }
+}
+
 void ClassifyFlags::check() const {
+  check_zero_shot();
   if (input.empty() && vectors.empty()) {
     throw UsageError("nothing to classify: give texts, --input FILE, or - for standard input");
   }

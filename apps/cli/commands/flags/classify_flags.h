@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "commands/flags/input_flags.h"
 #include "commands/flags/output_flags.h"
@@ -23,12 +24,20 @@ struct ClassifyFlags {
   int64_t top_k = 0;
   std::optional<double> threshold;
   bool fail_fast = false, records = false, all_heads = false;
+  std::vector<std::string> zero_shot;
+  std::string hypothesis = "This example is {}.";
+  bool multi_label = false;
 
   void add_to(CLI::App* command);
   // Throws UsageError where options don't go together, and says what was probably meant otherwise.
   void check() const;
+  // Returns the labels of --zero-shot: one each where it was given several times, else those between its commas.
+  std::vector<std::string> zero_shot_labels() const;
   // Returns the format of the answers, which are shown where nothing says where they go.
   OutputFormat format() const;
+
+ private:
+  void check_zero_shot() const;
 };
 
 }  // namespace linformer::cli

@@ -71,6 +71,18 @@ void InputFlags::add_limit_to(CLI::App* command) {
       ->group("Input");
 }
 
+void InputFlags::add_id_to(CLI::App* command) {
+  command->add_option("--id", id, "Name of the field that identifies a record; default: its number, from 1")
+      ->type_name("NAME")
+      ->group("Input");
+}
+
+void InputFlags::add_records_to(CLI::App* command) {
+  add_files_to(command);
+  add_limit_to(command);
+  add_id_to(command);
+}
+
 void InputFlags::add_keep_to(CLI::App* command) {
   command
       ->add_option(

@@ -15,6 +15,8 @@ struct InputFlags : InputOptions {
   void add_texts_to(CLI::App* command, const std::string& description);
   // The options of the files and of the records in them, for commands that read neither pairs nor ids.
   void add_files_to(CLI::App* command);
+  // These, --limit and --id, for commands whose records are texts without a second one.
+  void add_records_to(CLI::App* command);
   // The option --keep, for commands whose answers are records.
   void add_keep_to(CLI::App* command);
   // The options of files, ids and --limit.
@@ -24,6 +26,7 @@ struct InputFlags : InputOptions {
 
  private:
   void add_limit_to(CLI::App* command);
+  void add_id_to(CLI::App* command);
 };
 
 }  // namespace linformer::cli

@@ -1,0 +1,37 @@
+// Options of the commands that order documents by queries.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "answers/ranking.h"
+#include "commands/flags/input_flags.h"
+#include "commands/flags/output_flags.h"
+
+// CLI::App is declared here because including <CLI/CLI.hpp> would take seconds in every file that includes this one.
+namespace CLI {
+class App;
+}
+
+namespace linformer::cli {
+
+struct RankingFlags {
+  std::string query, queries, query_field = "query";
+  InputFlags input;
+  OutputFlags output;
+
+  // `documents`: what the texts of the command line are.
+  void add_to(CLI::App* command, const std::string& documents);
+  // Throws UsageError where no query is given, or options don't go together. `read`: other files that the command
+  // reads.
+  void check(std::vector<std::string> read) const;
+  // That of --query, or all of --queries. Throws DataError where one of them can't be read, or there is none.
+  std::vector<std::string> read_queries() const;
+  RankingWriter writer(OutputStream* stream) const;
+
+ private:
+  OutputFormat format() const { return output.chosen(OutputFormat::lines, !input.keep.empty()); }
+};
+
+}  // namespace linformer::cli

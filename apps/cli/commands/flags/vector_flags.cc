@@ -1,0 +1,64 @@
+#include "commands/flags/vector_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "command_line/errors.h"
+#include "models/model_file.h"
+#include "models/text_queue.h"
+
+namespace linformer::cli {
+
+void VectorFlags::add_to(CLI::App* command) {
+  command
+      ->add_option("--pooling", pooling,
+                   "first, mean or max of a text's rows; default: what the model says, linear included")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"first", "mean", "max"}))
+      ->group("Vectors");
+  command->add_flag("--normalize", normalize, "Divide each vector by its length, whatever the model says")
+      ->group("Vectors");
+  command->add_flag("--no-normalize", no_normalize, "Don't, whatever the model says")->group("Vectors");
+  command
+      ->add_option("--dimensions", dimensions,
+                   "Keep the first N numbers of each vector, before it is divided by its length, of models that were "
+                   "trained for that")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}))
+      ->group("Vectors");
+}
+
+void VectorFlags::check() const {
+  if (normalize && no_normalize) throw UsageError("--normalize and --no-normalize exclude each other");
+}
+
+EmbedderOptions VectorFlags::options_for(const Model& model) const {
+  EmbedderOptions options;
+  if (!pooling.empty()) {
+    options.pooling = pooling == "first" ? Pooling::first_token : pooling == "max" ? Pooling::max : Pooling::mean;
+  }
+  if (normalize || no_normalize) options.normalize = normalize;
+  options.dimensions = dimensions;
+  const SentenceEmbeddingInfo embedding = model.sentence_embedding();
+  if (!options.pooling && !embedding.present) {
+    throw UsageError("this model doesn't say how its texts become vectors; choose with --pooling first, mean or max");
+  }
+  if (!options.pooling && no_normalize && embedding.normalize && embedding.linear_width > 0) {
+    throw UsageError("--no-normalize: this model divides by the length after a linear of its own; leave it out");
+  }
+  return options;
+}
+
+Embedder VectorFlags::make_embedder(const std::shared_ptr<const Model>& model, const std::string& path,
+                                    const RunFlags& run, const TokenFlags& tokens, const LongFlags* longer) const {
+  require_tokenizer(*model, path);
+  EmbedderOptions options = options_for(*model);
+  options.texts = text_options(run, tokens, longer);
+  if (!options.pooling && model->info().has_decoder) {
+    throw DataError(path + ": this model's vectors come from its decoder, which only the library runs");
+  }
+  Result<Embedder> made = Embedder::create(model, options);
+  if (!made.ok()) refuse(made.status());
+  return std::move(made.value());
+}
+
+}  // namespace linformer::cli

@@ -1,0 +1,38 @@
+// Options that set how a text becomes a vector.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "commands/flags/run_flags.h"
+#include "commands/flags/text_flags.h"
+#include "linformer/embedder.h"
+
+// CLI::App is declared here because including <CLI/CLI.hpp> would take seconds in every file that includes this one.
+namespace CLI {
+class App;
+}
+
+namespace linformer::cli {
+
+struct VectorFlags {
+  std::string pooling;
+  bool normalize = false, no_normalize = false;
+  int64_t dimensions = 0;
+
+  void add_to(CLI::App* command);
+  // Returns whether one of them was given.
+  bool any() const { return !pooling.empty() || normalize || no_normalize || dimensions > 0; }
+  // Throws UsageError where options exclude each other.
+  void check() const;
+  // Makes the embedder of a model that was loaded from `path`. `longer` may be null: texts that are too long are cut.
+  // Throws UsageError where the model needs or refuses an option, and DataError where it makes no vectors of texts.
+  Embedder make_embedder(const std::shared_ptr<const Model>& model, const std::string& path, const RunFlags& run,
+                         const TokenFlags& tokens, const LongFlags* longer) const;
+
+ private:
+  EmbedderOptions options_for(const Model& model) const;
+};
+
+}  // namespace linformer::cli
