@@ -7,6 +7,7 @@
 #include "converter/dialects/lucidrains/lucidrains.h"
 #include "converter/dialects/lucidrains/vit_linformer.h"
 #include "converter/dialects/model_prefix.h"
+#include "converter/dialects/modernbert/modernbert.h"
 #include "converter/dialects/nystromformer/nystromformer.h"
 #include "converter/dialects/pytext/pytext.h"
 #include "converter/dialects/tatp22/tatp22.h"
@@ -27,9 +28,10 @@ std::span<const Dialect* const> dialects() {
   static const VitLinformer vit_linformer;
   static const Xformers xformers;
   static const Nystromformer nystromformer;
+  static const ModernBert modernbert;
   static const Tatp22 tatp22;
-  static const Dialect* const all[] = {&fairseq,  &fairseq_hf,   &lucidrains,    &pytext, &vit_linformer,
-                                       &xformers, &hugging_face, &nystromformer, &tatp22};
+  static const Dialect* const all[] = {&fairseq,  &fairseq_hf,   &lucidrains, &pytext,        &vit_linformer,
+                                       &xformers, &hugging_face, &modernbert, &nystromformer, &tatp22};
   return all;
 }
 

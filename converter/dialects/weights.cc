@@ -157,10 +157,10 @@ Linear WeightWriter::stacked_linear(const std::string& role, std::span<const Ten
   return made;
 }
 
-Norm WeightWriter::norm(const std::string& role, const Tensor& scale, const Tensor& bias, Size width) {
+Norm WeightWriter::norm(const std::string& role, const Tensor& scale, const Tensor* bias, Size width) {
   Norm made;
   made.scale = floats(role + ".scale", scale, {width});
-  made.bias = floats(role + ".bias", bias, {width});
+  if (bias != nullptr) made.bias = floats(role + ".bias", *bias, {width});
   return made;
 }
 
@@ -214,6 +214,14 @@ Linear WeightWriter::spectral(const std::string& role, const Tensor& weight, con
   for (const Tensor* part : {&weight, &u, &v}) report(role + ".weight", *part, "divided by its spectral norm");
   if (bias != nullptr) made.bias = floats(role + ".bias", *bias, {{rows, out.meaning}});
   return made;
+}
+
+TensorIndex WeightWriter::computed(const std::string& role, const std::string& name, const std::vector<uint64_t>& shape,
+                                   std::span<const float> values) {
+  for (const float value : values) {
+    if (!std::isfinite(value)) fail("the values of ", role, " are not finite numbers");
+  }
+  return builder_.add_floats(name, shape, values);
 }
 
 std::vector<float> WeightWriter::read(const Tensor& tensor) const {

@@ -38,7 +38,8 @@ class WeightWriter {
   // has one for each part.
   Linear stacked_linear(const std::string& role, std::span<const Tensor> weights, std::span<const Tensor> biases,
                         Size out, Size in);
-  Norm norm(const std::string& role, const Tensor& scale, const Tensor& bias, Size width);
+  // `bias` may be null.
+  Norm norm(const std::string& role, const Tensor& scale, const Tensor* bias, Size width);
   TensorIndex table(const std::string& role, const Tensor& tensor, Size rows, Size columns);
   TensorIndex floats(const std::string& role, const Tensor& tensor, std::initializer_list<Size> shape);
   // E: [k, N].
@@ -48,6 +49,10 @@ class WeightWriter {
   // A Linear whose weight / its largest singular value is what the model uses: PyTorch's spectral_norm.
   Linear spectral(const std::string& role, const Tensor& weight, const Tensor& u, const Tensor& v, const Tensor* bias,
                   Size out, Size in);
+
+  // Values that were computed from a small tensor of the checkpoint, which the file keeps too, for the way back.
+  TensorIndex computed(const std::string& role, const std::string& name, const std::vector<uint64_t>& shape,
+                       std::span<const float> values);
 
   // Notes that the checkpoint's tensor is part of what `role` came from.
   void report(const std::string& role, const Tensor& tensor, const std::string& note);

@@ -121,7 +121,8 @@ struct VectorInput {
   Norm norm_out;
 };
 
-// x = (prefix,) token * scale + position (+ token type), then factor, then norm and transform.
+// x = (prefix,) token * scale + position (+ token type), then factor, then norm and transform; the norm may come before
+// the factor.
 struct EmbeddingDescription {
   TensorIndex tokens = absent;  // row_major [vocab, d_embedding]
   PositionKind position_kind = PositionKind::none;
@@ -140,8 +141,9 @@ struct EmbeddingDescription {
   bool transform_before_norm = false;
   bool zero_pad_rows = false;  // x[pad] = 0 after all of the above (fairseq)
   VectorInput vectors;
-  TensorIndex prefix = absent;  // row_major f32 [1, d_embedding]: a row put before the vectors (ViT's class token)
-  int32_t prefix_token = -1;    // a token put before the text, which then has at most N - 1
+  TensorIndex prefix = absent;      // row_major f32 [1, d_embedding]: a row put before the vectors (ViT's class token)
+  int32_t prefix_token = -1;        // a token put before the text, which then has at most N - 1
+  bool norm_before_factor = false;  // the norm is of the sum's own width (ELECTRA, ALBERT)
 };
 
 struct EncoderDescription {
@@ -171,7 +173,7 @@ struct MaskedLmHead {  // logits = norm(act(x dense)) W^T + b
 // Whether a head reads one text, or two (texts 2i and 2i + 1 of a batch) as (x0, x1, x0 * x1, x0 - x1).
 enum class Pairing : uint8_t { none = 0, product_difference };
 
-struct ClassificationHead {  // pool -> (pair) -> norm -> dense -> activation -> output
+struct ClassificationHead {  // pool -> (pair) -> norm -> dense -> activation -> output; the norm may come behind dense
   String name;
   Pooling pooling = Pooling::first_token;
   Linear dense;  // absent: output straight from the pooled vector
@@ -182,6 +184,7 @@ struct ClassificationHead {  // pool -> (pair) -> norm -> dense -> activation ->
   Norm norm;
   Pairing pairing = Pairing::none;
   Activation score_activation = Activation::none;  // of a score: most often sigmoid, or none
+  bool norm_after_dense = false;                   // the norm is applied behind dense and its activation (ModernBERT)
 };
 
 // What `embed` gives: pool -> dense -> activation -> divided by its length.

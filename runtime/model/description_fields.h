@@ -144,6 +144,7 @@ LINFORMER_FIELDS(EmbeddingDescription, "Embedding", "embedding") {
   FIELD(vectors);
   FIELD(prefix);
   FIELD(prefix_token);
+  FIELD(norm_before_factor);
 }
 
 LINFORMER_FIELDS(EncoderDescription, "Encoder", "encoder") {
@@ -191,6 +192,7 @@ LINFORMER_FIELDS(ClassificationHead, "ClassificationHead", "head") {
   FIELD(norm);
   FIELD(pairing);
   FIELD(score_activation);
+  FIELD(norm_after_dense);
 }
 
 LINFORMER_FIELDS(SentenceEmbedding, "SentenceEmbedding", "embedding") {

@@ -35,7 +35,7 @@ void Lowering::classification_head(const ClassificationHead& head, HeadSections*
     unary(OpKind::pair, x, paired);
     x = paired;
   }
-  if (head.norm.present()) {
+  if (head.norm.present() && !head.norm_after_dense) {
     const View normalized = scored(BufferId::paired, x.cols);
     norm(head.norm, x, normalized);
     x = normalized;
@@ -43,6 +43,7 @@ void Lowering::classification_head(const ClassificationHead& head, HeadSections*
   if (head.dense.present()) {
     const View dense = scored(BufferId::head, outputs(head.dense));
     gemm(x, head.dense, dense, head.activation);
+    if (head.norm.present() && head.norm_after_dense) norm(head.norm, dense, dense);
     x = dense;
   }
   const View out = caller(sections->classes);

@@ -220,6 +220,9 @@ void TinyModel::use_everything() {
   encoder.output = layer.attention.query;
   encoder.embedding.prefix_token = 2;
   model.heads[1].norm = encoder.layers[0].ffn_norm;
+  model.heads[0].norm = encoder.layers[0].attention_norm;
+  model.heads[0].norm_after_dense = true;
+  encoder.embedding.norm_before_factor = true;
   model.embedding = {true, Pooling::max, layer.attention.query, Activation::tanh, true};
   model.decoder = encoder;
   model.decoder.max_tokens = encoder.max_tokens;

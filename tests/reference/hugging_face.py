@@ -100,6 +100,29 @@ def configurations():
     yield "DistilBert", transformers.DistilBertConfig(
         **sizes, dim=48, n_layers=2, n_heads=4, hidden_dim=80, activation="relu"
     )
+    mpnet = dict(bert, relative_attention_num_buckets=32)
+    yield "MPNet", transformers.MPNetConfig(**mpnet)
+    factored = dict(bert, embedding_size=20)
+    yield "Electra", transformers.ElectraConfig(**factored)
+    yield "Electra", transformers.ElectraConfig(**dict(bert, embedding_size=48), hidden_act="gelu_new")
+    yield "Albert", transformers.AlbertConfig(**factored, hidden_act="gelu_new")
+    yield "Albert", transformers.AlbertConfig(**dict(factored, num_hidden_layers=4), num_hidden_groups=2,
+                                              inner_group_num=2, hidden_act="relu")
+    modern = dict(sizes, hidden_size=48, num_hidden_layers=5, num_attention_heads=4, intermediate_size=40,
+                  pad_token_id=0, cls_token_id=2, sep_token_id=3, bos_token_id=2, eos_token_id=3)
+    yield "ModernBert", transformers.ModernBertConfig(**modern, local_attention=8)
+    yield "ModernBert", transformers.ModernBertConfig(
+        **modern, local_attention=12, attention_bias=True, mlp_bias=True, norm_bias=True, classifier_bias=True,
+        decoder_bias=False, classifier_pooling="mean", hidden_activation="gelu_pytorch_tanh", norm_eps=1e-3,
+        layer_types=["sliding_attention", "full_attention", "full_attention", "sliding_attention", "full_attention"]
+    )
+
+
+def activation_of(config):
+    for name in ("hidden_act", "hidden_activation", "activation"):
+        if hasattr(config, name):
+            return getattr(config, name)
+    return ""
 
 
 HEADS = [
@@ -175,7 +198,7 @@ def check_random_models(programs):
             name = f"{family}{head}"
             config.num_labels = 3 if head.endswith("Classification") else 2
             model = random_model(name, config)
-            label = f"{name} {getattr(config, 'hidden_act', None) or config.activation}"
+            label = f"{name} {activation_of(config)}"
             sources = save_both(model, programs.folder / f"{number}-{name}")
             texts = random_texts(config.pad_token_id)
             wanted = expected(model, texts, what)

@@ -172,10 +172,13 @@ class Encoder:
         x = x + self.positions(text, x.shape[1], len(x))
         if embedding["token_types"] >= 0:
             x = x + model.tensor(embedding["token_types"])[text.types]
+        if embedding["norm_before_factor"]:
+            x = model.norm(embedding["norm"], x)
         x = model.optional(embedding["factor"], x)
         if embedding["transform_before_norm"]:
             x = model.optional(embedding["transform"], x)
-        x = model.norm(embedding["norm"], x)
+        if not embedding["norm_before_factor"]:
+            x = model.norm(embedding["norm"], x)
         if not embedding["transform_before_norm"]:
             x = model.optional(embedding["transform"], x)
         if embedding["zero_pad_rows"]:
@@ -322,9 +325,12 @@ def with_zero_rows(x, rows):
 
 def head_scores(model, encoder, head, texts, rows):
     def score(x):
-        x = model.norm(head["norm"], x)
+        if not head["norm_after_dense"]:
+            x = model.norm(head["norm"], x)
         if head["dense"]["weight"] >= 0:
             x = activate(head["activation"], model.linear(head["dense"], x))
+        if head["norm_after_dense"]:
+            x = model.norm(head["norm"], x)
         return model.linear(head["output"], x)
 
     if head["pooling"] == "none":

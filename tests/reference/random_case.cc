@@ -179,6 +179,11 @@ void choose_version_4(Chance chance, RandomModel* shape) {
   }
 }
 
+void choose_version_5(Chance chance, RandomModel* shape) {
+  shape->norm_before_factor = chance.one_in(2);
+  for (RandomHead& head : shape->head_kinds) head.norm_after_dense = head.norm && head.dense && chance.one_in(2);
+}
+
 // `chance` must be seeded with `index`.
 RandomModel choose_shape(Chance& chance, uint64_t index) {
   RandomModel shape;
@@ -195,6 +200,7 @@ RandomModel choose_shape(Chance& chance, uint64_t index) {
   choose_ends(chance, &shape);
   choose_version_3(Chance(~index), &shape);
   choose_version_4(Chance(index ^ 0x5555), &shape);
+  choose_version_5(Chance(index ^ 0x3333), &shape);
   return shape;
 }
 

@@ -19,6 +19,7 @@ struct RandomHead {
   bool norm = false, dense = true;
   linformer::HeadKind kind = linformer::HeadKind::single_label;
   linformer::Activation score_activation = linformer::Activation::none;
+  bool norm_after_dense = false;  // with both
 };
 
 // The names of classification heads, of their labels, and of the program and the dialect that made the file.
@@ -82,6 +83,7 @@ struct RandomModel {
   uint32_t embedding_width = 0;    // with a factor up to d_model
   float embedding_scale = 1.f;
   bool embedding_norm = true;
+  bool norm_before_factor = false;  // with both
   uint32_t token_types = 0;
   uint32_t vector_width = 0;  // vectors instead of tokens
   bool vector_linear = true, vector_norms = true, prefix = false;

@@ -25,19 +25,26 @@ class EncoderReader {
   void add_embedding(const Tensor& tokens);
   // layers[index] without projections, as far as the family goes.
   LayerDescription& add_layer(uint32_t index);
+  // What the family adds to the scores of all layers, which are there already. Nothing where it adds nothing.
+  void add_relative_bias();
 
   uint32_t layers() const { return layers_; }
   float epsilon() const { return epsilon_; }
 
  private:
   Size d_model() const { return {conversion_.description.encoder.d_model, "d_model"}; }
-  Norm norm(const std::string& role, const std::string& name);
+  // Of the embedding's tables.
+  Size table_width() const { return {table_width_, "embedding width"}; }
+  Norm norm(const std::string& role, const std::string& name, Size width);
+  uint32_t count_layers();
+  std::string layer_prefix(uint32_t index) const;
 
   Conversion& conversion_;
   TensorTable& tensors_;
   const Settings& settings_;
   const Family& family_;
-  uint32_t layers_ = 0, heads_ = 0;
+  uint32_t layers_ = 0, heads_ = 0, table_width_ = 0;
+  uint32_t groups_ = 0, inner_layers_ = 1;  // of families whose layers share weights
   float epsilon_ = 0;
   Activation activation_ = Activation::gelu;
 };

@@ -11,8 +11,6 @@ namespace linformer::convert::hugging_face {
 
 namespace {
 
-constexpr const char* pooler = "pooler.dense";
-
 Size d_model(const HeadInputs& inputs) { return {inputs.conversion.description.encoder.d_model, "d_model"}; }
 
 Linear linear(const HeadInputs& inputs, const std::string& role, const std::string& name, Size out, Size in) {
@@ -65,11 +63,15 @@ void add_labels(const HeadInputs& inputs, ClassificationHead* head) {
       inputs.conversion, inputs.settings, [&](uint64_t count) { return kind_of(inputs.settings, count); }, head);
 }
 
+bool has_pooler(const HeadInputs& inputs) {
+  return inputs.tensors.any(inputs.family.extras.pooler + std::string(".*"));
+}
+
 // Whether `classifier` reads every row instead of the pooled one: files of both kinds may have a pooler.
 bool is_token_classifier(const HeadInputs& inputs) {
   const std::optional<std::string> architecture = architecture_of(inputs.settings);
   if (!architecture) {
-    if (!inputs.tensors.any(std::string(pooler) + ".*")) return true;
+    if (!has_pooler(inputs)) return true;
     fail(
         "the tensors do not say whether the classifier reads a text as a whole or token by token: give the model's "
         "config.json with ",
@@ -86,26 +88,30 @@ void add_classifier(const HeadInputs& inputs) {
   const char* name = "classifier";
   if (inputs.tensors.any("classifier.out_proj.*")) {
     add_labels(inputs, &add_head(inputs, name, "classifier.out_proj", Pooling::first_token, "classifier.dense",
-                                 Activation::tanh));
+                                 inputs.family.extras.classifier_activation));
+  } else if (inputs.tensors.any("sequence_summary.summary.*")) {
+    add_labels(inputs,
+               &add_head(inputs, name, name, Pooling::first_token, "sequence_summary.summary", Activation::gelu));
   } else if (inputs.tensors.any("pre_classifier.*")) {
     add_labels(inputs, &add_head(inputs, name, name, Pooling::first_token, "pre_classifier", Activation::relu));
   } else if (inputs.tensors.any("classifier.*")) {
     const bool each = is_token_classifier(inputs);
     add_labels(inputs, &add_head(inputs, name, name, each ? Pooling::none : Pooling::first_token,
-                                 each ? nullptr : pooler, Activation::tanh));
+                                 each ? nullptr : inputs.family.extras.pooler, Activation::tanh));
   }
 }
 
 void add_embedding(const HeadInputs& inputs) {
   Conversion& conversion = inputs.conversion;
   SentenceEmbedding& embedding = conversion.description.embedding;
-  const bool has_pooler = inputs.tensors.any(std::string(pooler) + ".*");
+  const bool pooled = has_pooler(inputs);
+  const char* pooler = inputs.family.extras.pooler;
   // The pooler of a model that was trained for another answer is as it happened to be.
   const bool trained = !inputs.tensors.any("classifier.**") && !inputs.tensors.any("qa_outputs.*");
   if (add_sentence_embedding(conversion, inputs.tensors, inputs.settings)) return;
-  if (!has_pooler || !trained) {
+  if (!pooled || !trained) {
     conversion.report.add_fact("sentence embedding", "none",
-                               has_pooler ? "the model was trained for its head" : "there is no pooler");
+                               pooled ? "the model was trained for its head" : "there is no pooler");
     return;
   }
   embedding.present = true;
@@ -131,9 +137,12 @@ void add_masked_lm(const HeadInputs& inputs) {
   }
   const EncoderDescription& encoder = conversion.description.encoder;
   MaskedLmHead& mlm = conversion.description.mlm;
-  mlm.dense = linear(inputs, "mlm.dense", names.dense, d_model(inputs), d_model(inputs));
+  // The vocabulary's rows are as wide as the embedding's.
+  const TensorDescription& tokens = conversion.description.tensors[static_cast<size_t>(encoder.embedding.tokens)];
+  const Size width{tokens.shape[1], "embedding width"};
+  mlm.dense = linear(inputs, "mlm.dense", names.dense, width, d_model(inputs));
   mlm.activation = names.settings_act ? activation_of(inputs.settings, names.settings_act, report) : Activation::gelu;
-  mlm.norm = read_norm(conversion, inputs.tensors, "mlm.norm", names.norm, d_model(inputs));
+  mlm.norm = read_norm(conversion, inputs.tensors, "mlm.norm", names.norm, width);
   mlm.norm.epsilon = inputs.epsilon;
 
   const Size vocabulary{encoder.vocab_size, "vocabulary"};
@@ -155,7 +164,7 @@ void add_masked_lm(const HeadInputs& inputs) {
   if (tied) {
     mlm.output.weight = *tied;
   } else {
-    mlm.output = conversion.weights.linear("mlm.output", *output, nullptr, vocabulary, d_model(inputs));
+    mlm.output = conversion.weights.linear("mlm.output", *output, nullptr, vocabulary, width);
   }
   mlm.output.bias = vocabulary_bias(inputs, vocabulary);
   report.add_fact("masked-LM head", tied ? "tied to the token embedding" : "with weights of its own",
@@ -171,8 +180,20 @@ void add_heads(const HeadInputs& inputs) {
         inputs.conversion, inputs.settings, [](uint64_t) { return compared_kind("the other tokens"); }, &head);
   }
   if (inputs.tensors.any("cls.seq_relationship.*")) {
-    ClassificationHead& head =
-        add_head(inputs, "next_sentence", "cls.seq_relationship", Pooling::first_token, pooler, Activation::tanh);
+    ClassificationHead& head = add_head(inputs, "next_sentence", "cls.seq_relationship", Pooling::first_token,
+                                        inputs.family.extras.pooler, Activation::tanh);
+    set_kind(inputs.conversion, inputs.settings, usual_kind, &head);
+  }
+  if (inputs.tensors.any("sop_classifier.classifier.*")) {
+    ClassificationHead& head = add_head(inputs, "sentence_order", "sop_classifier.classifier", Pooling::first_token,
+                                        inputs.family.extras.pooler, Activation::tanh);
+    set_kind(inputs.conversion, inputs.settings, usual_kind, &head);
+  }
+  if (inputs.tensors.any("discriminator_predictions.dense.*")) {
+    const Activation activation =
+        activation_of(inputs.settings, inputs.family.settings.activation, inputs.conversion.report);
+    ClassificationHead& head = add_head(inputs, "replaced_tokens", "discriminator_predictions.dense_prediction",
+                                        Pooling::none, "discriminator_predictions.dense", activation);
     set_kind(inputs.conversion, inputs.settings, usual_kind, &head);
   }
   add_embedding(inputs);

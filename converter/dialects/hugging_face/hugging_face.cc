@@ -36,7 +36,7 @@ class HuggingFaceConverter {
     const HeadInputs inputs{conversion_, tensors_, settings_, family_, reader_.epsilon()};
     add_masked_lm(inputs);
     add_heads(inputs);
-    tensors_.account_for_rest(unused_names(), "a BERT, RoBERTa or DistilBERT", report_);
+    tensors_.account_for_rest(unused_names(), family_.name, report_);
   }
 
  private:
@@ -96,6 +96,7 @@ void HuggingFaceConverter::add_layers() {
     attention.row_mask = RowMask::excluded;
     attention.key_projections = attention.value_projections = {0};
   }
+  reader_.add_relative_bias();
   report_.add_fact("attention", "full", "the family's: nothing is compressed");
 }
 
@@ -103,10 +104,10 @@ void HuggingFaceConverter::add_layers() {
 
 DialectFacts HuggingFace::facts() const {
   return {
-      "BERT, RoBERTa and DistilBERT with full attention, and sentence-transformers",
+      "BERT, RoBERTa, DistilBERT, MPNet, ELECTRA, ALBERT; sentence-transformers",
       "https://github.com/huggingface/transformers",
       {{R"({"num_attention_heads": 12})", "always (n_heads for DistilBERT); config.json of the model's folder has it"},
-       {R"({"model_type": "bert"})", "where the tensors' names do not say it; or roberta, distilbert"},
+       {R"({"model_type": "bert"})", "where the tensors' names do not say it; or roberta, distilbert, electra"},
        {R"({"architectures": ["BertForSequenceClassification"]})", "models with both a pooler and a classifier"},
        {R"({"sentence_pooling": "mean"})", "sentence embeddings, where there is no modules.json; or cls, max"},
        {R"({"sentence_dense_activation": "Tanh"})", "sentence embeddings with a Dense module"}}};
@@ -114,14 +115,17 @@ DialectFacts HuggingFace::facts() const {
 
 Recognition HuggingFace::recognise(const Checkpoint& checkpoint) const {
   static const std::string bert_query = "encoder.layer.0.attention.self.query.weight",
-                           distilbert_query = "transformer.layer.0.attention.q_lin.weight";
+                           distilbert_query = "transformer.layer.0.attention.q_lin.weight",
+                           mpnet_query = "encoder.layer.0.attention.attn.q.weight",
+                           albert_query = "encoder.albert_layer_groups.0.albert_layers.0.attention.query.weight";
   const size_t prefix = wrapper_prefix(checkpoint);
   const std::string* found = nullptr;
   bool tokens = false;
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string name = canonical_name(tensor.name.substr(prefix));
-    if (name == bert_query) found = &bert_query;
-    if (name == distilbert_query) found = &distilbert_query;
+    for (const std::string* query : {&bert_query, &distilbert_query, &mpnet_query, &albert_query}) {
+      if (name == *query) found = query;
+    }
     tokens = tokens || name == position_embeddings;
     // Compressing layers of other implementations have BERT's names too.
     if (matches(name, "encoder.layer.*.attention.self.*compress*.**") ||
@@ -129,7 +133,9 @@ Recognition HuggingFace::recognise(const Checkpoint& checkpoint) const {
       return {0, bert_query + " (there, but so is " + tensor.name + ", which full attention does not have)"};
     }
   }
-  if (found == nullptr || !tokens) return {0, bert_query + " or " + distilbert_query + " (not there)"};
+  if (found == nullptr || !tokens) {
+    return {0, bert_query + ", or the same of DistilBERT, MPNet or ALBERT (not there)"};
+  }
   return {100, "the tensors " + *found + " and " + position_embeddings};
 }
 

@@ -1,7 +1,6 @@
 #include "converter/dialects/hugging_face/settings.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include "converter/dialects/common.h"
 #include "converter/readers/error.h"
@@ -15,8 +14,12 @@ struct ModelType {
   std::string_view name;
   const Family& (*family)();
 };
-constexpr ModelType model_types[] = {
-    {"bert", bert}, {"roberta", roberta}, {"xlm-roberta", roberta}, {"camembert", roberta}, {"distilbert", distilbert}};
+constexpr ModelType model_types[] = {{"bert", bert},         {"roberta", roberta},       {"xlm-roberta", roberta},
+                                     {"camembert", roberta}, {"distilbert", distilbert}, {"mpnet", mpnet},
+                                     {"electra", electra},   {"albert", albert}};
+
+// Has a dialect of its own.
+constexpr std::string_view modernbert_type = "modernbert";
 
 const ModelType* find_model_type(std::string_view name) {
   const auto* found = std::find_if(std::begin(model_types), std::end(model_types),
@@ -46,11 +49,12 @@ std::optional<std::string_view> first_text_of(const Settings& settings, const ch
 
 }  // namespace
 
-bool is_model_type(std::string_view type) { return find_model_type(type) != nullptr; }
+bool is_model_type(std::string_view type) { return find_model_type(type) != nullptr || type == modernbert_type; }
 
 std::string unsupported_model_type(const Setting<std::string>& said) {
   std::string names;
-  for (const ModelType& type : model_types) names += (names.empty() ? "" : ", ") + std::string(type.name);
+  for (const ModelType& type : model_types) names += std::string(type.name) + ", ";
+  names += modernbert_type;
   return "the model_type " + quote(said.value) + " (" + said.source + ") is not supported; supported are " + names +
          ", beside the dialects " + names_of_dialects();
 }
@@ -62,9 +66,12 @@ const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, 
     report.add_fact("model type", said->value, "model_type, " + said->source);
     return type->family();
   }
-  for (const Family* family : {&bert(), &roberta(), &distilbert()}) {
+  for (const Family* family : families()) {
     const bool prefixed = any_tensor(checkpoint, family->prefix);
-    const bool layout = family == &distilbert() && any_tensor(checkpoint, family->layers);
+    const bool own_layers = family == &distilbert() || family == &albert();
+    const bool layout = (own_layers && any_tensor(checkpoint, family->layers)) ||
+                        (family == &mpnet() && any_tensor(checkpoint, family->extras.relative_bias)) ||
+                        (family == &electra() && any_tensor(checkpoint, family->extras.factor));
     if (!prefixed && !layout) continue;
     report.add_fact("model type", family->name, "names of the tensors");
     return *family;
@@ -120,29 +127,14 @@ Activation activation_of(const Settings& settings, const char* name, Report& rep
 float epsilon_of(const Settings& settings, const Family& family, Report& report) {
   constexpr const char* name = "layer_norm_eps";
   constexpr float usual = 1e-12f;
-  if (&family == &distilbert()) {
-    report.add_fact(name, "1e-12", "fixed by DistilBERT");
-    return usual;
-  }
-  const std::optional<Setting<Value>> said = settings.value(name);
-  if (!said) {
-    report.add_fact(name, "1e-12", "transformers' default: no settings say otherwise");
-    report.notes.push_back("layer_norm_eps is not in the settings: transformers' default 1e-12 is assumed.");
-    return usual;
-  }
-  const std::optional<double> number = said->value.real();
-  if (!number || !(*number > 0) || !(*number < 1)) {
-    fail("the setting ", name, " (", said->source, ") is not a number between 0 and 1");
-  }
-  std::ostringstream text;
-  text << *number;
-  report.add_fact(name, text.str(), std::string(name) + ", " + said->source);
-  return static_cast<float>(*number);
+  if (&family != &distilbert()) return number_below(settings, name, 1, usual, report);
+  report.add_fact(name, "1e-12", "fixed by DistilBERT");
+  return usual;
 }
 
-int32_t pad_of(const Settings& settings, const Family& family, uint32_t vocabulary, Report& report) {
+int32_t pad_of(const Settings& settings, int64_t usual, uint32_t vocabulary, Report& report) {
   const std::optional<Setting<int64_t>> said = settings.integer("pad_token_id");
-  const int64_t pad = said ? said->value : family.usual_pad;
+  const int64_t pad = said ? said->value : usual;
   const std::string source =
       said ? "pad_token_id, " + said->source : "transformers' default: no settings say otherwise";
   if (pad < 0 || pad >= int64_t{vocabulary}) {

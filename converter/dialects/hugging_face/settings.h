@@ -27,7 +27,8 @@ const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, 
 void refuse_unsupported(const Settings& settings);
 Activation activation_of(const Settings& settings, const char* name, Report& report);
 float epsilon_of(const Settings& settings, const Family& family, Report& report);
-int32_t pad_of(const Settings& settings, const Family& family, uint32_t vocabulary, Report& report);
+// `usual`: where config.json leaves pad_token_id out.
+int32_t pad_of(const Settings& settings, int64_t usual, uint32_t vocabulary, Report& report);
 // What follows the family's name in architectures, such as "ForMaskedLM"; nothing where no architecture is given.
 std::optional<std::string> architecture_of(const Settings& settings);
 // From id2label; empty where that is missing or says LABEL_0, LABEL_1, ...
