@@ -81,8 +81,9 @@ struct AttentionDescription {
   Array<uint32_t> key_projections, value_projections;
   KeySource key_source = KeySource::own;
   // Not 0: queries and keys of the layer's own rows are turned by their positions before keys are compressed. Channels
-  // j and j + head_dim / 2 of a head make a pair, turned by position * rotary_base^(-2 j / head_dim).
+  // j and j + head_dim / 2 of a head make a pair, turned by position * rotary_scale * rotary_base^(-2 j / head_dim).
   float rotary_base = 0;
+  float rotary_scale = 1;  // of positions (NTK scaling, gte)
   uint32_t window = 0;  // full attention to own rows: row i sees rows j with |i - j| <= window; 0 = all
   // Full attention to own rows, absent in most: row_major f32 [heads, 2 N - 1]; column j - i + N - 1 is added to the
   // scaled score of row i and row j. Rows count from 0 in what the encoder is given, without stripped pads.

@@ -105,6 +105,7 @@ LINFORMER_FIELDS(AttentionDescription, "Attention", "attention") {
   FIELD(rotary_base);
   FIELD(window);
   FIELD(position_bias);
+  FIELD(rotary_scale);
 }
 
 LINFORMER_FIELDS(LayerDescription, "Layer", "layer") {

@@ -256,6 +256,7 @@ void TinyModel::use_everything() {
   gated.ffn_in.weight = builder.add_linear("gated.weight", 48, 16, std::vector<float>(48 * 16, 0.25f));
   gated.ffn_in.bias = builder.add_floats("gated.bias", {48}, std::vector<float>(48, 0.5f));
   gated.attention.rotary_base = 500;
+  gated.attention.rotary_scale = 0.75f;
   Projection full;
   full.kind = ProjectionKind::none;
   model.decoder.projections.push_back(full);

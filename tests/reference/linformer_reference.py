@@ -117,12 +117,12 @@ class Text:
             self.states_keep = np.array(mask or [1] * len(self.states)) != 0
 
 
-def rotated(x, base):
-    """Row i turned by i: the channels j and j + half of it are a pair, turned by i * base^(-j / half)."""
+def rotated(x, base, scale):
+    """Row i turned by i: the channels j and j + half are a pair, turned by i * scale * base^(-j / half)."""
     if base == 0:
         return x
     half = x.shape[1] // 2
-    angles = np.arange(len(x))[:, None] * float(base) ** (-np.arange(half) / half)[None, :]
+    angles = np.arange(len(x))[:, None] * float(scale) * float(base) ** (-np.arange(half) / half)[None, :]
     cos, sin = np.cos(angles), np.sin(angles)
     first, second = x[:, :half], x[:, half:]
     return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=1)
@@ -206,7 +206,7 @@ class Encoder:
         bias = model.tensor(projection["bias"]) if projection["bias"] >= 0 else 0.0
         return np.stack([sum(weight[t] @ row for t, row in enumerate(window)) + bias for window in windows])
 
-    def side(self, attention, linear, projections, z, keep, rotary_base=0):
+    def side(self, attention, linear, projections, z, keep, rotary=(0, 1)):
         """The compressed keys or values of each query head."""
         model, heads, dim = self.model, attention["heads"], attention["head_dim"]
         shared = attention["kv_heads"] == 1
@@ -224,7 +224,7 @@ class Encoder:
                 if projection["bias"] >= 0:
                     short = short + model.tensor(projection["bias"])[:, None]
             else:
-                short = self.shorten(projection, rotated(whole[:, columns], rotary_base))
+                short = self.shorten(projection, rotated(whole[:, columns], *rotary))
             result.append(short)
         return result
 
@@ -236,15 +236,15 @@ class Encoder:
         ):
             z, keep = text.states, text.states_keep
         query = model.linear(attention["query"], x) * text.query[:, None]
-        base = attention["rotary_base"]
-        keys = self.side(attention, attention["key"], attention["key_projections"], z, keep, base)
+        rotary = attention["rotary_base"], attention["rotary_scale"]
+        keys = self.side(attention, attention["key"], attention["key_projections"], z, keep, rotary)
         if attention["value_is_key"]:
             values = keys
         else:
             values = self.side(attention, attention["value"], attention["value_projections"], z, keep)
         context = []
         for head in range(attention["heads"]):
-            scores = rotated(query[:, head * dim : (head + 1) * dim], base) @ keys[head].T * attention["scale"]
+            scores = rotated(query[:, head * dim : (head + 1) * dim], *rotary) @ keys[head].T * attention["scale"]
             rows, columns = np.indices(scores.shape)
             if attention["position_bias"] >= 0:
                 middle = self.encoder["max_tokens"] - 1

@@ -181,6 +181,7 @@ void choose_version_4(Chance chance, RandomModel* shape) {
 
 void choose_version_5(Chance chance, RandomModel* shape) {
   shape->norm_before_factor = chance.one_in(2);
+  if (shape->layer.attention.rotary_base != 0 && chance.one_in(2)) shape->layer.attention.rotary_scale = 0.9375f;
   for (RandomHead& head : shape->head_kinds) head.norm_after_dense = head.norm && head.dense && chance.one_in(2);
 }
 
