@@ -10,6 +10,7 @@
 #include "converter/dialects/modernbert/modernbert.h"
 #include "converter/dialects/nystromformer/nystromformer.h"
 #include "converter/dialects/pytext/pytext.h"
+#include "converter/dialects/rotary_bert/rotary_bert.h"
 #include "converter/dialects/tatp22/tatp22.h"
 #include "converter/dialects/tensor_table.h"
 #include "converter/dialects/xformers/xformers.h"
@@ -29,9 +30,11 @@ std::span<const Dialect* const> dialects() {
   static const Xformers xformers;
   static const Nystromformer nystromformer;
   static const ModernBert modernbert;
+  static const RotaryBert rotary_bert;
   static const Tatp22 tatp22;
-  static const Dialect* const all[] = {&fairseq,  &fairseq_hf,   &lucidrains, &pytext,        &vit_linformer,
-                                       &xformers, &hugging_face, &modernbert, &nystromformer, &tatp22};
+  static const Dialect* const all[] = {&fairseq,       &fairseq_hf,  &lucidrains,   &pytext,
+                                       &vit_linformer, &xformers,    &hugging_face, &modernbert,
+                                       &nystromformer, &rotary_bert, &tatp22};
   return all;
 }
 

@@ -5,6 +5,7 @@
 #include "converter/dialects/head_kind.h"
 #include "converter/dialects/hugging_face/sentence_transformers.h"
 #include "converter/dialects/hugging_face/settings.h"
+#include "converter/dialects/hugging_face/vocabulary.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert::hugging_face {
@@ -145,30 +146,9 @@ void add_masked_lm(const HeadInputs& inputs) {
   mlm.norm = read_norm(conversion, inputs.tensors, "mlm.norm", names.norm, width);
   mlm.norm.epsilon = inputs.epsilon;
 
-  const Size vocabulary{encoder.vocab_size, "vocabulary"};
-  const std::optional<Setting<bool>> tie = inputs.settings.flag("tie_word_embeddings");
-  const bool own = tie && !tie->value;
-  const Tensor* output = inputs.tensors.use(names.output);
-  if (output == nullptr) {
-    if (own)
-      fail("the setting tie_word_embeddings is false (", tie->source, "), but there is no tensor ", names.output);
-    output = &inputs.tensors.need("embeddings.word_embeddings.weight");
-  }
-  const std::optional<TensorIndex> tied =
-      conversion.weights.tied("mlm.output.weight", *output, encoder.embedding.tokens);
-  if (!tied && !own) {
-    fail("the tensor ", quote(output->name),
-         " differs from the token embedding, which it is tied to: if the model is meant to have both, give settings "
-         "with {\"tie_word_embeddings\": false}");
-  }
-  if (tied) {
-    mlm.output.weight = *tied;
-  } else {
-    mlm.output = conversion.weights.linear("mlm.output", *output, nullptr, vocabulary, width);
-  }
-  mlm.output.bias = vocabulary_bias(inputs, vocabulary);
-  report.add_fact("masked-LM head", tied ? "tied to the token embedding" : "with weights of its own",
-                  "values of " + output->name);
+  add_vocabulary_output(conversion, inputs.tensors, inputs.settings, "embeddings.word_embeddings.weight", names.output,
+                        width);
+  mlm.output.bias = vocabulary_bias(inputs, {encoder.vocab_size, "vocabulary"});
 }
 
 void add_heads(const HeadInputs& inputs) {

@@ -5,6 +5,7 @@
 #include "converter/dialects/hugging_face/encoder.h"
 #include "converter/dialects/hugging_face/heads.h"
 #include "converter/dialects/hugging_face/settings.h"
+#include "converter/dialects/hugging_face/vocabulary.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {
@@ -42,7 +43,7 @@ class HuggingFaceConverter {
  private:
   void refuse() const;
   void read_sizes();
-  const Tensor& use_tokens();
+  const Tensor& use_tokens() { return token_embedding(tensors_, settings_, word_embeddings, family_.masked_lm.output); }
   void add_layers();
 
   Conversion& conversion_;
@@ -58,15 +59,6 @@ void HuggingFaceConverter::refuse() const {
   if (tensors_.any(family_.layers + std::string("*.crossattention.**"))) {
     fail("the tensors ", family_.layers, "*.crossattention.* belong to a decoder, which is not supported");
   }
-}
-
-// The token embedding; where safetensors kept the other name of the tied pair, that.
-const Tensor& HuggingFaceConverter::use_tokens() {
-  if (const Tensor* tokens = tensors_.use(word_embeddings)) return *tokens;
-  const Tensor* output = tensors_.use(family_.masked_lm.output);
-  const std::optional<Setting<bool>> tie = settings_.flag("tie_word_embeddings");
-  if (output == nullptr || (tie && !tie->value)) return tensors_.need(word_embeddings);
-  return *output;
 }
 
 void HuggingFaceConverter::read_sizes() {

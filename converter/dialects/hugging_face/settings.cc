@@ -95,6 +95,10 @@ void refuse_unsupported(const Settings& settings) {
     fail("the setting position_embedding_type is ", quote(positions->value), " (", positions->source,
          "): only absolute positions are supported");
   }
+  refuse_quantised(settings);
+}
+
+void refuse_quantised(const Settings& settings) {
   if (const std::optional<Setting<Value>> quantised = settings.value("quantization_config")) {
     fail("the setting quantization_config is there (", quantised->source,
          "): quantised weights are not supported, save the model in its original precision");

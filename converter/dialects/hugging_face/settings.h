@@ -25,6 +25,8 @@ std::string unsupported_model_type(const Setting<std::string>& said);
 const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, Report& report);
 // Throws where a setting asks for what isn't computed here.
 void refuse_unsupported(const Settings& settings);
+// The part of it that holds for every family.
+void refuse_quantised(const Settings& settings);
 Activation activation_of(const Settings& settings, const char* name, Report& report);
 float epsilon_of(const Settings& settings, const Family& family, Report& report);
 // `usual`: where config.json leaves pad_token_id out.

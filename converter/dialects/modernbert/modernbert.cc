@@ -7,6 +7,7 @@
 #include "converter/dialects/head_kind.h"
 #include "converter/dialects/hugging_face/sentence_transformers.h"
 #include "converter/dialects/hugging_face/settings.h"
+#include "converter/dialects/hugging_face/vocabulary.h"
 #include "converter/dialects/modernbert/settings.h"
 #include "converter/readers/error.h"
 
@@ -66,7 +67,7 @@ class ModernBertConverter {
   Linear linear(const std::string& role, const std::string& name, Size out, Size in) {
     return read_linear_maybe_bias(conversion_, tensors_, role, name, out, in);
   }
-  const Tensor& use_tokens();
+  const Tensor& use_tokens() { return hugging_face::token_embedding(tensors_, settings_, token_embeddings, decoder); }
   void read_sizes();
   void add_embedding();
   void add_layer(uint32_t index);
@@ -85,13 +86,6 @@ class ModernBertConverter {
   float epsilon_ = 0;
   Activation activation_ = Activation::gelu;
 };
-
-// The token embedding; where safetensors kept the other name of the tied pair, that.
-const Tensor& ModernBertConverter::use_tokens() {
-  const Tensor* tokens = tensors_.use(token_embeddings);
-  if (tokens == nullptr) tokens = tensors_.use(decoder);
-  return tokens != nullptr ? *tokens : tensors_.need(token_embeddings);
-}
 
 void ModernBertConverter::read_sizes() {
   const Tensor& tokens = use_tokens();
@@ -181,29 +175,10 @@ void ModernBertConverter::add_masked_lm() {
   mlm.dense = linear("mlm.dense", "head.dense", d_model(), d_model());
   mlm.activation = activation_of(settings_, "classifier_activation", report_);
   mlm.norm = norm("mlm.norm", "head.norm");
-  const Size vocabulary{encoder_.vocab_size, "vocabulary"};
-  const std::optional<Setting<bool>> tie = settings_.flag("tie_word_embeddings");
-  const bool own = tie && !tie->value;
-  const Tensor* output = tensors_.use(decoder);
-  if (output == nullptr && own) tensors_.need(decoder);
-  if (output == nullptr) output = &use_tokens();
-  const std::optional<TensorIndex> tied =
-      conversion_.weights.tied("mlm.output.weight", *output, encoder_.embedding.tokens);
-  if (!tied && !own) {
-    fail("the tensor ", quote(output->name),
-         " differs from the token embedding, which it is tied to: if the model is meant to have both, give settings "
-         "with {\"tie_word_embeddings\": false}");
-  }
-  if (tied) {
-    mlm.output.weight = *tied;
-  } else {
-    mlm.output = conversion_.weights.linear("mlm.output", *output, nullptr, vocabulary, d_model());
-  }
+  hugging_face::add_vocabulary_output(conversion_, tensors_, settings_, token_embeddings, decoder, d_model());
   if (const Tensor* bias = tensors_.use("decoder.bias")) {
-    mlm.output.bias = conversion_.weights.floats("mlm.output.bias", *bias, {vocabulary});
+    mlm.output.bias = conversion_.weights.floats("mlm.output.bias", *bias, {{encoder_.vocab_size, "vocabulary"}});
   }
-  report_.add_fact("masked-LM head", tied ? "tied to the token embedding" : "with weights of its own",
-                   "values of " + output->name);
 }
 
 void ModernBertConverter::add_classifier() {
