@@ -156,6 +156,7 @@ typedef struct lnf_head_info {
   int32_t kind, has_labels, compares_two, each_token;
   int32_t pooling;     /* LNF_POOL_...; DEFAULT: none, where it scores each token */
   int32_t norm, dense; /* behind the pooling; dense: a linear with `activation`, before the outputs */
+  int32_t norm_after_dense; /* the norm comes behind dense and its activation */
   const char *activation, *score_activation; /* static names, "none" without one; the latter makes the probability of a
                                                 score */
 } lnf_head_info;
@@ -197,6 +198,7 @@ typedef struct lnf_embedding_info {
   int32_t reads_tokens, vector_norm_in, vector_norm_out;
   int32_t prefix_token; /* -1: none */
   int32_t positions_count_non_pad, norm, transform;
+  int32_t norm_before_factor; /* and is of factor_width */
   const char* prefix;    /* put before a text: "none", "row" or "token" */
   const char* positions; /* "none", "learned", "sinusoidal_halves" or "sinusoidal_interleaved" */
 } lnf_embedding_info;
@@ -211,6 +213,7 @@ typedef struct lnf_layer_info {
   const uint32_t *key_projections, *value_projections;
   size_t key_projection_count, value_projection_count;
   float scale, rotary_base; /* of the scores; 0: no rotary positions */
+  float rotary_scale;       /* what those multiply positions by */
   int32_t value_is_key, causal, position_bias, full_attention, gated;
   const char* key_source;                     /* "own", "encoder_states" or "encoder_states_or_own" */
   const char* row_mask;                       /* "none", "zeroed" or "excluded" */

@@ -59,6 +59,7 @@ lnf_code lnf_model_get_embedding(const lnf_model* model, int32_t part, lnf_embed
   made.prefix_token = of.prefix_token;
   made.positions_count_non_pad = of.positions_count_non_pad;
   made.norm = of.norm;
+  made.norm_before_factor = of.norm_before_factor;
   made.transform = of.transform;
   made.prefix = of.prefix;
   made.positions = of.positions;
@@ -85,6 +86,7 @@ lnf_code lnf_model_get_layer(const lnf_model* model, int32_t part, int32_t layer
   made.value_projection_count = of.value_projections.size();
   made.scale = of.scale;
   made.rotary_base = of.rotary_base;
+  made.rotary_scale = of.rotary_scale;
   made.value_is_key = of.value_is_key;
   made.causal = of.causal;
   made.position_bias = of.position_bias;

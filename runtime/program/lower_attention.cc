@@ -175,7 +175,8 @@ View Lowering::projected_slot(const LayerState& layer, int side) {
   return slot(compressed_of(side), std::min(layer.longest, layer.threshold - 1), layer.attention.key_width);
 }
 
-// Rotary positions of queries or keys, where the layer has them. The table is the same for all layers of one base and scale.
+// Rotary positions of queries or keys, where the layer has them. The table is the same for all layers of one base and
+// scale.
 void Lowering::rotate(const LayerState& layer, const View& x) {
   const float base = layer.description->attention.rotary_base, scale = layer.description->attention.rotary_scale;
   if (base == 0) return;

@@ -50,6 +50,7 @@ int main(void) {
   FIELD(lnf_head_info, pooling);
   FIELD(lnf_head_info, norm);
   FIELD(lnf_head_info, dense);
+  FIELD(lnf_head_info, norm_after_dense);
   FIELD(lnf_head_info, activation);
   FIELD(lnf_head_info, score_activation);
   STRUCT(lnf_encoder_info);
@@ -81,6 +82,7 @@ int main(void) {
   FIELD(lnf_embedding_info, positions_count_non_pad);
   FIELD(lnf_embedding_info, norm);
   FIELD(lnf_embedding_info, transform);
+  FIELD(lnf_embedding_info, norm_before_factor);
   FIELD(lnf_embedding_info, prefix);
   FIELD(lnf_embedding_info, positions);
   STRUCT(lnf_layer_info);
@@ -97,6 +99,7 @@ int main(void) {
   FIELD(lnf_layer_info, value_projection_count);
   FIELD(lnf_layer_info, scale);
   FIELD(lnf_layer_info, rotary_base);
+  FIELD(lnf_layer_info, rotary_scale);
   FIELD(lnf_layer_info, value_is_key);
   FIELD(lnf_layer_info, causal);
   FIELD(lnf_layer_info, position_bias);

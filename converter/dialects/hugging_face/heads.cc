@@ -85,11 +85,16 @@ bool is_token_classifier(const HeadInputs& inputs) {
        "; ForSequenceClassification, ForTokenClassification and ForMultipleChoice are supported");
 }
 
+Activation classifier_activation(const HeadInputs& inputs) {
+  const std::optional<Activation> fixed = inputs.family.extras.classifier_activation;
+  return fixed ? *fixed : activation_of(inputs.settings, inputs.family.settings.activation, inputs.conversion.report);
+}
+
 void add_classifier(const HeadInputs& inputs) {
   const char* name = "classifier";
   if (inputs.tensors.any("classifier.out_proj.*")) {
     add_labels(inputs, &add_head(inputs, name, "classifier.out_proj", Pooling::first_token, "classifier.dense",
-                                 inputs.family.extras.classifier_activation));
+                                 classifier_activation(inputs)));
   } else if (inputs.tensors.any("sequence_summary.summary.*")) {
     add_labels(inputs,
                &add_head(inputs, name, name, Pooling::first_token, "sequence_summary.summary", Activation::gelu));
@@ -110,6 +115,12 @@ void add_embedding(const HeadInputs& inputs) {
   // The pooler of a model that was trained for another answer is as it happened to be.
   const bool trained = !inputs.tensors.any("classifier.**") && !inputs.tensors.any("qa_outputs.*");
   if (add_sentence_embedding(conversion, inputs.tensors, inputs.settings)) return;
+  if (const std::optional<Setting<std::string>> own = inputs.settings.text("emb_pooler"); own && own->value == "mean") {
+    embedding.present = true;
+    embedding.pooling = Pooling::mean;
+    conversion.report.add_fact("sentence embedding", "mean", "emb_pooler, " + own->source);
+    return;
+  }
   if (!pooled || !trained) {
     conversion.report.add_fact("sentence embedding", "none",
                                pooled ? "the model was trained for its head" : "there is no pooler");

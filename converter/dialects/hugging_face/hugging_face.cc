@@ -55,7 +55,16 @@ class HuggingFaceConverter {
 };
 
 void HuggingFaceConverter::refuse() const {
-  refuse_unsupported(settings_);
+  refuse_unsupported(settings_, family_.extras.gates != nullptr ? "alibi" : "absolute");
+  if (tensors_.any("encoder.layer.*.attention.self.layer_norm_q.*")) {
+    fail(
+        "the tensors encoder.layer.*.attention.self.layer_norm_q.* normalise queries, as jina-embeddings-v2-base-code ",
+        "does, which is not supported");
+  }
+  const std::optional<Setting<bool>> values = settings_.flag("rotary_value");
+  if (values && values->value) {
+    fail("the setting rotary_value is true (", values->source, "): values that are turned too are not supported");
+  }
   if (tensors_.any(family_.layers + std::string("*.crossattention.**"))) {
     fail("the tensors ", family_.layers, "*.crossattention.* belong to a decoder, which is not supported");
   }
@@ -71,11 +80,8 @@ void HuggingFaceConverter::read_sizes() {
          " tokens");
   }
   encoder.max_tokens = cut ? static_cast<uint32_t>(cut->value) : longest;
-  const uint32_t first = encoder.embedding.position_offset;
-  std::string source = "rows of " + tensors_.need(position_embeddings).name;
-  if (first > 0) source += " from row " + std::to_string(first);
-  if (cut) source = "max_seq_length, " + cut->source;
-  report_.add_fact("longest text (N)", std::to_string(encoder.max_tokens), source);
+  report_.add_fact("longest text (N)", std::to_string(encoder.max_tokens),
+                   cut ? "max_seq_length, " + cut->source : reader_.longest_source());
   if (family_.has_token_types) {
     check_agreement(settings_, "type_vocab_size", dimension(tensors_.need(token_types), 0), "token types");
   }
@@ -88,7 +94,7 @@ void HuggingFaceConverter::add_layers() {
     attention.row_mask = RowMask::excluded;
     attention.key_projections = attention.value_projections = {0};
   }
-  reader_.add_relative_bias();
+  reader_.add_position_bias();
   report_.add_fact("attention", "full", "the family's: nothing is compressed");
 }
 
@@ -96,7 +102,7 @@ void HuggingFaceConverter::add_layers() {
 
 DialectFacts HuggingFace::facts() const {
   return {
-      "BERT, RoBERTa, DistilBERT, MPNet, ELECTRA, ALBERT; sentence-transformers",
+      "BERT, RoBERTa, DistilBERT, MPNet, ELECTRA, ALBERT, RoFormer, jina-v2",
       "https://github.com/huggingface/transformers",
       {{R"({"num_attention_heads": 12})", "always (n_heads for DistilBERT); config.json of the model's folder has it"},
        {R"({"model_type": "bert"})", "where the tensors' names do not say it; or roberta, distilbert, electra"},
@@ -110,25 +116,28 @@ Recognition HuggingFace::recognise(const Checkpoint& checkpoint) const {
                            distilbert_query = "transformer.layer.0.attention.q_lin.weight",
                            mpnet_query = "encoder.layer.0.attention.attn.q.weight",
                            albert_query = "encoder.albert_layer_groups.0.albert_layers.0.attention.query.weight";
+  static const std::string code_gates = "encoder.layer.0.mlp.up_gated_layer.weight";  // to be refused by name
+  const std::string rotary_table = roformer().extras.rotary_table,
+                    gates = jina().layers + std::string("0.") + jina().extras.gates + ".weight";
   const size_t prefix = wrapper_prefix(checkpoint);
   const std::string* found = nullptr;
-  bool tokens = false;
+  bool positions = false;
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string name = canonical_name(tensor.name.substr(prefix));
     for (const std::string* query : {&bert_query, &distilbert_query, &mpnet_query, &albert_query}) {
       if (name == *query) found = query;
     }
-    tokens = tokens || name == position_embeddings;
+    positions = positions || name == position_embeddings || name == rotary_table || name == gates || name == code_gates;
     // Compressing layers of other implementations have BERT's names too.
     if (matches(name, "encoder.layer.*.attention.self.*compress*.**") ||
         matches(name, "encoder.layer.*.attention.self.*projection**")) {
       return {0, bert_query + " (there, but so is " + tensor.name + ", which full attention does not have)"};
     }
   }
-  if (found == nullptr || !tokens) {
-    return {0, bert_query + ", or the same of DistilBERT, MPNet or ALBERT (not there)"};
+  if (found == nullptr || !positions) {
+    return {0, bert_query + " and positions, or the same of DistilBERT, MPNet, ALBERT, RoFormer or Jina (not there)"};
   }
-  return {100, "the tensors " + *found + " and " + position_embeddings};
+  return {100, "the tensor " + *found + " and positions"};
 }
 
 void HuggingFace::convert(Conversion& conversion) const { HuggingFaceConverter(conversion).run(); }

@@ -48,25 +48,30 @@ constexpr LayerPart albert_parts[] = {
     {"full_layer_layer_norm", &LayerDescription::ffn_norm},
 };
 
+constexpr LayerPart jina_parts[] = {
+    {"attention.self.query", &AttentionDescription::query},
+    {"attention.self.key", &AttentionDescription::key},
+    {"attention.self.value", &AttentionDescription::value},
+    {"attention.output.dense", &AttentionDescription::output},
+    {"mlp.gated_layers", &LayerDescription::ffn_in},
+    {"mlp.wo", &LayerDescription::ffn_out},
+    {"attention.output.LayerNorm", &LayerDescription::attention_norm},
+    {"mlp.layernorm", &LayerDescription::ffn_norm},
+};
+
 constexpr SettingNames bert_settings = {"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
                                         "hidden_act"};
+constexpr MaskedLmNames bert_masked_lm = {"cls.predictions.transform.dense",
+                                          "cls.predictions.transform.LayerNorm",
+                                          "cls.predictions.decoder.weight",
+                                          {"cls.predictions.bias", "cls.predictions.decoder.bias"},
+                                          "hidden_act"};
 
 }  // namespace
 
 const Family& bert() {
-  static constexpr Family family = {"BERT",
-                                    "bert.",
-                                    "encoder.layer.",
-                                    bert_parts,
-                                    {"cls.predictions.transform.dense",
-                                     "cls.predictions.transform.LayerNorm",
-                                     "cls.predictions.decoder.weight",
-                                     {"cls.predictions.bias", "cls.predictions.decoder.bias"},
-                                     "hidden_act"},
-                                    bert_settings,
-                                    true,
-                                    false,
-                                    0};
+  static constexpr Family family = {"BERT", "bert.", "encoder.layer.", bert_parts, bert_masked_lm, bert_settings, true,
+                                    false,  0};
   return family;
 }
 
@@ -159,8 +164,38 @@ const Family& albert() {
   return family;
 }
 
+const Family& roformer() {
+  static constexpr Family family = {"RoFormer",
+                                    "roformer.",
+                                    "encoder.layer.",
+                                    bert_parts,
+                                    bert_masked_lm,
+                                    bert_settings,
+                                    true,
+                                    false,
+                                    0,
+                                    {.factor = "embeddings_project",
+                                     .classifier_activation = std::nullopt,
+                                     .rotary_table = "encoder.embed_positions.weight"}};
+  return family;
+}
+
+const Family& jina() {
+  static constexpr Family family = {"JinaBERT",
+                                    "bert.",
+                                    "encoder.layer.",
+                                    jina_parts,
+                                    bert_masked_lm,
+                                    bert_settings,
+                                    true,
+                                    false,
+                                    0,
+                                    {.gates = "mlp.gated_layers"}};
+  return family;
+}
+
 std::span<const Family* const> families() {
-  static const Family* const all[] = {&bert(), &roberta(), &distilbert(), &mpnet(), &electra(), &albert()};
+  static const Family* const all[] = {&bert(), &roberta(), &distilbert(), &mpnet(), &electra(), &albert(), &roformer()};
   return all;
 }
 
@@ -184,6 +219,7 @@ std::span<const NamePattern> unused_names() {
   static constexpr NamePattern patterns[] = {
       {"embeddings.position_ids", counter},
       {"embeddings.token_type_ids", counter},
+      {"encoder.embed_positions.weight", "sines and cosines that the settings give, not weights"},
       {"pooler.dense.*", "none of the model's outputs reads the pooler"},
       {"pooler.*", "none of the model's outputs reads the pooler"},
   };

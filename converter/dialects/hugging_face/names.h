@@ -1,6 +1,7 @@
 // Hugging Face's names of tensors and settings, by family.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -27,10 +28,16 @@ struct FamilyExtras {
   // [buckets, heads]: what is added to the scores of all layers, by how far two tokens are apart (relative_bias.h).
   const char* relative_bias = nullptr;
   const char* pooler = "pooler.dense";
-  Activation classifier_activation = Activation::tanh;  // behind classifier.dense
+  std::optional<Activation> classifier_activation = Activation::tanh;  // behind classifier.dense; none: the layers'
   // The layers of a group are the same weights: `layers` comes before a group's number, and this before the number of
   // a layer inside it. num_hidden_layers says how often groups are run.
   const char* inner_layers = nullptr;
+  // [N, head_dim], sines and cosines that the settings give: rows have no positions of their own, and queries and keys
+  // are turned in pairs of neighbouring channels.
+  const char* rotary_table = nullptr;
+  // Below a layer, both halves of a gated network, of which the first is activated. Such a family has ALiBi instead of
+  // positions (alibi.h).
+  const char* gates = nullptr;
 };
 
 // One way to name and to compose the parts of an encoder.
@@ -53,6 +60,8 @@ const Family& distilbert();
 const Family& mpnet();
 const Family& electra();
 const Family& albert();
+const Family& roformer();
+const Family& jina();
 // All of them.
 std::span<const Family* const> families();
 

@@ -23,17 +23,16 @@ int64_t bucket_of(int64_t distance) {
 
 }  // namespace
 
-std::vector<float> relative_bias(std::span<const float> buckets, uint64_t rows, uint64_t heads, uint64_t n) {
+void fill_relative_bias(std::span<const float> buckets, uint64_t rows, uint64_t heads, std::span<float> bias) {
   if (rows < static_cast<uint64_t>(bucket_count)) {
     fail("the bias by relative position has ", rows, " buckets; the model reads ", bucket_count);
   }
-  const uint64_t columns = 2 * n - 1;
-  std::vector<float> bias(heads * columns);
+  const uint64_t columns = bias.size() / heads;
+  const auto middle = static_cast<int64_t>(columns / 2);
   for (uint64_t column = 0; column < columns; ++column) {
-    const auto bucket = static_cast<uint64_t>(bucket_of(static_cast<int64_t>(column) - static_cast<int64_t>(n - 1)));
+    const auto bucket = static_cast<uint64_t>(bucket_of(static_cast<int64_t>(column) - middle));
     for (uint64_t head = 0; head < heads; ++head) bias[head * columns + column] = buckets[bucket * heads + head];
   }
-  return bias;
 }
 
 }  // namespace linformer::convert::hugging_face

@@ -5,12 +5,11 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace linformer::convert::hugging_face {
 
-// `buckets` is [rows, heads]; of its rows the first 32 are read. The result is [heads, 2 N - 1]: column j - i + N - 1
-// is what is added to the score of row i and row j. Throws Error where there are fewer rows.
-std::vector<float> relative_bias(std::span<const float> buckets, uint64_t rows, uint64_t heads, uint64_t n);
+// `buckets` is [rows, heads]; of its rows the first 32 are read. `bias` is [heads, 2 N - 1]: its column j - i + N - 1
+// becomes what is added to the score of row i and row j. Throws Error where there are fewer rows.
+void fill_relative_bias(std::span<const float> buckets, uint64_t rows, uint64_t heads, std::span<float> bias);
 
 }  // namespace linformer::convert::hugging_face

@@ -74,7 +74,6 @@ class ModernBertConverter {
   void add_packed_attention(const std::string& prefix, const std::string& role, AttentionDescription* attention);
   void add_masked_lm();
   void add_classifier();
-  bool has_prediction_head() const { return tensors_.any("head.dense.*"); }
 
   Conversion& conversion_;
   TensorTable tensors_;
@@ -167,7 +166,9 @@ void ModernBertConverter::add_layer(uint32_t index) {
 }
 
 void ModernBertConverter::add_masked_lm() {
-  if (!tensors_.any("decoder.*")) {
+  // Without a bias, the decoder is the token embedding alone.
+  const bool tied = tensors_.any("head.dense.*") && !tensors_.any("classifier.*");
+  if (!tied && !tensors_.any("decoder.*")) {
     report_.add_fact("masked-LM head", "none", "decoder is absent");
     return;
   }
