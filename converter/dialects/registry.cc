@@ -89,7 +89,7 @@ Fit best_fit(const Checkpoint& checkpoint, const Dialect* only) {
 // Leaves out what lies beside the only model of a dialect, or of `only`. Sets checkpoint.wrapper; null where there is
 // none.
 Fit fit_below_prefix(Checkpoint& checkpoint, const Dialect* only, Report& report) {
-  if (has_dense_tensors(checkpoint)) return {};
+  if (has_module_tensors(checkpoint)) return {};
   std::vector<PrefixFit> fits =
       fitting_prefixes(checkpoint, [&](const Checkpoint& part) { return best_fit(part, only); });
   if (fits.empty()) return {};
@@ -108,7 +108,8 @@ Fit fit_below_prefix(Checkpoint& checkpoint, const Dialect* only, Report& report
 void keep_said_prefix(Checkpoint& checkpoint, const Settings& settings, Report& report) {
   const std::optional<Setting<std::string>> said = settings.text(prefix_setting);
   if (!said || said->value.empty()) return;
-  if (has_dense_tensors(checkpoint)) fail("the setting ", prefix_setting, " can't be used beside a Dense module");
+  if (has_module_tensors(checkpoint))
+    fail("the setting ", prefix_setting, " can't be used beside a Dense or LayerNorm module");
   keep_prefix(checkpoint, said->value.ends_with('.') ? said->value : said->value + ".", report);
 }
 

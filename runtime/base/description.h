@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <span>
 
-#include "base/types.h"
 #include "base/array.h"
+#include "base/types.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {
@@ -84,7 +84,7 @@ struct AttentionDescription {
   // j and j + head_dim / 2 of a head make a pair, turned by position * rotary_scale * rotary_base^(-2 j / head_dim).
   float rotary_base = 0;
   float rotary_scale = 1;  // of positions (NTK scaling, gte)
-  uint32_t window = 0;  // full attention to own rows: row i sees rows j with |i - j| <= window; 0 = all
+  uint32_t window = 0;     // full attention to own rows: row i sees rows j with |i - j| <= window; 0 = all
   // Full attention to own rows, absent in most: row_major f32 [heads, 2 N - 1]; column j - i + N - 1 is added to the
   // scaled score of row i and row j. Rows count from 0 in what the encoder is given, without stripped pads.
   TensorIndex position_bias = absent;
@@ -188,13 +188,14 @@ struct ClassificationHead {  // pool -> (pair) -> norm -> dense -> activation ->
   bool norm_after_dense = false;                   // the norm is applied behind dense and its activation (ModernBERT)
 };
 
-// What `embed` gives: pool -> dense -> activation -> divided by its length.
+// What `embed` gives: pool -> dense -> activation -> norm -> divided by its length.
 struct SentenceEmbedding {
   bool present = false;
   Pooling pooling = Pooling::mean;
   Linear dense;  // may be absent
   Activation activation = Activation::none;
   bool normalize = false;
+  Norm norm = {};  // may be absent
 };
 
 struct AddedToken {

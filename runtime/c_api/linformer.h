@@ -154,8 +154,8 @@ typedef struct lnf_head_info {
   size_t size;
   int64_t classes;
   int32_t kind, has_labels, compares_two, each_token;
-  int32_t pooling;     /* LNF_POOL_...; DEFAULT: none, where it scores each token */
-  int32_t norm, dense; /* behind the pooling; dense: a linear with `activation`, before the outputs */
+  int32_t pooling;          /* LNF_POOL_...; DEFAULT: none, where it scores each token */
+  int32_t norm, dense;      /* behind the pooling; dense: a linear with `activation`, before the outputs */
   int32_t norm_after_dense; /* the norm comes behind dense and its activation */
   const char *activation, *score_activation; /* static names, "none" without one; the latter makes the probability of a
                                                 score */
@@ -199,8 +199,8 @@ typedef struct lnf_embedding_info {
   int32_t prefix_token; /* -1: none */
   int32_t positions_count_non_pad, norm, transform;
   int32_t norm_before_factor; /* and is of factor_width */
-  const char* prefix;    /* put before a text: "none", "row" or "token" */
-  const char* positions; /* "none", "learned", "sinusoidal_halves" or "sinusoidal_interleaved" */
+  const char* prefix;         /* put before a text: "none", "row" or "token" */
+  const char* positions;      /* "none", "learned", "sinusoidal_halves" or "sinusoidal_interleaved" */
 } lnf_embedding_info;
 LNF_API lnf_code lnf_model_get_embedding(const lnf_model* model, int32_t part, lnf_embedding_info* info,
                                          lnf_status* status);
@@ -244,6 +244,7 @@ typedef struct lnf_sentence_embedding_info {
   int64_t linear_width; /* of the vector behind a linear; 0: there is none */
   int32_t present;
   int32_t pooling; /* LNF_POOL_... */
+  int32_t norm;    /* a LayerNorm behind the linear, or the pooling */
   int32_t normalize;
   const char* activation; /* of the linear */
 } lnf_sentence_embedding_info;
@@ -414,7 +415,16 @@ LNF_API void lnf_input_init_sized(lnf_input* to, size_t size);
 #define lnf_input_init(to) lnf_input_init_sized((to), sizeof *(to))
 
 enum { LNF_HIDDEN = 0, LNF_POOLED, LNF_LOGITS, LNF_PROBABILITIES, LNF_EMBEDDINGS, LNF_MASKED_LM };
-enum { LNF_POOL_DEFAULT = -1, LNF_POOL_FIRST = 0, LNF_POOL_MEAN, LNF_POOL_MEAN_OVER_MAX, LNF_POOL_MAX };
+/* LAST: the last token that isn't masked. WEIGHTED_MEAN: row i counts i + 1 times as much as row 0. */
+enum {
+  LNF_POOL_DEFAULT = -1,
+  LNF_POOL_FIRST = 0,
+  LNF_POOL_MEAN,
+  LNF_POOL_MEAN_OVER_MAX,
+  LNF_POOL_MAX,
+  LNF_POOL_LAST = 5,
+  LNF_POOL_WEIGHTED_MEAN
+};
 typedef struct lnf_position {
   int64_t text, position;
 } lnf_position;
@@ -625,10 +635,10 @@ typedef struct lnf_sequence {
   size_t count;
   int64_t first[2]; /* of each text's tokens the first that is here: of windows */
 } lnf_sequence;
-/* Sets in `session`, which was initialised, what a session needs that runs the sequences of a reader with these options:
- * max_tokens, max_batch, max_rows, padding, precision, threads, backend and device. Its other fields stay. For those who
- * run sequences themselves; classifiers, embedders, runners and mask fillers create their own sessions. `options` may be
- * NULL. LNF_INVALID_ARGUMENT: a pad_to that doesn't fit the model. */
+/* Sets in `session`, which was initialised, what a session needs that runs the sequences of a reader with these
+ * options: max_tokens, max_batch, max_rows, padding, precision, threads, backend and device. Its other fields stay. For
+ * those who run sequences themselves; classifiers, embedders, runners and mask fillers create their own sessions.
+ * `options` may be NULL. LNF_INVALID_ARGUMENT: a pad_to that doesn't fit the model. */
 LNF_API lnf_code lnf_text_session_options(const lnf_model* model, const lnf_text_options* options,
                                           lnf_session_options* session, lnf_status* status);
 /* Reads texts whole, cut or by windows, as the options say: max_tokens, overlap, on_long, truncation, keep, special

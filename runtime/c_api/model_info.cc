@@ -5,7 +5,8 @@ using namespace linformer;
 using namespace linformer::c_api;
 
 static_assert(LNF_PART_DECODER == static_cast<int>(Part::decoder));
-static_assert(LNF_POOL_MAX == static_cast<int>(Pooling::max));
+static_assert(LNF_POOL_MAX == static_cast<int>(Pooling::max) &&
+              LNF_POOL_WEIGHTED_MEAN == static_cast<int>(Pooling::weighted_mean));
 static_assert(LNF_FIRST_TEXT == TokenizerInfo::first_text && LNF_SECOND_TEXT == TokenizerInfo::second_text);
 
 namespace {
@@ -137,6 +138,7 @@ lnf_code lnf_model_get_sentence_embedding(const lnf_model* model, lnf_sentence_e
   made.linear_width = of.linear_width;
   made.present = of.present;
   made.pooling = pooling_constant(of.pooling);
+  made.norm = of.norm;
   made.normalize = of.normalize;
   made.activation = of.activation;
   return report(write_struct(made, "lnf_sentence_embedding_info", info), status);

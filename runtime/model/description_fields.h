@@ -201,6 +201,7 @@ LINFORMER_FIELDS(SentenceEmbedding, "SentenceEmbedding", "embedding") {
   FIELD(dense);
   FIELD(activation);
   FIELD(normalize);
+  FIELD(norm);
 }
 
 LINFORMER_FIELDS(AddedToken, "AddedToken", "added token") {

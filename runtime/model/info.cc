@@ -189,6 +189,7 @@ SentenceEmbeddingInfo Model::sentence_embedding() const {
   info.pooling = e.pooling;
   info.linear_width = outputs(description(), e.dense);
   if (e.dense.present()) info.activation = enum_name(e.activation);
+  info.norm = e.norm.present();
   info.normalize = e.normalize;
   return info;
 }

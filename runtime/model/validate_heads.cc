@@ -110,13 +110,16 @@ Status check_sentence_embedding(const ModelDescription& model, const TensorField
   const SentenceEmbedding& embedding = model.embedding;
   const FieldName dense("embedding.dense");
   if (embedding.pooling == Pooling::none) return bad_field(FieldName("embedding.pooling"), "is none");
+  uint64_t width = output_width(last_encoder(model), tensors);
   if (!embedding.dense.present()) {
     if (embedding.activation != Activation::none)
       return bad_field(FieldName("embedding.activation"), "acts on no dense");
-    return TensorFields::nothing(dense, embedding.dense, "has no weight");
+    LINFORMER_TRY(TensorFields::nothing(dense, embedding.dense, "has no weight"));
+  } else {
+    const uint64_t rows = width;
+    LINFORMER_TRY(tensors.linear(dense, embedding.dense, rows, &width));
   }
-  uint64_t out = 0;
-  return tensors.linear(dense, embedding.dense, output_width(last_encoder(model), tensors), &out);
+  return tensors.norm(FieldName("embedding.norm"), embedding.norm, width);
 }
 
 }  // namespace

@@ -72,6 +72,7 @@ void Lowering::sentence_embedding(const SentenceEmbedding& embedding) {
   const View out = caller(program_.embedding_width);
   pool(embedding.pooling, has_dense ? scored(BufferId::pooled, program_.output_width) : out);
   if (has_dense) gemm(scored(BufferId::pooled, program_.output_width), embedding.dense, out, embedding.activation);
+  if (embedding.norm.present()) norm(embedding.norm, out, out);
   if (embedding.normalize) unary(OpKind::normalize_length, out, out);
   program_.sentence_embedding = section(begin);
 }

@@ -130,6 +130,7 @@ int main(void) {
   FIELD(lnf_sentence_embedding_info, linear_width);
   FIELD(lnf_sentence_embedding_info, present);
   FIELD(lnf_sentence_embedding_info, pooling);
+  FIELD(lnf_sentence_embedding_info, norm);
   FIELD(lnf_sentence_embedding_info, normalize);
   FIELD(lnf_sentence_embedding_info, activation);
   STRUCT(lnf_tokenizer_info);
@@ -344,6 +345,8 @@ int main(void) {
   CONSTANT(LNF_POOL_MEAN);
   CONSTANT(LNF_POOL_MEAN_OVER_MAX);
   CONSTANT(LNF_POOL_MAX);
+  CONSTANT(LNF_POOL_LAST);
+  CONSTANT(LNF_POOL_WEIGHTED_MEAN);
   CONSTANT(LNF_LONG_TRUNCATE);
   CONSTANT(LNF_LONG_WINDOW);
   CONSTANT(LNF_LONG_ERROR);

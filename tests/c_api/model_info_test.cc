@@ -103,6 +103,7 @@ TEST_CASE("what a model is made of, in C as in C++") {
   CHECK(sentence.present == 1);
   CHECK(sentence.pooling == static_cast<int>(model.sentence_embedding().pooling));
   CHECK(sentence.linear_width == model.sentence_embedding().linear_width);
+  CHECK(sentence.norm == model.sentence_embedding().norm);
   CHECK(sentence.normalize == model.sentence_embedding().normalize);
   auto tokenizer = sized<lnf_tokenizer_info>();
   ok(lnf_model_get_tokenizer(f.model, &tokenizer, &status));

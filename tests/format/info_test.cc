@@ -164,7 +164,8 @@ TEST_CASE("a model with a value in every field") {
 
   const SentenceEmbeddingInfo embedding = model->sentence_embedding();
   CHECK(embedding.present);
-  CHECK(name_of(embedding.pooling) == std::string_view("max"));
+  CHECK(name_of(embedding.pooling) == std::string_view("weighted_mean"));
+  CHECK(embedding.norm);
   CHECK(embedding.linear_width == 16);
   CHECK(embedding.activation == std::string_view("tanh"));
   CHECK(embedding.normalize);

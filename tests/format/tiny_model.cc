@@ -223,7 +223,8 @@ void TinyModel::use_everything() {
   model.heads[0].norm = encoder.layers[0].attention_norm;
   model.heads[0].norm_after_dense = true;
   encoder.embedding.norm_before_factor = true;
-  model.embedding = {true, Pooling::max, layer.attention.query, Activation::tanh, true};
+  model.embedding = {true, Pooling::weighted_mean,          layer.attention.query, Activation::tanh,
+                     true, encoder.layers[0].attention_norm};
   model.decoder = encoder;
   model.decoder.max_tokens = encoder.max_tokens;
   layer.attention.value_is_key = true;
@@ -274,7 +275,7 @@ void TinyModel::use_everything() {
   ClassificationHead mood = model.heads[0];
   mood.name = "mood";
   mood.kind = HeadKind::regression;
-  mood.labels = {"valence", "arousal"};
+  mood.labels = {"valence", "excitability"};
   model.heads.push_back(relevance);
   model.heads.push_back(mood);
 }

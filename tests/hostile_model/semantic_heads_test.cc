@@ -68,6 +68,16 @@ TEST_CASE("heads that contradict their tensors or themselves") {
          m.heads[0].norm = m.encoder.layers[0].ffn_norm;
          m.heads[0].norm_after_dense = true;
        }},
+      {"a sentence's norm of another width", "embedding.norm.scale needs shape",
+       [](ModelDescription& m) {
+         m.embedding.present = true;
+         m.embedding.norm.scale = m.encoder.layers[0].ffn_in.bias;
+       }},
+      {"a sentence's pooling", "pooling is 7",
+       [](ModelDescription& m) {
+         m.embedding.present = true;
+         m.embedding.pooling = Pooling{7};
+       }},
       {"1,025 heads", "heads has 1025 entries", [](ModelDescription& m) { m.heads = std::vector(1025, m.heads[0]); }},
       {"mlm gone, dense there", "belongs to a model without mlm.output",
        [](ModelDescription& m) { m.mlm.output = {}; }},

@@ -316,6 +316,11 @@ class Encoder:
         if pooling == "mean_over_max_tokens":
             return x.sum(axis=0) / self.encoder["max_tokens"]
         kept = x[text.keep]
+        if pooling == "last_token":
+            return kept[-1]
+        if pooling == "weighted_mean":
+            weights = (np.arange(len(x)) + 1.0)[text.keep]
+            return weights @ kept / weights.sum()
         return kept.mean(axis=0) if pooling == "mean" else kept.max(axis=0)
 
 
@@ -364,7 +369,7 @@ def run_case(case, numbers):
     expected["hidden.-1"] = pack(rows)
     for layer in range(len(layers[0])):
         expected[f"hidden.{layer}"] = pack([hidden[layer] for hidden in layers])
-    for pooling in ("first_token", "mean", "mean_over_max_tokens", "max"):
+    for pooling in ("first_token", "mean", "mean_over_max_tokens", "max", "last_token", "weighted_mean"):
         expected[f"pooled.{pooling}"] = np.stack([encoder.pool(pooling, text, x) for text, x in zip(inputs, rows)])
     if case["has_heads"]:
         for index, head in enumerate(case["model"]["heads"]):
@@ -376,6 +381,7 @@ def run_case(case, numbers):
             pooled = np.stack([encoder.pool(embedding["pooling"], text, x) for text, x in zip(inputs, rows)])
             if embedding["dense"]["weight"] >= 0:
                 pooled = activate(embedding["activation"], model.linear(embedding["dense"], pooled))
+            pooled = model.norm(embedding["norm"], pooled)
             if embedding["normalize"]:
                 pooled = pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
             expected["embeddings"] = pooled

@@ -98,6 +98,9 @@ class Maker {
     embedding.present = true;
     embedding.pooling = shape_.embedding_pooling;
     embedding.normalize = shape_.embedding_normalize;
+    if (shape_.sentence_norm) {
+      embedding.norm = norm("sentence.norm", shape_.embedding_dense == 0 ? d : shape_.embedding_dense);
+    }
     if (shape_.embedding_dense == 0) return;
     embedding.dense = linear("sentence.dense", shape_.embedding_dense, d);
     embedding.activation = Activation::tanh;

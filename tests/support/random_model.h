@@ -96,6 +96,7 @@ struct RandomModel {
   linformer::Pooling embedding_pooling = linformer::Pooling::mean;
   uint32_t embedding_dense = 0;
   bool embedding_normalize = true;
+  bool sentence_norm = false;  // of the sentence embedding
 
   bool decoder = false;  // of the same shape, but its key_sources
 

@@ -47,14 +47,18 @@ EmbedderOptions options_of(const Model& model, const EmbedFlags& flags) {
   EmbedderOptions options;
   options.texts = text_options(flags.run, flags.tokens, &flags.longer);
   if (!flags.pooling.empty()) {
-    options.pooling = flags.pooling == "first" ? Pooling::first_token
-                      : flags.pooling == "max" ? Pooling::max
-                                               : Pooling::mean;
+    options.pooling = flags.pooling == "first"           ? Pooling::first_token
+                      : flags.pooling == "last"          ? Pooling::last_token
+                      : flags.pooling == "weighted-mean" ? Pooling::weighted_mean
+                      : flags.pooling == "max"           ? Pooling::max
+                                                         : Pooling::mean;
   }
   if (flags.normalize || flags.no_normalize) options.normalize = flags.normalize;
   const SentenceEmbeddingInfo embedding = model.sentence_embedding();
   if (!options.pooling && !embedding.present) {
-    throw UsageError("this model doesn't say how its texts become vectors; choose with --pooling first, mean or max");
+    throw UsageError(
+        "this model doesn't say how its texts become vectors; choose with --pooling first, last, mean, weighted-mean "
+        "or max");
   }
   if (!options.pooling && flags.no_normalize && embedding.normalize && embedding.linear_width > 0) {
     throw UsageError("--no-normalize: this model divides by the length after a linear of its own; leave it out");
@@ -236,9 +240,10 @@ void add_embed(CLI::App* app, Run* run) {
   flags->input.add_keep_to(command);
   command
       ->add_option("--pooling", flags->pooling,
-                   "first, mean or max of a text's rows; default: what the model says, linear included")
+                   "first, last, mean, weighted-mean (later rows count more) or max of a text's rows; default: what "
+                   "the model says, linear included")
       ->type_name("HOW")
-      ->check(CLI::IsMember({"first", "mean", "max"}))
+      ->check(CLI::IsMember({"first", "last", "mean", "weighted-mean", "max"}))
       ->group("Vectors");
   command->add_flag("--normalize", flags->normalize, "Divide each vector by its length, whatever the model says")
       ->group("Vectors");

@@ -110,6 +110,10 @@ uint32_t EncoderReader::read_sizes(const Tensor& tokens) {
   check_agreement(settings_, "vocab_size", encoder.vocab_size, "tokens");
   heads_ = needed_heads(settings_, family_.settings.heads, encoder.d_model, report,
                         ", or the model's config.json: " + mark(Option::config) + " config.json");
+  if (family_.extras.rotary_table != nullptr && encoder.d_model / heads_ % 2 != 0) {
+    fail("the setting ", family_.settings.heads, " gives heads of ", encoder.d_model / heads_,
+         " channels: rotary positions turn pairs of them");
+  }
   activation_ = activation_of(settings_, family_.settings.activation, report);
   if (family_.extras.gates != nullptr) activation_ = gate_activation(settings_, activation_, report);
   epsilon_ = epsilon_of(settings_, family_, report);

@@ -64,6 +64,7 @@ struct SentenceEmbeddingInfo {
   Pooling pooling = Pooling::mean;
   int64_t linear_width = 0;  // of the vector that a linear behind the pooling gives; 0: there is no linear
   const char* activation = "none";
+  bool norm = false;       // a LayerNorm behind the linear, or the pooling
   bool normalize = false;  // divided by its length
 };
 
