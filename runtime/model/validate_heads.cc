@@ -116,8 +116,9 @@ Status check_sentence_embedding(const ModelDescription& model, const TensorField
       return bad_field(FieldName("embedding.activation"), "acts on no dense");
     LINFORMER_TRY(TensorFields::nothing(dense, embedding.dense, "has no weight"));
   } else {
-    const uint64_t rows = width;
-    LINFORMER_TRY(tensors.linear(dense, embedding.dense, rows, &width));
+    uint64_t outputs = 0;
+    LINFORMER_TRY(tensors.linear(dense, embedding.dense, width, &outputs));
+    width = outputs;
   }
   return tensors.norm(FieldName("embedding.norm"), embedding.norm, width);
 }

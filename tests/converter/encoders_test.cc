@@ -7,6 +7,7 @@
 #include "base/description.h"
 #include "converter/checks.h"
 #include "converter/conversion.h"
+#include "converter/tiny_fairseq.h"
 #include "support/files.h"
 #include "support/shared_data.h"
 

@@ -138,6 +138,9 @@ void EncoderReader::add_embedding(const Tensor& tokens) {
   WeightWriter& weights = conversion_.weights;
   embedding.tokens = weights.table("embedding.tokens", tokens, {encoder.vocab_size, "vocabulary"}, table_width());
   if (family_.extras.rotary_table == nullptr && family_.extras.gates == nullptr) add_positions();
+  // The settings give its values. The file keeps it for the way back, where it tells what the checkpoint is.
+  const Tensor* turns = family_.extras.rotary_table ? tensors_.use(family_.extras.rotary_table) : nullptr;
+  if (turns != nullptr) weights.floats("rotary table", *turns, {{0, "positions"}, {encoder.d_model / heads_, "head"}});
   if (family_.has_token_types) {
     const Tensor& types = tensors_.need("embeddings.token_type_embeddings.weight");
     embedding.token_types = weights.table("embedding.token_types", types, {0, "token types"}, table_width());

@@ -219,7 +219,6 @@ std::span<const NamePattern> unused_names() {
   static constexpr NamePattern patterns[] = {
       {"embeddings.position_ids", counter},
       {"embeddings.token_type_ids", counter},
-      {"encoder.embed_positions.weight", "sines and cosines that the settings give, not weights"},
       {"pooler.dense.*", "none of the model's outputs reads the pooler"},
       {"pooler.*", "none of the model's outputs reads the pooler"},
   };

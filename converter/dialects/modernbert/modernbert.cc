@@ -215,7 +215,7 @@ void ModernBertConverter::add_classifier() {
 DialectFacts ModernBert::facts() const {
   return {"ModernBERT and its family: windows, two rotary bases, gated networks; sentence-transformers",
           "https://github.com/huggingface/transformers",
-          {{R"({"num_attention_heads": NUMBER})", "always; config.json of the model's folder has it"},
+          {{R"({"num_attention_heads": 12})", "always; config.json of the model's folder has it"},
            {R"({"architectures": ["ModernBertForSequenceClassification"]})", "models with a classifier"},
            {R"({"sentence_pooling": "mean"})", "sentence embeddings, where there is no modules.json; or cls, max"}}};
 }

@@ -271,7 +271,7 @@ void RotaryBertConverter::add_classifier() {
 DialectFacts RotaryBert::facts() const {
   return {"NomicBERT and GTE: rotary positions and gated networks; sentence-transformers",
           "https://github.com/huggingface/transformers",
-          {{R"({"num_attention_heads": NUMBER})", "always (n_head in NomicBERT's own code); config.json has it"},
+          {{R"({"num_attention_heads": 12})", "always (n_head in NomicBERT's own code); config.json has it"},
            {R"({"model_type": "nomic_bert"})", "always; or gte, new; config.json has it"},
            {R"({"architectures": ["NewForTokenClassification"]})", "models with both a pooler and a classifier"},
            {R"({"sentence_pooling": "mean"})", "sentence embeddings, where there is no modules.json; or cls, max"}}};
