@@ -320,10 +320,14 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   std::optional<OwnedTokenizer> tokenizer;
   if (!inputs.tokenizer.empty()) tokenizer = load_tokenizer(inputs.tokenizer);
   Checkpoint checkpoint = Checkpoint::open(inputs.checkpoint, options.control);
-  std::optional<Checkpoint> dense;
+  std::optional<Checkpoint> dense, norm;
   if (inputs.sentence && !inputs.sentence->dense.empty()) {
     dense = Checkpoint::open(inputs.sentence->dense, options.control);
     add_dense_tensors(*dense, &checkpoint);
+  }
+  if (inputs.sentence && !inputs.sentence->norm.empty()) {
+    norm = Checkpoint::open(inputs.sentence->norm, options.control);
+    add_norm_tensors(*norm, &checkpoint);
   }
   // Whatever was opened, or is next.
   refuse_inputs(checkpoint.files, options.output);
@@ -333,6 +337,7 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
     refuse_inputs({labels_file(inputs.labels_folder)}, options.output);
   }
   if (dense) refuse_inputs(dense->files, options.output);
+  if (norm) refuse_inputs(norm->files, options.output);
   if (tokenizer) refuse_inputs(tokenizer->files, options.output);
   if (inputs.sentence) refuse_inputs(inputs.sentence->files, options.output);
   note_checkpoint(checkpoint, report);

@@ -40,7 +40,7 @@ constexpr int exit_bad_input = 1, exit_usage = 2;
 
 linformer::help::Texts help_texts() {
   return {
-      {"--output", "--tokenizer", "--labels", "--config", "--dtype", "--list-dialects"},
+      {"--output", "--tokenizer", "--labels", "--config", "--dtype", "--list-dialects", "--list-models"},
       {"linformer-convert checkpoint_best.pt -o my.lnfr --tokenizer vocabulary/ --labels negative,positive",
        "linformer-convert my-model/ -o my-model.lnfr  # a folder with checkpoint, vocabulary, labels.txt",
        "linformer-convert model.safetensors -o model.lnfr --config settings.json --dtype bf16",
@@ -50,7 +50,8 @@ linformer::help::Texts help_texts() {
        "linformer-convert checkpoint.pt -o model.lnfr --json  # the report for a program",
        "linformer-convert checkpoint.pt -o - | ssh host 'cat >model.lnfr'  # the report goes to standard error",
        "linformer-convert --from-lnfr model.lnfr -o model.safetensors  # back, with the checkpoint's names",
-       "linformer-convert --list-dialects  # what is supported, and the settings that it needs"},
+       "linformer-convert --list-dialects  # what is supported, and the settings that it needs",
+       "linformer-convert --list-models  # families of models, their heads and what was tested"},
       {"CHECKPOINT may be of PyTorch (any version) or safetensors; nothing in it is ever executed. Settings (--config) "
        "say what tensors do not show, such as {\"encoder_attention_heads\": 12}."}};
 }
@@ -95,7 +96,7 @@ struct Arguments {
   ConvertOptions convert;
   std::string from_lnfr, dtype;
   std::vector<std::string> dtype_for;
-  bool list_dialects = false, json = false, quiet = false, verbose = false, no_mmap = false;
+  bool list_dialects = false, list_models = false, json = false, quiet = false, verbose = false, no_mmap = false;
 };
 
 // Names the choices for completions; check() refuses others, in a sentence of its own.
@@ -152,6 +153,8 @@ void declare(CLI::App& app, Arguments* arguments) {
       ->type_name("FILE");
   app.add_flag("--list-dialects", arguments->list_dialects,
                "print the supported implementations and the settings they need");
+  app.add_flag("--list-models", arguments->list_models,
+               "print the supported model families, their heads and what was tested");
   CLI::Option* json = app.add_flag("--json", arguments->json, "print the report as JSON, with all that --verbose has");
   CLI::Option* quiet =
       app.add_flag("--quiet", arguments->quiet,
@@ -197,7 +200,7 @@ void check_dialect(const std::string& given) {
 
 // What CLI11 can't say: which arguments belong together, and what is a type or a dialect. Throws CLI::ParseError.
 void check(const CLI::App& app, Arguments* arguments) {
-  if (arguments->list_dialects) return;
+  if (arguments->list_dialects || arguments->list_models) return;
   const bool back = !arguments->from_lnfr.empty();
   if (app.count("CHECKPOINT") == 0 && !back) {
     throw UsageError("there is no CHECKPOINT: give a file or a folder with one, or a model file with --from-lnfr");
@@ -341,7 +344,9 @@ void run(const Arguments& arguments, ConversionProgress* progress) {
   control.guard_mapping = guard_mapping;
   control.option_name = option_name;
   control.progress = [progress](const char* phase, double done) { progress->show(phase, done); };
-  if (arguments.list_dialects) {
+  if (arguments.list_models) {
+    arguments.json ? linformer::convert::print_models_json(std::cout) : linformer::convert::print_models(std::cout);
+  } else if (arguments.list_dialects) {
     arguments.json ? linformer::convert::print_dialects_json(std::cout) : linformer::convert::print_dialects(std::cout);
   } else if (!arguments.from_lnfr.empty()) {
     const linformer::convert::ExportReport report = linformer::convert::export_checkpoint(

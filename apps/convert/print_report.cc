@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "convert/print_summary.h"
+#include "linformer/model_families.h"
 #include "terminal/shown_text.h"
 
 namespace linformer::convert {
@@ -183,6 +184,28 @@ void print_dialects_json(std::ostream& out) {
     }
     list.push_back(
         {{"name", dialect.name}, {"summary", dialect.summary}, {"source", dialect.source}, {"settings", needs}});
+  }
+  print(list, out);
+}
+
+void print_models(std::ostream& out) {
+  for (const ModelFamily& family : supported_models()) {
+    out << family.name << ": " << family.models << "\n  heads: " << family.heads << "\n  tested: " << family.tested
+        << "\n";
+  }
+  out << "\nA folder as the hub or save_pretrained has it converts without settings; --list-dialects says what others "
+         "need.\n";
+}
+
+void print_models_json(std::ostream& out) {
+  ordered_json list = ordered_json::array();
+  for (const ModelFamily& family : supported_models()) {
+    list.push_back({{"name", family.name},
+                    {"models", family.models},
+                    {"dialect", family.dialect},
+                    {"model_types", family.model_types},
+                    {"heads", family.heads},
+                    {"tested", family.tested}});
   }
   print(list, out);
 }

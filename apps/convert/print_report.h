@@ -17,6 +17,9 @@ void print_json(const ExportReport& report, std::ostream& out);
 // All dialects with what they need to be told.
 void print_dialects(std::ostream& out);
 void print_dialects_json(std::ostream& out);
+// All model families with their heads and what was tested.
+void print_models(std::ostream& out);
+void print_models_json(std::ostream& out);
 // {"error": "..."}
 void print_json_error(const char* sentence, std::ostream& out);
 

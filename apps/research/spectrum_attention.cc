@@ -75,13 +75,14 @@ void normalize(const Model& model, const Norm& norm, double* row, int64_t width)
 }
 
 // Applies rotary position embeddings (AttentionDescription::rotary_base): channels j and j + width / 2 of row r are
-// rotated as a pair by the angle r * base^(-2 j / width).
-void rotate(std::vector<double>* rows, int64_t width, double base) {
+// rotated as a pair by the angle r * scale * base^(-2 j / width).
+void rotate(std::vector<double>* rows, int64_t width, double base, double scale) {
   const int64_t half = width / 2, count = static_cast<int64_t>(rows->size()) / width;
   for (int64_t r = 0; r < count; ++r) {
     double* row = rows->data() + r * width;
     for (int64_t j = 0; j < half; ++j) {
-      const double angle = static_cast<double>(r) * std::pow(base, -static_cast<double>(j) / static_cast<double>(half));
+      const double angle =
+          static_cast<double>(r) * scale * std::pow(base, -static_cast<double>(j) / static_cast<double>(half));
       const double cosine = std::cos(angle), sine = std::sin(angle), first = row[j], second = row[j + half];
       row[j] = first * cosine - second * sine;
       row[j + half] = second * cosine + first * sine;
@@ -204,7 +205,7 @@ void AttentionMatrices::matrix(int layer, int head, Scratch* scratch, std::vecto
   project(attention.key, key_head * head_dim, head_dim, input, &scratch->weight, &scratch->keys);
   if (attention.rotary_base != 0) {
     for (std::vector<double>* turned : {&scratch->queries, &scratch->keys}) {
-      rotate(turned, head_dim, static_cast<double>(attention.rotary_base));
+      rotate(turned, head_dim, static_cast<double>(attention.rotary_base), static_cast<double>(attention.rotary_scale));
     }
   }
   matrix->resize(static_cast<size_t>(rows_ * rows_));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "base/description.h"
 #include "converter/readers/error.h"
@@ -97,7 +98,33 @@ Linear read_linear_maybe_bias(Conversion& conversion, TensorTable& tensors, cons
 Norm read_norm(Conversion& conversion, TensorTable& tensors, const std::string& role, const std::string& name,
                Size width) {
   const Tensor& scale = tensors.need(name + ".weight");
-  return conversion.weights.norm(role, scale, tensors.need(name + ".bias"), width);
+  return conversion.weights.norm(role, scale, &tensors.need(name + ".bias"), width);
+}
+
+Norm read_norm_maybe_bias(Conversion& conversion, TensorTable& tensors, const std::string& role,
+                          const std::string& name, Size width) {
+  const Tensor& scale = tensors.need(name + ".weight");
+  return conversion.weights.norm(role, scale, tensors.use(name + ".bias"), width);
+}
+
+float number_below(const Settings& settings, const char* name, float limit, float usual, Report& report) {
+  const std::optional<Setting<Value>> said = settings.value(name);
+  std::ostringstream text;
+  if (!said) {
+    text << usual;
+    report.add_fact(name, text.str(), "transformers' default: no settings say otherwise");
+    report.notes.push_back(std::string(name) + " is not in the settings: transformers' default " + text.str() +
+                           " is assumed.");
+    return usual;
+  }
+  const std::optional<double> number = said->value.real();
+  const float value = number ? static_cast<float>(*number) : 0;
+  if (!(value > 0) || !(value < limit)) {
+    fail("the setting ", name, " (", said->source, ") is not a number between 0 and ", limit);
+  }
+  text << *number;
+  report.add_fact(name, text.str(), std::string(name) + ", " + said->source);
+  return value;
 }
 
 uint32_t ProjectionTable::add(const std::string& role, const Tensor& matrix, const Tensor* bias) {

@@ -47,6 +47,13 @@ Linear read_linear_maybe_bias(Conversion& conversion, TensorTable& tensors, cons
                               const std::string& name, Size out, Size in);
 Norm read_norm(Conversion& conversion, TensorTable& tensors, const std::string& role, const std::string& name,
                Size width);
+// The same where the bias may be absent.
+Norm read_norm_maybe_bias(Conversion& conversion, TensorTable& tensors, const std::string& role,
+                          const std::string& name, Size width);
+
+// A setting that is a number between 0 and `limit`, neither included; `usual`, with a note in the report, where it is
+// absent.
+float number_below(const Settings& settings, const char* name, float limit, float usual, Report& report);
 
 // The scale of attention scores: 1 / sqrt(head_dim).
 float usual_scale(uint32_t head_dim);

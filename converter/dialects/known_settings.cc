@@ -12,12 +12,23 @@ constexpr const char* names[] = {
     "no_token_positional_embeddings", "pooler_activation_fn", "regression_target", "shared_kv_compressed",
     "shared_layer_kv_compressed",
     // Hugging Face, sentence-transformers
-    "activation", "add_cross_attention", "architectures", "dim", "hidden_act", "hidden_dim", "hidden_size", "id2label",
-    "intermediate_size", "is_decoder", "layer_norm_eps", "max_position_embeddings", "max_seq_length", "model_type",
-    "n_heads", "n_layers", "num_attention_heads", "num_hidden_layers", "pad_token_id", "position_embedding_type",
-    "problem_type", "quantization_config", "sbert_ce_default_activation_function", "sentence_dense_activation",
-    "sentence_normalize", "sentence_pooling", "sentence_transformers", "tie_word_embeddings", "type_vocab_size",
-    "vocab_size",
+    "activation", "add_cross_attention", "architectures", "dim", "hidden_act", "hidden_dim", "embedding_size",
+    "hidden_size", "id2label", "intermediate_size", "is_decoder", "layer_norm_eps", "max_position_embeddings",
+    "max_seq_length", "model_type", "n_heads", "n_layers", "num_attention_heads", "num_hidden_layers", "pad_token_id",
+    "position_embedding_type", "problem_type", "quantization_config", "sbert_ce_default_activation_function",
+    "sentence_dense_activation", "sentence_normalize", "sentence_pooling", "sentence_transformers",
+    "tie_word_embeddings", "type_vocab_size", "vocab_size",
+    // ModernBERT
+    "classifier_activation", "classifier_pooling", "global_attn_every_n_layers", "global_rope_theta",
+    "hidden_activation", "layer_types", "local_attention", "local_rope_theta", "norm_eps", "rope_parameters",
+    "rope_scaling",
+    // RoFormer, jina-v2
+    "emb_pooler", "feed_forward_type", "rotary_value",
+    // NomicBERT, GTE
+    "activation_function", "causal", "layer_norm_epsilon", "layer_norm_type", "logn_attention_scale",
+    "max_trained_positions", "moe_every_n_layers", "n_embd", "n_head", "n_inner", "n_layer", "n_positions",
+    "num_experts", "parallel_block", "prenorm", "rope_theta", "rotary_emb_base", "rotary_emb_fraction",
+    "rotary_emb_interleaved", "rotary_scaling_factor", "use_rms_norm",
     // of every dialect
     "head_kind", "tensor_prefix",
     // lucidrains, vit-pytorch, xformers

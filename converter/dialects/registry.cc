@@ -7,8 +7,10 @@
 #include "converter/dialects/lucidrains/lucidrains.h"
 #include "converter/dialects/lucidrains/vit_linformer.h"
 #include "converter/dialects/model_prefix.h"
+#include "converter/dialects/modernbert/modernbert.h"
 #include "converter/dialects/nystromformer/nystromformer.h"
 #include "converter/dialects/pytext/pytext.h"
+#include "converter/dialects/rotary_bert/rotary_bert.h"
 #include "converter/dialects/tatp22/tatp22.h"
 #include "converter/dialects/tensor_table.h"
 #include "converter/dialects/xformers/xformers.h"
@@ -27,9 +29,12 @@ std::span<const Dialect* const> dialects() {
   static const VitLinformer vit_linformer;
   static const Xformers xformers;
   static const Nystromformer nystromformer;
+  static const ModernBert modernbert;
+  static const RotaryBert rotary_bert;
   static const Tatp22 tatp22;
-  static const Dialect* const all[] = {&fairseq,  &fairseq_hf,   &lucidrains,    &pytext, &vit_linformer,
-                                       &xformers, &hugging_face, &nystromformer, &tatp22};
+  static const Dialect* const all[] = {&fairseq,       &fairseq_hf,  &lucidrains,   &pytext,
+                                       &vit_linformer, &xformers,    &hugging_face, &modernbert,
+                                       &nystromformer, &rotary_bert, &tatp22};
   return all;
 }
 
@@ -84,7 +89,7 @@ Fit best_fit(const Checkpoint& checkpoint, const Dialect* only) {
 // Leaves out what lies beside the only model of a dialect, or of `only`. Sets checkpoint.wrapper; null where there is
 // none.
 Fit fit_below_prefix(Checkpoint& checkpoint, const Dialect* only, Report& report) {
-  if (has_dense_tensors(checkpoint)) return {};
+  if (has_module_tensors(checkpoint)) return {};
   std::vector<PrefixFit> fits =
       fitting_prefixes(checkpoint, [&](const Checkpoint& part) { return best_fit(part, only); });
   if (fits.empty()) return {};
@@ -103,7 +108,8 @@ Fit fit_below_prefix(Checkpoint& checkpoint, const Dialect* only, Report& report
 void keep_said_prefix(Checkpoint& checkpoint, const Settings& settings, Report& report) {
   const std::optional<Setting<std::string>> said = settings.text(prefix_setting);
   if (!said || said->value.empty()) return;
-  if (has_dense_tensors(checkpoint)) fail("the setting ", prefix_setting, " can't be used beside a Dense module");
+  if (has_module_tensors(checkpoint))
+    fail("the setting ", prefix_setting, " can't be used beside a Dense or LayerNorm module");
   keep_prefix(checkpoint, said->value.ends_with('.') ? said->value : said->value + ".", report);
 }
 

@@ -157,10 +157,19 @@ Linear WeightWriter::stacked_linear(const std::string& role, std::span<const Ten
   return made;
 }
 
-Norm WeightWriter::norm(const std::string& role, const Tensor& scale, const Tensor& bias, Size width) {
+Norm WeightWriter::norm(const std::string& role, const Tensor& scale, const Tensor* bias, Size width) {
   Norm made;
   made.scale = floats(role + ".scale", scale, {width});
-  made.bias = floats(role + ".bias", bias, {width});
+  if (bias != nullptr) {
+    made.bias = floats(role + ".bias", *bias, {width});
+    return made;
+  }
+  const auto [zeros, added] = zeros_.emplace(scale.elements, TensorIndex{absent});
+  if (added) {
+    zeros->second = computed(role + ".bias", "zeros." + std::to_string(scale.elements), {scale.elements},
+                             room_for_table(1, scale.elements));
+  }
+  made.bias = zeros->second;
   return made;
 }
 
@@ -214,6 +223,20 @@ Linear WeightWriter::spectral(const std::string& role, const Tensor& weight, con
   for (const Tensor* part : {&weight, &u, &v}) report(role + ".weight", *part, "divided by its spectral norm");
   if (bias != nullptr) made.bias = floats(role + ".bias", *bias, {{rows, out.meaning}});
   return made;
+}
+
+std::vector<float> WeightWriter::room_for_table(uint64_t rows, uint64_t columns) const {
+  // The writer holds a copy until the file is written.
+  checkpoint_.budget().charge_memory(2 * sizeof(float) * rows * columns);
+  return std::vector<float>(rows * columns);
+}
+
+TensorIndex WeightWriter::computed(const std::string& role, const std::string& name, const std::vector<uint64_t>& shape,
+                                   std::span<const float> values) {
+  for (const float value : values) {
+    if (!std::isfinite(value)) fail("the values of ", role, " are not finite numbers");
+  }
+  return builder_.add_floats(name, shape, values);
 }
 
 std::vector<float> WeightWriter::read(const Tensor& tensor) const {

@@ -38,7 +38,8 @@ class WeightWriter {
   // has one for each part.
   Linear stacked_linear(const std::string& role, std::span<const Tensor> weights, std::span<const Tensor> biases,
                         Size out, Size in);
-  Norm norm(const std::string& role, const Tensor& scale, const Tensor& bias, Size width);
+  // `bias` may be null: it is zeros then, which all such norms share, since sessions add one always.
+  Norm norm(const std::string& role, const Tensor& scale, const Tensor* bias, Size width);
   TensorIndex table(const std::string& role, const Tensor& tensor, Size rows, Size columns);
   TensorIndex floats(const std::string& role, const Tensor& tensor, std::initializer_list<Size> shape);
   // E: [k, N].
@@ -48,6 +49,13 @@ class WeightWriter {
   // A Linear whose weight / its largest singular value is what the model uses: PyTorch's spectral_norm.
   Linear spectral(const std::string& role, const Tensor& weight, const Tensor& u, const Tensor& v, const Tensor* bias,
                   Size out, Size in);
+
+  // Makes room for a table of [rows, columns] that is computed from settings or a small tensor. Throws Error where the
+  // checkpoint is too small for a table of this size.
+  std::vector<float> room_for_table(uint64_t rows, uint64_t columns) const;
+  // Such a table. A tensor that it came from is kept in the file too, for the way back.
+  TensorIndex computed(const std::string& role, const std::string& name, const std::vector<uint64_t>& shape,
+                       std::span<const float> values);
 
   // Notes that the checkpoint's tensor is part of what `role` came from.
   void report(const std::string& role, const Tensor& tensor, const std::string& note);
@@ -70,7 +78,8 @@ class WeightWriter {
   std::map<uint32_t, size_t> sources_;  // the checkpoint's tensor -> entry of builder_.origin
   // What was added already: a matrix that all layers or heads share is read once, not for each of them.
   using View = std::tuple<Form, uint32_t, uint64_t, std::vector<uint64_t>, std::vector<uint64_t>>;
-  std::map<View, TensorIndex> views_;  // by form, tensor, offset, strides and shape
+  std::map<View, TensorIndex> views_;      // by form, tensor, offset, strides and shape
+  std::map<uint64_t, TensorIndex> zeros_;  // biases of norms that have none, by width
 };
 
 // The size of a dimension that exists, at least 1 and within the model file's limit.

@@ -110,8 +110,7 @@ std::vector<NamedMerge> read_merges(const JsonPart& part, Budget* budget) {
 
 void read_bpe(const std::string& file, const JsonPart& root, OwnedTokenizer* tokenizer) {
   const JsonPart model = root.at("model");
-  const JsonPart normalizer = unwrapped(root.at("normalizer"), "normalizers");
-  if (!normalizer.null()) normalizer.fail_here("(", normalizer.type(), ") ", what_is_supported);
+  read_normal_forms(root.at("normalizer"), tokenizer);
   const JsonPart pre_tokenizer = unwrapped(root.at("pre_tokenizer"), "pretokenizers");
   if (pre_tokenizer.null() || pre_tokenizer.type() != "ByteLevel") {
     pre_tokenizer.fail_here("(", (pre_tokenizer.null() ? "none" : pre_tokenizer.type()), ") ", what_is_supported);
@@ -269,6 +268,12 @@ OwnedTokenizer load_tokenizer_json(const std::string& path) {
     root.at("model").fail_here("(", type, ") ", what_is_supported);
   }
   read_added_tokens(root.at("added_tokens"), root.at("model").at("vocab"), &tokenizer);
+  // MPNet's WordPiece has RoBERTa's name for it, ModernBERT's byte-level BPE has BERT's.
+  for (const AddedToken& token : tokenizer.description.added_tokens) {
+    if (tokenizer.description.mask >= 0) break;
+    const bool mask = token.special && (token.content == "<mask>" || token.content == "[MASK]");
+    if (mask) tokenizer.description.mask = token.id;
+  }
   read_post_processor(root.at("post_processor"), &tokenizer);
   tokenizer.notes.insert(tokenizer.notes.begin(),
                          (type == "BPE" ? "byte-level BPE" : type) + " from " + path + ": " +

@@ -117,10 +117,23 @@ void read_normalizer(const JsonPart& part, int depth, OwnedTokenizer* tokenizer)
     if (text.text().empty()) text.fail_here("is empty, for which tokenizers reports wrong offsets: remove this step");
     steps.push_back({NormalizerKind::prepend, {}, text.text()});
   } else {
-    part.fail_here("(", quote(type), ") is not supported before Unigram: Precompiled, NFC, NFD, NFKC, NFKD, Nmt, ",
+    part.fail_here("(", quote(type), ") is not supported before Unigram or BPE: Precompiled, NFC, NFD, NFKC, NFKD, Nmt, ",
                    "Lowercase, StripAccents, Strip, Replace and Prepend are");
   }
 }
+
+}  // namespace
+
+void read_normal_forms(const JsonPart& normalizer, OwnedTokenizer* tokenizer) {
+  read_normalizer(normalizer, 0, tokenizer);
+  for (const NormalizerStep& step : tokenizer->description.unigram.steps) {
+    if (step.kind >= NormalizerKind::nfc && step.kind <= NormalizerKind::nfkd) continue;
+    normalizer.fail_here("(", normalizer.type(),
+                         ") is not supported before byte-level BPE: NFC, NFD, NFKC and NFKD are");
+  }
+}
+
+namespace {
 
 void read_metaspace(const JsonPart& part, UnigramDescription* unigram) {
   if (part.at("replacement").text() != space_mark) part.at("replacement").fail_here("must be U+2581");

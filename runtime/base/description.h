@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <span>
 
-#include "base/types.h"
 #include "base/array.h"
+#include "base/types.h"
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {
@@ -81,9 +81,10 @@ struct AttentionDescription {
   Array<uint32_t> key_projections, value_projections;
   KeySource key_source = KeySource::own;
   // Not 0: queries and keys of the layer's own rows are turned by their positions before keys are compressed. Channels
-  // j and j + head_dim / 2 of a head make a pair, turned by position * rotary_base^(-2 j / head_dim).
+  // j and j + head_dim / 2 of a head make a pair, turned by position * rotary_scale * rotary_base^(-2 j / head_dim).
   float rotary_base = 0;
-  uint32_t window = 0;  // full attention to own rows: row i sees rows j with |i - j| <= window; 0 = all
+  float rotary_scale = 1;  // of positions (NTK scaling, gte)
+  uint32_t window = 0;     // full attention to own rows: row i sees rows j with |i - j| <= window; 0 = all
   // Full attention to own rows, absent in most: row_major f32 [heads, 2 N - 1]; column j - i + N - 1 is added to the
   // scaled score of row i and row j. Rows count from 0 in what the encoder is given, without stripped pads.
   TensorIndex position_bias = absent;
@@ -121,7 +122,8 @@ struct VectorInput {
   Norm norm_out;
 };
 
-// x = (prefix,) token * scale + position (+ token type), then factor, then norm and transform.
+// x = (prefix,) token * scale + position (+ token type), then factor, then norm and transform; the norm may come before
+// the factor.
 struct EmbeddingDescription {
   TensorIndex tokens = absent;  // row_major [vocab, d_embedding]
   PositionKind position_kind = PositionKind::none;
@@ -140,8 +142,9 @@ struct EmbeddingDescription {
   bool transform_before_norm = false;
   bool zero_pad_rows = false;  // x[pad] = 0 after all of the above (fairseq)
   VectorInput vectors;
-  TensorIndex prefix = absent;  // row_major f32 [1, d_embedding]: a row put before the vectors (ViT's class token)
-  int32_t prefix_token = -1;    // a token put before the text, which then has at most N - 1
+  TensorIndex prefix = absent;      // row_major f32 [1, d_embedding]: a row put before the vectors (ViT's class token)
+  int32_t prefix_token = -1;        // a token put before the text, which then has at most N - 1
+  bool norm_before_factor = false;  // the norm is of the sum's own width (ELECTRA, ALBERT)
 };
 
 struct EncoderDescription {
@@ -171,7 +174,7 @@ struct MaskedLmHead {  // logits = norm(act(x dense)) W^T + b
 // Whether a head reads one text, or two (texts 2i and 2i + 1 of a batch) as (x0, x1, x0 * x1, x0 - x1).
 enum class Pairing : uint8_t { none = 0, product_difference };
 
-struct ClassificationHead {  // pool -> (pair) -> norm -> dense -> activation -> output
+struct ClassificationHead {  // pool -> (pair) -> norm -> dense -> activation -> output; the norm may come behind dense
   String name;
   Pooling pooling = Pooling::first_token;
   Linear dense;  // absent: output straight from the pooled vector
@@ -182,15 +185,17 @@ struct ClassificationHead {  // pool -> (pair) -> norm -> dense -> activation ->
   Norm norm;
   Pairing pairing = Pairing::none;
   Activation score_activation = Activation::none;  // of a score: most often sigmoid, or none
+  bool norm_after_dense = false;                   // the norm is applied behind dense and its activation (ModernBERT)
 };
 
-// What `embed` gives: pool -> dense -> activation -> divided by its length.
+// What `embed` gives: pool -> dense -> activation -> norm -> divided by its length.
 struct SentenceEmbedding {
   bool present = false;
   Pooling pooling = Pooling::mean;
   Linear dense;  // may be absent
   Activation activation = Activation::none;
   bool normalize = false;
+  Norm norm = {};  // may be absent
 };
 
 struct AddedToken {

@@ -32,7 +32,8 @@ LINFORMER_ENUM_NAMES(ResidualKind, "standard", "reversible", "none");
 LINFORMER_ENUM_NAMES(Pairing, "none", "product_difference");
 LINFORMER_ENUM_NAMES(HeadKind, "single_label", "multi_label", "score", "regression");
 LINFORMER_ENUM_NAMES(PositionKind, "none", "learned", "sinusoidal_halves", "sinusoidal_interleaved");
-LINFORMER_ENUM_NAMES(Pooling, "first_token", "mean", "mean_over_max_tokens", "max", "none");
+LINFORMER_ENUM_NAMES(Pooling, "first_token", "mean", "mean_over_max_tokens", "max", "none", "last_token",
+                     "weighted_mean");
 LINFORMER_ENUM_NAMES(TokenizerKind, "none", "byte_bpe", "wordpiece", "unigram");
 LINFORMER_ENUM_NAMES(NormalizerKind, "charsmap", "nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents",
                      "strip_left", "strip_right", "nmt", "replace", "replace_spaces", "prepend");

@@ -154,8 +154,9 @@ typedef struct lnf_head_info {
   size_t size;
   int64_t classes;
   int32_t kind, has_labels, compares_two, each_token;
-  int32_t pooling;     /* LNF_POOL_...; DEFAULT: none, where it scores each token */
-  int32_t norm, dense; /* behind the pooling; dense: a linear with `activation`, before the outputs */
+  int32_t pooling;          /* LNF_POOL_...; DEFAULT: none, where it scores each token */
+  int32_t norm, dense;      /* behind the pooling; dense: a linear with `activation`, before the outputs */
+  int32_t norm_after_dense; /* the norm comes behind dense and its activation */
   const char *activation, *score_activation; /* static names, "none" without one; the latter makes the probability of a
                                                 score */
   int32_t spans; /* each token's scores are the logits of a span's begin and end: lnf_answerer_create() */
@@ -198,8 +199,9 @@ typedef struct lnf_embedding_info {
   int32_t reads_tokens, vector_norm_in, vector_norm_out;
   int32_t prefix_token; /* -1: none */
   int32_t positions_count_non_pad, norm, transform;
-  const char* prefix;    /* put before a text: "none", "row" or "token" */
-  const char* positions; /* "none", "learned", "sinusoidal_halves" or "sinusoidal_interleaved" */
+  int32_t norm_before_factor; /* and is of factor_width */
+  const char* prefix;         /* put before a text: "none", "row" or "token" */
+  const char* positions;      /* "none", "learned", "sinusoidal_halves" or "sinusoidal_interleaved" */
 } lnf_embedding_info;
 LNF_API lnf_code lnf_model_get_embedding(const lnf_model* model, int32_t part, lnf_embedding_info* info,
                                          lnf_status* status);
@@ -212,6 +214,7 @@ typedef struct lnf_layer_info {
   const uint32_t *key_projections, *value_projections;
   size_t key_projection_count, value_projection_count;
   float scale, rotary_base; /* of the scores; 0: no rotary positions */
+  float rotary_scale;       /* what those multiply positions by */
   int32_t value_is_key, causal, position_bias, full_attention, gated;
   const char* key_source;                     /* "own", "encoder_states" or "encoder_states_or_own" */
   const char* row_mask;                       /* "none", "zeroed" or "excluded" */
@@ -242,6 +245,7 @@ typedef struct lnf_sentence_embedding_info {
   int64_t linear_width; /* of the vector behind a linear; 0: there is none */
   int32_t present;
   int32_t pooling; /* LNF_POOL_... */
+  int32_t norm;    /* a LayerNorm behind the linear, or the pooling */
   int32_t normalize;
   const char* activation; /* of the linear */
 } lnf_sentence_embedding_info;
@@ -412,7 +416,16 @@ LNF_API void lnf_input_init_sized(lnf_input* to, size_t size);
 #define lnf_input_init(to) lnf_input_init_sized((to), sizeof *(to))
 
 enum { LNF_HIDDEN = 0, LNF_POOLED, LNF_LOGITS, LNF_PROBABILITIES, LNF_EMBEDDINGS, LNF_MASKED_LM };
-enum { LNF_POOL_DEFAULT = -1, LNF_POOL_FIRST = 0, LNF_POOL_MEAN, LNF_POOL_MEAN_OVER_MAX, LNF_POOL_MAX };
+/* LAST: the last token that isn't masked. WEIGHTED_MEAN: row i counts i + 1 times as much as row 0. */
+enum {
+  LNF_POOL_DEFAULT = -1,
+  LNF_POOL_FIRST = 0,
+  LNF_POOL_MEAN,
+  LNF_POOL_MEAN_OVER_MAX,
+  LNF_POOL_MAX,
+  LNF_POOL_LAST = 5,
+  LNF_POOL_WEIGHTED_MEAN
+};
 typedef struct lnf_position {
   int64_t text, position;
 } lnf_position;

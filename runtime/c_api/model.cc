@@ -190,6 +190,7 @@ lnf_code lnf_model_get_head(const lnf_model* model, int32_t head, lnf_head_info*
   made.pooling = pooling_constant(of.pooling);
   made.norm = of.norm;
   made.dense = of.dense;
+  made.norm_after_dense = of.norm_after_dense;
   made.activation = of.activation;
   made.score_activation = of.score_activation;
   made.spans = of.spans;

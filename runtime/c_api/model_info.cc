@@ -5,7 +5,8 @@ using namespace linformer;
 using namespace linformer::c_api;
 
 static_assert(LNF_PART_DECODER == static_cast<int>(Part::decoder));
-static_assert(LNF_POOL_MAX == static_cast<int>(Pooling::max));
+static_assert(LNF_POOL_MAX == static_cast<int>(Pooling::max) &&
+              LNF_POOL_WEIGHTED_MEAN == static_cast<int>(Pooling::weighted_mean));
 static_assert(LNF_FIRST_TEXT == TokenizerInfo::first_text && LNF_SECOND_TEXT == TokenizerInfo::second_text);
 
 namespace {
@@ -59,6 +60,7 @@ lnf_code lnf_model_get_embedding(const lnf_model* model, int32_t part, lnf_embed
   made.prefix_token = of.prefix_token;
   made.positions_count_non_pad = of.positions_count_non_pad;
   made.norm = of.norm;
+  made.norm_before_factor = of.norm_before_factor;
   made.transform = of.transform;
   made.prefix = of.prefix;
   made.positions = of.positions;
@@ -85,6 +87,7 @@ lnf_code lnf_model_get_layer(const lnf_model* model, int32_t part, int32_t layer
   made.value_projection_count = of.value_projections.size();
   made.scale = of.scale;
   made.rotary_base = of.rotary_base;
+  made.rotary_scale = of.rotary_scale;
   made.value_is_key = of.value_is_key;
   made.causal = of.causal;
   made.position_bias = of.position_bias;
@@ -135,6 +138,7 @@ lnf_code lnf_model_get_sentence_embedding(const lnf_model* model, lnf_sentence_e
   made.linear_width = of.linear_width;
   made.present = of.present;
   made.pooling = pooling_constant(of.pooling);
+  made.norm = of.norm;
   made.normalize = of.normalize;
   made.activation = of.activation;
   return report(write_struct(made, "lnf_sentence_embedding_info", info), status);

@@ -10,7 +10,9 @@ static_assert(LNF_COMPUTE_BF16 == static_cast<int>(Compute::bf16) &&
               LNF_BACKEND_OPENBLAS == static_cast<int>(BackendKind::openblas) &&
               LNF_ISA_NEON == static_cast<int>(Isa::neon) && LNF_PADDING_KEEP == static_cast<int>(Padding::keep) &&
               LNF_MASKED_LM == static_cast<int>(OutputKind::masked_lm) &&
-              LNF_POOL_MAX == static_cast<int>(Pooling::max));
+              LNF_POOL_MAX == static_cast<int>(Pooling::max) &&
+              LNF_POOL_LAST == static_cast<int>(Pooling::last_token) &&
+              LNF_POOL_WEIGHTED_MEAN == static_cast<int>(Pooling::weighted_mean));
 static_assert(sizeof(lnf_position) == sizeof(MaskPosition));
 
 namespace {
@@ -107,7 +109,8 @@ Status read_output(const lnf_output* given, Array<MaskPosition>* positions, Outp
   lnf_output read;
   lnf_output_init(&read, LNF_HIDDEN);
   LINFORMER_TRY(read_struct(given, "lnf_output", &read));
-  if (!within(read.kind, LNF_HIDDEN, LNF_MASKED_LM) || !within(read.pooling, LNF_POOL_DEFAULT, LNF_POOL_MAX)) {
+  if (!within(read.kind, LNF_HIDDEN, LNF_MASKED_LM) ||
+      !within(read.pooling, LNF_POOL_DEFAULT, LNF_POOL_WEIGHTED_MEAN)) {
     return Status::error(Code::invalid_argument, "lnf_output: there is no kind %d or pooling %d",
                          static_cast<int>(read.kind), static_cast<int>(read.pooling));
   }

@@ -188,7 +188,9 @@ lnf_code lnf_embedder_create_cut(const lnf_model* model, int32_t pooling, int32_
     *embedder = nullptr;
     if (model == nullptr) return missing("the model");
     LINFORMER_TRY(check_strings(*model->model));
-    if (pooling < LNF_POOL_DEFAULT || pooling > LNF_POOL_MAX || normalize < -1 || normalize > 1) {
+    const bool known =
+        pooling >= LNF_POOL_DEFAULT && pooling <= LNF_POOL_WEIGHTED_MEAN && pooling != static_cast<int>(Pooling::none);
+    if (!known || normalize < -1 || normalize > 1) {
       return Status::error(Code::invalid_argument, "pooling %d, normalize %d: use LNF_POOL_..., and -1, 0 or 1",
                            static_cast<int>(pooling), static_cast<int>(normalize));
     }

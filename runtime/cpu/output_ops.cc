@@ -44,7 +44,17 @@ void CpuExecutor::pool_sequence(Pooling pooling, const View& view, int64_t seque
     std::copy_n(rows, width, pooled);
     return;
   }
-  const bool all = pooling == Pooling::mean_over_max_tokens;
+  if (pooling == Pooling::last_token) {
+    int64_t last = n - 1;
+    while (last >= 0 && (masks[last] & mask_row) != 0) --last;
+    if (last < 0) {
+      std::fill_n(pooled, width, 0.f);
+    } else {
+      std::copy_n(rows + last * view.ld, width, pooled);
+    }
+    return;
+  }
+  const bool all = pooling == Pooling::mean_over_max_tokens, weighted = pooling == Pooling::weighted_mean;
   for (int64_t first = 0; first < width; first += pool_columns) {
     const int64_t columns = std::min(pool_columns, width - first);
     double sums[pool_columns] = {};
@@ -60,10 +70,13 @@ void CpuExecutor::pool_sequence(Pooling pooling, const View& view, int64_t seque
           const float more = row[i] < highest[i] ? highest[i] : row[i];
           highest[i] = highest[i] != highest[i] ? highest[i] : more;
         });
+      } else if (weighted) {
+        const auto weight = static_cast<double>(r + 1);
+        for_each_column(columns, [&](int64_t i) { sums[i] += weight * static_cast<double>(row[i]); });
       } else {
         for_each_column(columns, [&](int64_t i) { sums[i] += static_cast<double>(row[i]); });
       }
-      ++count;
+      count += weighted ? r + 1 : 1;
     }
     if (pooling == Pooling::max && count > 0) {
       std::copy_n(highest, columns, pooled + first);

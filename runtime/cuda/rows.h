@@ -175,7 +175,8 @@ struct Pool {
     const int64_t begin = starts == nullptr ? block.x() : starts[block.x()];
     const int64_t end = starts == nullptr ? begin + 1 : starts[block.x() + 1];
     const int64_t first = static_cast<int64_t>(block.y()) * warp_size;
-    const bool all = pooling == Pooling::mean_over_max_tokens;
+    const bool all = pooling == Pooling::mean_over_max_tokens, weighted = pooling == Pooling::weighted_mean;
+    const bool last = pooling == Pooling::last_token;
     block.each([&](int thread) {
       const int strip = thread / warp_size, lane = thread % warp_size;
       double sum = 0;
@@ -185,9 +186,10 @@ struct Pool {
         if (pooling == Pooling::first_token && r > begin) break;
         if (!all && pooling != Pooling::first_token && (masks[r] & 1) != 0) continue;
         const float x = rows[r * ld + first + lane];
-        sum += static_cast<double>(x);
-        high = count == 0 || x > high || x != x ? x : high;  // a NaN stays
-        ++count;
+        const int64_t place = r - begin + 1;
+        sum += weighted ? static_cast<double>(place) * static_cast<double>(x) : static_cast<double>(x);
+        high = count == 0 || last || x > high || x != x ? x : high;  // a NaN stays
+        count = last ? place : count + (weighted ? place : 1);
       }
       s.sums[strip][lane] = sum;
       s.highest[strip][lane] = high;
@@ -202,12 +204,18 @@ struct Pool {
         if (s.counts[strip] == 0) continue;
         sum += s.sums[strip][thread];
         const float x = s.highest[strip][thread];
+        if (last) {
+          high = s.counts[strip] > count ? x : high;
+          count = s.counts[strip] > count ? s.counts[strip] : count;
+          continue;
+        }
         high = count == 0 || x > high || x != x ? x : high;
         count += s.counts[strip];
       }
       const int64_t divisor = all ? most_rows : count > 0 ? count : 1;
       const float mean = static_cast<float>(sum / static_cast<double>(divisor));
-      out[block.x() * out_ld + first + thread] = pooling == Pooling::max && count > 0 ? high : mean;
+      const bool one = (last || pooling == Pooling::max) && count > 0;
+      out[block.x() * out_ld + first + thread] = one ? high : mean;
     });
   }
 };

@@ -105,6 +105,7 @@ LINFORMER_FIELDS(AttentionDescription, "Attention", "attention") {
   FIELD(rotary_base);
   FIELD(window);
   FIELD(position_bias);
+  FIELD(rotary_scale);
 }
 
 LINFORMER_FIELDS(LayerDescription, "Layer", "layer") {
@@ -144,6 +145,7 @@ LINFORMER_FIELDS(EmbeddingDescription, "Embedding", "embedding") {
   FIELD(vectors);
   FIELD(prefix);
   FIELD(prefix_token);
+  FIELD(norm_before_factor);
 }
 
 LINFORMER_FIELDS(EncoderDescription, "Encoder", "encoder") {
@@ -191,6 +193,7 @@ LINFORMER_FIELDS(ClassificationHead, "ClassificationHead", "head") {
   FIELD(norm);
   FIELD(pairing);
   FIELD(score_activation);
+  FIELD(norm_after_dense);
 }
 
 LINFORMER_FIELDS(SentenceEmbedding, "SentenceEmbedding", "embedding") {
@@ -198,6 +201,7 @@ LINFORMER_FIELDS(SentenceEmbedding, "SentenceEmbedding", "embedding") {
   FIELD(dense);
   FIELD(activation);
   FIELD(normalize);
+  FIELD(norm);
 }
 
 LINFORMER_FIELDS(AddedToken, "AddedToken", "added token") {

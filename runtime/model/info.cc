@@ -52,6 +52,7 @@ EmbeddingInfo embedding_of(const ModelDescription& description, const EmbeddingD
   info.token_types = embedding.token_types != absent ? extent(description, embedding.token_types, 0) : 0;
   info.factor_width = embedding.factor.present() ? extent(description, embedding.factor.weight, 1) : 0;
   info.norm = embedding.norm.present();
+  info.norm_before_factor = embedding.norm_before_factor;
   info.transform = embedding.transform.present();
   return info;
 }
@@ -94,6 +95,7 @@ HeadInfo Model::head(int head) const {
   info.spans = info.each_token && h->kind == HeadKind::regression && info.classes == 2;
   info.pooling = h->pooling;
   info.norm = h->norm.present();
+  info.norm_after_dense = h->norm_after_dense;
   info.dense = h->dense.present();
   if (info.dense) info.activation = enum_name(h->activation);
   info.score_activation = enum_name(h->score_activation);
@@ -141,6 +143,7 @@ LayerInfo Model::layer(int layer, Part part) const {
   info.row_mask = enum_name(a.row_mask);
   info.output_activation = enum_name(a.output_activation);
   info.rotary_base = a.rotary_base;
+  info.rotary_scale = a.rotary_scale;
   info.window = a.window;
   info.position_bias = a.position_bias != absent;
   info.full_attention = std::all_of(a.key_projections.begin(), a.key_projections.end(),
@@ -187,6 +190,7 @@ SentenceEmbeddingInfo Model::sentence_embedding() const {
   info.pooling = e.pooling;
   info.linear_width = outputs(description(), e.dense);
   if (e.dense.present()) info.activation = enum_name(e.activation);
+  info.norm = e.norm.present();
   info.normalize = e.normalize;
   return info;
 }

@@ -109,7 +109,14 @@ Status check_row_mask(const FieldName& field, const AttentionDescription& attent
 
 // Queries and keys can be turned where both have positions of their own and are not yet compressed.
 Status check_rotary(const FieldName& field, const EncoderDescription& encoder, const AttentionDescription& attention) {
-  if (attention.rotary_base == 0) return {};
+  const float scale = attention.rotary_scale;
+  if (!std::isfinite(scale) || scale <= 0) {
+    return bad_field(field / "rotary_scale", "is %g, a positive number is needed", static_cast<double>(scale));
+  }
+  if (attention.rotary_base == 0) {
+    if (scale == 1) return {};
+    return bad_field(field / "rotary_scale", "scales positions, but nothing is turned by them");
+  }
   const FieldName rotary = field / "rotary_base";
   if (!std::isfinite(attention.rotary_base) || attention.rotary_base < 0) {
     return bad_field(rotary, "is %g, 0 or a positive number is needed", static_cast<double>(attention.rotary_base));

@@ -132,7 +132,11 @@ Status validate_embedding(const EncoderDescription& encoder, const TensorFields&
                        width, encoder.d_model);
     }
   }
-  LINFORMER_TRY(tensors.norm(FieldName("embedding.norm"), embedding.norm, encoder.d_model));
+  if (embedding.norm_before_factor && !embedding.factor.present()) {
+    return bad_field(FieldName("embedding.norm_before_factor"), "is true, but there is no factor");
+  }
+  LINFORMER_TRY(tensors.norm(FieldName("embedding.norm"), embedding.norm,
+                             embedding.norm_before_factor ? width : encoder.d_model));
   if (embedding.transform.present()) {
     LINFORMER_TRY(
         tensors.linear(FieldName("embedding.transform"), embedding.transform, encoder.d_model, encoder.d_model));

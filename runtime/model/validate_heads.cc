@@ -78,7 +78,10 @@ Status check_classification_head(const ModelDescription& model, const TensorFiel
     if (head.pooling == Pooling::none) return bad_field(field / "pairing", "pairs texts, but nothing is pooled");
     width *= 4;
   }
-  LINFORMER_TRY(tensors.norm(field / "norm", head.norm, width));
+  if (head.norm_after_dense && !head.dense.present()) {
+    return bad_field(field / "norm_after_dense", "is true, but there is no dense");
+  }
+  if (!head.norm_after_dense) LINFORMER_TRY(tensors.norm(field / "norm", head.norm, width));
   if (head.dense.present()) {
     uint64_t inner = 0;
     LINFORMER_TRY(tensors.linear(field / "dense", head.dense, width, &inner));
@@ -86,6 +89,7 @@ Status check_classification_head(const ModelDescription& model, const TensorFiel
   } else {
     LINFORMER_TRY(TensorFields::nothing(field / "dense", head.dense, "has no weight"));
   }
+  if (head.norm_after_dense) LINFORMER_TRY(tensors.norm(field / "norm", head.norm, width));
   LINFORMER_TRY(tensors.linear(field / "output", head.output, width, &classes));
   if (classes > max_classes) {
     return bad_field(field / "output", "has %" PRIu64 " classes, %" PRIu32 " are possible", classes, max_classes);
@@ -106,13 +110,17 @@ Status check_sentence_embedding(const ModelDescription& model, const TensorField
   const SentenceEmbedding& embedding = model.embedding;
   const FieldName dense("embedding.dense");
   if (embedding.pooling == Pooling::none) return bad_field(FieldName("embedding.pooling"), "is none");
+  uint64_t width = output_width(last_encoder(model), tensors);
   if (!embedding.dense.present()) {
     if (embedding.activation != Activation::none)
       return bad_field(FieldName("embedding.activation"), "acts on no dense");
-    return TensorFields::nothing(dense, embedding.dense, "has no weight");
+    LINFORMER_TRY(TensorFields::nothing(dense, embedding.dense, "has no weight"));
+  } else {
+    uint64_t outputs = 0;
+    LINFORMER_TRY(tensors.linear(dense, embedding.dense, width, &outputs));
+    width = outputs;
   }
-  uint64_t out = 0;
-  return tensors.linear(dense, embedding.dense, output_width(last_encoder(model), tensors), &out);
+  return tensors.norm(FieldName("embedding.norm"), embedding.norm, width);
 }
 
 }  // namespace

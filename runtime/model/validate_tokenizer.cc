@@ -109,8 +109,15 @@ Status check_scores(const TokenizerDescription& t, size_t tokens) {
 Status check_unigram(const TokenizerDescription& t, size_t tokens) {
   const UnigramDescription& u = t.unigram;
   if (t.kind != TokenizerKind::unigram) {
-    if (u.steps.empty() && u.charsmap.empty() && u.token_uses.empty() && u.exact_scores.empty()) return {};
-    return bad_field(FieldName("tokenizer.unigram"), "has data, but the kind is another");
+    // Byte-level BPE may bring a text into a normal form first.
+    const bool forms = t.kind == TokenizerKind::byte_bpe &&
+                       std::all_of(u.steps.begin(), u.steps.end(), [](const NormalizerStep& step) {
+                         return step.kind >= NormalizerKind::nfc && step.kind <= NormalizerKind::nfkd;
+                       });
+    const bool bare = u.charsmap.empty() && u.token_uses.empty() && u.exact_scores.empty();
+    if (!bare || (!u.steps.empty() && !forms)) {
+      return bad_field(FieldName("tokenizer.unigram"), "has data, but the kind is another");
+    }
   }
   if (!u.token_uses.empty() && u.token_uses.size() != tokens) {
     return bad_field(FieldName("tokenizer.unigram.token_uses"), "has %zu entries for %zu tokens", u.token_uses.size(),

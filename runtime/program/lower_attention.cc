@@ -175,16 +175,20 @@ View Lowering::projected_slot(const LayerState& layer, int side) {
   return slot(compressed_of(side), std::min(layer.longest, layer.threshold - 1), layer.attention.key_width);
 }
 
-// Rotary positions of queries or keys, where the layer has them. The table is the same for all layers of one base.
+// Rotary positions of queries or keys, where the layer has them. The table is the same for all layers of one base and
+// scale.
 void Lowering::rotate(const LayerState& layer, const View& x) {
-  const float base = layer.description->attention.rotary_base;
+  const float base = layer.description->attention.rotary_base, scale = layer.description->attention.rotary_scale;
   if (base == 0) return;
   const int64_t d_head = layer.attention.d_head, tokens = program_.extents.tokens;
   Array<Rotary>& rotaries = program_.rotaries;
   size_t index = 0;
-  while (index < rotaries.size() && (rotaries[index].base != base || rotaries[index].d_head != d_head)) ++index;
+  const auto same = [&](const Rotary& known) {
+    return known.base == base && known.scale == scale && known.d_head == d_head;
+  };
+  while (index < rotaries.size() && !same(rotaries[index])) ++index;
   if (index == rotaries.size()) {
-    if (!rotaries.try_push({base, d_head, program_.arena.value(Term::rotary)})) {
+    if (!rotaries.try_push({base, scale, d_head, program_.arena.value(Term::rotary)})) {
       out_of_memory_ = true;
       return;
     }

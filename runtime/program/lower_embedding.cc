@@ -66,6 +66,7 @@ Status Lowering::embedding() {
     if (embedding.prefix != absent) unary(OpKind::put_prefix, weight(embedding.prefix), made);
   }
   add_positions(made);
+  if (embedding.norm.present() && embedding.norm_before_factor) norm(embedding.norm, made, made);
   if (has_factor) gemm(made, embedding.factor, x);
   const auto transform = [&] {
     const View transformed = block(BufferId::query, d);
@@ -73,7 +74,7 @@ Status Lowering::embedding() {
     unary(OpKind::copy, transformed, x);
   };
   if (embedding.transform.present() && embedding.transform_before_norm) transform();
-  if (embedding.norm.present()) norm(embedding.norm, x, x);
+  if (embedding.norm.present() && !embedding.norm_before_factor) norm(embedding.norm, x, x);
   if (embedding.transform.present() && !embedding.transform_before_norm) transform();
   if (embedding.zero_pad_rows) {
     Op& zero = op(OpKind::zero);

@@ -35,7 +35,7 @@ void Lowering::classification_head(const ClassificationHead& head, HeadSections*
     unary(OpKind::pair, x, paired);
     x = paired;
   }
-  if (head.norm.present()) {
+  if (head.norm.present() && !head.norm_after_dense) {
     const View normalized = scored(BufferId::paired, x.cols);
     norm(head.norm, x, normalized);
     x = normalized;
@@ -43,6 +43,7 @@ void Lowering::classification_head(const ClassificationHead& head, HeadSections*
   if (head.dense.present()) {
     const View dense = scored(BufferId::head, outputs(head.dense));
     gemm(x, head.dense, dense, head.activation);
+    if (head.norm.present() && head.norm_after_dense) norm(head.norm, dense, dense);
     x = dense;
   }
   const View out = caller(sections->classes);
@@ -71,6 +72,7 @@ void Lowering::sentence_embedding(const SentenceEmbedding& embedding) {
   const View out = caller(program_.embedding_width);
   pool(embedding.pooling, has_dense ? scored(BufferId::pooled, program_.output_width) : out);
   if (has_dense) gemm(scored(BufferId::pooled, program_.output_width), embedding.dense, out, embedding.activation);
+  if (embedding.norm.present()) norm(embedding.norm, out, out);
   if (embedding.normalize) unary(OpKind::normalize_length, out, out);
   program_.sentence_embedding = section(begin);
 }

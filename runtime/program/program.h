@@ -70,7 +70,7 @@ struct HeadSections {
 
 // A sine and cosine table of rotary positions.
 struct Rotary {
-  float base = 0;
+  float base = 0, scale = 1;
   int64_t d_head = 0;
   int64_t offset = 0;  // in the rotary table, elements
 };

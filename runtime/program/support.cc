@@ -37,7 +37,7 @@ Status check_executable(const ModelDescription& description, const EncoderDescri
   const EmbeddingDescription& embedding = encoder.embedding;
   bool norms_lack_bias = lacks_bias(embedding.norm) || lacks_bias(embedding.vectors.norm_in) ||
                          lacks_bias(embedding.vectors.norm_out) || lacks_bias(encoder.final_norm) ||
-                         lacks_bias(description.mlm.norm);
+                         lacks_bias(description.mlm.norm) || lacks_bias(description.embedding.norm);
   for (const ClassificationHead& head : description.heads) norms_lack_bias = norms_lack_bias || lacks_bias(head.norm);
   if (norms_lack_bias) {
     return Status::error(Code::unsupported,

@@ -27,14 +27,14 @@ void Executor::fill_positions() {
   }
 }
 
-// Row p: the cosines of p base^(-2 j / d_head), then the sines.
+// Row p: the cosines of p scale base^(-2 j / d_head), then the sines.
 void Executor::fill_rotary(const Rotary& rotary) {
   const int64_t half = rotary.d_head / 2;
   float* row = buffer(BufferId::rotary_table) + rotary.offset;
   for (int64_t p = 0; p < program_.extents.tokens; ++p, row += rotary.d_head) {
     for (int64_t j = 0; j < half; ++j) {
       const double angle =
-          static_cast<double>(p) *
+          static_cast<double>(p) * static_cast<double>(rotary.scale) *
           std::pow(static_cast<double>(rotary.base), -2. * static_cast<double>(j) / static_cast<double>(rotary.d_head));
       row[j] = static_cast<float>(std::cos(angle));
       row[half + j] = static_cast<float>(std::sin(angle));

@@ -49,7 +49,7 @@ Result<Shape> Session::State::shape(const Output& output, int64_t sequences, int
       }
       return Shape{hidden_rows, hidden_width(output.layer)};
     case OutputKind::pooled:
-      if (output.pooling == Pooling::none || (output.pooling && *output.pooling > Pooling::none)) {
+      if (output.pooling == Pooling::none || (output.pooling && *output.pooling > Pooling::weighted_mean)) {
         return Status::error(Code::invalid_argument, "a pooled output can't have pooling number %d",
                              static_cast<int>(*output.pooling));
       }

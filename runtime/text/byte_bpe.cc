@@ -187,11 +187,20 @@ bool ByteBpe::merge_long(BpeWorkspace* workspace) const {
 class ByteBpe::Cursor {
  public:
   // `virtual_bytes`: bytes at the beginning that add_prefix_space put there; they belong to the first code point.
-  Cursor(std::string_view text, size_t virtual_bytes, uint32_t position, Pieces* pieces)
-      : text_(text), virtual_bytes_(virtual_bytes), position_(position), pieces_(pieces) {}
+  Cursor(std::string_view text, size_t virtual_bytes, Place place, Pieces* pieces)
+      : text_(text),
+        virtual_bytes_(virtual_bytes),
+        origins_(place.origins),
+        position_(place.position),
+        pieces_(pieces) {}
 
   // Appends `token` for the bytes [begin, end), which lie behind those of the call before.
   bool append(int32_t token, size_t begin, size_t end) {
+    if (origins_ != nullptr) {
+      const size_t last = std::max(end, virtual_bytes_ + 1) - virtual_bytes_ - 1;
+      const uint32_t first = origins_[std::max(begin, virtual_bytes_) - virtual_bytes_];
+      return pieces_->pieces.try_push({token, first, origins_[last] + 1});
+    }
     count_to(begin);
     const uint32_t first = at_ < text_.size() && is_continuation(text_[at_]) ? position_ - 1 : position_;
     count_to(end);
@@ -204,6 +213,7 @@ class ByteBpe::Cursor {
   }
   std::string_view text_;
   size_t virtual_bytes_;
+  const uint32_t* origins_;
   size_t at_ = 0;
   uint32_t position_;
   Pieces* pieces_;
@@ -245,7 +255,7 @@ bool ByteBpe::tokenize_word(std::string_view word, size_t start, BpeWorkspace* w
   return true;
 }
 
-bool ByteBpe::tokenize(std::string_view text, uint32_t position, BpeWorkspace* workspace, Pieces* pieces) const {
+bool ByteBpe::tokenize(std::string_view text, Place place, BpeWorkspace* workspace, Pieces* pieces) const {
   if (text.empty()) return true;
   if (!workspace->cache.prepare(owner_)) return false;
   size_t virtual_bytes = 0;
@@ -256,7 +266,7 @@ bool ByteBpe::tokenize(std::string_view text, uint32_t position, BpeWorkspace* w
     text = {prefixed.data(), prefixed.size()};
     virtual_bytes = 1;
   }
-  Cursor cursor(text, virtual_bytes, position, pieces);
+  Cursor cursor(text, virtual_bytes, place, pieces);
   for (size_t at = 0; at < text.size();) {
     const size_t end = word_end(text, at);
     if (!pieces->start_word() || !tokenize_word(text.substr(at, end - at), at, workspace, &cursor)) return false;

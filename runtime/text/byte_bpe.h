@@ -39,9 +39,13 @@ class ByteBpe {
   // Slots of the table that create() looked at, so that tests can bound the work without a clock.
   uint64_t probes() const { return probes_; }
 
-  // Appends the pieces of `text`, valid UTF-8 that begins at code point `position` of the whole text.
-  // False when there is no memory.
-  [[nodiscard]] bool tokenize(std::string_view text, uint32_t position, BpeWorkspace* workspace, Pieces* pieces) const;
+  // Where a text lies in the original: it begins at a code point of it, or has the code point of each of its bytes.
+  struct Place {
+    uint32_t position = 0;
+    const uint32_t* origins = nullptr;
+  };
+  // Appends the pieces of `text`, which is valid UTF-8. False when there is no memory.
+  [[nodiscard]] bool tokenize(std::string_view text, Place place, BpeWorkspace* workspace, Pieces* pieces) const;
 
  private:
   static constexpr uint32_t no_rank = UINT32_MAX;

@@ -24,6 +24,10 @@ uint64_t next_owner() {
   return owners.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char byte) { return static_cast<uint8_t>(byte) < 0x80; });
+}
+
 uint32_t count_code_points(std::string_view text) {
   uint32_t count = 0;
   for (char byte : text) count += !is_continuation(byte);
@@ -104,6 +108,8 @@ Status Tokenizer::State::create(const TokenizerDescription& description, bool ma
   const uint64_t owner = next_owner();
   if (kind == TokenizerKind::byte_bpe) {
     LINFORMER_TRY(bpe.create(description, owner));
+    LINFORMER_TRY(bpe_steps.create(description.unigram));
+    bpe_normalizes = !description.unigram.steps.empty();
   } else if (kind == TokenizerKind::wordpiece) {
     normalizer.create(description);
     LINFORMER_TRY(wordpiece.create(description, owner));
@@ -113,7 +119,7 @@ Status Tokenizer::State::create(const TokenizerDescription& description, bool ma
   NormalizedText normalized;
   for (const AddedToken& token : description.added_tokens) {
     const bool special = token.special && !(matches_mask && token.id == description.mask);
-    if (!token.normalized || kind == TokenizerKind::byte_bpe) {
+    if (!token.normalized || (kind == TokenizerKind::byte_bpe && !bpe_normalizes)) {
       LINFORMER_TRY(vocabulary.add_name(token.id, token.content, token.special));
       LINFORMER_TRY((token.normalized ? normalized_tokens : verbatim_tokens).add(token, token.content, special));
       continue;
@@ -121,9 +127,7 @@ Status Tokenizer::State::create(const TokenizerDescription& description, bool ma
     if (valid_utf8_prefix(token.content) != token.content.size()) {
       return Status::error(Code::corrupt_file, "the added token with id %d is not valid UTF-8", token.id);
     }
-    const bool complete = kind == TokenizerKind::unigram ? unigram.normalize(token.content, 0, &normalized)
-                                                         : normalizer.normalize(token.content, 0, &normalized);
-    if (!complete) return no_memory("added tokens");
+    if (!normalize(token.content, 0, &normalized)) return no_memory("added tokens");
     if (normalized.bytes.empty() && !token.content.empty()) {
       return Status::error(Code::unsupported,
                            "the added token with id %d normalises to nothing, so it can't be found in a text: give it "
@@ -138,21 +142,28 @@ Status Tokenizer::State::create(const TokenizerDescription& description, bool ma
   return vocabulary.finish(description);
 }
 
+bool Tokenizer::State::normalize(std::string_view text, uint32_t position, NormalizedText* normalized) const {
+  if (kind == TokenizerKind::unigram) return unigram.normalize(text, position, normalized);
+  if (kind == TokenizerKind::byte_bpe) return bpe_steps.normalize(text, position, normalized);
+  return normalizer.normalize(text, position, normalized);
+}
+
 // A part of the text without verbatim added tokens.
 bool Tokenizer::State::tokenize_plain(std::string_view text, uint32_t position, bool match_special,
                                       Encoding::State* encoding, Pieces* pieces) const {
-  if (kind != TokenizerKind::byte_bpe) {
-    const bool is_unigram = kind == TokenizerKind::unigram;
-    NormalizedText& normalized = is_unigram ? encoding->unigram.normalized : encoding->wordpiece.normalized;
-    if (!(is_unigram ? unigram.normalize(text, position, &normalized)
-                     : normalizer.normalize(text, position, &normalized))) {
-      return false;
-    }
+  if (kind != TokenizerKind::byte_bpe || (bpe_normalizes && !is_ascii(text))) {
+    const bool is_wordpiece = kind == TokenizerKind::wordpiece;
+    NormalizedText& normalized = is_wordpiece ? encoding->wordpiece.normalized : encoding->unigram.normalized;
+    if (!normalize(text, position, &normalized)) return false;
     return split_by(
         normalized_tokens, normalized.view(), match_special, &encoding->normalized,
         [&](size_t begin, size_t end) {
-          return is_unigram ? unigram.tokenize(begin, end, match_special, &encoding->unigram, pieces)
-                            : wordpiece.tokenize(normalized, begin, end, &encoding->wordpiece, pieces);
+          if (is_wordpiece) return wordpiece.tokenize(normalized, begin, end, &encoding->wordpiece, pieces);
+          if (kind == TokenizerKind::unigram) {
+            return unigram.tokenize(begin, end, match_special, &encoding->unigram, pieces);
+          }
+          return bpe.tokenize(normalized.view().substr(begin, end - begin), {0, normalized.origins.data() + begin},
+                              &encoding->bpe, pieces);
         },
         [&](const AddedTokens::Match& match, size_t) {
           return push_match(*match.token, normalized.view().substr(match.begin, match.end - match.begin),
@@ -163,7 +174,7 @@ bool Tokenizer::State::tokenize_plain(std::string_view text, uint32_t position, 
       normalized_tokens, text, match_special, &encoding->normalized,
       [&](size_t begin, size_t end) {
         const std::string_view part = text.substr(begin, end - begin);
-        if (!bpe.tokenize(part, position, &encoding->bpe, pieces)) return false;
+        if (!bpe.tokenize(part, {position, nullptr}, &encoding->bpe, pieces)) return false;
         position += count_code_points(part);
         return true;
       },
@@ -202,7 +213,8 @@ Status Tokenizer::State::tokenize(std::string_view text, const EncodeOptions& op
         position = begin + count_code_points(name);
         return push_match(*match.token, name, begin, position, pieces);
       });
-  if (!complete && kind == TokenizerKind::unigram && encoding->unigram.normalized.too_long) {
+  const bool by_steps = kind == TokenizerKind::unigram || bpe_normalizes;
+  if (!complete && by_steps && encoding->unigram.normalized.too_long) {
     return Status::error(
         Code::too_long, "the tokenizer's normaliser makes too much of a text of %zu bytes: split it, or mend the rules",
         text.size());

@@ -8,6 +8,7 @@
 #include "text/added_tokens.h"
 #include "text/bert_normalizer.h"
 #include "text/byte_bpe.h"
+#include "text/normalizer_steps.h"
 #include "text/unigram.h"
 #include "text/vocabulary.h"
 #include "text/wordpiece.h"
@@ -19,6 +20,8 @@ struct Tokenizer::State {
   TokenizerKind kind = TokenizerKind::none;
   Vocabulary vocabulary;
   ByteBpe bpe;
+  NormalizerSteps bpe_steps;  // normal forms, which leave ASCII as it is
+  bool bpe_normalizes = false;
   WordPiece wordpiece;
   BertNormalizer normalizer;
   Unigram unigram;
@@ -40,6 +43,7 @@ struct Tokenizer::State {
 
  private:
   Status copy_templates(const TokenizerDescription& description);
+  bool normalize(std::string_view text, uint32_t position, NormalizedText* normalized) const;
   bool tokenize_plain(std::string_view text, uint32_t position, bool match_special, Encoding::State* encoding,
                       Pieces* pieces) const;
   void drop_nameless(Pieces* pieces) const;

@@ -50,6 +50,7 @@ int main(void) {
   FIELD(lnf_head_info, pooling);
   FIELD(lnf_head_info, norm);
   FIELD(lnf_head_info, dense);
+  FIELD(lnf_head_info, norm_after_dense);
   FIELD(lnf_head_info, activation);
   FIELD(lnf_head_info, score_activation);
   FIELD(lnf_head_info, spans);
@@ -82,6 +83,7 @@ int main(void) {
   FIELD(lnf_embedding_info, positions_count_non_pad);
   FIELD(lnf_embedding_info, norm);
   FIELD(lnf_embedding_info, transform);
+  FIELD(lnf_embedding_info, norm_before_factor);
   FIELD(lnf_embedding_info, prefix);
   FIELD(lnf_embedding_info, positions);
   STRUCT(lnf_layer_info);
@@ -98,6 +100,7 @@ int main(void) {
   FIELD(lnf_layer_info, value_projection_count);
   FIELD(lnf_layer_info, scale);
   FIELD(lnf_layer_info, rotary_base);
+  FIELD(lnf_layer_info, rotary_scale);
   FIELD(lnf_layer_info, value_is_key);
   FIELD(lnf_layer_info, causal);
   FIELD(lnf_layer_info, position_bias);
@@ -128,6 +131,7 @@ int main(void) {
   FIELD(lnf_sentence_embedding_info, linear_width);
   FIELD(lnf_sentence_embedding_info, present);
   FIELD(lnf_sentence_embedding_info, pooling);
+  FIELD(lnf_sentence_embedding_info, norm);
   FIELD(lnf_sentence_embedding_info, normalize);
   FIELD(lnf_sentence_embedding_info, activation);
   STRUCT(lnf_tokenizer_info);
@@ -343,6 +347,8 @@ int main(void) {
   CONSTANT(LNF_POOL_MEAN);
   CONSTANT(LNF_POOL_MEAN_OVER_MAX);
   CONSTANT(LNF_POOL_MAX);
+  CONSTANT(LNF_POOL_LAST);
+  CONSTANT(LNF_POOL_WEIGHTED_MEAN);
   CONSTANT(LNF_LONG_TRUNCATE);
   CONSTANT(LNF_LONG_WINDOW);
   CONSTANT(LNF_LONG_ERROR);

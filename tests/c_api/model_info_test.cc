@@ -36,6 +36,7 @@ TEST_CASE("what a model is made of, in C as in C++") {
     CHECK(head.norm == theirs.norm);
     CHECK(head.dense == theirs.dense);
     CHECK(head.spans == theirs.spans);
+    CHECK(head.norm_after_dense == theirs.norm_after_dense);
     CHECK(same(head.activation, theirs.activation));
     CHECK(same(head.score_activation, theirs.score_activation));
   }
@@ -55,6 +56,7 @@ TEST_CASE("what a model is made of, in C as in C++") {
   ok(lnf_model_get_embedding(f.model, LNF_PART_ENCODER, &embedding, &status));
   CHECK(embedding.reads_tokens == 1);
   CHECK(embedding.token_types == expected.embedding.token_types);
+  CHECK(embedding.norm_before_factor == expected.embedding.norm_before_factor);
   CHECK(embedding.position_offset == expected.embedding.position_offset);
   CHECK(same(embedding.positions, expected.embedding.positions));
   CHECK(same(embedding.prefix, expected.embedding.prefix));
@@ -69,6 +71,7 @@ TEST_CASE("what a model is made of, in C as in C++") {
     CHECK(layer.ffn_width == theirs.ffn_width);
     CHECK(layer.width == theirs.width);
     CHECK(layer.scale == theirs.scale);
+    CHECK(layer.rotary_scale == theirs.rotary_scale);
     REQUIRE(layer.key_projection_count == theirs.key_projections.size());
     CHECK(layer.key_projections[0] == theirs.key_projections[0]);
     CHECK(layer.full_attention == theirs.full_attention);
@@ -101,6 +104,7 @@ TEST_CASE("what a model is made of, in C as in C++") {
   CHECK(sentence.present == 1);
   CHECK(sentence.pooling == static_cast<int>(model.sentence_embedding().pooling));
   CHECK(sentence.linear_width == model.sentence_embedding().linear_width);
+  CHECK(sentence.norm == model.sentence_embedding().norm);
   CHECK(sentence.normalize == model.sentence_embedding().normalize);
   auto tokenizer = sized<lnf_tokenizer_info>();
   ok(lnf_model_get_tokenizer(f.model, &tokenizer, &status));

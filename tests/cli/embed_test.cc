@@ -70,7 +70,7 @@ TEST_CASE("embed: pooling as said, divided by the length or not") {
   }
   const Ran unsaid = run({"embed", f.model(), "good", "--json"});
   CHECK(unsaid.code == 2);
-  CHECK(unsaid.err.find("--pooling first, mean or max") != std::string::npos);
+  CHECK(unsaid.err.find("--pooling first, last, mean, weighted-mean or max") != std::string::npos);
 }
 
 TEST_CASE("embed: a model's own way, and what overrides it") {

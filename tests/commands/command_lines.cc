@@ -183,7 +183,7 @@ class Lines {
     const std::string texts = file("texts.txt"), records = file("records.jsonl");
     add_array("embed", {"-i", texts});
     add("embed", {"good film", "", "--json"}, Answers::json_lines);
-    for (const char* pooling : {"first", "mean", "max"}) {
+    for (const char* pooling : {"first", "last", "mean", "weighted-mean", "max"}) {
       add("embed", {"-i", texts, "--pooling", pooling, "--json"}, Answers::json_lines);
     }
     add_array("embed", {"-i", texts, "--pooling", "mean", "--normalize"});

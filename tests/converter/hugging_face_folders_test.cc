@@ -149,6 +149,27 @@ TEST_CASE("a Dense module brings weights of its own file") {
   }
 }
 
+TEST_CASE("a LayerNorm module brings weights of its own file, and texts pool by their last token or later ones more") {
+  for (const auto& [mode, pooling] : {std::pair{"pooling_mode_lasttoken", Pooling::last_token},
+                                      {"pooling_mode_weightedmean_tokens", Pooling::weighted_mean}}) {
+    SentenceFolder folder;
+    folder.pool({{mode, true}});
+    folder.add("2_LayerNorm", "LayerNorm");
+    folder.add("3_Normalize", "Normalize");
+    std::vector<HandTensor> norm;
+    add_pair(norm, "norm", 8, 0);
+    folder.write("2_LayerNorm/model.safetensors", safetensors(norm));
+    const Converted made = folder.convert();
+    const SentenceEmbedding& embedding = made.description().embedding;
+    CHECK(embedding.pooling == pooling);
+    CHECK(embedding.normalize);
+    REQUIRE(embedding.norm.present());
+    CHECK(embedding.norm.epsilon == 1e-5f);
+    const std::vector<float> scale = made.values(embedding.norm.scale);
+    CHECK(std::vector<double>(scale.begin(), scale.end()) == norm[0].values);
+  }
+}
+
 TEST_CASE("a transformer in a folder of its own, with notes of what sentence-transformers does besides") {
   SentenceFolder folder;
   folder.modules[0]["path"] = "0_Transformer";
@@ -187,9 +208,28 @@ TEST_CASE("modules that are not supported are refused by name") {
        {"cls, max"}},
       {"other pool",
        [](SentenceFolder& f) {
-         f.pool({{"pooling_mode_lasttoken", true}});
+         f.pool({{"pooling_mode_mean_sqrt_len_tokens", true}});
        },
-       {"lasttoken"}},
+       {"mean_sqrt_len_tokens"}},
+      {"a norm of another width",
+       [](SentenceFolder& f) {
+         f.add("2_LayerNorm", "LayerNorm");
+         std::vector<HandTensor> norm;
+         add_pair(norm, "norm", 4, 0);
+         f.write("2_LayerNorm/model.safetensors", safetensors(norm));
+       },
+       {"sentence_norm.norm.weight", "8 (sentence embedding)"}},
+      {"a norm without weights",
+       [](SentenceFolder& f) { f.add("2_LayerNorm", "LayerNorm"); },
+       {"2_LayerNorm", "pytorch_model.bin"}},
+      {"a norm before the dense",
+       [](SentenceFolder& f) {
+         f.add("2_LayerNorm", "LayerNorm"), f.add("3_Dense", "Dense");
+         std::vector<HandTensor> norm;
+         add_pair(norm, "norm", 8, 0);
+         f.write("2_LayerNorm/model.safetensors", safetensors(norm));
+       },
+       {"Dense", "in this order"}},
       {"no pool said", [](SentenceFolder& f) { f.pool(Json::object()); }, {"nothing"}},
       {"no pool file", [](SentenceFolder& f) { f.remove("1_Pooling/config.json"); }, {"1_Pooling", "does not exist"}},
       {"outside", [](SentenceFolder& f) { f.modules[1]["path"] = "../1_Pooling"; }, {"outside"}},

@@ -54,7 +54,7 @@ TEST_CASE("settings that ask for what isn't computed, or that the tensors contra
                  {{"no heads", without("num_attention_heads"), {"config '{\"num_attention_heads\": NUMBER}'"}},
                   {"three heads", setting("num_attention_heads", 3), {"num_attention_heads is 3", "does not divide"}},
                   {"heads as text", setting("num_attention_heads", "2"), {"num_attention_heads", "whole number"}},
-                  {"other model", setting("model_type", "electra"), {"model_type", "electra", "distilbert"}},
+                  {"other model", setting("model_type", "xlnet"), {"model_type", "xlnet", "distilbert"}},
                   {"decoder", setting("is_decoder", true), {"is_decoder is true"}},
                   {"cross attention", setting("add_cross_attention", true), {"add_cross_attention is true"}},
                   {"relative positions",

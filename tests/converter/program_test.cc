@@ -2,10 +2,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
+#include <sstream>
 
 #include "base/description.h"
 #include "converter/checks.h"
 #include "converter/dialects/dialect.h"
+#include "converter/dialects/hugging_face/settings.h"
 #include "converter/tiny_tatp22.h"
 #include "converter/workplace.h"
 
@@ -276,6 +279,29 @@ TEST_CASE("a folder brings its tokenizer and settings; the vocabulary must fit t
   CHECK(place.run(place.path("model") + " --config " + place.path("nested.json") + out).status == 0);
   model = linformer::Model::load(place.path("x.lnfr").c_str());
   CHECK(model.value()->description().encoder.layers[0].attention.heads == 4);
+}
+
+TEST_CASE("--list-models names every dialect's families and what config.json calls them") {
+  Workplace place;
+  const Run table = place.run("--list-models");
+  CHECK(table.status == 0);
+  const json list = json::parse(place.run("--list-models --json").out);
+  std::set<std::string> dialects;
+  for (const json& family : list) {
+    CAPTURE(family.dump());
+    CHECK(contains(table.out, family["name"]));
+    CHECK(contains(table.out, family["heads"]));
+    CHECK(contains(table.out, family["tested"]));
+    dialects.insert(family["dialect"]);
+    std::stringstream types(family["model_types"].get<std::string>());
+    for (std::string type; std::getline(types >> std::ws, type, ',');) {
+      CHECK(linformer::convert::hugging_face::is_model_type(type));
+    }
+  }
+  REQUIRE(dialects.size() == linformer::convert::dialects().size());
+  for (const linformer::convert::Dialect* dialect : linformer::convert::dialects()) {
+    CHECK(dialects.contains(dialect->name()));
+  }
 }
 
 TEST_CASE("--list-dialects and --dialect") {

@@ -129,12 +129,14 @@ TEST_CASE("a model with a value in every field") {
   CHECK(encoder.embedding.prefix_token == 2);
   CHECK(encoder.embedding.token_types == 22);
   CHECK(encoder.embedding.factor_width == 16);
+  CHECK(encoder.embedding.norm_before_factor);
   CHECK(encoder.embedding.transform);
 
   const LayerInfo gated = model->layer(0), layer = model->layer(1), full = model->layer(0, Part::decoder);
   CHECK(gated.gated);
   CHECK(gated.ffn_width == 24);
   CHECK(gated.rotary_base == 500.f);
+  CHECK(gated.rotary_scale == 0.75f);
   CHECK(layer.causal);
   CHECK(layer.value_is_key);
   CHECK(layer.value_projections.empty());
@@ -162,12 +164,15 @@ TEST_CASE("a model with a value in every field") {
 
   const SentenceEmbeddingInfo embedding = model->sentence_embedding();
   CHECK(embedding.present);
-  CHECK(name_of(embedding.pooling) == std::string_view("max"));
+  CHECK(name_of(embedding.pooling) == std::string_view("weighted_mean"));
+  CHECK(embedding.norm);
   CHECK(embedding.linear_width == 16);
   CHECK(embedding.activation == std::string_view("tanh"));
   CHECK(embedding.normalize);
   CHECK(model->masked_lm().activation == std::string_view("gelu_tanh"));
+  CHECK(model->head(0).norm_after_dense);
   CHECK(model->head(1).norm);
+  CHECK_FALSE(model->head(1).norm_after_dense);
   CHECK(model->head(2).score_activation == std::string_view("sigmoid"));
   const TokenizerInfo tokenizer = model->tokenizer();
   CHECK(list(tokenizer.pair_types) == std::vector<uint8_t>{0, 0, 0, 1, 1, 1});

@@ -220,7 +220,11 @@ void TinyModel::use_everything() {
   encoder.output = layer.attention.query;
   encoder.embedding.prefix_token = 2;
   model.heads[1].norm = encoder.layers[0].ffn_norm;
-  model.embedding = {true, Pooling::max, layer.attention.query, Activation::tanh, true};
+  model.heads[0].norm = encoder.layers[0].attention_norm;
+  model.heads[0].norm_after_dense = true;
+  encoder.embedding.norm_before_factor = true;
+  model.embedding = {true, Pooling::weighted_mean,          layer.attention.query, Activation::tanh,
+                     true, encoder.layers[0].attention_norm};
   model.decoder = encoder;
   model.decoder.max_tokens = encoder.max_tokens;
   layer.attention.value_is_key = true;
@@ -253,6 +257,7 @@ void TinyModel::use_everything() {
   gated.ffn_in.weight = builder.add_linear("gated.weight", 48, 16, std::vector<float>(48 * 16, 0.25f));
   gated.ffn_in.bias = builder.add_floats("gated.bias", {48}, std::vector<float>(48, 0.5f));
   gated.attention.rotary_base = 500;
+  gated.attention.rotary_scale = 0.75f;
   Projection full;
   full.kind = ProjectionKind::none;
   model.decoder.projections.push_back(full);
@@ -270,7 +275,7 @@ void TinyModel::use_everything() {
   ClassificationHead mood = model.heads[0];
   mood.name = "mood";
   mood.kind = HeadKind::regression;
-  mood.labels = {"valence", "arousal"};
+  mood.labels = {"valence", "excitability"};
   model.heads.push_back(relevance);
   model.heads.push_back(mood);
 }

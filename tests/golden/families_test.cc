@@ -337,10 +337,10 @@ TEST_CASE("all golden cases of every family" * doctest::test_suite("shared")) {
   CHECK(totals.refused >= 4);
 }
 
-// Made by tests/reference/heads.py.
-TEST_CASE("one-output, regression and multi-label heads of BERT, RoBERTa and DistilBERT") {
-  const Totals totals = check_cases(linformer_test::golden_in_tree(), {"hugging-face"});
-  CHECK(totals.files == 14);
+// Made by tests/reference/heads.py, encoders.py and jina.py.
+TEST_CASE("encoders with full attention and their heads") {
+  const Totals totals = check_cases(linformer_test::golden_in_tree(), {"hugging-face", "modernbert", "rotary-bert"});
+  CHECK(totals.files == 33);
   CHECK(totals.refused == 0);
 }
 

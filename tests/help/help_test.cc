@@ -138,7 +138,7 @@ TEST_CASE("the converter's options are in all of its forms") {
   // from the table would be missing from each of them.
   for (const char* known :
        {"--output", "--tokenizer", "--labels", "--head-kind", "--config", "--dialect", "--dtype", "--dtype-for",
-        "--from-lnfr", "--list-dialects", "--json", "--quiet", "--verbose", "--no-mmap", "--force"}) {
+        "--from-lnfr", "--list-dialects", "--list-models", "--json", "--quiet", "--verbose", "--no-mmap", "--force"}) {
     CAPTURE(std::string(known));
     CHECK(names.count(known) == 1);
     for (const char* form : {"bash", "zsh"}) {

@@ -142,19 +142,41 @@ namespace {
 
 int alter_goldens(const std::string& golden) {
   int cases = 0;
-  for (const char* name :
-       {"fairseq/classifier", "fairseq/prenorm", "lucidrains/attention", "lucidrains/lm_share_kv",
-        "lucidrains/lm_one_kv_head", "lucidrains/lm_reversible", "lucidrains/v0_1_0_lm", "nystromformer/bert_seqcls",
-        "nystromformer/lra_cls", "nystromformer/lra_dual", "nystromformer/reorg_mean", "tatp22/encdec",
-        "tatp22/kv_convolution", "tatp22/wo_intermediate", "tatp22/old_2020_09_12_prenorm", "tatp22/full_attention",
-        "vit_pytorch_linformer/mean", "xformers/mha_linformer"}) {
-    if (!std::filesystem::exists(golden + "/" + name + "/checkpoint.pt")) continue;
+  for (const char* name : {"fairseq/classifier",
+                           "fairseq/prenorm",
+                           "lucidrains/attention",
+                           "lucidrains/lm_share_kv",
+                           "lucidrains/lm_one_kv_head",
+                           "lucidrains/lm_reversible",
+                           "lucidrains/v0_1_0_lm",
+                           "nystromformer/bert_seqcls",
+                           "nystromformer/lra_cls",
+                           "nystromformer/lra_dual",
+                           "nystromformer/reorg_mean",
+                           "tatp22/encdec",
+                           "tatp22/kv_convolution",
+                           "tatp22/wo_intermediate",
+                           "tatp22/old_2020_09_12_prenorm",
+                           "tatp22/full_attention",
+                           "vit_pytorch_linformer/mean",
+                           "xformers/mha_linformer",
+                           "hugging-face/albert_masked_lm",
+                           "hugging-face/electra_discriminator",
+                           "hugging-face/jina_encoder",
+                           "hugging-face/mpnet_labels",
+                           "hugging-face/roformer_labels",
+                           "modernbert/labels",
+                           "rotary-bert/gte_masked_lm"}) {
+    const std::filesystem::path folder = golden + "/" + name;
+    const bool pickled = std::filesystem::exists(folder / "checkpoint.pt");
+    const std::filesystem::path checkpoint = folder / (pickled ? "checkpoint.pt" : "checkpoint.safetensors");
+    if (!std::filesystem::exists(checkpoint)) continue;
     ++cases;
-    const FamilyCase c = read_case(golden + "/" + name);
+    const FamilyCase c = read_case(folder);
     const json config =
         c.family == "fairseq" ? json{{"encoder_attention_heads", 4}, {"activation_fn", "gelu"}} : json::parse(c.config);
     Counts counts;
-    Attack(tensors_of((c.folder / "checkpoint.pt").string()), config, &counts).run();
+    Attack(tensors_of(checkpoint.string()), config, &counts).run();
     report(name, counts);
     CHECK(counts.errors > counts.models / 4);
   }
@@ -163,7 +185,7 @@ int alter_goldens(const std::string& golden) {
 
 }  // namespace
 
-TEST_CASE("tensors and settings of golden checkpoints altered") { CHECK(alter_goldens(golden_in_tree()) == 13); }
+TEST_CASE("tensors and settings of golden checkpoints altered") { CHECK(alter_goldens(golden_in_tree()) == 20); }
 
 TEST_CASE("tensors and settings of more golden checkpoints altered" * doctest::test_suite("shared")) {
   if (const auto golden = shared_path("golden")) CHECK(alter_goldens(*golden) == 18);

@@ -91,6 +91,8 @@ TEST_CASE("an encoder that contradicts its tensors or itself") {
        }},
       {"norm bias without scale", "final_norm has scale -1 and bias 2",
        [](ModelDescription& m) { m.encoder.final_norm.bias = 2; }},
+      {"norm before a factor that is absent", "norm_before_factor is true, but there is no factor",
+       [](ModelDescription& m) { m.encoder.embedding.norm_before_factor = true; }},
       {"no layers", "layers has 0 entries", [](ModelDescription& m) { m.encoder.layers.clear(); }},
       {"1,025 layers", "layers has 1025 entries",
        [](ModelDescription& m) { m.encoder.layers = std::vector(1025, m.encoder.layers[1]); }},

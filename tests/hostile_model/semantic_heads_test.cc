@@ -60,6 +60,24 @@ TEST_CASE("heads that contradict their tensors or themselves") {
       {"empty label", "labels has an entry (1)", [](ModelDescription& m) { m.heads[0].labels[1].clear(); }},
       {"label not UTF-8", "labels has an entry (0)",
        [](ModelDescription& m) { m.heads[0].labels[0] = std::string("\x80"); }},
+      {"norm behind a dense that is absent", "norm_after_dense is true, but there is no dense",
+       [](ModelDescription& m) { m.heads[1].norm_after_dense = true; }},
+      {"norm behind dense of another width", "norm.scale needs shape [24]",
+       [](ModelDescription& m) {
+         m.heads[0].dense = m.encoder.layers[0].ffn_in;
+         m.heads[0].norm = m.encoder.layers[0].ffn_norm;
+         m.heads[0].norm_after_dense = true;
+       }},
+      {"a sentence's norm of another width", "embedding.norm.scale needs shape",
+       [](ModelDescription& m) {
+         m.embedding.present = true;
+         m.embedding.norm.scale = m.encoder.layers[0].ffn_in.bias;
+       }},
+      {"a sentence's pooling", "pooling is 7",
+       [](ModelDescription& m) {
+         m.embedding.present = true;
+         m.embedding.pooling = Pooling{7};
+       }},
       {"1,025 heads", "heads has 1025 entries", [](ModelDescription& m) { m.heads = std::vector(1025, m.heads[0]); }},
       {"mlm gone, dense there", "belongs to a model without mlm.output",
        [](ModelDescription& m) { m.mlm.output = {}; }},

@@ -84,6 +84,14 @@ TEST_CASE("tokenizers whose tokens contradict themselves or the vocabulary") {
        [](ModelDescription& m) { wordpiece(m).kind = TokenizerKind::unigram; }},
       {"unigram of wordpiece", "tokenizer.unigram has data",
        [](ModelDescription& m) { wordpiece(m).unigram.steps.resize(1); }},
+      {"a normal form before byte-level BPE", "",
+       [](ModelDescription& m) {
+         m.tokenizer.unigram.steps.push_back({NormalizerKind::nfc, {}, {}});
+       }},
+      {"another step before byte-level BPE", "tokenizer.unigram has data",
+       [](ModelDescription& m) {
+         m.tokenizer.unigram.steps.push_back({NormalizerKind::lowercase, {}, {}});
+       }},
       {"unigram's parts", "",
        [](ModelDescription& m) {
          UnigramDescription& u = unigram(m).unigram;

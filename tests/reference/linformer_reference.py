@@ -117,12 +117,12 @@ class Text:
             self.states_keep = np.array(mask or [1] * len(self.states)) != 0
 
 
-def rotated(x, base):
-    """Row i turned by i: the channels j and j + half of it are a pair, turned by i * base^(-j / half)."""
+def rotated(x, base, scale):
+    """Row i turned by i: the channels j and j + half are a pair, turned by i * scale * base^(-j / half)."""
     if base == 0:
         return x
     half = x.shape[1] // 2
-    angles = np.arange(len(x))[:, None] * float(base) ** (-np.arange(half) / half)[None, :]
+    angles = np.arange(len(x))[:, None] * float(scale) * float(base) ** (-np.arange(half) / half)[None, :]
     cos, sin = np.cos(angles), np.sin(angles)
     first, second = x[:, :half], x[:, half:]
     return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=1)
@@ -172,10 +172,13 @@ class Encoder:
         x = x + self.positions(text, x.shape[1], len(x))
         if embedding["token_types"] >= 0:
             x = x + model.tensor(embedding["token_types"])[text.types]
+        if embedding["norm_before_factor"]:
+            x = model.norm(embedding["norm"], x)
         x = model.optional(embedding["factor"], x)
         if embedding["transform_before_norm"]:
             x = model.optional(embedding["transform"], x)
-        x = model.norm(embedding["norm"], x)
+        if not embedding["norm_before_factor"]:
+            x = model.norm(embedding["norm"], x)
         if not embedding["transform_before_norm"]:
             x = model.optional(embedding["transform"], x)
         if embedding["zero_pad_rows"]:
@@ -203,7 +206,7 @@ class Encoder:
         bias = model.tensor(projection["bias"]) if projection["bias"] >= 0 else 0.0
         return np.stack([sum(weight[t] @ row for t, row in enumerate(window)) + bias for window in windows])
 
-    def side(self, attention, linear, projections, z, keep, rotary_base=0):
+    def side(self, attention, linear, projections, z, keep, rotary=(0, 1)):
         """The compressed keys or values of each query head."""
         model, heads, dim = self.model, attention["heads"], attention["head_dim"]
         shared = attention["kv_heads"] == 1
@@ -221,7 +224,7 @@ class Encoder:
                 if projection["bias"] >= 0:
                     short = short + model.tensor(projection["bias"])[:, None]
             else:
-                short = self.shorten(projection, rotated(whole[:, columns], rotary_base))
+                short = self.shorten(projection, rotated(whole[:, columns], *rotary))
             result.append(short)
         return result
 
@@ -233,15 +236,15 @@ class Encoder:
         ):
             z, keep = text.states, text.states_keep
         query = model.linear(attention["query"], x) * text.query[:, None]
-        base = attention["rotary_base"]
-        keys = self.side(attention, attention["key"], attention["key_projections"], z, keep, base)
+        rotary = attention["rotary_base"], attention["rotary_scale"]
+        keys = self.side(attention, attention["key"], attention["key_projections"], z, keep, rotary)
         if attention["value_is_key"]:
             values = keys
         else:
             values = self.side(attention, attention["value"], attention["value_projections"], z, keep)
         context = []
         for head in range(attention["heads"]):
-            scores = rotated(query[:, head * dim : (head + 1) * dim], base) @ keys[head].T * attention["scale"]
+            scores = rotated(query[:, head * dim : (head + 1) * dim], *rotary) @ keys[head].T * attention["scale"]
             rows, columns = np.indices(scores.shape)
             if attention["position_bias"] >= 0:
                 middle = self.encoder["max_tokens"] - 1
@@ -313,6 +316,11 @@ class Encoder:
         if pooling == "mean_over_max_tokens":
             return x.sum(axis=0) / self.encoder["max_tokens"]
         kept = x[text.keep]
+        if pooling == "last_token":
+            return kept[-1]
+        if pooling == "weighted_mean":
+            weights = (np.arange(len(x)) + 1.0)[text.keep]
+            return weights @ kept / weights.sum()
         return kept.mean(axis=0) if pooling == "mean" else kept.max(axis=0)
 
 
@@ -322,9 +330,12 @@ def with_zero_rows(x, rows):
 
 def head_scores(model, encoder, head, texts, rows):
     def score(x):
-        x = model.norm(head["norm"], x)
+        if not head["norm_after_dense"]:
+            x = model.norm(head["norm"], x)
         if head["dense"]["weight"] >= 0:
             x = activate(head["activation"], model.linear(head["dense"], x))
+        if head["norm_after_dense"]:
+            x = model.norm(head["norm"], x)
         return model.linear(head["output"], x)
 
     if head["pooling"] == "none":
@@ -358,7 +369,7 @@ def run_case(case, numbers):
     expected["hidden.-1"] = pack(rows)
     for layer in range(len(layers[0])):
         expected[f"hidden.{layer}"] = pack([hidden[layer] for hidden in layers])
-    for pooling in ("first_token", "mean", "mean_over_max_tokens", "max"):
+    for pooling in ("first_token", "mean", "mean_over_max_tokens", "max", "last_token", "weighted_mean"):
         expected[f"pooled.{pooling}"] = np.stack([encoder.pool(pooling, text, x) for text, x in zip(inputs, rows)])
     if case["has_heads"]:
         for index, head in enumerate(case["model"]["heads"]):
@@ -370,6 +381,7 @@ def run_case(case, numbers):
             pooled = np.stack([encoder.pool(embedding["pooling"], text, x) for text, x in zip(inputs, rows)])
             if embedding["dense"]["weight"] >= 0:
                 pooled = activate(embedding["activation"], model.linear(embedding["dense"], pooled))
+            pooled = model.norm(embedding["norm"], pooled)
             if embedding["normalize"]:
                 pooled = pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
             expected["embeddings"] = pooled

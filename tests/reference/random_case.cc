@@ -179,6 +179,18 @@ void choose_version_4(Chance chance, RandomModel* shape) {
   }
 }
 
+void choose_version_5(Chance chance, RandomModel* shape) {
+  shape->norm_before_factor = chance.one_in(2);
+  if (shape->layer.attention.rotary_base != 0 && chance.one_in(2)) shape->layer.attention.rotary_scale = 0.9375f;
+  for (RandomHead& head : shape->head_kinds) {
+    head.norm_after_dense = head.norm && head.dense && chance.one_in(2);
+    if (head.pooling == Pooling::mean && chance.one_in(2)) head.pooling = Pooling::weighted_mean;
+    if (head.pooling == Pooling::max && chance.one_in(2)) head.pooling = Pooling::last_token;
+  }
+  shape->sentence_norm = chance.one_in(3);
+  if (chance.one_in(3)) shape->embedding_pooling = chance.of({Pooling::last_token, Pooling::weighted_mean});
+}
+
 // `chance` must be seeded with `index`.
 RandomModel choose_shape(Chance& chance, uint64_t index) {
   RandomModel shape;
@@ -195,6 +207,7 @@ RandomModel choose_shape(Chance& chance, uint64_t index) {
   choose_ends(chance, &shape);
   choose_version_3(Chance(~index), &shape);
   choose_version_4(Chance(index ^ 0x5555), &shape);
+  choose_version_5(Chance(index ^ 0x3333), &shape);
   return shape;
 }
 

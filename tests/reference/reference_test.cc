@@ -76,7 +76,9 @@ class Comparison {
     std::vector<Output> outputs;
     for (int layer = -1; layer <= static_cast<int>(case_.encoder().layers.size()); ++layer) {
       outputs.push_back(Output::hidden(room("hidden." + std::to_string(layer)), layer));
-      const Pooling pooling = static_cast<Pooling>((layer + 4) % 4);
+      constexpr Pooling poolings[] = {Pooling::first_token, Pooling::mean,       Pooling::mean_over_max_tokens,
+                                      Pooling::max,         Pooling::last_token, Pooling::weighted_mean};
+      const Pooling pooling = poolings[(static_cast<size_t>(layer + 6) + case_.inputs.size()) % std::size(poolings)];
       const std::string name = std::string("pooled.") + enum_name(pooling);
       if (layer >= 0 && !results_.contains(name)) outputs.push_back(Output::pooled(room(name), pooling));
     }

@@ -83,7 +83,8 @@ class Maker {
       head.kind = kind.kind;
       head.score_activation = kind.score_activation;
       const uint32_t width = kind.pairing == Pairing::none ? d : 4 * d;
-      if (kind.norm) head.norm = norm(head.name + ".norm", width);
+      head.norm_after_dense = kind.norm_after_dense;
+      if (kind.norm) head.norm = norm(head.name + ".norm", kind.norm_after_dense ? d : width);
       if (kind.dense) head.dense = linear(head.name + ".dense", d, width);
       head.output = linear(head.name + ".out_proj", shape_.head_classes[i], kind.dense ? d : width);
       for (uint32_t c = 0; shape_.names != RandomNames::none && c < shape_.head_classes[i]; ++c) {
@@ -97,6 +98,9 @@ class Maker {
     embedding.present = true;
     embedding.pooling = shape_.embedding_pooling;
     embedding.normalize = shape_.embedding_normalize;
+    if (shape_.sentence_norm) {
+      embedding.norm = norm("sentence.norm", shape_.embedding_dense == 0 ? d : shape_.embedding_dense);
+    }
     if (shape_.embedding_dense == 0) return;
     embedding.dense = linear("sentence.dense", shape_.embedding_dense, d);
     embedding.activation = Activation::tanh;
@@ -157,7 +161,8 @@ class Maker {
       embedding.token_types = table("token_types.weight", shape_.token_types, width);
     }
     if (width != d || shape_.embedding_width != 0) embedding.factor = linear("project_in", d, width);
-    if (shape_.embedding_norm) embedding.norm = norm("layernorm_embedding", d);
+    embedding.norm_before_factor = shape_.norm_before_factor && embedding.factor.present();
+    if (shape_.embedding_norm) embedding.norm = norm("layernorm_embedding", embedding.norm_before_factor ? width : d);
     if (shape_.transform) embedding.transform = linear("quant_noise", d, d, false);
     embedding.transform_before_norm = shape_.transform_before_norm;
   }

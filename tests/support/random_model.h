@@ -19,6 +19,7 @@ struct RandomHead {
   bool norm = false, dense = true;
   linformer::HeadKind kind = linformer::HeadKind::single_label;
   linformer::Activation score_activation = linformer::Activation::none;
+  bool norm_after_dense = false;  // with both
 };
 
 // The names of classification heads, of their labels, and of the program and the dialect that made the file.
@@ -82,6 +83,7 @@ struct RandomModel {
   uint32_t embedding_width = 0;    // with a factor up to d_model
   float embedding_scale = 1.f;
   bool embedding_norm = true;
+  bool norm_before_factor = false;  // with both
   uint32_t token_types = 0;
   uint32_t vector_width = 0;  // vectors instead of tokens
   bool vector_linear = true, vector_norms = true, prefix = false;
@@ -94,6 +96,7 @@ struct RandomModel {
   linformer::Pooling embedding_pooling = linformer::Pooling::mean;
   uint32_t embedding_dense = 0;
   bool embedding_normalize = true;
+  bool sentence_norm = false;  // of the sentence embedding
 
   bool decoder = false;  // of the same shape, but its key_sources
 

@@ -76,7 +76,7 @@ TEST_CASE("byte-level BPE does at most n log n steps on one long word") {
     for (size_t bytes : {megabyte / 4, megabyte / 2, megabyte}) {
       BpeWorkspace workspace;
       Pieces pieces;
-      REQUIRE(bpe.tokenize(repeated(unit, bytes), 0, &workspace, &pieces));
+      REQUIRE(bpe.tokenize(repeated(unit, bytes), {}, &workspace, &pieces));
       // One look at each byte, one queue entry for it and at most two for each of at most n - 1 merges.
       CHECK(workspace.steps <= 4 * (bytes + 8));
       if (steps_before != 0) CHECK(workspace.steps <= 2 * steps_before + 64);

@@ -210,7 +210,7 @@ struct LooseDescription {
 
 std::vector<convert::OwnedTokenizer> all_tokenizers() {
   std::vector<convert::OwnedTokenizer> loaded;
-  for (const char* name : {"bpe", "bpe_json", "fairseq", "wordpiece", "wordpiece_json", "unigram_json",
+  for (const char* name : {"bpe", "bpe_json", "bpe_nfc_json", "fairseq", "wordpiece", "wordpiece_json", "unigram_json",
                            "unigram_steps_json", "unigram_text_json", "sentencepiece", "sentencepiece_bytes"}) {
     loaded.push_back(convert::load_tokenizer(test_data(std::string("tokenizers/") + name)));
   }

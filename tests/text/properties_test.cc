@@ -147,7 +147,7 @@ TEST_CASE("byte-level BPE: the merges for long words and for short ones agree wi
       }
     }
     Pieces pieces;
-    REQUIRE(bpe.tokenize(word, 0, &workspace, &pieces));
+    REQUIRE(bpe.tokenize(word, {}, &workspace, &pieces));
     REQUIRE(pieces.pieces.size() == parts.size());
     for (size_t i = 0; i < parts.size(); ++i) {
       REQUIRE(bytes_of(static_cast<uint32_t>(pieces.pieces[i].token)) == parts[i]);

@@ -45,6 +45,13 @@ TEST_CASE("a small byte-level BPE with a prefix space and added tokens equals th
   check_cases("bpe_json");
 }
 
+TEST_CASE("a small byte-level BPE behind a normal form equals the reference") {
+  check_cases("bpe_nfc_json", 120);
+  // Which added_tokens alone has.
+  const LoadedTokenizer loaded = load("bpe_nfc_json/tokenizer.json");
+  CHECK(loaded.description.mask == static_cast<int32_t>(loaded.description.token_offsets.size()) - 1 + 7);
+}
+
 TEST_CASE("a small WordPiece with added tokens equals the reference") { check_cases("wordpiece_json"); }
 
 TEST_CASE("small Unigrams with Hugging Face's normalizers equal the reference") {

@@ -229,9 +229,10 @@ TEST_CASE("each part of tokenizer.json that is not supported is named") {
     const char* sentence;
   };
   const Wrong bpe_errors[] = {
-      {"/normalizer", R"({"type":"NFC"})", "normalizer (NFC) is not supported"},
+      {"/normalizer", R"({"type":"Strip"})", "normalizer (Strip) is not supported before byte-level BPE"},
       {"/normalizer", R"({"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"Lowercase"}]})",
-       "normalizer (Sequence of 2) is not supported"},
+       "normalizer (Sequence) is not supported before byte-level BPE: NFC, NFD, NFKC and NFKD are"},
+      {"/normalizer", R"({"type":"BertNormalizer"})", "is not supported before Unigram or BPE"},
       {"/normalizer", R"({"type":7})", "normalizer.type must be a string"},
       {"/pre_tokenizer", "null", "pre_tokenizer (none) is not supported"},
       {"/pre_tokenizer", R"({"type":"Metaspace"})", "pre_tokenizer (Metaspace) is not supported"},

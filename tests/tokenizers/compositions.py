@@ -82,7 +82,8 @@ def normalizer(chance, model, charsmap):
         return chance.choice([{"type": "ByteLevel"}, bert_normalizer(chance),
                               nested(chance, "normalizers", lambda: step(chance, charsmap), 3)])
     if model == "BPE":
-        return chance.choice([None, None, sequence("normalizers", [])])
+        forms = nested(chance, "normalizers", lambda: {"type": chance.choice(("NFC", "NFD", "NFKC", "NFKD"))}, 2)
+        return chance.choice([None, sequence("normalizers", []), forms, forms])
     if model == "WordPiece":
         made = chance.choice([None, bert_normalizer(chance), bert_normalizer(chance), bert_normalizer(chance)])
         return sequence("normalizers", [made]) if made and chance.random() < 0.1 else made

@@ -114,6 +114,7 @@ std::string embedding_text(const Model& model) {
     text += ", linear to " + std::to_string(embedding.linear_width);
     if (std::string_view(embedding.activation) != "none") text += ", " + std::string(embedding.activation);
   }
+  if (embedding.norm) text += ", norm";
   return text + (embedding.normalize ? ", divided by its length" : "");
 }
 

@@ -32,6 +32,7 @@ nlohmann::ordered_json layer_json(const LayerInfo& layer) {
           {"row_mask", layer.row_mask},
           {"output_activation", layer.output_activation},
           {"rotary_base", shortest(layer.rotary_base)},
+          {"rotary_scale", shortest(layer.rotary_scale)},
           {"window", layer.window},
           {"activation", layer.activation},
           {"gated", layer.gated},

@@ -2,6 +2,8 @@
 
 #include "base/description.h"
 #include "converter/dialects/common.h"
+#include "converter/dialects/hugging_face/alibi.h"
+#include "converter/dialects/hugging_face/relative_bias.h"
 #include "converter/dialects/hugging_face/settings.h"
 #include "converter/readers/error.h"
 
@@ -10,81 +12,228 @@ namespace linformer::convert::hugging_face {
 namespace {
 
 constexpr const char* position_embeddings = "embeddings.position_embeddings.weight";
+constexpr float roformer_base = 10000;
+
+// Every other row from `first` on, `count` of them.
+Tensor every_other_row(const Tensor& tensor, uint64_t first, uint64_t count) {
+  Tensor rows = slice_rows(tensor, first, 2 * count - 1);
+  rows.elements = rows.elements / rows.shape[0] * count;
+  rows.shape[0] = count;
+  rows.strides[0] *= 2;
+  rows.source_strides[0] *= 2;
+  return rows;
+}
 
 }  // namespace
 
-Norm EncoderReader::norm(const std::string& role, const std::string& name) {
-  Norm made = read_norm(conversion_, tensors_, role, name, d_model());
+Norm EncoderReader::norm(const std::string& role, const std::string& name, Size width) {
+  Norm made = read_norm(conversion_, tensors_, role, name, width);
   made.epsilon = epsilon_;
   return made;
+}
+
+// Groups of layers that share their weights are run again and again: how often, the settings alone say.
+uint32_t EncoderReader::count_layers() {
+  const char* inner = family_.extras.inner_layers;
+  if (inner == nullptr) return count_modules(tensors_, family_.layers);
+  groups_ = count_modules(tensors_, family_.layers, "group of layers");
+  inner_layers_ = count_modules(tensors_, family_.layers + std::string("0.") + inner);
+  const std::optional<Setting<int64_t>> runs = settings_.integer(family_.settings.layers);
+  if (!runs) {
+    missing_setting("the number of layers, which share weights,",
+                    "the model's config.json, --config config.json, or " +
+                        config_option(std::string("{\"") + family_.settings.layers + "\": NUMBER}"));
+  }
+  if (runs->value < groups_ || runs->value > int64_t{max_layers} / inner_layers_) {
+    fail("the setting ", family_.settings.layers, " is ", runs->value, " (", runs->source, "); ", groups_, " to ",
+         max_layers / inner_layers_, " are possible with ", groups_, " groups of ", inner_layers_);
+  }
+  return static_cast<uint32_t>(runs->value) * inner_layers_;
+}
+
+// Group i of G is run by the layers from i * L / G on.
+std::string EncoderReader::layer_prefix(uint32_t index) const {
+  const char* inner = family_.extras.inner_layers;
+  if (inner == nullptr) return family_.layers + std::to_string(index) + ".";
+  const uint64_t run = index / inner_layers_, runs = layers_ / inner_layers_;
+  return family_.layers + std::to_string(run * groups_ / runs) + "." + inner + std::to_string(index % inner_layers_) +
+         ".";
+}
+
+uint32_t EncoderReader::count_positions() {
+  const bool learned = family_.extras.rotary_table == nullptr && family_.extras.gates == nullptr;
+  const Tensor* table = learned ? &tensors_.need(position_embeddings)
+                                : tensors_.find(family_.extras.rotary_table ? family_.extras.rotary_table : "");
+  if (table != nullptr) {
+    longest_source_ = "rows of " + table->name;
+    check_agreement(settings_, "max_position_embeddings", dimension(*table, 0), "rows of positions");
+    return dimension(*table, 0);
+  }
+  const std::optional<Setting<int64_t>> said = settings_.integer("max_position_embeddings");
+  if (!said) {
+    missing_setting("the longest text's number of tokens", "the model's config.json, " + mark(Option::config) +
+                                                               " config.json, or " +
+                                                               config_option(R"({"max_position_embeddings": NUMBER})"));
+  }
+  if (said->value < 1 || said->value > int64_t{max_dimension}) {
+    fail("the setting max_position_embeddings is ", said->value, " (", said->source, "); 1 to ", max_dimension,
+         " are possible");
+  }
+  longest_source_ = "max_position_embeddings, " + said->source;
+  return static_cast<uint32_t>(said->value);
 }
 
 uint32_t EncoderReader::read_sizes(const Tensor& tokens) {
   EncoderDescription& encoder = conversion_.description.encoder;
   Report& report = conversion_.report;
-  const Tensor& positions = tensors_.need(position_embeddings);
   encoder.vocab_size = dimension(tokens, 0);
-  encoder.d_model = dimension(tokens, 1);
-  layers_ = count_modules(tensors_, family_.layers);
-  encoder.pad_id = pad_of(settings_, family_, encoder.vocab_size, report);
-  const uint32_t rows = dimension(positions, 0);
+  encoder.d_model = table_width_ = dimension(tokens, 1);
+  if (family_.extras.factor != nullptr) {
+    const Tensor* factor = tensors_.find(family_.extras.factor + std::string(".weight"));
+    if (factor != nullptr) encoder.d_model = dimension(*factor, 0);
+    check_agreement(settings_, "embedding_size", table_width_, "channels of the embedding");
+  }
+  layers_ = count_layers();
+  encoder.pad_id = pad_of(settings_, family_.usual_pad, encoder.vocab_size, report);
+  const uint32_t rows = count_positions();
   const uint32_t first = family_.positions_after_pad ? static_cast<uint32_t>(encoder.pad_id) + 1 : 0;
   if (rows <= first) {
-    fail("the tensor ", quote(positions.name), " is ", shape_text(positions), ": the first token has row ", first);
+    fail("the tensor ", quote(position_embeddings), " has ", rows, " rows: the first token has row ", first);
   }
+  if (first > 0) longest_source_ += " from row " + std::to_string(first);
   encoder.embedding.position_offset = first;
   report.add_fact("d_model", std::to_string(encoder.d_model), "shape of " + tokens.name);
   report.add_fact("vocabulary", std::to_string(encoder.vocab_size), "shape of " + tokens.name);
   report.add_fact("layers", std::to_string(layers_), "names of the tensors");
   check_agreement(settings_, family_.settings.width, encoder.d_model, "channels");
-  check_agreement(settings_, family_.settings.layers, layers_, "layers");
+  check_agreement(settings_, family_.settings.layers, layers_ / inner_layers_, "layers");
   check_agreement(settings_, "vocab_size", encoder.vocab_size, "tokens");
-  check_agreement(settings_, "max_position_embeddings", rows, "rows of positions");
   heads_ = needed_heads(settings_, family_.settings.heads, encoder.d_model, report,
                         ", or the model's config.json: " + mark(Option::config) + " config.json");
+  if (family_.extras.rotary_table != nullptr && encoder.d_model / heads_ % 2 != 0) {
+    fail("the setting ", family_.settings.heads, " gives heads of ", encoder.d_model / heads_,
+         " channels: rotary positions turn pairs of them");
+  }
   activation_ = activation_of(settings_, family_.settings.activation, report);
+  if (family_.extras.gates != nullptr) activation_ = gate_activation(settings_, activation_, report);
   epsilon_ = epsilon_of(settings_, family_, report);
   return rows - first;
+}
+
+void EncoderReader::add_positions() {
+  EncoderDescription& encoder = conversion_.description.encoder;
+  EmbeddingDescription& embedding = encoder.embedding;
+  embedding.position_kind = PositionKind::learned;
+  embedding.positions = conversion_.weights.table("embedding.positions", tensors_.need(position_embeddings),
+                                                  {0, "positions"}, table_width());
+  if (!family_.positions_after_pad) return;
+  // Unlike fairseq, these classes leave the rows of pads as they are.
+  embedding.positions_count_non_pad = true;
+  embedding.pad_position = static_cast<uint32_t>(encoder.pad_id);
 }
 
 void EncoderReader::add_embedding(const Tensor& tokens) {
   EncoderDescription& encoder = conversion_.description.encoder;
   EmbeddingDescription& embedding = encoder.embedding;
   WeightWriter& weights = conversion_.weights;
-  embedding.tokens = weights.table("embedding.tokens", tokens, {encoder.vocab_size, "vocabulary"}, d_model());
-  embedding.position_kind = PositionKind::learned;
-  embedding.positions =
-      weights.table("embedding.positions", tensors_.need(position_embeddings), {0, "positions"}, d_model());
-  if (family_.positions_after_pad) {
-    // Unlike fairseq, these classes leave the rows of pads as they are.
-    embedding.positions_count_non_pad = true;
-    embedding.pad_position = static_cast<uint32_t>(encoder.pad_id);
-  }
+  embedding.tokens = weights.table("embedding.tokens", tokens, {encoder.vocab_size, "vocabulary"}, table_width());
+  if (family_.extras.rotary_table == nullptr && family_.extras.gates == nullptr) add_positions();
+  // The settings give its values. The file keeps it for the way back, where it tells what the checkpoint is.
+  const Tensor* turns = family_.extras.rotary_table ? tensors_.use(family_.extras.rotary_table) : nullptr;
+  if (turns != nullptr) weights.floats("rotary table", *turns, {{0, "positions"}, {encoder.d_model / heads_, "head"}});
   if (family_.has_token_types) {
     const Tensor& types = tensors_.need("embeddings.token_type_embeddings.weight");
-    embedding.token_types = weights.table("embedding.token_types", types, {0, "token types"}, d_model());
+    embedding.token_types = weights.table("embedding.token_types", types, {0, "token types"}, table_width());
   }
-  embedding.norm = norm("embedding.norm", "embeddings.LayerNorm");
+  embedding.norm = norm("embedding.norm", "embeddings.LayerNorm", table_width());
+  const char* factor = family_.extras.factor;
+  if (factor == nullptr ||
+      (table_width_ == encoder.d_model && tensors_.find(factor + std::string(".weight")) == nullptr)) {
+    return;
+  }
+  embedding.factor = read_linear(conversion_, tensors_, "embedding.factor", factor, d_model(), table_width());
+  embedding.norm_before_factor = true;
+}
+
+// Queries or keys whose neighbouring channels make the pairs that are turned. Here channels j and j + half of a head
+// make a pair, so the even ones come first; their order leaves scores as they are.
+Linear EncoderReader::turned(const std::string& role, const std::string& name) {
+  const Tensor &weight = tensors_.need(name + ".weight"), &bias = tensors_.need(name + ".bias");
+  const uint64_t head_dim = conversion_.description.encoder.d_model / heads_, half = head_dim / 2;
+  if (dimension(weight, 0) != d_model().value || dimension(bias, 0) != d_model().value) {
+    fail("the tensors ", quote(weight.name), " and ", quote(bias.name), " should have ", d_model().value, " rows");
+  }
+  std::vector<Tensor> weights, biases;
+  for (uint64_t row = 0; row < d_model().value; row += head_dim) {
+    for (uint64_t side = 0; side < 2; ++side) {
+      weights.push_back(every_other_row(weight, row + side, half));
+      biases.push_back(every_other_row(bias, row + side, half));
+    }
+  }
+  return conversion_.weights.stacked_linear(role, weights, biases, d_model(), d_model());
+}
+
+void EncoderReader::add_gated_network(const std::string& prefix, const std::string& role, LayerDescription* layer) {
+  const std::string name = prefix + family_.extras.gates;
+  const Tensor& gates = tensors_.need(name + ".weight");
+  const uint64_t rows = dimension(gates, 0);
+  if (rows % 2 != 0) {
+    fail("the tensor ", quote(gates.name), " is ", shape_text(gates), ": half of its rows should be gates");
+  }
+  layer->gated = true;
+  layer->ffn_in = read_linear_maybe_bias(conversion_, tensors_, role + "ffn_in", name, {rows, "ffn width"}, d_model());
+  for (const LayerPart& part : family_.parts) {
+    const auto* member = std::get_if<Linear LayerDescription::*>(&part.member);
+    if (member == nullptr || *member != &LayerDescription::ffn_out) continue;
+    layer->ffn_out =
+        read_linear(conversion_, tensors_, role + "ffn_out", prefix + part.name, d_model(), {rows / 2, "ffn width"});
+  }
 }
 
 LayerDescription& EncoderReader::add_layer(uint32_t index) {
   EncoderDescription& encoder = conversion_.description.encoder;
   LayerDescription& layer = encoder.layers.emplace_back();
-  const std::string prefix = family_.layers + std::to_string(index) + ".";
+  const std::string prefix = layer_prefix(index);
   AttentionDescription& attention = layer.attention;
   attention.heads = attention.kv_heads = heads_;
   attention.head_dim = encoder.d_model / heads_;
   attention.scale = usual_scale(attention.head_dim);
   layer.activation = activation_;
-
+  const std::string role = "layers[" + std::to_string(index) + "].";
+  if (family_.extras.rotary_table != nullptr) {
+    attention.rotary_base = roformer_base;
+    attention.query = turned(role + "attention.query", prefix + "attention.self.query");
+    attention.key = turned(role + "attention.key", prefix + "attention.self.key");
+  }
+  if (family_.extras.gates != nullptr) add_gated_network(prefix, role, &layer);
   read_layer_parts(conversion_, tensors_, family_.parts, prefix, index, {d_model(), d_model(), {0, "ffn width"}},
                    &layer);
   layer.attention_norm.epsilon = layer.ffn_norm.epsilon = epsilon_;
   const TensorDescription& inner = conversion_.description.tensors[static_cast<size_t>(layer.ffn_in.weight)];
-  const uint64_t ffn = inner.shape[0];
+  const uint64_t ffn = inner.shape[0] / (layer.gated ? 2 : 1);
   if (index == 0) conversion_.report.add_fact("ffn width", std::to_string(ffn), "rows of " + inner.name);
   check_agreement(settings_, family_.settings.ffn, static_cast<int64_t>(ffn), "channels inside the ffn");
   return layer;
+}
+
+void EncoderReader::add_position_bias() {
+  const bool learned = family_.extras.relative_bias != nullptr;
+  if (!learned && family_.extras.gates == nullptr) return;
+  EncoderDescription& encoder = conversion_.description.encoder;
+  const uint64_t columns = 2 * uint64_t{encoder.max_tokens} - 1;
+  std::vector<float> bias = conversion_.weights.room_for_table(heads_, columns);
+  std::string source = "ALiBi: a slope for each head";
+  if (learned) {
+    const Tensor& buckets = tensors_.need(family_.extras.relative_bias + std::string(".weight"));
+    source = "values of " + buckets.name;
+    conversion_.weights.floats("position bias by bucket", buckets, {{0, "buckets"}, {heads_, "heads"}});
+    fill_relative_bias(conversion_.weights.read(buckets), dimension(buckets, 0), heads_, bias);
+  } else {
+    fill_alibi(heads_, bias);
+  }
+  const TensorIndex index = conversion_.weights.computed("position_bias", "position_bias", {heads_, columns}, bias);
+  for (LayerDescription& layer : encoder.layers) layer.attention.position_bias = index;
+  conversion_.report.add_fact("position bias", "one table for all layers", source);
 }
 
 }  // namespace linformer::convert::hugging_face

@@ -5,13 +5,12 @@
 #include "converter/dialects/head_kind.h"
 #include "converter/dialects/hugging_face/sentence_transformers.h"
 #include "converter/dialects/hugging_face/settings.h"
+#include "converter/dialects/hugging_face/vocabulary.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert::hugging_face {
 
 namespace {
-
-constexpr const char* pooler = "pooler.dense";
 
 Size d_model(const HeadInputs& inputs) { return {inputs.conversion.description.encoder.d_model, "d_model"}; }
 
@@ -65,11 +64,15 @@ void add_labels(const HeadInputs& inputs, ClassificationHead* head) {
       inputs.conversion, inputs.settings, [&](uint64_t count) { return kind_of(inputs.settings, count); }, head);
 }
 
+bool has_pooler(const HeadInputs& inputs) {
+  return inputs.tensors.any(inputs.family.extras.pooler + std::string(".*"));
+}
+
 // Whether `classifier` reads every row instead of the pooled one: files of both kinds may have a pooler.
 bool is_token_classifier(const HeadInputs& inputs) {
   const std::optional<std::string> architecture = architecture_of(inputs.settings);
   if (!architecture) {
-    if (!inputs.tensors.any(std::string(pooler) + ".*")) return true;
+    if (!has_pooler(inputs)) return true;
     fail(
         "the tensors do not say whether the classifier reads a text as a whole or token by token: give the model's "
         "config.json with ",
@@ -82,30 +85,45 @@ bool is_token_classifier(const HeadInputs& inputs) {
        "; ForSequenceClassification, ForTokenClassification and ForMultipleChoice are supported");
 }
 
+Activation classifier_activation(const HeadInputs& inputs) {
+  const std::optional<Activation> fixed = inputs.family.extras.classifier_activation;
+  return fixed ? *fixed : activation_of(inputs.settings, inputs.family.settings.activation, inputs.conversion.report);
+}
+
 void add_classifier(const HeadInputs& inputs) {
   const char* name = "classifier";
   if (inputs.tensors.any("classifier.out_proj.*")) {
     add_labels(inputs, &add_head(inputs, name, "classifier.out_proj", Pooling::first_token, "classifier.dense",
-                                 Activation::tanh));
+                                 classifier_activation(inputs)));
+  } else if (inputs.tensors.any("sequence_summary.summary.*")) {
+    add_labels(inputs,
+               &add_head(inputs, name, name, Pooling::first_token, "sequence_summary.summary", Activation::gelu));
   } else if (inputs.tensors.any("pre_classifier.*")) {
     add_labels(inputs, &add_head(inputs, name, name, Pooling::first_token, "pre_classifier", Activation::relu));
   } else if (inputs.tensors.any("classifier.*")) {
     const bool each = is_token_classifier(inputs);
     add_labels(inputs, &add_head(inputs, name, name, each ? Pooling::none : Pooling::first_token,
-                                 each ? nullptr : pooler, Activation::tanh));
+                                 each ? nullptr : inputs.family.extras.pooler, Activation::tanh));
   }
 }
 
 void add_embedding(const HeadInputs& inputs) {
   Conversion& conversion = inputs.conversion;
   SentenceEmbedding& embedding = conversion.description.embedding;
-  const bool has_pooler = inputs.tensors.any(std::string(pooler) + ".*");
+  const bool pooled = has_pooler(inputs);
+  const char* pooler = inputs.family.extras.pooler;
   // The pooler of a model that was trained for another answer is as it happened to be.
   const bool trained = !inputs.tensors.any("classifier.**") && !inputs.tensors.any("qa_outputs.*");
   if (add_sentence_embedding(conversion, inputs.tensors, inputs.settings)) return;
-  if (!has_pooler || !trained) {
+  if (const std::optional<Setting<std::string>> own = inputs.settings.text("emb_pooler"); own && own->value == "mean") {
+    embedding.present = true;
+    embedding.pooling = Pooling::mean;
+    conversion.report.add_fact("sentence embedding", "mean", "emb_pooler, " + own->source);
+    return;
+  }
+  if (!pooled || !trained) {
     conversion.report.add_fact("sentence embedding", "none",
-                               has_pooler ? "the model was trained for its head" : "there is no pooler");
+                               pooled ? "the model was trained for its head" : "there is no pooler");
     return;
   }
   embedding.present = true;
@@ -131,35 +149,17 @@ void add_masked_lm(const HeadInputs& inputs) {
   }
   const EncoderDescription& encoder = conversion.description.encoder;
   MaskedLmHead& mlm = conversion.description.mlm;
-  mlm.dense = linear(inputs, "mlm.dense", names.dense, d_model(inputs), d_model(inputs));
+  // The vocabulary's rows are as wide as the embedding's.
+  const TensorDescription& tokens = conversion.description.tensors[static_cast<size_t>(encoder.embedding.tokens)];
+  const Size width{tokens.shape[1], "embedding width"};
+  mlm.dense = linear(inputs, "mlm.dense", names.dense, width, d_model(inputs));
   mlm.activation = names.settings_act ? activation_of(inputs.settings, names.settings_act, report) : Activation::gelu;
-  mlm.norm = read_norm(conversion, inputs.tensors, "mlm.norm", names.norm, d_model(inputs));
+  mlm.norm = read_norm(conversion, inputs.tensors, "mlm.norm", names.norm, width);
   mlm.norm.epsilon = inputs.epsilon;
 
-  const Size vocabulary{encoder.vocab_size, "vocabulary"};
-  const std::optional<Setting<bool>> tie = inputs.settings.flag("tie_word_embeddings");
-  const bool own = tie && !tie->value;
-  const Tensor* output = inputs.tensors.use(names.output);
-  if (output == nullptr) {
-    if (own)
-      fail("the setting tie_word_embeddings is false (", tie->source, "), but there is no tensor ", names.output);
-    output = &inputs.tensors.need("embeddings.word_embeddings.weight");
-  }
-  const std::optional<TensorIndex> tied =
-      conversion.weights.tied("mlm.output.weight", *output, encoder.embedding.tokens);
-  if (!tied && !own) {
-    fail("the tensor ", quote(output->name),
-         " differs from the token embedding, which it is tied to: if the model is meant to have both, give settings "
-         "with {\"tie_word_embeddings\": false}");
-  }
-  if (tied) {
-    mlm.output.weight = *tied;
-  } else {
-    mlm.output = conversion.weights.linear("mlm.output", *output, nullptr, vocabulary, d_model(inputs));
-  }
-  mlm.output.bias = vocabulary_bias(inputs, vocabulary);
-  report.add_fact("masked-LM head", tied ? "tied to the token embedding" : "with weights of its own",
-                  "values of " + output->name);
+  add_vocabulary_output(conversion, inputs.tensors, inputs.settings, "embeddings.word_embeddings.weight", names.output,
+                        width);
+  mlm.output.bias = vocabulary_bias(inputs, {encoder.vocab_size, "vocabulary"});
 }
 
 void add_heads(const HeadInputs& inputs) {
@@ -171,8 +171,20 @@ void add_heads(const HeadInputs& inputs) {
         inputs.conversion, inputs.settings, [](uint64_t) { return compared_kind("the other tokens"); }, &head);
   }
   if (inputs.tensors.any("cls.seq_relationship.*")) {
-    ClassificationHead& head =
-        add_head(inputs, "next_sentence", "cls.seq_relationship", Pooling::first_token, pooler, Activation::tanh);
+    ClassificationHead& head = add_head(inputs, "next_sentence", "cls.seq_relationship", Pooling::first_token,
+                                        inputs.family.extras.pooler, Activation::tanh);
+    set_kind(inputs.conversion, inputs.settings, usual_kind, &head);
+  }
+  if (inputs.tensors.any("sop_classifier.classifier.*")) {
+    ClassificationHead& head = add_head(inputs, "sentence_order", "sop_classifier.classifier", Pooling::first_token,
+                                        inputs.family.extras.pooler, Activation::tanh);
+    set_kind(inputs.conversion, inputs.settings, usual_kind, &head);
+  }
+  if (inputs.tensors.any("discriminator_predictions.dense.*")) {
+    const Activation activation =
+        activation_of(inputs.settings, inputs.family.settings.activation, inputs.conversion.report);
+    ClassificationHead& head = add_head(inputs, "replaced_tokens", "discriminator_predictions.dense_prediction",
+                                        Pooling::none, "discriminator_predictions.dense", activation);
     set_kind(inputs.conversion, inputs.settings, usual_kind, &head);
   }
   add_embedding(inputs);

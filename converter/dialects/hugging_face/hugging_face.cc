@@ -5,6 +5,7 @@
 #include "converter/dialects/hugging_face/encoder.h"
 #include "converter/dialects/hugging_face/heads.h"
 #include "converter/dialects/hugging_face/settings.h"
+#include "converter/dialects/hugging_face/vocabulary.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {
@@ -36,13 +37,13 @@ class HuggingFaceConverter {
     const HeadInputs inputs{conversion_, tensors_, settings_, family_, reader_.epsilon()};
     add_masked_lm(inputs);
     add_heads(inputs);
-    tensors_.account_for_rest(unused_names(), "a BERT, RoBERTa or DistilBERT", report_);
+    tensors_.account_for_rest(unused_names(), family_.name, report_);
   }
 
  private:
   void refuse() const;
   void read_sizes();
-  const Tensor& use_tokens();
+  const Tensor& use_tokens() { return token_embedding(tensors_, settings_, word_embeddings, family_.masked_lm.output); }
   void add_layers();
 
   Conversion& conversion_;
@@ -54,19 +55,19 @@ class HuggingFaceConverter {
 };
 
 void HuggingFaceConverter::refuse() const {
-  refuse_unsupported(settings_);
+  refuse_unsupported(settings_, family_.extras.gates != nullptr ? "alibi" : "absolute");
+  if (tensors_.any("encoder.layer.*.attention.self.layer_norm_q.*")) {
+    fail(
+        "the tensors encoder.layer.*.attention.self.layer_norm_q.* normalise queries, as jina-embeddings-v2-base-code ",
+        "does, which is not supported");
+  }
+  const std::optional<Setting<bool>> values = settings_.flag("rotary_value");
+  if (values && values->value) {
+    fail("the setting rotary_value is true (", values->source, "): values that are turned too are not supported");
+  }
   if (tensors_.any(family_.layers + std::string("*.crossattention.**"))) {
     fail("the tensors ", family_.layers, "*.crossattention.* belong to a decoder, which is not supported");
   }
-}
-
-// The token embedding; where safetensors kept the other name of the tied pair, that.
-const Tensor& HuggingFaceConverter::use_tokens() {
-  if (const Tensor* tokens = tensors_.use(word_embeddings)) return *tokens;
-  const Tensor* output = tensors_.use(family_.masked_lm.output);
-  const std::optional<Setting<bool>> tie = settings_.flag("tie_word_embeddings");
-  if (output == nullptr || (tie && !tie->value)) return tensors_.need(word_embeddings);
-  return *output;
 }
 
 void HuggingFaceConverter::read_sizes() {
@@ -79,11 +80,8 @@ void HuggingFaceConverter::read_sizes() {
          " tokens");
   }
   encoder.max_tokens = cut ? static_cast<uint32_t>(cut->value) : longest;
-  const uint32_t first = encoder.embedding.position_offset;
-  std::string source = "rows of " + tensors_.need(position_embeddings).name;
-  if (first > 0) source += " from row " + std::to_string(first);
-  if (cut) source = "max_seq_length, " + cut->source;
-  report_.add_fact("longest text (N)", std::to_string(encoder.max_tokens), source);
+  report_.add_fact("longest text (N)", std::to_string(encoder.max_tokens),
+                   cut ? "max_seq_length, " + cut->source : reader_.longest_source());
   if (family_.has_token_types) {
     check_agreement(settings_, "type_vocab_size", dimension(tensors_.need(token_types), 0), "token types");
   }
@@ -96,6 +94,7 @@ void HuggingFaceConverter::add_layers() {
     attention.row_mask = RowMask::excluded;
     attention.key_projections = attention.value_projections = {0};
   }
+  reader_.add_position_bias();
   report_.add_fact("attention", "full", "the family's: nothing is compressed");
 }
 
@@ -103,10 +102,10 @@ void HuggingFaceConverter::add_layers() {
 
 DialectFacts HuggingFace::facts() const {
   return {
-      "BERT, RoBERTa and DistilBERT with full attention, and sentence-transformers",
+      "BERT, RoBERTa, DistilBERT, MPNet, ELECTRA, ALBERT, RoFormer, jina-v2",
       "https://github.com/huggingface/transformers",
       {{R"({"num_attention_heads": 12})", "always (n_heads for DistilBERT); config.json of the model's folder has it"},
-       {R"({"model_type": "bert"})", "where the tensors' names do not say it; or roberta, distilbert"},
+       {R"({"model_type": "bert"})", "where the tensors' names do not say it; or roberta, distilbert, electra"},
        {R"({"architectures": ["BertForSequenceClassification"]})", "models with both a pooler and a classifier"},
        {R"({"sentence_pooling": "mean"})", "sentence embeddings, where there is no modules.json; or cls, max"},
        {R"({"sentence_dense_activation": "Tanh"})", "sentence embeddings with a Dense module"}}};
@@ -114,23 +113,31 @@ DialectFacts HuggingFace::facts() const {
 
 Recognition HuggingFace::recognise(const Checkpoint& checkpoint) const {
   static const std::string bert_query = "encoder.layer.0.attention.self.query.weight",
-                           distilbert_query = "transformer.layer.0.attention.q_lin.weight";
+                           distilbert_query = "transformer.layer.0.attention.q_lin.weight",
+                           mpnet_query = "encoder.layer.0.attention.attn.q.weight",
+                           albert_query = "encoder.albert_layer_groups.0.albert_layers.0.attention.query.weight";
+  static const std::string code_gates = "encoder.layer.0.mlp.up_gated_layer.weight";  // to be refused by name
+  const std::string rotary_table = roformer().extras.rotary_table,
+                    gates = jina().layers + std::string("0.") + jina().extras.gates + ".weight";
   const size_t prefix = wrapper_prefix(checkpoint);
   const std::string* found = nullptr;
-  bool tokens = false;
+  bool positions = false;
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string name = canonical_name(tensor.name.substr(prefix));
-    if (name == bert_query) found = &bert_query;
-    if (name == distilbert_query) found = &distilbert_query;
-    tokens = tokens || name == position_embeddings;
+    for (const std::string* query : {&bert_query, &distilbert_query, &mpnet_query, &albert_query}) {
+      if (name == *query) found = query;
+    }
+    positions = positions || name == position_embeddings || name == rotary_table || name == gates || name == code_gates;
     // Compressing layers of other implementations have BERT's names too.
     if (matches(name, "encoder.layer.*.attention.self.*compress*.**") ||
         matches(name, "encoder.layer.*.attention.self.*projection**")) {
       return {0, bert_query + " (there, but so is " + tensor.name + ", which full attention does not have)"};
     }
   }
-  if (found == nullptr || !tokens) return {0, bert_query + " or " + distilbert_query + " (not there)"};
-  return {100, "the tensors " + *found + " and " + position_embeddings};
+  if (found == nullptr || !positions) {
+    return {0, bert_query + " and positions, or the same of DistilBERT, MPNet, ALBERT, RoFormer or Jina (not there)"};
+  }
+  return {100, "the tensor " + *found + " and positions"};
 }
 
 void HuggingFace::convert(Conversion& conversion) const { HuggingFaceConverter(conversion).run(); }

@@ -30,25 +30,48 @@ constexpr LayerPart distilbert_parts[] = {
     {"output_layer_norm", &LayerDescription::ffn_norm},
 };
 
+constexpr LayerPart mpnet_parts[] = {
+    {"attention.attn.q", &AttentionDescription::query},         {"attention.attn.k", &AttentionDescription::key},
+    {"attention.attn.v", &AttentionDescription::value},         {"attention.attn.o", &AttentionDescription::output},
+    {"intermediate.dense", &LayerDescription::ffn_in},          {"output.dense", &LayerDescription::ffn_out},
+    {"attention.LayerNorm", &LayerDescription::attention_norm}, {"output.LayerNorm", &LayerDescription::ffn_norm},
+};
+
+constexpr LayerPart albert_parts[] = {
+    {"attention.query", &AttentionDescription::query},
+    {"attention.key", &AttentionDescription::key},
+    {"attention.value", &AttentionDescription::value},
+    {"attention.dense", &AttentionDescription::output},
+    {"ffn", &LayerDescription::ffn_in},
+    {"ffn_output", &LayerDescription::ffn_out},
+    {"attention.LayerNorm", &LayerDescription::attention_norm},
+    {"full_layer_layer_norm", &LayerDescription::ffn_norm},
+};
+
+constexpr LayerPart jina_parts[] = {
+    {"attention.self.query", &AttentionDescription::query},
+    {"attention.self.key", &AttentionDescription::key},
+    {"attention.self.value", &AttentionDescription::value},
+    {"attention.output.dense", &AttentionDescription::output},
+    {"mlp.gated_layers", &LayerDescription::ffn_in},
+    {"mlp.wo", &LayerDescription::ffn_out},
+    {"attention.output.LayerNorm", &LayerDescription::attention_norm},
+    {"mlp.layernorm", &LayerDescription::ffn_norm},
+};
+
 constexpr SettingNames bert_settings = {"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
                                         "hidden_act"};
+constexpr MaskedLmNames bert_masked_lm = {"cls.predictions.transform.dense",
+                                          "cls.predictions.transform.LayerNorm",
+                                          "cls.predictions.decoder.weight",
+                                          {"cls.predictions.bias", "cls.predictions.decoder.bias"},
+                                          "hidden_act"};
 
 }  // namespace
 
 const Family& bert() {
-  static constexpr Family family = {"BERT",
-                                    "bert.",
-                                    "encoder.layer.",
-                                    bert_parts,
-                                    {"cls.predictions.transform.dense",
-                                     "cls.predictions.transform.LayerNorm",
-                                     "cls.predictions.decoder.weight",
-                                     {"cls.predictions.bias", "cls.predictions.decoder.bias"},
-                                     "hidden_act"},
-                                    bert_settings,
-                                    true,
-                                    false,
-                                    0};
+  static constexpr Family family = {"BERT", "bert.", "encoder.layer.", bert_parts, bert_masked_lm, bert_settings, true,
+                                    false,  0};
   return family;
 }
 
@@ -86,8 +109,98 @@ const Family& distilbert() {
   return family;
 }
 
+const Family& mpnet() {
+  static constexpr Family family = {"MPNet",
+                                    "mpnet.",
+                                    "encoder.layer.",
+                                    mpnet_parts,
+                                    {"lm_head.dense",
+                                     "lm_head.layer_norm",
+                                     "lm_head.decoder.weight",
+                                     {"lm_head.bias", "lm_head.decoder.bias"},
+                                     nullptr},
+                                    bert_settings,
+                                    false,
+                                    true,
+                                    1,
+                                    {.relative_bias = "encoder.relative_attention_bias"}};
+  return family;
+}
+
+const Family& electra() {
+  static constexpr Family family = {"ELECTRA",
+                                    "electra.",
+                                    "encoder.layer.",
+                                    bert_parts,
+                                    {"generator_predictions.dense",
+                                     "generator_predictions.LayerNorm",
+                                     "generator_lm_head.weight",
+                                     {"generator_lm_head.bias", nullptr},
+                                     nullptr},
+                                    bert_settings,
+                                    true,
+                                    false,
+                                    0,
+                                    {.factor = "embeddings_project", .classifier_activation = Activation::gelu}};
+  return family;
+}
+
+const Family& albert() {
+  static constexpr Family family = {
+      "ALBERT",
+      "albert.",
+      "encoder.albert_layer_groups.",
+      albert_parts,
+      {"predictions.dense",
+       "predictions.LayerNorm",
+       "predictions.decoder.weight",
+       {"predictions.bias", "predictions.decoder.bias"},
+       "hidden_act"},
+      bert_settings,
+      true,
+      false,
+      0,
+      {.factor = "encoder.embedding_hidden_mapping_in", .pooler = "pooler", .inner_layers = "albert_layers."}};
+  return family;
+}
+
+const Family& roformer() {
+  static constexpr Family family = {"RoFormer",
+                                    "roformer.",
+                                    "encoder.layer.",
+                                    bert_parts,
+                                    bert_masked_lm,
+                                    bert_settings,
+                                    true,
+                                    false,
+                                    0,
+                                    {.factor = "embeddings_project",
+                                     .classifier_activation = std::nullopt,
+                                     .rotary_table = "encoder.embed_positions.weight"}};
+  return family;
+}
+
+const Family& jina() {
+  static constexpr Family family = {"JinaBERT",
+                                    "bert.",
+                                    "encoder.layer.",
+                                    jina_parts,
+                                    bert_masked_lm,
+                                    bert_settings,
+                                    true,
+                                    false,
+                                    0,
+                                    {.gates = "mlp.gated_layers"}};
+  return family;
+}
+
+std::span<const Family* const> families() {
+  static const Family* const all[] = {&bert(), &roberta(), &distilbert(), &mpnet(), &electra(), &albert(), &roformer()};
+  return all;
+}
+
 std::string canonical_name(std::string name) {
-  for (const Family* family : {&bert(), &roberta(), &distilbert()}) {
+  for (const Family* family : families()) {
     const std::string_view prefix = family->prefix;
     if (name.starts_with(prefix)) {
       name.erase(0, prefix.size());
@@ -107,6 +220,7 @@ std::span<const NamePattern> unused_names() {
       {"embeddings.position_ids", counter},
       {"embeddings.token_type_ids", counter},
       {"pooler.dense.*", "none of the model's outputs reads the pooler"},
+      {"pooler.*", "none of the model's outputs reads the pooler"},
   };
   return patterns;
 }

@@ -16,7 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string dense_prefix = "sentence_dense.";
+const std::string dense_prefix = "sentence_dense.", norm_prefix = "sentence_norm.";
+// sentence-transformers leaves PyTorch's default as it is.
+constexpr float norm_epsilon = 1e-5f;
 
 // "sentence_transformers.models.Pooling" is a Pooling.
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
@@ -26,6 +28,17 @@ Value text_of(ValueStore& store, std::string text) { return store.make_text(std:
 void set(Value settings, ValueStore& store, const char* name, Value value) {
   settings.node()->items.push_back(text_of(store, name));
   settings.node()->items.push_back(value);
+}
+
+const Pooling* find_pooling(std::string_view mode) {
+  static constexpr std::pair<std::string_view, Pooling> modes[] = {{"cls", Pooling::first_token},
+                                                                   {"mean", Pooling::mean},
+                                                                   {"max", Pooling::max},
+                                                                   {"lasttoken", Pooling::last_token},
+                                                                   {"weightedmean", Pooling::weighted_mean}};
+  const auto* found =
+      std::find_if(std::begin(modes), std::end(modes), [&](const auto& known) { return known.first == mode; });
+  return found == std::end(modes) ? nullptr : &found->second;
 }
 
 bool is_true(Value value) { return value.boolean().value_or(false); }
@@ -74,8 +87,10 @@ class Modules {
     if (cross_encoder_) refuse(type, name, "a CrossEncoder of one Transformer is supported");
     if (!has_pooling_ && type == "Pooling") return add_pooling(folder_ / place);
     if (has_pooling_ && type == "Normalize") return void(normalizes_ = true);
-    if (has_pooling_ && !normalizes_ && made_.dense.empty() && type == "Dense") return add_dense(folder_ / place);
-    refuse(type, name, "Transformer, Pooling, at most one Dense and Normalize are supported, in this order");
+    const bool open = has_pooling_ && !normalizes_ && made_.norm.empty();
+    if (open && made_.dense.empty() && type == "Dense") return add_dense(folder_ / place);
+    if (open && type == "LayerNorm") return void(made_.norm = weights_in(folder_ / place));
+    refuse(type, name, "Transformer, Pooling, at most one Dense, LayerNorm and Normalize are supported, in this order");
   }
 
   [[noreturn]] static void refuse(std::string_view type, const std::string& name, const char* reason) {
@@ -135,10 +150,11 @@ class Modules {
     for (const auto& [flag, mode] : flags) {
       if (is_true(config.find(flag))) modes.emplace_back(mode);
     }
-    if (modes.size() != 1 || (modes[0] != "cls" && modes[0] != "mean" && modes[0] != "max")) {
+    if (modes.size() != 1 || find_pooling(modes[0]) == nullptr) {
       std::string all;
       for (const std::string& mode : modes) all += (all.empty() ? "" : ", ") + mode;
-      fail(path, " pools by ", all.empty() ? "nothing" : quote(all), "; one of cls, mean and max is supported");
+      fail(path, " pools by ", all.empty() ? "nothing" : quote(all), "; one of cls, mean, max, lasttoken ",
+           "and weightedmean is supported");
     }
     set(made_.settings, store_, "sentence_pooling", text_of(store_, modes[0]));
     has_pooling_ = true;
@@ -149,10 +165,14 @@ class Modules {
     const Value config = read_file(path);
     std::string activation(last_part(config.find("activation_function").text()));
     set(made_.settings, store_, "sentence_dense_activation", text_of(store_, std::move(activation)));
+    made_.dense = weights_in(folder);
+  }
+
+  static std::string weights_in(const fs::path& folder) {
     for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
-      if (made_.dense.empty() && finds_file(folder / name)) made_.dense = (folder / name).string();
+      if (finds_file(folder / name)) return (folder / name).string();
     }
-    if (made_.dense.empty()) fail(folder.string(), " holds neither model.safetensors nor pytorch_model.bin");
+    fail(folder.string(), " holds neither model.safetensors nor pytorch_model.bin");
   }
 
   const fs::path folder_;
@@ -195,40 +215,50 @@ std::optional<SentenceTransformer> read_sentence_transformer(const std::string& 
   return Modules(folder, store).read();
 }
 
-void add_dense_tensors(const Checkpoint& from, Checkpoint* checkpoint) {
+namespace {
+
+void add_module_tensors(const Checkpoint& from, const std::string& prefix, Checkpoint* checkpoint) {
   const uint32_t first = static_cast<uint32_t>(checkpoint->storages().size());
   for (const Storage& storage : from.storages()) checkpoint->storages().push_back(storage);
   checkpoint->budget().admit(from.budget().admitted());
   checkpoint->budget().admit_file(from.budget().file_bytes());
   for (const Tensor& tensor : checkpoint->tensors) {
-    if (tensor.name.starts_with(dense_prefix)) fail(checkpoint->name, " has a tensor ", quote(tensor.name), " itself");
+    if (tensor.name.starts_with(prefix)) fail(checkpoint->name, " has a tensor ", quote(tensor.name), " itself");
   }
   for (Tensor tensor : from.tensors) {
-    tensor.name = dense_prefix + tensor.name;
+    tensor.name = prefix + tensor.name;
     tensor.storage += first;
     checkpoint->add_tensor(std::move(tensor));
   }
 }
 
-bool has_dense_tensors(const Checkpoint& checkpoint) {
-  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                     [](const Tensor& tensor) { return tensor.name.starts_with(dense_prefix); });
+}  // namespace
+
+void add_dense_tensors(const Checkpoint& from, Checkpoint* checkpoint) {
+  add_module_tensors(from, dense_prefix, checkpoint);
+}
+
+void add_norm_tensors(const Checkpoint& from, Checkpoint* checkpoint) {
+  add_module_tensors(from, norm_prefix, checkpoint);
+}
+
+bool has_module_tensors(const Checkpoint& checkpoint) {
+  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [](const Tensor& tensor) {
+    return tensor.name.starts_with(dense_prefix) || tensor.name.starts_with(norm_prefix);
+  });
 }
 
 bool add_sentence_embedding(Conversion& conversion, TensorTable& tensors, const Settings& settings) {
   const std::optional<Setting<std::string>> pooling = settings.text("sentence_pooling");
   if (!pooling) return false;
-  static constexpr std::pair<std::string_view, Pooling> modes[] = {
-      {"cls", Pooling::first_token}, {"mean", Pooling::mean}, {"max", Pooling::max}};
-  const auto mode = std::find_if(std::begin(modes), std::end(modes),
-                                 [&](const auto& known) { return known.first == pooling->value; });
-  if (mode == std::end(modes)) {
+  const Pooling* mode = find_pooling(pooling->value);
+  if (mode == nullptr) {
     fail("the setting sentence_pooling is ", quote(pooling->value), " (", pooling->source,
-         "); cls, mean and max are supported");
+         "); cls, mean, max, lasttoken and weightedmean are supported");
   }
   SentenceEmbedding& embedding = conversion.description.embedding;
   embedding.present = true;
-  embedding.pooling = mode->second;
+  embedding.pooling = *mode;
   std::string steps = pooling->value;
   if (const Tensor* weight = tensors.use(dense_prefix + "linear.weight")) {
     embedding.dense =
@@ -236,6 +266,15 @@ bool add_sentence_embedding(Conversion& conversion, TensorTable& tensors, const 
                                   {0, "out_features"}, {conversion.description.encoder.d_model, "d_model"});
     embedding.activation = dense_activation(settings);
     steps += ", dense to " + std::to_string(weight->shape[0]) + ", " + name_of(embedding.activation);
+  }
+  if (tensors.any(norm_prefix + "norm.*")) {
+    const uint64_t width = embedding.dense.present()
+                               ? conversion.description.tensors[static_cast<size_t>(embedding.dense.weight)].shape[0]
+                               : conversion.description.encoder.d_model;
+    embedding.norm =
+        read_norm(conversion, tensors, "embedding.norm", norm_prefix + "norm", {width, "sentence embedding"});
+    embedding.norm.epsilon = norm_epsilon;
+    steps += ", norm";
   }
   const std::optional<Setting<bool>> normalize = settings.flag("sentence_normalize");
   embedding.normalize = normalize && normalize->value;

@@ -1,5 +1,6 @@
 // Folders of sentence-transformers: a Hugging Face encoder, and in modules.json what turns its rows into one vector.
-// Source: UKPLab/sentence-transformers, modules Transformer, Pooling, Dense, Normalize and Dropout (v0.4 to v5).
+// Source: UKPLab/sentence-transformers, modules Transformer, Pooling, Dense, LayerNorm, Normalize and Dropout (v0.4 to
+// v5).
 #pragma once
 
 #include <optional>
@@ -13,9 +14,9 @@ namespace linformer::convert {
 
 struct SentenceTransformer {
   std::string transformer;  // the folder of the encoder's checkpoint, config.json and tokenizer
-  std::string dense;        // the Dense module's checkpoint; empty: there is none
-  // sentence_pooling "cls", "mean" or "max"; sentence_dense_activation; sentence_normalize; max_seq_length. --config
-  // may say them too.
+  std::string dense, norm;  // the checkpoints of the modules Dense and LayerNorm; empty: there is none
+  // sentence_pooling "cls", "mean", "max", "lasttoken" or "weightedmean"; sentence_dense_activation;
+  // sentence_normalize; max_seq_length. --config may say them too.
   Value settings;
   std::vector<std::string> files;  // of JSON that were read
   std::vector<std::string> notes;
@@ -31,12 +32,13 @@ std::optional<SentenceTransformer> read_sentence_transformer(const std::string& 
 Value read_cross_encoder(const std::string& folder, ValueStore& store);
 std::string cross_encoder_file(const std::string& folder);
 
-// Puts the Dense module's tensors beside the encoder's, under names that add_sentence_embedding() knows. `from` must
-// outlive `checkpoint`.
+// Puts a module's tensors beside the encoder's, under names that add_sentence_embedding() knows. `from` must outlive
+// `checkpoint`.
 void add_dense_tensors(const Checkpoint& from, Checkpoint* checkpoint);
+void add_norm_tensors(const Checkpoint& from, Checkpoint* checkpoint);
 
 // Whether there are such.
-bool has_dense_tensors(const Checkpoint& checkpoint);
+bool has_module_tensors(const Checkpoint& checkpoint);
 
 // Fills the model's sentence embedding as the settings say; false where they say nothing.
 bool add_sentence_embedding(Conversion& conversion, TensorTable& tensors, const Settings& settings);

@@ -1,7 +1,6 @@
 #include "converter/dialects/hugging_face/settings.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include "converter/dialects/common.h"
 #include "converter/readers/error.h"
@@ -15,8 +14,12 @@ struct ModelType {
   std::string_view name;
   const Family& (*family)();
 };
-constexpr ModelType model_types[] = {
-    {"bert", bert}, {"roberta", roberta}, {"xlm-roberta", roberta}, {"camembert", roberta}, {"distilbert", distilbert}};
+constexpr ModelType model_types[] = {{"bert", bert},         {"roberta", roberta},       {"xlm-roberta", roberta},
+                                     {"camembert", roberta}, {"distilbert", distilbert}, {"mpnet", mpnet},
+                                     {"electra", electra},   {"albert", albert},         {"roformer", roformer}};
+
+// They have dialects of their own.
+constexpr std::string_view other_model_types[] = {"modernbert", "nomic_bert", "gte", "new"};
 
 const ModelType* find_model_type(std::string_view name) {
   const auto* found = std::find_if(std::begin(model_types), std::end(model_types),
@@ -29,6 +32,11 @@ bool any_tensor(const Checkpoint& checkpoint, std::string_view prefix) {
   return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const Tensor& tensor) {
     return std::string_view(tensor.name).substr(wrapper).starts_with(prefix);
   });
+}
+
+bool has_gates(const Checkpoint& checkpoint) {
+  const std::string first = jina().layers + std::string("0.") + jina().extras.gates;
+  return any_tensor(checkpoint, first) || any_tensor(checkpoint, jina().prefix + first);
 }
 
 // The first text of a list, or the only one.
@@ -46,11 +54,16 @@ std::optional<std::string_view> first_text_of(const Settings& settings, const ch
 
 }  // namespace
 
-bool is_model_type(std::string_view type) { return find_model_type(type) != nullptr; }
+bool is_model_type(std::string_view type) {
+  return find_model_type(type) != nullptr ||
+         std::find(std::begin(other_model_types), std::end(other_model_types), type) != std::end(other_model_types);
+}
 
 std::string unsupported_model_type(const Setting<std::string>& said) {
   std::string names;
-  for (const ModelType& type : model_types) names += (names.empty() ? "" : ", ") + std::string(type.name);
+  for (const ModelType& type : model_types) names += std::string(type.name) + ", ";
+  for (const std::string_view type : other_model_types) names += std::string(type) + ", ";
+  names.resize(names.size() - 2);
   return "the model_type " + quote(said.value) + " (" + said.source + ") is not supported; supported are " + names +
          ", beside the dialects " + names_of_dialects();
 }
@@ -60,11 +73,20 @@ const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, 
     const ModelType* type = find_model_type(said->value);
     if (type == nullptr) fail(unsupported_model_type(*said));
     report.add_fact("model type", said->value, "model_type, " + said->source);
-    return type->family();
+    const Family& family = type->family();
+    // Jina's models of gated networks call themselves BERT.
+    return &family == &bert() && has_gates(checkpoint) ? jina() : family;
   }
-  for (const Family* family : {&bert(), &roberta(), &distilbert()}) {
+  if (has_gates(checkpoint)) {
+    report.add_fact("model type", jina().name, "names of the tensors");
+    return jina();
+  }
+  for (const Family* family : families()) {
     const bool prefixed = any_tensor(checkpoint, family->prefix);
-    const bool layout = family == &distilbert() && any_tensor(checkpoint, family->layers);
+    const bool own_layers = family == &distilbert() || family == &albert();
+    const bool layout = (own_layers && any_tensor(checkpoint, family->layers)) ||
+                        (family == &mpnet() && any_tensor(checkpoint, family->extras.relative_bias)) ||
+                        (family == &electra() && any_tensor(checkpoint, family->extras.factor));
     if (!prefixed && !layout) continue;
     report.add_fact("model type", family->name, "names of the tensors");
     return *family;
@@ -76,7 +98,7 @@ const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, 
       config_option(R"({"model_type": "roberta"})"));
 }
 
-void refuse_unsupported(const Settings& settings) {
+void refuse_unsupported(const Settings& settings, std::string_view position_type) {
   const auto refuse_true = [&](const char* name, const char* reason) {
     const std::optional<Setting<bool>> said = settings.flag(name);
     if (said && said->value) fail("the setting ", name, " is true (", said->source, "): ", reason);
@@ -84,10 +106,14 @@ void refuse_unsupported(const Settings& settings) {
   refuse_true("is_decoder", "models that hide later tokens from earlier ones are not supported");
   refuse_true("add_cross_attention", "encoders with cross attention are not supported");
   const std::optional<Setting<std::string>> positions = settings.text("position_embedding_type");
-  if (positions && positions->value != "absolute") {
-    fail("the setting position_embedding_type is ", quote(positions->value), " (", positions->source,
-         "): only absolute positions are supported");
+  if (positions && positions->value != position_type) {
+    fail("the setting position_embedding_type is ", quote(positions->value), " (", positions->source, "): only ",
+         position_type, " positions are supported", position_type == "absolute" ? "" : " in this model");
   }
+  refuse_quantised(settings);
+}
+
+void refuse_quantised(const Settings& settings) {
   if (const std::optional<Setting<Value>> quantised = settings.value("quantization_config")) {
     fail("the setting quantization_config is there (", quantised->source,
          "): quantised weights are not supported, save the model in its original precision");
@@ -117,32 +143,29 @@ Activation activation_of(const Settings& settings, const char* name, Report& rep
        "); gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, relu and tanh are supported");
 }
 
+Activation gate_activation(const Settings& settings, Activation usual, Report& report) {
+  const std::optional<Setting<std::string>> said = settings.text("feed_forward_type");
+  if (!said) return usual;
+  if (said->value != "geglu" && said->value != "reglu") {
+    fail("the setting feed_forward_type is ", quote(said->value), " (", said->source,
+         "); geglu and reglu are supported");
+  }
+  const Activation made = said->value == "geglu" ? Activation::gelu : Activation::relu;
+  report.add_fact("feed_forward_type", name_of(made), "feed_forward_type, " + said->source);
+  return made;
+}
+
 float epsilon_of(const Settings& settings, const Family& family, Report& report) {
   constexpr const char* name = "layer_norm_eps";
   constexpr float usual = 1e-12f;
-  if (&family == &distilbert()) {
-    report.add_fact(name, "1e-12", "fixed by DistilBERT");
-    return usual;
-  }
-  const std::optional<Setting<Value>> said = settings.value(name);
-  if (!said) {
-    report.add_fact(name, "1e-12", "transformers' default: no settings say otherwise");
-    report.notes.push_back("layer_norm_eps is not in the settings: transformers' default 1e-12 is assumed.");
-    return usual;
-  }
-  const std::optional<double> number = said->value.real();
-  if (!number || !(*number > 0) || !(*number < 1)) {
-    fail("the setting ", name, " (", said->source, ") is not a number between 0 and 1");
-  }
-  std::ostringstream text;
-  text << *number;
-  report.add_fact(name, text.str(), std::string(name) + ", " + said->source);
-  return static_cast<float>(*number);
+  if (&family != &distilbert()) return number_below(settings, name, 1, usual, report);
+  report.add_fact(name, "1e-12", "fixed by DistilBERT");
+  return usual;
 }
 
-int32_t pad_of(const Settings& settings, const Family& family, uint32_t vocabulary, Report& report) {
+int32_t pad_of(const Settings& settings, int64_t usual, uint32_t vocabulary, Report& report) {
   const std::optional<Setting<int64_t>> said = settings.integer("pad_token_id");
-  const int64_t pad = said ? said->value : family.usual_pad;
+  const int64_t pad = said ? said->value : usual;
   const std::string source =
       said ? "pad_token_id, " + said->source : "transformers' default: no settings say otherwise";
   if (pad < 0 || pad >= int64_t{vocabulary}) {
@@ -155,7 +178,9 @@ int32_t pad_of(const Settings& settings, const Family& family, uint32_t vocabula
 std::optional<std::string> architecture_of(const Settings& settings) {
   const std::optional<std::string_view> name = first_text_of(settings, "architectures");
   if (!name) return std::nullopt;
-  const size_t place = std::min(name->find("For"), name->find("Model"));
+  // The last "For" of a word of its own: RoFormer's name has another.
+  size_t place = name->rfind("For");
+  if (place == name->npos || name->substr(place).starts_with("Former")) place = name->find("Model");
   return std::string(place == name->npos ? *name : name->substr(place));
 }
 

@@ -23,11 +23,16 @@ std::string unsupported_model_type(const Setting<std::string>& said);
 
 // By model_type; where that is missing by the names of the checkpoint's tensors, if they tell.
 const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, Report& report);
-// Throws where a setting asks for what isn't computed here.
-void refuse_unsupported(const Settings& settings);
+// Throws where a setting asks for what isn't computed here. `position_type`: what position_embedding_type may say.
+void refuse_unsupported(const Settings& settings, std::string_view position_type = "absolute");
+// The part of it that holds for every family.
+void refuse_quantised(const Settings& settings);
 Activation activation_of(const Settings& settings, const char* name, Report& report);
+// What the first half of Jina's gated networks goes through: feed_forward_type, or `usual`.
+Activation gate_activation(const Settings& settings, Activation usual, Report& report);
 float epsilon_of(const Settings& settings, const Family& family, Report& report);
-int32_t pad_of(const Settings& settings, const Family& family, uint32_t vocabulary, Report& report);
+// `usual`: where config.json leaves pad_token_id out.
+int32_t pad_of(const Settings& settings, int64_t usual, uint32_t vocabulary, Report& report);
 // What follows the family's name in architectures, such as "ForMaskedLM"; nothing where no architecture is given.
 std::optional<std::string> architecture_of(const Settings& settings);
 // From id2label; empty where that is missing or says LABEL_0, LABEL_1, ...

@@ -33,7 +33,7 @@ struct ModelInfo {
 };
 
 // A classification head: it pools the rows, then come norm, linear and activation, as far as it has them, then the
-// linear that gives the outputs.
+// linear that gives the outputs. The norm may come behind the activation instead.
 struct HeadInfo {
   std::string_view name;
   HeadKind kind = HeadKind::single_label;
@@ -45,6 +45,7 @@ struct HeadInfo {
   Pooling pooling = Pooling::first_token;
   bool norm = false;
   bool dense = false;  // a linear of its own before the outputs, with `activation` behind it
+  bool norm_after_dense = false;
   const char* activation = "none";
   const char* score_activation = "none";  // of a score: what probabilities make of its output
 };
@@ -64,6 +65,7 @@ struct SentenceEmbeddingInfo {
   Pooling pooling = Pooling::mean;
   int64_t linear_width = 0;  // of the vector that a linear behind the pooling gives; 0: there is no linear
   const char* activation = "none";
+  bool norm = false;       // a LayerNorm behind the linear, or the pooling
   bool normalize = false;  // divided by its length
 };
 
@@ -84,7 +86,8 @@ struct EmbeddingInfo {
   int64_t token_types = 0;   // 0: it has no table of them
   int64_t factor_width = 0;  // of the token embedding, which a linear takes to the model's width; 0: not factorised
   bool norm = false;
-  bool transform = false;  // a further linear
+  bool norm_before_factor = false;  // and of its width
+  bool transform = false;           // a further linear
 };
 
 // Of one of a model's two encoders.
@@ -116,6 +119,7 @@ struct LayerInfo {
   const char* row_mask = "none";   // what attention does with masked rows: "none", "zeroed" or "excluded"
   const char* output_activation = "none";
   float rotary_base = 0;            // 0: no rotary positions
+  float rotary_scale = 1;           // what those multiply positions by
   int64_t window = 0;               // a row sees so many on each side; 0: all
   bool position_bias = false;       // a bias on the scores by distance
   bool full_attention = false;      // none of its positions are compressed

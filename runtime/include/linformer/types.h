@@ -12,7 +12,15 @@ enum class ElementType : uint8_t { f32 = 0, bf16 = 1, f16 = 2, int8 = 3 /* with 
 enum class Isa : uint8_t { automatic = 0, scalar, avx2, avx512, neon };
 enum class BackendKind : uint8_t { native = 0, onednn, openblas };
 
-enum class Pooling : uint8_t { first_token = 0, mean, mean_over_max_tokens, max, none /* token-level outputs */ };
+enum class Pooling : uint8_t {
+  first_token = 0,
+  mean,
+  mean_over_max_tokens,
+  max,
+  none,          // outputs for each token
+  last_token,    // that isn't masked
+  weighted_mean  // row i counts i + 1 times as much as row 0
+};
 
 // What a head's outputs are, and so what its probabilities hold (Output::probabilities).
 enum class HeadKind : uint8_t {

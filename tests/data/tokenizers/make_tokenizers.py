@@ -86,6 +86,24 @@ def byte_bpe():
     return full
 
 
+def normal_byte_bpe():
+    """ModernBERT's parts: a normal form first, BERT's names of special tokens, which only added_tokens has."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.train_from_iterator(CORPUS, trainers.BpeTrainer(
+        vocab_size=400, min_frequency=2, show_progress=False,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet())))
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_tokens([AddedToken("  ", normalized=False), AddedToken("\u1e9b\u0323", normalized=True),
+                          AddedToken("->", lstrip=True, rstrip=True)])
+    tokenizer.add_special_tokens(["[UNK]", "[CLS]", "[SEP]", "[PAD]", AddedToken("[MASK]", lstrip=True)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")])
+    return tokenizer
+
+
 def wordpiece():
     def with_normalizer(model):
         tokenizer = Tokenizer(model)
@@ -148,3 +166,4 @@ def write_cases(tokenizer, folder, count):
 if __name__ == "__main__":
     write_cases(byte_bpe(), "bpe_json", 220)
     write_cases(wordpiece(), "wordpiece_json", 220)
+    write_cases(normal_byte_bpe(), "bpe_nfc_json", 120)

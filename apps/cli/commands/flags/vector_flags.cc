@@ -11,9 +11,10 @@ namespace linformer::cli {
 void VectorFlags::add_to(CLI::App* command) {
   command
       ->add_option("--pooling", pooling,
-                   "first, mean or max of a text's rows; default: what the model says, linear included")
+                   "first, last, mean, weighted-mean (later rows count more) or max of a text's rows; default: what "
+                   "the model says, linear included")
       ->type_name("HOW")
-      ->check(CLI::IsMember({"first", "mean", "max"}))
+      ->check(CLI::IsMember({"first", "last", "mean", "weighted-mean", "max"}))
       ->group("Vectors");
   command->add_flag("--normalize", normalize, "Divide each vector by its length, whatever the model says")
       ->group("Vectors");
@@ -34,13 +35,19 @@ void VectorFlags::check() const {
 EmbedderOptions VectorFlags::options_for(const Model& model) const {
   EmbedderOptions options;
   if (!pooling.empty()) {
-    options.pooling = pooling == "first" ? Pooling::first_token : pooling == "max" ? Pooling::max : Pooling::mean;
+    options.pooling = pooling == "first"           ? Pooling::first_token
+                      : pooling == "last"          ? Pooling::last_token
+                      : pooling == "weighted-mean" ? Pooling::weighted_mean
+                      : pooling == "max"           ? Pooling::max
+                                                   : Pooling::mean;
   }
   if (normalize || no_normalize) options.normalize = normalize;
   options.dimensions = dimensions;
   const SentenceEmbeddingInfo embedding = model.sentence_embedding();
   if (!options.pooling && !embedding.present) {
-    throw UsageError("this model doesn't say how its texts become vectors; choose with --pooling first, mean or max");
+    throw UsageError(
+        "this model doesn't say how its texts become vectors; choose with --pooling first, last, mean, weighted-mean "
+        "or max");
   }
   if (!options.pooling && no_normalize && embedding.normalize && embedding.linear_width > 0) {
     throw UsageError("--no-normalize: this model divides by the length after a linear of its own; leave it out");

@@ -1,0 +1,102 @@
+"""Makes the small checkpoint and float64 outputs of a jina-embeddings-v2 in tests/data/golden/hugging-face.
+
+    python3 jina.py FOLDER
+
+Needs NumPy alone. Written from what huggingface/text-embeddings-inference computes (backends/candle/src/models/jina.rs,
+alibi.rs), with the names of tensors that it reads; the models' own code is not on an index that this project reaches,
+so nothing here was compared with it. Nothing of linformer.cpp is used.
+"""
+
+import json
+import math
+import pathlib
+import sys
+
+import numpy as np
+from glu_rotary import Weights, gelu, softmax, write_safetensors
+
+# The heads are no power of two, as in the base model, which has 12.
+WIDTH, HEADS, LAYERS, INNER, VOCABULARY, POSITIONS, PAD, EPSILON = 12, 3, 2, 10, 13, 40, 0, 1e-12
+
+
+def slopes(heads):
+    power = 2 ** math.floor(math.log2(heads))
+    if power == heads:
+        return [2 ** (-8 * (head + 1) / heads) for head in range(heads)]
+    return slopes(power) + slopes(2 * power)[::2][: heads - power]
+
+
+class Encoder:
+    def __init__(self, seed):
+        weights = self.weights = Weights(seed)
+        weights.make("embeddings.word_embeddings.weight", VOCABULARY, WIDTH, width=1.0)
+        weights.make("embeddings.token_type_embeddings.weight", 2, WIDTH, width=0.5)
+        weights.norm("embeddings.LayerNorm", WIDTH)
+        for layer in range(LAYERS):
+            prefix = f"encoder.layer.{layer}."
+            for part in ("query", "key", "value"):
+                weights.linear(prefix + "attention.self." + part, WIDTH, WIDTH)
+            weights.linear(prefix + "attention.output.dense", WIDTH, WIDTH)
+            weights.norm(prefix + "attention.output.LayerNorm", WIDTH)
+            weights.make(prefix + "mlp.gated_layers.weight", 2 * INNER, WIDTH, width=0.5)
+            weights.linear(prefix + "mlp.wo", WIDTH, INNER)
+            weights.norm(prefix + "mlp.layernorm", WIDTH)
+        self.values = {name: tensor.astype(np.float64) for name, tensor in weights.items()}
+
+    def linear(self, name, x):
+        return x @ self.values[name + ".weight"].T + self.values[name + ".bias"]
+
+    def norm(self, name, x):
+        centred = x - x.mean(axis=-1, keepdims=True)
+        scaled = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPSILON)
+        return scaled * self.values[name + ".weight"] + self.values[name + ".bias"]
+
+    def layer(self, prefix, x, there):
+        q, k, v = [self.linear(f"{prefix}attention.self.{part}", x).reshape(len(x), HEADS, -1).transpose(1, 0, 2)
+                   for part in ("query", "key", "value")]
+        distances = np.abs(np.arange(len(x))[:, None] - np.arange(len(x))[None, :])
+        scores = q @ k.transpose(0, 2, 1) / math.sqrt(WIDTH // HEADS)
+        scores = scores - np.array(slopes(HEADS))[:, None, None] * distances
+        context = softmax(np.where(there, scores, -np.inf)) @ v
+        context = context.transpose(1, 0, 2).reshape(len(x), -1)
+        x = self.norm(prefix + "attention.output.LayerNorm",
+                      x + self.linear(prefix + "attention.output.dense", context))
+        both = x @ self.values[prefix + "mlp.gated_layers.weight"].T
+        inner = gelu(both[:, :INNER]) * both[:, INNER:]
+        return self.norm(prefix + "mlp.layernorm", x + self.linear(prefix + "mlp.wo", inner))
+
+    def run(self, ids, types):
+        x = self.values["embeddings.word_embeddings.weight"][ids]
+        x = self.norm("embeddings.LayerNorm", x + self.values["embeddings.token_type_embeddings.weight"][types])
+        for layer in range(LAYERS):
+            x = self.layer(f"encoder.layer.{layer}.", x, ids != PAD)
+        return x
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1]) / "hugging-face" / "jina_encoder"
+    folder.mkdir(parents=True, exist_ok=True)
+    model = Encoder(84)
+    write_safetensors(folder / "checkpoint.safetensors", model.weights)
+    random = np.random.RandomState(84)
+    arrays = {}
+    for run, count, length in (("n40", 1, POSITIONS), ("n6", 2, 6), ("pair", 2, 9)):
+        ids = random.randint(1, VOCABULARY, (count, length)).astype(np.int64)
+        types = np.zeros(ids.shape, np.uint8)
+        if run == "pair":
+            types[:, 4:] = 1
+            arrays["pair.types"] = types
+        arrays[f"{run}.tokens"] = ids
+        arrays[f"{run}.features.f64"] = np.stack([model.run(*text) for text in zip(ids, types)])
+    np.savez(folder / "io.npz", **arrays)
+    config = dict(architectures=["JinaBertModel"], model_type="bert", position_embedding_type="alibi",
+                  feed_forward_type="geglu", emb_pooler="mean", hidden_size=WIDTH, num_hidden_layers=LAYERS,
+                  num_attention_heads=HEADS, intermediate_size=INNER, hidden_act="gelu", layer_norm_eps=EPSILON,
+                  type_vocab_size=2, vocab_size=VOCABULARY, max_position_embeddings=POSITIONS, pad_token_id=PAD)
+    meta = {"family": "hugging-face", "case": "jina_encoder", "config": config,
+            "what": "jina-embeddings-v2: ALiBi on both sides, a gated network"}
+    (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
