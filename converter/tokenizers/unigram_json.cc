@@ -117,7 +117,8 @@ void read_normalizer(const JsonPart& part, int depth, OwnedTokenizer* tokenizer)
     if (text.text().empty()) text.fail_here("is empty, for which tokenizers reports wrong offsets: remove this step");
     steps.push_back({NormalizerKind::prepend, {}, text.text()});
   } else {
-    part.fail_here("(", quote(type), ") is not supported before Unigram or BPE: Precompiled, NFC, NFD, NFKC, NFKD, Nmt, ",
+    part.fail_here("(", quote(type),
+                   ") is not supported before Unigram or BPE: Precompiled, NFC, NFD, NFKC, NFKD, Nmt, ",
                    "Lowercase, StripAccents, Strip, Replace and Prepend are");
   }
 }

@@ -162,7 +162,7 @@ TEST_CASE("values out of range, short buffers, lists that don't match") {
       },
       LNF_TOO_LONG);
   for (const int32_t kind : {-1, 6, INT32_MAX}) f.refused_output([=](lnf_output* o) { o->kind = kind; });
-  for (const int32_t pooling : {-2, 4, INT32_MIN}) f.refused_output([=](lnf_output* o) { o->pooling = pooling; });
+  for (const int32_t pooling : {-2, 4, 7, INT32_MIN}) f.refused_output([=](lnf_output* o) { o->pooling = pooling; });
   for (const int32_t head : {-1, 4, INT32_MAX}) f.refused_output([=](lnf_output* o) { o->head = head; });
   for (const int32_t layer : {-2, 2, INT32_MAX}) {
     f.refused_output([=](lnf_output* o) {

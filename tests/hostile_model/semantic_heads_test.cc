@@ -29,7 +29,7 @@ TEST_CASE("heads that contradict their tensors or themselves") {
       {"nameless", "heads[1].name is empty", [](ModelDescription& m) { m.heads[1].name.clear(); }},
       {"same name", "heads[1].name is that of head 0", [](ModelDescription& m) { m.heads[1].name = m.heads[0].name; }},
       {"name with a line end", "not printable", [](ModelDescription& m) { m.heads[1].name = std::string("a\nb"); }},
-      {"pooling", "head pooling is 5", [](ModelDescription& m) { m.heads[0].pooling = Pooling{5}; }},
+      {"pooling", "head pooling is 7", [](ModelDescription& m) { m.heads[0].pooling = Pooling{7}; }},
       {"activation", "head activation is 200", [](ModelDescription& m) { m.heads[0].activation = Activation{200}; }},
       {"no output", "output.weight is missing", [](ModelDescription& m) { m.heads[0].output = {}; }},
       {"output's width", "output.weight needs shape [any, 16]",

@@ -41,7 +41,7 @@ uint32_t EncoderReader::count_layers() {
   const std::optional<Setting<int64_t>> runs = settings_.integer(family_.settings.layers);
   if (!runs) {
     missing_setting("the number of layers, which share weights,",
-                    "the model's config.json, --config config.json, or " +
+                    "the model's config.json, " + mark(Option::config) + " config.json, or " +
                         config_option(std::string("{\"") + family_.settings.layers + "\": NUMBER}"));
   }
   if (runs->value < groups_ || runs->value > int64_t{max_layers} / inner_layers_) {

@@ -100,7 +100,7 @@ void ModernBertConverter::read_sizes() {
   check_agreement(settings_, "num_hidden_layers", layers_, "layers");
   check_agreement(settings_, "vocab_size", encoder_.vocab_size, "tokens");
   heads_ = needed_heads(settings_, "num_attention_heads", encoder_.d_model, report_,
-                        ", or the model's config.json: --config config.json");
+                        ", or the model's config.json: " + mark(Option::config) + " config.json");
   head_dim_ = encoder_.d_model / heads_;
   if (head_dim_ % 2 != 0) {
     fail("the setting num_attention_heads gives heads of ", head_dim_,

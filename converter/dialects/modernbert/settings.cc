@@ -155,8 +155,8 @@ uint32_t longest_text(const Settings& settings, Report& report) {
 HeadChoice head_choice(const Settings& settings) {
   const std::optional<std::string> architecture = hugging_face::architecture_of(settings);
   if (!architecture) {
-    fail("the tensors do not say what the classifier reads: give the model's config.json with --config, or ",
-         config_option(R"({"architectures": ["ModernBertForSequenceClassification"]})"), " or ",
+    fail("the tensors do not say what the classifier reads: give the model's config.json with ", mark(Option::config),
+         ", or ", config_option(R"({"architectures": ["ModernBertForSequenceClassification"]})"), " or ",
          config_option(R"({"architectures": ["ModernBertForTokenClassification"]})"));
   }
   HeadChoice choice;

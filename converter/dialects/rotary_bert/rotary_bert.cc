@@ -107,7 +107,7 @@ const Model& RotaryBertConverter::model() const {
     fail(
         "NomicBERT and GTE have layers of the same shape, so the checkpoint does not say which it is: give the "
         "model's ",
-        "config.json with --config, or ", config_option(R"({"model_type": "nomic_bert"})"), " or ",
+        "config.json with ", mark(Option::config), ", or ", config_option(R"({"model_type": "nomic_bert"})"), " or ",
         config_option(R"({"model_type": "gte"})"));
   }
   const Model& found = said->value == "nomic_bert" ? nomic : gte;
@@ -131,7 +131,7 @@ void RotaryBertConverter::read_sizes() {
   check_agreement(settings_, name_in(settings_, "hidden_size", "n_embd"), encoder_.d_model, "channels");
   check_agreement(settings_, name_in(settings_, "num_hidden_layers", "n_layer"), layers_, "layers");
   heads_ = needed_heads(settings_, name_in(settings_, "num_attention_heads", "n_head"), encoder_.d_model, report_,
-                        ", or the model's config.json: --config config.json");
+                        ", or the model's config.json: " + mark(Option::config) + " config.json");
   head_dim_ = encoder_.d_model / heads_;
   check_agreement(settings_, "head_dim", head_dim_, "channels in a head");
   if (head_dim_ % 2 != 0)
