@@ -14,8 +14,7 @@ Texts program() {
            "linformer classify model.lnfr \"A lovely, moving film.\"",
            "linformer classify model.lnfr --input reviews.csv --field review --json",
            "linformer inspect model.lnfr --memory 1024"},
-          {"A model file comes from a trained checkpoint: linformer convert CHECKPOINT -o MODEL.lnfr",
-           "It then answers: linformer classify MODEL.lnfr \"A lovely, moving film.\""}};
+          {"A model file comes from a trained checkpoint: linformer convert CHECKPOINT -o MODEL.lnfr"}};
 }
 
 Texts classify() {
