@@ -140,7 +140,7 @@ std::string arguments_of(const Command& command) {
 
 std::string short_help(const Command& command) {
   std::string out = start(command);
-  // A program's list of commands fills the screen: it has no room for blank lines, and for examples only in notes.
+  // A program's list of commands fills the screen, which leaves no room for blank lines.
   if (!command.commands.empty()) {
     for (const std::string& note : command.texts.notes) {
       for (const std::string& line : wrapped(note, screen_columns)) out += line + "\n";
@@ -156,10 +156,9 @@ std::string short_help(const Command& command) {
       out += row(brief);
     }
   }
-  if (command.commands.empty()) {
-    return out + examples_text(command, 2) + "\nAll options and notes: " + command.name + " --help-all\n";
-  }
-  return out + "\n'" + command.name + " COMMAND --help' says more, and --help-all everything.\n" + exit_status;
+  out += examples_text(command, 2);
+  if (command.commands.empty()) return out + "\nAll options and notes: " + command.name + " --help-all\n";
+  return out + "'" + command.name + " COMMAND --help' says more, and --help-all everything.\n" + exit_status;
 }
 
 std::string full_help(const Command& command) {
