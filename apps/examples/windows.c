@@ -15,7 +15,7 @@ int main(int count, char** arguments) {
   lnf_runner* runner = NULL;
   lnf_text_options options;
   lnf_output outputs[2];
-  lnf_sequence window = {sizeof window, NULL, NULL, NULL, NULL, 0, {0, 0}};
+  lnf_sequence window = {sizeof window, NULL, NULL, NULL, NULL, 0, {0, 0}, {0, 0}};
   if (count != 3) return 2;
   lnf_text_options_init(&options);
   options.on_long = LNF_LONG_WINDOW;

@@ -64,25 +64,6 @@ void InputFlags::add_files_to(CLI::App* command) {
       ->group("Input");
 }
 
-void InputFlags::add_limit_to(CLI::App* command) {
-  command->add_option("--limit", limit, "Read the first N records only")
-      ->type_name("N")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{INT64_MAX}))
-      ->group("Input");
-}
-
-void InputFlags::add_id_to(CLI::App* command) {
-  command->add_option("--id", id, "Name of the field that identifies a record; default: its number, from 1")
-      ->type_name("NAME")
-      ->group("Input");
-}
-
-void InputFlags::add_records_to(CLI::App* command) {
-  add_files_to(command);
-  add_limit_to(command);
-  add_id_to(command);
-}
-
 void InputFlags::add_keep_to(CLI::App* command) {
   command
       ->add_option(
@@ -97,7 +78,10 @@ void InputFlags::add_keep_to(CLI::App* command) {
 
 void InputFlags::add_records_to(CLI::App* command) {
   add_files_to(command);
-  add_limit_to(command);
+  command->add_option("--limit", limit, "Read the first N records only")
+      ->type_name("N")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{INT64_MAX}))
+      ->group("Input");
   command->add_option("--id", id, "Name of the field that identifies a record; default: its number, from 1")
       ->type_name("NAME")
       ->group("Input");

@@ -19,14 +19,8 @@ struct InputFlags : InputOptions {
   void add_records_to(CLI::App* command);
   // The option --keep, for commands whose answers are records.
   void add_keep_to(CLI::App* command);
-  // The options of files, ids and --limit.
-  void add_records_to(CLI::App* command);
   // The same and those of pairs.
   void add_to(CLI::App* command);
-
- private:
-  void add_limit_to(CLI::App* command);
-  void add_id_to(CLI::App* command);
 };
 
 }  // namespace linformer::cli
