@@ -110,7 +110,8 @@ Status read_output(const lnf_output* given, Array<MaskPosition>* positions, Outp
   lnf_output_init(&read, LNF_HIDDEN);
   LINFORMER_TRY(read_struct(given, "lnf_output", &read));
   if (!within(read.kind, LNF_HIDDEN, LNF_MASKED_LM) ||
-      !within(read.pooling, LNF_POOL_DEFAULT, LNF_POOL_WEIGHTED_MEAN)) {
+      !within(read.pooling, LNF_POOL_DEFAULT, LNF_POOL_WEIGHTED_MEAN) ||
+      read.pooling == static_cast<int>(Pooling::none)) {
     return Status::error(Code::invalid_argument, "lnf_output: there is no kind %d or pooling %d",
                          static_cast<int>(read.kind), static_cast<int>(read.pooling));
   }
