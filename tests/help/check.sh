@@ -86,8 +86,8 @@ case $what in
     [ "$offered" = "  " ] || fail "--batch offers $offered"
     completed _linformer linformer help cl
     [ "$offered" = " classify " ] || fail "help cl became $offered"
-    completed _linformer linformer convert --list
-    [ "$offered" = " --list-dialects " ] || fail "convert --list became $offered"
+    completed _linformer linformer convert --list-d
+    [ "$offered" = " --list-dialects " ] || fail "convert --list-d became $offered"
     . "$work/completions/linformer-convert"
     completed _linformer_convert linformer-convert x.pt --tok
     [ "$offered" = " --tokenizer " ] || fail "--tok became $offered"

@@ -156,9 +156,10 @@ std::string short_help(const Command& command) {
       out += row(brief);
     }
   }
-  out += examples_text(command, 2);
-  if (command.commands.empty()) return out + "\nAll options and notes: " + command.name + " --help-all\n";
-  return out + "'" + command.name + " COMMAND --help' says more, and --help-all everything.\n" + exit_status;
+  const std::string examples = examples_text(command, 2);
+  if (command.commands.empty()) return out + examples + "\nAll options and notes: " + command.name + " --help-all\n";
+  return out + examples.substr(std::min<size_t>(1, examples.size())) + "'" + command.name +
+         " COMMAND --help' says more, and --help-all everything.\n" + exit_status;
 }
 
 std::string full_help(const Command& command) {
