@@ -41,6 +41,8 @@ std::vector<float> scores_of(Reranker* reranker, const std::vector<TextInput>& p
   return scores;
 }
 
+// The documents must live as long as the pairs.
+std::vector<TextInput> pairs_of(std::string_view query, std::vector<std::string>&& documents) = delete;
 std::vector<TextInput> pairs_of(std::string_view query, const std::vector<std::string>& documents) {
   std::vector<TextInput> pairs;
   for (const std::string& document : documents) pairs.push_back({query, document, {}});
@@ -83,7 +85,8 @@ TEST_CASE("raw outputs, and their sigmoid where a head has no activation of its 
   Reranker squashed = make(loaded, options);
   options.logits = true;
   Reranker raw = make(loaded, options);
-  const std::vector<TextInput> pairs = pairs_of("film", {"good good", "bad", "the plot"});
+  const std::vector<std::string> documents = {"good good", "bad", "the plot"};
+  const std::vector<TextInput> pairs = pairs_of("film", documents);
   const std::vector<float> probabilities = scores_of(&squashed, pairs), logits = scores_of(&raw, pairs);
   for (size_t i = 0; i < pairs.size(); ++i) {
     CHECK(probabilities[i] == doctest::Approx(1 / (1 + std::exp(-logits[i]))).epsilon(1e-6));
@@ -98,7 +101,8 @@ TEST_CASE("a head that compares two texts: the second output less the first") {
   const LoadedModel loaded(shape);
   Reranker reranker = make(loaded);  // sentiment and topic have several outputs
   CHECK(reranker.head() == loaded.model->find_head("better"));
-  const std::vector<float> made = scores_of(&reranker, pairs_of("good", {"good good good", "bad bad", "good"}));
+  const std::vector<std::string> documents = {"good good good", "bad bad", "good"};
+  const std::vector<float> made = scores_of(&reranker, pairs_of("good", documents));
   CHECK(made[0] > made[1]);
   CHECK(made[2] == 0.5f);
 }
@@ -132,7 +136,8 @@ TEST_CASE("a document that can't be read keeps its place, and a ranking names it
   Reranker reranker = make(loaded, options);
   std::string longer;
   for (int i = 0; i < 30; ++i) longer += "good ";
-  const std::vector<TextInput> pairs = pairs_of("film", {"good", longer, "bad"});
+  const std::vector<std::string> read = {"good", longer, "bad"};
+  const std::vector<TextInput> pairs = pairs_of("film", read);
   size_t next = 0;
   CHECK(reranker
             .score(pairs,
