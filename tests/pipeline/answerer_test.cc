@@ -152,12 +152,17 @@ class Reference {
         if (same != items.end()) {
           same->found.score += span.score;
         } else {
-          items.push_back({{text, span.score, from, to, false}, key});
+          items.emplace_back();
+          items.back().found = Found{text, span.score, from, to, false};
+          items.back().key = key;
         }
       }
       if (first + room >= count) break;
     }
-    if (options.no_answer) items.push_back({{"", null_score, 0, 0, true}, ""});
+    if (options.no_answer) {
+      items.emplace_back();
+      items.back().found = Found{"", null_score, 0, 0, true};
+    }
     std::stable_sort(items.begin(), items.end(),
                      [](const Item& a, const Item& b) { return a.found.score > b.found.score; });
     Answered answered{Code::ok, windows, {}};
