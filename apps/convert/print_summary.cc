@@ -246,7 +246,7 @@ void print_summary(const Report& report, const std::vector<files::ModelUse>& use
   lines.push_back(tensors + " (--verbose lists them)");
   append(&lines, rounding_lines(report));
   append(&lines, unused_lines(report.unused_settings));
-  // The output has a line, and the notes one at least.
+  // One line is reserved for the output, and one for notes if there are any.
   const Lines next = next_lines(uses, report.output, most_lines - lines.size() - (report.notes.empty() ? 1 : 2));
   print(std::move(lines), report.notes, output_line(report.output, report.output_bytes, report.weight_type), next, out);
 }

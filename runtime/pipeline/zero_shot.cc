@@ -73,7 +73,7 @@ struct ZeroShotClassifier::State {
   Array<String> sentences;  // of each label
   int64_t entailment = 0, contradiction = 0;
   bool multi_label = false;
-  // Of the text whose labels come one after the other.
+  // The text whose labels are being collected, one after the other.
   TextReport report;
   Array<double> entails;  // a logit for each label, or with multi_label a probability
   Array<LabelScore> scores;

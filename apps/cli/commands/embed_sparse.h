@@ -1,4 +1,4 @@
-// `linformer embed --sparse`: weights of tokens instead of a vector.
+// `linformer embed --sparse` gives each text a weight for some tokens of the vocabulary, instead of a dense vector.
 #pragma once
 
 #include <string>

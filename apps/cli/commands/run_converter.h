@@ -5,9 +5,9 @@
 
 namespace linformer::cli {
 
-// Replaces this process by linformer-convert, which lies beside this program or on the PATH. `arguments`: those of
-// `convert`, a null pointer behind the last; the first one is the place of the program's name. Returns, with a
-// sentence, only if the program can't be started.
+// Replaces this process by linformer-convert, which lies beside this program or on the PATH. `arguments` ends with a
+// null pointer. Its first element is overwritten with the program's name, and those of `convert` follow. Returns only
+// if the program can't be started, with a sentence that says why.
 std::string run_converter(char** arguments);
 
 }  // namespace linformer::cli

@@ -17,8 +17,9 @@ struct Scored {
   float score = 0;
 };
 
-// Keeps the best scores that it was given, equal ones by index. Which ones these are doesn't depend on the order in
-// which they came. Memory is that of what is kept. Not thread-safe; movable.
+// Keeps the highest of the scores that were added; of equal scores, those with the lowest index. The result doesn't
+// depend on the order of the additions. Memory grows only with the number of scores that are kept. Not thread-safe;
+// movable.
 class TopScores {
  public:
   // `most`: scores that are kept; 0: all. Errors: invalid_argument for a negative number; out_of_memory.

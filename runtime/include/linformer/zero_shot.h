@@ -73,7 +73,7 @@ class ZeroShotClassifier {
   int64_t entailment() const;
   // Tokens that a text and a label's sentence are cut to together.
   int64_t max_tokens() const;
-  // Texts that are worked on at once: calls with fewer leave threads idle.
+  // The number of texts that run at once. A call with fewer texts leaves threads idle.
   size_t texts_at_once() const;
   // One for each thread: their plan and profile (Session::profile).
   std::span<const Session> sessions() const;

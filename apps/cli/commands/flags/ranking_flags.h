@@ -1,4 +1,4 @@
-// Options of the commands that order documents by queries.
+// The options that `linformer rerank` and `linformer search` share.
 #pragma once
 
 #include <cstdint>

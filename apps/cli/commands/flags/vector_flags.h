@@ -26,8 +26,8 @@ struct VectorFlags {
   bool any() const { return !pooling.empty() || normalize || no_normalize || dimensions > 0; }
   // Throws UsageError where options exclude each other.
   void check() const;
-  // Makes the embedder of a model that was loaded from `path`. `longer` may be null: texts that are too long are cut.
-  // Throws UsageError where the model needs or refuses an option, and DataError where it makes no vectors of texts.
+  // Creates the embedder of a model that was loaded from `path`. If `longer` is null, texts that are too long are cut.
+  // Throws UsageError if the model requires or excludes an option, and DataError if it makes no vectors from texts.
   Embedder make_embedder(const std::shared_ptr<const Model>& model, const std::string& path, const RunFlags& run,
                          const TokenFlags& tokens, const LongFlags* longer) const;
 
