@@ -261,11 +261,11 @@ std::vector<size_t> best_classes(const std::vector<float>& probabilities, HeadKi
   return order;
 }
 
-std::unique_ptr<AnswerWriter> make_answer_writer(AnswerStyle style, const AnswerOptions& options,
+std::unique_ptr<AnswerWriter> make_answer_writer(OutputFormat format, const AnswerOptions& options,
                                                  const std::vector<HeadLabels>* heads, int width,
                                                  OutputStream* output) {
-  if (style == AnswerStyle::json) return std::make_unique<JsonAnswers>(options, heads, output);
-  if (style == AnswerStyle::tsv) return std::make_unique<TsvAnswers>(options, heads, output);
+  if (format == OutputFormat::jsonl) return std::make_unique<JsonAnswers>(options, heads, output);
+  if (format == OutputFormat::lines) return std::make_unique<TsvAnswers>(options, heads, output);
   return std::make_unique<TableAnswers>(options, heads, width, output);
 }
 

@@ -55,11 +55,10 @@ class AnswerWriter {
   virtual void finish() {}
 };
 
-enum class AnswerStyle { json, tsv, table };
-
-// `heads` and `output` must outlive the writer. `width`: columns of the terminal, for tables. With several heads each
+// `heads` and `output` must outlive the writer. `width`: columns of the terminal, for tables. `format`: lines, jsonl or
+// table. With several heads each
 // of them has its own line, or in JSON its own object.
-std::unique_ptr<AnswerWriter> make_answer_writer(AnswerStyle style, const AnswerOptions& options,
+std::unique_ptr<AnswerWriter> make_answer_writer(OutputFormat format, const AnswerOptions& options,
                                                  const std::vector<HeadLabels>* heads, int width, OutputStream* output);
 
 // Classes by descending probability, equal ones by index; as many as the options say.

@@ -142,16 +142,16 @@ class MarkedEntities : public EntityWriter {
 
 }  // namespace
 
-std::unique_ptr<EntityWriter> make_entity_writer(EntityStyle style, const std::vector<std::string>& labels,
+std::unique_ptr<EntityWriter> make_entity_writer(OutputFormat format, const std::vector<std::string>& labels,
                                                  bool numbered, int width, OutputStream* output) {
-  switch (style) {
-    case EntityStyle::json:
+  switch (format) {
+    case OutputFormat::jsonl:
       return std::make_unique<JsonEntities>(output);
-    case EntityStyle::marked:
+    case OutputFormat::table:
       return std::make_unique<MarkedEntities>(labels, numbered, width, output);
-    case EntityStyle::csv:
-    case EntityStyle::columns:
-      return std::make_unique<ColumnEntities>(style == EntityStyle::csv, output);
+    case OutputFormat::csv:
+    case OutputFormat::tsv:
+      return std::make_unique<ColumnEntities>(format == OutputFormat::csv, output);
     default:
       return std::make_unique<TsvEntities>(output);
   }

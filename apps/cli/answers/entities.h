@@ -23,12 +23,11 @@ class EntityWriter {
   virtual void finish() {}
 };
 
-// tsv has a line for each entity; csv and columns have a header too; marked is the text with its entities in it.
-enum class EntityStyle : uint8_t { json, tsv, marked, csv, columns };
-
+// Lines, csv and tsv have a row for each entity; a table is the text with its entities in it.
+//
 // `labels` are all that the model gives: on a terminal each has its colour. `numbered`: ids are the records' numbers.
 // `width`: columns of the terminal. `output` must outlive the writer.
-std::unique_ptr<EntityWriter> make_entity_writer(EntityStyle style, const std::vector<std::string>& labels,
+std::unique_ptr<EntityWriter> make_entity_writer(OutputFormat format, const std::vector<std::string>& labels,
                                                  bool numbered, int width, OutputStream* output);
 
 }  // namespace linformer::cli

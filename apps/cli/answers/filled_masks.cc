@@ -195,12 +195,12 @@ std::string MaskNames::with(const MaskCandidate& candidate, const FilledMask& ma
   return result;
 }
 
-std::unique_ptr<FilledWriter> make_filled_writer(FilledStyle style, bool numbered, int width, MaskNames* names,
+std::unique_ptr<FilledWriter> make_filled_writer(OutputFormat format, bool numbered, int width, MaskNames* names,
                                                  OutputStream* output) {
-  if (style == FilledStyle::json) return std::make_unique<JsonFilled>(names, output);
-  if (style == FilledStyle::tsv) return std::make_unique<TsvFilled>(names, output);
-  if (style == FilledStyle::csv || style == FilledStyle::columns) {
-    return std::make_unique<ColumnFilled>(style == FilledStyle::csv, names, output);
+  if (format == OutputFormat::jsonl) return std::make_unique<JsonFilled>(names, output);
+  if (format == OutputFormat::lines) return std::make_unique<TsvFilled>(names, output);
+  if (format == OutputFormat::csv || format == OutputFormat::tsv) {
+    return std::make_unique<ColumnFilled>(format == OutputFormat::csv, names, output);
   }
   return std::make_unique<TableFilled>(numbered, width, names, output);
 }

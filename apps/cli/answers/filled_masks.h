@@ -66,11 +66,9 @@ class FilledWriter {
   virtual void finish() {}
 };
 
-// csv and columns have a header, and a row for each candidate as tsv has; columns are separated by tabs.
-enum class FilledStyle { json, tsv, table, csv, columns };
-
-// `numbered`: ids are the records' numbers. `width`: columns of the terminal. `names` and `output` must outlive it.
-std::unique_ptr<FilledWriter> make_filled_writer(FilledStyle style, bool numbered, int width, MaskNames* names,
+// Lines, csv and tsv have a row for each candidate. `numbered`: ids are the records' numbers.
+// `width`: columns of the terminal. `names` and `output` must outlive the writer.
+std::unique_ptr<FilledWriter> make_filled_writer(OutputFormat format, bool numbered, int width, MaskNames* names,
                                                  OutputStream* output);
 
 }  // namespace linformer::cli

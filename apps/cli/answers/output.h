@@ -17,6 +17,9 @@ class AtomicFile;
 
 namespace linformer::cli {
 
+// `lines` means columns with tabs between them and no header; it is the default if standard output is a pipe.
+enum class OutputFormat : uint8_t { lines, jsonl, csv, tsv, table, npy };
+
 // Buffered bytes to a descriptor. Throws OutputClosed when its reader went away and DataError on any other failure.
 class OutputStream {
  public:

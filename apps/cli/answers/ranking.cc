@@ -20,18 +20,18 @@ std::vector<std::string> column_names(bool several) {
 
 }  // namespace
 
-RankingWriter::RankingWriter(RankingStyle style, bool several, OutputStream* output)
-    : style_(style),
+RankingWriter::RankingWriter(OutputFormat format, bool several, OutputStream* output)
+    : format_(format),
       several_(several),
       width_(output->fd() >= 0 && ::isatty(output->fd()) != 0 ? terminal_width(output->fd(), 100) : 0),
       output_(output) {
-  if (style == RankingStyle::csv || style == RankingStyle::tsv) {
-    columns_.emplace(style == RankingStyle::csv, column_names(several), output);
+  if (format == OutputFormat::csv || format == OutputFormat::tsv) {
+    columns_.emplace(format == OutputFormat::csv, column_names(several), output);
   }
 }
 
 void RankingWriter::write(size_t query, const RankedDocument& document, float score) {
-  if (style_ == RankingStyle::json) return write_json(query, document, score);
+  if (format_ == OutputFormat::jsonl) return write_json(query, document, score);
   const std::string text = document.text.value_or("");
   std::vector<std::string> cells = {std::to_string(document.index), id_text(document.id), shortest_text(score), text};
   if (several_) cells.insert(cells.begin(), std::to_string(query));

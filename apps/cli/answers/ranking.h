@@ -23,12 +23,10 @@ struct RankedDocument {
   std::optional<std::string> text;  // none: its text wasn't given
 };
 
-enum class RankingStyle { json, lines, csv, tsv };
-
 class RankingWriter {
  public:
   // `several`: answers say which query they are to. `output` must outlive the writer.
-  RankingWriter(RankingStyle style, bool several, OutputStream* output);
+  RankingWriter(OutputFormat format, bool several, OutputStream* output);
   // The next best document of query number `query`, from 1.
   void write(size_t query, const RankedDocument& document, float score);
   // To be called after the last one.
@@ -37,7 +35,7 @@ class RankingWriter {
  private:
   void write_json(size_t query, const RankedDocument& document, float score);
 
-  RankingStyle style_;
+  OutputFormat format_;
   bool several_;
   int width_;  // of the terminal; 0: it is none
   OutputStream* output_;

@@ -126,15 +126,15 @@ class TableSpans : public SpanWriter {
 
 }  // namespace
 
-std::unique_ptr<SpanWriter> make_span_writer(SpanStyle style, bool numbered, int width, OutputStream* output) {
-  switch (style) {
-    case SpanStyle::json:
+std::unique_ptr<SpanWriter> make_span_writer(OutputFormat format, bool numbered, int width, OutputStream* output) {
+  switch (format) {
+    case OutputFormat::jsonl:
       return std::make_unique<JsonSpans>(output);
-    case SpanStyle::table:
+    case OutputFormat::table:
       return std::make_unique<TableSpans>(numbered, width, output);
-    case SpanStyle::csv:
-    case SpanStyle::columns:
-      return std::make_unique<ColumnSpans>(style == SpanStyle::csv, output);
+    case OutputFormat::csv:
+    case OutputFormat::tsv:
+      return std::make_unique<ColumnSpans>(format == OutputFormat::csv, output);
     default:
       return std::make_unique<TsvSpans>(output);
   }

@@ -20,10 +20,8 @@ class SpanWriter {
   virtual void finish() {}
 };
 
-// tsv has a line for each answer; csv and columns have a header too.
-enum class SpanStyle : uint8_t { json, tsv, table, csv, columns };
-
-// `numbered`: ids are the records' numbers. `width`: columns of the terminal. `output` must outlive the writer.
-std::unique_ptr<SpanWriter> make_span_writer(SpanStyle style, bool numbered, int width, OutputStream* output);
+// Lines, csv and tsv have a row for each answer. `numbered`: ids are the records' numbers.
+// `width`: columns of the terminal. `output` must outlive the writer.
+std::unique_ptr<SpanWriter> make_span_writer(OutputFormat format, bool numbered, int width, OutputStream* output);
 
 }  // namespace linformer::cli

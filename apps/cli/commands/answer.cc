@@ -20,21 +20,6 @@
 namespace linformer::cli {
 namespace {
 
-SpanStyle span_style_of(OutputFormat format) {
-  switch (format) {
-    case OutputFormat::jsonl:
-      return SpanStyle::json;
-    case OutputFormat::csv:
-      return SpanStyle::csv;
-    case OutputFormat::tsv:
-      return SpanStyle::columns;
-    case OutputFormat::table:
-      return SpanStyle::table;
-    default:
-      return SpanStyle::tsv;
-  }
-}
-
 struct AskedQuestion : Job {
   std::vector<std::string> truths;  // the true answers, when evaluating
 };
@@ -60,8 +45,8 @@ class AnswerQuestions {
         output_(flags.output.output),
         progress_(output_.is_file() || !::isatty(STDOUT_FILENO) || evaluates()) {
     if (!evaluates()) {
-      writer_ = make_span_writer(span_style_of(format_), flags.input.numbered(),
-                                 terminal_width(output_.stream()->fd(), 100), output_.stream());
+      writer_ = make_span_writer(format_, flags.input.numbered(), terminal_width(output_.stream()->fd(), 100),
+                                 output_.stream());
     }
   }
 

@@ -151,10 +151,8 @@ class Classify {
       return make_column_answers(format_ == OutputFormat::csv, !flags_.eval.empty(), options, &labels_,
                                  output_.stream());
     }
-    const AnswerStyle style = format_ == OutputFormat::jsonl   ? AnswerStyle::json
-                              : format_ == OutputFormat::table ? AnswerStyle::table
-                                                               : AnswerStyle::tsv;
-    return make_answer_writer(style, options, &labels_, terminal_width(output_.stream()->fd(), 100), output_.stream());
+    return make_answer_writer(format_, options, &labels_, terminal_width(output_.stream()->fd(), 100),
+                              output_.stream());
   }
 
   std::vector<HeadLabels> labels_of_heads() const {

@@ -29,26 +29,8 @@ struct FillFlags {
   RunFlags run;
   int64_t top_k = 5;
 
-  OutputFormat format() const {
-    const bool shown = output.output.empty() && ::isatty(STDOUT_FILENO) != 0;
-    return output.chosen(shown ? OutputFormat::table : OutputFormat::lines, false);
-  }
+  OutputFormat format() const { return output.chosen_for_records(false); }
 };
-
-FilledStyle style_of(OutputFormat format) {
-  switch (format) {
-    case OutputFormat::jsonl:
-      return FilledStyle::json;
-    case OutputFormat::csv:
-      return FilledStyle::csv;
-    case OutputFormat::tsv:
-      return FilledStyle::columns;
-    case OutputFormat::table:
-      return FilledStyle::table;
-    default:
-      return FilledStyle::tsv;
-  }
-}
 
 class FillMask {
  public:
@@ -70,8 +52,8 @@ class FillMask {
         format_(flags.format()),
         output_(flags.output.output),
         progress_(output_.is_file() || !::isatty(STDOUT_FILENO)),
-        writer_(make_filled_writer(style_of(format_), flags.input.numbered(),
-                                   terminal_width(output_.stream()->fd(), 100), &names_, output_.stream())) {}
+        writer_(make_filled_writer(format_, flags.input.numbered(), terminal_width(output_.stream()->fd(), 100),
+                                   &names_, output_.stream())) {}
 
   int operator()() {
     RecordLoop loop;

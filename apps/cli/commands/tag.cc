@@ -23,21 +23,6 @@
 namespace linformer::cli {
 namespace {
 
-EntityStyle entity_style_of(OutputFormat format) {
-  switch (format) {
-    case OutputFormat::jsonl:
-      return EntityStyle::json;
-    case OutputFormat::csv:
-      return EntityStyle::csv;
-    case OutputFormat::tsv:
-      return EntityStyle::columns;
-    case OutputFormat::table:
-      return EntityStyle::marked;
-    default:
-      return EntityStyle::tsv;
-  }
-}
-
 struct TaggedText : Job {
   // What is true of it, when evaluating: of the words, where the record has them, or else of the text.
   std::vector<size_t> word_starts;  // in code points
@@ -72,7 +57,7 @@ class Tag {
         output_(flags.output.output),
         progress_(output_.is_file() || !::isatty(STDOUT_FILENO) || evaluates()) {
     if (!evaluates()) {
-      writer_ = make_entity_writer(entity_style_of(format_), kinds(), flags.input.numbered(),
+      writer_ = make_entity_writer(format_, kinds(), flags.input.numbered(),
                                    terminal_width(output_.stream()->fd(), 100), output_.stream());
     }
   }

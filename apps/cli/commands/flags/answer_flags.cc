@@ -1,7 +1,5 @@
 #include "commands/flags/answer_flags.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -61,10 +59,7 @@ void AnswerFlags::add_to(CLI::App* command) {
   run.add_profile_to(command, true);
 }
 
-OutputFormat AnswerFlags::format() const {
-  const bool shown = output.output.empty() && ::isatty(STDOUT_FILENO) != 0;
-  return output.chosen(shown ? OutputFormat::table : OutputFormat::lines, !input.keep.empty());
-}
+OutputFormat AnswerFlags::format() const { return output.chosen_for_records(!input.keep.empty()); }
 
 void AnswerFlags::check() {
   if (input.empty()) throw UsageError("no context: give texts, --input FILE, or - for standard input");

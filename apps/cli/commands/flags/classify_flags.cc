@@ -1,7 +1,5 @@
 #include "commands/flags/classify_flags.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -78,10 +76,7 @@ void ClassifyFlags::add_to(CLI::App* command) {
   run.add_profile_to(command, true);
 }
 
-OutputFormat ClassifyFlags::format() const {
-  const bool shown = output.output.empty() && ::isatty(STDOUT_FILENO) != 0;
-  return output.chosen(shown ? OutputFormat::table : OutputFormat::lines, !input.keep.empty());
-}
+OutputFormat ClassifyFlags::format() const { return output.chosen_for_records(!input.keep.empty()); }
 
 std::vector<std::string> ClassifyFlags::zero_shot_labels() const {
   if (zero_shot.size() != 1) return zero_shot;

@@ -1,5 +1,7 @@
 #include "commands/flags/output_flags.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -66,6 +68,11 @@ std::optional<OutputFormat> OutputFlags::asked() const {
     if (name_of(known).ending != nullptr && ending == name_of(known).ending) return known;
   }
   return std::nullopt;
+}
+
+OutputFormat OutputFlags::chosen_for_records(bool keeps) const {
+  const bool shown = output.empty() && ::isatty(STDOUT_FILENO) != 0;
+  return chosen(shown ? OutputFormat::table : OutputFormat::lines, keeps);
 }
 
 OutputFormat OutputFlags::chosen(OutputFormat otherwise, bool keeps) const {

@@ -15,9 +15,6 @@ class App;
 
 namespace linformer::cli {
 
-// `lines` means columns with tabs between them and no header; it is the default if standard output is a pipe.
-enum class OutputFormat : uint8_t { lines, jsonl, csv, tsv, table, npy };
-
 struct OutputFlags {
   std::string output, format;
   bool json = false, table = false;
@@ -27,6 +24,8 @@ struct OutputFlags {
   // Returns the format of the answers: that of --output-format, --json or --table, else that of the ending of -o, else
   // tsv if fields are kept (`keeps`), else `otherwise`. Throws UsageError if the options contradict each other.
   OutputFormat chosen(OutputFormat otherwise, bool keeps) const;
+  // The same, where answers are a table on a terminal and lines elsewhere.
+  OutputFormat chosen_for_records(bool keeps) const;
   // Returns the file of -o for check_outputs(). With --output-format its name may have any ending.
   NamedOutput named(OutputFormat format, const std::string& otherwise = {}) const;
 

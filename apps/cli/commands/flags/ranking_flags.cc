@@ -54,12 +54,7 @@ std::vector<std::string> RankingFlags::read_queries() const {
 }
 
 RankingWriter RankingFlags::writer(OutputStream* stream) const {
-  const OutputFormat chosen = format();
-  const RankingStyle style = chosen == OutputFormat::jsonl ? RankingStyle::json
-                             : chosen == OutputFormat::csv ? RankingStyle::csv
-                             : chosen == OutputFormat::tsv ? RankingStyle::tsv
-                                                           : RankingStyle::lines;
-  return RankingWriter(style, !queries.empty(), stream);
+  return RankingWriter(format(), !queries.empty(), stream);
 }
 
 }  // namespace linformer::cli

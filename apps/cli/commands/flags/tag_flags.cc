@@ -1,7 +1,5 @@
 #include "commands/flags/tag_flags.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <iterator>
@@ -63,10 +61,7 @@ void TagFlags::add_to(CLI::App* command) {
   run.add_profile_to(command, true);
 }
 
-OutputFormat TagFlags::format() const {
-  const bool shown = output.output.empty() && ::isatty(STDOUT_FILENO) != 0;
-  return output.chosen(shown ? OutputFormat::table : OutputFormat::lines, !input.keep.empty());
-}
+OutputFormat TagFlags::format() const { return output.chosen_for_records(!input.keep.empty()); }
 
 Aggregation TagFlags::aggregation_value() const {
   for (size_t i = 0; i < std::size(aggregation_names); ++i) {
