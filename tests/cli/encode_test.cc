@@ -170,7 +170,7 @@ TEST_CASE("encode: wrong input gives one line, code 1, and no file") {
     CHECK(ran.code == 1);
     CHECK(lines_of(ran.err).size() == 1);
   }
-  CHECK(f.entries().size() == 2);
+  CHECK(f.entries() == 2);
   const Ran place = run({"encode", f.model(), "--ids", f.file("ids", "[2]\n[2,13]\n"), "-o", f.path("out.npy")});
   CHECK(place.err.find("ids:2, token 1: id 13 is outside the vocabulary of 13") != std::string::npos);
   // A pad of an array would be a row of output for each text: the model's length bounds them too.
@@ -183,7 +183,7 @@ TEST_CASE("encode: wrong input gives one line, code 1, and no file") {
     CHECK(ran.err.find("text 1 has 500001 tokens with its pads, and rows are written for 48 at most") !=
           std::string::npos);
   }
-  CHECK(f.entries().size() == 2);
+  CHECK(f.entries() == 2);
   CHECK(encode(f, f.file("ids", pads), "pooled").shape == Shape{1, 16});
   CHECK(encode(f, f.file("ids", id_array({{2, 5, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0}})), "hidden").shape == Shape{1, 12, 16});
   // --padding keep counts pads as tokens.
@@ -219,5 +219,5 @@ TEST_CASE("encode: the output replaces a file whole or not at all") {
   CHECK(std::filesystem::is_symlink(f.path("link.npy")));
   CHECK(load_array(read_file(out)).shape == Shape{1, 3, 16});
   CHECK(run({"encode", f.model(), "--ids", ids, "-o", f.path("absent/out.npy")}).code == 1);
-  CHECK(f.entries().size() == 4);
+  CHECK(f.entries() == 4);
 }

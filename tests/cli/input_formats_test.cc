@@ -133,7 +133,7 @@ TEST_CASE("every command that reads text refuses what is none") {
     CHECK(ran.out == "");
     CHECK(has(ran.err, "weights.pt is a PyTorch file; linformer-convert"));
   }
-  CHECK(f.entries().size() == 2);
+  CHECK(f.entries() == 2);
 }
 
 TEST_CASE("texts that begin like something else are texts") {

@@ -118,7 +118,7 @@ TEST_CASE("--keep: a name that isn't there lists the names, and every file has t
     CHECK(ran.code == 2);
     CHECK(has(ran.err, "--keep"));
   }
-  CHECK(f.entries().size() == 4);  // nothing was left of the output
+  CHECK(f.entries() == 4);  // nothing was left of the output
 }
 
 TEST_CASE("-o: the ending chooses the format, and --output-format overrides it") {
@@ -167,7 +167,7 @@ TEST_CASE("-o leaves the old file where the input fails") {
   const Ran ran = run({"classify", f.model(), "-i", file, bad, "-o", out});
   CHECK(ran.code == 1);
   CHECK(read_file(out) == "old");
-  CHECK(f.entries().size() == 4);
+  CHECK(f.entries() == 4);
   CHECK(run({"classify", f.model(), "-i", file, "-o", file}).code == 2);
   CHECK(run({"classify", f.model(), "-i", file, "-o", out}).code == 0);
   CHECK(read_file(out).starts_with("id,label"));

@@ -1,8 +1,7 @@
 #include "sentiment_model.h"
 
-#include <stdlib.h>
-
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include "base/description.h"
@@ -229,24 +228,14 @@ void write_sentiment_model(const SentimentModel& shape, const std::string& path)
   model.write(path);
 }
 
-Folder::Folder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "linformer_cli_XXXXXX").string();
-  folder_ = ::mkdtemp(pattern.data());
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
 std::string Folder::file(const std::string& name, const std::string& content) const {
   std::ofstream(path(name), std::ios::binary) << content;
   return path(name);
 }
 
-std::vector<std::string> Folder::entries() const {
+std::vector<std::string> Folder::names() const {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
+  for (const auto& entry : std::filesystem::directory_iterator(path())) names.push_back(entry.path().filename());
   return names;
 }
 

@@ -5,11 +5,11 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "base/description.h"
+#include "support/temporary_folder.h"
 
 namespace linformer_test {
 
@@ -43,21 +43,12 @@ inline constexpr uint32_t sentiment_width = 16;
 void write_sentiment_model(const SentimentModel& shape, const std::string& path);
 
 // A folder that lives as long as the test.
-class Folder {
+class Folder : public TemporaryFolder {
  public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
   // Writes a file and returns its path.
   std::string file(const std::string& name, const std::string& content) const;
   // Names in the folder.
-  std::vector<std::string> entries() const;
-
- private:
-  std::filesystem::path folder_;
+  std::vector<std::string> names() const;
 };
 
 // A folder with the model in it.

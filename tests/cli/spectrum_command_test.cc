@@ -313,7 +313,7 @@ TEST_CASE("spectrum: what is refused") {
   CHECK(code({"--ids", "-"}, "[4, 99]\n") == 1);
   CHECK(code({"-i", folder.path("missing.txt")}) == 1);
   CHECK(code({"-i", text, "--svg", folder.path("no/folder.svg")}) == 1);
-  CHECK(folder.entries().size() == 3);
+  CHECK(folder.entries() == 3);
   const Ran help = run({"spectrum", "--help"});
   CHECK(help.code == 0);
   for (const char* option :

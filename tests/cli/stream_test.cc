@@ -149,7 +149,7 @@ TEST_CASE("closed standard output is an error, and its number goes to no file") 
   const std::string command = std::string(LINFORMER_PROGRAM) + " classify " + f.model() + " good --logits " +
                               f.path("l.npy") + " >&- 2>/dev/null";
   CHECK(run_program("/bin/sh", {"-c", command}).code == 1);
-  CHECK(f.entries().size() == 1);
+  CHECK(f.entries() == 1);
 }
 
 TEST_CASE("an interrupted run says how many records were answered, and with a file that it was not written") {
@@ -177,8 +177,8 @@ TEST_CASE("an interrupted run leaves no temporary file") {
   Conversation talk({"classify", f.model(), "-", "--logits", f.path("l.npy")});
   CHECK(talk.write("good\n"));
   CHECK(talk.read_line() != "");
-  CHECK(f.entries().size() == 2);
+  CHECK(f.entries() == 2);
   talk.signal(SIGTERM);
   CHECK(talk.wait() == 128 + SIGTERM);
-  CHECK(f.entries().size() == 1);
+  CHECK(f.entries() == 1);
 }

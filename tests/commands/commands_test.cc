@@ -50,7 +50,7 @@ class Runs {
     const auto loaded = Model::load(model.path.c_str());
     REQUIRE_MESSAGE(loaded.ok(), model.name << ": " << std::string(loaded.status().message()));
     const std::vector<CommandLine> lines = command_lines(**loaded, model.path, other, files);
-    const std::vector<std::string> before = files.entries();
+    const std::vector<std::string> before = files.names();
     lines_ = std::max(lines_, lines.size());
     for (size_t i = models_ % part_; i < lines.size(); i += part_) run_one(model, lines[i], files, before);
     ++models_;
@@ -70,7 +70,7 @@ class Runs {
     ++codes_[line.arguments[0]][ran.code];
     std::string wrong = breach_of_contract(line, ran);
     // Any other new file is a temporary one that the command did not remove.
-    for (const std::string& name : files.entries()) {
+    for (const std::string& name : files.names()) {
       const bool known = std::find(before.begin(), before.end(), name) != before.end();
       if (known) continue;
       if (!name.starts_with("out.") && name != "masks.jsonl") wrong += "; it left " + name;

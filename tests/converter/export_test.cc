@@ -17,7 +17,7 @@
 #include "converter/tiny_fairseq.h"
 #include "converter/tiny_hugging_face.h"
 #include "converter/tiny_tatp22.h"
-#include "format/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "support/files.h"
 #include "support/shared_data.h"
 

@@ -10,7 +10,7 @@
 #include "converter/readers/error.h"
 #include "converter/tiny_fairseq.h"
 #include "converter/tiny_hugging_face.h"
-#include "format/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 using namespace linformer;
 using namespace linformer_test;

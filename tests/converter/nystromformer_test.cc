@@ -1,13 +1,13 @@
 // The nystromformer dialect on small checkpoints made by hand: its layouts, heads and refusals.
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <functional>
 
 #include "base/description.h"
 #include "converter/checks.h"
 #include "converter/tiny_fairseq.h"
+#include "support/temporary_folder.h"
 
 using namespace linformer;
 using namespace linformer_test;
@@ -254,17 +254,14 @@ TEST_CASE("nystromformer: safetensors files that keep one name of what is shared
 }
 
 TEST_CASE("nystromformer: settings below \"model\", as its config files have them") {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::temp_directory_path() / "linformer_nystromformer_test";
-  fs::create_directories(folder);
-  std::ofstream(folder / "model.pt", std::ios::binary) << torch_zip(TinyNystromformer().tensors());
-  std::ofstream(folder / "config.json") << R"({"model": {"pooling_mode": "CLS", "num_head": 2, "head_dim": 2}})";
+  const linformer_test::TemporaryFolder folder;
+  std::ofstream(folder.path("model.pt"), std::ios::binary) << torch_zip(TinyNystromformer().tensors());
+  std::ofstream(folder.path("config.json")) << R"({"model": {"pooling_mode": "CLS", "num_head": 2, "head_dim": 2}})";
   linformer::convert::ConvertOptions options;
-  options.checkpoint = folder.string();
-  options.output = (folder / "model.lnfr").string();
+  options.checkpoint = folder.path();
+  options.output = folder.path("model.lnfr");
   const linformer::convert::Report report = linformer::convert::convert_checkpoint(options);
   CHECK(contains(fact(report, "pooling"), "a token put before the text"));
-  fs::remove_all(folder);
 }
 
 TEST_CASE("nystromformer: what can't be reproduced is refused with a sentence that says why") {

@@ -14,7 +14,7 @@
 #include "base/description.h"
 #include "converter/conversion.h"
 #include "converter/tiny_fairseq.h"
-#include "format/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "support/files.h"
 
 namespace linformer_test {

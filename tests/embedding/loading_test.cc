@@ -2,7 +2,6 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <linformer.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -12,21 +11,16 @@
 
 #include "support/random_model.h"
 #include "support/skip.h"
+#include "support/temporary_folder.h"
 
 namespace linformer_test {
 namespace {
 
-namespace fs = std::filesystem;
-
 // A folder with a model, which goes with it.
 struct Work {
-  fs::path folder = fs::temp_directory_path() / ("linformer_embedding_" + std::to_string(getpid()));
-  std::string model = folder / "model.lnfr";
-  Work() {
-    fs::create_directories(folder);
-    random_builder({}).write(model);
-  }
-  ~Work() { fs::remove_all(folder); }
+  TemporaryFolder folder;
+  std::string model = folder.path("model.lnfr");
+  Work() { random_builder({}).write(model); }
 };
 
 template <class Function>
@@ -76,7 +70,7 @@ void* open(const std::string& file) {
 }
 
 bool mapped(const std::string& file) {
-  const std::string name = fs::canonical(file).string();
+  const std::string name = std::filesystem::canonical(file).string();
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     if (line.ends_with(name)) return true;
@@ -131,8 +125,8 @@ TEST_CASE("two copies in one process") {
   const Work work;
   void* copies[2];
   for (int i : {0, 1}) {
-    const fs::path file = work.folder / ("copy" + std::to_string(i) + ".so");
-    fs::copy_file(LINFORMER_SHARED_LIBRARY, file);
+    const std::string file = work.folder.path("copy" + std::to_string(i) + ".so");
+    std::filesystem::copy_file(LINFORMER_SHARED_LIBRARY, file);
     copies[i] = open(file);
     REQUIRE(copies[i] != nullptr);
   }

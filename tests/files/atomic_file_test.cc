@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "format/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "support/files.h"
 
 using namespace linformer::files;

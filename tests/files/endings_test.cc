@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "files/hub_name.h"
-#include "format/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 using namespace linformer::files;
 using linformer_test::TemporaryFolder;

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/description.h"
-#include "format/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "format/tiny_model.h"
 #include "linformer/model.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/description.h"
 #include "converter/writer/metadata.h"
-#include "format/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "format/tiny_model.h"
 #include "io/container.h"
 #include "linformer/model.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/description.h"
-#include "format/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "format/tiny_model.h"
 #include "io/container.h"
 #include "io/file_bytes.h"

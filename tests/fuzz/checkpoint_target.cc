@@ -33,8 +33,8 @@ constexpr Bounds convert_bounds = {"convert", {10e3, 200e6}, {128, 3 << 20}, {10
 constexpr Bounds load_bounds = {"load what was made", {2e3, 50e6}, {1, 1.25 * (1 << 20)}, {}};
 constexpr Bounds export_bounds = {"export", {10e3, 200e6}, {64, 2 << 20}, {64, 64 << 10}};
 
-const TemporaryFolder& folder() {
-  static const TemporaryFolder made;
+const InputFolder& folder() {
+  static const InputFolder made;
   return made;
 }
 

@@ -1,8 +1,7 @@
 #include "fuzz/folder.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <system_error>
 
@@ -68,34 +67,23 @@ uint64_t bytes_of(const Parts& parts) {
   return bytes;
 }
 
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (fs::temp_directory_path() / "linformer_fuzz_XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) std::abort();
-  folder_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
-}
-
-void TemporaryFolder::write(const Parts& parts) const {
+void InputFolder::write(const Parts& parts) const {
   for (const FolderPart& part : parts) {
     if (is_plain(part.name)) write(part.name, part.content);
   }
 }
 
-void TemporaryFolder::write(std::string_view name, std::string_view content) const {
-  const fs::path path = folder_ / name;
+void InputFolder::write(std::string_view name, std::string_view content) const {
+  const fs::path file = fs::path(path()) / name;
   std::error_code ignored;
-  if (name.find('/') != name.npos) fs::create_directories(path.parent_path(), ignored);
-  std::ofstream(path, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
+  if (name.find('/') != name.npos) fs::create_directories(file.parent_path(), ignored);
+  std::ofstream(file, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
 }
 
-void TemporaryFolder::clear(std::span<const std::string_view> kept) const {
+void InputFolder::clear(std::span<const std::string_view> kept) const {
   std::error_code ignored;
   std::vector<fs::path> entries;
-  for (const auto& entry : fs::directory_iterator(folder_, ignored)) entries.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(path(), ignored)) entries.push_back(entry.path());
   for (const fs::path& path : entries) {
     if (std::find(kept.begin(), kept.end(), path.filename().string()) == kept.end()) fs::remove_all(path, ignored);
   }

@@ -37,8 +37,8 @@ constexpr size_t most_arguments = 40, most_argument_bytes = 4096;
 // labels of all heads; time is the sanitizers'.
 constexpr Bounds program_bounds = {"run a command", {4e6, 300e6}, {4096, 3 << 20}, {8192, 64 << 10}};
 
-const TemporaryFolder& folder() {
-  static const TemporaryFolder made;
+const InputFolder& folder() {
+  static const InputFolder made;
   return made;
 }
 

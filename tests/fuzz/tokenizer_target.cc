@@ -32,8 +32,8 @@ constexpr Bounds encode_bounds = {"encode", {50e3, 100e6}, {4096, 1 << 20}, {102
 // Of the bytes that the longest token has for each of the ids.
 constexpr Bounds decode_bounds = {"decode", {5e3, 50e6}, {16, 256 << 10}, {4, 1 << 10}};
 
-const TemporaryFolder& folder() {
-  static const TemporaryFolder made;
+const InputFolder& folder() {
+  static const InputFolder made;
   return made;
 }
 

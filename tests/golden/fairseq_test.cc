@@ -1,7 +1,6 @@
 // Every fairseq golden case, in every file format that it comes in, through the converter program and the runtime,
 // against the original implementation's float64 outputs: on each backend and each instruction set that is here.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +14,7 @@
 #include "support/engines.h"
 #include "support/npz.h"
 #include "support/shared_data.h"
+#include "support/temporary_folder.h"
 
 namespace {
 
@@ -118,8 +118,8 @@ int check_cases(const std::string& folder) {
   std::vector<std::filesystem::path> cases;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) cases.push_back(entry.path());
   std::sort(cases.begin(), cases.end());
-  const std::filesystem::path model_path =
-      std::filesystem::temp_directory_path() / ("linformer_golden_" + std::to_string(getpid()) + ".lnfr");
+  const linformer_test::TemporaryFolder work;
+  const std::string model_path = work.path("model.lnfr");
   int files = 0;
   for (const auto& directory : cases) {
     const Arrays arrays = linformer_test::read_npz((directory / "io.npz").string());
@@ -127,9 +127,9 @@ int check_cases(const std::string& folder) {
       if (!std::filesystem::exists(directory / name)) continue;
       CAPTURE((directory / name).string());
       std::string command = std::string(LINFORMER_CONVERT) + " '" + (directory / name).string() + "' -o '" +
-                            model_path.string() + "' --quiet";
+                            model_path + "' --quiet";
       // A safetensors file has no configuration: what the tensors cannot say is given as a person would.
-      const std::string config = model_path.string() + ".json";
+      const std::string config = model_path + ".json";
       if (std::string(name) == "checkpoint.safetensors") {
         std::FILE* file = std::fopen(config.c_str(), "w");
         REQUIRE(file != nullptr);
@@ -155,7 +155,6 @@ int check_cases(const std::string& folder) {
       }
     }
   }
-  std::filesystem::remove(model_path);
   std::printf("largest absolute error against float64, %d checkpoint files\n", files);
   std::printf("%-18s %12s %12s %12s %8s\n", "engine", "mlm logits", "hidden", "classes", "arrays");
   for (const auto& [engine, worst] : table) {

@@ -1,7 +1,6 @@
 // Every golden case beside fairseq's, in every file format that it comes in, through the converter program and the
 // runtime, against the original implementations' float64 outputs: on each backend and each instruction set.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +15,7 @@
 #include "support/engines.h"
 #include "support/outputs.h"
 #include "support/shared_data.h"
+#include "support/temporary_folder.h"
 
 namespace {
 
@@ -259,8 +259,8 @@ void check_narrow(const FamilyCase& c, const std::string& checkpoint, const std:
 
 void check_case(const std::filesystem::path& folder, Totals* totals) {
   const FamilyCase c = linformer_test::read_case(folder);
-  const std::string model_path =
-      (std::filesystem::temp_directory_path() / ("linformer_families_" + std::to_string(getpid()) + ".lnfr")).string();
+  const linformer_test::TemporaryFolder work;
+  const std::string model_path = work.path("model.lnfr");
   std::ofstream(model_path + ".json") << c.config;
   bool narrowed = false;
   for (const char* name :
@@ -297,8 +297,6 @@ void check_case(const std::filesystem::path& folder, Totals* totals) {
     check_narrow(c, (folder / name).string(), model_path, ElementType::f16, totals);
 #endif
   }
-  std::filesystem::remove(model_path);
-  std::filesystem::remove(model_path + ".json");
 }
 
 // Every case of the families in `golden`.

@@ -9,7 +9,7 @@
 #include "converter/checkpoint_writer.h"
 #include "converter/conversion.h"
 #include "converter/pickle_writer.h"
-#include "format/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "hostile_checkpoint/attempt.h"
 
 using namespace linformer_test;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "format/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "hostile_model/alteration.h"
 #include "hostile_model/hostile_file.h"
 #include "hostile_model/metadata_fields.h"

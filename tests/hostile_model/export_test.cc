@@ -15,7 +15,7 @@
 #include "converter/readers/error.h"
 #include "converter/tiny_fairseq.h"
 #include "converter/writer/metadata.h"
-#include "format/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "hostile_model/hostile_file.h"
 #include "hostile_model/metadata_fields.h"
 #include "model/limits.h"

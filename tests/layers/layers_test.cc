@@ -160,6 +160,13 @@ TEST_CASE("no machine's paths") {
   CHECK(check_machine_paths("a.md", "first\nopen " + path + "\n").size() == 1);
 }
 
+TEST_CASE("tests share no temporary folder with what an earlier run has left") {
+  const char* source = "auto folder = std::filesystem::temp_directory_path() / \"x\";\n";
+  CHECK(check_temporary_files("tests/text/x.cc", source).size() == 1);
+  CHECK(check_temporary_files("tests/support/temporary_folder.h", source).empty());
+  CHECK(check_temporary_files("tests/text/x.cc", "const TemporaryFolder folder;  // not mkdtemp\n").empty());
+}
+
 TEST_CASE("length is a hint") {
   CHECK(check_length("a.cc", std::string(400, '\n')).empty());
   CHECK(check_length("a.cc", std::string(401, '\n')).size() == 1);

@@ -354,6 +354,16 @@ Findings check_machine_paths(const std::string& file, const std::string& text) {
   return findings;
 }
 
+Findings check_temporary_files(const std::string& file, const std::string& source) {
+  if (!file.starts_with("tests/") || file.ends_with("/temporary_folder.h")) return {};
+  Findings findings;
+  for_each_line(without_comments_and_literals(source), [&](int number, const std::string& line) {
+    if (line.find("temp_directory_path") == std::string::npos && line.find("mkdtemp") == std::string::npos) return;
+    findings.push_back({file, number, "makes a temporary folder of its own: use support/temporary_folder.h"});
+  });
+  return findings;
+}
+
 Findings check_length(const std::string& file, const std::string& text) {
   const auto lines = std::count(text.begin(), text.end(), '\n');
   if (lines <= 400) return {};
@@ -383,6 +393,7 @@ Report check_tree(const fs::path& root) {
     add(report.errors, check_machine_paths(file, text));
     add(report.errors, check_folders(file, text));
     if (extension == ".h" || extension == ".cc" || extension == ".py") add(report.warnings, check_length(file, text));
+    if (extension == ".h" || extension == ".cc") add(report.errors, check_temporary_files(file, text));
     if (file.starts_with("apps/") && (extension == ".h" || extension == ".cc")) {
       ++report.room_files;
       add(report.errors, check_rooms(file, text));

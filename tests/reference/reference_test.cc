@@ -1,13 +1,11 @@
 // Random models of every kind against a double-precision encoder in NumPy that shares no code with the runtime
 // (linformer_reference.py): every output, on every backend and instruction set.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 
 #include "base/description.h"
@@ -17,12 +15,14 @@
 #include "support/engines.h"
 #include "support/npz.h"
 #include "support/skip.h"
+#include "support/temporary_folder.h"
 
 namespace {
 
 using namespace linformer;
 using linformer_test::Engine;
 using linformer_test::RandomCase;
+using linformer_test::TemporaryFolder;
 
 using Arrays = std::map<std::string, linformer_test::NpyArray>;
 
@@ -35,25 +35,11 @@ constexpr int models = 40, least_of_each_kind = 5, unusual_models = 35, least_un
 constexpr int models = 400, least_of_each_kind = 100, unusual_models = 140, least_unusual = 10;
 #endif
 
-class Folder {
- public:
-  Folder() : path_(std::filesystem::temp_directory_path() / ("linformer-reference-" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string file(int index) const {
-    char name[16];
-    std::snprintf(name, sizeof name, "%04d", index);
-    return (path_ / name).string();
-  }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
+std::string file_of(const TemporaryFolder& folder, int index) {
+  char name[16];
+  std::snprintf(name, sizeof name, "%04d", index);
+  return folder.path(name);
+}
 
 // The outputs of one case on one engine, each compared with what it must be.
 class Comparison {
@@ -187,11 +173,11 @@ TEST_CASE("random models of every kind agree with double precision") {
     linformer_test::skip("python3 with numpy is not here");
     return;
   }
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::vector<Engine> engines = linformer_test::engines();
   const std::vector<RandomCase> cases = random_cases(engines.empty() ? -1 : engines.front().device);
   const int count = static_cast<int>(cases.size());
-  for (int index = 0; index < count; ++index) cases[static_cast<size_t>(index)].write(folder.file(index));
+  for (int index = 0; index < count; ++index) cases[static_cast<size_t>(index)].write(file_of(folder, index));
   const std::string command = python + " '" LINFORMER_REFERENCE_SCRIPT "' '" + folder.path() + "'";
   REQUIRE(std::system(command.c_str()) == 0);
 
@@ -200,7 +186,7 @@ TEST_CASE("random models of every kind agree with double precision") {
   std::map<std::string, Row> table;
   for (int index = 0; index < count; ++index) {
     const RandomCase& c = cases[static_cast<size_t>(index)];
-    const Arrays expected = linformer_test::read_npz(folder.file(index) + ".npz");
+    const Arrays expected = linformer_test::read_npz(file_of(folder, index) + ".npz");
     if (index >= models && !is_moderate(expected)) continue;
     std::vector<Row*> rows = {&table["all"]};
     for (const std::string& feature : c.features) rows.push_back(&table[feature]);

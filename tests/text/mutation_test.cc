@@ -1,6 +1,5 @@
 // Random damage to texts, descriptions and files: an answer or an error each time, never a fault.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include "converter/readers/error.h"
 #include "support/files.h"
 #include "support/shared_data.h"
+#include "support/temporary_folder.h"
 #include "text/golden_lines.h"
 #include "text/tokenizer_factory.h"
 #include "text/whole_words.h"
@@ -271,8 +271,8 @@ TEST_CASE("damaged descriptions") {
 
 TEST_CASE("damaged files") {
   namespace fs = std::filesystem;
-  const fs::path folder =
-      fs::temp_directory_path() / ("linformer_damaged_tokenizer_files_" + std::to_string(::getpid()));
+  const TemporaryFolder work;
+  const fs::path folder = work.path("tokenizer");
   const struct {
     const char* folder;
     std::vector<const char*> files;
@@ -318,7 +318,6 @@ TEST_CASE("damaged files") {
       write(set.files[damaged], contents[damaged]);
     }
   }
-  fs::remove_all(folder);
   std::printf("damaged files: %d read, %d refused\n", used, refused);
   CHECK(used > 100);
   CHECK(refused > 1000);

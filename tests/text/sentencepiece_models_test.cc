@@ -15,7 +15,7 @@
 #include <random>
 
 #include "converter/readers/error.h"
-#include "format/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "text/golden_lines.h"
 #include "text/sentencepiece_message.h"
 #include "text/tokenizer_factory.h"

@@ -1,6 +1,5 @@
 // Reading tokenizer files: what is chosen, and one clear sentence for each thing that is wrong.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -9,6 +8,7 @@
 #include "base/description.h"
 #include "converter/readers/error.h"
 #include "support/shared_data.h"
+#include "support/temporary_folder.h"
 #include "text/golden_lines.h"
 #include "text/tokenizer_factory.h"
 
@@ -20,28 +20,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Folder {
+class Folder : public TemporaryFolder {
  public:
-  Folder() {
-    path_ = fs::temp_directory_path();
-    path_ /= "linformer_tokenizer_files_" + std::to_string(::getpid()) + "_" + std::to_string(counter_++);
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string path(const std::string& name = "") const { return (path_ / name).string(); }
   void write(const std::string& name, const std::string& content) const {
     std::ofstream(path(name), std::ios::binary) << content;
   }
   void copy(const std::string& from) const {
     for (const auto& file : fs::directory_iterator(test_data("tokenizers/" + from))) {
-      fs::copy(file.path(), path_ / file.path().filename(), fs::copy_options::overwrite_existing);
+      fs::copy(file.path(), path(file.path().filename()), fs::copy_options::overwrite_existing);
     }
   }
-
- private:
-  static inline int counter_ = 0;
-  fs::path path_;
 };
 
 std::string error_of(const std::function<void()>& action) {

@@ -1,12 +1,12 @@
 // Reading unigram tokenizers: which file is chosen, and one clear sentence for each thing that is wrong.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "converter/readers/error.h"
 #include "support/shared_data.h"
+#include "support/temporary_folder.h"
 #include "text/golden_lines.h"
 #include "text/sentencepiece_message.h"
 #include "text/tokenizer_factory.h"
@@ -19,23 +19,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Folder {
+class Folder : public TemporaryFolder {
  public:
-  Folder() : path_(fs::temp_directory_path() / ("linformer_unigram_files_" + std::to_string(::getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string path(const std::string& name = "") const { return (path_ / name).string(); }
   void write(const std::string& name, const std::string& content) const {
     std::ofstream(path(name), std::ios::binary) << content;
   }
   void copy(const std::string& from, const std::string& to) const {
-    fs::copy_file(test_data("tokenizers/" + from), path_ / to, fs::copy_options::overwrite_existing);
+    fs::copy_file(test_data("tokenizers/" + from), path(to), fs::copy_options::overwrite_existing);
   }
-
- private:
-  fs::path path_;
 };
 
 std::string error_of(const std::string& path) {

@@ -1,6 +1,5 @@
 // Unigram against vocabularies, rules and texts that are made to hurt.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include "converter/tokenizers/unigram_files.h"
 #include "support/files.h"
 #include "support/shared_data.h"
+#include "support/temporary_folder.h"
 #include "text/charsmap.h"
 #include "text/golden_lines.h"
 #include "text/token_trie.h"
@@ -232,7 +232,8 @@ TEST_CASE("a SentencePiece model cut anywhere is an error or another model, neve
   namespace fs = std::filesystem;
   const std::string whole = read_file(test_data("tokenizers/sentencepiece/spiece.model"));
   REQUIRE(whole.size() > 1000);
-  const fs::path path = fs::temp_directory_path() / ("linformer_cut_" + std::to_string(::getpid()) + ".model");
+  const TemporaryFolder folder;
+  const fs::path path = folder.path("spiece.model");
   int refused = 0;
   for (size_t length = 0; length < whole.size(); ++length) {
     fs::remove(path);
@@ -245,6 +246,5 @@ TEST_CASE("a SentencePiece model cut anywhere is an error or another model, neve
       ++refused;
     }
   }
-  fs::remove(path);
   CHECK(refused > static_cast<int>(whole.size()) * 9 / 10);
 }

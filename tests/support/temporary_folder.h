@@ -1,4 +1,4 @@
-// A folder that lives as long as the test.
+// A folder that lives as long as the test. Its name is new: what another test that was killed has left is never read.
 #pragma once
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name = "") const { return (folder_ / name).string(); }
   int64_t entries() const {
     return std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator());
   }
