@@ -135,6 +135,8 @@ LNF_API void lnf_model_free(lnf_model* model);
 /* Compares every tensor with its checksum; any thread may do so while others run sessions. Errors: LNF_CORRUPT, which
  * names the tensor. */
 LNF_API lnf_code lnf_model_verify(const lnf_model* model, lnf_status* status);
+/* The same of one tensor, from 0 on, for those who show how far it is. LNF_INVALID_ARGUMENT where there is none. */
+LNF_API lnf_code lnf_model_verify_tensor(const lnf_model* model, int32_t tensor, lnf_status* status);
 
 enum { LNF_TOKENIZER_NONE = 0, LNF_TOKENIZER_BYTE_BPE, LNF_TOKENIZER_WORDPIECE, LNF_TOKENIZER_UNIGRAM };
 typedef struct lnf_model_info {

@@ -58,6 +58,7 @@ const std::map<std::string, std::string>& public_headers() {
                                                            {"types.h", "base"},
                                                            {"model_info.h", "model"},
                                                            {"model.h", "model"},
+                                                           {"verify.h", "model"},
                                                            {"session.h", "session"},
                                                            {"session_options.h", "base"},
                                                            {"output.h", "base"},
