@@ -33,8 +33,8 @@ Status spell_mask(const TokenizerDescription& description, const Tokenizer& toke
 }  // namespace
 
 struct MaskFiller::State final : MaskedLmQueue {
-  State(MaskedLmParts parts, size_t top, size_t most_masks)
-      : MaskedLmQueue(std::move(parts), static_cast<size_t>(parts.max_batch()), most_masks), top_k(top) {}
+  State(MaskedLmParts parts, size_t most_texts, size_t top)
+      : MaskedLmQueue(std::move(parts), most_texts, std::max<size_t>(1, most_candidates / top)), top_k(top) {}
 
   bool asks(int32_t id) const override { return id == mask_id; }
   void report_none(TextReport* report) const override;
@@ -81,8 +81,8 @@ Result<MaskFiller> MaskFiller::create(std::shared_ptr<const Model> model, const 
   }
   const int64_t vocabulary = parts->masked_lm.vocabulary();
   const size_t top_k = static_cast<size_t>(std::min<int64_t>(options.top_k, vocabulary));
-  std::unique_ptr<State> state(new (std::nothrow)
-                                   State(std::move(*parts), top_k, std::max<size_t>(1, most_candidates / top_k)));
+  const size_t max_batch = static_cast<size_t>(parts->max_batch());
+  std::unique_ptr<State> state(new (std::nothrow) State(std::move(*parts), max_batch, top_k));
   if (!state) return no_memory();
   LINFORMER_TRY(spell_mask(tokenizer, state->parts().reader.tokenizer(), &state->mask));
   state->mask_id = tokenizer.mask;
