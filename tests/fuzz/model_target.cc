@@ -36,9 +36,9 @@ constexpr Bounds session_bounds = {"open a session", {5e3, 50e6}, {64, 1 << 20},
 // Of each operation and byte that list_program() names. Nothing is allocated.
 constexpr Bounds run_bounds = {"run, by listed work", {50, 50e6}, {}, {}};
 
-// Of the file's bytes and the listed work of one call. Each answer has sessions of its own and reads a text by windows,
-// and a masked-LM head's holds up to 256 MiB of logits.
-constexpr Bounds answer_bounds = {"answer from each head", {2e3, 2e9}, {256, 320 << 20}, {}};
+// Of the file's bytes and the listed work of one call. Each answer has sessions of its own, and reads a text by
+// windows.
+constexpr Bounds answer_bounds = {"answer from each head", {2e3, 500e6}, {256, 8 << 20}, {}};
 
 void expect_sentence(const char* what, const Status& status) {
   if (!status.ok() && std::strlen(status.message()) < 15) violated("%s: the error has no sentence", what);
