@@ -22,8 +22,9 @@ constexpr const char* names[] = {
     "classifier_activation", "classifier_pooling", "global_attn_every_n_layers", "global_rope_theta",
     "hidden_activation", "layer_types", "local_attention", "local_rope_theta", "norm_eps", "rope_parameters",
     "rope_scaling",
-    // RoFormer, jina-v2
-    "emb_pooler", "feed_forward_type", "rotary_value",
+    // MPNet, ALBERT, RoFormer, jina-v2
+    "emb_pooler", "feed_forward_type", "inner_group_num", "num_hidden_groups", "relative_attention_num_buckets",
+    "rotary_value",
     // NomicBERT, GTE
     "activation_function", "causal", "layer_norm_epsilon", "layer_norm_type", "logn_attention_scale",
     "max_trained_positions", "moe_every_n_layers", "n_embd", "n_head", "n_inner", "n_layer", "n_positions",

@@ -135,6 +135,8 @@ LNF_API void lnf_model_free(lnf_model* model);
 /* Compares every tensor with its checksum; any thread may do so while others run sessions. Errors: LNF_CORRUPT, which
  * names the tensor. */
 LNF_API lnf_code lnf_model_verify(const lnf_model* model, lnf_status* status);
+/* The same of one tensor, from 0 on, for those who show how far it is. LNF_INVALID_ARGUMENT where there is none. */
+LNF_API lnf_code lnf_model_verify_tensor(const lnf_model* model, int32_t tensor, lnf_status* status);
 
 enum { LNF_TOKENIZER_NONE = 0, LNF_TOKENIZER_BYTE_BPE, LNF_TOKENIZER_WORDPIECE, LNF_TOKENIZER_UNIGRAM };
 typedef struct lnf_model_info {
@@ -172,150 +174,6 @@ LNF_API size_t lnf_model_producer(const lnf_model* model, char* text, size_t cap
 LNF_API size_t lnf_model_dialect(const lnf_model* model, char* text, size_t capacity);
 /* -1: there is no head of this name. */
 LNF_API int32_t lnf_model_find_head(const lnf_model* model, const char* name);
-
-/* What a model is made of, for programs that show or check it. Texts and arrays live as long as the model; names such
- * as "gelu" are static. The caller sets `info->size` to its sizeof. O(1), or the layer's number of projections.
- * LNF_INVALID_ARGUMENT where the model has no such part, layer, projection or tensor. */
-enum { LNF_PART_ENCODER = 0, LNF_PART_DECODER }; /* of an encoder-decoder */
-typedef struct lnf_encoder_info {
-  size_t size;
-  int64_t max_tokens, vocabulary, width, output_width;
-  int64_t encoder_states_width; /* of the rows that cross attention reads; 0: no layer does */
-  int32_t pad_id;               /* -1: none */
-  int32_t layers, projections;
-  int32_t final_norm, output_linear; /* behind the last layer */
-  int32_t zero_masked_rows;          /* of its output */
-  const char* norm;                  /* "post" or "pre" */
-  const char* residual;              /* "standard", "reversible" or "none" */
-} lnf_encoder_info;
-LNF_API lnf_code lnf_model_get_encoder(const lnf_model* model, int32_t part, lnf_encoder_info* info,
-                                       lnf_status* status);
-/* How tokens or vectors become the rows of the first layer. */
-typedef struct lnf_embedding_info {
-  size_t size;
-  int64_t vector_width, vector_linear_width; /* 0: it reads tokens; there is no linear on the vectors */
-  int64_t position_offset;                   /* row of the first token, of learned positions */
-  int64_t token_types, factor_width;         /* 0: no table of types; the token embedding is not factorised */
-  int32_t reads_tokens, vector_norm_in, vector_norm_out;
-  int32_t prefix_token; /* -1: none */
-  int32_t positions_count_non_pad, norm, transform;
-  int32_t norm_before_factor; /* and is of factor_width */
-  const char* prefix;         /* put before a text: "none", "row" or "token" */
-  const char* positions;      /* "none", "learned", "sinusoidal_halves" or "sinusoidal_interleaved" */
-} lnf_embedding_info;
-LNF_API lnf_code lnf_model_get_embedding(const lnf_model* model, int32_t part, lnf_embedding_info* info,
-                                         lnf_status* status);
-typedef struct lnf_layer_info {
-  size_t size;
-  int64_t heads, kv_heads, head_dim;
-  int64_t window;           /* rows that a row sees on each side; 0: all */
-  int64_t width, ffn_width; /* of the rows that it reads; 0: it has no feed-forward network */
-  /* Indices for lnf_model_get_projection(): one for all heads, or one for each. */
-  const uint32_t *key_projections, *value_projections;
-  size_t key_projection_count, value_projection_count;
-  float scale, rotary_base; /* of the scores; 0: no rotary positions */
-  float rotary_scale;       /* what those multiply positions by */
-  int32_t value_is_key, causal, position_bias, full_attention, gated;
-  const char* key_source;                     /* "own", "encoder_states" or "encoder_states_or_own" */
-  const char* row_mask;                       /* "none", "zeroed" or "excluded" */
-  const char *output_activation, *activation; /* of attention, of the feed-forward network */
-} lnf_layer_info;
-LNF_API lnf_code lnf_model_get_layer(const lnf_model* model, int32_t part, int32_t layer, lnf_layer_info* info,
-                                     lnf_status* status);
-typedef struct lnf_projection_info {
-  size_t size;
-  int64_t k;
-  int64_t kernel, stride; /* of convolution and pooling */
-  int32_t weight, bias;   /* indices for lnf_model_get_tensor(); -1: none */
-  const char* kind;       /* "linear", "convolution", "mean_pool", "max_pool" or "none" (full attention) */
-  const char* order;      /* "before_linear" or "after_linear" of keys and values */
-} lnf_projection_info;
-LNF_API lnf_code lnf_model_get_projection(const lnf_model* model, int32_t part, int32_t projection,
-                                          lnf_projection_info* info, lnf_status* status);
-typedef struct lnf_masked_lm_info {
-  size_t size;
-  int32_t present, tied;  /* its weight is the token embedding */
-  int32_t dense, norm;    /* dense: a linear with `activation` before the logits */
-  const char* activation; /* "none" without one */
-} lnf_masked_lm_info;
-LNF_API lnf_code lnf_model_get_masked_lm(const lnf_model* model, lnf_masked_lm_info* info, lnf_status* status);
-/* How the model makes one vector of a text. */
-typedef struct lnf_sentence_embedding_info {
-  size_t size;
-  int64_t linear_width; /* of the vector behind a linear; 0: there is none */
-  int32_t present;
-  int32_t pooling; /* LNF_POOL_... */
-  int32_t norm;    /* a LayerNorm behind the linear, or the pooling */
-  int32_t normalize;
-  const char* activation; /* of the linear */
-} lnf_sentence_embedding_info;
-LNF_API lnf_code lnf_model_get_sentence_embedding(const lnf_model* model, lnf_sentence_embedding_info* info,
-                                                  lnf_status* status);
-enum { LNF_FIRST_TEXT = -1, LNF_SECOND_TEXT = -2 }; /* where the texts stand in templates */
-typedef struct lnf_tokenizer_info {
-  size_t size;
-  int64_t tokens, merges, added_tokens;
-  const int32_t *single_template, *pair_template; /* ids around one text and two, with LNF_FIRST_TEXT ... */
-  const uint8_t* pair_types;                      /* of pair_template's items; none: all 0 */
-  size_t single_template_count, pair_template_count, pair_type_count;
-  int32_t kind;                                    /* LNF_TOKENIZER_... */
-  int32_t unk_id, bos_id, eos_id, pad_id, mask_id; /* -1: none */
-  int32_t lowercase, strip_accents;
-} lnf_tokenizer_info;
-LNF_API lnf_code lnf_model_get_tokenizer(const lnf_model* model, lnf_tokenizer_info* info, lnf_status* status);
-typedef struct lnf_tensor_info {
-  size_t size;
-  const char* name;      /* the checkpoint's */
-  const char* type;      /* "f32", "bf16", "f16" or "int8" */
-  const char* layout;    /* "row_major", "panel16" or "padded_rows" */
-  const uint64_t* shape; /* as in the checkpoint */
-  size_t dimensions;
-  uint64_t offset, bytes; /* from the beginning of the file's tensors */
-  uint64_t checksum;      /* XXH3-64 */
-} lnf_tensor_info;
-LNF_API lnf_code lnf_model_get_tensor(const lnf_model* model, int32_t tensor, lnf_tensor_info* info,
-                                      lnf_status* status);
-
-/* --- Tokenizers ------------------------------------------------------------------------------------------------- */
-
-/* LNF_UNSUPPORTED: the model has none, or one that this version can't run; LNF_CORRUPT: its vocabulary contradicts
- * itself. O(vocabulary) time and memory. */
-LNF_API lnf_code lnf_tokenizer_create(const lnf_model* model, lnf_tokenizer** tokenizer, lnf_status* status);
-LNF_API void lnf_tokenizer_free(lnf_tokenizer* tokenizer);
-
-enum { LNF_TRUNCATE_NONE = 0, LNF_TRUNCATE_LONGEST_FIRST, LNF_TRUNCATE_ONLY_FIRST, LNF_TRUNCATE_ONLY_SECOND };
-enum { LNF_KEEP_HEAD = 0, LNF_KEEP_TAIL };
-typedef struct lnf_encode_options {
-  size_t size;
-  int64_t max_length; /* tokens, the template's included; 0: no limit */
-  int32_t truncation;
-  int32_t keep;                 /* LNF_KEEP_...: which end of a cut text stays */
-  int32_t add_special_tokens;   /* 0: without the template around the texts */
-  int32_t match_special_tokens; /* 0: special tokens written in a text are plain characters */
-} lnf_encode_options;
-LNF_API void lnf_encode_options_init_sized(lnf_encode_options* to, size_t size);
-#define lnf_encode_options_init(to) lnf_encode_options_init_sized((to), sizeof *(to))
-
-/* Holds a result and its buffers, which calls reuse: keep one for each thread. */
-LNF_API lnf_code lnf_encoding_create(lnf_encoding** encoding, lnf_status* status);
-LNF_API void lnf_encoding_free(lnf_encoding* encoding);
-/* One text, or two where `pair` isn't NULL. After an error the encoding is empty. O(n log n) time of n bytes. Errors:
- * LNF_INVALID_ARGUMENT (options, a max_length that has no room for the template), LNF_TOO_LONG (more bytes than a text
- * may have). */
-LNF_API lnf_code lnf_encode(const lnf_tokenizer* tokenizer, const char* text, size_t bytes, const char* pair,
-                            size_t pair_bytes, const lnf_encode_options* options, lnf_encoding* encoding,
-                            lnf_status* status);
-/* Of the last lnf_encode(), valid until the next one: lnf_encoding_size() elements. */
-LNF_API size_t lnf_encoding_size(const lnf_encoding* encoding);
-LNF_API const int32_t* lnf_encoding_ids(const lnf_encoding* encoding);
-LNF_API const uint8_t* lnf_encoding_type_ids(const lnf_encoding* encoding);
-LNF_API const uint32_t* lnf_encoding_offsets(const lnf_encoding* encoding); /* [size][2]: code points, begin and end */
-LNF_API int64_t lnf_encoding_total(const lnf_encoding* encoding);           /* its size without truncation */
-/* The text of ids, as snprintf; *bytes is what the whole text needs, the terminator included. LNF_TOO_LONG where it
- * doesn't fit; `text` may be NULL with capacity 0, which is no error. LNF_INVALID_ARGUMENT: ids outside the vocabulary.
- */
-LNF_API lnf_code lnf_decode(const lnf_tokenizer* tokenizer, const int32_t* ids, size_t count, int32_t skip_special,
-                            char* text, size_t capacity, size_t* bytes, lnf_status* status);
 
 /* --- Calls that can be stopped ----------------------------------------------------------------------------------- */
 
@@ -468,7 +326,7 @@ LNF_API lnf_code lnf_row_tokens(const lnf_session* session, const lnf_input* inp
 LNF_API lnf_code lnf_token_row(const lnf_session* session, const lnf_input* input, size_t token, int64_t* row,
                                lnf_status* status);
 
-/* --- Strings to scores and vectors ------------------------------------------------------------------------------- */
+/* --- Texts ------------------------------------------------------------------------------------------------------- */
 
 enum { LNF_LONG_TRUNCATE = 0, LNF_LONG_WINDOW, LNF_LONG_ERROR };
 typedef struct lnf_text_options {
@@ -488,25 +346,6 @@ typedef struct lnf_text_options {
 } lnf_text_options;
 LNF_API void lnf_text_options_init_sized(lnf_text_options* to, size_t size);
 #define lnf_text_options_init(to) lnf_text_options_init_sized((to), sizeof *(to))
-
-/* Of some of the model's heads, all in one pass; `heads` NULL: the first one. Heads that compare two texts don't go
- * with others, and heads that score each token with none. Errors: those of lnf_session_create() and
- * lnf_tokenizer_create(); LNF_UNSUPPORTED for a model that reads vectors. */
-LNF_API lnf_code lnf_classifier_create(const lnf_model* model, const int32_t* heads, size_t head_count,
-                                       const lnf_text_options* options, lnf_classifier** classifier,
-                                       lnf_status* status);
-LNF_API void lnf_classifier_free(lnf_classifier* classifier);
-/* Of the head with this index in the list that the classifier was created with; 0: there is none. */
-LNF_API int64_t lnf_classifier_classes(const lnf_classifier* classifier, size_t index);
-/* probabilities[text_count][classes], of the first head. `bytes` may be NULL: the texts end with a 0. `pairs`: the
- * second text of each where the model reads pairs or the head compares two, else NULL. Batched by length; memory beside
- * the probabilities is bounded whatever the number of texts. The first text that has no answer is the error, and named:
- * LNF_INVALID_ARGUMENT, LNF_TOO_LONG as the options say, LNF_CORRUPT (the tokenizer has ids that the model hasn't),
- * LNF_INTERNAL (its numbers aren't finite). LNF_TOO_LONG also says that `capacity` is too little: nothing is written
- * then. After another error, and after LNF_CANCELLED, the values are unspecified. */
-LNF_API lnf_code lnf_classify(lnf_classifier* classifier, const char* const* texts, const size_t* bytes,
-                              const char* const* pairs, const size_t* pair_bytes, size_t text_count,
-                              float* probabilities, size_t capacity, const lnf_control* control, lnf_status* status);
 
 /* Which limit a text is beyond: it has more tokens than are read; one text of a pair leaves the other no room in a
  * window, or no more than windows share. */
@@ -532,170 +371,17 @@ typedef struct lnf_text_report {
 } lnf_text_report;
 /* Called for each text, in order, on the thread that called. 0: no more are wanted, and the call ends with LNF_OK. */
 typedef int (*lnf_visit)(void* context, const lnf_text_report* report);
-/* The same for each text by itself: one that can't be read doesn't end the call, its report has the error. */
-LNF_API lnf_code lnf_classify_each(lnf_classifier* classifier, const char* const* texts, const size_t* bytes,
-                                   const char* const* pairs, const size_t* pair_bytes, size_t text_count,
-                                   lnf_visit visit, void* context, const lnf_control* control, lnf_status* status);
-
-/* `pooling` LNF_POOL_DEFAULT: as the model says. `normalize`: 1 to divide by the length, 0 not, -1 as the model says.
- * Errors: those of lnf_session_create() and lnf_tokenizer_create(). */
-LNF_API lnf_code lnf_embedder_create(const lnf_model* model, int32_t pooling, int32_t normalize,
-                                     const lnf_text_options* options, lnf_embedder** embedder, lnf_status* status);
-LNF_API void lnf_embedder_free(lnf_embedder* embedder);
-LNF_API int64_t lnf_embedder_width(const lnf_embedder* embedder); /* 0 for NULL */
-/* vectors[text_count][width]; otherwise as lnf_classify(). */
-LNF_API lnf_code lnf_embed(lnf_embedder* embedder, const char* const* texts, const size_t* bytes, size_t text_count,
-                           float* vectors, size_t capacity, const lnf_control* control, lnf_status* status);
-LNF_API lnf_code lnf_embed_each(lnf_embedder* embedder, const char* const* texts, const size_t* bytes,
-                                size_t text_count, lnf_visit visit, void* context, const lnf_control* control,
-                                lnf_status* status);
-
-/* Any outputs that give a row for each text, in one pass: LNF_LOGITS, LNF_PROBABILITIES, LNF_POOLED, LNF_EMBEDDINGS.
- * Of `outputs` kind, head and pooling are read. Errors: those of lnf_session_create() and lnf_tokenizer_create(), and
- * LNF_INVALID_ARGUMENT for outputs that have a row for each token, or for a text beside others for two. */
-LNF_API lnf_code lnf_runner_create(const lnf_model* model, const lnf_output* outputs, size_t output_count,
-                                   const lnf_text_options* options, lnf_runner** runner, lnf_status* status);
-LNF_API void lnf_runner_free(lnf_runner* runner);
-/* Floats of a text's row of the output with this index; 0: there is none. */
-LNF_API int64_t lnf_runner_columns(const lnf_runner* runner, size_t output);
-/* As lnf_classify_each(); the values of a report are the outputs' rows, one after the other. */
-LNF_API lnf_code lnf_run_each(lnf_runner* runner, const char* const* texts, const size_t* bytes,
-                              const char* const* pairs, const size_t* pair_bytes, size_t text_count, lnf_visit visit,
-                              void* context, const lnf_control* control, lnf_status* status);
-
-/* --- Masked tokens ----------------------------------------------------------------------------------------------- */
-
-typedef struct lnf_mask_candidate {
-  int32_t id;
-  float probability; /* of all the vocabulary */
-} lnf_mask_candidate;
-/* A mask of a text, and what the model would put there. */
-typedef struct lnf_masked_token {
-  size_t size;
-  size_t token;                         /* index into the ids that were read */
-  const lnf_mask_candidate* candidates; /* best first, equal ones by id */
-  size_t candidate_count;
-  int32_t text;       /* of a pair the one that it is in: 0 or 1 */
-  uint32_t offset[2]; /* in that text: code points, begin and end */
-} lnf_masked_token;
-/* What was filled in of one text; valid during the visit. */
-typedef struct lnf_mask_filling {
-  size_t size;
-  const lnf_text_report* report;
-  const int32_t* ids; /* that the model read: without pads that were stripped, with those that were kept */
-  size_t id_count;
-  const lnf_masked_token* masks; /* in their order; none where the report has an error */
-  size_t mask_count;
-} lnf_mask_filling;
-/* Called for each text, in order, on the thread that called. 0: no more are wanted, and the call ends with LNF_OK. */
-typedef int (*lnf_fill_visit)(void* context, const lnf_mask_filling* filling);
-
-/* `top_k`: candidates of each mask; 0: 5. The option on_long is TRUNCATE or ERROR; without match_special_tokens a mask
- * is still one, and other special tokens are plain characters. Errors: those of lnf_session_create() and
- * lnf_tokenizer_create(), LNF_UNSUPPORTED where the tokenizer has no mask token, LNF_INVALID_ARGUMENT for a model
- * without a masked-LM head. */
-LNF_API lnf_code lnf_mask_filler_create(const lnf_model* model, int64_t top_k, const lnf_text_options* options,
-                                        lnf_mask_filler** filler, lnf_status* status);
-LNF_API void lnf_mask_filler_free(lnf_mask_filler* filler);
-/* How the tokenizer writes its mask, such as "[MASK]": as lnf_build_info(). */
-LNF_API size_t lnf_mask_filler_mask(const lnf_mask_filler* filler, char* text, size_t capacity);
-/* Arguments as lnf_classify_each(). A text that can't be read, or has no mask, doesn't end the call: its report has the
- * error. Results don't depend on what runs beside a text, nor on threads; memory is bounded whatever the number of
- * texts. */
-LNF_API lnf_code lnf_fill_masks(lnf_mask_filler* filler, const char* const* texts, const size_t* bytes,
-                                const char* const* pairs, const size_t* pair_bytes, size_t text_count,
-                                lnf_fill_visit visit, void* context, const lnf_control* control, lnf_status* status);
-
-/* The logits of a masked-LM head at chosen positions, of `positions_at_once` of them at a time; 0: 256 MiB. For this
- * session and others of its model, none of which it keeps. LNF_INVALID_ARGUMENT: the model has no such head. */
-LNF_API lnf_code lnf_masked_lm_create(const lnf_session* session, int64_t positions_at_once, lnf_masked_lm** masked_lm,
-                                      lnf_status* status);
-LNF_API void lnf_masked_lm_free(lnf_masked_lm* masked_lm);
-LNF_API int64_t lnf_masked_lm_vocabulary(const lnf_masked_lm* masked_lm); /* 0 for NULL, as the next one */
-LNF_API int64_t lnf_masked_lm_positions_at_once(const lnf_masked_lm* masked_lm);
-/* The logits of one position, valid during the visit. 0: no more are wanted, and the call ends with LNF_OK. */
-typedef int (*lnf_logits_visit)(void* context, size_t position, const float* logits, size_t count);
-/* Visits each of `positions`, which are in the order of their texts, on the thread that called. Texts without a
- * position are not run, and one is run twice only where it has more positions than are held at once. Errors: those of
- * lnf_run(), and LNF_INVALID_ARGUMENT for positions out of order. */
-LNF_API lnf_code lnf_masked_lm_run(lnf_masked_lm* masked_lm, lnf_session* session, const lnf_input* inputs,
-                                   size_t input_count, const lnf_position* positions, size_t position_count,
-                                   lnf_logits_visit visit, void* context, const lnf_control* control,
-                                   lnf_status* status);
-/* log(sum(exp(logits))): the probability of token i is exp(logits[i] - it). NaN where a logit isn't finite. */
-LNF_API double lnf_log_sum_exp(const float* logits, size_t count);
-
-/* --- What a model reads of a text -------------------------------------------------------------------------------- */
-
-/* One sequence of a text: an element of each list for each token. Valid until the reader's next call. */
-typedef struct lnf_sequence {
-  size_t size;
-  const int32_t* ids; /* pads that a session strips are still there */
-  const uint8_t* type_ids;
-  const int8_t* texts;     /* that a token is of: 0 or 1; -1 = the template */
-  const uint32_t* offsets; /* [count][2], in the text that the token is of: code points, begin and end */
-  size_t count;
-  int64_t first[2]; /* of each text's tokens the first that is here: of windows */
-  /* Of windows: those of the tokens of the text that is read by them which are in no other one farther from its ends,
-   * begin and end. Each token is so in one window; of a sequence that is none, all are. */
-  int64_t nearest[2];
-} lnf_sequence;
-/* Sets in `session`, which was initialised, what a session needs that runs the sequences of a reader with these
- * options: max_tokens, max_batch, max_rows, padding, precision, threads, backend and device. Its other fields stay. For
- * those who run sequences themselves; classifiers, embedders, runners and mask fillers create their own sessions.
- * `options` may be NULL. LNF_INVALID_ARGUMENT: a pad_to that doesn't fit the model. */
-LNF_API lnf_code lnf_text_session_options(const lnf_model* model, const lnf_text_options* options,
-                                          lnf_session_options* session, lnf_status* status);
-/* Reads texts whole, cut or by windows, as the options say: max_tokens, overlap, on_long, truncation, keep, special
- * tokens and padding; the others are for those who run. `session` may be NULL, and isn't kept: its longest text and its
- * padding count instead of the options'. `apart` 1: the two texts of a pair are sequences of their own, as a head reads
- * them that compares two. `short_last_window` 1: the last window begins as far behind the one before as the others do,
- * and may be short; 0: it begins where it reaches the text's end. Errors: those of lnf_tokenizer_create(),
- * LNF_INVALID_ARGUMENT for limits that leave no room for a text. */
-LNF_API lnf_code lnf_reader_create(const lnf_model* model, const lnf_text_options* options, const lnf_session* session,
-                                   int32_t apart, int32_t short_last_window, lnf_reader** reader, lnf_status* status);
-LNF_API void lnf_reader_free(lnf_reader* reader);
-/* One that reads in the same way and shares the tokenizer, for another thread. */
-LNF_API lnf_code lnf_reader_another(const lnf_reader* reader, lnf_reader** another, lnf_status* status);
-/* One text, or two where `pair` isn't NULL; both must live until the sequences are read. *report (which may be NULL;
- * the caller sets its size) is valid until the next call; its code is the function's. */
-LNF_API lnf_code lnf_reader_read(lnf_reader* reader, const char* text, size_t bytes, const char* pair,
-                                 size_t pair_bytes, lnf_text_report* report, lnf_status* status);
-/* Of the text that was read last: its windows, or 2 where the texts are apart; 0 after an error. */
-LNF_API int64_t lnf_reader_sequences(const lnf_reader* reader);
-/* Sequence i, from 0 on; the caller sets its size. LNF_INVALID_ARGUMENT where there is none. */
-LNF_API lnf_code lnf_reader_sequence(lnf_reader* reader, int64_t i, lnf_sequence* sequence, lnf_status* status);
-/* The longest sequence in tokens; 0 for NULL. */
-LNF_API int64_t lnf_reader_max_tokens(const lnf_reader* reader);
-
-/* Copies sequences until a call of the session, which isn't kept, is full. `max_rows`: tokens of the call at most; 0:
- * as many as the session planned. Sequences of fewer than `pad_to` ids are lengthened with `pad_id`; 0: none are.
- * LNF_INVALID_ARGUMENT: negative limits, pad_to without a pad id. */
-LNF_API lnf_code lnf_batch_create(const lnf_session* session, int64_t max_rows, int64_t pad_to, int32_t pad_id,
-                                  lnf_batch** batch, lnf_status* status);
-LNF_API void lnf_batch_free(lnf_batch* batch);
-LNF_API size_t lnf_batch_size(const lnf_batch* batch);  /* sequences */
-LNF_API int64_t lnf_batch_rows(const lnf_batch* batch); /* that they take together */
-/* Rows that a sequence of `count` ids takes, its pads and what the model puts before it among them. */
-LNF_API int64_t lnf_batch_rows_of(const lnf_batch* batch, size_t count);
-/* 1: `sequences` more, which take `rows` rows together, are in the limits of one call. */
-LNF_API int32_t lnf_batch_fits(const lnf_batch* batch, int64_t rows, int64_t sequences);
-/* `type_ids` may be NULL: all 0. What doesn't fit is taken too: the session says what is wrong with it. After an error
- * the batch is as before. */
-LNF_API lnf_code lnf_batch_add(lnf_batch* batch, const int32_t* ids, const uint8_t* type_ids, size_t count,
-                               lnf_status* status);
-/* `count` vectors of `width` floats. */
-LNF_API lnf_code lnf_batch_add_vectors(lnf_batch* batch, const float* vectors, size_t count, size_t width,
-                                       lnf_status* status);
-/* What lnf_run() takes: *inputs has lnf_batch_size() elements, valid until the batch's next call. */
-LNF_API lnf_code lnf_batch_inputs(lnf_batch* batch, const lnf_input** inputs, lnf_status* status);
-LNF_API void lnf_batch_clear(lnf_batch* batch); /* keeps its memory */
 
 #ifdef __cplusplus
 }
 #endif
 
+#include "linformer_masks.h"
+#include "linformer_model_info.h"
 #include "linformer_ranking.h"
+#include "linformer_reader.h"
 #include "linformer_spans.h"
+#include "linformer_texts.h"
+#include "linformer_tokenizer.h"
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "c_api/handles.h"
 #include "linformer/build_info.h"
+#include "linformer/verify.h"
 
 namespace LINFORMER_NAMESPACE::c_api {
 
@@ -148,6 +149,10 @@ void lnf_model_free(lnf_model* model) { delete model; }
 
 lnf_code lnf_model_verify(const lnf_model* model, lnf_status* status) {
   return report(model != nullptr ? model->model->verify() : missing("the model"), status);
+}
+
+lnf_code lnf_model_verify_tensor(const lnf_model* model, int32_t tensor, lnf_status* status) {
+  return report(model != nullptr ? verify_tensor(*model->model, tensor) : missing("the model"), status);
 }
 
 lnf_code lnf_model_get_info(const lnf_model* model, lnf_model_info* info, lnf_status* status) {

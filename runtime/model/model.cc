@@ -130,16 +130,4 @@ const std::byte* Model::data(int32_t index) const {
   return tensor_segment_ + description().tensors[static_cast<size_t>(index)].offset;
 }
 
-Status Model::verify() const {
-  for (size_t i = 0; i < description().tensors.size(); ++i) {
-    const TensorDescription& tensor = description().tensors[i];
-    if (hash_bytes({tensor_segment_ + tensor.offset, static_cast<size_t>(tensor.bytes)}) != tensor.checksum) {
-      return Status::error(Code::corrupt_file,
-                           "the checksum of tensor %zu (%.80s) differs: the file is damaged, copy or convert it again",
-                           i, tensor.name.c_str());
-    }
-  }
-  return {};
-}
-
 }  // namespace LINFORMER_NAMESPACE

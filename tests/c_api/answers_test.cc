@@ -9,6 +9,7 @@
 #include "base/description.h"
 #include "c_api/handles.h"
 #include "c_api/ok.h"
+#include "c_api/opened_model.h"
 #include "linformer/build_info.h"
 #include "linformer/classifier.h"
 #include "linformer/embedder.h"
@@ -19,19 +20,10 @@ namespace {
 
 using namespace linformer;
 
-struct Loaded : CliFixture {
-  explicit Loaded(const SentimentModel& shape) : CliFixture(shape) {
-    REQUIRE(lnf_model_load(CliFixture::model().c_str(), nullptr, &model, &status) == LNF_OK);
-  }
-  ~Loaded() { lnf_model_free(model); }
-  lnf_status status{};
-  lnf_model* model = nullptr;
-};
-
 TEST_CASE("the library and a model say what they are") {
   SentimentModel shape;
   shape.embedding = true;
-  Loaded f(shape);
+  OpenedModel f(shape);
   lnf_status& status = f.status;
   char line[8];
   const size_t bytes = lnf_build_info(nullptr, 0);
@@ -77,12 +69,13 @@ TEST_CASE("the library and a model say what they are") {
   CHECK(lnf_model_find_head(f.model, "topic") == 1);
   CHECK(lnf_model_find_head(f.model, "none") == -1);
   OK(lnf_model_verify(f.model, &status));
+  for (int32_t tensor = 0; tensor < info.tensors; ++tensor) OK(lnf_model_verify_tensor(f.model, tensor, &status));
 }
 
 TEST_CASE("texts to ids, ids to every output, in one pass") {
   SentimentModel shape;
   shape.embedding = true;
-  Loaded f(shape);
+  OpenedModel f(shape);
   lnf_status& status = f.status;
   lnf_tokenizer* tokenizer = nullptr;
   lnf_encoding* encoding = nullptr;
@@ -206,7 +199,7 @@ TEST_CASE("texts to ids, ids to every output, in one pass") {
 TEST_CASE("strings to scores and vectors") {
   SentimentModel shape;
   shape.embedding = true;
-  Loaded f(shape);
+  OpenedModel f(shape);
   lnf_status& status = f.status;
   const std::vector<std::string> sentences = random_sentences(600, 9, 6);
   std::vector<const char*> texts;
@@ -327,7 +320,7 @@ TEST_CASE("an older caller's shorter struct is filled and read as far as it goes
 }
 
 TEST_CASE("models from every kind of source; memory is released once, whatever happens") {
-  Loaded f((SentimentModel()));
+  OpenedModel f((SentimentModel()));
   lnf_status& status = f.status;
   std::vector<char> bytes;
   if (FILE* file = std::fopen(f.CliFixture::model().c_str(), "rb")) {

@@ -32,6 +32,9 @@ TEST_CASE("null handles and places") {
   f.refused([&](lnf_status* s) { return lnf_model_load_fd(0, 0, 0, nullptr, nullptr, s); });
   f.refused([&](lnf_status* s) { return lnf_model_load_read(nullptr, nullptr, 1, nullptr, &model, s); });
   f.refused([&](lnf_status* s) { return lnf_model_verify(nullptr, s); });
+  f.refused([&](lnf_status* s) { return lnf_model_verify_tensor(nullptr, 0, s); });
+  f.refused([&](lnf_status* s) { return lnf_model_verify_tensor(f.model, -1, s); });
+  f.refused([&](lnf_status* s) { return lnf_model_verify_tensor(f.model, 1 << 20, s); });
   f.refused([&](lnf_status* s) { return lnf_model_get_info(nullptr, &info, s); });
   f.refused([&](lnf_status* s) { return lnf_model_get_info(f.model, nullptr, s); });
   f.refused([&](lnf_status* s) { return lnf_model_get_head(nullptr, 0, &head, s); });

@@ -7,24 +7,14 @@
 
 #include "c_api/hostile.h"
 #include "c_api/ok.h"
+#include "c_api/opened_model.h"
 #include "linformer/reranker.h"
 #include "linformer/zero_shot.h"
-#include "pipeline/loaded_model.h"
 
 namespace linformer_test {
 namespace {
 
 using namespace linformer;
-
-struct Opened {
-  explicit Opened(const SentimentModel& shape) : loaded(shape) {
-    REQUIRE(lnf_model_load(loaded.CliFixture::model().c_str(), nullptr, &model, &status) == LNF_OK);
-  }
-  ~Opened() { lnf_model_free(model); }
-  LoadedModel loaded;
-  lnf_status status{};
-  lnf_model* model = nullptr;
-};
 
 SentimentModel shape_of_all() {
   SentimentModel shape;
@@ -36,15 +26,16 @@ SentimentModel shape_of_all() {
 const char* const documents[] = {"bad film", "good film", "the plot", "good"};
 
 TEST_CASE("reranker: best documents, and each score by itself") {
-  Opened f(shape_of_all());
+  OpenedModel f(shape_of_all());
   lnf_status& status = f.status;
   lnf_reranker* reranker = nullptr;
   OK(lnf_reranker_create(f.model, -1, 0, nullptr, &reranker, &status));
-  CHECK(lnf_reranker_head(reranker) == f.loaded.model->find_head("relevance"));
+  const auto model = *Model::load(f.CliFixture::model().c_str());
+  CHECK(lnf_reranker_head(reranker) == model->find_head("relevance"));
   lnf_scored best[3];
   size_t count = 0;
   OK(lnf_rerank(reranker, "the film", 8, documents, nullptr, 4, best, 3, &count, nullptr, &status));
-  Reranker same = std::move(*Reranker::create(f.loaded.model));
+  Reranker same = std::move(*Reranker::create(model));
   const std::vector<std::string_view> views(documents, documents + 4);
   std::vector<Scored> expected(3);
   size_t expected_count = 0;
@@ -72,7 +63,7 @@ TEST_CASE("reranker: best documents, and each score by itself") {
 }
 
 TEST_CASE("zero-shot labels") {
-  Opened f(shape_of_all());
+  OpenedModel f(shape_of_all());
   lnf_status& status = f.status;
   const char* const labels[] = {"bad", "good"};
   lnf_zero_shot* zero_shot = nullptr;
@@ -119,7 +110,7 @@ TEST_CASE("search in vectors") {
 TEST_CASE("vectors that are cut, and sparse ones") {
   SentimentModel shape;
   shape.embedding = true;
-  Opened f(shape);
+  OpenedModel f(shape);
   lnf_status& status = f.status;
   lnf_embedder* embedder = nullptr;
   OK(lnf_embedder_create_cut(f.model, LNF_POOL_DEFAULT, -1, 3, nullptr, &embedder, &status));

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "process.h"
+#include "refused.h"
 #include "sentiment_model.h"
 
 using namespace linformer_test;
@@ -113,20 +114,17 @@ TEST_CASE("answer --eval: exact match and F1 as SQuAD's script counts them") {
 
 TEST_CASE("answer: what doesn't go together, and models without such a head") {
   const CliFixture f(with_answers), plain;
-  const auto refused = [](const std::vector<std::string>& arguments, int code, const std::string& part) {
-    const Ran ran = run(arguments);
-    CAPTURE(ran.err);
-    CHECK(ran.code == code);
-    CHECK(lines_of(ran.err).size() == 1);
-    CHECK(ran.err.find(part) != std::string::npos);
-  };
   const std::string text = f.file("t.txt", "good\n"), lines = f.file("l.jsonl", "{}\n");
-  refused({"answer", f.model(), "--question", "a"}, 2, "no context");
-  refused({"answer", f.model(), "good film"}, 2, "no question: give --question TEXT");
-  refused({"answer", f.model(), "-i", text}, 2, "no question: give --question TEXT");
-  refused({"answer", f.model(), "-i", lines, "--question", "a", "--question-field", "b"}, 2, "exclude each other");
-  refused({"answer", plain.model(), "--question", "a", "good"}, 1, "use 'linformer classify'");
-  refused({"answer", f.model(), "--question", "a", "good", "--head", "entities"}, 2, "use 'linformer tag'");
-  refused({"classify", f.model(), "good", "--head", "answers"}, 2, "use 'linformer answer'");
-  refused({"answer", f.model(), "-i", lines, "--eval", "e", "-o", f.path("o.jsonl")}, 2, "no answers are written");
+  check_refused({"answer", f.model(), "--question", "a"}, 2, "no context");
+  check_refused({"answer", f.model(), "good film"}, 2, "no question: give --question TEXT");
+  check_refused({"answer", f.model(), "-i", text}, 2, "no question: give --question TEXT");
+  check_refused({"answer", f.model(), "-i", lines, "--question", "a", "--question-field", "b"}, 2,
+                "exclude each other");
+  check_refused({"answer", plain.model(), "--question", "a", "good"}, 1, "use 'linformer classify'");
+  check_refused({"answer", f.model(), "--question", "a", "good", "--head", "entities"}, 2, "use 'linformer tag'");
+  check_refused({"classify", f.model(), "good", "--head", "answers"}, 2, "use 'linformer answer'");
+  check_refused({"answer", f.model(), "-i", lines, "--eval", "e", "-o", f.path("o.jsonl")}, 2,
+                "no answers are written");
+  check_refused({"answer", f.model(), "-i", lines, "--eval", "e", "--keep", "all"}, 2, "no answers are written");
+  check_refused({"answer", f.model(), "-i", lines, "--eval", "e", "--records"}, 2, "--records");
 }

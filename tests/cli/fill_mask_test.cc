@@ -105,6 +105,46 @@ TEST_CASE("fill-mask: files, pairs, tab-separated lines and a table") {
   CHECK(run({"fill-mask", f.model(), "-", "--json", "--batch", "1"}, many).out == all.out);
 }
 
+TEST_CASE("fill-mask: --keep puts the input's own fields before each candidate") {
+  const CliFixture f;
+  const std::string file = f.file("t.jsonl",
+                                  "{\"k\":\"x\",\"text\":\"bad [MASK]\",\"masks\":[]}\n"
+                                  "{\"k\":\"y\",\"text\":\"no mask\",\"masks\":1.50}\n");
+  const Ran lines = run({"fill-mask", f.model(), "-i", file, "--top-k", "2", "--keep", "all", "--json"});
+  CHECK(lines.code == 1);
+  const auto answers = json_lines(lines.out);
+  REQUIRE(answers.size() == 2);
+  CHECK(lines_of(lines.out)[0].starts_with(
+      R"({"k":"x","text":"bad [MASK]","masks":[],"id":1,"filled":"bad bad","linformer_masks":[{"position":2,)"));
+  CHECK(answers[0]["linformer_masks"][0]["tokens"].size() == 2);
+  CHECK(answers[0]["tokens"] == 4);
+  CHECK(lines_of(lines.out)[1].starts_with(R"({"k":"y","text":"no mask","masks":1.50,"id":2,"error":)"));
+
+  const auto rows =
+      lines_of(run({"fill-mask", f.model(), "-i", file, "--top-k", "2", "--keep", "masks,k", "--id", "k"}).out);
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[0] == "masks\tk\tid\tmask\trank\ttoken\tprobability\ttext\terror");
+  CHECK(rows[1].starts_with("[]\tx\tx\t1\t1\tbad\t0."));
+  CHECK(rows[2].starts_with("[]\tx\tx\t1\t2\t"));
+  CHECK(rows[3].starts_with("1.50\ty\ty\t\t\t\t\t\tno mask in the text"));
+
+  // A text with many masks has its fields once, so that answers don't grow with their product.
+  std::string many;
+  for (size_t i = 0; i <= linformer::cli::max_masks_with_texts; ++i) many += "[MASK] ";
+  const std::string table = f.file("m.csv", "k,text\nmine," + many + "\n");
+  const CliFixture wide({.max_tokens = 30});
+  const auto once = lines_of(
+      run({"fill-mask", wide.model(), "-i", table, "--top-k", "1", "--keep", "k", "--output-format", "csv"}).out);
+  REQUIRE(once.size() == linformer::cli::max_masks_with_texts + 2);
+  CHECK(once[0].starts_with("k,id,mask,"));
+  CHECK(once[1].starts_with("mine,1,1,1,"));
+  CHECK(once[2].starts_with(",1,2,1,"));
+
+  const Ran columns = run({"fill-mask", f.model(), "-i", file, "--keep", "all"});
+  CHECK(columns.code == 2);
+  CHECK(columns.err.find("--keep all: each record of JSON lines may have other fields") != std::string::npos);
+}
+
 TEST_CASE("fill-mask: --side keeps the end of a text that is cut") {
   const CliFixture f;
   std::string words;

@@ -5,6 +5,7 @@
 
 #include "arrays.h"
 #include "process.h"
+#include "refused.h"
 #include "sentiment_model.h"
 
 using namespace linformer_test;
@@ -128,22 +129,15 @@ TEST_CASE("rerank: documents that can't be read are left out, and said once") {
 
 TEST_CASE("rerank: what is missing or doesn't go together is one line that says what to do") {
   const CliFixture f(scores()), labels, vectors({.heads = false, .embedding = true});
-  const auto refused = [](const std::vector<std::string>& arguments, int code, const std::string& part) {
-    const Ran ran = run(arguments);
-    CHECK(ran.code == code);
-    CHECK(ran.out == "");
-    CHECK(lines_of(ran.err).size() == 1);
-    CHECK_MESSAGE(ran.err.find(part) != std::string::npos, ran.err);
-  };
-  refused({"rerank", f.model(), "--query", "film"}, 2, "no documents");
-  refused({"rerank", f.model(), "good"}, 2, "--query TEXT");
-  refused({"rerank", f.model(), "good", "--query", "a", "--queries", "b"}, 2, "exclude each other");
-  refused({"rerank", f.model(), "good", "--queries", f.file("empty.txt", "")}, 1, "no queries");
-  refused({"rerank", f.model(), "good", "--queries", f.file("bad.jsonl", "{}\n")}, 1, "--queries: ");
-  refused({"rerank", f.model(), "good", "--queries", f.path("none.txt")}, 1, "none.txt");
-  refused({"rerank", f.model(), "-", "--queries", "-"}, 2, "name a file");
-  refused({"rerank", f.model(), "good", "--query", "film", "--head", "sentiment"}, 2, "3 outputs");
-  refused({"rerank", labels.model(), "good", "--query", "film"}, 1, "cross-encoder");
-  refused({"rerank", vectors.model(), "good", "--query", "film"}, 1, "linformer search");
-  refused({"rerank", f.model(), "good", "--query", "film", "-o", f.model()}, 2, "would replace");
+  check_refused({"rerank", f.model(), "--query", "film"}, 2, "no documents");
+  check_refused({"rerank", f.model(), "good"}, 2, "--query TEXT");
+  check_refused({"rerank", f.model(), "good", "--query", "a", "--queries", "b"}, 2, "exclude each other");
+  check_refused({"rerank", f.model(), "good", "--queries", f.file("empty.txt", "")}, 1, "no queries");
+  check_refused({"rerank", f.model(), "good", "--queries", f.file("bad.jsonl", "{}\n")}, 1, "--queries: ");
+  check_refused({"rerank", f.model(), "good", "--queries", f.path("none.txt")}, 1, "none.txt");
+  check_refused({"rerank", f.model(), "-", "--queries", "-"}, 2, "name a file");
+  check_refused({"rerank", f.model(), "good", "--query", "film", "--head", "sentiment"}, 2, "3 outputs");
+  check_refused({"rerank", labels.model(), "good", "--query", "film"}, 1, "cross-encoder");
+  check_refused({"rerank", vectors.model(), "good", "--query", "film"}, 1, "linformer search");
+  check_refused({"rerank", f.model(), "good", "--query", "film", "-o", f.model()}, 2, "would replace");
 }

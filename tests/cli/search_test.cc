@@ -6,6 +6,7 @@
 
 #include "arrays.h"
 #include "process.h"
+#include "refused.h"
 #include "sentiment_model.h"
 
 using namespace linformer_test;
@@ -123,11 +124,7 @@ TEST_CASE("search: arrays that are no vectors of these texts are refused") {
   const auto refused = [&](const std::vector<std::string>& more, int code, const std::string& part) {
     std::vector<std::string> all = {"search", f.model(), "--query", "good"};
     all.insert(all.end(), more.begin(), more.end());
-    const Ran ran = run(all);
-    CHECK(ran.code == code);
-    CHECK(ran.out == "");
-    CHECK(lines_of(ran.err).size() == 1);
-    CHECK_MESSAGE(ran.err.find(part) != std::string::npos, ran.err);
+    check_refused(all, code, part);
   };
   refused({"--vectors", vectors, "-i", f.file("few.txt", "good\nbad\n")}, 1, "60 rows and the input has 2 records");
   refused({"--vectors", f.file("other.npy", float_array<float>({3, 5}, std::vector<float>(15, 1)))}, 1,

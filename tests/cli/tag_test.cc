@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "process.h"
+#include "refused.h"
 #include "sentiment_model.h"
 
 using namespace linformer_test;
@@ -146,24 +147,20 @@ TEST_CASE("tag --eval: spans, and the labels of words") {
 
 TEST_CASE("tag: what doesn't go together, and models without such a head") {
   const CliFixture f(with_entities), plain;
-  const auto refused = [](const std::vector<std::string>& arguments, int code, const std::string& part) {
-    const Ran ran = run(arguments);
-    CAPTURE(ran.err);
-    CHECK(ran.code == code);
-    CHECK(lines_of(ran.err).size() == 1);
-    CHECK(ran.err.find(part) != std::string::npos);
-  };
   const std::string text = f.file("t.txt", "good\n"), csv = f.file("t.csv", "text,e\ngood,x\n"),
                     lines = f.file("l.jsonl", "{}\n");
-  refused({"tag", f.model()}, 2, "nothing to tag");
-  refused({"tag", plain.model(), "good"}, 1, "use 'linformer classify'");
-  refused({"tag", f.model(), "good", "--head", "answers"}, 2, "use 'linformer answer'");
-  refused({"tag", f.model(), "good", "--head", "sentiment"}, 2, "use 'linformer classify'");
-  refused({"classify", f.model(), "good", "--head", "entities"}, 2, "use 'linformer tag'");
-  refused({"tag", f.model(), "-i", text, "--words"}, 2, "only JSON has arrays");
-  refused({"tag", f.model(), "-i", csv, "--eval", "e"}, 2, "only JSON has arrays");
-  refused({"tag", f.model(), "good", "--eval", "e"}, 2, "needs records with fields");
-  refused({"tag", f.model(), "-i", lines, "--eval", "e", "--keep", "all"}, 2, "no answers are written");
-  refused({"tag", f.model(), "-i", lines, "--eval", "e", "--words", "--aggregation", "max"}, 2, "--aggregation");
-  refused({"tag", f.model(), "-i", lines, "--eval", "e", "--output-format", "csv"}, 2, "leave --output-format out");
+  check_refused({"tag", f.model()}, 2, "nothing to tag");
+  check_refused({"tag", plain.model(), "good"}, 1, "use 'linformer classify'");
+  check_refused({"tag", f.model(), "good", "--head", "answers"}, 2, "use 'linformer answer'");
+  check_refused({"tag", f.model(), "good", "--head", "sentiment"}, 2, "use 'linformer classify'");
+  check_refused({"classify", f.model(), "good", "--head", "entities"}, 2, "use 'linformer tag'");
+  check_refused({"tag", f.model(), "-i", text, "--words"}, 2, "only JSON has arrays");
+  check_refused({"tag", f.model(), "-i", csv, "--eval", "e"}, 2, "only JSON has arrays");
+  check_refused({"tag", f.model(), "good", "--eval", "e"}, 2, "needs records with fields");
+  check_refused({"tag", f.model(), "-i", lines, "--eval", "e", "--keep", "all"}, 2, "no answers are written");
+  check_refused({"tag", f.model(), "-i", lines, "--eval", "e", "-o", f.path("o.jsonl")}, 2, "no answers are written");
+  check_refused({"tag", f.model(), "-i", lines, "--eval", "e", "--records"}, 2, "--records");
+  check_refused({"tag", f.model(), "-i", lines, "--eval", "e", "--words", "--aggregation", "max"}, 2, "--aggregation");
+  check_refused({"tag", f.model(), "-i", lines, "--eval", "e", "--output-format", "csv"}, 2,
+                "leave --output-format out");
 }

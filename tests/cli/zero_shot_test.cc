@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "process.h"
+#include "refused.h"
 #include "sentiment_model.h"
 
 using namespace linformer_test;
@@ -87,30 +88,23 @@ TEST_CASE("zero-shot: evaluated with the labels that were named") {
 
 TEST_CASE("zero-shot: what doesn't go together, and models that know no entailment") {
   const CliFixture f(inference()), other;
-  const auto refused = [](const std::vector<std::string>& arguments, int code, const std::string& part) {
-    const Ran ran = run(arguments);
-    CHECK(ran.code == code);
-    CHECK(ran.out == "");
-    CHECK(lines_of(ran.err).size() == 1);
-    CHECK_MESSAGE(ran.err.find(part) != std::string::npos, ran.err);
-  };
   const auto with = [&](const std::vector<std::string>& more) {
     std::vector<std::string> all = {"classify", f.model(), "good", "--zero-shot", "good,bad"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   };
-  refused({"classify", other.model(), "good", "--zero-shot", "a,b"}, 1, "natural language inference");
-  refused({"classify", f.model(), "good", "--zero-shot", ""}, 2, "no labels");
-  refused({"classify", f.model(), "good", "--zero-shot", "a", "--zero-shot", ""}, 2, "label 1 is empty");
-  refused({"classify", f.model(), "good", "--multi-label"}, 2, "goes with --zero-shot");
-  refused({"classify", f.model(), "good", "--hypothesis", "a {}"}, 2, "goes with --zero-shot");
-  refused(with({"--hypothesis", "no place"}), 2, "{}");
-  refused(with({"--pair-text", "film"}), 2, "a second text");
-  refused(with({"--all-heads"}), 2, "--all-heads");
-  refused(with({"--head", "sentiment,topic"}), 2, "one head");
-  refused(with({"--logits", f.path("l.npy")}), 2, "--logits");
-  refused(with({"--truncation", "only_second"}), 2, "the text is cut");
-  refused({"classify", f.model(), "-i", f.file("t.csv", "text,label\na,b\n"), "--zero-shot", "a,b", "--multi-label",
-           "--eval", "label"},
-          2, "--multi-label");
+  check_refused({"classify", other.model(), "good", "--zero-shot", "a,b"}, 1, "natural language inference");
+  check_refused({"classify", f.model(), "good", "--zero-shot", ""}, 2, "no labels");
+  check_refused({"classify", f.model(), "good", "--zero-shot", "a", "--zero-shot", ""}, 2, "label 1 is empty");
+  check_refused({"classify", f.model(), "good", "--multi-label"}, 2, "goes with --zero-shot");
+  check_refused({"classify", f.model(), "good", "--hypothesis", "a {}"}, 2, "goes with --zero-shot");
+  check_refused(with({"--hypothesis", "no place"}), 2, "{}");
+  check_refused(with({"--pair-text", "film"}), 2, "a second text");
+  check_refused(with({"--all-heads"}), 2, "--all-heads");
+  check_refused(with({"--head", "sentiment,topic"}), 2, "one head");
+  check_refused(with({"--logits", f.path("l.npy")}), 2, "--logits");
+  check_refused(with({"--truncation", "only_second"}), 2, "the text is cut");
+  check_refused({"classify", f.model(), "-i", f.file("t.csv", "text,label\na,b\n"), "--zero-shot", "a,b",
+                 "--multi-label", "--eval", "label"},
+                2, "--multi-label");
 }

@@ -208,6 +208,7 @@ class Lines {
     add("fill-mask", {"-i", file("records.jsonl"), "--pair", "pair", "--json", "--padding", "keep"},
         Answers::json_lines);
     add("fill-mask", {"-i", texts, "--side", "tail", "--literal-special"});
+    add("fill-mask", {"-i", file("records.csv"), "--keep", "text", "--limit", "6", "--output-format", "csv"});
     add("fill-mask", {"[MASK]", "--pad-to", longest(), "--padding", "keep"});
   }
 

@@ -13,6 +13,7 @@
 #include "io/container.h"
 #include "io/file_bytes.h"
 #include "linformer/model.h"
+#include "linformer/verify.h"
 
 using namespace linformer;
 using linformer_test::TemporaryFolder;
@@ -119,7 +120,20 @@ TEST_CASE("tensor checksums are compared as asked") {
   CHECK_FALSE(Model::load(bytes, options).ok());
   options.verify_below = bytes.size() - 1;
   REQUIRE(Model::load(bytes, options).ok());
-  CHECK_FALSE(Model::load(bytes, options).value()->verify().ok());
+  const std::shared_ptr<const Model> damaged = Model::load(bytes, options).value();
+  CHECK_FALSE(damaged->verify().ok());
+  const int tensors = damaged->info().tensors;
+  int wrong = 0;
+  for (int i = 0; i < tensors; ++i) {
+    const Status status = verify_tensor(*damaged, i);
+    if (status.ok()) continue;
+    ++wrong;
+    CHECK(status.code() == Code::corrupt_file);
+    CHECK(std::string(status.message()) == damaged->verify().message());
+  }
+  CHECK(wrong == 1);
+  CHECK(verify_tensor(*damaged, tensors).code() == Code::invalid_argument);
+  CHECK(verify_tensor(*damaged, -1).code() == Code::invalid_argument);
   options.checksums = Verify::always;
   const auto refused = Model::load(bytes, options);
   REQUIRE_FALSE(refused.ok());

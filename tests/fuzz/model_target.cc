@@ -2,13 +2,21 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "base/description.h"
 #include "fuzz/cost.h"
 #include "fuzz/model_file.h"
+#include "linformer/answerer.h"
+#include "linformer/embedder.h"
+#include "linformer/mask_filler.h"
+#include "linformer/reranker.h"
 #include "linformer/session.h"
+#include "linformer/sparse_embedder.h"
+#include "linformer/tagger.h"
 #include "linformer/tokenizer.h"
+#include "linformer/zero_shot.h"
 #include "text/tokenizer_factory.h"
 
 using namespace linformer;
@@ -27,6 +35,10 @@ constexpr Bounds tokenizer_bounds = {"tokenizer of a model", {5e3, 100e6}, {64, 
 constexpr Bounds session_bounds = {"open a session", {5e3, 50e6}, {64, 1 << 20}, {}};
 // Of each operation and byte that list_program() names. Nothing is allocated.
 constexpr Bounds run_bounds = {"run, by listed work", {50, 50e6}, {}, {}};
+
+// Of the file's bytes and the listed work of one call. Each answer has sessions of its own, and reads a text by
+// windows.
+constexpr Bounds answer_bounds = {"answer from each head", {2e3, 500e6}, {256, 8 << 20}, {}};
 
 void expect_sentence(const char* what, const Status& status) {
   if (!status.ok() && std::strlen(status.message()) < 15) violated("%s: the error has no sentence", what);
@@ -143,6 +155,112 @@ void open_and_run(const std::shared_ptr<const Model>& model, Part part, uint64_t
   if (session.ok()) run(*session, description, texts, 2 * work);
 }
 
+void expect_report(const char* what, const TextReport& report) {
+  if (!report.status.ok() && std::strlen(report.status.message()) < 15) violated("%s: no sentence", what);
+  if (report.tokens > report.total_tokens) violated("%s: more tokens than there are", what);
+}
+
+void expect_probability(const char* what, float value) {
+  if (!(value >= 0 && value <= 1.001f)) violated("%s: %g is no probability", what, static_cast<double>(value));
+}
+
+void expect_offset(const char* what, Offset offset, std::string_view text, std::string_view part) {
+  const bool inside =
+      part.empty() || (part.data() >= text.data() && part.data() + part.size() <= text.data() + text.size());
+  if (offset.begin > offset.end || offset.end > text.size() || !inside) violated("%s: beyond the text", what);
+}
+
+// What each head, and each answer that is made of other outputs, says of texts.
+void answer(const std::shared_ptr<const Model>& model) {
+  constexpr std::string_view texts[] = {"The inner booth, [MASK] 2!", "", "a \xff\u00c9\u0301 <mask> film film film"};
+  const TextInput pairs[] = {{texts[0], texts[2], {}}, {texts[2], texts[0], {}}};
+  TextOptions options;
+  options.max_tokens = std::min<int64_t>(model->info().max_tokens, most_tokens);
+  options.max_batch = 2;
+  const auto made = [](const char* what, const auto& created) {
+    expect_sentence(what, created.status());
+    return created.ok();
+  };
+  TextOptions windows = options;
+  windows.on_long = OnLong::window;
+  if (Result<Tagger> tagger = Tagger::create(model, {.texts = windows}); made("tagger", tagger)) {
+    expect_sentence("tag", tagger->tag(texts, [&](size_t i, const Tagging& tagging) {
+      expect_report("tag", tagging.report);
+      for (const Entity& entity : tagging.entities) {
+        expect_probability("tag", entity.score);
+        expect_offset("tag", entity.offset, texts[i], entity.text);
+      }
+      return true;
+    }));
+  }
+  if (Result<Answerer> answerer = Answerer::create(model, {.texts = windows, .top_k = 3, .no_answer = true});
+      made("answerer", answerer)) {
+    expect_sentence("answer", answerer->answer(pairs, [&](size_t i, const Answers& answers) {
+      expect_report("answer", answers.report);
+      for (const Answer& found : answers.answers) expect_offset("answer", found.offset, *pairs[i].pair, found.text);
+      return true;
+    }));
+  }
+  if (Result<Reranker> reranker = Reranker::create(model, {.texts = options}); made("reranker", reranker)) {
+    expect_sentence("score", reranker->score(pairs, [&](size_t, const TextReport& report, float) {
+      expect_report("score", report);
+      return true;
+    }));
+  }
+  ZeroShotOptions labels;
+  labels.texts = options;
+  labels.labels = {texts, 1};
+  if (Result<ZeroShotClassifier> classifier = ZeroShotClassifier::create(model, labels);
+      made("zero-shot", classifier)) {
+    expect_sentence("zero-shot", classifier->classify(texts, [&](size_t, const ZeroShotClassification& said) {
+      expect_report("zero-shot", said.report);
+      for (const LabelScore& score : said.scores) expect_probability("zero-shot", score.probability);
+      return true;
+    }));
+  }
+  if (Result<SparseEmbedder> sparse = SparseEmbedder::create(model, {.texts = options}); made("sparse", sparse)) {
+    expect_sentence("sparse",
+                    sparse->embed(texts, [&](size_t, const TextReport& report, std::span<const TokenWeight> weights) {
+                      expect_report("sparse", report);
+                      for (const TokenWeight& weight : weights) {
+                        if (!(weight.weight > 0))
+                          violated("sparse: a weight of %g", static_cast<double>(weight.weight));
+                      }
+                      return true;
+                    }));
+  }
+  if (Result<MaskFiller> filler = MaskFiller::create(model, {.texts = options, .top_k = 2}); made("masks", filler)) {
+    expect_sentence("fill", filler->fill(texts, [&](size_t, const MaskFilling& filling) {
+      expect_report("fill", filling.report);
+      for (const MaskedToken& mask : filling.masks) {
+        for (const MaskCandidate& candidate : mask.candidates) expect_probability("fill", candidate.probability);
+      }
+      return true;
+    }));
+  }
+  EmbedderOptions pooled;
+  pooled.texts = options;
+  if (Result<Embedder> embedder = Embedder::create(model, pooled); made("embedder", embedder)) {
+    expect_sentence("embed", embedder->embed(texts, [&](size_t, const TextReport& report, std::span<const float>) {
+      expect_report("embed", report);
+      return true;
+    }));
+  }
+}
+
+// A tokenizer has read the model's texts before: what it costs is known.
+void answer_within(const std::shared_ptr<const Model>& model, uint64_t bytes) {
+  SessionOptions options;
+  options.memory.max_tokens = std::min<int64_t>(model->description().encoder.max_tokens, most_tokens);
+  options.memory.max_batch = 4;  // two texts of two, where a head compares them
+  const double work = listed_work(*model, options);
+  if (work == 0 || work > most_work) return;
+  within(answer_bounds, bytes + static_cast<uint64_t>(work), [&]() -> uint64_t {
+    answer(model);
+    return 0;
+  });
+}
+
 // Inputs that loaded lately. Most of a corpus are files that are refused, each with a sentence of its own, and what is
 // made of those is refused as well: so these are taken in their places.
 constexpr size_t most_loaded = 256;
@@ -180,9 +298,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   });
   if (model == nullptr) return 0;
   remember(data, size);
-  if (model->description().tokenizer.kind != TokenizerKind::none) tokenize(*model, file.size());
+  const bool reads_texts = model->description().tokenizer.kind != TokenizerKind::none;
+  if (reads_texts) tokenize(*model, file.size());
   open_and_run(model, Part::encoder, file.size());
   if (model->description().has_decoder()) open_and_run(model, Part::decoder, file.size());
+  if (reads_texts && !model->description().has_decoder()) answer_within(model, file.size());
   return 0;
 }
 

@@ -9,7 +9,8 @@ namespace {
 
 // Commands, options and values, each before a bar; the last is empty.
 constexpr std::string_view words =
-    "classify|encode|embed|fill-mask|tag|answer|perplexity|tokenize|inspect|spectrum|words.lnfr|vectors.lnfr|full.lnfr|"
+    "classify|encode|embed|fill-mask|tag|answer|rerank|search|perplexity|tokenize|inspect|spectrum|"
+    "words.lnfr|vectors.lnfr|full.lnfr|answers.lnfr|"
     "in.jsonl|in.csv|in.tsv|in.txt|in.npy|in.json|in.jsonl.gz|out.npy|out.txt|-|--|--input|-i|--format|auto|"
     "text|jsonl|csv|tsv|fasttext|--whole-files|--field|--pair|--id|--delimiter|;|--no-header|--max-line-bytes|--"
     "threads|--batch|"
@@ -18,6 +19,9 @@ constexpr std::string_view words =
     "longest_first|only_first|only_second|none|--vectors|--ids|--head|sentiment|topic|relevance|squashed|mood|"
     "better_by|better|words|--all-heads|--top-k|--output-format|--keep|all|text,label|--quiet|--verbose|--threshold|--"
     "json|--table|--fail-fast|--eval|label|"
+    "--query|--queries|--query-field|q.txt|--top-n|--raw|--similarity|dot|cosine|--zero-shot|good,bad|--hypothesis|a "
+    "{} .|"
+    "--multi-label|--sparse|--dimensions|--prompt|entities|answers|"
     "--question|--question-field|--aggregation|simple|average|--words|--max-answer-tokens|--no-answer|"
     "--label-separator|,|--records|--logits|--what|hidden|pooled|logits|mlm|embedding|probabilities|-o|"
     "--output|--pair-text|--pooling|first|mean|max|--normalize|--no-normalize|--limit|--mode|pseudo|"

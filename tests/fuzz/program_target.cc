@@ -1,7 +1,8 @@
 // A command line of `linformer` with its files: records, ids, vectors, other models.
 //
 // The parts of an input: "args" has an argument in each line, "stdin" is the program's standard input, others are
-// files beside which it runs. Its models are there too: words.lnfr, vectors.lnfr and full.lnfr (tests/cli).
+// files beside which it runs. Its models are there too: words.lnfr, vectors.lnfr, full.lnfr and answers.lnfr
+// (tests/cli).
 // The program may write into its own folder alone: arguments have no slashes.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -30,7 +31,7 @@ using namespace linformer_fuzz;
 namespace {
 
 constexpr const char *arguments_part = "args", *input_part = "stdin";
-constexpr std::array<std::string_view, 3> models = {"words.lnfr", "vectors.lnfr", "full.lnfr"};
+constexpr std::array<std::string_view, 4> models = {"words.lnfr", "vectors.lnfr", "full.lnfr", "answers.lnfr"};
 constexpr size_t most_arguments = 40, most_argument_bytes = 4096;
 
 // Of all bytes of the command line and the files. A record of one byte is run by the model, and answered with all
@@ -95,6 +96,11 @@ void write_models() {
   full.vocabulary = 20;
   full.kinds = {linformer::ProjectionKind::none};
   linformer_test::random_builder(full).write(folder().path(models[2]));
+  linformer_test::SentimentModel answers;
+  answers.max_tokens = 20;
+  answers.labels = {"contradiction", "neutral", "entailment"};
+  answers.token_heads = answers.numbers = answers.embedding = true;
+  linformer_test::write_sentiment_model(answers, folder().path(models[3]));
 }
 
 // A command may have replaced a model by its output.

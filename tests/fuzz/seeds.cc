@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/sentiment_model.h"
 #include "converter/pickle_writer.h"
 #include "converter/readers/torch/zip_directory.h"
 #include "converter/tiny_fairseq.h"
@@ -16,6 +17,7 @@
 #include "converter/tiny_tatp22.h"
 #include "fuzz/folder.h"
 #include "fuzz/hostile_models.h"
+#include "linformer/convert.h"
 #include "session/variants.h"
 
 namespace {
@@ -80,6 +82,33 @@ void write_models(const Writer& writer) {
   for (const HostileModel kind : hostile_models) {
     HostileModelFile hostile(kind);
     add(std::string("hostile_") + name_of(kind), hostile.builder);
+  }
+}
+
+// Golden checkpoints of the encoders that people have, converted with a tokenizer, so that strings go in and each
+// head's answers come out.
+void write_families(const Writer& writer, const fs::path& folder) {
+  for (const char* family : {"hugging-face", "modernbert", "rotary-bert"}) {
+    for (const auto& entry : fs::directory_iterator(LINFORMER_SOURCE_DIR "/tests/data/golden/" + std::string(family))) {
+      const auto config = nlohmann::json::parse(content_of(entry.path() / "meta.json")).at("config");
+      if (config.at("vocab_size") != sentiment_words.size()) continue;
+      std::vector<std::string> words = sentiment_words;
+      std::swap(words[0], words[config.at("pad_token_id").get<size_t>()]);
+      std::string vocabulary;
+      for (const std::string& word : words) vocabulary += word + "\n";
+      const fs::path place = folder / "family";
+      fs::create_directories(place);
+      fs::copy(entry.path() / "checkpoint.safetensors", place / "model.safetensors",
+               fs::copy_options::overwrite_existing);
+      std::ofstream(place / "config.json") << config.dump();
+      std::ofstream(place / "vocab.txt") << vocabulary;
+      convert::ConvertOptions options;
+      options.checkpoint = place.string();
+      options.output = (place / "model.lnfr").string();
+      convert::convert_checkpoint(options);
+      writer.write(std::string(family) + "_" + entry.path().filename().string(), content_of(options.output));
+      fs::remove_all(place);
+    }
   }
 }
 
@@ -228,6 +257,26 @@ void write_commands(const Writer& writer) {
   std::string vectors = npy.substr(0, 10) + "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 16), }";
   vectors.resize(127, ' ');
   vectors += '\n' + std::string(128, '\0');
+  const Parts masked = {{"in.csv", "text,label\n\"good, [MASK]\",pos\n[MASK] [MASK] bad,neg\nbad,x\n"}};
+  const Parts tagged = {
+      {"in.jsonl", R"({"text":"a good film","entities":[{"start":2,"end":6,"label":"GOOD"}],"tokens":["good","film"],)"
+                   R"("tags":["B-GOOD","O"]})"
+                   "\n"
+                   R"({"text":"bad","entities":[{"end":9,"start":1,"label":"BAD"}],"tokens":["bad"],"tags":[3]})"
+                   "\n"}};
+  const Parts asked = {{"in.jsonl",
+                        R"({"question":"plot","context":"the good film .","answers":{"text":["good film"],"x":[1]}})"
+                        "\n"
+                        R"({"question":"the","context":"a good bad a good bad film film plot the a","answers":["bad"]})"
+                        "\n"
+                        R"({"question":"a a a a a a a a a a a a","context":"good","answers":3})"
+                        "\n"}};
+  const Parts queries = {{"in.jsonl", objects[0].content}, {"q.txt", "film\n\nthe plot\n"}};
+  // A vector for each line of in.txt.
+  std::string rows = npy.substr(0, 10) + "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 16), }";
+  rows.resize(127, ' ');
+  rows += '\n' + std::string(size_t{4} * 16 * 4, '\x3f');
+  const Parts searched = {{"in.txt", lines[0].content}, {"q.txt", "film\nthe plot\n"}, {"in.npy", rows}};
   const std::string gzip(
       "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x4b\xcf\xcf\x4f\x51\x48\xcb\xcc\xc9\xe5\x02\x00"
       "\x09\x12\xe2\x03\x0a\x00\x00\x00",
@@ -252,6 +301,42 @@ void write_commands(const Writer& writer) {
       {"embed_json", {"embed", "words.lnfr", "-i", "in.csv", "--json", "--no-normalize"}, table},
       {"fill_mask", {"fill-mask", "words.lnfr", "a [MASK] film [MASK]", "--top-k", "13", "--json"}, {}},
       {"fill_masks", {"fill-mask", "words.lnfr", "-i", "in.txt"}, {{"in.txt", "[MASK][MASK][MASK]\n<mask> <mask>\n"}}},
+      {"fill_mask_keep", {"fill-mask", "words.lnfr", "-i", "in.csv", "--keep", "label", "--top-k", "2"}, masked},
+      {"tag", {"tag", "answers.lnfr", "a good film", "bad plot", "--json"}, {}},
+      {"tag_lines",
+       {"tag", "answers.lnfr", "-i", "in.jsonl", "--id", "id", "--keep", "label", "--output-format", "csv"},
+       objects},
+      {"tag_words",
+       {"tag", "answers.lnfr", "-i", "in.jsonl", "--words", "--field", "tokens", "--eval", "tags"},
+       tagged},
+      {"tag_spans", {"tag", "answers.lnfr", "-i", "in.jsonl", "--eval", "entities", "--json"}, tagged},
+      {"answer",
+       {"answer", "answers.lnfr", "--question", "the plot", "a good film", "--top-k", "3", "--no-answer"},
+       {}},
+      {"answer_eval",
+       {"answer", "answers.lnfr", "-i", "in.jsonl", "--eval", "answers", "--max-answer-tokens", "2"},
+       asked},
+      {"answer_windows",
+       {"answer", "answers.lnfr", "-i", "in.jsonl", "--max-tokens", "9", "--overlap", "2", "--json"},
+       asked},
+      {"rerank", {"rerank", "answers.lnfr", "--query", "film", "-i", "in.txt", "--top-n", "2", "--json"}, lines},
+      {"rerank_queries",
+       {"rerank", "answers.lnfr", "--queries", "q.txt", "-i", "in.jsonl", "--raw", "--keep", "label", "--output-format",
+        "csv"},
+       queries},
+      {"zero_shot", {"classify", "answers.lnfr", "a good film", "--zero-shot", "good,bad,plot", "--json"}, {}},
+      {"zero_shot_lines",
+       {"classify", "answers.lnfr", "-i", "in.txt", "--zero-shot", "good", "--multi-label", "--hypothesis",
+        "a {} film"},
+       lines},
+      {"search", {"search", "answers.lnfr", "--query", "film", "-i", "in.txt", "--top-k", "2", "--json"}, lines},
+      {"search_vectors",
+       {"search", "answers.lnfr", "--queries", "q.txt", "-i", "in.txt", "--vectors", "in.npy", "--similarity", "dot"},
+       searched},
+      {"sparse", {"embed", "answers.lnfr", "-i", "in.txt", "--sparse"}, lines},
+      {"dimensions",
+       {"embed", "answers.lnfr", "-i", "in.txt", "--dimensions", "3", "--pooling", "mean", "-o", "out.npy"},
+       lines},
       {"perplexity",
        {"perplexity", "words.lnfr", "-i", "in.txt", "--mode", "both", "--dump-masks", "out.jsonl"},
        lines},
@@ -282,6 +367,7 @@ int main(int count, char** arguments) {
   }
   const fs::path folder = arguments[1];
   write_models(Writer(folder, "model"));
+  write_families(Writer(folder, "model"), folder);
   write_checkpoints(Writer(folder, "checkpoint"));
   write_tokenizers(Writer(folder, "tokenizer"));
   write_commands(Writer(folder, "program"));

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <vector>
 
+#include "pipeline/created.h"
 #include "pipeline/loaded_model.h"
 #include "pipeline/token_model.h"
 
@@ -31,9 +32,7 @@ struct Answered {
 };
 
 Answerer make(const std::shared_ptr<const Model>& model, const AnswererOptions& options = {}) {
-  Result<Answerer> made = Answerer::create(model, options);
-  REQUIRE_MESSAGE(made.ok(), made.status().message());
-  return std::move(*made);
+  return created(Answerer::create(model, options));
 }
 
 std::vector<Answered> answer(Answerer& answerer, const TextList& questions) {

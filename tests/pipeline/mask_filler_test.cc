@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "linformer/masked_lm.h"
+#include "pipeline/created.h"
 #include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
 
@@ -20,9 +21,7 @@ namespace {
 using namespace linformer;
 
 MaskFiller make(const LoadedModel& loaded, const MaskFillerOptions& options = {}) {
-  Result<MaskFiller> made = MaskFiller::create(loaded.model, options);
-  REQUIRE_MESSAGE(made.ok(), made.status().message());
-  return std::move(*made);
+  return created(MaskFiller::create(loaded.model, options));
 }
 
 struct Mask {

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "linformer/classifier.h"
+#include "pipeline/created.h"
 #include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
 
@@ -23,9 +24,7 @@ SentimentModel scores() {
 }
 
 Reranker make(const LoadedModel& loaded, const RerankerOptions& options = {}) {
-  Result<Reranker> made = Reranker::create(loaded.model, options);
-  REQUIRE_MESSAGE(made.ok(), made.status().message());
-  return std::move(*made);
+  return created(Reranker::create(loaded.model, options));
 }
 
 // Of each query with the document in its place.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/created.h"
 #include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
 
@@ -16,9 +17,7 @@ namespace {
 using namespace linformer;
 
 SparseEmbedder make(const LoadedModel& loaded, const SparseEmbedderOptions& options = {}) {
-  Result<SparseEmbedder> made = SparseEmbedder::create(loaded.model, options);
-  REQUIRE_MESSAGE(made.ok(), made.status().message());
-  return std::move(*made);
+  return created(SparseEmbedder::create(loaded.model, options));
 }
 
 // By a session, one text at a time: the weight of each token of the vocabulary.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <vector>
 
+#include "pipeline/created.h"
 #include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
 #include "pipeline/tagger_reference.h"
@@ -18,9 +19,7 @@ namespace {
 using namespace linformer;
 
 Tagger make(const std::shared_ptr<const Model>& model, const TaggerOptions& options = {}) {
-  Result<Tagger> made = Tagger::create(model, options);
-  REQUIRE_MESSAGE(made.ok(), made.status().message());
-  return std::move(*made);
+  return created(Tagger::create(model, options));
 }
 
 std::vector<TaggedText> tag(Tagger& tagger, const TextList& texts) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "linformer/classifier.h"
+#include "pipeline/created.h"
 #include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
 
@@ -27,9 +28,7 @@ const std::vector<std::string_view> three = {"good", "bad", "plot"};
 
 ZeroShotClassifier make(const LoadedModel& loaded, ZeroShotOptions options) {
   if (options.labels.empty()) options.labels = three;
-  Result<ZeroShotClassifier> made = ZeroShotClassifier::create(loaded.model, options);
-  REQUIRE_MESSAGE(made.ok(), made.status().message());
-  return std::move(*made);
+  return created(ZeroShotClassifier::create(loaded.model, options));
 }
 
 Status refusal(const LoadedModel& loaded, const ZeroShotOptions& options) {

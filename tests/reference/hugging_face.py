@@ -16,60 +16,34 @@ models out. Without torch and transformers it prints "skipped".
 import copy
 import importlib.util
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-os.environ["HF_HUB_OFFLINE"] = "1"
-os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+from transformers_peer import Failure, convert, imported, json_lines, run
 
-try:
-    import numpy as np
-    import torch
-    import transformers
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(0)
+np, torch, transformers = imported()
 
 ALWAYS_GOOD, TIMES_WORSE, LARGEST_SHARE = 1e-5, 2, 5e-5
 VOCABULARY, POSITIONS = 60, 34
 LENGTHS = [1, 2, 7, 13, 30]
-transformers.utils.logging.disable_progress_bar()
-
-
-class Failure(Exception):
-    pass
 
 
 class Programs:
     def __init__(self, build, folder):
         self.build, self.folder = pathlib.Path(build), pathlib.Path(folder)
 
-    def run(self, *command):
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise Failure(f"{command[0].name}: {done.stderr.strip()}")
-
     def convert(self, source, name, dtype="f32"):
-        output = self.folder / f"{name}.lnfr"
         program = self.build / "apps" / "convert" / "linformer-convert"
-        self.run(program, source, "-o", output, "--force", "--dtype", dtype)
-        return output
+        return convert(program, source, self.folder / f"{name}.lnfr", "--dtype", dtype)
 
     def classify(self, model, pairs):
         """The numbers of each pair, in the order of the model's outputs."""
         source = self.folder / "pairs.jsonl"
         source.write_text("".join(json.dumps({"a": a, "b": b}) + "\n" for a, b in pairs))
         program = self.build / "apps" / "cli" / "linformer"
-        inspected = subprocess.run([program, "inspect", model, "--json"], capture_output=True, text=True, check=True)
-        head = json.loads(inspected.stdout)["heads"][0]
+        head = json.loads(run(program, "inspect", model, "--json"))["heads"][0]
         labels = {"single_label": ["--top-k", "9"], "multi_label": ["--threshold", "0"]}.get(head["kind"], [])
-        done = subprocess.run([program, "classify", model, "--input", source, "--field", "a", "--pair", "b", "--json",
-                               *labels], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise Failure(f"classify: {done.stderr.strip()}")
 
         def numbers(line):
             if "score" in line:
@@ -79,7 +53,8 @@ class Programs:
             by_label = {score["label"]: score["probability"] for score in line["scores"]}
             return [by_label[label] for label in head["labels"]]
 
-        return np.array([numbers(json.loads(line)) for line in done.stdout.splitlines()])
+        return np.array([numbers(line) for line in json_lines(
+            program, "classify", model, "--input", source, "--field", "a", "--pair", "b", "--json", *labels)])
 
     def encode(self, model, texts, what):
         """Texts, or lists of ids."""
@@ -88,7 +63,7 @@ class Programs:
         source.write_text("".join((text if is_text else json.dumps(text)) + "\n" for text in texts))
         kind = "--input" if is_text else "--ids"
         program = self.build / "apps" / "cli" / "linformer"
-        self.run(program, "encode", model, kind, source, "--what", what, "-o", output)
+        run(program, "encode", model, kind, source, "--what", what, "-o", output)
         return np.load(output)
 
 

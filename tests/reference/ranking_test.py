@@ -5,25 +5,15 @@
 
 The exit code is 77 where transformers is neither in this Python nor in the one that apps/bench/peers.py made.
 """
-import json
 import math
-import os
 import pathlib
 import random
 import shutil
-import subprocess
 import sys
 
-try:
-    import numpy
-    import torch
-    import transformers
-except ImportError:
-    peers = pathlib.Path.home() / ".cache/linformer-peers/bin/python"
-    if peers.exists() and pathlib.Path(sys.executable) != peers:
-        os.execv(peers, [str(peers)] + sys.argv)
-    print("skipped: transformers is not installed")
-    sys.exit(77)
+from transformers_peer import SKIPPED, Failure, convert, imported, json_lines, run
+
+numpy, torch, transformers = imported(SKIPPED)
 
 LINFORMER, CONVERT, WORK = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
 WORDS = ("a the of film plot sea storm ship captain letter garden bread music engine road winter summer city river "
@@ -46,16 +36,11 @@ def save(name, model, tokenizer):
     folder = WORK / name
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    path = WORK / (name + ".lnfr")
-    subprocess.run([CONVERT, folder, "-o", path, "--quiet"], check=True)
-    return path
+    return convert(CONVERT, folder, WORK / (name + ".lnfr"))
 
 
 def answers(*arguments):
-    ran = subprocess.run([LINFORMER, *map(str, arguments), "--json", "--quiet"], capture_output=True, text=True)
-    if ran.returncode != 0:
-        sys.exit(f"{' '.join(map(str, arguments))}: {ran.stderr}")
-    return [json.loads(line) for line in ran.stdout.splitlines()]
+    return json_lines(LINFORMER, *arguments, "--json", "--quiet")
 
 
 def close(what, ours, theirs, tolerance=2e-5):
@@ -145,8 +130,7 @@ def check_search(tokenizer, texts):
     vectors = WORK / "texts.npy"
     for dimensions in (48, 16):
         options = ["--pooling", "mean", "--normalize", "--dimensions", str(dimensions)]
-        subprocess.run([LINFORMER, "embed", path, "-i", WORK / "texts.txt", "-o", vectors, "--quiet", *options],
-                       check=True)
+        run(LINFORMER, "embed", path, "-i", WORK / "texts.txt", "-o", vectors, "--quiet", *options)
         rows = numpy.load(vectors)
         assert rows.shape == (len(texts), dimensions)
         full = numpy.array([answer["embedding"] for answer in answers(
@@ -169,7 +153,6 @@ def check_search(tokenizer, texts):
 def main():
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
-    transformers.logging.set_verbosity_error()
     torch.manual_seed(1)
     (WORK / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
     tokenizer = transformers.BertTokenizer(str(WORK / "vocab.txt"))
@@ -180,4 +163,8 @@ def main():
           check_search(tokenizer, texts), "sparse", check_sparse(tokenizer, texts))
 
 
-main()
+
+try:
+    main()
+except Failure as failure:
+    sys.exit(str(failure))

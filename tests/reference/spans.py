@@ -12,26 +12,16 @@ transformers it prints "skipped".
 
 import argparse
 import ctypes
-import os
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 
-os.environ["HF_HUB_OFFLINE"] = "1"
-os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+from transformers_peer import Failure, convert, imported
 
-try:
-    import numpy as np
-    import tokenizers
-    import torch
-    import transformers
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(0)
+np, torch, transformers = imported()
+import tokenizers  # comes with transformers
 
-transformers.utils.logging.disable_progress_bar()
 torch.set_num_threads(1)
 TOLERANCE = 1e-5
 POSITIONS = 64
@@ -78,16 +68,12 @@ class Library:
     def call(self, name, *arguments):
         status = Status()
         if getattr(self.library, name)(*arguments, ctypes.byref(status)) != 0:
-            raise SystemExit(f"{name}: {status.message.decode()}")
+            raise Failure(f"{name}: {status.message.decode()}")
 
     def load(self, source):
-        output = str(self.folder / "model.lnfr")
-        done = subprocess.run([str(self.build / "apps/convert/linformer-convert"), str(source), "-o", output, "--force"],
-                              capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise SystemExit(done.stderr)
+        output = convert(self.build / "apps/convert/linformer-convert", source, self.folder / "model.lnfr")
         model = ctypes.c_void_p()
-        self.call("lnf_model_load", output.encode(), None, ctypes.byref(model))
+        self.call("lnf_model_load", str(output).encode(), None, ctypes.byref(model))
         return model
 
     @staticmethod
@@ -102,7 +88,7 @@ class Library:
         def visit(_, said):
             said = said.contents
             if said.report.contents.code != 0:
-                raise SystemExit(said.report.contents.message.decode())
+                raise Failure(said.report.contents.message.decode())
             made.append([(getattr(item, "label", b"").decode(), item.offset[0], item.offset[1],
                           item.text[: item.bytes].decode(), item.score) for item in said.list[: said.count]])
             return 1

@@ -14,9 +14,21 @@ class JsonFilled : public FilledWriter {
   JsonFilled(MaskNames* names, OutputStream* output) : names_(names), output_(output) {}
 
   void write(FilledText* text) override {
-    const std::string id = "{\"id\":" + dumped(text->id);
-    if (!text->error.empty()) return output_->write(id + ",\"error\":" + dumped(text->error) + "}\n");
-    output_->write(id + ",\"filled\":" + dumped(names_->fill(text)) + ",\"masks\":[");
+    nlohmann::ordered_json line = {{"id", text->id}};
+    if (!text->error.empty()) {
+      line["error"] = text->error;
+      return output_->write(json_line(text->own, line));
+    }
+    line["filled"] = names_->fill(text);
+    line["masks"] = nlohmann::ordered_json::array();
+    line["tokens"] = text->tokens;
+    line["truncated"] = text->truncated();
+    if (text->truncated()) line["total_tokens"] = text->total_tokens;
+    // Many candidates are more than there is memory for as JSON, so each is written by itself. No brackets stand behind
+    // those of the list.
+    const std::string empty = json_line(text->own, line);
+    const size_t inside = empty.rfind("[]") + 1;
+    output_->write(std::string_view(empty).substr(0, inside));
     const char* before_mask = "";
     for (const FilledMask& mask : text->masks) {
       output_->write(before_mask);
@@ -25,14 +37,12 @@ class JsonFilled : public FilledWriter {
       const char* before = "";
       for (const MaskCandidate& candidate : mask.candidates) {
         output_->write(before);
-        output_->write(dumped(token(candidate, mask, text)));
+        output_->write(json_text(token(candidate, mask, text)));
         before = ",";
       }
       output_->write("]}");
     }
-    nlohmann::ordered_json end = {{"tokens", text->tokens}, {"truncated", text->truncated()}};
-    if (text->truncated()) end["total_tokens"] = text->total_tokens;
-    output_->write("]," + dumped(end).substr(1) + "\n");
+    output_->write(std::string_view(empty).substr(inside));
   }
 
  private:
@@ -42,7 +52,6 @@ class JsonFilled : public FilledWriter {
     if (text->with_texts()) token["text"] = names_->with(candidate, mask, text);
     return token;
   }
-  static std::string dumped(const nlohmann::ordered_json& value) { return json_text(value); }
 
   MaskNames* names_;
   OutputStream* output_;
@@ -93,10 +102,12 @@ class ColumnFilled : public FilledWriter {
 
   void write(FilledText* text) override {
     const std::string id = text->id_text();
-    if (!text->error.empty()) return writer_.write({}, {id, "", "", "", "", "", text->error});
+    if (!text->error.empty()) return writer_.write(text->own, {id, "", "", "", "", "", text->error});
     for_each_candidate(names_, text, [&](size_t m, size_t i, const MaskCandidate& candidate, const std::string& shown) {
-      writer_.write({}, {id, std::to_string(m + 1), std::to_string(i + 1), names_->name(candidate.id),
-                         fixed(candidate.probability, 6), shown, ""});
+      writer_.write(text->own, {id, std::to_string(m + 1), std::to_string(i + 1), names_->name(candidate.id),
+                                fixed(candidate.probability, 6), shown, ""});
+      // As the text itself, the user's fields stand in the first row alone of a text with many masks.
+      if (!text->with_texts()) text->own.values.clear();
     });
   }
   void finish() override { writer_.finish(); }

@@ -1,21 +1,15 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
-#include "answers/output.h"
 #include "answers/span_answers.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
+#include "commands/evaluated_records.h"
 #include "commands/flags/answer_flags.h"
 #include "evaluation/answer_evaluation.h"
-#include "input/record_loop.h"
-#include "inspect/profile.h"
 #include "linformer/answerer.h"
 #include "models/heads.h"
 #include "models/model_file.h"
-#include "models/text_queue.h"
 
 namespace linformer::cli {
 namespace {
@@ -24,10 +18,11 @@ struct AskedQuestion : Job {
   std::vector<std::string> truths;  // the true answers, when evaluating
 };
 
-class AnswerQuestions {
+class AnswerQuestions : public EvaluatedRecords {
  public:
   explicit AnswerQuestions(const AnswerFlags& flags)
-      : flags_(flags),
+      : EvaluatedRecords(flags.input, flags.format(), flags.eval, "--on-long window reads all of a context"),
+        flags_(flags),
         fields_(record_fields()),
         model_(load_model(flags.model)),
         head_(find_token_head(*model_, flags.head, TokenHead::answers)),
@@ -40,41 +35,20 @@ class AnswerQuestions {
                 return answer(i, made.report, {});
               });
             },
-            [this](Job& job, std::span<const float>) { take(static_cast<AskedQuestion&>(job)); }),
-        format_(flags.format()),
-        output_(flags.output.output),
-        progress_(output_.is_file() || !::isatty(STDOUT_FILENO) || evaluates()) {
-    if (!evaluates()) {
-      writer_ = make_span_writer(format_, flags.input.numbered(), terminal_width(output_.stream()->fd(), 100),
-                                 output_.stream());
-    }
-  }
-
-  int operator()() {
-    RecordLoop loop;
-    loop.visit = [this](Record& record) { add_record(record); };
-    loop.on_wait = [this] { queue_.flush(); };
-    loop.progress = &progress_;
-    loop.run(flags_.input, fields_);
-    queue_.flush();
-    progress_.clear();
-    if (writer_) {
-      writer_->finish();
-      output_.commit();
-    } else {
-      standard_output().write(format_ == OutputFormat::jsonl
-                                  ? json_text(nlohmann::ordered_json{{"evaluation", evaluation_.json()}}) + "\n"
-                                  : evaluation_.text());
-    }
-    standard_output().flush();
-    tally_.summarize(answerer_.max_tokens(),
-                     format_ == OutputFormat::jsonl ? "" : "--on-long window reads all of a context");
-    report_profile(answerer_.sessions(), format_ == OutputFormat::jsonl);
-    return tally_.errors > 0 ? exit_data : exit_ok;
+            [this](Job& job, std::span<const float>) { take(static_cast<AskedQuestion&>(job)); }) {
+    OutputStream* output = open_output(flags.output.output);
+    if (evaluates()) return;
+    writer_ = make_span_writer(format(), flags.input.numbered(), terminal_width(output->fd(), 100), output);
   }
 
  private:
-  bool evaluates() const { return !flags_.eval.empty(); }
+  TextQueue& queue() override { return queue_; }
+  const RecordFields& fields() const override { return fields_; }
+  void finish_answers() override { writer_->finish(); }
+  std::string evaluation_text() const override { return evaluation_.text(); }
+  nlohmann::ordered_json evaluation_json() const override { return evaluation_.json(); }
+  int64_t max_tokens() const override { return answerer_.max_tokens(); }
+  std::span<const Session> sessions() const override { return answerer_.sessions(); }
 
   RecordFields record_fields() const {
     RecordFields fields = flags_.input.fields(flags_.eval);
@@ -108,12 +82,9 @@ class AnswerQuestions {
                  : ": lower --overlap to less than that");
   }
 
-  void add_record(Record& record) {
+  void add_record(Record& record) override {
     auto job = std::make_unique<AskedQuestion>();
-    ++tally_.records;
-    job->id = take_id(&record, tally_.records, flags_.input);
-    job->error = std::move(record.error);
-    job->own = std::move(record.own);
+    start(&record, job.get());
     if (record.labels) {
       job->truths = std::move(*record.labels);
     } else if (record.label) {
@@ -124,9 +95,7 @@ class AnswerQuestions {
   }
 
   void take(const AskedQuestion& job) {
-    const bool good = job.error.empty();
-    tally_.errors += good ? 0 : 1;
-    tally_.cut += good && job.truncated() ? 1 : 0;
+    const bool good = count(job);
     const std::span<const linformer::Answer> answers = good ? made_->answers : std::span<const linformer::Answer>();
     if (writer_) {
       writer_->write(job, answers);
@@ -134,7 +103,6 @@ class AnswerQuestions {
       evaluation_.add(job.truths, answers.empty() ? std::string_view() : answers[0].text);
     } else {
       evaluation_.add_error();
-      tally_.report(job.id, job.error, false, &progress_);
     }
     Tally::answered();
   }
@@ -147,12 +115,8 @@ class AnswerQuestions {
   Answerer answerer_;
   TextQueue queue_;
   const Answers* made_ = nullptr;  // to the question that is being answered
-  OutputFormat format_;
-  AnswerOutput output_;
-  Progress progress_;
   AnswerEvaluation evaluation_;
   std::unique_ptr<SpanWriter> writer_;
-  Tally tally_;
 };
 
 }  // namespace

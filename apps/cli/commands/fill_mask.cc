@@ -29,7 +29,7 @@ struct FillFlags {
   RunFlags run;
   int64_t top_k = 5;
 
-  OutputFormat format() const { return output.chosen_for_records(false); }
+  OutputFormat format() const { return output.chosen_for_records(!input.keep.empty()); }
 };
 
 class FillMask {
@@ -62,6 +62,7 @@ class FillMask {
       ++tally_.records;
       filled->id = take_id(&record, tally_.records, flags_.input);
       filled->error = std::move(record.error);
+      filled->own = std::move(record.own);
       std::optional<std::string> pair;
       if (record.pair) pair = names_.with_own_mask(*record.pair);
       queue_.add(std::move(filled), names_.with_own_mask(record.text), std::move(pair));
@@ -159,6 +160,7 @@ void add_fill_mask(CLI::App* app, Run* run) {
   command->add_flag("--json", flags->output.json, "The same as --output-format jsonl")->group("Answers");
   command->add_flag("--table", flags->output.table, "The same as --output-format table, as on a terminal")
       ->group("Answers");
+  flags->input.add_keep_to(command);
   command->add_option("--on-long", flags->on_long, "A text with too many tokens: truncate or error")
       ->type_name("HOW")
       ->check(CLI::IsMember({"truncate", "error"}))
@@ -170,7 +172,9 @@ void add_fill_mask(CLI::App* app, Run* run) {
     *run = [flags] {
       flags->input.take_pipe();
       if (flags->input.empty()) throw UsageError("nothing to fill: give texts, --input FILE, or - for standard input");
-      check_outputs(flags->input.paths({flags->model}), {flags->output.named(flags->format())});
+      const OutputFormat format = flags->format();
+      if (format == OutputFormat::csv || format == OutputFormat::tsv) flags->input.check_kept_columns();
+      check_outputs(flags->input.paths({flags->model}), {flags->output.named(format)});
       warn_of_file_names(flags->input, "read");
       return FillMask(*flags)();
     };

@@ -2,11 +2,13 @@
 #include <charconv>
 
 #include "answers/output.h"
+#include "answers/progress.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
 #include "commands/flags/run_flags.h"
 #include "inspect/describe.h"
+#include "linformer/verify.h"
 #include "models/model_file.h"
 
 namespace linformer::cli {
@@ -51,6 +53,21 @@ struct Listing {
   std::vector<ProgramLine> lines;
 };
 
+// A large file takes as long as it takes to read it.
+void verify(const Model& model) {
+  const int tensors = model.info().tensors;
+  uint64_t bytes = 0, done = 0;
+  for (int i = 0; i < tensors; ++i) bytes += model.tensor(i).bytes;
+  Progress progress(true, "tensor", "tensors");
+  for (int i = 0; i < tensors; ++i) {
+    progress.update(static_cast<uint64_t>(i), done, bytes);
+    const Status status = verify_tensor(model, i);
+    if (!status.ok()) progress.clear();
+    check(status);
+    done += model.tensor(i).bytes;
+  }
+}
+
 int inspect(InspectFlags flags) {
   // --plan's number may be left out, so what is behind it may be the model.
   if (flags.model.empty() && !number_of(flags.tokens)) std::swap(flags.model, flags.tokens);
@@ -69,7 +86,7 @@ int inspect(InspectFlags flags) {
     flags.run.max_tokens = flags.memory;
     planned = take(plan(*model, flags.run.session_options(*model, flags.memory)));
   }
-  if (flags.verify) check(model->verify());
+  if (flags.verify) verify(*model);
   // The types that a session would compute in. A model for which no session can be created is described without them;
   // a type that the options force and this machine lacks is an error, as it is for the commands that compute.
   SessionOptions options = flags.run.session_options(*model, 1);

@@ -1,24 +1,18 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "answers/entities.h"
-#include "answers/output.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "commands/commands.h"
+#include "commands/evaluated_records.h"
 #include "commands/flags/tag_flags.h"
 #include "evaluation/tag_evaluation.h"
-#include "input/record_loop.h"
-#include "inspect/profile.h"
 #include "linformer/tagger.h"
 #include "models/heads.h"
 #include "models/label_names.h"
 #include "models/model_file.h"
-#include "models/text_queue.h"
 
 namespace linformer::cli {
 namespace {
@@ -34,10 +28,11 @@ size_t code_points(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-class Tag {
+class Tag : public EvaluatedRecords {
  public:
   explicit Tag(const TagFlags& flags)
-      : flags_(flags),
+      : EvaluatedRecords(flags.input, flags.format(), flags.eval, "--on-long window reads all of a text"),
+        flags_(flags),
         fields_(record_fields()),
         model_(load_model(flags.model)),
         head_(find_token_head(*model_, flags.head, TokenHead::tags)),
@@ -52,41 +47,21 @@ class Tag {
                 return answer(i, made.report, {});
               });
             },
-            [this](Job& job, std::span<const float>) { take(static_cast<TaggedText&>(job)); }),
-        format_(flags.format()),
-        output_(flags.output.output),
-        progress_(output_.is_file() || !::isatty(STDOUT_FILENO) || evaluates()) {
-    if (!evaluates()) {
-      writer_ = make_entity_writer(format_, kinds(), flags.input.numbered(),
-                                   terminal_width(output_.stream()->fd(), 100), output_.stream());
-    }
-  }
-
-  int operator()() {
-    RecordLoop loop;
-    loop.visit = [this](Record& record) { add_record(record); };
-    loop.on_wait = [this] { queue_.flush(); };
-    loop.progress = &progress_;
-    loop.run(flags_.input, fields_);
-    queue_.flush();
-    progress_.clear();
-    if (writer_) {
-      writer_->finish();
-      output_.commit();
-    } else {
-      standard_output().write(format_ == OutputFormat::jsonl
-                                  ? json_text(nlohmann::ordered_json{{"evaluation", evaluation_.json()}}) + "\n"
-                                  : evaluation_.text());
-    }
-    standard_output().flush();
-    tally_.summarize(tagger_.max_tokens(),
-                     format_ == OutputFormat::jsonl ? "" : "--on-long window reads all of a text");
-    report_profile(tagger_.sessions(), format_ == OutputFormat::jsonl);
-    return tally_.errors > 0 ? exit_data : exit_ok;
+            [this](Job& job, std::span<const float>) { take(static_cast<TaggedText&>(job)); }) {
+    OutputStream* output = open_output(flags.output.output);
+    if (evaluates()) return;
+    writer_ = make_entity_writer(format(), kinds(), flags.input.numbered(), terminal_width(output->fd(), 100), output);
   }
 
  private:
-  bool evaluates() const { return !flags_.eval.empty(); }
+  TextQueue& queue() override { return queue_; }
+  const RecordFields& fields() const override { return fields_; }
+  void finish_answers() override { writer_->finish(); }
+  std::string evaluation_text() const override { return evaluation_.text(); }
+  nlohmann::ordered_json evaluation_json() const override { return evaluation_.json(); }
+  int64_t max_tokens() const override { return tagger_.max_tokens(); }
+  std::span<const Session> sessions() const override { return tagger_.sessions(); }
+
   // Whether the labels of words are evaluated.
   bool evaluates_words() const { return evaluates() && flags_.input.words; }
 
@@ -121,12 +96,9 @@ class Tag {
     return kinds;
   }
 
-  void add_record(Record& record) {
+  void add_record(Record& record) override {
     auto text = std::make_unique<TaggedText>();
-    ++tally_.records;
-    text->id = take_id(&record, tally_.records, flags_.input);
-    text->error = std::move(record.error);
-    text->own = std::move(record.own);
+    start(&record, text.get());
     if (text->error.empty() && evaluates_words()) text->error = read_labels(record, text.get());
     text->spans = std::move(record.spans);
     if (text->error.empty() && evaluation_.labels() > most_kinds) {
@@ -158,17 +130,12 @@ class Tag {
 
   void take(TaggedText& text) {
     shown_ = {};
-    if (!text.error.empty()) {
-      ++tally_.errors;
-      if (evaluates()) {
-        evaluation_.add_error();
-        tally_.report(text.id, text.error, false, &progress_);
-      }
-    } else {
-      tally_.cut += text.truncated() ? 1 : 0;
+    if (count(text)) {
       shown_ = made_->entities;
       if (flags_.threshold) keep_likely(*flags_.threshold);
       if (evaluates()) evaluate(text);
+    } else {
+      evaluation_.add_error();
     }
     if (writer_) writer_->write(text, text_, shown_);
     Tally::answered();
@@ -216,12 +183,8 @@ class Tag {
   const Tagging* made_ = nullptr;
   std::span<const Entity> shown_;
   std::vector<Entity> likely_;  // with --threshold
-  OutputFormat format_;
-  AnswerOutput output_;
-  Progress progress_;
   TagEvaluation evaluation_;
   std::unique_ptr<EntityWriter> writer_;
-  Tally tally_;
 };
 
 }  // namespace

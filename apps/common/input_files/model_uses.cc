@@ -18,10 +18,13 @@ void add_head(const HeadInfo& head, int index, Uses* uses) {
   if (head.each_token && head.kind == HeadKind::single_label) return add("tag", R"("John lives in Paris.")", uses);
   const std::string number = std::to_string(index);
   if (head.each_token) return add("encode", "\"a text\" --what logits:" + number + " -o scores.npy", uses);
+  const std::string chosen = index > 0 ? " --head " + number : "";
   // One score is mostly how well two texts go together.
-  const bool pair = head.compares_two || head.kind == HeadKind::score;
-  const std::string text = pair ? R"("Who won?" --pair-text "Ann won.")" : R"("A lovely, moving film.")";
-  add("classify", text + (index > 0 ? " --head " + number : ""), uses);
+  const bool score = head.kind == HeadKind::score, pair = head.compares_two || score;
+  if ((score && head.classes == 1) || (head.compares_two && head.classes <= 2)) {
+    add("rerank", R"(--query "Who won?" "Ann won." "It rained.")" + chosen, uses);
+  }
+  add("classify", (pair ? R"("Who won?" --pair-text "Ann won.")" : R"("A lovely, moving film.")") + chosen, uses);
 }
 
 std::string quoted(const std::string& path) {

@@ -38,6 +38,8 @@ uint32_t EncoderReader::count_layers() {
   if (inner == nullptr) return count_modules(tensors_, family_.layers);
   groups_ = count_modules(tensors_, family_.layers, "group of layers");
   inner_layers_ = count_modules(tensors_, family_.layers + std::string("0.") + inner);
+  check_agreement(settings_, "num_hidden_groups", groups_, "groups of layers");
+  check_agreement(settings_, "inner_group_num", inner_layers_, "layers in a group");
   const std::optional<Setting<int64_t>> runs = settings_.integer(family_.settings.layers);
   if (!runs) {
     missing_setting("the number of layers, which share weights,",
@@ -226,6 +228,8 @@ void EncoderReader::add_position_bias() {
   if (learned) {
     const Tensor& buckets = tensors_.need(family_.extras.relative_bias + std::string(".weight"));
     source = "values of " + buckets.name;
+    check_agreement(settings_, "relative_attention_num_buckets", static_cast<int64_t>(dimension(buckets, 0)),
+                    "buckets");
     conversion_.weights.floats("position bias by bucket", buckets, {{0, "buckets"}, {heads_, "heads"}});
     fill_relative_bias(conversion_.weights.read(buckets), dimension(buckets, 0), heads_, bias);
   } else {

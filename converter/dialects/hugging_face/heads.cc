@@ -49,19 +49,12 @@ ClassificationHead& add_head(const HeadInputs& inputs, const char* name, const s
     head.activation = activation;
   }
   head.output = linear(inputs, role + "output", output, {0, "classes"}, d_model(inputs));
-  const uint64_t outputs = outputs_of(inputs.conversion, head);
-  inputs.conversion.report.add_fact(std::string("head ") + name,
-                                    std::to_string(outputs) + (outputs == 1 ? " output" : " outputs") +
-                                        (pooling == Pooling::none ? " for each token" : ""),
-                                    "shape of " + output + ".weight");
+  report_outputs(inputs.conversion, head, "", "shape of " + output + ".weight");
   return head;
 }
 
 void add_labels(const HeadInputs& inputs, ClassificationHead* head) {
-  const uint64_t outputs = outputs_of(inputs.conversion, *head);
-  head->labels = labels_of(inputs.settings, outputs, inputs.conversion.report);
-  set_kind(
-      inputs.conversion, inputs.settings, [&](uint64_t count) { return kind_of(inputs.settings, count); }, head);
+  label_outputs(inputs.conversion, inputs.settings, head);
 }
 
 bool has_pooler(const HeadInputs& inputs) {
@@ -166,9 +159,7 @@ void add_heads(const HeadInputs& inputs) {
   add_classifier(inputs);
   if (inputs.tensors.any("qa_outputs.*")) {
     ClassificationHead& head = add_head(inputs, "qa_outputs", "qa_outputs", Pooling::none, nullptr, Activation::none);
-    if (outputs_of(inputs.conversion, head) == 2) head.labels = {"start", "end"};
-    set_kind(
-        inputs.conversion, inputs.settings, [](uint64_t) { return compared_kind("the other tokens"); }, &head);
+    label_answers(inputs.conversion, inputs.settings, &head);
   }
   if (inputs.tensors.any("cls.seq_relationship.*")) {
     ClassificationHead& head = add_head(inputs, "next_sentence", "cls.seq_relationship", Pooling::first_token,

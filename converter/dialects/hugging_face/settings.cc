@@ -184,6 +184,28 @@ std::optional<std::string> architecture_of(const Settings& settings) {
   return std::string(place == name->npos ? *name : name->substr(place));
 }
 
+void report_outputs(Conversion& conversion, const ClassificationHead& head, const std::string& pooling,
+                    const std::string& source) {
+  const uint64_t outputs = outputs_of(conversion, head);
+  const std::string behind = head.pooling == Pooling::none ? " for each token"
+                             : pooling.empty()             ? ""
+                                                           : ", pooling " + pooling;
+  conversion.report.add_fact("head " + std::string(head.name),
+                             std::to_string(outputs) + (outputs == 1 ? " output" : " outputs") + behind, source);
+}
+
+void label_outputs(Conversion& conversion, const Settings& settings, ClassificationHead* head) {
+  head->labels = labels_of(settings, outputs_of(conversion, *head), conversion.report);
+  set_kind(
+      conversion, settings, [&](uint64_t count) { return kind_of(settings, count); }, head);
+}
+
+void label_answers(Conversion& conversion, const Settings& settings, ClassificationHead* head) {
+  if (outputs_of(conversion, *head) == 2) head->labels = {"start", "end"};
+  set_kind(
+      conversion, settings, [](uint64_t) { return compared_kind("the other tokens"); }, head);
+}
+
 std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, Report& report) {
   const std::optional<Setting<Value>> said = settings.value("id2label");
   if (!said) return {};

@@ -35,6 +35,14 @@ float epsilon_of(const Settings& settings, const Family& family, Report& report)
 int32_t pad_of(const Settings& settings, int64_t usual, uint32_t vocabulary, Report& report);
 // What follows the family's name in architectures, such as "ForMaskedLM"; nothing where no architecture is given.
 std::optional<std::string> architecture_of(const Settings& settings);
+// Reports how many outputs a head has, for each token or behind a pooling, whose name follows where `pooling` has one.
+// `source`: what says so.
+void report_outputs(Conversion& conversion, const ClassificationHead& head, const std::string& pooling,
+                    const std::string& source);
+// Names the outputs of a classifier and sets its kind, as the settings say.
+void label_outputs(Conversion& conversion, const Settings& settings, ClassificationHead* head);
+// The same of a head whose two outputs are the logits of an answer's first and last token.
+void label_answers(Conversion& conversion, const Settings& settings, ClassificationHead* head);
 // From id2label; empty where that is missing or says LABEL_0, LABEL_1, ...
 std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, Report& report);
 // What the pipeline of transformers, or CrossEncoder of sentence-transformers, makes of a classifier's outputs.

@@ -194,20 +194,12 @@ void ModernBertConverter::add_classifier() {
   head.norm = norm(role + "norm", "head.norm");
   head.norm_after_dense = true;
   head.output = linear(role + "output", "classifier", {0, "classes"}, d_model());
-  const uint64_t outputs = outputs_of(conversion_, head);
-  report_.add_fact("head " + head.name,
-                   std::to_string(outputs) + (outputs == 1 ? " output" : " outputs") +
-                       (head.pooling == Pooling::none ? " for each token" : ", pooling " + choice.pooling_name),
-                   "shape of classifier.weight; " + choice.source);
+  hugging_face::report_outputs(conversion_, head, choice.pooling_name, "shape of classifier.weight; " + choice.source);
   if (choice.answers_questions) {
-    if (outputs == 2) head.labels = {"start", "end"};
-    set_kind(
-        conversion_, settings_, [](uint64_t) { return compared_kind("the other tokens"); }, &head);
-    return;
+    hugging_face::label_answers(conversion_, settings_, &head);
+  } else {
+    hugging_face::label_outputs(conversion_, settings_, &head);
   }
-  head.labels = hugging_face::labels_of(settings_, outputs, report_);
-  set_kind(
-      conversion_, settings_, [&](uint64_t count) { return hugging_face::kind_of(settings_, count); }, &head);
 }
 
 }  // namespace

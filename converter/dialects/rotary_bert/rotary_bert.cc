@@ -257,13 +257,8 @@ void RotaryBertConverter::add_classifier() {
     head.activation = Activation::tanh;
   }
   head.output = linear("heads[classifier].output", "classifier", {0, "classes"}, d_model());
-  const uint64_t outputs = outputs_of(conversion_, head);
-  report_.add_fact("head classifier",
-                   std::to_string(outputs) + (outputs == 1 ? " output" : " outputs") + (each ? " for each token" : ""),
-                   "shape of classifier.weight");
-  head.labels = hugging_face::labels_of(settings_, outputs, report_);
-  set_kind(
-      conversion_, settings_, [&](uint64_t count) { return hugging_face::kind_of(settings_, count); }, &head);
+  hugging_face::report_outputs(conversion_, head, "", "shape of classifier.weight");
+  hugging_face::label_outputs(conversion_, settings_, &head);
 }
 
 }  // namespace

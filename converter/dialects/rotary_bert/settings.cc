@@ -56,7 +56,7 @@ void refuse_unsupported(const Settings& settings) {
   }
   for (const char* name : {"moe_every_n_layers", "num_experts"}) {
     const std::optional<Setting<int64_t>> experts = settings.integer(name);
-    if (experts && experts->value > 0) {
+    if (experts && experts->value != 0) {
       fail("the setting ", name, " is ", experts->value, " (", experts->source,
            "): feed-forward networks of several experts are not supported");
     }

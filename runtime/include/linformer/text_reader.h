@@ -74,7 +74,7 @@ class TextReader {
   ~TextReader();
 
  private:
-  friend class MaskFiller;
+  friend class MaskedLmQueue;
   struct State;
   // The same with a tokenizer of its own.
   static Result<TextReader> create(std::shared_ptr<const Model> model, Tokenizer tokenizer,

@@ -1,0 +1,171 @@
+#include "pipeline/masked_lm_queue.h"
+
+#include <algorithm>
+
+#include "base/description.h"
+#include "pipeline/session_options.h"
+#include "text/tokenizer_factory.h"
+
+namespace LINFORMER_NAMESPACE {
+namespace {
+
+constexpr size_t most_bad_texts = 1024;  // that wait beside a batch
+
+Status no_memory() { return Status::error(Code::out_of_memory, "no memory for texts of a masked-LM head"); }
+
+Result<Tokenizer> tokenizer_of(const std::shared_ptr<const Model>& model, const TextOptions& texts,
+                               bool masks_in_texts) {
+  const TokenizerDescription& description = model->description().tokenizer;
+  if (!masks_in_texts || texts.match_special_tokens || description.kind == TokenizerKind::none) {
+    return Tokenizer::create(model);
+  }
+  return TokenizerFactory::create(description, model, true);
+}
+
+}  // namespace
+
+Result<MaskedLmParts> MaskedLmQueue::create_parts(std::shared_ptr<const Model> model, const TextOptions& texts,
+                                                  bool masks_in_texts) {
+  Result<Session> session = Session::create(model, session_options_of(*model, texts, 1));
+  if (!session.ok()) return session.status();
+  Result<MaskedLm> masked_lm = MaskedLm::create(*session);
+  if (!masked_lm.ok()) return masked_lm.status();
+  TextReaderOptions reading;
+  reading.texts = texts;
+  reading.session = &*session;
+  Result<Tokenizer> tokenizer = tokenizer_of(model, texts, masks_in_texts);
+  if (!tokenizer.ok()) return tokenizer.status();
+  Result<TextReader> reader = TextReader::create(model, std::move(*tokenizer), reading);
+  if (!reader.ok()) return reader.status();
+  LINFORMER_TRY(check_pads(*model, texts, reader->max_tokens()));
+  const int32_t pad_id = model->description().encoder.pad_id;
+  const bool strips = session->plan().options.run.padding == Padding::strip;
+  Result<SequenceBatch> batch = SequenceBatch::create(*session, {0, strips ? 0 : texts.pad_to, pad_id});
+  if (!batch.ok()) return batch.status();
+  return MaskedLmParts{std::move(model),
+                       std::move(*session),
+                       std::move(*masked_lm),
+                       std::move(*reader),
+                       std::move(*batch),
+                       pad_id,
+                       strips};
+}
+
+MaskedLmQueue::MaskedLmQueue(MaskedLmParts parts, size_t most_texts, size_t most_positions)
+    : parts_(std::move(parts)),
+      most_texts_(most_texts),
+      most_positions_(most_positions),
+      most_waiting_(most_texts + std::min(most_texts, most_bad_texts)) {}
+
+Status MaskedLmQueue::run(const TextList& texts, const RunControl& control) {
+  control_ = control;
+  control_.progress = nullptr;  // the session's own shares mean nothing here
+  visited_ = 0;
+  // A call that was stopped or failed may have left texts behind.
+  clear();
+  bool wanted = true;
+  for (size_t i = 0; i < texts.size() && wanted; ++i) {
+    if (control.cancel != nullptr && control.cancel->load(std::memory_order_relaxed)) {
+      return Status::error(Code::cancelled, "the call was cancelled");
+    }
+    LINFORMER_TRY(add(texts[i], &wanted));
+    if (wanted && (is_full() || i + 1 == texts.size())) LINFORMER_TRY(flush(&wanted));
+    if (wanted && control.progress != nullptr && waiting_.empty()) {
+      control.progress(control.context, static_cast<double>(i + 1) / static_cast<double>(texts.size()));
+    }
+  }
+  return {};
+}
+
+// Bad texts fill no batch, and must not pile up behind one either.
+bool MaskedLmQueue::is_full() const {
+  const SequenceBatch& batch = parts_.batch;
+  return waiting_.size() >= most_waiting_ || batch.size() >= most_texts_ ||
+         (!batch.empty() && !batch.fits(batch.rows_of(1)));
+}
+
+Status MaskedLmQueue::add(const TextInput& input, bool* wanted) {
+  QueuedText text;
+  const Status read = parts_.reader.read(input, &text.report);
+  if (read.code() == Code::out_of_memory) return read;
+  if (read.ok()) {
+    const Result<TextSequence> sequence = parts_.reader.sequence(0);
+    if (!sequence.ok()) return sequence.status();
+    LINFORMER_TRY(keep(*sequence));
+    if (asked_.empty()) {
+      report_none(&text.report);
+    } else {
+      const SequenceBatch& batch = parts_.batch;
+      const bool fits =
+          batch.fits(batch.rows_of(kept_ids_.size())) && positions_.size() + asked_.size() <= most_positions_;
+      if (!batch.empty() && !fits) LINFORMER_TRY(flush(wanted));
+      if (!*wanted) return {};
+      LINFORMER_TRY(put(*sequence, &text));
+    }
+  }
+  return waiting_.try_push(std::move(text)) ? Status() : no_memory();
+}
+
+// What the session keeps of a sequence, and what is asked of it.
+Status MaskedLmQueue::keep(const TextSequence& sequence) {
+  kept_ids_.clear();
+  kept_types_.clear();
+  asked_.clear();
+  for (size_t i = 0; i < sequence.ids.size(); ++i) {
+    const int32_t id = sequence.ids[i];
+    if (parts_.strips && id == parts_.pad_id) continue;
+    if (asks(id) && !asked_.try_push({i, kept_ids_.size()})) return no_memory();
+    if (!kept_ids_.try_push(id) || !kept_types_.try_push(sequence.types[i])) return no_memory();
+  }
+  return {};
+}
+
+// Puts what keep() found into the batch.
+Status MaskedLmQueue::put(const TextSequence& sequence, QueuedText* text) {
+  const int64_t in_batch = static_cast<int64_t>(parts_.batch.size()), prefix = parts_.session.output_rows(0);
+  LINFORMER_TRY(parts_.batch.add(kept_ids_.span(), kept_types_.span()));
+  text->first_position = positions_.size();
+  text->positions = asked_.size();
+  for (const Asked& asked : asked_) {
+    if (!positions_.try_push({in_batch, static_cast<int64_t>(asked.token) + prefix})) return no_memory();
+  }
+  // With the pads that are kept.
+  return took(sequence, parts_.batch.inputs().back().tokens, text);
+}
+
+Status MaskedLmQueue::run_batch() {
+  if (parts_.batch.empty()) return {};
+  LINFORMER_TRY(start(positions_.size()));
+  size_t owner = 0;  // in waiting_, of the position
+  Status failed;
+  LINFORMER_TRY(parts_.masked_lm.run(
+      &parts_.session, parts_.batch.inputs(), positions_.span(),
+      [&](size_t i, std::span<const float> logits) {
+        while (i >= waiting_[owner].first_position + waiting_[owner].positions) ++owner;
+        failed = take(i, logits, &waiting_[owner]);
+        return failed.ok();
+      },
+      control_));
+  return failed;
+}
+
+Status MaskedLmQueue::flush(bool* wanted) {
+  LINFORMER_TRY(run_batch());
+  for (const QueuedText& text : waiting_) {
+    if (!visit(visited_++, text)) {
+      *wanted = false;
+      break;
+    }
+  }
+  clear();
+  return {};
+}
+
+void MaskedLmQueue::clear() {
+  parts_.batch.clear();
+  waiting_.clear();
+  positions_.clear();
+  forget();
+}
+
+}  // namespace LINFORMER_NAMESPACE

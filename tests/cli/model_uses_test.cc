@@ -1,0 +1,53 @@
+// The commands that a model is for, as `inspect` and the converter's report name them, work as they are named.
+#include "input_files/model_uses.h"
+
+#include <doctest/doctest.h>
+
+#include "process.h"
+#include "sentiment_model.h"
+
+using namespace linformer_test;
+using linformer::files::ModelUse;
+
+namespace {
+
+std::vector<std::string> commands_of(const CliFixture& f) {
+  std::vector<std::string> commands;
+  for (const ModelUse& use : linformer::files::uses_of(**linformer::Model::load(f.model().c_str()))) {
+    commands.push_back(use.command);
+    // What the shell would make of the line, without `linformer`.
+    const std::string line = linformer::files::command_line(use, f.model());
+    std::vector<std::string> arguments(1);
+    bool quoted = false;
+    for (const char c : line.substr(line.find(' ') + 1)) {
+      if (c == '"') {
+        quoted = !quoted;
+      } else if (c == ' ' && !quoted) {
+        arguments.emplace_back();
+      } else {
+        arguments.back() += c;
+      }
+    }
+    const Ran ran = run(arguments);
+    CHECK_MESSAGE(ran.code == 0, line << ": " << ran.err);
+  }
+  return commands;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("what a model is for: each command that is named takes the model") {
+  CHECK(commands_of(CliFixture()) == Names{"classify", "fill-mask"});
+  CHECK(commands_of(CliFixture({.heads = false, .embedding = true})) == Names{"embed", "fill-mask"});
+  CHECK(commands_of(CliFixture({.token_heads = true})) == Names{"classify", "tag", "answer", "fill-mask"});
+}
+
+TEST_CASE("what a model is for: heads with one score and those that compare two texts order documents") {
+  CHECK(commands_of(CliFixture({.numbers = true})) == Names{"classify", "rerank", "fill-mask"});
+  CHECK(commands_of(CliFixture({.more_heads = true})) == Names{"classify", "rerank", "tag", "fill-mask"});
+  const CliFixture f({.numbers = true});
+  const auto uses = linformer::files::uses_of(**linformer::Model::load(f.model().c_str()));
+  CHECK(uses.at(1).arguments == "--query \"Who won?\" \"Ann won.\" \"It rained.\" --head 2");
+}
