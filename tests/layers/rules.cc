@@ -80,7 +80,7 @@ const std::map<std::string, std::string>& public_headers() {
   return table;
 }
 
-const std::set<std::string> c_headers = {"linformer.h", "linformer_ranking.h", "linformer_spans.h"};
+const std::set<std::string> c_headers = {"linformer.h", "linformer_prompts.h", "linformer_ranking.h", "linformer_spans.h"};
 
 const std::set<std::string>& known_libraries() {
   static const std::set<std::string> names = [] {
