@@ -230,12 +230,14 @@ def goldens(folder):
     for name in ("mapped", "short"):
         cases[name].save_pretrained(folder / name)
         os.remove(folder / name / "README.md")
+        cases[name].embedding = cases[name].embedding.astype(numpy.float64)
         made[name] = {"": cases[name].encode(texts)}
     for name, model, prompts in module_models(6):
         if name != "module-prompts":
             continue
         model.save(str(folder / name))
         os.remove(folder / name / "README.md")
+        model.double()
         made[name] = {prompt or "": encode(model, texts, prompt or "") for prompt in prompts[1:]}
     (folder / "vectors.json").write_text(json.dumps({
         "model2vec": model2vec.version.__version__, "sentence_transformers": sentence_transformers.__version__,
