@@ -15,6 +15,7 @@
 #include "converter/dialects/dialect.h"
 #include "converter/dialects/head_kind.h"
 #include "converter/dialects/hugging_face/sentence_transformers.h"
+#include "converter/dialects/static_embedding/static_embedding.h"
 #include "converter/export/exported_facts.h"
 #include "converter/files/output_target.h"
 #include "converter/labels.h"
@@ -299,8 +300,15 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   note_checkpoint(checkpoint, report);
   writer::ModelBuilder builder(options.weight_type, options.keep);
   ModelDescription& description = builder.description;
+  Settings all = settings;
+  if (tokenizer && tokenizer->max_length) {
+    const Value length = checkpoint.values().make(ValueKind::dict);
+    length.node()->items = {checkpoint.values().make_text(tokenizer_length_setting),
+                            checkpoint.values().make_integer(*tokenizer->max_length)};
+    all.add_source(length, "truncation of the tokenizer");
+  }
   build_model(
-      checkpoint, settings, &builder, report, [&](double done) { advance(options.control, "reading", done); },
+      checkpoint, all, &builder, report, [&](double done) { advance(options.control, "reading", done); },
       options.dialect);
 
   refuse_unused(builder, *report);
@@ -315,6 +323,9 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
   std::optional<ExportedTokenizer> kept;
   if (tokenizer) {
     add_tokenizer(tokenizer->view(), inputs.tokenizer, tokenizer->notes, &description, report);
+    if (!tokenizer->truncation_note.empty() && !description.encoder.layers.empty()) {
+      report->notes.push_back(tokenizer->truncation_note);
+    }
   } else if ((kept = exported_tokenizer(checkpoint, description))) {
     add_tokenizer(kept->description, checkpoint.name, {"The tokenizer is the one that the file has in its metadata."},
                   &description, report);
@@ -324,6 +335,7 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
     report->notes.push_back("There is no tokenizer: the model takes token ids only. Give one with " +
                             mark(Option::tokenizer) + ".");
   }
+  finish_static_embedding(&description, report);
   report->weight_type = name_of(options.weight_type);
   std::string type = report->weight_type;
   for (const KeptWeights& weights : options.keep) type += ", " + weights.pattern + " " + name_of(weights.type);

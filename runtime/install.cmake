@@ -53,8 +53,9 @@ foreach(kind static shared)
 endforeach()
 install(DIRECTORY include/linformer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
   FILES_MATCHING PATTERN "*.h")
-install(FILES c_api/linformer.h c_api/linformer_masks.h c_api/linformer_model_info.h c_api/linformer_ranking.h
-  c_api/linformer_reader.h c_api/linformer_spans.h c_api/linformer_texts.h c_api/linformer_tokenizer.h
+install(FILES c_api/linformer.h c_api/linformer_masks.h c_api/linformer_model_info.h c_api/linformer_prompts.h
+  c_api/linformer_ranking.h c_api/linformer_reader.h c_api/linformer_spans.h c_api/linformer_texts.h
+  c_api/linformer_tokenizer.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 configure_package_config_file(linformer-config.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/linformer-config.cmake
   INSTALL_DESTINATION ${package_directory})

@@ -30,6 +30,8 @@ constexpr const char* names[] = {
     "max_trained_positions", "moe_every_n_layers", "n_embd", "n_head", "n_inner", "n_layer", "n_positions",
     "num_experts", "parallel_block", "prenorm", "rope_theta", "rotary_emb_base", "rotary_emb_fraction",
     "rotary_emb_interleaved", "rotary_scaling_factor", "use_rms_norm",
+    // static embeddings
+    "max_length", "normalize", "sentence_default_prompt", "sentence_include_prompt", "sentence_prompts",
     // of every dialect
     "head_kind", "tensor_prefix",
     // lucidrains, vit-pytorch, xformers

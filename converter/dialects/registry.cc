@@ -11,6 +11,7 @@
 #include "converter/dialects/nystromformer/nystromformer.h"
 #include "converter/dialects/pytext/pytext.h"
 #include "converter/dialects/rotary_bert/rotary_bert.h"
+#include "converter/dialects/static_embedding/static_embedding.h"
 #include "converter/dialects/tatp22/tatp22.h"
 #include "converter/dialects/tensor_table.h"
 #include "converter/dialects/xformers/xformers.h"
@@ -32,9 +33,11 @@ std::span<const Dialect* const> dialects() {
   static const ModernBert modernbert;
   static const RotaryBert rotary_bert;
   static const Tatp22 tatp22;
-  static const Dialect* const all[] = {&fairseq,       &fairseq_hf,  &lucidrains,   &pytext,
-                                       &vit_linformer, &xformers,    &hugging_face, &modernbert,
-                                       &nystromformer, &rotary_bert, &tatp22};
+  static const StaticEmbedding static_embedding;
+  static const Model2Vec model2vec;
+  static const Dialect* const all[] = {&fairseq,  &fairseq_hf,       &lucidrains, &pytext,        &vit_linformer,
+                                       &xformers, &hugging_face,     &modernbert, &nystromformer, &rotary_bert,
+                                       &tatp22,   &static_embedding, &model2vec};
   return all;
 }
 

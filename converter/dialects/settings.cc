@@ -50,6 +50,18 @@ void Settings::add_kept(Value values, std::string name) {
   add_source(values, std::move(name));
 }
 
+bool Settings::is_null(std::string_view name) const {
+  lookups_->asked.emplace(name);
+  for (const Source& source : sources_) {
+    const Value value = source.values.find(name);
+    if (!value) continue;
+    const bool null = unwrapped(value).is(ValueKind::null);
+    if (null) lookups_->used[std::string(name)] = value;
+    return null;
+  }
+  return false;
+}
+
 std::optional<Setting<Value>> Settings::find(std::string_view name) const {
   lookups_->asked.emplace(name);
   for (const Source& source : sources_) {
@@ -126,10 +138,10 @@ std::string Settings::used() const {
   budget.admit(bytes_of(lookups_->used));
   nlohmann::json object = nlohmann::json::object();
   for (const auto& [name, value] : lookups_->used) {
-    // What JSON can't say is left out: a null would be a setting that is absent.
+    // What JSON can't say is left out: a null is there only where it was asked for.
     try {
       nlohmann::json json = plain(value, 0, &budget);
-      if (!json.is_null()) object[name] = std::move(json);
+      if (!json.is_null() || value.is(ValueKind::null)) object[name] = std::move(json);
     } catch (const Error& error) {
       fail("the setting ", quote(name), ": ", error.what());
     }

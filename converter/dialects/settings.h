@@ -38,6 +38,8 @@ class Settings {
   bool empty() const { return sources_.empty(); }
 
   bool has(std::string_view name) const { return find(name).has_value(); }
+  // Whether the first source that has the name says null, where that is not the same as nothing.
+  bool is_null(std::string_view name) const;
   std::optional<Setting<int64_t>> integer(std::string_view name) const;
   std::optional<Setting<bool>> flag(std::string_view name) const;
   std::optional<Setting<std::string>> text(std::string_view name) const;

@@ -178,6 +178,41 @@ TensorIndex WeightWriter::table(const std::string& role, const Tensor& tensor, S
   return record(role, tensor, add(Form::table, tensor));
 }
 
+TensorIndex WeightWriter::gathered_table(const std::string& role, const Tensor& table, std::vector<int64_t> rows,
+                                         std::vector<float> weights) {
+  if (table.shape.size() != 2) {
+    fail("the tensor ", quote(table.name), " is ", shape_text(table), " where [tokens, width] is due");
+  }
+  const uint64_t count = rows.empty() ? dimension(table, 0) : rows.size(), columns = dimension(table, 1);
+  if (count > max_dimension || (!weights.empty() && weights.size() != count)) {
+    fail("there are ", weights.size(), " weights for ", count, " tokens");
+  }
+  // The rows may be named again and again, and each is read once more for it.
+  checkpoint_.budget().charge_tensor(count * columns * sizeof(float));
+  auto gathered = [checkpoint = &checkpoint_, table = std::make_shared<const Tensor>(table),
+                   rows = std::make_shared<const std::vector<int64_t>>(std::move(rows)),
+                   weights = std::make_shared<const std::vector<float>>(std::move(weights)),
+                   columns](uint64_t first, std::span<float> values) {
+    while (!values.empty()) {
+      const uint64_t row = first / columns, column = first % columns;
+      const std::span<float> part = values.first(std::min<uint64_t>(values.size(), columns - column));
+      const uint64_t read = rows->empty() ? row : static_cast<uint64_t>((*rows)[row]);
+      checkpoint->read_numbers(*table, read * columns + column, part);
+      for (float& value : part) {
+        if (!weights->empty()) value *= (*weights)[row];
+        if (!std::isfinite(value)) fail("the tensor ", quote(table->name), " holds ", value, " in row ", read);
+      }
+      values = values.subspan(part.size());
+      first += part.size();
+    }
+  };
+  const TensorIndex made = builder_.add_table(table.name, {count, columns}, writer::FloatSource(std::move(gathered)));
+  // On the way back there is one tensor with all of it.
+  builder_.origin.tensors.push_back({table.name, {count, columns}, {{made, 0, count, 0, {columns, 1}}}});
+  report(role, table, "a row for each token");
+  return made;
+}
+
 TensorIndex WeightWriter::floats(const std::string& role, const Tensor& tensor, std::initializer_list<Size> shape) {
   check_shape(tensor, shape);
   return record(role, tensor, add(Form::floats, tensor));

@@ -41,6 +41,10 @@ class WeightWriter {
   // `bias` may be null: it is zeros then, which all such norms share, since sessions add one always.
   Norm norm(const std::string& role, const Tensor& scale, const Tensor* bias, Size width);
   TensorIndex table(const std::string& role, const Tensor& tensor, Size rows, Size columns);
+  // Row r is row rows[r] of `table`, an integer one too, times weights[r]; without `rows` row r, without `weights` as
+  // it is. Throws Error where the two have different lengths, or the checkpoint is too small for so many rows.
+  TensorIndex gathered_table(const std::string& role, const Tensor& table, std::vector<int64_t> rows,
+                             std::vector<float> weights);
   TensorIndex floats(const std::string& role, const Tensor& tensor, std::initializer_list<Size> shape);
   // E: [k, N].
   TensorIndex projection(const std::string& role, const Tensor& tensor, std::initializer_list<Size> shape);

@@ -32,4 +32,32 @@ bool convert_to_f32(DataType type, const std::byte* from, std::span<float> value
   }
 }
 
+namespace {
+
+template <class Number>
+bool convert_integers(const std::byte* from, std::span<float> values) {
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(load<Number>(from + sizeof(Number) * i));
+  return true;
+}
+
+}  // namespace
+
+bool convert_numbers(DataType type, const std::byte* from, std::span<float> values) {
+  switch (type) {
+    case DataType::i64:
+      return convert_integers<int64_t>(from, values);
+    case DataType::i32:
+      return convert_integers<int32_t>(from, values);
+    case DataType::i16:
+      return convert_integers<int16_t>(from, values);
+    case DataType::i8:
+      return convert_integers<int8_t>(from, values);
+    case DataType::u8:
+    case DataType::boolean:
+      return convert_integers<uint8_t>(from, values);
+    default:
+      return convert_to_f32(type, from, values);
+  }
+}
+
 }  // namespace linformer::convert

@@ -22,5 +22,7 @@ Number load(const std::byte* from) {
 
 // Reads values.size() consecutive elements of a floating-point type; false for any other type.
 bool convert_to_f32(DataType type, const std::byte* from, std::span<float> values);
+// The same of every type, integers rounded to the nearest float.
+bool convert_numbers(DataType type, const std::byte* from, std::span<float> values);
 
 }  // namespace linformer::convert

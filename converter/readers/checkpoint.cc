@@ -198,6 +198,14 @@ void Checkpoint::add_shard(Checkpoint shard) {
 }
 
 void Checkpoint::read_f32(const Tensor& tensor, uint64_t first, std::span<float> values) const {
+  read(tensor, first, values, convert_to_f32);
+}
+
+void Checkpoint::read_numbers(const Tensor& tensor, uint64_t first, std::span<float> values) const {
+  read(tensor, first, values, convert_numbers);
+}
+
+void Checkpoint::read(const Tensor& tensor, uint64_t first, std::span<float> values, Convert convert) const {
   if (!range_within(first, values.size(), tensor.elements))
     fail("tensor ", quote(tensor.name), " is read past its end");
   budget().charge_read(values.size() * data_type_bytes(tensor.type));
@@ -228,7 +236,7 @@ void Checkpoint::read_f32(const Tensor& tensor, uint64_t first, std::span<float>
       rest /= tensor.shape[i];
     }
     const uint64_t count = std::min<uint64_t>(run - logical % run, values.size() - done);
-    if (!convert_to_f32(tensor.type, base + place * data_type_bytes(tensor.type), values.subspan(done, count))) {
+    if (!convert(tensor.type, base + place * data_type_bytes(tensor.type), values.subspan(done, count))) {
       fail("tensor ", quote(tensor.name), " is ", shape_text(tensor), ", where floating point is expected");
     }
     done += count;

@@ -83,6 +83,8 @@ class Checkpoint {
   // Elements [first, first + values.size()) in logical (row-major) order as f32, f64 rounded to nearest (beyond the
   // range of f32: infinity). Throws for a type that holds no floating point and for a storage whose CRC-32 differs.
   void read_f32(const Tensor& tensor, uint64_t first, std::span<float> values) const;
+  // The same of tensors of any type, integers rounded to the nearest float.
+  void read_numbers(const Tensor& tensor, uint64_t first, std::span<float> values) const;
 
   ValueStore& values() { return values_; }
   // Of this file, and of what is made of it.
@@ -96,6 +98,9 @@ class Checkpoint {
   void add_shard(Checkpoint shard);
 
  private:
+  using Convert = bool (*)(DataType type, const std::byte* from, std::span<float> values);
+  void read(const Tensor& tensor, uint64_t first, std::span<float> values, Convert convert) const;
+
   linformer::files::InputFile file_;
   ValueStore values_;
   std::vector<Storage> storages_;

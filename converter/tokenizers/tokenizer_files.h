@@ -21,9 +21,11 @@ struct OwnedTokenizer {
   std::vector<float> scores;
   std::vector<double> exact_scores;
   std::vector<uint8_t> charsmap, token_uses;
-  Budget budget;                   // of the files that were read
-  std::vector<std::string> files;  // paths of those files
-  std::vector<std::string> notes;  // sentences for the report: which files were used and why, what was inferred
+  Budget budget;                      // of the files that were read
+  std::vector<std::string> files;     // paths of those files
+  std::vector<std::string> notes;     // sentences for the report: which files were used and why, what was inferred
+  std::optional<int64_t> max_length;  // to which tokenizer.json cuts texts; of use to static embeddings alone
+  std::string truncation_note;        // for the report of other models
   std::string template_note;  // of what is put around texts; a dictionary replaces it. Last of the notes in the end
 
   // A description whose views live as long as this object stays where it is and unchanged.

@@ -280,11 +280,16 @@ OwnedTokenizer load_tokenizer_json(const std::string& path) {
                              std::to_string(tokenizer.token_offsets.size() - 1) + " tokens, " +
                              (type == "BPE" ? std::to_string(tokenizer.merges.size() / 3) + " merges, " : "") +
                              std::to_string(tokenizer.description.added_tokens.size()) + " added tokens");
-  for (const char* ignored : {"truncation", "padding"}) {
-    if (!root.at(ignored).null()) {
-      tokenizer.notes.push_back(path + ": " + ignored + " is left out; the program's own options decide");
-    }
+  const auto ignored = [&path](const char* name) {
+    return path + ": " + name + " is left out; the program's own options decide";
+  };
+  if (const JsonPart truncation = root.at("truncation"); !truncation.null()) {
+    truncation.need_object();
+    const JsonPart longest = truncation.at("max_length");
+    if (longest.json().is_number_unsigned()) tokenizer.max_length = longest.id();
+    tokenizer.truncation_note = ignored("truncation");
   }
+  if (!root.at("padding").null()) tokenizer.notes.push_back(ignored("padding"));
   return tokenizer;
 }
 

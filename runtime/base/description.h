@@ -147,6 +147,7 @@ struct EmbeddingDescription {
   bool norm_before_factor = false;  // the norm is of the sum's own width (ELECTRA, ALBERT)
 };
 
+// Without layers an encoder is a gather: its rows are those of the token embedding, with nothing done to them.
 struct EncoderDescription {
   uint32_t d_model = 0;
   uint32_t max_tokens = 0;  // N
@@ -188,6 +189,12 @@ struct ClassificationHead {  // pool -> (pair) -> norm -> dense -> activation ->
   bool norm_after_dense = false;                   // the norm is applied behind dense and its activation (ModernBERT)
 };
 
+// What is put before a text, by its name: "query: ".
+struct Prompt {
+  String name;
+  String text;
+};
+
 // What `embed` gives: pool -> dense -> activation -> norm -> divided by its length.
 struct SentenceEmbedding {
   bool present = false;
@@ -196,6 +203,11 @@ struct SentenceEmbedding {
   Activation activation = Activation::none;
   bool normalize = false;
   Norm norm = {};  // may be absent
+  Array<Prompt> prompts;
+  int32_t default_prompt = -1;   // index into prompts; -1: texts are read as they are
+  bool excludes_prompt = false;  // rows of a prompt are not pooled (INSTRUCTOR)
+  // Not 0: a text that is cut to N tokens is cut to N times as many code points before (model2vec).
+  uint32_t characters_per_token = 0;
 };
 
 struct AddedToken {

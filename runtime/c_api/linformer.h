@@ -378,6 +378,7 @@ typedef int (*lnf_visit)(void* context, const lnf_text_report* report);
 
 #include "linformer_masks.h"
 #include "linformer_model_info.h"
+#include "linformer_prompts.h"
 #include "linformer_ranking.h"
 #include "linformer_reader.h"
 #include "linformer_spans.h"

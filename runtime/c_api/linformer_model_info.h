@@ -83,7 +83,11 @@ typedef struct lnf_sentence_embedding_info {
   int32_t pooling; /* LNF_POOL_... */
   int32_t norm;    /* a LayerNorm behind the linear, or the pooling */
   int32_t normalize;
-  const char* activation; /* of the linear */
+  const char* activation;       /* of the linear */
+  int32_t prompts;              /* for lnf_model_get_prompt() */
+  int32_t default_prompt;       /* put before texts where none is chosen; -1: none is */
+  int32_t excludes_prompt;      /* tokens of a prompt are left out of the vector */
+  int64_t characters_per_token; /* not 0: a text cut to n tokens is cut to n times as many code points before */
 } lnf_sentence_embedding_info;
 LNF_API lnf_code lnf_model_get_sentence_embedding(const lnf_model* model, lnf_sentence_embedding_info* info,
                                                   lnf_status* status);

@@ -141,7 +141,22 @@ lnf_code lnf_model_get_sentence_embedding(const lnf_model* model, lnf_sentence_e
   made.norm = of.norm;
   made.normalize = of.normalize;
   made.activation = of.activation;
+  made.prompts = of.prompts;
+  made.default_prompt = of.default_prompt;
+  made.excludes_prompt = of.excludes_prompt;
+  made.characters_per_token = of.characters_per_token;
   return report(write_struct(made, "lnf_sentence_embedding_info", info), status);
+}
+
+lnf_code lnf_model_get_prompt(const lnf_model* model, int32_t prompt, lnf_prompt_info* info, lnf_status* status) {
+  if (model == nullptr) return report(missing("the model"), status);
+  const Status checked = check_index("prompt", prompt, model->model->sentence_embedding().prompts);
+  if (!checked.ok()) return report(checked, status);
+  const PromptInfo of = model->model->prompt(prompt);
+  lnf_prompt_info made = {};
+  made.name = of.name.data();
+  made.text = of.text.data();
+  return report(write_struct(made, "lnf_prompt_info", info), status);
 }
 
 lnf_code lnf_model_get_tokenizer(const lnf_model* model, lnf_tokenizer_info* info, lnf_status* status) {

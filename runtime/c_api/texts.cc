@@ -183,6 +183,12 @@ lnf_code lnf_embedder_create(const lnf_model* model, int32_t pooling, int32_t no
 
 lnf_code lnf_embedder_create_cut(const lnf_model* model, int32_t pooling, int32_t normalize, int64_t dimensions,
                                  const lnf_text_options* options, lnf_embedder** embedder, lnf_status* status) {
+  return lnf_embedder_create_prompted(model, pooling, normalize, dimensions, nullptr, options, embedder, status);
+}
+
+lnf_code lnf_embedder_create_prompted(const lnf_model* model, int32_t pooling, int32_t normalize, int64_t dimensions,
+                                      const char* prompt, const lnf_text_options* options, lnf_embedder** embedder,
+                                      lnf_status* status) {
   const auto create = [&]() -> Status {
     if (embedder == nullptr) return missing("the place of the embedder");
     *embedder = nullptr;
@@ -199,6 +205,7 @@ lnf_code lnf_embedder_create_cut(const lnf_model* model, int32_t pooling, int32_
     if (pooling != LNF_POOL_DEFAULT) read.pooling = static_cast<Pooling>(pooling);
     if (normalize >= 0) read.normalize = normalize == 1;
     read.dimensions = dimensions;
+    if (prompt != nullptr) read.prompt = prompt;
     Result<Embedder> made = Embedder::create(model->model, read);
     return made.ok() ? make_handle(std::move(made.value()), embedder) : made.status();
   };

@@ -196,12 +196,21 @@ LINFORMER_FIELDS(ClassificationHead, "ClassificationHead", "head") {
   FIELD(norm_after_dense);
 }
 
+LINFORMER_FIELDS(Prompt, "Prompt", "prompt") {
+  FIELD(name);
+  FIELD(text);
+}
+
 LINFORMER_FIELDS(SentenceEmbedding, "SentenceEmbedding", "embedding") {
   FIELD(pooling);
   FIELD(dense);
   FIELD(activation);
   FIELD(normalize);
   FIELD(norm);
+  FIELD(prompts, at_most(max_prompts));
+  FIELD(default_prompt);
+  FIELD(excludes_prompt);
+  FIELD(characters_per_token);
 }
 
 LINFORMER_FIELDS(AddedToken, "AddedToken", "added token") {

@@ -106,7 +106,7 @@ EncoderInfo Model::encoder(Part part) const {
   const ModelDescription& d = description();
   const EncoderDescription& e = encoder_of(d, part);
   EncoderInfo info;
-  if (e.layers.empty()) return info;
+  if (e.d_model == 0) return info;
   info.max_tokens = e.max_tokens;
   info.vocabulary = e.vocab_size;
   info.pad_id = e.pad_id;
@@ -192,7 +192,16 @@ SentenceEmbeddingInfo Model::sentence_embedding() const {
   if (e.dense.present()) info.activation = enum_name(e.activation);
   info.norm = e.norm.present();
   info.normalize = e.normalize;
+  info.prompts = static_cast<int>(e.prompts.size());
+  info.default_prompt = e.default_prompt;
+  info.excludes_prompt = e.excludes_prompt;
+  info.characters_per_token = e.characters_per_token;
   return info;
+}
+
+PromptInfo Model::prompt(int prompt) const {
+  const Prompt* p = at(description().embedding.prompts, prompt);
+  return p != nullptr ? PromptInfo{view(p->name), view(p->text)} : PromptInfo();
 }
 
 TokenizerInfo Model::tokenizer() const {

@@ -205,7 +205,8 @@ Status check_projections_of(const FieldName& field, const EncoderDescription& en
 }  // namespace
 
 Status validate_projections(const EncoderDescription& encoder, const TensorFields& tensors) {
-  if (encoder.projections.empty() || encoder.projections.size() > max_projections) {
+  const bool needed = !encoder.layers.empty();
+  if ((needed && encoder.projections.empty()) || encoder.projections.size() > max_projections) {
     return bad_field(FieldName("projections"), "has %zu entries, 1 to %" PRIu32 " are possible",
                      encoder.projections.size(), max_projections);
   }

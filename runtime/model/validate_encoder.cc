@@ -47,6 +47,19 @@ Status check_feed_forward(const EncoderDescription& encoder, const TensorFields&
   return {};
 }
 
+// What would act on the rows of an encoder without layers, which are read from the token embedding where it lies.
+Status check_gather(const EncoderDescription& encoder) {
+  const EmbeddingDescription& embedding = encoder.embedding;
+  const bool acts = embedding.position_kind != PositionKind::none || embedding.token_types != absent ||
+                    embedding.scale != 1.f || embedding.factor.present() || embedding.norm.present() ||
+                    embedding.transform.present() || embedding.zero_pad_rows || embedding.prefix_token >= 0 ||
+                    encoder.final_norm.present() || encoder.output.present() || encoder.zero_masked_rows ||
+                    encoder.residual == ResidualKind::reversible;
+  if (embedding.tokens != absent && !acts) return {};
+  return bad_field(FieldName("layers"),
+                   "has 0 entries, which takes a token embedding alone, with nothing done to its rows");
+}
+
 Status check_encoder_states(const EncoderDescription& encoder) {
   bool reads = false;
   for (const LayerDescription& layer : encoder.layers) reads = reads || layer.attention.key_source != KeySource::own;
@@ -78,10 +91,11 @@ Status validate_encoder(const EncoderDescription& encoder, const TensorFields& t
   }
   LINFORMER_TRY(validate_embedding(encoder, tensors));
   LINFORMER_TRY(validate_projections(encoder, tensors));
-  if (encoder.layers.empty() || encoder.layers.size() > max_layers) {
-    return bad_field(FieldName("layers"), "has %zu entries, 1 to %" PRIu32 " are possible", encoder.layers.size(),
+  if (encoder.layers.size() > max_layers) {
+    return bad_field(FieldName("layers"), "has %zu entries, at most %" PRIu32 " are possible", encoder.layers.size(),
                      max_layers);
   }
+  if (encoder.layers.empty()) LINFORMER_TRY(check_gather(encoder));
   uint64_t width = encoder.d_model;
   for (size_t i = 0; i < encoder.layers.size(); ++i) {
     LINFORMER_TRY(validate_attention(encoder, tensors, i, &width));

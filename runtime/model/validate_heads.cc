@@ -35,6 +35,7 @@ Status check_masked_lm(const ModelDescription& model, const TensorFields& tensor
     return TensorFields::nothing(norm, mlm.norm, reason);
   }
   if (last_encoder(model).vocab_size == 0) return bad_field(FieldName("mlm"), "belongs to a model without tokens");
+  if (last_encoder(model).layers.empty()) return bad_field(FieldName("mlm"), "belongs to a model without layers");
   uint64_t width = output_width(last_encoder(model), tensors);
   if (mlm.dense.present()) {
     uint64_t out = 0;
@@ -74,6 +75,9 @@ Status check_classification_head(const ModelDescription& model, const TensorFiel
   }
   const FieldName field("heads[%zu] (%.60s)", index, head.name.c_str());
   uint64_t width = output_width(last_encoder(model), tensors), classes = 0;
+  if (head.pooling == Pooling::none && last_encoder(model).layers.empty()) {
+    return bad_field(field / "pooling", "scores each token of a model without layers");
+  }
   if (head.pairing == Pairing::product_difference) {
     if (head.pooling == Pooling::none) return bad_field(field / "pairing", "pairs texts, but nothing is pooled");
     width *= 4;
@@ -106,6 +110,37 @@ Status check_classification_head(const ModelDescription& model, const TensorFiel
   return {};
 }
 
+Status check_prompts(const SentenceEmbedding& embedding) {
+  const Array<Prompt>& prompts = embedding.prompts;
+  if (prompts.size() > max_prompts) {
+    return bad_field(FieldName("embedding.prompts"), "has %zu entries, at most %" PRIu32 " are possible",
+                     prompts.size(), max_prompts);
+  }
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const FieldName field("embedding.prompts[%zu]", i);
+    if (!is_printable_name(prompts[i].name)) {
+      return bad_field(field / "name", "is empty, too long or not printable UTF-8");
+    }
+    if (prompts[i].text.size() > max_prompt_bytes || !is_utf8(prompts[i].text)) {
+      return bad_field(field / "text", "has %zu bytes, at most %zu are possible, or is not UTF-8",
+                       prompts[i].text.size(), max_prompt_bytes);
+    }
+    for (size_t other = 0; other < i; ++other) {
+      if (prompts[other].name != prompts[i].name) continue;
+      return bad_field(field / "name", "is that of prompt %zu (%.80s)", other, prompts[other].name.c_str());
+    }
+  }
+  if (embedding.default_prompt < -1 || embedding.default_prompt >= static_cast<int64_t>(prompts.size())) {
+    return bad_field(FieldName("embedding.default_prompt"), "is %" PRId32 ", there are %zu prompts",
+                     embedding.default_prompt, prompts.size());
+  }
+  if (embedding.characters_per_token > max_dimension) {
+    return bad_field(FieldName("embedding.characters_per_token"), "is %" PRIu32 ", at most %" PRIu32 " is possible",
+                     embedding.characters_per_token, max_dimension);
+  }
+  return {};
+}
+
 Status check_sentence_embedding(const ModelDescription& model, const TensorFields& tensors) {
   const SentenceEmbedding& embedding = model.embedding;
   const FieldName dense("embedding.dense");
@@ -120,7 +155,8 @@ Status check_sentence_embedding(const ModelDescription& model, const TensorField
     LINFORMER_TRY(tensors.linear(dense, embedding.dense, width, &outputs));
     width = outputs;
   }
-  return tensors.norm(FieldName("embedding.norm"), embedding.norm, width);
+  LINFORMER_TRY(tensors.norm(FieldName("embedding.norm"), embedding.norm, width));
+  return check_prompts(embedding);
 }
 
 }  // namespace

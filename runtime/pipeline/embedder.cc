@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/description.h"
 #include "linformer/text_runner.h"
+#include "pipeline/prompts.h"
 #include "pipeline/rows.h"
 
 namespace LINFORMER_NAMESPACE {
@@ -77,7 +78,9 @@ Result<Embedder> Embedder::create(std::shared_ptr<const Model> model, const Embe
       is_normalized = false;
     }
   }
-  Result<TextRunner> runner = TextRunner::create(std::move(model), {&output, 1}, options.texts);
+  const Result<std::string_view> prompt = find_prompt(embedding, options.prompt);
+  if (!prompt.ok()) return prompt.status();
+  Result<TextRunner> runner = PromptedRunner::create(std::move(model), output, options.texts, *prompt);
   if (!runner.ok()) return runner.status();
   std::unique_ptr<State> state(new (std::nothrow) State(std::move(*runner)));
   if (!state) return no_memory;

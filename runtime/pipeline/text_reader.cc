@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/array.h"
 #include "base/description.h"
 #include "base/shared.h"
 
@@ -26,6 +27,9 @@ struct ReadRules {
   int32_t stripped_id = -1;  // pads that the session removes; -1: none
   bool apart = false;        // the two texts are sequences of their own
   bool short_last_window = false;
+  bool reads_none = false;      // a text without tokens is read too: the model has no layers that would ask for one
+  int64_t most_characters = 0;  // of a text that is cut; 0: any
+  String prompt;                // put before each text
 
   // Tokens around the texts.
   int64_t template_tokens(bool pair) const { return encode.add_special_tokens ? tokenizer.template_tokens(pair) : 0; }
@@ -57,6 +61,8 @@ struct TextReader::State {
   Status encode(std::string_view text, const std::optional<std::string_view>& pair, Encoding* to, TextReport* report);
   Status read_texts(const TextInput& given, TextReport* report);
   Status check_ids(std::span<const int32_t> ids) const;
+  Status add_prompt();
+  std::string_view beginning(std::string_view text) const;
   Status plan_windows(BeyondLimit* beyond);
   Status encode_window(const EncodeOptions& options, int64_t first) {
     const Tokenizer& tokenizer = rules->tokenizer;
@@ -67,6 +73,7 @@ struct TextReader::State {
   std::shared_ptr<const ReadRules> rules;
   Encoding encoding, second;
   TextInput input;
+  Array<char> prompted;  // the text behind its prompt
   // Of the text that was read last.
   bool good = false, has_first_window = false;
   // Windows of the text: how many tokens each has at most, how many later the next one begins, where the last one does
@@ -120,6 +127,10 @@ Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, Tokeni
   rules->stripped_id = run.padding == Padding::strip ? encoder.pad_id : -1;
   rules->apart = options.apart;
   rules->short_last_window = options.short_last_window;
+  rules->reads_none = encoder.layers.empty();
+  const bool cuts = texts.on_long == OnLong::truncate && texts.keep == Keep::head;
+  if (cuts) rules->most_characters = rules->max_tokens * int64_t{description.embedding.characters_per_token};
+  if (!rules->prompt.try_assign(options.prompt)) return no_memory();
   const int64_t room = rules->max_tokens - rules->template_tokens(false);
   if (room < 1) {
     return Status::error(Code::invalid_argument, "max_tokens of %lld leaves no room for a text: raise it",
@@ -157,6 +168,7 @@ Status TextReader::State::read_texts(const TextInput& given, TextReport* report)
   input = given;
   windows = 1;
   has_first_window = false;
+  if (!rules->prompt.empty()) LINFORMER_TRY(add_prompt());
   if (!rules->apart) {
     LINFORMER_TRY(encode(input.text, input.pair, &encoding, report));
   } else if (!input.pair) {
@@ -167,6 +179,29 @@ Status TextReader::State::read_texts(const TextInput& given, TextReport* report)
   }
   report->windows = windows;
   return {};
+}
+
+// The first of two texts has the prompt.
+Status TextReader::State::add_prompt() {
+  prompted.clear();
+  const std::string_view prompt = rules->prompt;
+  if (!prompted.try_append(prompt.data(), prompt.size()) ||
+      !prompted.try_append(input.text.data(), input.text.size())) {
+    return no_memory();
+  }
+  input.text = {prompted.data(), prompted.size()};
+  return {};
+}
+
+// What is tokenized of a text that the model cuts by its characters, too.
+std::string_view TextReader::State::beginning(std::string_view text) const {
+  if (rules->most_characters == 0 || text.size() <= static_cast<size_t>(rules->most_characters)) return text;
+  int64_t characters = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool begins = (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+    if (begins && characters++ == rules->most_characters) return text.substr(0, i);
+  }
+  return text;
 }
 
 Status TextReader::State::encode(std::string_view text, const std::optional<std::string_view>& pair, Encoding* to,
@@ -180,9 +215,15 @@ Status TextReader::State::encode(std::string_view text, const std::optional<std:
   }
   const Tokenizer& tokenizer = rules->tokenizer;
   LINFORMER_TRY(pair ? tokenizer.encode(text, *pair, options, to) : tokenizer.encode(text, options, to));
+  int64_t total = to->total_tokens();
+  if (const std::string_view read = beginning(text); read.size() < text.size() && !pair) {
+    LINFORMER_TRY(tokenizer.encode(read, options, to));
+    // Its last word may have been cut, which leaves as many tokens.
+    total = std::max(total, static_cast<int64_t>(to->ids().size()) + 1);
+  }
   const int64_t tokens = static_cast<int64_t>(to->ids().size());
   report->tokens += tokens;
-  report->total_tokens += to->total_tokens();
+  report->total_tokens += total;
   LINFORMER_TRY(check_ids(to->ids()));
   if (tokens <= rules->max_tokens) return {};
   if (rules->on_long == OnLong::window && !rules->apart) return plan_windows(&report->beyond);
@@ -250,7 +291,8 @@ Status TextReader::State::check_ids(std::span<const int32_t> ids) const {
                            id, rules->vocabulary);
     }
   }
-  return rules->strips_all(ids) ? Status::error(Code::invalid_argument, "the text has no tokens") : Status();
+  const bool read = rules->reads_none || !rules->strips_all(ids);
+  return !read ? Status::error(Code::invalid_argument, "the text has no tokens") : Status();
 }
 
 Result<TextSequence> TextReader::sequence(int64_t i) {

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/description.h"
+#include "pipeline/prompts.h"
 #include "pipeline/session_options.h"
 #include "pipeline/text_runner_state.h"
 
@@ -40,6 +41,15 @@ Result<TextRunner> TokenScoresTaker::create_runner(std::shared_ptr<const Model> 
   state->model_ = std::move(model);
   state->taker_ = *this;
   state->short_last_window_ = short_last_window;
+  LINFORMER_TRY(state->prepare(options, {&output, 1}));
+  return TextRunner(std::move(state));
+}
+
+Result<TextRunner> PromptedRunner::create(std::shared_ptr<const Model> model, const Output& output,
+                                          const TextOptions& options, std::string_view prompt) {
+  std::unique_ptr<TextRunner::State> state(new (std::nothrow) TextRunner::State);
+  if (!state || !state->prompt_.try_assign(prompt)) return no_memory();
+  state->model_ = std::move(model);
   LINFORMER_TRY(state->prepare(options, {&output, 1}));
   return TextRunner(std::move(state));
 }
@@ -131,6 +141,7 @@ Status TextRunner::State::make_workers(const TextOptions& options) {
       reading.texts = options;
       reading.apart = apart_;
       reading.short_last_window = short_last_window_;
+      reading.prompt = prompt_;
       reading.session = &made;
       Result<TextReader> reader =
           workers_.empty() ? TextReader::create(model_, reading) : workers_[0].reader->another();

@@ -70,6 +70,7 @@ struct TextRunner::State {
   std::shared_ptr<const Model> model_;
   TokenScoresTaker taker_;  // of rows for each token; none of rows for each text
   bool short_last_window_ = false;
+  String prompt_;       // put before each text
   bool apart_ = false;  // a head compares the two texts of an input
   OnLong on_long_ = OnLong::truncate;
   int64_t max_tokens_ = 0;  // without what the model puts before a text

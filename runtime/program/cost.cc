@@ -49,6 +49,9 @@ class OpCost {
     if (op.kind == OpKind::gather || op.kind == OpKind::add_position || op.kind == OpKind::add_type) {
       // As many rows of the table as are looked up.
       cost_.bytes += product(m_, op.a.cols, element_bytes(op.a.type));
+    } else if (op.a.place == Place::weight && (op.kind == OpKind::pool || op.kind == OpKind::expand)) {
+      // The tokens' rows of a table.
+      cost_.bytes += product(rows_, op.a.cols, element_bytes(op.a.type));
     } else {
       const bool pools = op.kind == OpKind::pool && op.pooling != Pooling::first_token;
       add(op.a, pools ? static_cast<double>(rows_) : m_);

@@ -232,13 +232,15 @@ void Lowering::first_rows() {
 
 Status Lowering::finish() {
   const int32_t begin = stage_count();
-  program_.output_width = encoder_.output.present() ? outputs(encoder_.output) : last_.width_out;
+  program_.output_width = encoder_.output.present() ? outputs(encoder_.output)
+                          : gathers()               ? int64_t{encoder_.d_model}
+                                                    : last_.width_out;
   if (finishes()) {
     stage(Domain::row_blocks);
     finish_rows();
   }
   program_.finish = section(begin);
-  first_rows();
+  if (!gathers()) first_rows();
   hidden(&program_.output_hidden, program_.output_width, 1);
   const int32_t pooled = stage_count();
   stage(Domain::scored).extent = 1;

@@ -53,6 +53,7 @@ class Lowering {
   // Views. A view of a `rows`, `block` or `scored` buffer widens it.
   // While the last layer is lowered for first rows, they stand in the place of all.
   View rows(BufferId buffer, int64_t cols) {
+    if (gathers()) return weight(encoder_.embedding.tokens);
     return first_only_ ? first(buffer, cols) : buffer_view(Place::rows, buffer, cols, 0);
   }
   View first(BufferId buffer, int64_t cols);
@@ -115,6 +116,8 @@ class Lowering {
   void sentence_embedding(const SentenceEmbedding& embedding);
   void masked_lm(const MaskedLmHead& mlm);
 
+  // Whether the encoder has no layers: its rows are read from the token embedding where it lies, and never made.
+  bool gathers() const { return encoder_.layers.empty(); }
   bool reversible() const { return encoder_.residual == ResidualKind::reversible; }
   bool pre_norm() const { return encoder_.norm_placement == NormPlacement::pre; }
   bool adds() const { return encoder_.residual != ResidualKind::none; }

@@ -49,6 +49,10 @@ void Lowering::add_positions(const View& out) {
 Status Lowering::embedding() {
   const EmbeddingDescription& embedding = encoder_.embedding;
   const int64_t d = encoder_.d_model;
+  if (gathers()) {
+    hidden(&program_.embedding_hidden, d, 1);
+    return {};
+  }
   const int32_t begin = stage_count();
   stage(Domain::row_blocks);
   const bool tokens = embedding.tokens != absent, has_factor = embedding.factor.present();

@@ -13,7 +13,7 @@ constexpr int64_t each_row = 0;
 Op& Lowering::pool(Pooling pooling, const View& out) {
   Op& pool = unary(OpKind::pool, rows(BufferId::rows, program_.output_width), out);
   pool.pooling = pooling;
-  pool.b = first(BufferId::rows, program_.output_width);
+  pool.b = gathers() ? pool.a : first(BufferId::rows, program_.output_width);
   return pool;
 }
 

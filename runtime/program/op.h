@@ -31,9 +31,10 @@ enum class OpKind : uint8_t {
   pack_block,        // K^T and V of a block of rows as panels, full attention
   attend,            // out = softmax(out K^T) V, head by head; of `a` in the place of out, if there is one
   select,            // out[i] = the row of the caller's masked position i
-  pool,              // out[s] = the rows of sequence s as one: of `b`, where only first rows were made
+  pool,              // out[s] = the rows of sequence s as one: of `b`, where only first rows were made; of a table,
+                     // those of its tokens
   pair,              // out[i] = (a, b, a b, a - b) of sequences 2i and 2i + 1
-  expand,            // the caller's rows, with zeros where stripping left none
+  expand,            // the caller's rows, of a table those of the tokens, with zeros where stripping left none
   probabilities,     // the caller's, from its logits
   normalize_length,  // out[s] /= its Euclidean length
 };

@@ -45,7 +45,8 @@ Status Session::State::check_input(const InputList& inputs, size_t t) const {
   LINFORMER_TRY(check_length(t, "mask entries", input.mask.size(), given));
   LINFORMER_TRY(check_length(t, "query mask entries", input.query_mask.size(), given));
   const int64_t kept = kept_rows(input);
-  if (kept == 0) return Status::error(Code::invalid_argument, "text %zu has no tokens", t);
+  // Without layers, nothing is asked of rows: a text of none has a vector of zeros.
+  if (kept == 0 && !e.layers.empty()) return Status::error(Code::invalid_argument, "text %zu has no tokens", t);
   if (kept > options.memory.max_tokens) {
     return Status::error(Code::too_long,
                          "text %zu has %lld tokens%s and the session was planned for %lld: truncate it, or plan for "

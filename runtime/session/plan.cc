@@ -103,6 +103,10 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
   lowered.has_heads = decoder == description.has_decoder();
   LINFORMER_TRY(resolve(*lowered.encoder, &plan.options));
   const SessionOptions& resolved = plan.options;
+  if (resolved.cuda.device >= 0 && lowered.encoder->layers.empty()) {
+    return Status::error(Code::unsupported,
+                         "this model has no layers, which leaves a GPU nothing to compute: run it on the CPU");
+  }
   plan.block_rows =
       std::min(resolved.cpu.block_rows,
                round_up(std::max(resolved.memory.max_rows, resolved.memory.max_encoder_states), panel_width));
@@ -182,7 +186,7 @@ void count_types(const Program& program, Plan* plan) {
 void publish(const Program& program, const ArenaLayout& layout, Plan* plan) {
   static_assert(buffer_count <= Plan::max_buffers && term_count <= Plan::max_terms);
   plan->project_first_below = program.project_first_below;
-  plan->attention_compute = program.attentions[0].compute;
+  if (!program.attentions.empty()) plan->attention_compute = program.attentions[0].compute;
   count_types(program, plan);
   plan->buffer_count = buffer_count;
   for (int i = 0; i < buffer_count; ++i) {

@@ -13,7 +13,7 @@ const char* name_of(OutputKind kind) {
 }  // namespace
 
 int64_t Session::State::hidden_width(int layer) const {
-  if (layer < 0) return program().output_width;
+  if (layer < 0 || program().layers.empty()) return program().output_width;
   const LayerSections& first = program().layers[0];
   if (layer == 0) return first.streams * encoder().d_model;
   const LayerSections& sections = program().layers[static_cast<size_t>(layer) - 1];

@@ -134,6 +134,14 @@ int main(void) {
   FIELD(lnf_sentence_embedding_info, norm);
   FIELD(lnf_sentence_embedding_info, normalize);
   FIELD(lnf_sentence_embedding_info, activation);
+  FIELD(lnf_sentence_embedding_info, prompts);
+  FIELD(lnf_sentence_embedding_info, default_prompt);
+  FIELD(lnf_sentence_embedding_info, excludes_prompt);
+  FIELD(lnf_sentence_embedding_info, characters_per_token);
+  STRUCT(lnf_prompt_info);
+  FIELD(lnf_prompt_info, size);
+  FIELD(lnf_prompt_info, name);
+  FIELD(lnf_prompt_info, text);
   STRUCT(lnf_tokenizer_info);
   FIELD(lnf_tokenizer_info, size);
   FIELD(lnf_tokenizer_info, tokens);

@@ -33,6 +33,8 @@ class Builder {
     } else {
       words();
     }
+    vector();
+    if (shape_.static_rows) return;
 
     Projection projection;
     projection.k = k;
@@ -56,9 +58,17 @@ class Builder {
     layer.ffn_norm = norm("ffn_norm");
     encoder.layers = {layer};
     if (!shape_.vectors && !shape_.not_finite) builder_.description.mlm.output = {encoder.embedding.tokens, absent};
-    if (shape_.embedding) {
-      builder_.description.embedding.present = builder_.description.embedding.normalize = true;
-    }
+  }
+
+  void vector() {
+    SentenceEmbedding& embedding = builder_.description.embedding;
+    embedding.present = shape_.embedding || shape_.static_rows;
+    embedding.normalize = shape_.embedding;
+    for (const auto& [name, text] : shape_.prompts) embedding.prompts.push_back({name, text});
+    embedding.default_prompt = shape_.default_prompt;
+    embedding.excludes_prompt = shape_.excludes_prompt;
+    embedding.characters_per_token = shape_.characters_per_token;
+    if (shape_.static_rows) builder_.description.encoder.pad_id = 1;  // [UNK]
   }
 
   void words() {
@@ -192,6 +202,7 @@ class Builder {
     tokenizer.eos = 3;
     tokenizer.mask = shape_.mask_token ? 4 : -1;
     tokenizer.single_template = {2, template_first, 3};
+    if (shape_.static_rows) tokenizer.single_template = {template_first};
     tokenizer.pair_template = {2, template_first, 3, template_second, 3};
     if (shape_.token_types) tokenizer.pair_types = {0, 0, 0, 1, 1};
     tokenizer.lowercase = tokenizer.clean_text = tokenizer.strip_accents = true;

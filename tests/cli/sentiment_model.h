@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/description.h"
@@ -29,9 +30,14 @@ struct SentimentModel {
   std::vector<std::string> labels = {"neg", "neu", "pos"};  // of "sentiment"; none: it has no names
   bool token_types = false;  // a token of the second text counts twice as much as a "good", whatever it is
   bool embedding = false;    // mean, divided by its length
-  bool vectors = false;      // reads vectors instead of tokens, with a row of zeros before them
-  bool mask_token = true;    // the tokenizer has one
-  bool not_finite = false;   // the embedding of "plot" has a NaN; the MLM head has a table of its own, without NaN
+  bool static_rows = false;  // no layers: a vector is the mean of the tokens' own rows, pads and [UNK] left out
+  uint32_t characters_per_token = 0;
+  std::vector<std::pair<std::string, std::string>> prompts = {};  // names and texts
+  int default_prompt = -1;
+  bool excludes_prompt = false;
+  bool vectors = false;     // reads vectors instead of tokens, with a row of zeros before them
+  bool mask_token = true;   // the tokenizer has one
+  bool not_finite = false;  // the embedding of "plot" has a NaN; the MLM head has a table of its own, without NaN
   linformer::ElementType type = linformer::ElementType::f32;  // of the weights
 };
 

@@ -176,7 +176,8 @@ TEST_CASE("a transformer in a folder of its own, with notes of what sentence-tra
   folder.write("0_Transformer/config.json", folder.tiny().config().dump());
   folder.write("0_Transformer/pytorch_model.bin", torch_zip(folder.tiny().tensors()));
   folder.write("0_Transformer/sentence_bert_config.json", R"({"max_seq_length": 5, "do_lower_case": true})");
-  folder.write("config_sentence_transformers.json", R"({"default_prompt_name": "query"})");
+  folder.write("config_sentence_transformers.json",
+               R"({"prompts": {"query": "query: "}, "default_prompt_name": "query"})");
   folder.remove("config.json");
   folder.remove("model.safetensors");
   const Converted made = folder.convert();
@@ -184,7 +185,14 @@ TEST_CASE("a transformer in a folder of its own, with notes of what sentence-tra
   CHECK(has_note(made, "5 tokens"));
   CHECK(made.description().encoder.max_tokens == 5);
   CHECK(has_note(made, "lowers the case"));
-  CHECK(has_note(made, "query"));
+  REQUIRE(made.description().embedding.prompts.size() == 1);
+  CHECK(made.description().embedding.prompts[0].text == "query: ");
+  CHECK(made.description().embedding.default_prompt == 0);
+  CHECK_FALSE(made.description().embedding.excludes_prompt);
+  folder.pool({{"pooling_mode_mean_tokens", true}, {"include_prompt", false}});
+  CHECK(folder.convert().description().embedding.excludes_prompt);
+  folder.write("config_sentence_transformers.json", R"({"default_prompt_name": "query"})");
+  check_sentence(folder.error(), {"the default prompt", "query", "is none of the prompts"});
 }
 
 TEST_CASE("modules that are not supported are refused by name") {

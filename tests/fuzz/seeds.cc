@@ -179,6 +179,14 @@ void write_checkpoints(const Writer& writer) {
       {"model-00001-of-00002.safetensors", safetensors({{"a", {2}, {1, 2}}})},
       {"model-00002-of-00002.safetensors", safetensors({{"b", {2}, {1, 2}}}, {{"format", "pt"}})}};
   writer.write("shards", shards);
+  for (const char* name : {"mapped", "short", "module-prompts"}) {
+    Parts parts;
+    for (const auto& file :
+         fs::directory_iterator(fs::path(LINFORMER_SOURCE_DIR "/tests/data/static_embedding") / name)) {
+      parts.push_back({file.path().filename().string(), content_of(file.path())});
+    }
+    writer.write(std::string("static_") + name, parts);
+  }
   for (const TinyFamily family : {TinyFamily::bert, TinyFamily::roberta, TinyFamily::distilbert}) {
     TinyHuggingFace face;
     face.family = family;

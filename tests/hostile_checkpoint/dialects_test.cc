@@ -201,6 +201,13 @@ TEST_CASE("tensors and settings of hand-made checkpoints altered") {
     report(tiny.prefix().c_str(), counts);
     CHECK(counts.errors > 0);
   }
+  const Tensors model2vec = {
+      {"embeddings", {3, 2}, {1, 2, 3, 4, 5, 6}}, {"mapping", {4}, {2, 0, 1, 1}}, {"weights", {4}, {1, 2, 3, 4}}};
+  Counts static_counts;
+  Attack(model2vec, {{"normalize", true}, {"max_length", 9}, {"sentence_prompts", {{"query", "a"}}}}, &static_counts)
+      .run();
+  report("model2vec", static_counts);
+  CHECK(static_counts.errors > 0);
   TinyTatp22 tiny;
   tiny.depth = 1;
   Counts counts;

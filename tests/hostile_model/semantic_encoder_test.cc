@@ -94,6 +94,12 @@ TEST_CASE("an encoder that contradicts its tensors or itself") {
       {"norm before a factor that is absent", "norm_before_factor is true, but there is no factor",
        [](ModelDescription& m) { m.encoder.embedding.norm_before_factor = true; }},
       {"no layers", "layers has 0 entries", [](ModelDescription& m) { m.encoder.layers.clear(); }},
+      {"no layers, positions", "layers has 0 entries, which takes a token embedding alone",
+       [](ModelDescription& m) {
+         m.encoder.layers.clear();
+         m.mlm = {};
+         m.heads.clear();
+       }},
       {"1,025 layers", "layers has 1025 entries",
        [](ModelDescription& m) { m.encoder.layers = std::vector(1025, m.encoder.layers[1]); }},
       {"1,024 layers", "", [](ModelDescription& m) { m.encoder.layers = std::vector(1024, m.encoder.layers[1]); }},

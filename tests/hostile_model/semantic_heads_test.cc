@@ -73,6 +73,48 @@ TEST_CASE("heads that contradict their tensors or themselves") {
          m.embedding.present = true;
          m.embedding.norm.scale = m.encoder.layers[0].ffn_in.bias;
        }},
+      {"prompts", "",
+       [](ModelDescription& m) {
+         m.embedding.present = true;
+         m.embedding.prompts = {{"query", "query: "}, {"document", ""}};
+         m.embedding.default_prompt = 1;
+       }},
+      {"a prompt that is not there", "embedding.default_prompt is 1, there are 1 prompts",
+       [](ModelDescription& m) {
+         m.embedding.present = true;
+         m.embedding.prompts = {{"query", "query: "}};
+         m.embedding.default_prompt = 1;
+       }},
+      {"two prompts of one name", "embedding.prompts[1].name is that of prompt 0",
+       [](ModelDescription& m) {
+         m.embedding.present = true;
+         m.embedding.prompts = {{"query", "a"}, {"query", "b"}};
+       }},
+      {"a prompt's name that can't be printed", "embedding.prompts[0].name is empty, too long or not printable",
+       [](ModelDescription& m) {
+         m.embedding.present = true;
+         m.embedding.prompts = {{"\033[31m", "a"}};
+       }},
+      {"a prompt that is no text", "embedding.prompts[0].text has 1 bytes",
+       [](ModelDescription& m) {
+         m.embedding.present = true;
+         m.embedding.prompts = {{"query", "\x80"}};
+       }},
+      {"a prompt of a book", "embedding.prompts[0].text has 8193 bytes, at most 8192 are possible",
+       [](ModelDescription& m) {
+         m.embedding.present = true;
+         m.embedding.prompts = {{"query", std::string(8193, 'a')}};
+       }},
+      {"too many prompts", "prompts has 257 entries, at most 256 are possible",
+       [](ModelDescription& m) {
+         m.embedding.present = true;
+         for (int i = 0; i < 257; ++i) m.embedding.prompts.push_back({std::to_string(i), "a"});
+       }},
+      {"characters of a token", "embedding.characters_per_token is 4294967295",
+       [](ModelDescription& m) {
+         m.embedding.present = true;
+         m.embedding.characters_per_token = UINT32_MAX;
+       }},
       {"a sentence's pooling", "pooling is 7",
        [](ModelDescription& m) {
          m.embedding.present = true;

@@ -6,6 +6,7 @@
 #include "base/description.h"
 #include "converter/dialects/common.h"
 #include "converter/dialects/head_kind.h"
+#include "converter/dialects/hugging_face/prompts.h"
 #include "converter/readers/error.h"
 #include "converter/readers/found_file.h"
 #include "converter/settings_file.h"
@@ -75,14 +76,16 @@ class Modules {
   void add(Value module) {
     const std::string name(module.find("path").text());
     const std::string_view type = last_part(module.find("type").text());
-    const fs::path place = name;
+    const fs::path place = name == "." ? "" : name;
     if (place.is_absolute() || std::find(place.begin(), place.end(), "..") != place.end()) {
       fail("modules.json puts a module into ", quote(name), ", outside of its folder");
     }
-    if (made_.transformer.empty() != (type == "Transformer")) {
-      refuse(type, name, "the first module is a Transformer, and the only one");
+    const bool first = type == "Transformer" || type == "StaticEmbedding";
+    if (made_.transformer.empty() != first) {
+      refuse(type, name, "the first module is a Transformer or a StaticEmbedding, and the only one");
     }
     if (type == "Transformer") return add_transformer(folder_ / place);
+    if (type == "StaticEmbedding" && !cross_encoder_) return add_static_embedding(folder_ / place);
     if (type == "Dropout") return;  // acts in training only
     if (cross_encoder_) refuse(type, name, "a CrossEncoder of one Transformer is supported");
     if (!has_pooling_ && type == "Pooling") return add_pooling(folder_ / place);
@@ -90,7 +93,10 @@ class Modules {
     const bool open = has_pooling_ && !normalizes_ && made_.norm.empty();
     if (open && made_.dense.empty() && type == "Dense") return add_dense(folder_ / place);
     if (open && type == "LayerNorm") return void(made_.norm = weights_in(folder_ / place));
-    refuse(type, name, "Transformer, Pooling, at most one Dense, LayerNorm and Normalize are supported, in this order");
+    refuse(
+        type, name,
+        "Transformer and Pooling or StaticEmbedding, at most one Dense, LayerNorm and Normalize are supported, in this "
+        "order");
   }
 
   [[noreturn]] static void refuse(std::string_view type, const std::string& name, const char* reason) {
@@ -104,10 +110,21 @@ class Modules {
     return value;
   }
 
-  void add_transformer(const fs::path& folder) {
+  void set_first(const fs::path& folder) {
     made_.transformer = folder.string();
     // Without the slash that joining an empty path leaves.
     if (!folder.has_filename()) made_.transformer = folder.parent_path().string();
+    if (!cross_encoder_) add_prompt_settings();
+  }
+
+  void add_static_embedding(const fs::path& folder) {
+    set_first(folder);
+    set(made_.settings, store_, "sentence_pooling", text_of(store_, "mean"));
+    has_pooling_ = true;
+  }
+
+  void add_transformer(const fs::path& folder) {
+    set_first(folder);
     for (const char* name :
          {"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json",
           "sentence_xlm-roberta_config.json", "sentence_camembert_config.json"}) {
@@ -123,12 +140,16 @@ class Modules {
                               " lowers the case of texts before they reach the tokenizer: do so too.");
       }
     }
-    const fs::path prompts = folder_ / "config_sentence_transformers.json";
-    if (!finds_file(prompts)) return;
-    const Value prompt = read_file(prompts.string()).find("default_prompt_name");
-    if (prompt.is(ValueKind::text)) {
-      made_.notes.push_back("config_sentence_transformers.json puts the prompt " + quote(prompt.text()) +
-                            " before each text: do so too.");
+  }
+
+  void add_prompt_settings() {
+    const fs::path path = folder_ / "config_sentence_transformers.json";
+    if (!finds_file(path)) return;
+    const Value config = read_file(path.string());
+    for (const auto& [theirs, ours] :
+         {std::pair("prompts", prompts_setting), std::pair("default_prompt_name", default_prompt_setting)}) {
+      const Value value = config.find(theirs);
+      if (!value.is(ValueKind::null)) set(made_.settings, store_, ours, value);
     }
   }
 
@@ -157,6 +178,8 @@ class Modules {
            "and weightedmean is supported");
     }
     set(made_.settings, store_, "sentence_pooling", text_of(store_, modes[0]));
+    const Value included = config.find("include_prompt");
+    if (!included.is(ValueKind::null)) set(made_.settings, store_, include_prompt_setting, included);
     has_pooling_ = true;
   }
 
@@ -280,6 +303,7 @@ bool add_sentence_embedding(Conversion& conversion, TensorTable& tensors, const 
   embedding.normalize = normalize && normalize->value;
   if (embedding.normalize) steps += ", divided by its length";
   conversion.report.add_fact("sentence embedding", steps, "sentence_pooling, " + pooling->source);
+  add_prompts(conversion, settings);
   return true;
 }
 

@@ -1,6 +1,6 @@
-// Folders of sentence-transformers: a Hugging Face encoder, and in modules.json what turns its rows into one vector.
-// Source: UKPLab/sentence-transformers, modules Transformer, Pooling, Dense, LayerNorm, Normalize and Dropout (v0.4 to
-// v5).
+// Folders of sentence-transformers: a Hugging Face encoder or a static embedding, and in modules.json what turns its
+// rows into one vector. Source: UKPLab/sentence-transformers, modules Transformer, StaticEmbedding, Pooling, Dense,
+// LayerNorm, Normalize and Dropout (v0.4 to v6).
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct SentenceTransformer {
   std::string transformer;  // the folder of the encoder's checkpoint, config.json and tokenizer
   std::string dense, norm;  // the checkpoints of the modules Dense and LayerNorm; empty: there is none
   // sentence_pooling "cls", "mean", "max", "lasttoken" or "weightedmean"; sentence_dense_activation;
-  // sentence_normalize; max_seq_length. --config may say them too.
+  // sentence_normalize; max_seq_length; those of prompts.h. --config may say them too.
   Value settings;
   std::vector<std::string> files;  // of JSON that were read
   std::vector<std::string> notes;

@@ -24,13 +24,18 @@ struct EmbedderOptions {
   // Numbers of a vector that are kept, the first ones, before it is divided by its length: for models that were trained
   // so that a vector's beginning is a vector by itself (Matryoshka). 0: all.
   int64_t dimensions = 0;
+  // What is put before each text: one of the model's prompts, by its name (Model::prompt()), or none where the name is
+  // empty. Without it the model's default, where it has one. Used by create() alone.
+  std::optional<std::string_view> prompt = {};
 };
 
 // Owns its tokenizer, sessions and threads; shares the model. Not thread-safe: one call at a time. Movable.
 class Embedder {
  public:
   // Errors: those of Session and Tokenizer, and invalid_argument where the model doesn't say how its texts become
-  // vectors, or can't leave their lengths as they are, and for more dimensions than its vectors have.
+  // vectors, or can't leave their lengths as they are, for more dimensions than its vectors have, and for a prompt that
+  // it doesn't have; the sentence then lists those that it has. unsupported for a prompt whose tokens the model leaves
+  // out of its vectors.
   static Result<Embedder> create(std::shared_ptr<const Model> model, const EmbedderOptions& options = {});
 
   // vectors[i * width() + j] for any number of texts. The first text without a vector is the error, which names it;

@@ -75,6 +75,7 @@ class Model {
   ProjectionInfo projection(int projection, Part part = Part::encoder) const;  // 0 to encoder(part).projections - 1
   MaskedLmInfo masked_lm() const;
   SentenceEmbeddingInfo sentence_embedding() const;
+  PromptInfo prompt(int prompt) const;  // 0 to sentence_embedding().prompts - 1
   TokenizerInfo tokenizer() const;
   TensorInfo tensor(int tensor) const;  // 0 to info().tensors - 1
   // Its index; -1: there is none of this name.

@@ -65,8 +65,19 @@ struct SentenceEmbeddingInfo {
   Pooling pooling = Pooling::mean;
   int64_t linear_width = 0;  // of the vector that a linear behind the pooling gives; 0: there is no linear
   const char* activation = "none";
-  bool norm = false;       // a LayerNorm behind the linear, or the pooling
-  bool normalize = false;  // divided by its length
+  bool norm = false;             // a LayerNorm behind the linear, or the pooling
+  bool normalize = false;        // divided by its length
+  int prompts = 0;               // Model::prompt()
+  int default_prompt = -1;       // that is put before texts where none is chosen; -1: none is
+  bool excludes_prompt = false;  // tokens of a prompt are left out of the vector
+  // Not 0: a text that is cut to n tokens is cut to n times as many code points before (model2vec).
+  int64_t characters_per_token = 0;
+};
+
+// What may be put before a text that becomes a vector.
+struct PromptInfo {
+  std::string_view name;
+  std::string_view text;  // with its space at the end, if it has one
 };
 
 // How tokens or vectors become the rows of the first layer.

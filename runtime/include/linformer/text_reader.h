@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "linformer/model.h"
 #include "linformer/session.h"
@@ -37,6 +38,8 @@ struct TextReaderOptions {
   // The last window begins as far behind the one before as the others do, and may be short, as Hugging Face's question
   // answering reads contexts. Otherwise it begins where it reaches the text's end.
   bool short_last_window = false;
+  // Characters that are put before each text, or before the first of two; a copy is kept. Offsets count them too.
+  std::string_view prompt = {};
   // Its longest text and its padding count instead of those in `texts`. Used by create() alone.
   const Session* session = nullptr;
 };

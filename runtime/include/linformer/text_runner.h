@@ -56,6 +56,7 @@ class TextRunner {
 
  private:
   friend struct TokenScoresTaker;
+  friend struct PromptedRunner;
   struct State;
   explicit TextRunner(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
