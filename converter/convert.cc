@@ -205,9 +205,9 @@ const char* producer() { return "linformer-convert " LINFORMER_VERSION; }
 
 void build_model(Checkpoint& checkpoint, const Settings& settings, writer::ModelBuilder* builder, Report* report,
                  const std::function<void(double done)>& read, const std::string& wanted) {
-  const Dialect& dialect = recognise(checkpoint, wanted, settings, *report);
   Settings all = settings;
   all.add_kept(checkpoint.root.find(exported_settings_key), "the exported file");
+  const Dialect& dialect = recognise(checkpoint, wanted, all, *report);
   uint64_t total = 0, taken = 0;
   for (const Tensor& tensor : checkpoint.tensors) total += tensor.elements;
   const auto advance = [&](uint64_t elements) {

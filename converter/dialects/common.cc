@@ -140,6 +140,7 @@ uint32_t ProjectionTable::add(const std::string& role, const Tensor& matrix, con
     made.k = k;
     made.weight = weight;
     made.bias = bias_index;
+    made.length_scale = length_scale_;
   }
   ++uses_;
   return place->second;

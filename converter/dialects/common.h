@@ -72,8 +72,9 @@ Tensor packed_part(const Tensor& packed, size_t i, uint64_t rows);
 class ProjectionTable {
  public:
   // Both must outlive the table. encoder.max_tokens must be set before add().
-  ProjectionTable(EncoderDescription& encoder, WeightWriter& weights, ProjectionOrder order)
-      : encoder_(encoder), weights_(weights), order_(order) {}
+  ProjectionTable(EncoderDescription& encoder, WeightWriter& weights, ProjectionOrder order,
+                  LengthScale length_scale = LengthScale::none)
+      : encoder_(encoder), weights_(weights), order_(order), length_scale_(length_scale) {}
 
   // The index of the projection whose matrix, [k, N], has these values. `bias`: [k], may be null.
   uint32_t add(const std::string& role, const Tensor& matrix, const Tensor* bias = nullptr);
@@ -83,6 +84,7 @@ class ProjectionTable {
   EncoderDescription& encoder_;
   WeightWriter& weights_;
   ProjectionOrder order_;
+  LengthScale length_scale_;
   size_t uses_ = 0;
   std::map<std::pair<TensorIndex, TensorIndex>, uint32_t> known_;  // by weight and bias
 };

@@ -42,6 +42,9 @@ class Dialect {
   virtual const char* name() const = 0;
   virtual DialectFacts facts() const = 0;
   virtual Recognition recognise(const Checkpoint& checkpoint) const = 0;
+  // Throws Error where tensors beside those below `prefix`, which are the dialect's, are parts of one model with them
+  // that settings could name.
+  virtual void check_beside(const Checkpoint& /*checkpoint*/, const std::string& /*prefix*/) const {}
   // Throws Error for whatever it can't account for exactly.
   virtual void convert(Conversion& conversion) const = 0;
 };

@@ -11,6 +11,8 @@ constexpr const char* names[] = {
     "encoder_normalize_before", "layernorm_embedding", "max_positions", "no_scale_embedding",
     "no_token_positional_embeddings", "pooler_activation_fn", "regression_target", "shared_kv_compressed",
     "shared_layer_kv_compressed",
+    // Jargon, transformers' pull request of Linformer, masked-linformer
+    "add_bias_kv", "add_zero_attn", "embed_dim", "renorm", "seq_length", "share_projection",
     // Hugging Face, sentence-transformers
     "activation", "add_cross_attention", "architectures", "dim", "hidden_act", "hidden_dim", "embedding_size",
     "hidden_size", "id2label", "intermediate_size", "is_decoder", "layer_norm_eps", "max_position_embeddings",
@@ -32,6 +34,8 @@ constexpr const char* names[] = {
     "rotary_emb_interleaved", "rotary_scaling_factor", "use_rms_norm",
     // static embeddings
     "max_length", "normalize", "sentence_default_prompt", "sentence_include_prompt", "sentence_prompts",
+    // models of one's own
+    "embedding", "encoder_prefix", "head", "head_activation", "head_dense", "head_norm", "labels", "norm", "positions",
     // of every dialect
     "head_kind", "tensor_prefix",
     // lucidrains, vit-pytorch, xformers

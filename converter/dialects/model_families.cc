@@ -6,6 +6,7 @@ namespace {
 
 constexpr const char *all_heads = "masked LM, sequence and token classification, question answering",
                      *transformers = "random models beside transformers in double precision, each head",
+                     *semantics = "PyTorch in double precision, written from the published code",
                      *originals = "outputs of the original implementation in double precision";
 
 constexpr ModelFamily families[] = {
@@ -33,6 +34,11 @@ constexpr ModelFamily families[] = {
     {"model2vec", "potion-base, potion-retrieval", "model2vec", "model2vec", "none", "random models beside model2vec"},
     {"Linformer of fairseq", "the paper's", "fairseq", "", "masked LM, sequence classification", originals},
     {"Linformer in Hugging Face's RoBERTa", "a community port", "fairseq-hf", "", all_heads, "hand-made checkpoints"},
+    {"Jargon", "the French Linformers jargon-general-base to jargon-NACHOS-4096", "jargon", "jargon", all_heads,
+     semantics},
+    {"CALD", "RoBERTa made linear by distillation", "cald", "", all_heads, semantics},
+    {"Linformer of transformers' pull request 10587", "never merged", "transformers-linformer", "linformer",
+     "masked LM, sequence and token classification, question answering", semantics},
     {"Linformer of lucidrains", "the package linformer", "lucidrains", "", "language model", originals},
     {"Linformer of PyText", "with its decoder", "pytext", "", "sequence classification", "hand-made checkpoints"},
     {"Linformer in vit-pytorch", "the efficient ViT", "vit_linformer", "", "image classification", originals},

@@ -1,6 +1,9 @@
+#include "converter/dialects/bert_linformer/cald.h"
+#include "converter/dialects/bert_linformer/pull_request.h"
 #include "converter/dialects/common.h"
 #include "converter/dialects/fairseq/fairseq.h"
 #include "converter/dialects/fairseq/fairseq_hf.h"
+#include "converter/dialects/fairseq/jargon.h"
 #include "converter/dialects/hugging_face/hugging_face.h"
 #include "converter/dialects/hugging_face/sentence_transformers.h"
 #include "converter/dialects/hugging_face/settings.h"
@@ -9,6 +12,7 @@
 #include "converter/dialects/model_prefix.h"
 #include "converter/dialects/modernbert/modernbert.h"
 #include "converter/dialects/nystromformer/nystromformer.h"
+#include "converter/dialects/own_model.h"
 #include "converter/dialects/pytext/pytext.h"
 #include "converter/dialects/rotary_bert/rotary_bert.h"
 #include "converter/dialects/static_embedding/static_embedding.h"
@@ -25,6 +29,9 @@ std::span<const Dialect* const> dialects() {
   static const Fairseq fairseq;
   static const HuggingFace hugging_face;
   static const FairseqHf fairseq_hf;
+  static const Jargon jargon;
+  static const Cald cald;
+  static const TransformersLinformer transformers_linformer;
   static const Lucidrains lucidrains;
   static const Pytext pytext;
   static const VitLinformer vit_linformer;
@@ -35,9 +42,10 @@ std::span<const Dialect* const> dialects() {
   static const Tatp22 tatp22;
   static const StaticEmbedding static_embedding;
   static const Model2Vec model2vec;
-  static const Dialect* const all[] = {&fairseq,  &fairseq_hf,       &lucidrains, &pytext,        &vit_linformer,
-                                       &xformers, &hugging_face,     &modernbert, &nystromformer, &rotary_bert,
-                                       &tatp22,   &static_embedding, &model2vec};
+  static const Dialect* const all[] = {
+      &fairseq,          &fairseq_hf,    &lucidrains,  &pytext, &vit_linformer, &xformers, &hugging_face,
+      &modernbert,       &nystromformer, &rotary_bert, &tatp22, &jargon,        &cald,     &transformers_linformer,
+      &static_embedding, &model2vec};
   return all;
 }
 
@@ -102,6 +110,7 @@ Fit fit_below_prefix(Checkpoint& checkpoint, const Dialect* only, Report& report
     fail(checkpoint.name, ": there are ", fits.size(), " models in it, below ", list_names(prefixes, 4),
          ": say which one, ", config_option(std::string("{\"") + prefix_setting + "\": \"NAME\"}"));
   }
+  fits[0].fit.dialect->check_beside(checkpoint, fits[0].prefix);
   keep_prefix(checkpoint, fits[0].prefix, report);
   checkpoint.wrapper = fits[0].prefix.size();
   return std::move(fits[0].fit);
@@ -142,6 +151,15 @@ const Dialect& recognise_wanted(Checkpoint& checkpoint, const std::string& wante
   return chosen(*dialect, checkpoint, recognition.reason + ", and " + mark(Option::dialect), report);
 }
 
+// Around the encoders of these packages people write models of their own.
+const Dialect* dialect_of_encoder(const Checkpoint& part, const std::string& wanted) {
+  for (const char* name : {"lucidrains", "tatp22"}) {
+    const Dialect* dialect = find_dialect(name);
+    if ((wanted.empty() || wanted == name) && dialect->recognise(part).score > 0) return dialect;
+  }
+  return nullptr;
+}
+
 // Names of tensors say little to who wanted to convert a model of another kind.
 void refuse_model_type(const Checkpoint& checkpoint, const Settings& settings) {
   const std::optional<Setting<std::string>> said = settings.text("model_type");
@@ -165,6 +183,10 @@ void refuse_model_type(const Checkpoint& checkpoint, const Settings& settings) {
 
 const Dialect& recognise(Checkpoint& checkpoint, const std::string& wanted, const Settings& settings, Report& report) {
   keep_said_prefix(checkpoint, settings, report);
+  if (settings.has(own_encoder_setting)) {
+    return recognise_own(
+        checkpoint, settings, [&](const Checkpoint& part) { return dialect_of_encoder(part, wanted); }, report);
+  }
   if (!wanted.empty()) return recognise_wanted(checkpoint, wanted, report);
   for (const auto& [key, text] : checkpoint.metadata) {
     const Dialect* dialect = key == exported_dialect_key ? find_dialect(text) : nullptr;

@@ -64,6 +64,8 @@ struct Projection {
   TensorIndex weight = absent;      // linear: [k, N]; convolution: [kernel, out, in]
   TensorIndex bias = absent;        // linear: [k], added to each channel of its compressed row; convolution: [out]
   uint32_t kernel = 0, stride = 0;  // convolution and pooling
+  // Of a linear projection without a bias of its own, in the order after_linear.
+  LengthScale length_scale = LengthScale::none;
 };
 
 struct AttentionDescription {

@@ -25,6 +25,7 @@ LINFORMER_ENUM_NAMES(TensorLayout, "row_major", "panel16", "padded_rows");
 LINFORMER_ENUM_NAMES(Activation, "none", "relu", "gelu", "gelu_tanh", "tanh", "leaky_relu", "sigmoid", "silu");
 LINFORMER_ENUM_NAMES(ProjectionKind, "linear", "convolution", "mean_pool", "max_pool", "none");
 LINFORMER_ENUM_NAMES(ProjectionOrder, "before_linear", "after_linear");
+LINFORMER_ENUM_NAMES(LengthScale, "none", "inverse_root", "restored_norm");
 LINFORMER_ENUM_NAMES(RowMask, "none", "zeroed", "excluded");
 LINFORMER_ENUM_NAMES(KeySource, "own", "encoder_states", "encoder_states_or_own");
 LINFORMER_ENUM_NAMES(NormPlacement, "post", "pre");

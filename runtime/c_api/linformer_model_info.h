@@ -65,6 +65,9 @@ typedef struct lnf_projection_info {
   int32_t weight, bias;   /* indices for lnf_model_get_tensor(); -1: none */
   const char* kind;       /* "linear", "convolution", "mean_pool", "max_pool" or "none" (full attention) */
   const char* order;      /* "before_linear" or "after_linear" of keys and values */
+  /* Of each of the k rows of a text of n tokens: "none", "inverse_root" (1 / sqrt(n)) or "restored_norm" (the norm of its
+   * row of the weight over that of the row's first n elements). */
+  const char* length_scale;
 } lnf_projection_info;
 LNF_API lnf_code lnf_model_get_projection(const lnf_model* model, int32_t part, int32_t projection,
                                           lnf_projection_info* info, lnf_status* status);

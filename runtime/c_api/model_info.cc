@@ -115,6 +115,7 @@ lnf_code lnf_model_get_projection(const lnf_model* model, int32_t part, int32_t 
   made.bias = of.bias;
   made.kind = of.kind;
   made.order = of.order;
+  made.length_scale = of.length_scale;
   return report(write_struct(made, "lnf_projection_info", info), status);
 }
 

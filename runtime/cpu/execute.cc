@@ -124,6 +124,8 @@ Status CpuExecutor::execute(const Op& op, const Item& item) {
       return gemm(op, item);
     case OpKind::add_row_sums:
       return add_row_sums(op, item), Status();
+    case OpKind::scale_by_length:
+      return scale_by_length(op, item), Status();
     case OpKind::activate:
       return activate(op, item), Status();
     case OpKind::gate:

@@ -178,6 +178,9 @@ class CpuExecutor final : public Executor {
   // output_ops.cc.
   Status gemm(const Op& op, const Item& item) const;
   void add_row_sums(const Op& op, const Item& item) const;
+  void scale_by_length(const Op& op, const Item& item) const;
+  // Compressed rows from row `first` on, of a text of n rows.
+  void scale_rows(LengthScale scale, const View& e, int64_t first, int64_t n, const MutableMatrix& rows) const;
   void gather(const Op& op, const Item& item) const;
   void add_position(const Op& op, const Item& item) const;
   void add_type(const Op& op, const Item& item) const;

@@ -1,6 +1,7 @@
 // Keys and values on their way from Z W to what queries read: compressed head by head, or packed as panels.
 // Source: paper section 4 ("additional efficiency techniques"); Nystromformer and tatp22/linformer-pytorch.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <new>
 
@@ -27,7 +28,40 @@ void pool_windows(const HeadProjection& projection, ConstMatrix rows, float* out
   }
 }
 
+double sum_of_squares(const Kernels& kernels, const View& e, const std::byte* row, int64_t from, int64_t to) {
+  constexpr int lanes = 8;  // a fixed order of summation
+  constexpr int64_t chunk = 32 * lanes;
+  double sums[lanes] = {}, sum = 0;
+  float wide[chunk];
+  for (int64_t t = from; t < to; t += chunk) {
+    const int64_t count = std::min(chunk, to - t);
+    kernels.widen(e.type, row + t * element_bytes(e.type), wide, count);
+    for (int64_t i = 0; i < count; ++i) sums[i % lanes] += double{wide[i]} * double{wide[i]};
+  }
+  for (const double lane : sums) sum += lane;
+  return sum;
+}
+
 }  // namespace
+
+void CpuExecutor::scale_rows(LengthScale scale, const View& e, int64_t first, int64_t n,
+                             const MutableMatrix& rows) const {
+  if (scale == LengthScale::none) return;
+  float factor = 1.f / std::sqrt(static_cast<float>(n));
+  for (int64_t j = 0; j < rows.rows; ++j) {
+    if (scale == LengthScale::restored_norm) {
+      const std::byte* row = tensor(e) + (first + j) * e.ld * element_bytes(e.type);
+      const double used = sum_of_squares(kernels_, e, row, 0, n), rest = sum_of_squares(kernels_, e, row, n, e.cols);
+      factor = static_cast<float>(std::sqrt(used + rest) / std::max(std::sqrt(used), least_norm));
+    }
+    for (int64_t i = 0; i < rows.cols; ++i) rows.row(j)[i] *= factor;
+  }
+}
+
+void CpuExecutor::scale_by_length(const Op& op, const Item& item) const {
+  scale_rows(op.length_scale, op.a, item.row, source_of(attention_of(item)).length(item.sequence),
+             matrix(op.out, item));
+}
 
 Status CpuExecutor::compress(const Op& op, const Item& item) const {
   const Attention& attention = attention_of(item);
@@ -47,7 +81,9 @@ Status CpuExecutor::compress(const Op& op, const Item& item) const {
     args.c = MutableMatrix{out, projection.k, d_head, d_head};
     args.epilogue.row_bias = floats(projection.row_bias);
     args.epilogue.bias = floats(projection.bias);
-    return provider_->run(ids.compress[op.side], args, scratch(item.thread));
+    LINFORMER_TRY(provider_->run(ids.compress[op.side], args, scratch(item.thread)));
+    scale_rows(projection.length_scale, projection.weight, 0, n, {out, projection.k, d_head, d_head});
+    return {};
   }
   if (projection.kind != ProjectionKind::convolution) {
     pool_windows(projection, {projected, n, d_head, op.a.ld}, out);

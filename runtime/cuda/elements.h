@@ -266,6 +266,14 @@ struct AddScaledBias {
   LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const { out[row * out_ld + col] += sums[row] * bias[col]; }
 };
 
+// out[j] *= factors[j].
+struct ScaleRow {
+  float* out;
+  int64_t out_ld;
+  const float* factors;
+  LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const { out[row * out_ld + col] *= factors[row]; }
+};
+
 // The mean or maximum of each window of rows. A NaN stays.
 struct PoolWindows {
   float* out;

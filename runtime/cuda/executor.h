@@ -128,6 +128,7 @@ class CudaExecutor final : public Executor {
   Result<Operand> narrowed(const Operand& x);
   Status copy_converted(const Operand& from, const Operand& to);
   Status add_row_sums(const Op& op, const Item& item);
+  Status scale_rows(LengthScale scale, const View& weight, int64_t n, const Operand& rows);
   Status compress(const Op& op, const Item& item);
   // row_ops.cc
   Status table_row(const Op& op, const Item& item);

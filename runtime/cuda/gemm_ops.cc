@@ -189,6 +189,24 @@ Status CudaExecutor::add_row_sums(const Op& op, const Item& item) {
   return {};
 }
 
+// Compressed rows of texts of n rows, all rows of each.
+Status CudaExecutor::scale_rows(LengthScale scale, const View& weight, int64_t n, const Operand& rows) {
+  if (scale == LengthScale::none) return {};
+  const DeviceTensor& e = device_weights_->matrix(weight);
+  float* const factors = reinterpret_cast<float*>(scratch(scratch_.sums));
+  LINFORMER_TRY(typed(e.type, [&]<class T>(T*) {
+    const EachRow<LengthFactors<T>> kernel{
+        {reinterpret_cast<const T*>(e.data), e.ld, n, weight.cols, scale == LengthScale::inverse_root, factors},
+        rows.rows};
+    return stream_->launch(kernel, kernel.grid());
+  }));
+  for (int64_t i = 0; i < rows.count; ++i) {
+    const Operand c = rows.one(i);
+    LINFORMER_TRY(each_element(ScaleRow{c.floats(), c.ld, factors}, c.rows, c.cols));
+  }
+  return {};
+}
+
 // A head's keys or values from its columns of Z W.
 Status CudaExecutor::compress(const Op& op, const Item& item) {
   const Attention& attention = attention_of(item);
@@ -216,7 +234,8 @@ Status CudaExecutor::compress(const Op& op, const Item& item) {
   const DeviceTensor& weight = device_weights_->matrix(projection.weight);
   if (projection.kind == ProjectionKind::linear) {
     LINFORMER_TRY(multiply_e(weight, projection.k, *narrow, to));
-    return finish(to, bias, row_bias, Activation::none);
+    LINFORMER_TRY(finish(to, bias, row_bias, Activation::none));
+    return scale_rows(projection.length_scale, projection.weight, n, to);
   }
   // C = sum over t of (row t of every window) W_t^T. A rehearsal needs the taps whose algorithms differ, not all.
   const int64_t taps_here = std::min(projection.kernel, n);

@@ -190,6 +190,8 @@ Status CudaExecutor::execute(const Op& op, const Item& item) {
       return gemm(op, item);
     case OpKind::add_row_sums:
       return add_row_sums(op, item);
+    case OpKind::scale_by_length:
+      return scale_rows(op.length_scale, op.a, item.n, operand(op.out, item));
     case OpKind::rotate:
       return rotate(op, item);
     case OpKind::compress:

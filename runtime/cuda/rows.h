@@ -152,6 +152,32 @@ struct RowSums {
   }
 };
 
+// factors[row] = 1 / sqrt(n), or the norm of a row of E over that of its first n elements.
+template <class T>
+struct LengthFactors {
+  const T* a;
+  int64_t ld, n, cols;
+  bool inverse_root;
+  float* factors;
+  LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
+    const auto squares = [&](int64_t from, int64_t to) {
+      return warp.sum([&](int lane) {
+        float part = 0;
+        for (int64_t i = from + lane; i < to; i += warp_size) part += widen(a[row * ld + i]) * widen(a[row * ld + i]);
+        return part;
+      });
+    };
+    float factor = 1.f / sqrtf(static_cast<float>(n));
+    if (!inverse_root) {
+      const float used = squares(0, n), norm = sqrtf(used), least = static_cast<float>(least_norm);
+      factor = sqrtf(used + squares(n, cols)) / (norm > least ? norm : least);
+    }
+    warp.each_lane([&](int lane) {
+      if (lane == 0) factors[row] = factor;
+    });
+  }
+};
+
 // The rows of a sequence as one. Masked rows don't count, but for the mean over N. A block takes 32 columns of a
 // sequence; a warp every 32nd row.
 struct Pool {

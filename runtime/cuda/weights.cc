@@ -121,7 +121,8 @@ Status DeviceWeights::add(const Program& program, std::span<const std::byte* con
   // In 16 bits a text's rows are rounded up in number.
   const auto projection_matrix = [&](const View& view) { return add(view, false, type_ != ElementType::f32); };
   for (const Op& op : program.ops) {
-    const bool multiplies = op.kind == OpKind::gemm || op.kind == OpKind::add_row_sums;
+    const bool multiplies =
+        op.kind == OpKind::gemm || op.kind == OpKind::add_row_sums || op.kind == OpKind::scale_by_length;
     const bool table = op.kind == OpKind::gather || op.kind == OpKind::add_position || op.kind == OpKind::add_type;
     LINFORMER_TRY(multiplies ? projection_matrix(op.a) : table ? matrix(op.a) : vector(op.a));
     LINFORMER_TRY(multiplies ? matrix(op.b) : vector(op.b));

@@ -83,6 +83,7 @@ LINFORMER_FIELDS(Projection, "Projection", "projection") {
   FIELD(bias);
   FIELD(kernel);
   FIELD(stride);
+  FIELD(length_scale);
 }
 
 LINFORMER_FIELDS(AttentionDescription, "Attention", "attention") {

@@ -166,6 +166,7 @@ ProjectionInfo Model::projection(int projection, Part part) const {
   info.stride = p->stride;
   info.weight = p->weight;
   info.bias = p->bias;
+  info.length_scale = enum_name(p->length_scale);
   return info;
 }
 

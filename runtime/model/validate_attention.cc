@@ -37,6 +37,18 @@ Status check_no_window(const FieldName& field, const Projection& projection) {
                    projection.kernel, projection.stride);
 }
 
+// What is added behind E would be scaled too.
+Status check_length_scale(const FieldName& field, const Projection& projection) {
+  if (projection.length_scale == LengthScale::none) return {};
+  const FieldName scale = field / "length_scale";
+  if (projection.kind != ProjectionKind::linear) return bad_field(scale, "belongs to a projection that is not linear");
+  if (projection.order != ProjectionOrder::after_linear) {
+    return bad_field(scale, "scales keys that are compressed before they are made");
+  }
+  if (projection.bias != absent) return bad_field(scale, "belongs to a projection with a bias");
+  return {};
+}
+
 Status check_linear_projection(const FieldName& field, const Projection& projection, uint32_t max_tokens,
                                const TensorFields& tensors) {
   LINFORMER_TRY(check_no_window(field, projection));
@@ -105,6 +117,12 @@ Status check_row_mask(const FieldName& field, const AttentionDescription& attent
     return bad_field(field / "row_mask", "zeroes rows of keys that are compressed before they are made");
   }
   return {};
+}
+
+// A length counts every row.
+Status check_counted_rows(const FieldName& field, const AttentionDescription& attention, const Projection& projection) {
+  if (attention.row_mask == RowMask::none || projection.length_scale == LengthScale::none) return {};
+  return bad_field(field / "row_mask", "masks rows that a projection's length_scale counts");
 }
 
 // Queries and keys can be turned where both have positions of their own and are not yet compressed.
@@ -183,6 +201,7 @@ Status check_projections_of(const FieldName& field, const EncoderDescription& en
     for (uint32_t index : attention.key_projections) {
       LINFORMER_TRY(check_pair(field, projections[index], projections[index], attention.head_dim, tensors));
       LINFORMER_TRY(check_row_mask(field, attention, projections[index]));
+      LINFORMER_TRY(check_counted_rows(field, attention, projections[index]));
     }
     return {};
   }
@@ -196,6 +215,8 @@ Status check_projections_of(const FieldName& field, const EncoderDescription& en
       return projections[list[list.size() == 1 ? 0 : head]];
     };
     LINFORMER_TRY(check_row_mask(field, attention, of(attention.key_projections)));
+    LINFORMER_TRY(check_counted_rows(field, attention, of(attention.key_projections)));
+    LINFORMER_TRY(check_counted_rows(field, attention, of(attention.value_projections)));
     LINFORMER_TRY(
         check_pair(field, of(attention.key_projections), of(attention.value_projections), attention.head_dim, tensors));
   }
@@ -218,6 +239,7 @@ Status validate_projections(const EncoderDescription& encoder, const TensorField
       return bad_field(field / "k", "is %" PRIu32 ", %s", projection.k,
                        full ? "full attention needs 0" : "1 to 16777216 are possible");
     }
+    LINFORMER_TRY(check_length_scale(field, projection));
     switch (projection.kind) {
       case ProjectionKind::linear:
         LINFORMER_TRY(check_linear_projection(field, projection, encoder.max_tokens, tensors));

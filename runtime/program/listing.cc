@@ -86,6 +86,14 @@ class Describer {
         view(op.out);
         text_.add(" += row sums of %s x bias", tensor_name(op.a));
         return;
+      case OpKind::scale_by_length:
+        view(op.out);
+        if (op.length_scale == LengthScale::inverse_root) {
+          text_.add(" divided by the root of n");
+        } else {
+          text_.add(" x norms of rows of %s, whole by first n", tensor_name(op.a));
+        }
+        return;
       case OpKind::normalize_length:
         view(op.out);
         text_.add(" divided by their length");
@@ -229,10 +237,11 @@ class Describer {
 }  // namespace
 
 const char* name_of(OpKind kind) {
-  constexpr const char* names[] = {
-      "gather", "add_position", "add_type", "read_vectors", "put_prefix", "zero",   "copy",          "convert",  "add",
-      "norm",   "gemm",         "row_sums", "activate",     "gate",       "rotate", "compress",      "pack",     "pack",
-      "pack",   "attend",       "select",   "pool",         "pair",       "expand", "probabilities", "normalize"};
+  constexpr const char* names[] = {"gather", "add_position",  "add_type", "read_vectors", "put_prefix", "zero",
+                                   "copy",   "convert",       "add",      "norm",         "gemm",       "row_sums",
+                                   "scale",  "activate",      "gate",     "rotate",       "compress",   "pack",
+                                   "pack",   "pack",          "attend",   "select",       "pool",       "pair",
+                                   "expand", "probabilities", "normalize"};
   return names[static_cast<int>(kind)];
 }
 

@@ -94,6 +94,7 @@ class Lowering {
   void key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins);
   View projected_slot(const LayerState& layer, int side);
   void compress_side(const LayerState& layer, int side);
+  void scale_by_length(const Projection& projection, const View& key);
   void shared_side(const LayerState& layer, int side);
   void project_rows(const LayerState& layer, int side, const View& out);
   void compress_by_head(const LayerState& layer, int side, bool joins);

@@ -92,6 +92,7 @@ void Lowering::add_groups(LayerState* layer) {
       head.k = projection.k;
       head.kernel = projection.kernel;
       head.stride = projection.stride;
+      head.length_scale = projection.length_scale;
       head.weight = weight(projection.weight);
       if (projection.kind == ProjectionKind::convolution) head.weight.layout = RightLayout::transposed;
       (projection.kind == ProjectionKind::linear ? head.row_bias : head.bias) = weight(projection.bias);
@@ -187,6 +188,12 @@ void Lowering::compress_side(const LayerState& layer, int side) {
   }
 }
 
+// It depends on n, so no weight can hold it. A key has k rows, however long the text.
+void Lowering::scale_by_length(const Projection& projection, const View& key) {
+  if (projection.length_scale == LengthScale::none) return;
+  unary(OpKind::scale_by_length, weight(projection.weight), key).length_scale = projection.length_scale;
+}
+
 // K or V: (E Z) W, or E (Z W).
 void Lowering::shared_side(const LayerState& layer, int side) {
   const AttentionDescription& description = layer.description->attention;
@@ -209,6 +216,7 @@ void Lowering::shared_side(const LayerState& layer, int side) {
     Op& product = gemm(slot(compressed_of(same ? key_side : side), k, inputs(linear)), plain, key);
     product.row_bias = weight(projection.bias);
     if (row_sums) unary(OpKind::add_row_sums, e, key).bias = weight(linear.bias);
+    scale_by_length(projection, key);
   }
   if (projects) {
     key_stage(layer, Domain::compressed_rows, {short_below, layer.threshold}, k, compresses || side == value_side);
@@ -218,6 +226,7 @@ void Lowering::shared_side(const LayerState& layer, int side) {
     product.row_bias = weight(projection.bias);
     if (after) product.bias = weight(linear.bias);
     product.out = key;
+    scale_by_length(projection, key);
   }
 }
 

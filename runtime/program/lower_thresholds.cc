@@ -37,7 +37,7 @@ void Lowering::choose_short(LayerState* layer, bool shared) const {
   const int64_t always = encoder_.max_tokens + int64_t{1};
   if (!program_.target.packs || layer->threshold >= always) return;
   for (const HeadProjection& projection : group.projections) {
-    if (projection.row_bias.present()) return;
+    if (projection.row_bias.present() || projection.length_scale != LengthScale::none) return;
     if (attention.compute == ElementType::bf16 && projection.weight.type != ElementType::bf16) return;
   }
   const double d = static_cast<double>(inputs(layer->description->attention.key)), k = static_cast<double>(group.k);

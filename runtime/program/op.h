@@ -22,6 +22,7 @@ enum class OpKind : uint8_t {
   norm,              // out = layer norm of a: b is its scale
   gemm,              // out = activation(a b + row_bias + bias) + residual
   add_row_sums,      // out[j] += (sum of the first n elements of a[j]) * bias
+  scale_by_length,   // out[j] *= what the length makes of row j of a (LengthScale)
   activate,          // out = activation(out)
   gate,              // out = activation(first half of a) * second half
   rotate,            // out, a block of queries or keys: rotary positions
@@ -48,12 +49,13 @@ struct Op {
   Activation activation = Activation::none;
   ZeroRows which = ZeroRows::all;
   Pooling pooling = Pooling::first_token;
-  bool softmax = false;              // probabilities: else by `activation`
-  bool pooling_is_asked = false;     // pool: the caller says which
-  float scale = 1.f;                 // gather
-  float epsilon = 0;                 // norm
-  int32_t side = 0;                  // compress: of keys (0) or values (1)
-  bool accumulate = false;           // gemm: out += a b
+  bool softmax = false;           // probabilities: else by `activation`
+  bool pooling_is_asked = false;  // pool: the caller says which
+  float scale = 1.f;              // gather
+  float epsilon = 0;              // norm
+  int32_t side = 0;               // compress: of keys (0) or values (1)
+  bool accumulate = false;        // gemm: out += a b
+  LengthScale length_scale = LengthScale::none;
   int64_t first_k = 0, first_n = 0;  // gemm: the part of the weight b that is multiplied begins here
   View a, b, out, bias, row_bias, residual;
 };
@@ -61,6 +63,9 @@ struct Op {
 inline bool multiplies_weights(const Op& op) {
   return op.kind == OpKind::gemm && op.b.place == Place::weight && op.b.layout == RightLayout::panel16;
 }
+
+// Below it a norm counts as this much, as masked-linformer has it.
+inline constexpr double least_norm = 1e-8;
 
 // What a stage loops over. Items of one stage may run in any order and at once.
 enum class Domain : uint8_t {
@@ -95,6 +100,7 @@ struct Stage {
 // One head's way from its columns of Z W to its keys or values.
 struct HeadProjection {
   ProjectionKind kind = ProjectionKind::none;
+  LengthScale length_scale = LengthScale::none;
   int64_t k = 0, kernel = 0, stride = 0;
   View weight, row_bias, bias;
   // Compressed rows of a sequence of n rows.

@@ -119,6 +119,7 @@ int main(void) {
   FIELD(lnf_projection_info, bias);
   FIELD(lnf_projection_info, kind);
   FIELD(lnf_projection_info, order);
+  FIELD(lnf_projection_info, length_scale);
   STRUCT(lnf_masked_lm_info);
   FIELD(lnf_masked_lm_info, size);
   FIELD(lnf_masked_lm_info, present);

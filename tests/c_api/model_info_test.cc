@@ -86,6 +86,7 @@ TEST_CASE("what a model is made of, in C as in C++") {
   CHECK(projection.weight == model.projection(0).weight);
   CHECK(same(projection.kind, model.projection(0).kind));
   CHECK(same(projection.order, model.projection(0).order));
+  CHECK(same(projection.length_scale, "none"));
   auto tensor = sized<lnf_tensor_info>();
   ok(lnf_model_get_tensor(f.model, 1, &tensor, &status));
   CHECK(tensor.name == model.tensor(1).name);

@@ -121,7 +121,7 @@ uint64_t random_models() {
 }  // namespace
 
 TEST_CASE("commands end as contract.h says on every golden of the tree") {
-  run_goldens(golden_in_tree(), part_in_ci, 66, 2);
+  run_goldens(golden_in_tree(), part_in_ci, 76, 2);
 }
 
 TEST_CASE("commands end as contract.h says on random and unusual models") {
@@ -134,7 +134,7 @@ TEST_CASE("commands end as contract.h says on every golden of ../shared" * docte
 
 // tests/long.sh runs the complete cases. They take minutes, and an hour with sanitizers.
 TEST_CASE("complete: every command line on every golden" * doctest::skip()) {
-  run_goldens(golden_in_tree(), 1, 66, 2);
+  run_goldens(golden_in_tree(), 1, 76, 2);
   if (const auto golden = shared_path("golden")) run_goldens(*golden, 1, 58, 4);
 }
 

@@ -159,7 +159,7 @@ int check_exports(const std::string& golden) {
 }  // namespace
 
 TEST_CASE("every golden checkpoint comes back with its values, and converts to the same file") {
-  CHECK(check_exports(golden_in_tree()) >= 68);
+  CHECK(check_exports(golden_in_tree()) >= 78);
 }
 
 TEST_CASE("all golden checkpoints come back" * doctest::test_suite("shared")) {

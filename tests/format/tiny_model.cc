@@ -260,6 +260,9 @@ void TinyModel::use_everything() {
   gated.attention.rotary_scale = 0.75f;
   Projection full;
   full.kind = ProjectionKind::none;
+  Projection scaled = model.decoder.projections[0];
+  scaled.length_scale = LengthScale::restored_norm;
+  model.decoder.projections.push_back(scaled);
   model.decoder.projections.push_back(full);
   AttentionDescription& attention = model.decoder.layers[0].attention;
   attention.key_projections = {static_cast<uint32_t>(model.decoder.projections.size() - 1)};

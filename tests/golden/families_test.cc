@@ -323,7 +323,7 @@ const auto families = {"lucidrains", "nystromformer", "tatp22", "vit_pytorch_lin
 
 TEST_CASE("a golden case of every family and feature") {
   const Totals totals = check_cases(linformer_test::golden_in_tree(), families);
-  CHECK(totals.files == 30);
+  CHECK(totals.files == 32);
   CHECK(totals.refused == 2);
 }
 
@@ -333,6 +333,14 @@ TEST_CASE("all golden cases of every family" * doctest::test_suite("shared")) {
   const Totals totals = check_cases(*golden, families);
   CHECK(totals.files >= 40);
   CHECK(totals.refused >= 4);
+}
+
+// Made by tests/reference/newer_linformers.py.
+TEST_CASE("Linformers that came after the paper's, and models of one's own around a package's encoder") {
+  const Totals totals =
+      check_cases(linformer_test::golden_in_tree(), {"cald", "jargon", "transformers-linformer", "own_classifier"});
+  CHECK(totals.files == 8);
+  CHECK(totals.refused == 0);
 }
 
 // Made by tests/reference/heads.py, encoders.py and jina.py.

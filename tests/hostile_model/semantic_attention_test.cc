@@ -113,6 +113,38 @@ TEST_CASE("attention that contradicts its tensors or itself") {
        [](ModelDescription& m) { m.encoder.projections[0].bias = m.encoder.layers[0].ffn_in.bias; }},
       {"kernel of a linear projection", "which its kind doesn't use",
        [](ModelDescription& m) { m.encoder.projections[0].kernel = 3; }},
+      {"length scale", "projection length_scale is 3",
+       [](ModelDescription& m) { m.encoder.projections[0].length_scale = LengthScale{3}; }},
+      {"length scale of keys made later", "projections[0].length_scale scales keys that are compressed before",
+       [](ModelDescription& m) { m.encoder.projections[0].length_scale = LengthScale::inverse_root; }},
+      {"length scale of a pool", "length_scale belongs to a projection that is not linear",
+       [](ModelDescription& m) {
+         Projection projection = pool(4, 5, 5);
+         projection.length_scale = LengthScale::restored_norm;
+         use_in_layer_0(m, projection);
+       }},
+      {"length scale and a bias", "length_scale belongs to a projection with a bias",
+       [](ModelDescription& m) {
+         Projection& projection = m.encoder.projections[0];
+         projection.order = ProjectionOrder::after_linear;
+         projection.length_scale = LengthScale::inverse_root;
+         projection.bias = m.encoder.layers[0].ffn_in.bias;
+         tensor(m, projection.bias).shape = {projection.k};
+         tensor(m, projection.bias).bytes = projection.k * sizeof(float);
+         m.encoder.layers[0].ffn_in.bias = absent;
+       }},
+      {"length scale of masked rows", "row_mask masks rows that a projection's length_scale counts",
+       [&](ModelDescription& m) {
+         m.encoder.projections[0].order = ProjectionOrder::after_linear;
+         m.encoder.projections[1].order = ProjectionOrder::after_linear;
+         m.encoder.projections[1].length_scale = LengthScale::restored_norm;
+         attention(m).row_mask = RowMask::zeroed;
+       }},
+      {"length scale in order", "",
+       [](ModelDescription& m) {
+         m.encoder.projections[0].order = ProjectionOrder::after_linear;
+         m.encoder.projections[0].length_scale = LengthScale::restored_norm;
+       }},
       {"pool", "", [](ModelDescription& m) { use_in_layer_0(m, pool(4, 5, 5)); }},
       {"pool without stride", "has kernel 5 and stride 0",
        [](ModelDescription& m) { use_in_layer_0(m, pool(4, 5, 0)); }},

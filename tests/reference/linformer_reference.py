@@ -191,7 +191,13 @@ class Encoder:
         if kind == "none":
             return y
         if kind == "linear":
-            short = model.tensor(projection["weight"])[:, :n] @ y
+            weight = model.tensor(projection["weight"])
+            short = weight[:, :n] @ y
+            if projection["length_scale"] == "inverse_root":
+                short = short / math.sqrt(n)
+            elif projection["length_scale"] == "restored_norm":
+                used = np.maximum(np.linalg.norm(weight[:, :n], axis=1), 1e-8)
+                short = short * (np.linalg.norm(weight, axis=1) / used)[:, None]
             return short + model.tensor(projection["bias"])[:, None] if projection["bias"] >= 0 else short
         kernel, stride = projection["kernel"], projection["stride"]
         if n < kernel:

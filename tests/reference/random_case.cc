@@ -191,6 +191,11 @@ void choose_version_5(Chance chance, RandomModel* shape) {
   if (chance.one_in(3)) shape->embedding_pooling = chance.of({Pooling::last_token, Pooling::weighted_mean});
 }
 
+void choose_version_6(Chance chance, RandomModel* shape) {
+  if (shape->row_mask != RowMask::none || shape->order != ProjectionOrder::after_linear || chance.one_in(3)) return;
+  shape->length_scale = chance.of({LengthScale::inverse_root, LengthScale::restored_norm});
+}
+
 // `chance` must be seeded with `index`.
 RandomModel choose_shape(Chance& chance, uint64_t index) {
   RandomModel shape;
@@ -208,6 +213,7 @@ RandomModel choose_shape(Chance& chance, uint64_t index) {
   choose_version_3(Chance(~index), &shape);
   choose_version_4(Chance(index ^ 0x5555), &shape);
   choose_version_5(Chance(index ^ 0x3333), &shape);
+  choose_version_6(Chance(index ^ 0x6666), &shape);
   return shape;
 }
 

@@ -126,7 +126,12 @@ class Encoder {
     Matrix c = p.order == ProjectionOrder::before_linear ? linear(l, project(z)) : project(linear(l, z));
     const size_t width = c.size() / p.k;
     for (size_t j = 0; j < p.k; ++j) {
-      for (size_t i = 0; i < width; ++i) c[j * width + i] += row_bias[j];
+      double used = 0, rest = 0;
+      for (size_t t = 0; t < most; ++t) (t < n ? used : rest) += e[j * most + t] * e[j * most + t];
+      const double scale = p.length_scale == LengthScale::none           ? 1
+                           : p.length_scale == LengthScale::inverse_root ? 1 / std::sqrt(static_cast<double>(n))
+                                                                         : std::sqrt((used + rest) / used);
+      for (size_t i = 0; i < width; ++i) c[j * width + i] = c[j * width + i] * scale + row_bias[j];
     }
     return c;
   }

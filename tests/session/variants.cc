@@ -105,6 +105,15 @@ std::vector<Variant> variants(uint32_t n, uint32_t n_full) {
     s.causal = s.pre_norm = true;
     s.one_kv_head = true;
   });
+  add("scaled by length", false, [](RandomModel& s) {
+    s.order = ProjectionOrder::after_linear;
+    s.length_scale = LengthScale::inverse_root;
+  });
+  add("scaled by length by head", false, [](RandomModel& s) {
+    s.each_head = true;
+    s.order = ProjectionOrder::after_linear;
+    s.length_scale = LengthScale::restored_norm;
+  });
   // What no dialect makes.
   add("one of everything", true, [](RandomModel& s) {
     s.k = s.d_model = s.heads = s.head_dim = s.ffn = s.layers = s.token_types = s.embedding_dense = 1;

@@ -277,7 +277,8 @@ class Maker {
       p.k = std::max(1u, shape_.k - std::min(shape_.k, (layer + head) * shape_.k_step));
       const std::vector<float> weights = numbers_.uniform(uint64_t{p.k} * shape_.n, 1.7 / std::sqrt(shape_.n));
       p.weight = builder_.add_projection(prefix_ + name + ".weight", p.k, shape_.n, writer::copy_of(weights));
-      if (shape_.projection_bias) {
+      if (p.order == ProjectionOrder::after_linear) p.length_scale = shape_.length_scale;
+      if (shape_.projection_bias && p.length_scale == LengthScale::none) {
         p.bias = builder_.add_floats(prefix_ + name + ".bias", {p.k}, numbers_.uniform(p.k, 0.3));
       }
     } else if (is_windowed(p.kind)) {

@@ -43,7 +43,8 @@ struct RandomModel {
   bool shared_layers = false;
   bool pre_norm = false;
   linformer::ProjectionOrder order = linformer::ProjectionOrder::before_linear;  // of linear projections
-  bool projection_bias = false;                                                  // of convolutions too
+  linformer::LengthScale length_scale = linformer::LengthScale::none;  // where a linear projection may have one
+  bool projection_bias = false;                                        // of convolutions too
   bool linear_bias = true;
   bool transform = false, transform_before_norm = false;
   linformer::Activation activation = linformer::Activation::gelu;

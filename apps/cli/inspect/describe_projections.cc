@@ -19,6 +19,13 @@ std::string kind_text(const ProjectionInfo& projection) {
   return is_none(projection) ? "none (full attention)" : words_of(projection.kind);
 }
 
+bool is_scaled(const ProjectionInfo& projection) { return std::string_view(projection.length_scale) != "none"; }
+
+const char* scale_text(const ProjectionInfo& projection) {
+  return std::string_view(projection.length_scale) == "inverse_root" ? "divided by the root of the text's length"
+                                                                     : "with the norms of whole rows at every length";
+}
+
 // One projection, wherever it is listed again.
 using ProjectionKey = std::tuple<std::string_view, int64_t, int, int, int64_t, int64_t>;
 ProjectionKey key_of(const ProjectionInfo& p) { return {p.kind, p.k, p.weight, p.bias, p.kernel, p.stride}; }
@@ -68,7 +75,7 @@ std::string k_text(const EncoderParts& encoder, std::span<const uint32_t> list) 
 
 std::string layer_text(const EncoderParts& encoder, const LayerInfo& layer) {
   if (layer.full_attention) return "none (full attention)";
-  std::set<std::string> kinds;
+  std::set<std::string> kinds, scales;
   std::set<std::string_view> orders;
   size_t with_bias = 0, count = 0;
   for (const std::span<const uint32_t> list : {layer.key_projections, layer.value_projections}) {
@@ -80,6 +87,7 @@ std::string layer_text(const EncoderParts& encoder, const LayerInfo& layer) {
       }
       kinds.insert(kind);
       if (!is_none(p)) orders.insert(p.order);
+      if (is_scaled(p)) scales.insert(scale_text(p));
       with_bias += p.bias >= 0 ? 1 : 0;
       ++count;
     }
@@ -89,6 +97,7 @@ std::string layer_text(const EncoderParts& encoder, const LayerInfo& layer) {
   text += ", k = " + k_text(encoder, layer.key_projections);  // the values' is the same, or the model wouldn't load
   text += orders.size() > 1 ? ", before or after" : *orders.begin() == "before_linear" ? ", before" : ", after";
   text += " the key and value linears";
+  for (const std::string& scale : scales) text += ", " + scale;
   return text + (with_bias == 0 ? "" : with_bias == count ? ", with bias" : ", some with bias");
 }
 
@@ -145,6 +154,7 @@ nlohmann::ordered_json projections_json(const EncoderParts& encoder) {
       json.back()["kernel"] = p.kernel;
       json.back()["stride"] = p.stride;
     }
+    if (is_scaled(p)) json.back()["length_scale"] = p.length_scale;
   }
   return json;
 }

@@ -147,7 +147,7 @@ void EncoderReader::add_embedding(const Tensor& tokens) {
     const Tensor& types = tensors_.need("embeddings.token_type_embeddings.weight");
     embedding.token_types = weights.table("embedding.token_types", types, {0, "token types"}, table_width());
   }
-  embedding.norm = norm("embedding.norm", "embeddings.LayerNorm", table_width());
+  if (family_.extras.embedding_norm) embedding.norm = norm("embedding.norm", "embeddings.LayerNorm", table_width());
   const char* factor = family_.extras.factor;
   if (factor == nullptr ||
       (table_width_ == encoder.d_model && tensors_.find(factor + std::string(".weight")) == nullptr)) {

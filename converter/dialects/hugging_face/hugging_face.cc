@@ -130,7 +130,8 @@ Recognition HuggingFace::recognise(const Checkpoint& checkpoint) const {
     positions = positions || name == position_embeddings || name == rotary_table || name == gates || name == code_gates;
     // Compressing layers of other implementations have BERT's names too.
     if (matches(name, "encoder.layer.*.attention.self.*compress*.**") ||
-        matches(name, "encoder.layer.*.attention.self.*projection**")) {
+        matches(name, "encoder.layer.*.attention.self.*projection**") ||
+        matches(name, "encoder.layer.*.attention.self.proj_*")) {
       return {0, bert_query + " (there, but so is " + tensor.name + ", which full attention does not have)"};
     }
   }

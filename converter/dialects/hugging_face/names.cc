@@ -194,8 +194,24 @@ const Family& jina() {
   return family;
 }
 
+// transformers' pull request 10587, which was never merged.
+const Family& linformer() {
+  static constexpr Family family = {"Linformer",
+                                    "linformer.",
+                                    "encoder.layer.",
+                                    bert_parts,
+                                    bert_masked_lm,
+                                    bert_settings,
+                                    true,
+                                    false,
+                                    1,
+                                    {.classifier_activation = std::nullopt}};
+  return family;
+}
+
 std::span<const Family* const> families() {
-  static const Family* const all[] = {&bert(), &roberta(), &distilbert(), &mpnet(), &electra(), &albert(), &roformer()};
+  static const Family* const all[] = {&bert(),    &roberta(), &distilbert(), &mpnet(),
+                                      &electra(), &albert(),  &roformer(),   &linformer()};
   return all;
 }
 

@@ -38,6 +38,7 @@ struct FamilyExtras {
   // Below a layer, both halves of a gated network, of which the first is activated. Such a family has ALiBi instead of
   // positions (alibi.h).
   const char* gates = nullptr;
+  bool embedding_norm = true;  // behind the sum of the embedding's tables
 };
 
 // One way to name and to compose the parts of an encoder.
@@ -62,6 +63,7 @@ const Family& electra();
 const Family& albert();
 const Family& roformer();
 const Family& jina();
+const Family& linformer();
 // All of them.
 std::span<const Family* const> families();
 

@@ -10,29 +10,40 @@ namespace linformer::convert::lucidrains {
 namespace {
 
 struct LayerNames {
-  std::string attention, ffn;  // what a norm and the module fn are below
+  std::string attention_norm, attention, ffn_norm,
+      ffn;  // of the norms; what the names of the modules' parts begin with
 };
+
+// Of halves that have a norm and a module fn.
+LayerNames halves(const std::string& attention, const std::string& ffn) {
+  return {attention + "norm", attention + "fn.", ffn + "norm", ffn + "fn."};
+}
 
 LayerNames layer_names(const std::string& prefix, Layout layout, uint32_t layer) {
   switch (layout) {
     case Layout::layers: {
       const std::string names = prefix + "net.layers." + std::to_string(layer);
-      return {names + ".0.", names + ".1."};
+      return halves(names + ".0.", names + ".1.");
     }
     case Layout::reversible: {
       const std::string names = prefix + "net.blocks." + std::to_string(layer);
-      return {names + ".f.net.", names + ".g.net."};
+      return halves(names + ".f.net.", names + ".g.net.");
+    }
+    case Layout::fours: {
+      const std::string names = prefix + "layers." + std::to_string(layer);
+      return {names + ".0", names + ".1.", names + ".2", names + ".3."};
     }
     case Layout::pairs:
       break;
   }
   const std::string names = prefix + "net.";
-  return {names + std::to_string(2 * layer) + ".fn.", names + std::to_string(2 * layer + 1) + ".fn."};
+  return halves(names + std::to_string(2 * layer) + ".fn.", names + std::to_string(2 * layer + 1) + ".fn.");
 }
 
 uint32_t count_layers(const TensorTable& tensors, const std::string& prefix, Layout layout) {
   if (layout == Layout::layers) return count_modules(tensors, prefix + "net.layers.");
   if (layout == Layout::reversible) return count_modules(tensors, prefix + "net.blocks.");
+  if (layout == Layout::fours) return count_modules(tensors, prefix + "layers.");
   const uint32_t parts = count_modules(tensors, prefix + "net.", "half-layer", 2 * max_layers);
   if (parts % 2 != 0) {
     fail("the last layer has an attention (", prefix, "net.", parts - 1,
@@ -93,35 +104,54 @@ void read_feed_forward(Conversion& conversion, TensorTable& tensors, const Setti
                                                : "names of the tensors: w1 and w2");
 }
 
+// Where a mask is given, masked-linformer restores the norms that E's columns have over a whole text.
+LengthScale scale_of(const Settings& settings, Layout layout, Report& report) {
+  const std::optional<Setting<bool>> said = settings.flag("renorm");
+  if (!said && layout != Layout::fours) return LengthScale::none;
+  if (!said) {
+    missing_setting(
+        "whether masked-linformer scaled what it compresses by the text's length, as it does by default where a mask "
+        "or "
+        "pad_id is given,",
+        config_option(R"({"renorm": true})") + ", or " + config_option(R"({"renorm": false})") +
+            " for a model that was made with renorm=False or never given a mask");
+  }
+  report.add_fact("compressed rows", said->value ? "scaled to the norms of a whole text" : "as they are",
+                  "renorm, " + said->source);
+  return said->value ? LengthScale::restored_norm : LengthScale::none;
+}
+
 }  // namespace
 
 bool is_projection(std::string_view name, const std::string& prefix) {
   return matches(name, prefix + "net.layers.*.0.fn.proj_k") || matches(name, prefix + "net.blocks.*.f.net.fn.proj_k") ||
-         matches(name, prefix + "net.*.fn.fn.proj_k");
+         matches(name, prefix + "net.*.fn.fn.proj_k") || matches(name, prefix + "layers.*.1.proj_k");
 }
 
 std::optional<Layout> layout_of(const TensorTable& tensors, const std::string& prefix) {
   if (tensors.any(prefix + "net.layers.**")) return Layout::layers;
   if (tensors.any(prefix + "net.blocks.**")) return Layout::reversible;
   if (tensors.any(prefix + "net.*.fn.**")) return Layout::pairs;
+  if (tensors.any(prefix + "layers.*.1.**")) return Layout::fours;
   return std::nullopt;
 }
 
 uint32_t projected_positions(const TensorTable& tensors, const std::string& prefix, Layout layout) {
-  const std::string name = layer_names(prefix, layout, 0).attention + "fn.proj_k";
+  const std::string name = layer_names(prefix, layout, 0).attention + "proj_k";
   const Tensor* projection = tensors.find(name);
   if (projection == nullptr) fail("the tensor ", quote(name), " is missing: the checkpoint is incomplete");
   return dimension(*projection, 0);
 }
 
-AttentionReader::AttentionReader(Conversion& conversion, TensorTable& tensors, const Settings& settings)
+AttentionReader::AttentionReader(Conversion& conversion, TensorTable& tensors, const Settings& settings,
+                                 LengthScale length_scale)
     : conversion_(conversion),
       encoder_(conversion.description.encoder),
       tensors_(tensors),
       settings_(settings),
       weights_(conversion.weights),
       report_(conversion.report),
-      projections_(encoder_, conversion.weights, ProjectionOrder::after_linear) {}
+      projections_(encoder_, conversion.weights, ProjectionOrder::after_linear, length_scale) {}
 
 // Keys that are narrower than the queries are those of the only key head, and as wide as one head.
 void AttentionReader::read_sizes(const std::string& prefix, AttentionDescription* attention) {
@@ -209,16 +239,22 @@ void add_layers(Conversion& conversion, TensorTable& tensors, const Settings& se
   check_agreement(settings, "depth", count, "layers");
   report.add_fact("layers", std::to_string(count) + (layout == Layout::reversible ? ", reversible" : ""),
                   "names of the tensors");
-  AttentionReader attention(conversion, tensors, settings);
+  const LengthScale scale = scale_of(settings, layout, report);
+  if (scale != LengthScale::none && projected_positions(tensors, prefix, layout) > encoder.max_tokens) {
+    fail("the model's positions are for ", encoder.max_tokens,
+         " tokens and its projections for more, whose norms (the ",
+         "setting renorm) can't be known from the part that is used: this is not supported");
+  }
+  AttentionReader attention(conversion, tensors, settings, scale);
   const Size d_model{encoder.d_model, "dim"};
   for (uint32_t i = 0; i < count; ++i) {
     const LayerNames names = layer_names(prefix, layout, i);
     const std::string role = "layers[" + std::to_string(i) + "].";
     LayerDescription& layer = encoder.layers.emplace_back();
-    layer.attention_norm = read_norm(conversion, tensors, role + "attention_norm", names.attention + "norm", d_model);
-    attention.read(names.attention + "fn.", i, &layer.attention);
-    layer.ffn_norm = read_norm(conversion, tensors, role + "ffn_norm", names.ffn + "norm", d_model);
-    read_feed_forward(conversion, tensors, settings, names.ffn + "fn.", i);
+    layer.attention_norm = read_norm(conversion, tensors, role + "attention_norm", names.attention_norm, d_model);
+    attention.read(names.attention, i, &layer.attention);
+    layer.ffn_norm = read_norm(conversion, tensors, role + "ffn_norm", names.ffn_norm, d_model);
+    read_feed_forward(conversion, tensors, settings, names.ffn, i);
   }
   const auto gated =
       std::count_if(encoder.layers.begin(), encoder.layers.end(), [](const LayerDescription& l) { return l.gated; });

@@ -1,6 +1,7 @@
 // The layers of lucidrains' `linformer` package, which its language model, its bare encoder and the vision
 // transformers built on it have in common.
-// Source: lucidrains/linformer 0.2.3 (commit 970e1c3f), 0.2.1 (50ca7b6), 0.1.0 (6449082) and 0.0.5 (1b63f2b).
+// Source: compressed-maskformer-reco/masked-linformer (021cd7c), whose layers are these with masks; and
+// lucidrains/linformer 0.2.3 (commit 970e1c3f), 0.2.1 (50ca7b6), 0.1.0 (6449082) and 0.0.5 (1b63f2b).
 #pragma once
 
 #include <optional>
@@ -15,6 +16,7 @@ namespace linformer::convert::lucidrains {
 enum class Layout : uint8_t {
   layers,      // net.layers.L.0 and .1, since 0.2.0
   reversible,  // net.blocks.L.f.net and .g.net
+  fours,       // layers.L.0 to .3: norm, attention, norm, feed-forward network (masked-linformer)
   pairs        // net.J.fn: J even is attention, odd is the feed-forward network (0.1.0 and older)
 };
 
@@ -30,7 +32,8 @@ uint32_t projected_positions(const TensorTable& tensors, const std::string& pref
 class AttentionReader {
  public:
   // encoder.d_model and encoder.max_tokens must be set.
-  AttentionReader(Conversion& conversion, TensorTable& tensors, const Settings& settings);
+  AttentionReader(Conversion& conversion, TensorTable& tensors, const Settings& settings,
+                  LengthScale length_scale = LengthScale::none);
 
   void read(const std::string& prefix, size_t layer, AttentionDescription* attention);
   // After the last layer.

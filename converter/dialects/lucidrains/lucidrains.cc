@@ -1,7 +1,10 @@
 #include "converter/dialects/lucidrains/lucidrains.h"
 
+#include <algorithm>
+
 #include "base/description.h"
 #include "converter/dialects/lucidrains/layers.h"
+#include "converter/dialects/own_model.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {
@@ -12,6 +15,7 @@ using namespace lucidrains;
 
 constexpr const char* model_prefix = "linformer.";  // of LinformerLM's layers
 constexpr const char* model_name = "a model of the linformer package";
+constexpr const char* heads_setting = R"("heads": NUMBER)";
 
 std::string same(std::string name) { return name; }
 
@@ -20,18 +24,15 @@ std::string prefix_of(const TensorTable& tensors) {
   return tensors.any(std::string(model_prefix) + "**") ? model_prefix : "";
 }
 
-// The package has no classifier, so people write their own around its encoder, with names of their own.
-constexpr const char* names_of_own_models =
-    "call the embedding token_emb.weight, the positions pos_emb.weight and a Linear to the vocabulary to_logits, as "
-    "LinformerLM does, with the encoder below linformer.; a pooling is chosen where texts are embedded, and a head is "
-    "applied to those vectors (converter/README.md, A classifier of one's own)";
-
-void check_language_model(const TensorTable& tensors) {
+void check_language_model(const Conversion& conversion, const TensorTable& tensors) {
   for (const char* name : {"token_emb.weight", "pos_emb.weight", "to_logits.weight"}) {
     if (tensors.find(name) != nullptr) continue;
+    const Checkpoint& checkpoint = conversion.checkpoint;
+    ask_for_own_model(checkpoint, checkpoint.tensors[0].name.substr(0, wrapper_prefix(checkpoint)) + model_prefix,
+                      "linformer", heads_setting);
     fail("the encoder is below ", model_prefix, ", as LinformerLM's, but the tensor ", name,
-         " is missing. Of a model of one's own around it ", names_of_own_models,
-         "; or save the encoder's own state_dict, which becomes a model of vectors");
+         " is missing: save the encoder's own state_dict, which becomes a model of vectors, or say what the other "
+         "tensors are (converter/README.md, A classifier of one's own)");
   }
 }
 
@@ -82,9 +83,50 @@ void convert_attention(Conversion& conversion, TensorTable& tensors, const Setti
   encoder.encoder_states_width = encoder.d_model;
   LayerDescription& layer = encoder.layers.emplace_back();
   layer.attention.key_source = KeySource::encoder_states_or_own;
-  AttentionReader reader(conversion, tensors, settings);
+  const std::optional<Setting<bool>> renorm = settings.flag("renorm");
+  AttentionReader reader(conversion, tensors, settings,
+                         renorm && renorm->value ? LengthScale::restored_norm : LengthScale::none);
   reader.read("", 0, &layer.attention);
   reader.report();
+}
+
+// The norm of the first layer's first half.
+const char* first_norm(Layout layout) {
+  switch (layout) {
+    case Layout::layers:
+      return "net.layers.0.0.norm.weight";
+    case Layout::reversible:
+      return "net.blocks.0.f.net.norm.weight";
+    case Layout::fours:
+      return "layers.0.0.weight";
+    case Layout::pairs:
+      break;
+  }
+  return "net.0.fn.norm.weight";
+}
+
+void note_versions(Layout layout, Report& report) {
+  if (layout == Layout::fours) return;
+  report.notes.push_back(
+      layout == Layout::pairs
+          ? "Versions 0.1.0 and older of the package take texts of exactly N tokens. Shorter ones are answered with "
+            "the first columns of the projections, as version 0.2.3 does."
+          : "Texts shorter than N are answered as version 0.2.3 does; versions 0.2.0 and 0.2.1 take exactly N tokens.");
+}
+
+// Somebody's own embedding and head around the package's encoder.
+void convert_own(Conversion& conversion, TensorTable& tensors, const Settings& settings, const OwnModel& own) {
+  EncoderDescription& encoder = conversion.description.encoder;
+  const std::optional<Layout> layout = layout_of(tensors, model_prefix);
+  if (!layout) fail("there are no layers called ", own.encoder, "net.*: the checkpoint is incomplete");
+  encoder.d_model = dimension(tensors.need(model_prefix + std::string(first_norm(*layout))), 0);
+  encoder.max_tokens = projected_positions(tensors, model_prefix, *layout);
+  const std::optional<Tensor> positions = own_positions(tensors, own, "pos_emb.weight");
+  if (positions) encoder.max_tokens = std::min(encoder.max_tokens, dimension(*positions, 0));
+  add_own_embedding(conversion, tensors, own, "token_emb.weight", positions);
+  add_layers(conversion, tensors, settings, model_prefix, *layout);
+  add_own_head(conversion, tensors, own);
+  note_versions(*layout, conversion.report);
 }
 
 void convert_layers(Conversion& conversion, TensorTable& tensors, const Settings& settings) {
@@ -94,36 +136,33 @@ void convert_layers(Conversion& conversion, TensorTable& tensors, const Settings
   if (!layout) fail("there are no layers called ", prefix, "net.*: the checkpoint is incomplete");
   encoder.max_tokens = projected_positions(tensors, prefix, *layout);
   if (!prefix.empty()) {
-    check_language_model(tensors);
+    check_language_model(conversion, tensors);
     add_embedding(conversion, tensors, settings);
   } else {
-    // The norm of the first layer's first half, in each layout.
-    const std::string norm = *layout == Layout::layers       ? "net.layers.0.0.norm.weight"
-                             : *layout == Layout::reversible ? "net.blocks.0.f.net.norm.weight"
-                                                             : "net.0.fn.norm.weight";
-    take_vectors(&encoder, dimension(tensors.need(norm), 0));
+    take_vectors(&encoder, dimension(tensors.need(first_norm(*layout)), 0));
     if (const auto& others = conversion.report.left_out; !others.empty()) {
       conversion.report.cautions.push_back(
           "the tensors beside Linformer (" + escaped(others.front().tensor) + (others.size() > 1 ? " and others" : "") +
-          ") were left out, so the model takes vectors. For one that takes tokens " + names_of_own_models);
+          ") were left out, so the model takes vectors. For one that takes tokens give settings that name its parts "
+          "(converter/README.md, A classifier of one's own)");
     }
   }
   add_layers(conversion, tensors, settings, prefix, *layout);
   if (!prefix.empty()) add_language_model(conversion, tensors);
-  conversion.report.notes.push_back(
-      *layout == Layout::pairs
-          ? "Versions 0.1.0 and older of the package take texts of exactly N tokens. Shorter ones are answered with "
-            "the first columns of the projections, as version 0.2.3 does."
-          : "Texts shorter than N are answered as version 0.2.3 does; versions 0.2.0 and 0.2.1 take exactly N tokens.");
+  note_versions(*layout, conversion.report);
 }
 
 }  // namespace
 
 DialectFacts Lucidrains::facts() const {
-  return {"LinformerLM, Linformer and LinformerSelfAttention of the package linformer",
-          "https://github.com/lucidrains/linformer",
-          {{R"({"heads": 8})", "models with one key head for each head"},
-           {R"({"pad_id": 0})", "texts that are padded; the package itself knows no padding"}}};
+  return {
+      "LinformerLM, Linformer and LinformerSelfAttention of the package linformer",
+      "https://github.com/lucidrains/linformer",
+      {{R"({"heads": 8})", "models with one key head for each head"},
+       {R"({"pad_id": 0})", "texts that are padded; the package itself knows no padding"},
+       {R"({"renorm": true})", "masked-linformer, whose layers these are with masks; or false"},
+       {R"({"encoder_prefix": "encoder", "embedding": "embedding", "positions": "positions", "pooling": "mean", "head": "head"})",
+        "a classifier of one's own around Linformer, by its own names"}}};
 }
 
 Recognition Lucidrains::recognise(const Checkpoint& checkpoint) const {
@@ -137,23 +176,33 @@ Recognition Lucidrains::recognise(const Checkpoint& checkpoint) const {
   }
   if (projection && query) return {100, "the tensors proj_k and to_q.weight: an attention on its own"};
   return {0,
-          "[linformer.]net.layers.*.0.fn.proj_k, net.blocks.*.f.net.fn.proj_k, net.*.fn.fn.proj_k or proj_k (not "
-          "there)"};
+          "[linformer.]net.layers.*.0.fn.proj_k, net.blocks.*.f.net.fn.proj_k, net.*.fn.fn.proj_k, layers.*.1.proj_k "
+          "or proj_k (not there)"};
+}
+
+void Lucidrains::check_beside(const Checkpoint& checkpoint, const std::string& prefix) const {
+  ask_for_own_model(checkpoint, prefix, "linformer", heads_setting);
 }
 
 void Lucidrains::convert(Conversion& conversion) const {
-  TensorTable tensors(conversion.checkpoint, same);
   const Settings settings = settings_beside(conversion);
-  if (tensors.find("proj_k") != nullptr) {
+  const std::optional<OwnModel> own = own_model_of(settings, conversion.checkpoint);
+  TensorTable tensors(conversion.checkpoint,
+                      own ? own_names(*own, model_prefix, "token_emb.weight", "pos_emb.weight") : same);
+  if (own) {
+    convert_own(conversion, tensors, settings, *own);
+  } else if (tensors.find("proj_k") != nullptr) {
     convert_attention(conversion, tensors, settings);
   } else {
     convert_layers(conversion, tensors, settings);
   }
   const EncoderDescription& encoder = conversion.description.encoder;
   conversion.report.add_fact("d_model", std::to_string(encoder.d_model), "shapes of the tensors");
-  conversion.report.add_fact("longest text (N)", std::to_string(encoder.max_tokens), "rows of proj_k");
+  conversion.report.add_fact("longest text (N)", std::to_string(encoder.max_tokens),
+                             own ? "rows of proj_k and of the positions" : "rows of proj_k");
   check_agreement(settings, "dim", encoder.d_model, "channels");
   check_agreement(settings, "seq_len", encoder.max_tokens, "positions");
+  if (own) return account_for_own(tensors, model_name, conversion.report);
   tensors.account_for_rest({}, model_name, conversion.report);
 }
 

@@ -12,12 +12,13 @@ const char* prefix_of(Part part) { return part == Part::model ? "" : part == Par
 }  // namespace
 
 Stack::Stack(Conversion& conversion, TensorTable& tensors, const Settings& settings, Part part,
-             EncoderDescription* encoder)
+             EncoderDescription* encoder, const OwnModel* own)
     : conversion_(conversion),
       tensors_(tensors),
       settings_(settings),
       part_(part),
       encoder_(*encoder),
+      own_(own),
       prefix_(prefix_of(part)),
       projections_(*encoder, conversion.weights, ProjectionOrder::after_linear) {
   has_tokens_ = tensors_.any(prefix_ + "to_token_emb.*");
@@ -167,6 +168,14 @@ void Stack::add_embedding() {
   if (!has_tokens_) {
     embedding.vectors.width = encoder_.d_model;
     return;
+  }
+  if (own_ != nullptr) {
+    const std::optional<Tensor> positions = own_positions(tensors_, *own_, own_position_table);
+    if (positions && dimension(*positions, 0) < encoder_.max_tokens) {
+      fail("the tensor ", quote(positions->name), " is ", shape_text(*positions), ", but the encoder takes texts of ",
+           encoder_.max_tokens, " tokens");
+    }
+    return add_own_embedding(conversion_, tensors_, *own_, token_embedding, positions);
   }
   const std::string role = part_ == Part::decoder ? "decoder.embedding." : "embedding.";
   const Tensor& tokens = tensors_.need(prefix_ + "to_token_emb.weight");

@@ -10,14 +10,19 @@
 
 #include "base/description.h"
 #include "converter/dialects/common.h"
+#include "converter/dialects/own_model.h"
 #include "converter/dialects/tatp22/settings.h"
 
 namespace linformer::convert::tatp22 {
 
+inline constexpr const char *token_embedding = "to_token_emb.weight", *own_position_table = "own.positions";
+
 class Stack {
  public:
   // The references must outlive the stack.
-  Stack(Conversion& conversion, TensorTable& tensors, const Settings& settings, Part part, EncoderDescription* encoder);
+  // `own`: of a model of one's own, whose names are own_names() with the constants below; otherwise null.
+  Stack(Conversion& conversion, TensorTable& tensors, const Settings& settings, Part part, EncoderDescription* encoder,
+        const OwnModel* own = nullptr);
 
   void read();
   // After read(): the vocabulary's output, where the stack has one.
@@ -54,6 +59,7 @@ class Stack {
   const Settings& settings_;
   const Part part_;
   EncoderDescription& encoder_;
+  const OwnModel* own_;
   const std::string prefix_;
   std::string modules_;      // what the names of its layers begin with
   bool has_tokens_ = false;  // an LM: otherwise the model takes vectors

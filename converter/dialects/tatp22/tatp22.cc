@@ -20,6 +20,12 @@ void read_logits(Stack& stack, ModelDescription* model, Report& report) {
                   std::string("to_logits is ") + (output ? "there" : "absent"));
 }
 
+void note_lengths(Report& report) {
+  report.notes.push_back(
+      "linformer-pytorch takes texts of exactly N tokens. Its Padder fills shorter ones with token 0 (or zero vectors) "
+      "and masks nothing: for the same numbers give the text filled up in this way.");
+}
+
 }  // namespace
 
 DialectFacts Tatp22::facts() const {
@@ -33,7 +39,7 @@ DialectFacts Tatp22::facts() const {
 
 Recognition Tatp22::recognise(const Checkpoint& checkpoint) const {
   const size_t prefix = wrapper_prefix(checkpoint);
-  bool found = false, halves[2] = {false, false}, whole = false;
+  bool found = false, halves[2] = {false, false};
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string canonical = canonical_name(tensor.name.substr(prefix));
     std::string_view name = canonical;
@@ -45,24 +51,38 @@ Recognition Tatp22::recognise(const Checkpoint& checkpoint) const {
     const bool encoder = strip("encoder."), decoder = !encoder && strip("decoder.");
     halves[0] = halves[0] || encoder;
     halves[1] = halves[1] || decoder;
-    whole = whole || (!encoder && !decoder);
     strip("linformer.");
     strip("fn.");
     found = found || matches(name, "seq.*.fn.to_q.*.weight") || matches(name, "seq.*.fn.fn.to_q.*.weight");
   }
   if (!found) return {0, "seq.*.fn.to_q.*.weight (not there)"};
-  // One half alone: a model of which all names begin so.
-  if (!whole && halves[0] != halves[1])
+  // One half alone: a model that somebody called so, with others beside it or without.
+  if (halves[0] != halves[1])
     return {0, "seq.*.fn.to_q.*.weight (there, in one of encoder and decoder only)"};
   return {100, "the tensors seq.*.fn.to_q.*.weight"};
 }
 
+void Tatp22::check_beside(const Checkpoint& checkpoint, const std::string& prefix) const {
+  ask_for_own_model(checkpoint, prefix, "linformer-pytorch",
+                    R"("activation": "gelu", "full_attention": false, "causal": false, "decoder_mode": false)");
+}
+
 void Tatp22::convert(Conversion& conversion) const {
-  TensorTable tensors(conversion.checkpoint, canonical_name);
   const Settings settings = settings_beside(conversion);
+  const std::optional<OwnModel> own = own_model_of(settings, conversion.checkpoint);
+  TensorTable tensors(conversion.checkpoint,
+                      own ? own_names(*own, "linformer.", token_embedding, own_position_table) : canonical_name);
   ModelDescription& model = conversion.description;
   Report& report = conversion.report;
   std::vector<std::string> unused;
+  if (own) {
+    Stack stack(conversion, tensors, settings, Part::model, &model.encoder, &*own);
+    stack.read();
+    add_own_head(conversion, tensors, *own);
+    account_for_own(tensors, "a model of linformer-pytorch", report);
+    note_lengths(report);
+    return;
+  }
   if (tensors.any("encoder.**") || tensors.any("decoder.**")) {
     Stack encoder(conversion, tensors, settings, Part::encoder, &model.encoder);
     encoder.read();
@@ -82,9 +102,7 @@ void Tatp22::convert(Conversion& conversion) const {
     patterns.push_back({pattern.c_str(), "full attention (a setting) leaves the projections unused"});
   }
   tensors.account_for_rest(patterns, "a model of linformer-pytorch", report);
-  report.notes.push_back(
-      "linformer-pytorch takes texts of exactly N tokens. Its Padder fills shorter ones with token 0 (or zero vectors) "
-      "and masks nothing: for the same numbers give the text filled up in this way.");
+  note_lengths(report);
 }
 
 }  // namespace linformer::convert

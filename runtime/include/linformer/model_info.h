@@ -147,6 +147,9 @@ struct ProjectionInfo {
   const char* order = "before_linear";  // of the key and value linears: "before_linear" or "after_linear"
   int64_t kernel = 0, stride = 0;       // convolution and pooling: a window's positions, and from one to the next
   int weight = -1, bias = -1;           // indices for Model::tensor(); -1: none
+  // What each of the k rows of a text of n tokens is multiplied by: "none"; "inverse_root", 1 / sqrt(n); or
+  // "restored_norm", the norm of its row of the weight over that of the row's first n elements.
+  const char* length_scale = "none";
 };
 
 struct TokenizerInfo {

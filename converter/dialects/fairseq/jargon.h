@@ -1,0 +1,18 @@
+// Jargon: French Linformers of RoBERTa's embedding and heads around fairseq's layers, with norms before each half.
+// Source: PantagrueLLM/Jargon, src/jargon (jargon_model.py, jargon_configuration.py at 1b00cde, linformer.py at
+// f432626).
+#pragma once
+
+#include "converter/dialects/dialect.h"
+
+namespace linformer::convert {
+
+class Jargon : public Dialect {
+ public:
+  const char* name() const override { return "jargon"; }
+  DialectFacts facts() const override;
+  Recognition recognise(const Checkpoint& checkpoint) const override;
+  void convert(Conversion& conversion) const override;
+};
+
+}  // namespace linformer::convert
