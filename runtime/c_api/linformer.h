@@ -136,7 +136,14 @@ LNF_API void lnf_model_free(lnf_model* model);
  * names the tensor. */
 LNF_API lnf_code lnf_model_verify(const lnf_model* model, lnf_status* status);
 
-enum { LNF_TOKENIZER_NONE = 0, LNF_TOKENIZER_BYTE_BPE, LNF_TOKENIZER_WORDPIECE, LNF_TOKENIZER_UNIGRAM };
+/* LNF_TOKENIZER_BPE is byte-pair encoding of characters, LNF_TOKENIZER_BYTE_BPE that of bytes. */
+enum {
+  LNF_TOKENIZER_NONE = 0,
+  LNF_TOKENIZER_BYTE_BPE,
+  LNF_TOKENIZER_WORDPIECE,
+  LNF_TOKENIZER_UNIGRAM,
+  LNF_TOKENIZER_BPE
+};
 typedef struct lnf_model_info {
   size_t size;
   uint64_t file_bytes;
