@@ -4,6 +4,7 @@
 
 #include "base/description.h"
 #include "base/random.h"
+#include "text/bpe_cursor.h"
 #include "text/unicode.h"
 #include "text/word_patterns.h"
 
@@ -172,8 +173,9 @@ const Bpe::Merge& Bpe::merge_of(int32_t left, int32_t right) const {
 bool Bpe::push_unknown(uint32_t begin, uint32_t end, BpeWorkspace* workspace) const {
   auto& symbols = workspace->symbols;
   if (!keep_unknown_) return true;
-  const bool fuses = fuse_unknown_ && !symbols.empty() && symbols.back().end == begin && symbols.back().unknown;
-  if (!fuses) return symbols.try_push({unknown_, no_rank, begin, end, none, none, true});
+  const bool fuses = fuse_unknown_ && !symbols.empty() && workspace->unknown_end == begin;
+  workspace->unknown_end = end;
+  if (!fuses) return symbols.try_push({unknown_, no_rank, begin, end, none, none});
   symbols.back().end = end;
   return true;
 }
@@ -182,7 +184,7 @@ bool Bpe::push_bytes(std::string_view word, BpeWorkspace* workspace, bool* compl
   for (uint32_t i = 0; i < word.size(); ++i) {
     const int32_t token = byte_tokens_[static_cast<uint8_t>(word[i])];
     if (token >= 0) {
-      if (!workspace->symbols.try_push({token, no_rank, i, i + 1, none, none, false})) return false;
+      if (!workspace->symbols.try_push({token, no_rank, i, i + 1, none, none})) return false;
       continue;
     }
     *complete = false;
@@ -198,7 +200,7 @@ bool Bpe::push_characters(std::string_view word, BpeWorkspace* workspace, bool* 
     const auto end = static_cast<uint32_t>(at);
     const int32_t token = tokens_.find(word.substr(begin, end - begin));
     if (token >= 0) {
-      if (!workspace->symbols.try_push({token, no_rank, begin, end, none, none, false})) return false;
+      if (!workspace->symbols.try_push({token, no_rank, begin, end, none, none})) return false;
       continue;
     }
     *complete = false;
@@ -208,7 +210,7 @@ bool Bpe::push_characters(std::string_view word, BpeWorkspace* workspace, bool* 
     }
     for (uint32_t i = begin; i < end; ++i) {
       const int32_t byte = byte_tokens_[static_cast<uint8_t>(word[i])];
-      if (!workspace->symbols.try_push({byte, no_rank, i, i + 1, none, none, false})) return false;
+      if (!workspace->symbols.try_push({byte, no_rank, i, i + 1, none, none})) return false;
     }
   }
   return true;
@@ -219,6 +221,7 @@ bool Bpe::push_characters(std::string_view word, BpeWorkspace* workspace, bool* 
 bool Bpe::start_word(std::string_view word, BpeWorkspace* workspace, bool* complete) const {
   auto& symbols = workspace->symbols;
   symbols.clear();
+  workspace->unknown_end = 0;
   *complete = true;
   if (!(characters_ ? push_characters(word, workspace, complete) : push_bytes(word, workspace, complete))) return false;
   for (size_t i = 0; i + 1 < symbols.size(); ++i) {
@@ -297,43 +300,7 @@ bool Bpe::merge_long(BpeWorkspace* workspace) const {
   return true;
 }
 
-// Turns byte ranges into code point ranges while pieces are appended in order.
-class Bpe::Cursor {
- public:
-  // `virtual_bytes`: bytes at the beginning that add_prefix_space put there; they belong to the first code point.
-  Cursor(std::string_view text, size_t virtual_bytes, Place place, Pieces* pieces)
-      : text_(text),
-        virtual_bytes_(virtual_bytes),
-        origins_(place.origins),
-        position_(place.position),
-        pieces_(pieces) {}
-
-  // Appends `token` for the bytes [begin, end), which lie behind those of the call before.
-  bool append(int32_t token, size_t begin, size_t end) {
-    if (origins_ != nullptr) {
-      const size_t last = std::max(end, virtual_bytes_ + 1) - virtual_bytes_ - 1;
-      const uint32_t first = origins_[std::max(begin, virtual_bytes_) - virtual_bytes_];
-      return pieces_->pieces.try_push({token, first, origins_[last] + 1});
-    }
-    count_to(begin);
-    const uint32_t first = at_ < text_.size() && is_continuation(text_[at_]) ? position_ - 1 : position_;
-    count_to(end);
-    return pieces_->pieces.try_push({token, first, std::max(position_, first + 1)});
-  }
-
- private:
-  void count_to(size_t end) {
-    for (; at_ < end; ++at_) position_ += at_ >= virtual_bytes_ && !is_continuation(text_[at_]);
-  }
-  std::string_view text_;
-  size_t virtual_bytes_;
-  const uint32_t* origins_;
-  size_t at_ = 0;
-  uint32_t position_;
-  Pieces* pieces_;
-};
-
-bool Bpe::tokenize_word(std::string_view word, size_t start, BpeWorkspace* workspace, Cursor* cursor) const {
+bool Bpe::tokenize_word(std::string_view word, size_t start, BpeWorkspace* workspace, BpeCursor* cursor) const {
   WordCache::Slot* slot = nullptr;
   if (word.size() <= WordCache::max_word_bytes) {
     bool found = false;
@@ -388,7 +355,7 @@ bool Bpe::tokenize_bytes(std::string_view part, Place place, BpeWorkspace* works
     part = {prefixed.data(), prefixed.size()};
     virtual_bytes = 1;
   }
-  Cursor cursor(part, virtual_bytes, place, pieces);
+  BpeCursor cursor(part, virtual_bytes, place, pieces);
   for (size_t at = 0; at < part.size();) {
     const size_t end = keep_parts_ ? part.size() : word_end(SplitKind::gpt2, part, at);
     if (!pieces->start_word() || !tokenize_word(part.substr(at, end - at), at, workspace, &cursor)) return false;
@@ -398,7 +365,7 @@ bool Bpe::tokenize_bytes(std::string_view part, Place place, BpeWorkspace* works
 }
 
 // A word that lies at `start` of what the cursor goes through.
-bool Bpe::tokenize_marked(std::string_view word, size_t start, BpeWorkspace* workspace, Cursor* cursor) const {
+bool Bpe::tokenize_marked(std::string_view word, size_t start, BpeWorkspace* workspace, BpeCursor* cursor) const {
   if (!words_end_at_marks_) return tokenize_word(word, start, workspace, cursor);
   for (size_t at = 0; at < word.size();) {
     const size_t end = next_mark(word, at + 1);
@@ -415,7 +382,7 @@ bool Bpe::tokenize_characters(std::string_view part, Place place, BpeWorkspace* 
     part = marked.view();
     place.origins = marked.origins.data();
   }
-  Cursor cursor(part, 0, place, pieces);
+  BpeCursor cursor(part, 0, place, pieces);
   for (size_t at = 0; at < part.size();) {
     const size_t end = split_words_ ? std::min(part.find(space_mark, at + 1), part.size()) : part.size();
     if (!pieces->start_word() || !tokenize_marked(part.substr(at, end - at), at, workspace, &cursor)) return false;

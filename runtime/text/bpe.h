@@ -8,6 +8,7 @@
 #include "base/description.h"
 #include "linformer/status.h"
 #include "linformer/version.h"
+#include "text/bpe_cursor.h"
 #include "text/normalized_text.h"
 #include "text/pieces.h"
 #include "text/space_marks.h"
@@ -24,12 +25,12 @@ struct BpeWorkspace {
     uint32_t rank;        // of the merge with the next symbol; no_rank when there is none
     uint32_t begin, end;  // bytes of the word
     uint32_t previous, next;
-    bool unknown;
   };
   Array<Symbol> symbols;
-  Array<uint64_t> queue;  // min-heap of rank << 32 | symbol
-  Array<char> prefixed;   // a text with the space that add_prefix_space put before it
-  NormalizedText marked;  // a text with U+2581 for its spaces
+  size_t unknown_end = 0;  // of the word's last unknown symbol while it is taken apart
+  Array<uint64_t> queue;   // min-heap of rank << 32 | symbol
+  Array<char> prefixed;    // a text with the space that add_prefix_space put before it
+  NormalizedText marked;   // a text with U+2581 for its spaces
   WordCache cache;
   uint64_t steps = 0;  // merges looked at, so that tests can bound the work without a clock
 };
@@ -45,11 +46,7 @@ class Bpe {
   // Slots of the table that create() looked at, so that tests can bound the work without a clock.
   uint64_t probes() const { return probes_; }
 
-  // Where a text lies in the original: it begins at a code point of it, or has the code point of each of its bytes.
-  struct Place {
-    uint32_t position = 0;
-    const uint32_t* origins = nullptr;
-  };
+  using Place = BpePlace;
   // Appends the pieces of `text`, which is valid UTF-8. False when there is no memory. Where BPE begins with characters
   // the place must have origins.
   [[nodiscard]] bool tokenize(std::string_view text, Place place, BpeWorkspace* workspace, Pieces* pieces) const;
@@ -61,8 +58,6 @@ class Bpe {
     uint32_t rank = no_rank;
     uint32_t result = 0;
   };
-  class Cursor;
-
   Status create_symbols(const TokenizerDescription& description);
   Status create_merges(const TokenizerDescription& description);
 
@@ -74,12 +69,13 @@ class Bpe {
   [[nodiscard]] bool push_unknown(uint32_t begin, uint32_t end, BpeWorkspace* workspace) const;
   void merge_short(BpeWorkspace* workspace) const;
   [[nodiscard]] bool merge_long(BpeWorkspace* workspace) const;
-  [[nodiscard]] bool tokenize_word(std::string_view word, size_t start, BpeWorkspace* workspace, Cursor* cursor) const;
+  [[nodiscard]] bool tokenize_word(std::string_view word, size_t start, BpeWorkspace* workspace,
+                                   BpeCursor* cursor) const;
   [[nodiscard]] bool tokenize_bytes(std::string_view part, Place place, BpeWorkspace* workspace, Pieces* pieces) const;
   [[nodiscard]] bool tokenize_characters(std::string_view part, Place place, BpeWorkspace* workspace,
                                          Pieces* pieces) const;
   [[nodiscard]] bool tokenize_marked(std::string_view word, size_t start, BpeWorkspace* workspace,
-                                     Cursor* cursor) const;
+                                     BpeCursor* cursor) const;
 
   Array<Merge> merges_;               // open addressing, a power of two
   uint64_t offset_ = 0, factor_ = 1;  // of its hash: random, the factor odd
