@@ -12,7 +12,7 @@
 #include "converter/dialects/model_prefix.h"
 #include "converter/dialects/modernbert/modernbert.h"
 #include "converter/dialects/nystromformer/nystromformer.h"
-#include "converter/dialects/own_model.h"
+#include "converter/dialects/own_model/own_model.h"
 #include "converter/dialects/pytext/pytext.h"
 #include "converter/dialects/rotary_bert/rotary_bert.h"
 #include "converter/dialects/static_embedding/static_embedding.h"

@@ -1,5 +1,6 @@
 #include "converter/tokenizers/byte_bpe_files.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -77,15 +78,20 @@ std::vector<NamedMerge> read_merges(const std::string& path, Budget* budget) {
   return merges;
 }
 
-void store_byte_bpe(const NamedTokens& names, const std::vector<NamedMerge>& merges, const std::string& where,
-                    OwnedTokenizer* tokenizer) {
-  tokenizer->description.kind = TokenizerKind::byte_bpe;
+void store_bpe(const NamedTokens& names, const std::vector<NamedMerge>& merges, bool byte_level,
+               const std::string& where, OwnedTokenizer* tokenizer) {
+  tokenizer->description.kind = byte_level ? TokenizerKind::byte_bpe : TokenizerKind::bpe;
   std::vector<std::string> tokens;
+  std::vector<uint8_t> uses;
   ViewMap<uint32_t> token_of;  // by the names that the vocabulary holds
   std::string bytes;
   for (const auto& [id, name] : names.by_id) {
     token_of.emplace(name, static_cast<uint32_t>(tokens.size()));
-    if (bytes_of_name(name, &bytes)) {
+    const bool in_alphabet = byte_level && bytes_of_name(name, &bytes);
+    uses.push_back(static_cast<uint8_t>(in_alphabet || !byte_level ? TokenUse::normal : TokenUse::hidden));
+    if (!byte_level) {
+      tokens.push_back(name);
+    } else if (in_alphabet) {
       tokens.push_back(bytes);
     } else {
       // An added token in plain characters. A single one must not pass for the byte itself.
@@ -93,6 +99,11 @@ void store_byte_bpe(const NamedTokens& names, const std::vector<NamedMerge>& mer
     }
   }
   store_tokens(names, tokens, tokenizer);
+  // A word is looked up among the tokens only where merges are ignored.
+  const bool looked_up = tokenizer->description.rules.ignore_merges;
+  if (looked_up && std::count(uses.begin(), uses.end(), static_cast<uint8_t>(TokenUse::hidden)) != 0) {
+    tokenizer->token_uses = std::move(uses);
+  }
   tokenizer->merges.reserve(3 * merges.size());
   for (size_t rank = 0; rank < merges.size(); ++rank) {
     const NamedMerge& merge = merges[rank];
@@ -123,7 +134,7 @@ size_t missing_bytes(const OwnedTokenizer& tokenizer) {
 OwnedTokenizer load_byte_bpe(const std::string& vocabulary, const std::string& merges) {
   OwnedTokenizer tokenizer;
   const NamedTokens names = read_vocabulary(vocabulary, &tokenizer.budget);
-  store_byte_bpe(names, read_merges(merges, &tokenizer.budget), merges, &tokenizer);
+  store_bpe(names, read_merges(merges, &tokenizer.budget), true, merges, &tokenizer);
   tokenizer.notes.push_back("byte-level BPE from " + vocabulary + " and " + merges + ": " +
                             std::to_string(names.by_id.size()) + " tokens, " +
                             std::to_string(tokenizer.merges.size() / 3) + " merges");

@@ -1,4 +1,4 @@
-// Byte-level BPE: names of tokens, merges and what follows from them.
+// BPE: names of tokens, merges and what follows from them.
 #pragma once
 
 #include <string>
@@ -23,9 +23,10 @@ std::vector<NamedMerge> read_merges(const std::string& path, Budget* budget);
 // Splits "left right"; false unless there are exactly two.
 bool split_merge(std::string_view line, NamedMerge* merge);
 
-// Tokens as bytes and merges as indices. `where` names the source of the merges.
-void store_byte_bpe(const NamedTokens& names, const std::vector<NamedMerge>& merges, const std::string& where,
-                    OwnedTokenizer* tokenizer);
+// Tokens and merges as indices. `bytes`: the tokens are bytes that are written in the printable alphabet, otherwise
+// they are the characters of their names. `where` names the source of the merges.
+void store_bpe(const NamedTokens& names, const std::vector<NamedMerge>& merges, bool bytes, const std::string& where,
+               OwnedTokenizer* tokenizer);
 
 // The number of bytes that no token stands for.
 size_t missing_bytes(const OwnedTokenizer& tokenizer);

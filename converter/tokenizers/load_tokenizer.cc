@@ -126,7 +126,7 @@ void apply_dictionary(const std::string& path, const TokenizerFileOptions& optio
   const bool renumbered = description.bos >= 0 && description.eos >= 0;
   if (description.kind == TokenizerKind::byte_bpe && !renumbered) {
     apply_fairseq_dictionary(dictionary, tokenizer);
-  } else if (description.kind == TokenizerKind::unigram && description.unigram.sentencepiece) {
+  } else if (description.kind == TokenizerKind::unigram && description.rules.sentencepiece) {
     apply_piece_dictionary(dictionary, tokenizer);
   } else if (!options.dictionary.empty()) {
     fail(dictionary, " renumbers byte-level BPE in GPT-2's numbering or a SentencePiece model; ", path,

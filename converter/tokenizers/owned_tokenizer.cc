@@ -14,9 +14,9 @@ TokenizerDescription OwnedTokenizer::view() const {
   viewed.token_ids = token_ids;
   viewed.merges = merges;
   viewed.scores = scores;
-  viewed.unigram.exact_scores = exact_scores;
-  viewed.unigram.charsmap = charsmap;
-  viewed.unigram.token_uses = token_uses;
+  viewed.rules.exact_scores = exact_scores;
+  viewed.rules.charsmap = charsmap;
+  viewed.rules.token_uses = token_uses;
   return viewed;
 }
 

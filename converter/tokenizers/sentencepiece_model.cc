@@ -202,7 +202,7 @@ OwnedTokenizer load_sentencepiece_model(const std::string& path) {
   if (const Status status = Charsmap().create(tokenizer.charsmap); !status.ok()) {
     fail(path, ": the normalizer's rules are damaged: ", status.message());
   }
-  UnigramDescription& unigram = description.unigram;
+  TokenizerRules& unigram = description.rules;
   unigram.sentencepiece = true;
   unigram.mark_spaces = model.escape_spaces;
   unigram.prefix_mark = model.add_prefix ? PrefixMark::always : PrefixMark::never;

@@ -5,7 +5,6 @@
 #include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/readers/text_map.h"
-#include "converter/tokenizers/byte_bpe_files.h"
 #include "converter/tokenizers/text_files.h"
 #include "converter/tokenizers/unigram_files.h"
 #include "converter/tokenizers/wordpiece_files.h"
@@ -50,11 +49,20 @@ bool JsonPart::boolean(bool when_absent) const {
   return json_.get<bool>();
 }
 
+NamedTokens read_names(const std::string& file, const JsonPart& vocabulary, Budget* budget) {
+  vocabulary.need_object();
+  NamedTokens names;
+  for (const auto& [name, id] : vocabulary.json().items()) {
+    names.add(name, JsonPart(file, vocabulary.place() + "." + quote(name), id).id(), budget);
+  }
+  finish_names(file, &names);
+  return names;
+}
+
 namespace {
 
 constexpr const char* what_is_supported =
-    "is not supported: byte-level BPE (pre_tokenizer ByteLevel), WordPiece (normalizer BertNormalizer, "
-    "pre_tokenizer BertPreTokenizer) and Unigram are";
+    "is not supported: BPE, WordPiece (normalizer BertNormalizer, pre_tokenizer BertPreTokenizer) and Unigram are";
 
 // A Sequence of one part is that part, of none is null.
 JsonPart unwrapped(const JsonPart& part, const char* list) {
@@ -73,76 +81,6 @@ std::string model_type(const JsonPart& model) {
   if (!model.at("unk_id").null()) return "Unigram";
   if (!model.at("max_input_chars_per_word").null()) return "WordPiece";
   model.at("type").fail_here("is missing");
-}
-
-void refuse_text(const JsonPart& part) {
-  if (!part.null() && !part.text().empty()) part.fail_here("(", quote(part.text()), ") is not supported");
-}
-
-NamedTokens read_names(const std::string& file, const JsonPart& vocabulary, Budget* budget) {
-  vocabulary.need_object();
-  NamedTokens names;
-  for (const auto& [name, id] : vocabulary.json().items()) {
-    names.add(name, JsonPart(file, vocabulary.place() + "." + quote(name), id).id(), budget);
-  }
-  finish_names(file, &names);
-  return names;
-}
-
-std::vector<NamedMerge> read_merges(const JsonPart& part, Budget* budget) {
-  part.need_array();
-  std::vector<NamedMerge> merges;
-  merges.reserve(part.size());
-  for (size_t i = 0; i < part.size(); ++i) {
-    const nlohmann::json& json = part.json()[i];
-    NamedMerge merge;
-    const bool pair = json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_string();
-    if (pair) {
-      merge = {json[0].get<std::string>(), json[1].get<std::string>()};
-    } else if (!json.is_string() || !split_merge(json.get_ref<const std::string&>(), &merge)) {
-      part.at(i).fail_here("must be two tokens, as an array or with one space between");
-    }
-    budget->charge_memory(sizeof merge + merge.left.size() + merge.right.size());
-    merges.push_back(std::move(merge));
-  }
-  return merges;
-}
-
-void read_bpe(const std::string& file, const JsonPart& root, OwnedTokenizer* tokenizer) {
-  const JsonPart model = root.at("model");
-  read_normal_forms(root.at("normalizer"), tokenizer);
-  const JsonPart pre_tokenizer = unwrapped(root.at("pre_tokenizer"), "pretokenizers");
-  if (pre_tokenizer.null() || pre_tokenizer.type() != "ByteLevel") {
-    pre_tokenizer.fail_here("(", (pre_tokenizer.null() ? "none" : pre_tokenizer.type()), ") ", what_is_supported);
-  }
-  if (!pre_tokenizer.at("use_regex").boolean(true)) pre_tokenizer.at("use_regex").fail_here("false is not supported");
-  refuse_text(model.at("continuing_subword_prefix"));
-  refuse_text(model.at("end_of_word_suffix"));
-  if (model.at("byte_fallback").boolean(false)) model.at("byte_fallback").fail_here("true is not supported");
-  if (model.at("ignore_merges").boolean(false)) model.at("ignore_merges").fail_here("true is not supported");
-  const JsonPart dropout = model.at("dropout");
-  if (!dropout.null() && !(dropout.json().is_number() && dropout.json().get<double>() == 0)) {
-    dropout.fail_here("is not supported: take it out to encode the same way each time");
-  }
-
-  const NamedTokens names = read_names(file, model.at("vocab"), &tokenizer->budget);
-  store_byte_bpe(names, read_merges(model.at("merges"), &tokenizer->budget), file + ": model.merges", tokenizer);
-  TokenizerDescription& description = tokenizer->description;
-  description.add_prefix_space = pre_tokenizer.at("add_prefix_space").boolean(true);
-  description.pad = names.find("<pad>");
-  description.mask = names.find("<mask>");
-  const JsonPart unk = model.at("unk_token");
-  const bool named_unk = !unk.null() && !unk.text().empty();
-  if (named_unk) {
-    description.unk = names.find(unk.text());
-    if (description.unk < 0) unk.fail_here("(", quote(unk.text()), ") is not in the vocabulary");
-  }
-  const bool all_bytes = missing_bytes(*tokenizer) == 0;
-  if (!all_bytes && named_unk && model.at("fuse_unk").boolean(false)) {
-    model.at("fuse_unk").fail_here("true is not supported for a vocabulary that lacks bytes");
-  }
-  // Without unk_token unknown bytes are left out, so <unk> may count as unk only where there are none.
-  if (!named_unk && all_bytes) description.unk = names.find("<unk>");
 }
 
 void read_wordpiece(const std::string& file, const JsonPart& root, OwnedTokenizer* tokenizer) {
@@ -276,8 +214,8 @@ OwnedTokenizer load_tokenizer_json(const std::string& path) {
   }
   read_post_processor(root.at("post_processor"), &tokenizer);
   tokenizer.notes.insert(tokenizer.notes.begin(),
-                         (type == "BPE" ? "byte-level BPE" : type) + " from " + path + ": " +
-                             std::to_string(tokenizer.token_offsets.size() - 1) + " tokens, " +
+                         (tokenizer.description.kind == TokenizerKind::byte_bpe ? "byte-level BPE" : type) + " from " +
+                             path + ": " + std::to_string(tokenizer.token_offsets.size() - 1) + " tokens, " +
                              (type == "BPE" ? std::to_string(tokenizer.merges.size() / 3) + " merges, " : "") +
                              std::to_string(tokenizer.description.added_tokens.size()) + " added tokens");
   const auto ignored = [&path](const char* name) {

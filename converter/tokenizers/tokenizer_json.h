@@ -43,6 +43,19 @@ class JsonPart {
   const nlohmann::json& json_;
 };
 
+// The normalizers before BPE and Unigram.
+void read_normalizer(const JsonPart& part, OwnedTokenizer* tokenizer);
+
+// With what the pre-tokenizers before BPE and Unigram end: bytes in the printable alphabet, or marks for spaces.
+enum class PreTokenizerEnd { none, bytes, marks };
+PreTokenizerEnd read_pre_tokenizer(const JsonPart& part, OwnedTokenizer* tokenizer);
+
+// The tokens of model.vocab, an object of tokens and ids.
+NamedTokens read_names(const std::string& file, const JsonPart& vocabulary, Budget* budget);
+
+// The BPE model of a tokenizer.json with its normalizer and pre-tokenizer.
+void read_bpe(const std::string& file, const JsonPart& root, OwnedTokenizer* tokenizer);
+
 // The post-processor: templates, token types, offsets.
 void read_post_processor(const JsonPart& part, OwnedTokenizer* tokenizer);
 

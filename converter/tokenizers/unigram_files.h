@@ -19,9 +19,6 @@ struct ScoredPiece {
 // Tokens and scores, which keep their double precision where a float would round them.
 void store_pieces(const std::vector<ScoredPiece>& pieces, OwnedTokenizer* tokenizer);
 
-// The normal forms before byte-level BPE; other normalizers are refused.
-void read_normal_forms(const JsonPart& normalizer, OwnedTokenizer* tokenizer);
-
 // The Unigram model of a tokenizer.json with its normalizer, pre-tokenizer and decoder.
 void read_unigram(const std::string& file, const JsonPart& root, OwnedTokenizer* tokenizer);
 

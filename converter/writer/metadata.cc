@@ -130,8 +130,8 @@ class LargeBytes : public FieldVisitor {
   void operator()(const Field&, std::span<const T> in) {
     total += in.size_bytes();
   }
-  void optional(const Field&, std::initializer_list<bool>, const UnigramDescription& in) {
-    FieldsOf<UnigramDescription>::visit(*this, in);
+  void optional(const Field&, std::initializer_list<bool>, const TokenizerRules& in) {
+    FieldsOf<TokenizerRules>::visit(*this, in);
   }
 };
 

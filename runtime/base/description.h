@@ -218,7 +218,7 @@ struct AddedToken {
   bool special = false, single_word = false, strip_left = false, strip_right = false, normalized = false;
 };
 
-// What a unigram tokenizer does to a text first, step by step.
+// What a tokenizer does to a text first, step by step.
 enum class NormalizerKind : uint8_t {
   charsmap = 0,  // SentencePiece's compiled rules, applied as Hugging Face's Precompiled does
   nfc,
@@ -240,6 +240,29 @@ struct NormalizerStep {
   String pattern, content;
 };
 
+// How a text is cut into words before its tokens are looked for, step by step. The first ones are expressions that
+// cover a text without gaps (text/word_patterns.h).
+enum class SplitKind : uint8_t {
+  gpt2 = 0,
+  cl100k,  // GPT-4 and Llama 3: at most three digits
+  qwen2,   // each digit by itself
+  qwen3_5,
+  o200k,        // GPT-4o: a word begins at its capitals
+  tekken,       // Mistral's: the same without contractions, each digit by itself
+  digits,       // at each number
+  punctuation,  // at each punctuation mark of Hugging Face
+  white_space,  // at each white space
+  text          // at each `pattern`
+};
+// What becomes of that at which a text is split, where it isn't all of it.
+enum class SplitBehavior : uint8_t { isolated = 0, removed, merged_with_previous, merged_with_next, contiguous };
+
+struct SplitStep {
+  SplitKind kind = SplitKind::gpt2;
+  SplitBehavior behavior = SplitBehavior::isolated;
+  String pattern;
+};
+
 // hidden: never found in a text (control symbols, unused pieces, bytes). user_defined: always found, never normalised.
 enum class TokenUse : uint8_t { normal = 0, hidden, user_defined };
 enum class PrefixMark : uint8_t { never = 0, first /* the text's beginning only */, always };
@@ -247,34 +270,47 @@ enum class PrefixMark : uint8_t { never = 0, first /* the text's beginning only 
 // Whether trimmed offsets keep one space at a text's beginning: where add_prefix_space is set, always, or never.
 enum class FirstSpace : uint8_t { as_added = 0, kept, trimmed };
 
+// What stands around a tokenizer's model, and how the model is read. WordPiece uses none of it.
+//
 // Unigram comes in two readings. Hugging Face's: `steps`, then words, each of which is split on its own with scores
 // summed in double precision. SentencePiece's own: `charsmap` and its rules for spaces, then the whole text at once,
 // with sums in single precision.
-struct UnigramDescription {
-  bool sentencepiece = false;
+struct TokenizerRules {
+  bool sentencepiece = false;                  // unigram
   Array<NormalizerStep> steps;                 // Hugging Face's reading only
   std::span<const uint8_t> charsmap;           // u32 bytes of a double array, the array, replacements that end with 0
   std::span<const uint8_t> token_uses;         // TokenUse of each internal token; empty = all normal
   std::span<const double> exact_scores;        // where float would round them; empty otherwise
-  bool split_white_space = false;              // white space separates words and is dropped
-  bool mark_spaces = false;                    // U+2581 in place of each space
+  bool split_white_space = false;              // white space separates words and is dropped, before `splits`
+  bool mark_spaces = false;                    // U+2581 in place of each space, after `splits`
   bool split_words = false;                    // a word begins at each U+2581
   PrefixMark prefix_mark = PrefixMark::never;  // U+2581 before a word (SentencePiece: before the text)
   bool remove_extra_spaces = false;            // SentencePiece: spaces at the ends, and all but one elsewhere
   bool mark_behind = false;                    // SentencePiece: the added mark goes behind the text
   bool byte_fallback = false;                  // what no token covers becomes the tokens <0x00> to <0xFF>
+  Array<SplitStep> splits;                     // Hugging Face's reading only
+  bool keep_parts = false;                     // byte_bpe: GPT-2's expression does not cut further what `splits` leave
+  bool fuse_unknown = false;                   // BPE: unknown neighbours become one unknown token
+  bool ignore_merges = false;                  // BPE: a word that is a token is that token, whatever the merges say
+
+  // Whether it says anything that holds for BPE.
+  bool any_of_bpe() const {
+    return !steps.empty() || !splits.empty() || split_white_space || mark_spaces || byte_fallback || keep_parts ||
+           fuse_unknown || ignore_merges;
+  }
 };
 
 // Large arrays are views: into the mapped file, or into the converter's own storage.
 struct TokenizerDescription {
   TokenizerKind kind = TokenizerKind::none;
   // Internal token i has the bytes token_bytes[token_offsets[i] .. token_offsets[i+1]). For byte_bpe these are
-  // raw bytes, not the printable alphabet of vocab.json. Offsets are ascending, one more than tokens.
+  // raw bytes, not the printable alphabet of vocab.json; for bpe they are its name. Offsets are ascending, one more
+  // than tokens.
   std::span<const char> token_bytes;
   std::span<const uint32_t> token_offsets;
   // Internal token -> id that the model's embedding knows; empty = identity. -1 = the model lacks it (-> unk).
   std::span<const int32_t> token_ids;
-  std::span<const uint32_t> merges;  // byte_bpe: (left, right, result) internal tokens by rank
+  std::span<const uint32_t> merges;  // BPE: (left, right, result) internal tokens by rank
   std::span<const float> scores;     // unigram
   Array<AddedToken> added_tokens;
   int32_t unk = -1, bos = -1, eos = -1, pad = -1, mask = -1;  // model ids; BERT: bos = [CLS], eos = [SEP]
@@ -287,7 +323,7 @@ struct TokenizerDescription {
   bool lowercase = false, strip_accents = false, clean_text = false, split_cjk = false;  // BERT normaliser
   String continuing_prefix;                                                              // WordPiece "##"
   uint32_t max_word_characters = 100;  // WordPiece: longer words become unk
-  UnigramDescription unigram;
+  TokenizerRules rules;
   FirstSpace first_space = FirstSpace::as_added;  // of trim_offsets
 };
 inline constexpr int32_t template_first = -1, template_second = -2;

@@ -35,9 +35,12 @@ LINFORMER_ENUM_NAMES(HeadKind, "single_label", "multi_label", "score", "regressi
 LINFORMER_ENUM_NAMES(PositionKind, "none", "learned", "sinusoidal_halves", "sinusoidal_interleaved");
 LINFORMER_ENUM_NAMES(Pooling, "first_token", "mean", "mean_over_max_tokens", "max", "none", "last_token",
                      "weighted_mean");
-LINFORMER_ENUM_NAMES(TokenizerKind, "none", "byte_bpe", "wordpiece", "unigram");
+LINFORMER_ENUM_NAMES(TokenizerKind, "none", "byte_bpe", "wordpiece", "unigram", "bpe");
 LINFORMER_ENUM_NAMES(NormalizerKind, "charsmap", "nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents",
                      "strip_left", "strip_right", "nmt", "replace", "replace_spaces", "prepend");
+LINFORMER_ENUM_NAMES(SplitKind, "gpt2", "cl100k", "qwen2", "qwen3_5", "o200k", "tekken", "digits", "punctuation",
+                     "white_space", "text");
+LINFORMER_ENUM_NAMES(SplitBehavior, "isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous");
 LINFORMER_ENUM_NAMES(PrefixMark, "never", "first", "always");
 LINFORMER_ENUM_NAMES(FirstSpace, "as_added", "kept", "trimmed");
 

@@ -138,7 +138,14 @@ LNF_API lnf_code lnf_model_verify(const lnf_model* model, lnf_status* status);
 /* The same of one tensor, from 0 on, for those who show how far it is. LNF_INVALID_ARGUMENT where there is none. */
 LNF_API lnf_code lnf_model_verify_tensor(const lnf_model* model, int32_t tensor, lnf_status* status);
 
-enum { LNF_TOKENIZER_NONE = 0, LNF_TOKENIZER_BYTE_BPE, LNF_TOKENIZER_WORDPIECE, LNF_TOKENIZER_UNIGRAM };
+/* LNF_TOKENIZER_BPE is byte-pair encoding of characters, LNF_TOKENIZER_BYTE_BPE that of bytes. */
+enum {
+  LNF_TOKENIZER_NONE = 0,
+  LNF_TOKENIZER_BYTE_BPE,
+  LNF_TOKENIZER_WORDPIECE,
+  LNF_TOKENIZER_UNIGRAM,
+  LNF_TOKENIZER_BPE
+};
 typedef struct lnf_model_info {
   size_t size;
   uint64_t file_bytes;

@@ -13,7 +13,7 @@ static_assert(LNF_INTERNAL == static_cast<int>(Code::internal) && LNF_CORRUPT ==
               LNF_CANCELLED == static_cast<int>(Code::cancelled) && LNF_TOO_LONG == static_cast<int>(Code::too_long) &&
               LNF_INVALID_ARGUMENT == static_cast<int>(Code::invalid_argument));
 static_assert(sizeof(lnf_status::message) == Status::max_message);
-static_assert(LNF_TOKENIZER_UNIGRAM == static_cast<int>(TokenizerKind::unigram) &&
+static_assert(LNF_TOKENIZER_BPE == static_cast<int>(TokenizerKind::bpe) &&
               LNF_REGRESSION == static_cast<int>(HeadKind::regression));
 
 lnf_code report(const Status& status, lnf_status* to) {

@@ -230,7 +230,13 @@ LINFORMER_FIELDS(NormalizerStep, "NormalizerStep", "normalizer") {
   FIELD(content);
 }
 
-LINFORMER_FIELDS(UnigramDescription, "Unigram", "tokenizer.unigram") {
+LINFORMER_FIELDS(SplitStep, "SplitStep", "split") {
+  FIELD(kind);
+  FIELD(behavior);
+  FIELD(pattern);
+}
+
+LINFORMER_FIELDS(TokenizerRules, "TokenizerRules", "tokenizer.rules") {
   FIELD(sentencepiece);
   FIELD(steps, at_most(max_normalizer_steps));
   FIELD(charsmap);
@@ -243,6 +249,10 @@ LINFORMER_FIELDS(UnigramDescription, "Unigram", "tokenizer.unigram") {
   FIELD(remove_extra_spaces);
   FIELD(mark_behind);
   FIELD(byte_fallback);
+  FIELD(splits, at_most(max_split_steps));
+  FIELD(keep_parts);
+  FIELD(fuse_unknown);
+  FIELD(ignore_merges);
 }
 
 LINFORMER_FIELDS(TokenizerDescription, "Tokenizer", "tokenizer") {
@@ -269,7 +279,7 @@ LINFORMER_FIELDS(TokenizerDescription, "Tokenizer", "tokenizer") {
   FIELD(split_cjk);
   FIELD(continuing_prefix);
   FIELD(max_word_characters);
-  OPTIONAL(unigram, object.kind == TokenizerKind::unigram || !object.unigram.steps.empty());
+  OPTIONAL(rules, object.kind == TokenizerKind::unigram || object.rules.any_of_bpe());
   FIELD(first_space);
 }
 

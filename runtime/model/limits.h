@@ -14,6 +14,7 @@ inline constexpr uint32_t max_classification_heads = 1024;
 inline constexpr uint32_t max_added_tokens = 1u << 16;
 inline constexpr uint32_t max_template_entries = 64;
 inline constexpr uint32_t max_normalizer_steps = 64;
+inline constexpr uint32_t max_split_steps = 16;
 inline constexpr uint32_t max_prompts = 256;
 inline constexpr size_t max_prompt_bytes = 8192;  // of one prompt's text
 inline constexpr size_t max_name_bytes = 1024;    // names, labels, added tokens

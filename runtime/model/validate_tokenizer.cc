@@ -16,11 +16,13 @@ Status bad_id(const FieldName& field, int32_t id, uint32_t vocab_size) {
   return bad_field(field, "is %" PRId32 ", -1 to %" PRIu32 " are possible", id, vocab_size - 1);
 }
 
+bool is_bpe(const TokenizerDescription& t) { return t.kind == TokenizerKind::byte_bpe || t.kind == TokenizerKind::bpe; }
+
 Status check_empty(const TokenizerDescription& t) {
   if (t.token_bytes.empty() && t.token_offsets.empty() && t.token_ids.empty() && t.merges.empty() && t.scores.empty() &&
       t.added_tokens.empty() && t.single_template.empty() && t.pair_template.empty() && t.pair_types.empty() &&
-      t.unigram.steps.empty() && t.unigram.charsmap.empty() && t.unigram.token_uses.empty() &&
-      t.unigram.exact_scores.empty()) {
+      t.rules.steps.empty() && t.rules.charsmap.empty() && t.rules.token_uses.empty() && t.rules.exact_scores.empty() &&
+      t.rules.splits.empty()) {
     return {};
   }
   return bad_field(FieldName("tokenizer.kind"), "is none, but the tokenizer has data");
@@ -75,8 +77,8 @@ Status check_ids(const TokenizerDescription& t, size_t tokens, uint32_t vocab_si
 // The lengths must add up: the encoder's offsets are sums of them.
 Status check_merges(const TokenizerDescription& t, size_t tokens) {
   const FieldName field("tokenizer.merges");
-  if (t.kind != TokenizerKind::byte_bpe && !t.merges.empty()) {
-    return bad_field(field, "has %zu entries, which only byte_bpe uses", t.merges.size());
+  if (!is_bpe(t) && !t.merges.empty()) {
+    return bad_field(field, "has %zu entries, which only byte_bpe and bpe use", t.merges.size());
   }
   if (t.merges.size() % 3 != 0 || t.merges.size() / 3 > max_dimension) {
     return bad_field(field, "has %zu entries, a multiple of 3 is needed", t.merges.size());
@@ -106,39 +108,38 @@ Status check_scores(const TokenizerDescription& t, size_t tokens) {
   return {};
 }
 
-Status check_unigram(const TokenizerDescription& t, size_t tokens) {
-  const UnigramDescription& u = t.unigram;
-  if (t.kind != TokenizerKind::unigram) {
-    // Byte-level BPE may bring a text into a normal form first.
-    const bool forms = t.kind == TokenizerKind::byte_bpe &&
-                       std::all_of(u.steps.begin(), u.steps.end(), [](const NormalizerStep& step) {
-                         return step.kind >= NormalizerKind::nfc && step.kind <= NormalizerKind::nfkd;
-                       });
-    const bool bare = u.charsmap.empty() && u.token_uses.empty() && u.exact_scores.empty();
-    if (!bare || (!u.steps.empty() && !forms)) {
-      return bad_field(FieldName("tokenizer.unigram"), "has data, but the kind is another");
-    }
+Status check_rules(const TokenizerDescription& t, size_t tokens) {
+  const TokenizerRules& u = t.rules;
+  const bool bare = u.steps.empty() && u.splits.empty() && u.charsmap.empty() && u.token_uses.empty();
+  if ((t.kind == TokenizerKind::wordpiece && !bare) || (t.kind != TokenizerKind::unigram && !u.exact_scores.empty())) {
+    return bad_field(FieldName("tokenizer.rules"), "has data, but the kind is another");
   }
   if (!u.token_uses.empty() && u.token_uses.size() != tokens) {
-    return bad_field(FieldName("tokenizer.unigram.token_uses"), "has %zu entries for %zu tokens", u.token_uses.size(),
+    return bad_field(FieldName("tokenizer.rules.token_uses"), "has %zu entries for %zu tokens", u.token_uses.size(),
                      tokens);
   }
   for (size_t i = 0; i < u.token_uses.size(); ++i) {
     if (u.token_uses[i] > static_cast<uint8_t>(TokenUse::user_defined)) {
-      return bad_field(FieldName("tokenizer.unigram.token_uses"), "is %u at token %zu", u.token_uses[i], i);
+      return bad_field(FieldName("tokenizer.rules.token_uses"), "is %u at token %zu", u.token_uses[i], i);
     }
   }
-  const FieldName exact("tokenizer.unigram.exact_scores");
+  const FieldName exact("tokenizer.rules.exact_scores");
   if (!u.exact_scores.empty() && u.exact_scores.size() != tokens) {
     return bad_field(exact, "has %zu entries for %zu tokens", u.exact_scores.size(), tokens);
   }
   for (size_t i = 0; i < u.exact_scores.size(); ++i) {
     if (!std::isfinite(u.exact_scores[i])) return bad_field(exact, "has no finite number at %zu", i);
   }
+  for (size_t i = 0; i < u.splits.size(); ++i) {
+    const String& pattern = u.splits[i].pattern;
+    if (pattern.size() <= max_name_bytes && is_utf8(pattern)) continue;
+    return bad_field(FieldName("tokenizer.rules.splits[%zu]", i), "has a text of %zu bytes or not in UTF-8",
+                     pattern.size());
+  }
   for (size_t i = 0; i < u.steps.size(); ++i) {
     for (const String* text : {&u.steps[i].pattern, &u.steps[i].content}) {
       if (text->size() <= max_name_bytes && is_utf8(*text)) continue;
-      return bad_field(FieldName("tokenizer.unigram.steps[%zu]", i), "has a text of %zu bytes or not in UTF-8",
+      return bad_field(FieldName("tokenizer.rules.steps[%zu]", i), "has a text of %zu bytes or not in UTF-8",
                        text->size());
     }
   }
@@ -218,7 +219,7 @@ Status validate_tokenizer(const TokenizerDescription& t, uint32_t vocab_size, ui
   LINFORMER_TRY(check_ids(t, tokens, vocab_size));
   LINFORMER_TRY(check_merges(t, tokens));
   LINFORMER_TRY(check_scores(t, tokens));
-  LINFORMER_TRY(check_unigram(t, tokens));
+  LINFORMER_TRY(check_rules(t, tokens));
   LINFORMER_TRY(check_added_tokens(t, vocab_size));
   LINFORMER_TRY(check_template("single_template", t.single_template, false, vocab_size));
   LINFORMER_TRY(check_template("pair_template", t.pair_template, true, vocab_size));

@@ -39,7 +39,10 @@ bool Tokenizer::State::append_name(const Pieces& pieces, const Piece& piece, Enc
     name.bytes = vocabulary.token_bytes(piece.token);
     name.verbatim = kind != TokenizerKind::byte_bpe;
   } else if (piece.token >= 0 || piece.token == unknown_piece) {
-    if (!vocabulary.name_of(vocabulary.unk(), &name)) return true;
+    // An added token's name may be normalised; what the model itself gives is not.
+    const bool own = normalizes() && vocabulary.own_name_of(vocabulary.unk(), &name);
+    if (!own && !vocabulary.name_of(vocabulary.unk(), &name)) return true;
+    name.verbatim = name.verbatim || kind != TokenizerKind::byte_bpe;
   } else {
     const AddedMatch& match = pieces.matches[static_cast<size_t>(~piece.token)];
     name = {{pieces.names.data() + match.name_begin, match.name_end - match.name_begin}, true, false};
@@ -108,10 +111,10 @@ Status Tokenizer::State::assemble(bool pair, const Kept* kept, const EncodeOptio
                encoding->sequence_ids.try_push(-1);
     if (complete && options.token_strings) {
       Vocabulary::Name name;
-      const bool normalizes = kind != TokenizerKind::byte_bpe;
-      if ((normalizes && vocabulary.own_name_of(items[i], &name)) || vocabulary.name_of(items[i], &name)) {
-        complete = name.verbatim || normalizes ? append_verbatim(name.bytes, &encoding->names)
-                                               : append_printable(name.bytes, &encoding->names);
+      if ((normalizes() && vocabulary.own_name_of(items[i], &name)) || vocabulary.name_of(items[i], &name)) {
+        const bool verbatim = name.verbatim || kind != TokenizerKind::byte_bpe;
+        complete =
+            verbatim ? append_verbatim(name.bytes, &encoding->names) : append_printable(name.bytes, &encoding->names);
       }
       complete = complete && encoding->name_ends.try_push(encoding->names.size());
     }

@@ -69,8 +69,10 @@ Status Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& opti
   const Status no_memory = Status::error(Code::out_of_memory, "no memory for the text of %zu tokens", ids.size());
   Array<char> decoded, scratch;
   const std::string_view prefix(state_->continuing_prefix.data(), state_->continuing_prefix.size());
-  const bool replaces_byte_runs =
-      state_->kind == TokenizerKind::unigram && state_->unigram.replaces_byte_runs() && !options.raw_bytes;
+  const TokenizerKind kind = state_->kind;
+  const bool bytes_fall_back = (kind == TokenizerKind::unigram && state_->unigram.replaces_byte_runs()) ||
+                               (kind == TokenizerKind::bpe && state_->bpe_decoding.bytes);
+  const bool replaces_byte_runs = bytes_fall_back && !options.raw_bytes;
   size_t byte_run = 0;  // where the bytes at the end of `decoded` begin
   bool first = true;
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -81,22 +83,26 @@ Status Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& opti
     if (options.skip_special_tokens && name.special) continue;
     std::string_view bytes = name.bytes;
     const size_t begin = decoded.size();
-    if (state_->kind == TokenizerKind::wordpiece && !first) {
+    if (kind == TokenizerKind::wordpiece && !first) {
       if (!prefix.empty() && bytes.substr(0, prefix.size()) == prefix) {
         bytes.remove_prefix(prefix.size());
       } else if (!decoded.try_push(' ')) {
         return no_memory;
       }
     }
-    if (state_->kind == TokenizerKind::unigram) {
-      const bool is_byte = state_->unigram.decodes_to_byte(bytes);
+    if (kind == TokenizerKind::unigram || kind == TokenizerKind::bpe) {
+      const bool is_unigram = kind == TokenizerKind::unigram;
+      const bool is_byte = is_unigram ? state_->unigram.decodes_to_byte(bytes) : state_->bpe_decoding.is_byte(bytes);
       if (replaces_byte_runs && !is_byte && !replace_byte_run(byte_run, &decoded)) return no_memory;
-      if (!state_->unigram.append_decoded(bytes, first, ids[i] == state_->vocabulary.unk(), &decoded)) return no_memory;
+      if (!(is_unigram ? state_->unigram.append_decoded(bytes, first, ids[i] == state_->vocabulary.unk(), &decoded)
+                       : state_->bpe_decoding.append(bytes, first, &decoded))) {
+        return no_memory;
+      }
       if (!is_byte) byte_run = decoded.size();
     } else if (!decoded.try_append(bytes.data(), bytes.size())) {
       return no_memory;
     }
-    if (state_->kind == TokenizerKind::wordpiece && !clean_up(begin, &decoded, &scratch)) return no_memory;
+    if (kind == TokenizerKind::wordpiece && !clean_up(begin, &decoded, &scratch)) return no_memory;
     first = false;
   }
   if (replaces_byte_runs && !replace_byte_run(byte_run, &decoded)) return no_memory;

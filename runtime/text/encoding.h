@@ -5,7 +5,7 @@
 #include "linformer/tokenizer.h"
 #include "linformer/version.h"
 #include "text/added_tokens.h"
-#include "text/byte_bpe.h"
+#include "text/bpe.h"
 #include "text/pieces.h"
 #include "text/unigram.h"
 #include "text/wordpiece.h"

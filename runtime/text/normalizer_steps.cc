@@ -75,7 +75,7 @@ bool lower(NormalizedText* normalized) {
 
 }  // namespace
 
-Status NormalizerSteps::create(const UnigramDescription& description) {
+Status NormalizerSteps::create(const TokenizerRules& description) {
   LINFORMER_TRY(charsmap_.create(description.charsmap));
   for (uint8_t c = 0; c < 128; ++c) {
     const char text = static_cast<char>(c);

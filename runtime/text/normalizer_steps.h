@@ -17,7 +17,7 @@ inline constexpr size_t max_pattern_characters = 64;
 class NormalizerSteps {
  public:
   // Views of `description` must outlive this.
-  Status create(const UnigramDescription& description);
+  Status create(const TokenizerRules& description);
 
   // Replaces *normalized by `text`, valid UTF-8 that begins at code point `position`. False when there is no memory
   // or the text grows beyond all reason (normalized->too_long).

@@ -10,16 +10,10 @@ namespace {
 
 constexpr size_t max_normalized_bytes = size_t{1} << 31;
 
-uint32_t count_code_points(std::string_view text) {
-  uint32_t count = 0;
-  for (char byte : text) count += !is_continuation(byte);
-  return count;
-}
-
 }  // namespace
 
 Status SentencePieceNormalizer::create(const TokenizerDescription& description) {
-  const UnigramDescription& unigram = description.unigram;
+  const TokenizerRules& unigram = description.rules;
   LINFORMER_TRY(charsmap_.create(unigram.charsmap));
   mark_spaces_ = unigram.mark_spaces;
   remove_extra_spaces_ = unigram.remove_extra_spaces;

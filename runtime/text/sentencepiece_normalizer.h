@@ -8,11 +8,10 @@
 #include "linformer/version.h"
 #include "text/charsmap.h"
 #include "text/normalized_text.h"
+#include "text/space_marks.h"
 #include "text/token_trie.h"
 
 namespace LINFORMER_NAMESPACE {
-
-inline constexpr std::string_view space_mark = "\xE2\x96\x81";  // U+2581
 
 class SentencePieceNormalizer {
  public:

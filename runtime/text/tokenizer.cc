@@ -28,12 +28,6 @@ bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char byte) { return static_cast<uint8_t>(byte) < 0x80; });
 }
 
-uint32_t count_code_points(std::string_view text) {
-  uint32_t count = 0;
-  for (char byte : text) count += !is_continuation(byte);
-  return count;
-}
-
 bool push_match(const AddedTokens::Token& token, std::string_view name, uint32_t begin, uint32_t end, Pieces* pieces) {
   const size_t match = pieces->matches.size();
   const AddedMatch added = {token.id, static_cast<uint32_t>(pieces->names.size()),
@@ -90,9 +84,25 @@ Status Tokenizer::State::copy_templates(const TokenizerDescription& description)
                                                                                              : no_memory("template");
 }
 
+Status Tokenizer::State::create_bpe(const TokenizerDescription& description, uint64_t owner) {
+  const TokenizerRules& rules = description.rules;
+  LINFORMER_TRY(bpe.create(description, owner));
+  LINFORMER_TRY(bpe_steps.create(rules));
+  bpe_normalizes = kind == TokenizerKind::bpe || !rules.steps.empty();
+  bpe_keeps_ascii = kind == TokenizerKind::byte_bpe;
+  bpe_decoding = {rules.mark_spaces, rules.prefix_mark != PrefixMark::never, rules.byte_fallback};
+  for (const NormalizerStep& step : rules.steps) {
+    bpe_keeps_ascii = bpe_keeps_ascii && step.kind >= NormalizerKind::nfc && step.kind <= NormalizerKind::nfkd;
+    if (!step.content.view().starts_with(space_mark)) continue;
+    bpe_decoding.marks = true;
+    if (step.kind == NormalizerKind::prepend) bpe_decoding.drops_first_marks = true;
+  }
+  return {};
+}
+
 Status Tokenizer::State::create(const TokenizerDescription& description, bool matches_mask) {
   kind = description.kind;
-  if (kind == TokenizerKind::none || kind > TokenizerKind::unigram) {
+  if (kind == TokenizerKind::none || kind > TokenizerKind::bpe) {
     return Status::error(Code::unsupported,
                          kind == TokenizerKind::none
                              ? "the model has no tokenizer: give it token ids instead of text"
@@ -106,10 +116,8 @@ Status Tokenizer::State::create(const TokenizerDescription& description, bool ma
   const auto& prefix = description.continuing_prefix;
   if (!continuing_prefix.try_append(prefix.data(), prefix.size())) return no_memory("prefix");
   const uint64_t owner = next_owner();
-  if (kind == TokenizerKind::byte_bpe) {
-    LINFORMER_TRY(bpe.create(description, owner));
-    LINFORMER_TRY(bpe_steps.create(description.unigram));
-    bpe_normalizes = !description.unigram.steps.empty();
+  if (is_bpe()) {
+    LINFORMER_TRY(create_bpe(description, owner));
   } else if (kind == TokenizerKind::wordpiece) {
     normalizer.create(description);
     LINFORMER_TRY(wordpiece.create(description, owner));
@@ -119,7 +127,7 @@ Status Tokenizer::State::create(const TokenizerDescription& description, bool ma
   NormalizedText normalized;
   for (const AddedToken& token : description.added_tokens) {
     const bool special = token.special && !(matches_mask && token.id == description.mask);
-    if (!token.normalized || (kind == TokenizerKind::byte_bpe && !bpe_normalizes)) {
+    if (!token.normalized || (is_bpe() && !bpe_normalizes)) {
       LINFORMER_TRY(vocabulary.add_name(token.id, token.content, token.special));
       LINFORMER_TRY((token.normalized ? normalized_tokens : verbatim_tokens).add(token, token.content, special));
       continue;
@@ -144,14 +152,14 @@ Status Tokenizer::State::create(const TokenizerDescription& description, bool ma
 
 bool Tokenizer::State::normalize(std::string_view text, uint32_t position, NormalizedText* normalized) const {
   if (kind == TokenizerKind::unigram) return unigram.normalize(text, position, normalized);
-  if (kind == TokenizerKind::byte_bpe) return bpe_steps.normalize(text, position, normalized);
+  if (is_bpe()) return bpe_steps.normalize(text, position, normalized);
   return normalizer.normalize(text, position, normalized);
 }
 
 // A part of the text without verbatim added tokens.
 bool Tokenizer::State::tokenize_plain(std::string_view text, uint32_t position, bool match_special,
                                       Encoding::State* encoding, Pieces* pieces) const {
-  if (kind != TokenizerKind::byte_bpe || (bpe_normalizes && !is_ascii(text))) {
+  if (!is_bpe() || (bpe_normalizes && !(bpe_keeps_ascii && is_ascii(text)))) {
     const bool is_wordpiece = kind == TokenizerKind::wordpiece;
     NormalizedText& normalized = is_wordpiece ? encoding->wordpiece.normalized : encoding->unigram.normalized;
     if (!normalize(text, position, &normalized)) return false;
@@ -251,8 +259,8 @@ Result<Tokenizer> TokenizerFactory::create(const TokenizerDescription& descripti
 
 namespace {
 
-// How many tokens of a text the reference has read when it compares two texts' lengths, or finds no room for them: it
-// stops after the word with which it has max_length.
+// How many tokens of a text the older references have read when they compare two texts' lengths, or find no room for
+// them: they stop after the word with which they have max_length.
 size_t length_read(const Pieces& pieces, size_t max_length) {
   const auto* next_word = std::lower_bound(pieces.word_starts.begin(), pieces.word_starts.end(), max_length);
   return next_word == pieces.word_starts.end() ? pieces.pieces.size() : *next_word;
@@ -316,7 +324,8 @@ Status Tokenizer::encode_texts(const std::string_view* texts, int count, const E
     }
   } else if (options.truncation != Truncation::none && max_length != 0) {
     const bool first_is_shorter =
-        length_read(result.pieces[0], max_length) <= length_read(result.pieces[1], max_length);
+        whole_words ? length_read(result.pieces[0], max_length) <= length_read(result.pieces[1], max_length)
+                    : lengths[0] <= lengths[1];
     LINFORMER_TRY(truncate_lengths(options.truncation, max_length - static_cast<size_t>(added), count == 2,
                                    first_is_shorter, kept_lengths));
   }

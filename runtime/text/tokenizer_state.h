@@ -7,7 +7,7 @@
 #include "linformer/version.h"
 #include "text/added_tokens.h"
 #include "text/bert_normalizer.h"
-#include "text/byte_bpe.h"
+#include "text/bpe.h"
 #include "text/normalizer_steps.h"
 #include "text/unigram.h"
 #include "text/vocabulary.h"
@@ -19,9 +19,11 @@ struct Tokenizer::State {
   std::shared_ptr<const void> storage;  // that the description's views lie in; null: they lie in the caller's
   TokenizerKind kind = TokenizerKind::none;
   Vocabulary vocabulary;
-  ByteBpe bpe;
-  NormalizerSteps bpe_steps;  // normal forms, which leave ASCII as it is
-  bool bpe_normalizes = false;
+  Bpe bpe;
+  NormalizerSteps bpe_steps;
+  bool bpe_normalizes = false;   // there are steps, or BPE begins with characters
+  bool bpe_keeps_ascii = false;  // the steps leave ASCII as it is
+  PieceDecoding bpe_decoding;
   WordPiece wordpiece;
   BertNormalizer normalizer;
   Unigram unigram;
@@ -43,6 +45,9 @@ struct Tokenizer::State {
 
  private:
   Status copy_templates(const TokenizerDescription& description);
+  Status create_bpe(const TokenizerDescription& description, uint64_t owner);
+  bool normalizes() const { return kind != TokenizerKind::byte_bpe || bpe_normalizes; }
+  bool is_bpe() const { return kind == TokenizerKind::byte_bpe || kind == TokenizerKind::bpe; }
   bool normalize(std::string_view text, uint32_t position, NormalizedText* normalized) const;
   bool tokenize_plain(std::string_view text, uint32_t position, bool match_special, Encoding::State* encoding,
                       Pieces* pieces) const;

@@ -73,10 +73,6 @@ size_t encode_code_point(uint32_t code_point, char* bytes) {
       utf8proc_encode_char(static_cast<utf8proc_int32_t>(code_point), reinterpret_cast<utf8proc_uint8_t*>(bytes)));
 }
 
-bool is_letter(uint32_t code_point) {
-  return between(category_of(code_point), UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO);
-}
-
 bool is_number(uint32_t code_point) {
   return between(category_of(code_point), UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO);
 }
@@ -110,6 +106,25 @@ bool is_word_character(uint32_t code_point) {
 
 uint32_t lower_case(uint32_t code_point) {
   return static_cast<uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code_point)));
+}
+
+LetterCase letter_case(uint32_t code_point) {
+  switch (category_of(code_point)) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LT:
+      return LetterCase::upper;
+    case UTF8PROC_CATEGORY_LL:
+      return LetterCase::lower;
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+      return LetterCase::both;
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+      return LetterCase::mark;
+    default:
+      return LetterCase::none;
+  }
 }
 
 }  // namespace LINFORMER_NAMESPACE

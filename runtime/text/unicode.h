@@ -19,6 +19,13 @@ size_t valid_utf8_prefix(std::string_view text);
 // what the WHATWG decoder does). False when there is no memory.
 [[nodiscard]] bool append_repaired_utf8(std::string_view text, Array<char>* repaired);
 
+// Of valid UTF-8.
+inline uint32_t count_code_points(std::string_view text) {
+  uint32_t count = 0;
+  for (char byte : text) count += !is_continuation(byte);
+  return count;
+}
+
 // The code point at text[*at], as append_repaired_utf8() would have it; moves *at, which is in the text, behind what it
 // stands for.
 uint32_t next_repaired(std::string_view text, size_t* at);
@@ -46,11 +53,20 @@ inline uint32_t next_code_point(const char* text, size_t* at) {
 // Writes at most 4 bytes; returns how many. `code_point` must be a Unicode scalar value.
 size_t encode_code_point(uint32_t code_point, char* bytes);
 
-bool is_letter(uint32_t code_point);          // L*
 bool is_number(uint32_t code_point);          // N*
 bool is_white_space(uint32_t code_point);     // the property White_Space
 bool is_word_character(uint32_t code_point);  // \w of Unicode's regular expressions (UTS 18, annex C)
 
 uint32_t lower_case(uint32_t code_point);  // the simple mapping
+
+// What expressions that tell capitals from small letters ask about.
+enum class LetterCase : uint8_t {
+  none = 0,
+  upper,  // Lu, Lt
+  lower,  // Ll
+  both,   // Lm, Lo: letters without case
+  mark    // M*, which go with any letter
+};
+LetterCase letter_case(uint32_t code_point);
 
 }  // namespace LINFORMER_NAMESPACE

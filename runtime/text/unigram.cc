@@ -14,18 +14,6 @@ constexpr uint32_t nowhere = UINT32_MAX;
 constexpr double unknown_penalty = 10;
 constexpr std::string_view unknown_text = " \xE2\x81\x87 ";  // what SentencePiece decodes an unknown piece to
 
-// The byte that "<0x41>" names, -1 for other names.
-int byte_of_name(std::string_view name) {
-  if (name.size() != 6 || name.substr(0, 3) != "<0x" || name[5] != '>') return -1;
-  int byte = 0;
-  for (char digit : name.substr(3, 2)) {
-    const bool letter = digit >= 'A' && digit <= 'F';
-    if (!letter && !(digit >= '0' && digit <= '9')) return -1;
-    byte = byte * 16 + (letter ? digit - 'A' + 10 : digit - '0');
-  }
-  return byte;
-}
-
 std::string_view bytes_of(const TokenizerDescription& description, size_t token) {
   const uint32_t begin = description.token_offsets[token];
   return {description.token_bytes.data() + begin, description.token_offsets[token + 1] - begin};
@@ -40,19 +28,19 @@ size_t character_bytes(std::string_view text, size_t at) {
 }  // namespace
 
 Status Unigram::create_scores(const TokenizerDescription& description) {
-  const UnigramDescription& unigram = description.unigram;
+  const TokenizerRules& rules = description.rules;
   const size_t tokens = description.token_offsets.size() - 1;
-  if (description.scores.size() != tokens || (!unigram.exact_scores.empty() && unigram.exact_scores.size() != tokens) ||
+  if (description.scores.size() != tokens || (!rules.exact_scores.empty() && rules.exact_scores.size() != tokens) ||
       (!uses_.empty() && uses_.size() != tokens)) {
     return Status::error(Code::corrupt_file, "the unigram tokenizer has %zu tokens but %zu scores, %zu and %zu uses",
-                         tokens, description.scores.size(), unigram.exact_scores.size(), uses_.size());
+                         tokens, description.scores.size(), rules.exact_scores.size(), uses_.size());
   }
   if (!scores_.try_resize_for_overwrite(tokens))
     return Status::error(Code::out_of_memory, "no memory for the tokenizer's scores");
   double smallest = sentencepiece_ ? double{FLT_MAX} : HUGE_VAL;
   largest_score_ = FLT_MIN;
   for (size_t i = 0; i < tokens; ++i) {
-    scores_[i] = unigram.exact_scores.empty() ? double{description.scores[i]} : unigram.exact_scores[i];
+    scores_[i] = rules.exact_scores.empty() ? double{description.scores[i]} : rules.exact_scores[i];
     if (!std::isfinite(scores_[i])) {
       return Status::error(Code::corrupt_file, "the unigram tokenizer's token %zu has no finite score", i);
     }
@@ -88,22 +76,22 @@ Status Unigram::create_special(const TokenizerDescription& description) {
 }
 
 Status Unigram::create(const TokenizerDescription& description) {
-  const UnigramDescription& unigram = description.unigram;
-  sentencepiece_ = unigram.sentencepiece;
-  split_white_space_ = unigram.split_white_space;
-  mark_spaces_ = unigram.mark_spaces;
-  split_words_ = unigram.split_words;
-  removes_extra_spaces_ = unigram.remove_extra_spaces;
-  prefix_mark_ = unigram.prefix_mark;
-  uses_ = unigram.token_uses;
+  const TokenizerRules& rules = description.rules;
+  sentencepiece_ = rules.sentencepiece;
+  split_words_ = rules.split_words;
+  removes_extra_spaces_ = rules.remove_extra_spaces;
+  prefix_mark_ = rules.prefix_mark;
+  decoding_ = {rules.mark_spaces, rules.prefix_mark != PrefixMark::never, rules.byte_fallback};
+  uses_ = rules.token_uses;
   unk_ = description.unk;
-  byte_fallback_ = unigram.byte_fallback;
+  byte_fallback_ = rules.byte_fallback;
   LINFORMER_TRY(create_scores(description));
   LINFORMER_TRY(create_special(description));
   if (sentencepiece_) {
     LINFORMER_TRY(normalizer_.create(description));
   } else {
-    LINFORMER_TRY(steps_.create(unigram));
+    LINFORMER_TRY(steps_.create(rules));
+    LINFORMER_TRY(splitter_.create(rules));
   }
   std::fill(std::begin(byte_tokens_), std::end(byte_tokens_), -1);
   Array<TokenTrie::Entry> entries;
@@ -229,45 +217,18 @@ bool Unigram::tokenize_word(const NormalizedText& text, size_t begin, size_t end
   return emit(text, begin, workspace, pieces);
 }
 
-// *marked becomes the words of bytes [begin, end) with marks for their spaces and before them.
-bool Unigram::mark(size_t begin, size_t end, UnigramWorkspace* workspace, const NormalizedText** marked) const {
-  const NormalizedText& text = workspace->normalized;
-  NormalizedText& result = workspace->marked;
-  result.bytes.clear();
-  result.origins.clear();
-  const auto push = [&](std::string_view bytes, uint32_t origin) {
-    if (!result.bytes.try_append(bytes.data(), bytes.size())) return false;
-    for (size_t i = 0; i < bytes.size(); ++i) {
-      if (!result.origins.try_push(origin)) return false;
-    }
-    return true;
-  };
-  const std::string_view bytes = text.view().substr(0, end);
-  const bool at_mark = bytes[begin] == ' ' || bytes.substr(begin, space_mark.size()) == space_mark;
-  const bool prefixed = !at_mark && (prefix_mark_ == PrefixMark::always ||
-                                     (prefix_mark_ == PrefixMark::first && text.origins[begin] == 0));
-  if (prefixed && !push(space_mark, text.origins[begin])) return false;
-  for (size_t at = begin; at < end;) {
-    const size_t space = std::min(bytes.find(' ', at), end);
-    if (!result.bytes.try_append(bytes.data() + at, space - at) ||
-        !result.origins.try_append(text.origins.data() + at, space - at)) {
-      return false;
-    }
-    if (space < end && !push(space_mark, text.origins[space])) return false;
-    at = space + 1;
-  }
-  *marked = &result;
-  return true;
-}
-
 bool Unigram::tokenize(size_t begin, size_t end, bool match_special, UnigramWorkspace* workspace,
                        Pieces* pieces) const {
   const NormalizedText& text = workspace->normalized;
   if (sentencepiece_) return begin == end || tokenize_word(text, begin, end, match_special, workspace, pieces);
   const auto tokenize_part = [&](size_t first, size_t last) {
     const NormalizedText* marked = &text;
-    if (mark_spaces_) {
-      if (!mark(first, last, workspace, &marked)) return false;
+    if (decoding_.marks) {
+      if (!mark_spaces(text.view().substr(first, last - first), text.origins.data() + first, prefix_mark_,
+                       &workspace->marked)) {
+        return false;
+      }
+      marked = &workspace->marked;
       first = 0;
       last = marked->bytes.size();
     }
@@ -279,33 +240,15 @@ bool Unigram::tokenize(size_t begin, size_t end, bool match_special, UnigramWork
     }
     return first == last || tokenize_word(*marked, first, last, match_special, workspace, pieces);
   };
-  if (!split_white_space_) return begin == end || tokenize_part(begin, end);
-  const std::string_view bytes = text.view();
-  size_t word = begin;
-  for (size_t at = begin; at < end;) {
-    const size_t character = at;
-    if (!is_white_space(next_code_point(bytes.data(), &at))) continue;
-    if (word < character && !tokenize_part(word, character)) return false;
-    word = at;
-  }
-  return word >= end || tokenize_part(word, end);
+  return splitter_.split(text.view(), begin, end, tokenize_part);
 }
 
-bool Unigram::decodes_to_byte(std::string_view name) const { return byte_fallback_ && byte_of_name(name) >= 0; }
-
 bool Unigram::append_decoded(std::string_view name, bool first, bool is_unknown_token, Array<char>* text) const {
-  if (sentencepiece_ && is_unknown_token) return text->try_append(unknown_text.data(), unknown_text.size());
-  if (decodes_to_byte(name)) return text->try_push(static_cast<char>(byte_of_name(name)));
-  const bool drops_mark = first && (prefix_mark_ != PrefixMark::never || (sentencepiece_ && removes_extra_spaces_));
-  if (sentencepiece_ && drops_mark && name.starts_with(space_mark)) name.remove_prefix(space_mark.size());
-  while (mark_spaces_) {
-    const size_t at = name.find(space_mark);
-    if (at == std::string_view::npos) break;
-    if (!text->try_append(name.data(), at)) return false;
-    if ((sentencepiece_ || !drops_mark) && !text->try_push(' ')) return false;
-    name.remove_prefix(at + space_mark.size());
-  }
-  return text->try_append(name.data(), name.size());
+  if (!sentencepiece_) return decoding_.append(name, first, text);
+  if (is_unknown_token) return text->try_append(unknown_text.data(), unknown_text.size());
+  const bool drops_mark = first && (prefix_mark_ != PrefixMark::never || removes_extra_spaces_);
+  if (drops_mark && !decoding_.is_byte(name) && name.starts_with(space_mark)) name.remove_prefix(space_mark.size());
+  return decoding_.append(name, false, text);
 }
 
 }  // namespace LINFORMER_NAMESPACE

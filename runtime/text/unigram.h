@@ -1,7 +1,7 @@
 // Unigram: the split of a text into tokens whose scores add up to the most.
 //
 // Source: Kudo 2018 (subword regularisation); sums, ties and unknown characters as in Hugging Face's tokenizers or, for
-// UnigramDescription::sentencepiece, as in SentencePiece.
+// TokenizerRules::sentencepiece, as in SentencePiece.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,8 @@
 #include "text/normalizer_steps.h"
 #include "text/pieces.h"
 #include "text/sentencepiece_normalizer.h"
+#include "text/space_marks.h"
+#include "text/splitter.h"
 #include "text/token_trie.h"
 
 namespace LINFORMER_NAMESPACE {
@@ -54,7 +56,7 @@ class Unigram {
                               Pieces* pieces) const;
 
   // Whether decoding makes the token `name` a byte.
-  bool decodes_to_byte(std::string_view name) const;
+  bool decodes_to_byte(std::string_view name) const { return decoding_.is_byte(name); }
   // Hugging Face's decoder gives up a whole run of bytes that isn't valid UTF-8, SentencePiece's only what is wrong.
   bool replaces_byte_runs() const { return byte_fallback_ && !sentencepiece_; }
 
@@ -64,7 +66,6 @@ class Unigram {
  private:
   Status create_scores(const TokenizerDescription& description);
   Status create_special(const TokenizerDescription& description);
-  [[nodiscard]] bool mark(size_t begin, size_t end, UnigramWorkspace* workspace, const NormalizedText** marked) const;
   [[nodiscard]] bool tokenize_word(const NormalizedText& text, size_t begin, size_t end, bool match_special,
                                    UnigramWorkspace* workspace, Pieces* pieces) const;
   [[nodiscard]] bool find_best(std::string_view word, bool match_special, UnigramWorkspace* workspace) const;
@@ -77,7 +78,9 @@ class Unigram {
   bool sentencepiece_ = false;
   NormalizerSteps steps_;
   SentencePieceNormalizer normalizer_;
-  bool split_white_space_ = false, mark_spaces_ = false, split_words_ = false, removes_extra_spaces_ = false;
+  Splitter splitter_;
+  PieceDecoding decoding_;
+  bool split_words_ = false, removes_extra_spaces_ = false;
   PrefixMark prefix_mark_ = PrefixMark::never;
   TokenTrie trie_;
   Array<double> scores_;

@@ -69,7 +69,7 @@ ModelFile random_model_file(uint64_t index, const Folder& folder) {
   const bool unusual = index % 2 == 0;
   const RandomModel shape = unusual ? unusual_shape(index / 2) : random_shape(index / 2);
   constexpr TokenizerKind kinds[] = {TokenizerKind::wordpiece, TokenizerKind::byte_bpe, TokenizerKind::unigram,
-                                     TokenizerKind::wordpiece, TokenizerKind::byte_bpe, TokenizerKind::unigram,
+                                     TokenizerKind::bpe,       TokenizerKind::byte_bpe, TokenizerKind::unigram,
                                      TokenizerKind::none};
   const TokenizerKind kind = shape.vector_width != 0 ? TokenizerKind::none : kinds[index / 3 % std::size(kinds)];
   const RandomTokenizer tokenizer(kind, index, std::max(1u, shape.vocabulary), shape.token_types, index % 3 == 0);

@@ -23,18 +23,23 @@ TEST_CASE("a unigram tokenizer is the same after writing and reading") {
     t.token_offsets = offsets;
     t.scores = scores;
     t.unk = 0;
-    t.unigram = {.sentencepiece = sentencepiece,
-                 .steps = {{NormalizerKind::charsmap, {}, {}}, {NormalizerKind::replace, "a", "\u00e9"}},
-                 .charsmap = charsmap,
-                 .token_uses = uses,
-                 .exact_scores = exact,
-                 .split_white_space = true,
-                 .mark_spaces = !sentencepiece,
-                 .split_words = true,
-                 .prefix_mark = PrefixMark::first,
-                 .remove_extra_spaces = sentencepiece,
-                 .mark_behind = sentencepiece,
-                 .byte_fallback = true};
+    t.rules = {.sentencepiece = sentencepiece,
+               .steps = {{NormalizerKind::charsmap, {}, {}}, {NormalizerKind::replace, "a", "\u00e9"}},
+               .charsmap = charsmap,
+               .token_uses = uses,
+               .exact_scores = exact,
+               .split_white_space = true,
+               .mark_spaces = !sentencepiece,
+               .split_words = true,
+               .prefix_mark = PrefixMark::first,
+               .remove_extra_spaces = sentencepiece,
+               .mark_behind = sentencepiece,
+               .byte_fallback = true,
+               .splits = {{SplitKind::o200k, SplitBehavior::isolated, {}},
+                          {SplitKind::text, SplitBehavior::merged_with_next, "\u00e9"}},
+               .keep_parts = true,
+               .fuse_unknown = true,
+               .ignore_merges = true};
     tiny.builder.description.tokenizer = t;
     const writer::AlignedBytes file = tiny.builder.serialize();
     const auto model = Model::load(file);
@@ -42,10 +47,13 @@ TEST_CASE("a unigram tokenizer is the same after writing and reading") {
     CHECK(difference(model.value()->description(), tiny.builder.description) == "");
     // The comparison sees each kind of field.
     ModelDescription other = tiny.builder.description;
-    other.tokenizer.unigram.mark_behind = !sentencepiece;
-    CHECK(difference(model.value()->description(), other) == "tokenizer.unigram.mark_behind");
+    other.tokenizer.rules.mark_behind = !sentencepiece;
+    CHECK(difference(model.value()->description(), other) == "tokenizer.rules.mark_behind");
     other = tiny.builder.description;
-    other.tokenizer.unigram.steps[1].content = "e";
-    CHECK(difference(model.value()->description(), other) == "tokenizer.unigram.steps[1].content");
+    other.tokenizer.rules.steps[1].content = "e";
+    CHECK(difference(model.value()->description(), other) == "tokenizer.rules.steps[1].content");
+    other = tiny.builder.description;
+    other.tokenizer.rules.splits[1].behavior = SplitBehavior::removed;
+    CHECK(difference(model.value()->description(), other) == "tokenizer.rules.splits[1].behavior");
   }
 }

@@ -220,7 +220,8 @@ void write_tokenizers(const Writer& writer) {
     parts.push_back({"text", text});
     writer.write(name, parts);
   };
-  for (const char* folder : {"bpe_json", "unigram_json", "unigram_steps_json", "unigram_text_json", "wordpiece_json"}) {
+  for (const char* folder : {"bpe_json", "bpe_cl100k_json", "bpe_gemma_json", "unigram_json", "unigram_steps_json",
+                             "unigram_text_json", "wordpiece_json"}) {
     add(folder, {{"tokenizer.json", tokenizer_of(folder, "tokenizer.json")}});
   }
   add("bpe", {{"vocab.json", tokenizer_of("bpe", "vocab.json")}, {"merges.txt", tokenizer_of("bpe", "merges.txt")}});

@@ -69,7 +69,8 @@ TEST_CASE("tokenizers whose tokens contradict themselves or the vocabulary") {
        [](ModelDescription& m) { three_tokens(m).merges = shrinking; }},
       {"merge that fits", "", [](ModelDescription& m) { three_tokens(m).merges = joined; }},
       {"broken merges", "a multiple of 3", [](ModelDescription& m) { three_tokens(m).merges = broken; }},
-      {"merges of wordpiece", "which only byte_bpe uses", [](ModelDescription& m) { wordpiece(m).merges = joined; }},
+      {"merges of wordpiece", "which only byte_bpe and bpe use",
+       [](ModelDescription& m) { wordpiece(m).merges = joined; }},
       {"wordpiece", "", [](ModelDescription& m) { wordpiece(m); }},
       {"wordpiece not UTF-8", "of token 2 are not UTF-8",
        [](ModelDescription& m) { wordpiece(m).token_bytes = latin; }},
@@ -82,42 +83,61 @@ TEST_CASE("tokenizers whose tokens contradict themselves or the vocabulary") {
        }},
       {"unigram without scores", "scores has 0 entries",
        [](ModelDescription& m) { wordpiece(m).kind = TokenizerKind::unigram; }},
-      {"unigram of wordpiece", "tokenizer.unigram has data",
-       [](ModelDescription& m) { wordpiece(m).unigram.steps.resize(1); }},
+      {"unigram of wordpiece", "tokenizer.rules has data",
+       [](ModelDescription& m) { wordpiece(m).rules.steps.resize(1); }},
       {"a normal form before byte-level BPE", "",
        [](ModelDescription& m) {
-         m.tokenizer.unigram.steps.push_back({NormalizerKind::nfc, {}, {}});
+         m.tokenizer.rules.steps.push_back({NormalizerKind::nfc, {}, {}});
        }},
-      {"another step before byte-level BPE", "tokenizer.unigram has data",
+      {"another step before byte-level BPE", "",
        [](ModelDescription& m) {
-         m.tokenizer.unigram.steps.push_back({NormalizerKind::lowercase, {}, {}});
+         m.tokenizer.rules.steps.push_back({NormalizerKind::lowercase, {}, {}});
+       }},
+      {"splits of wordpiece", "tokenizer.rules has data",
+       [](ModelDescription& m) { wordpiece(m).rules.splits.resize(1); }},
+      {"too many splits", "splits has 17 entries", [](ModelDescription& m) { m.tokenizer.rules.splits.resize(17); }},
+      {"unknown split", "split kind is 10",
+       [](ModelDescription& m) {
+         m.tokenizer.rules.splits = {{SplitKind{10}, SplitBehavior::isolated, {}}};
+       }},
+      {"unknown behavior", "split behavior is 5",
+       [](ModelDescription& m) {
+         m.tokenizer.rules.splits = {{SplitKind::digits, SplitBehavior{5}, {}}};
+       }},
+      {"split not UTF-8", "splits[0] has a text of 4 bytes",
+       [](ModelDescription& m) {
+         m.tokenizer.rules.splits = {{SplitKind::text, SplitBehavior::isolated, latin}};
+       }},
+      {"exact scores of BPE", "tokenizer.rules has data",
+       [](ModelDescription& m) {
+         m.tokenizer.rules.ignore_merges = true;
+         m.tokenizer.rules.exact_scores = exact;
        }},
       {"unigram's parts", "",
        [](ModelDescription& m) {
-         UnigramDescription& u = unigram(m).unigram;
+         TokenizerRules& u = unigram(m).rules;
          u.steps = {{NormalizerKind::nfc, "a", "b"}};
          u.token_uses = uses;
          u.exact_scores = exact;
        }},
       {"too few uses", "token_uses has 2 entries",
-       [](ModelDescription& m) { unigram(m).unigram.token_uses = std::span(uses).first(2); }},
+       [](ModelDescription& m) { unigram(m).rules.token_uses = std::span(uses).first(2); }},
       {"unknown use", "token_uses is 3 at token 2",
-       [](ModelDescription& m) { unigram(m).unigram.token_uses = unknown_use; }},
+       [](ModelDescription& m) { unigram(m).rules.token_uses = unknown_use; }},
       {"too few exact scores", "exact_scores has 1 entries",
-       [](ModelDescription& m) { unigram(m).unigram.exact_scores = std::span(exact).first(1); }},
+       [](ModelDescription& m) { unigram(m).rules.exact_scores = std::span(exact).first(1); }},
       {"exact score infinite", "exact_scores has no finite number at 1",
-       [](ModelDescription& m) { unigram(m).unigram.exact_scores = unbounded_exact; }},
-      {"too many steps", "steps has 65 entries", [](ModelDescription& m) { unigram(m).unigram.steps.resize(65); }},
+       [](ModelDescription& m) { unigram(m).rules.exact_scores = unbounded_exact; }},
+      {"too many steps", "steps has 65 entries", [](ModelDescription& m) { unigram(m).rules.steps.resize(65); }},
       {"unknown step", "normalizer kind is 13",
        [](ModelDescription& m) {
-         unigram(m).unigram.steps = {{NormalizerKind{13}, {}, {}}};
+         unigram(m).rules.steps = {{NormalizerKind{13}, {}, {}}};
        }},
       {"step not UTF-8", "steps[0] has a text of 4 bytes",
        [](ModelDescription& m) {
-         unigram(m).unigram.steps = {{NormalizerKind::replace, "a", latin}};
+         unigram(m).rules.steps = {{NormalizerKind::replace, "a", latin}};
        }},
-      {"unknown prefix", "prefix_mark is 3",
-       [](ModelDescription& m) { unigram(m).unigram.prefix_mark = PrefixMark{3}; }},
+      {"unknown prefix", "prefix_mark is 3", [](ModelDescription& m) { unigram(m).rules.prefix_mark = PrefixMark{3}; }},
       {"score infinite", "no finite number at 2",
        [](ModelDescription& m) {
          wordpiece(m).scores = unbounded;

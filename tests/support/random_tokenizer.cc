@@ -35,6 +35,9 @@ RandomTokenizer::RandomTokenizer(TokenizerKind kind, uint64_t seed, uint32_t voc
       break;
     case TokenizerKind::unigram:
       add_unigram(seed);
+      break;
+    case TokenizerKind::bpe:
+      add_bpe(seed);
   }
   // If there are more tokens than ids, several tokens have the same id.
   for (size_t i = 0; i + 1 < offsets_.size(); ++i) ids_.push_back(id(5 + static_cast<uint32_t>(i)));
@@ -85,9 +88,34 @@ void RandomTokenizer::add_byte_bpe() {
   }
 }
 
+void RandomTokenizer::add_bpe(uint64_t seed) {
+  Chance chance(seed);
+  TokenizerRules& rules = description_.rules;
+  const auto add = [&](const std::string& token) {
+    add_token(token);
+    return static_cast<uint32_t>(offsets_.size() - 2);
+  };
+  const uint32_t mark = add("\u2581"), t = add("t"), h = add("h"), e = add("e");
+  for (const char* letter : {"a", "o", "d", "g", "f", "i", "l", "m"}) add(letter);
+  const uint32_t marked = add("\u2581t"), th = add("th"), the = add("the");
+  merges_ = {mark, t, marked, t, h, th, th, e, the};
+  rules.byte_fallback = chance.one_in(2);
+  for (int byte = 0; rules.byte_fallback && byte < 256; ++byte) {
+    constexpr const char* digits = "0123456789ABCDEF";
+    add(std::string("<0x") + digits[byte / 16] + digits[byte % 16] + ">");
+  }
+  rules.mark_spaces = true;
+  rules.prefix_mark = chance.of({PrefixMark::never, PrefixMark::first, PrefixMark::always});
+  rules.fuse_unknown = chance.one_in(2);
+  rules.ignore_merges = chance.one_in(2);
+  if (chance.one_in(2)) rules.splits.push_back({SplitKind::digits, SplitBehavior::contiguous, {}});
+  if (chance.one_in(2)) rules.splits.push_back({SplitKind::o200k, SplitBehavior::isolated, {}});
+  if (chance.one_in(2)) rules.splits.push_back({SplitKind::text, SplitBehavior::merged_with_previous, "-"});
+}
+
 void RandomTokenizer::add_unigram(uint64_t seed) {
   Chance chance(seed);
-  UnigramDescription& u = description_.unigram;
+  TokenizerRules& u = description_.rules;
   const auto add = [&](const std::string& token) {
     add_token(token);
     scores_.push_back(-static_cast<float>(chance.pick(1, 1000)) / 64.f);

@@ -26,6 +26,7 @@ class RandomTokenizer {
   void add_token(const std::string& bytes);
   void add_wordpiece();
   void add_byte_bpe();
+  void add_bpe(uint64_t seed);
   void add_unigram(uint64_t seed);
   void make_unusual(uint64_t seed, uint32_t vocabulary, uint32_t token_types);
 

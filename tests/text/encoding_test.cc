@@ -87,6 +87,24 @@ TEST_CASE("truncation keeps what its rule says, from the head or the tail") {
   }
 }
 
+TEST_CASE("of two texts that are both cut the longer one keeps the odd token") {
+  // The expected values are those of tokenizers 0.23.3, which compares whole lengths; of two equal ones the second.
+  Encoding encoding;
+  EncodeOptions options;
+  options.add_special_tokens = false;
+  options.max_length = 5;
+  for (const LoadedTokenizer* loaded : {&bpe(), &wordpiece()}) {
+    for (const auto& [first, second, kept] : {std::tuple{20, 30, 2}, {30, 20, 3}, {20, 20, 2}}) {
+      for (const Keep keep : {Keep::head, Keep::tail}) {
+        options.keep = keep;
+        REQUIRE(loaded->tokenizer.encode(words(first), words(second), options, &encoding).ok());
+        CHECK(text_ids(encoding, 0).size() == static_cast<size_t>(kept));
+        CHECK(text_ids(encoding, 1).size() == static_cast<size_t>(5 - kept));
+      }
+    }
+  }
+}
+
 TEST_CASE("windows cover a long text") {
   Encoding whole, window;
   const std::string text = words(40) + " keeper's 1024 \u6771\u4eac";

@@ -8,7 +8,7 @@
 #include "base/description.h"
 #include "support/shared_data.h"
 #include "text/added_tokens.h"
-#include "text/byte_bpe.h"
+#include "text/bpe.h"
 #include "text/golden_lines.h"
 #include "text/wordpiece.h"
 
@@ -69,7 +69,7 @@ TEST_CASE("long hostile texts are encoded and decoded") {
 TEST_CASE("byte-level BPE does at most n log n steps on one long word") {
   const auto files = convert::load_tokenizer(test_data("tokenizers/bpe"));
   const TokenizerDescription description = files.view();
-  ByteBpe bpe;
+  Bpe bpe;
   REQUIRE(bpe.create(description, 1).ok());
   for (const char* unit : {"a", "the", "waiting", "in", "\u00e9"}) {
     uint64_t steps_before = 0;
@@ -139,7 +139,7 @@ TEST_CASE("merges chosen to share slots of a known hash cost no more than others
   description.token_bytes = bytes;
   description.token_offsets = offsets;
   description.merges = merges;
-  ByteBpe bpe;
+  Bpe bpe;
   REQUIRE(bpe.create(description, 1).ok());
   std::printf("%u merges: %llu slots looked at\n", count, static_cast<unsigned long long>(bpe.probes()));
   CHECK(bpe.probes() <= 4 * count);
@@ -151,7 +151,7 @@ TEST_CASE("merges chosen to share slots of a known hash cost no more than others
   description.token_bytes = joined;
   description.token_offsets = ends;
   description.merges = again;
-  CHECK(ByteBpe().create(description, 1).code() == Code::unsupported);
+  CHECK(Bpe().create(description, 1).code() == Code::unsupported);
 }
 
 TEST_CASE("tokens chosen to share slots of a known hash cost no more than others") {

@@ -158,7 +158,7 @@ struct LooseDescription {
           description.unk = static_cast<int32_t>(odd_number(3, random));
           break;
         case 9:
-          description.kind = static_cast<TokenizerKind>(random() % 4);
+          description.kind = static_cast<TokenizerKind>(random() % 5);
           break;
         case 12:
           damage_array(owned.charsmap);
@@ -171,7 +171,7 @@ struct LooseDescription {
           break;
         }
         case 14: {
-          UnigramDescription& unigram = description.unigram;
+          TokenizerRules& unigram = description.rules;
           unigram.sentencepiece = random() % 2;
           unigram.split_white_space = random() % 2;
           unigram.mark_spaces = random() % 2;
@@ -180,6 +180,14 @@ struct LooseDescription {
           unigram.remove_extra_spaces = random() % 2;
           unigram.mark_behind = random() % 2;
           unigram.byte_fallback = random() % 2;
+          unigram.keep_parts = random() % 2;
+          unigram.fuse_unknown = random() % 2;
+          unigram.ignore_merges = random() % 2;
+          for (uint32_t splits = random() % 4; splits > 0; --splits) {
+            const auto kind = static_cast<SplitKind>(random() % 11);
+            const auto behavior = static_cast<SplitBehavior>(random() % 3 == 0 ? random() % 6 : 0);
+            unigram.splits.push_back({kind, behavior, read_piece(random)});
+          }
           for (uint32_t steps = random() % 4; steps > 0; --steps) {
             unigram.steps.push_back(
                 {static_cast<NormalizerKind>(random() % 14), read_piece(random), read_piece(random)});
@@ -210,8 +218,9 @@ struct LooseDescription {
 
 std::vector<convert::OwnedTokenizer> all_tokenizers() {
   std::vector<convert::OwnedTokenizer> loaded;
-  for (const char* name : {"bpe", "bpe_json", "bpe_nfc_json", "fairseq", "wordpiece", "wordpiece_json", "unigram_json",
-                           "unigram_steps_json", "unigram_text_json", "sentencepiece", "sentencepiece_bytes"}) {
+  for (const char* name : {"bpe", "bpe_json", "bpe_nfc_json", "bpe_cl100k_json", "bpe_gemma_json", "fairseq",
+                           "wordpiece", "wordpiece_json", "unigram_json", "unigram_steps_json", "unigram_text_json",
+                           "sentencepiece", "sentencepiece_bytes"}) {
     loaded.push_back(convert::load_tokenizer(test_data(std::string("tokenizers/") + name)));
   }
   return loaded;

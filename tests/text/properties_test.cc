@@ -7,10 +7,10 @@
 
 #include "base/description.h"
 #include "support/shared_data.h"
-#include "text/byte_bpe.h"
-#include "text/byte_level.h"
+#include "text/bpe.h"
 #include "text/golden_lines.h"
 #include "text/unicode.h"
+#include "text/word_patterns.h"
 
 using namespace linformer;
 using namespace linformer_test;
@@ -42,12 +42,6 @@ std::string random_text(std::mt19937& random) {
     text.append(bytes, encode_code_point(code_point, bytes));
   }
   return text;
-}
-
-size_t count_code_points(std::string_view text) {
-  size_t count = 0;
-  for (char byte : text) count += !is_continuation(byte);
-  return count;
 }
 
 EncodeOptions plain() {
@@ -101,7 +95,7 @@ TEST_CASE("byte-level BPE: a text is its words one by one") {
     const std::string text = random_text(random);
     std::vector<int32_t> joined;
     for (size_t at = 0; at < text.size();) {
-      const size_t end = word_end(text, at);
+      const size_t end = word_end(SplitKind::gpt2, text, at);
       REQUIRE(end > at);
       REQUIRE(end <= text.size());
       REQUIRE(loaded.tokenizer.encode(std::string_view(text).substr(at, end - at), plain(), &word).ok());
@@ -117,7 +111,7 @@ TEST_CASE("byte-level BPE: a text is its words one by one") {
 TEST_CASE("byte-level BPE: the merges for long words and for short ones agree with merging by definition") {
   const auto files = load("bpe");
   const TokenizerDescription description = files.view();
-  ByteBpe bpe;
+  Bpe bpe;
   REQUIRE(bpe.create(description, 1).ok());
   std::mt19937 random(23);
   const auto bytes_of = [&](uint32_t token) {
@@ -181,13 +175,13 @@ TEST_CASE("WordPiece: offsets go forward inside the text, and spaces between tex
 
 TEST_CASE("Unigram: no other split of a word has a better sum of scores") {
   auto files = load("unigram_text_json");
-  files.description.unigram.steps.clear();
+  files.description.rules.steps.clear();
   const LoadedTokenizer loaded(std::move(files));
   const TokenizerDescription& description = loaded.description;
   std::map<std::string, double> score_of;
   double unknown = 0;
   const auto score = [&](size_t i) {
-    return description.unigram.exact_scores.empty() ? description.scores[i] : description.unigram.exact_scores[i];
+    return description.rules.exact_scores.empty() ? description.scores[i] : description.rules.exact_scores[i];
   };
   for (size_t i = 0; i + 1 < description.token_offsets.size(); ++i) {
     score_of[std::string(description.token_bytes.begin() + description.token_offsets[i],
@@ -234,7 +228,7 @@ TEST_CASE("Unigram: offsets go forward, SentencePiece's without gaps, and decodi
   for (const char* name :
        {"unigram_json", "unigram_steps_json", "unigram_text_json", "sentencepiece", "sentencepiece_bytes"}) {
     const LoadedTokenizer loaded(load(name));
-    const bool sentencepiece = loaded.description.unigram.sentencepiece;
+    const bool sentencepiece = loaded.description.rules.sentencepiece;
     std::mt19937 random(27);
     Encoding encoding;
     for (int round = 0; round < 1000; ++round) {
@@ -254,7 +248,7 @@ TEST_CASE("Unigram: offsets go forward, SentencePiece's without gaps, and decodi
     const std::string clean = "the keeper's river was wide";
     REQUIRE(loaded.tokenizer.encode(clean, plain(), &encoding).ok());
     REQUIRE(loaded.tokenizer.decode(encoding.ids(), {}, &decoded).ok());
-    if (!loaded.description.unigram.steps.empty() && name != std::string("unigram_json")) continue;  // changes text
+    if (!loaded.description.rules.steps.empty() && name != std::string("unigram_json")) continue;  // changes text
     CHECK(decoded.view() == clean);
   }
 }

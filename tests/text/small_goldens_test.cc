@@ -52,6 +52,17 @@ TEST_CASE("a small byte-level BPE behind a normal form equals the reference") {
   CHECK(loaded.description.mask == static_cast<int32_t>(loaded.description.token_offsets.size()) - 1 + 7);
 }
 
+TEST_CASE("small byte-level BPEs with expressions of their own equal the reference") {
+  check_cases("bpe_cl100k_json", 100);  // like Llama 3's: words that are tokens whatever the merges say
+  check_cases("bpe_o200k_json", 100);   // digits first, then GPT-4o's expression
+}
+
+TEST_CASE("small BPEs of characters with bytes for what is unknown equal the reference") {
+  check_cases("bpe_gemma_json", 120);  // marks for spaces, a text is one word
+  check_cases("bpe_llama_json", 100);  // and a mark before it
+  CHECK(load("bpe_gemma_json").description.kind == TokenizerKind::bpe);
+}
+
 TEST_CASE("a small WordPiece with added tokens equals the reference") { check_cases("wordpiece_json"); }
 
 TEST_CASE("small Unigrams with Hugging Face's normalizers equal the reference") {

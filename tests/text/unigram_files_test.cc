@@ -43,17 +43,17 @@ std::string error_of(const std::string& path) {
 TEST_CASE("tokenizer.json goes before a .model file, and of several .model files one must be named") {
   Folder folder;
   folder.copy("sentencepiece/spiece.model", "first.model");
-  CHECK(load_tokenizer(folder.path()).description.unigram.sentencepiece);
+  CHECK(load_tokenizer(folder.path()).description.rules.sentencepiece);
   folder.copy("sentencepiece/spiece.model", "second.model");
   CHECK_MESSAGE(error_of(folder.path()).find("has 2 .model files") != std::string::npos, error_of(folder.path()));
-  CHECK(load_tokenizer(folder.path("second.model")).description.unigram.sentencepiece);
+  CHECK(load_tokenizer(folder.path("second.model")).description.rules.sentencepiece);
   folder.copy("sentencepiece_bytes/spiece.model", "sentencepiece.bpe.model");
-  CHECK(load_tokenizer(folder.path()).description.unigram.byte_fallback);
+  CHECK(load_tokenizer(folder.path()).description.rules.byte_fallback);
   folder.copy("sentencepiece/spiece.model", "spiece.model");
-  CHECK(!load_tokenizer(folder.path()).description.unigram.byte_fallback);
+  CHECK(!load_tokenizer(folder.path()).description.rules.byte_fallback);
   folder.copy("unigram_json/tokenizer.json", "tokenizer.json");
   const auto loaded = load_tokenizer(folder.path());
-  CHECK(!loaded.description.unigram.sentencepiece);
+  CHECK(!loaded.description.rules.sentencepiece);
   std::string notes;
   for (const std::string& note : loaded.notes) notes += note + "\n";
   CHECK(notes.find(folder.path("spiece.model") + " is not used") != std::string::npos);

@@ -57,8 +57,8 @@ std::vector<uint8_t> one_rule(uint8_t from, const std::string& to, uint32_t valu
 
 void with_rule(std::vector<uint8_t> rule, bool sentencepiece, convert::OwnedTokenizer* tokenizer) {
   tokenizer->charsmap = std::move(rule);
-  tokenizer->description.unigram.sentencepiece = sentencepiece;
-  if (!sentencepiece) tokenizer->description.unigram.steps.push_back({NormalizerKind::charsmap, {}, {}});
+  tokenizer->description.rules.sentencepiece = sentencepiece;
+  if (!sentencepiece) tokenizer->description.rules.steps.push_back({NormalizerKind::charsmap, {}, {}});
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ TEST_CASE("Unigram looks at no more bytes of a long word than its longest token 
   const TokenizerDescription description = files.view();
   for (bool sentencepiece : {false, true}) {
     TokenizerDescription chosen = description;
-    chosen.unigram.sentencepiece = sentencepiece;
+    chosen.rules.sentencepiece = sentencepiece;
     Unigram unigram;
     REQUIRE(unigram.create(chosen).ok());
     UnigramWorkspace workspace;
@@ -127,7 +127,7 @@ TEST_CASE("a normalised text has 64 times its original's length at most, however
   options.add_special_tokens = false;
   const auto steps = [&](NormalizerKind kind, const char* pattern, const std::string& content, size_t count) {
     auto files = pieces({{"<unk>", 0}, {"b", -1}});
-    for (size_t i = 0; i < count; ++i) files.description.unigram.steps.push_back({kind, pattern, content});
+    for (size_t i = 0; i < count; ++i) files.description.rules.steps.push_back({kind, pattern, content});
     return LoadedTokenizer(std::move(files));
   };
   const auto length = [&](const LoadedTokenizer& loaded, const std::string& text) {

@@ -140,7 +140,7 @@ class Comparison:
         records = []
         for _ in range(self.arguments.texts):
             records.append({"text": compositions.make_text(chance)})
-            if chance.random() < 0.2 and "max_length" not in options:
+            if chance.random() < 0.2:
                 records[-1]["pair"] = compositions.make_text(chance)
         path = os.path.join(self.arguments.keep or folder, f"{self.arguments.seed}_{number}.json")
         with open(path, "w", encoding="ascii") as file:

@@ -1,5 +1,6 @@
 """Random tokenizer.json files: models, normalizers, pre-tokenizers, added tokens and post-processors in any
 combination, including contradictory ones. More than half of the files consist of parts that linformer reads."""
+import json
 import random
 import unicodedata
 
@@ -10,7 +11,7 @@ ODD = ["", " ", "  ", "\t", "\n", "\r\n", "\u00a0", "\u2009", "\u3000", "\u2028"
        "\u212b", "\uac01", "\u1100\u1161\u11a8", "\u0915\u094d\u0937", "\u4e2d", "\u6771\u4eac", "\U00020000",
        "\U0001f600", "\U0001f468\u200d\U0001f469", "\u200b", "\u200d", "\ufeff", "\u00ad", "\ufffd", "\0", "\x01",
        "\x7f", "\u2581", "\u2581\u2581", "'s", "'ll", "n't", "->", "<mask>", "[MASK]", "<s>", "</s>", "[CLS]",
-       "Linformer", "linformer", " Linformer ", "LINFORMER", "the", "The", " the", "keeper", "12", "\u0661",
+       "Linformer", "linformer", " Linformer ", "LINFORMER", "the", "The", " the", "THE", "theTHE", "\u0301The", "can'T", "it'\u017f", "HTML5", "\r\n\n ", "((", "//\n", " 1234567", "keeper", "12", "\u0661",
        "\u00bd", ".", "...", "_", "a", "A", "\u0120", "##a", "<0x41>", "\u00c0", "\u0344", "\u0958"]
 CONTENTS = ["<mask>", "[MASK]", "<s>", "</s>", "[CLS]", "[SEP]", "<unk>", "Linformer", "linformer", "LINFORMER", "->",
             "\u00c9", "a\u0301", "\u00e9", "the", "The", " ", "  ", "\u2581", "\u2581the", "\u0120the", "##a", "\u4e2d",
@@ -81,9 +82,12 @@ def normalizer(chance, model, charsmap):
     if chance.random() < 0.05:  # whatever the model is
         return chance.choice([{"type": "ByteLevel"}, bert_normalizer(chance),
                               nested(chance, "normalizers", lambda: step(chance, charsmap), 3)])
-    if model == "BPE":
+    if model == "BPE" and chance.random() < 0.5:
         forms = nested(chance, "normalizers", lambda: {"type": chance.choice(("NFC", "NFD", "NFKC", "NFKD"))}, 2)
         return chance.choice([None, sequence("normalizers", []), forms, forms])
+    if model == "BPE" and chance.random() < 0.5:  # Gemma's and Llama's
+        marks = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
+        return chance.choice([marks, sequence("normalizers", [{"type": "Prepend", "prepend": "\u2581"}, marks])])
     if model == "WordPiece":
         made = chance.choice([None, bert_normalizer(chance), bert_normalizer(chance), bert_normalizer(chance)])
         return sequence("normalizers", [made]) if made and chance.random() < 0.1 else made
@@ -107,6 +111,45 @@ def byte_level(chance):
             "use_regex": chance.random() < 0.95}
 
 
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+ANY_CASE = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+SPACES = r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+SYMBOLS = r"| ?[^\s\p{L}\p{N}]+[\r\n]*"
+SMALL = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+LARGE = r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+EXPRESSIONS = {
+    "gpt2": GPT2,
+    "cl100k": ANY_CASE + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}" + SYMBOLS + SPACES,
+    "qwen2": ANY_CASE + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}" + SYMBOLS + SPACES,
+    "qwen3_5": ANY_CASE + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*" + SPACES,
+    "o200k": SMALL + ANY_CASE + "?" + LARGE + ANY_CASE + r"?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*" + SPACES,
+    "tekken": SMALL + LARGE + r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*" + SPACES,
+}
+BEHAVIORS = ["Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
+
+
+def split(chance):
+    kind = chance.random()
+    if kind < 0.5:
+        made = {"pattern": {"Regex": chance.choice(list(EXPRESSIONS.values()))}, "behavior": "Isolated", "invert": False}
+        if chance.random() < 0.1:
+            made.update(behavior="Removed", invert=True)
+    else:
+        made = {"pattern": {chance.choice(["String", "Regex"]): chance.choice(["e", " ", "the", "\u2581", "aa", "\n"])},
+                "behavior": chance.choice(BEHAVIORS), "invert": False}
+    if chance.random() < 0.03:
+        made.update(behavior=chance.choice(BEHAVIORS), invert=flag(chance))
+    return {"type": "Split", **made}
+
+
+def splits(chance):
+    """What may stand before ByteLevel or Metaspace."""
+    options = [split(chance), split(chance), {"type": "WhitespaceSplit"},
+               {"type": "Digits", "individual_digits": flag(chance)},
+               {"type": "Punctuation", "behavior": chance.choice(["Isolated"] + BEHAVIORS)}]
+    return [chance.choice(options) for _ in range(chance.choice([0, 1, 1, 2, 3]))]
+
+
 def any_pre_tokenizer(chance):
     return chance.choice([byte_level(chance), metaspace(chance), {"type": "BertPreTokenizer"}, {"type": "Whitespace"},
                           {"type": "WhitespaceSplit"}, {"type": "Digits", "individual_digits": flag(chance)},
@@ -114,9 +157,17 @@ def any_pre_tokenizer(chance):
                           {"type": "Split", "pattern": {"String": "e"}, "behavior": "Removed", "invert": False}])
 
 
-def pre_tokenizer(chance, model):
+def pre_tokenizer(chance, model, is_character_bpe):
     if chance.random() < 0.08:
         return nested(chance, "pretokenizers", lambda: any_pre_tokenizer(chance), 3)
+    if model == "BPE" and not is_character_bpe and chance.random() < 0.6:
+        parts = splits(chance)
+        return sequence("pretokenizers", parts + [{**byte_level(chance), "use_regex": flag(chance) and not parts}])
+    if model == "BPE" and is_character_bpe:
+        parts = splits(chance) + [metaspace(chance) for _ in range(1) if flag(chance)]
+        return sequence("pretokenizers", parts) if parts or flag(chance) else None
+    if model == "Unigram" and chance.random() < 0.3:
+        return sequence("pretokenizers", splits(chance) + [metaspace(chance) for _ in range(1) if flag(chance)])
     if model == "BPE":
         made = byte_level(chance)
     elif model == "WordPiece":
@@ -195,21 +246,23 @@ def added_tokens(chance, names):
 
 
 def make_document(chance, charsmap):
-    make = chance.choice([vocabularies.byte_bpe, vocabularies.wordpiece, vocabularies.unigram])
+    make = chance.choice([vocabularies.byte_bpe, vocabularies.character_bpe, vocabularies.wordpiece,
+                          vocabularies.unigram])
     model = make(chance)
     names = vocabularies.names_of(model)
     return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added_tokens(chance, names),
             "normalizer": normalizer(chance, model["type"], charsmap),
-            "pre_tokenizer": pre_tokenizer(chance, model["type"]),
+            "pre_tokenizer": pre_tokenizer(chance, model["type"], make is vocabularies.character_bpe),
             "post_processor": post_processor(chance, names), "decoder": None, "model": model}
 
 
 def leaves_out_bytes(document):
-    """Whether bytes are left out because no token stands for them. The reference then gives the tokens after such a
+    """Whether bytes or characters are left out because no token stands for them. The reference then gives the tokens after such a
     byte the offsets of other characters; linformer gives their own (runtime/text/README.md)."""
     model = document["model"]
     missing = set(vocabularies.PRINTABLE.values()) - set(vocabularies.names_of(model))
-    return model["type"] == "BPE" and not model["unk_token"] and bool(missing)
+    of_bytes = "ByteLevel" in json.dumps(document["pre_tokenizer"])
+    return model["type"] == "BPE" and not model["unk_token"] and (bool(missing) or not of_bytes)
 
 
 def chance_of(seed, number):

@@ -1,4 +1,5 @@
-"""Small random models of tokenizer.json: byte-level BPE, WordPiece and Unigram over the same few words."""
+"""Small random models of tokenizer.json: BPE of bytes and of characters, WordPiece and Unigram over the same few
+words."""
 import unicodedata
 
 WORDS = ["the", "keeper", "keep", "of", "river", "ing", "Linformer", "don't", "it's", "12", "2024", "caf\u00e9",
@@ -39,12 +40,30 @@ def some(chance, options, share):
 
 
 def byte_bpe(chance):
-    special = ["<s>", "<pad>", "</s>", "<unk>"]
     symbols = [PRINTABLE[byte] for byte in range(256)]
     words = [[PRINTABLE[byte] for byte in (chance.choice(["", " "]) + chance.choice(WORDS)).encode()]
              for _ in range(60)]
     if chance.random() < 0.2:
         symbols = sorted({symbol for word in words for symbol in word})
+    return bpe(chance, symbols, words)
+
+
+def character_bpe(chance):
+    """Gemma's and Llama's kind: characters with bytes for those that have no token."""
+    words = [list(chance.choice(["", "\u2581", "\u2581\u2581", " "]) + chance.choice(WORDS)) for _ in range(60)]
+    symbols = sorted({symbol for word in words for symbol in word if chance.random() < 0.95})
+    if chance.random() < 0.3:
+        words += [["a", "\u2581", "b"], ["\u2581", "t", "h", "e", "\u2581"]]  # merges go over marks
+    fallback = chance.random() < 0.6
+    if fallback:
+        symbols += [f"<0x{byte:02X}>" for byte in range(256 if chance.random() < 0.95 else 255)]
+    model = bpe(chance, symbols, words)
+    model.update(byte_fallback=fallback, fuse_unk=chance.random() < 0.5)
+    return model
+
+
+def bpe(chance, symbols, words):
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
     merges = []
     for _ in range(chance.randrange(150)):
         word = chance.choice(words)
@@ -60,18 +79,35 @@ def byte_bpe(chance):
                     other[i:i + 2] = ["".join(pair)]
                 i += 1
     merges = list(dict.fromkeys(merges))
+    known = set(symbols)
+    kept = []
+    for pair in merges:  # in the order in which the tokens come to be
+        if pair[0] in known and pair[1] in known:
+            kept.append(pair)
+            known.add("".join(pair))
+    merges = kept
     vocabulary = numbered(chance, special + symbols + ["".join(pair) for pair in merges] + ["<mask>"])
     model = {"type": "BPE", "dropout": None, "unk_token": chance.choice([None, "<unk>"]),
              "continuing_subword_prefix": chance.choice([None, ""]), "end_of_word_suffix": chance.choice([None, ""]),
              "fuse_unk": False, "byte_fallback": False, "ignore_merges": False, "vocab": vocabulary,
              "merges": []}
     # The reference requires that all merges of a file are written in the same form.
-    form = chance.choice([list, " ".join])
+    form = chance.choice([list, " ".join]) if not any(" " in token for pair in merges for token in pair) else list
     model["merges"] = [form(pair) for pair in merges]
+    if chance.random() < 0.3:
+        model["ignore_merges"] = True
+        vocabulary.update(words_as_tokens(chance, words, vocabulary))
     model.update(some(chance, {"fuse_unk": [True], "byte_fallback": [True], "ignore_merges": [True],
                                "unk_token": ["no such token"], "end_of_word_suffix": ["</w>"],
                                "continuing_subword_prefix": ["##"], "dropout": [0.0, 0.5]}, 0.02))
     return model
+
+
+def words_as_tokens(chance, words, vocabulary):
+    """Whole words that no merges make."""
+    following = max(vocabulary.values()) + 1
+    chosen = dict.fromkeys("".join(chance.choice(words)) for _ in range(12))
+    return {token: following + i for i, token in enumerate(token for token in chosen if token not in vocabulary)}
 
 
 def wordpiece(chance):

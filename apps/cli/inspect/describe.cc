@@ -30,6 +30,8 @@ const char* tokenizer_name(TokenizerKind kind) {
       return "WordPiece";
     case TokenizerKind::unigram:
       return "unigram";
+    case TokenizerKind::bpe:
+      return "BPE of characters";
   }
   return "?";
 }

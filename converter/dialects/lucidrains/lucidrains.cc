@@ -4,7 +4,7 @@
 
 #include "base/description.h"
 #include "converter/dialects/lucidrains/layers.h"
-#include "converter/dialects/own_model.h"
+#include "converter/dialects/own_model/own_model.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {

@@ -10,7 +10,7 @@
 
 #include "base/description.h"
 #include "converter/dialects/common.h"
-#include "converter/dialects/own_model.h"
+#include "converter/dialects/own_model/own_model.h"
 #include "converter/dialects/tatp22/settings.h"
 
 namespace linformer::convert::tatp22 {

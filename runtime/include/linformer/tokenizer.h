@@ -1,4 +1,4 @@
-// Tokenizer: text to the ids that a model's embedding knows, and back. Byte-level BPE, WordPiece and unigram.
+// Tokenizer: text to the ids that a model's embedding knows, and back. BPE, WordPiece and unigram.
 //
 // Source of the semantics: GPT-2 and RoBERTa (byte-level BPE), BERT (WordPiece), T5 and its kin (unigram), in the
 // reading that Hugging Face's tokenizers library gives them; for a SentencePiece .model file, SentencePiece's own.
@@ -24,7 +24,7 @@ class Model;
 // Which text gives way when template and texts have more than max_length tokens.
 enum class Truncation : uint8_t {
   none = 0,       // nothing is cut; the caller compares ids().size() with its limit
-  longest_first,  // the longer text down to the shorter one's length, then both alike
+  longest_first,  // the longer text down to the shorter one's length, then both; it keeps the odd token
   only_first,     // an error when the first text alone cannot make enough room
   only_second,
 };
@@ -121,8 +121,8 @@ class Tokenizer {
                        Encoding* encoding) const;
 
   // The text that `ids` stand for. Byte-level BPE: the tokens' bytes; WordPiece: words with spaces between, without
-  // the ones before punctuation; unigram: U+2581 becomes a space, but for the one at the beginning. An id without a
-  // token is invalid_argument and named.
+  // the ones before punctuation; unigram and BPE of characters: U+2581 becomes a space, but for one that was put before
+  // the text. An id without a token is invalid_argument and named.
   Status decode(std::span<const int32_t> ids, const DecodeOptions& options, TextBuffer* text) const;
 
   // Tokens that the template adds to one text (or to a pair).

@@ -30,7 +30,7 @@ enum class HeadKind : uint8_t {
   regression         // any number of outputs: the raw values, which are the logits
 };
 
-enum class TokenizerKind : uint8_t { none = 0, byte_bpe, wordpiece, unigram };
+enum class TokenizerKind : uint8_t { none = 0, byte_bpe, wordpiece, unigram, bpe };  // bpe: of characters
 
 // Which encoder of the model. An encoder-decoder takes two sessions: the first one's `hidden` is the second one's
 // encoder states.

@@ -13,7 +13,7 @@ constexpr std::string_view outside = "O";
 
 Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a tagger's labels"); }
 
-uint32_t count_code_points(std::string_view text) {
+uint32_t count_characters(std::string_view text) {
   uint32_t count = 0;
   for (size_t at = 0; at < text.size(); ++count) next_repaired(text, &at);
   return count;
@@ -72,7 +72,7 @@ Status WordRule::create(const Model& model) {
   if (!lengths_.try_resize(model.description().encoder.vocab_size)) return no_memory();
   const auto set = [this](int32_t id, std::string_view name) {
     if (id >= 0 && static_cast<size_t>(id) < lengths_.size()) {
-      lengths_[static_cast<size_t>(id)] = count_code_points(name);
+      lengths_[static_cast<size_t>(id)] = count_characters(name);
     }
   };
   // The tokenizer was created before: its views are in range.

@@ -5,10 +5,15 @@ import os
 import random
 import unicodedata
 
-from tokenizers import (AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors,
+from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors,
                         trainers)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+CL100K = (CONTRACTION + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+O200K = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + CONTRACTION +
+         r"?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + CONTRACTION +
+         r"?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
 CORPUS = """the little boat was slow and the river was wide
 we waited for the ferry until the rain had stopped
@@ -104,6 +109,64 @@ def normal_byte_bpe():
     return tokenizer
 
 
+def split_byte_bpe(pattern, ignore_merges, first):
+    """Llama 3's and GPT-4o's parts: an expression of their own, and words that are tokens whatever the merges say."""
+    tokenizer = Tokenizer(models.BPE())
+    split = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*first, split, byte_level])
+    tokenizer.train_from_iterator(CORPUS + [line.title() for line in CORPUS], trainers.BpeTrainer(
+        vocab_size=420, min_frequency=2, show_progress=False,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet())))
+    document = json.loads(tokenizer.to_str())
+    vocabulary = document["model"]["vocab"]
+    for word in ("\u0120river", "\u0120lighthouse", "1024", "->", "\u0120\u00c3\u00bcber"):
+        vocabulary.setdefault(word, len(vocabulary))
+    document["model"]["ignore_merges"] = ignore_merges
+    tokenizer = Tokenizer.from_str(json.dumps(document))
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens(["<s>", "</s>", AddedToken("<mask>", lstrip=True)])
+    tokenizer.add_tokens([AddedToken("Linformer", single_word=True), AddedToken("->", lstrip=True, rstrip=True)])
+    template = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> $B </s>",
+        special_tokens=[(name, tokenizer.token_to_id(name)) for name in ("<s>", "</s>")])
+    tokenizer.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), template])
+    return tokenizer
+
+
+def character_bpe(normalizer, pre_tokenizer, decoder):
+    """Gemma's and Llama's parts: characters with marks for spaces, and bytes for characters that no token has."""
+    trained = Tokenizer(models.BPE())
+    trained.pre_tokenizer = pre_tokenizers.Metaspace()
+    special = ["<pad>", "</s>", "<s>", "<unk>", "<mask>"] + [f"<0x{byte:02X}>" for byte in range(256)]
+    trained.train_from_iterator(CORPUS[:-1] + ["\u2581\u2581 a"] * 3, trainers.BpeTrainer(
+        vocab_size=480, min_frequency=2, show_progress=False, special_tokens=special))
+    model = json.loads(trained.to_str())["model"]
+    tokenizer = Tokenizer(models.BPE(vocab=model["vocab"], merges=[tuple(merge) for merge in model["merges"]],
+                                     unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    tokenizer.normalizer = normalizer
+    if pre_tokenizer is not None:
+        tokenizer.pre_tokenizer = pre_tokenizer
+    tokenizer.decoder = decoder
+    tokenizer.add_special_tokens(["<pad>", "</s>", "<s>", "<unk>", AddedToken("<mask>", lstrip=True)])
+    tokenizer.add_tokens([AddedToken("Linformer", single_word=True), AddedToken("->", normalized=True)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1",
+        special_tokens=[(name, tokenizer.token_to_id(name)) for name in ("<s>", "</s>")])
+    return tokenizer
+
+
+def like_gemma():
+    return character_bpe(normalizers.Replace(" ", "\u2581"), pre_tokenizers.Split(" ", "merged_with_previous"),
+                         decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()]))
+
+
+def like_llama():
+    return character_bpe(normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")]), None,
+                         decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(),
+                                            decoders.Strip(" ", 1, 0)]))
+
+
 def wordpiece():
     def with_normalizer(model):
         tokenizer = Tokenizer(model)
@@ -167,3 +230,7 @@ if __name__ == "__main__":
     write_cases(byte_bpe(), "bpe_json", 220)
     write_cases(wordpiece(), "wordpiece_json", 220)
     write_cases(normal_byte_bpe(), "bpe_nfc_json", 120)
+    write_cases(split_byte_bpe(CL100K, True, []), "bpe_cl100k_json", 100)
+    write_cases(split_byte_bpe(O200K, False, [pre_tokenizers.Digits(individual_digits=True)]), "bpe_o200k_json", 100)
+    write_cases(like_gemma(), "bpe_gemma_json", 120)
+    write_cases(like_llama(), "bpe_llama_json", 100)

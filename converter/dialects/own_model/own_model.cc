@@ -1,4 +1,4 @@
-#include "converter/dialects/own_model.h"
+#include "converter/dialects/own_model/own_model.h"
 
 #include <algorithm>
 #include <array>

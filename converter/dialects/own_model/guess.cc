@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "converter/dialects/common.h"
-#include "converter/dialects/own_model.h"
+#include "converter/dialects/own_model/own_model.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {

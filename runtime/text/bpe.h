@@ -1,0 +1,100 @@
+// Byte-pair encoding: words to internal tokens by the merges' ranks. It begins with bytes (GPT-2) or with characters.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/array.h"
+#include "base/description.h"
+#include "linformer/status.h"
+#include "linformer/version.h"
+#include "text/bpe_cursor.h"
+#include "text/normalized_text.h"
+#include "text/pieces.h"
+#include "text/space_marks.h"
+#include "text/splitter.h"
+#include "text/token_trie.h"
+#include "text/word_cache.h"
+
+namespace LINFORMER_NAMESPACE {
+
+// What a call needs and the next one reuses.
+struct BpeWorkspace {
+  struct Symbol {
+    int32_t token;
+    uint32_t rank;        // of the merge with the next symbol; no_rank when there is none
+    uint32_t begin, end;  // bytes of the word
+    uint32_t previous, next;
+  };
+  Array<Symbol> symbols;
+  size_t unknown_end = 0;  // of the word's last unknown symbol while it is taken apart
+  Array<uint64_t> queue;   // min-heap of rank << 32 | symbol
+  Array<char> prefixed;    // a text with the space that add_prefix_space put before it
+  NormalizedText marked;   // a text with U+2581 for its spaces
+  WordCache cache;
+  uint64_t steps = 0;  // merges looked at, so that tests can bound the work without a clock
+};
+
+// No merge makes a longer token: checking a file's merges costs at most this for each.
+inline constexpr size_t max_merged_bytes = 4096;
+
+class Bpe {
+ public:
+  // Views of `description` must outlive this. `owner` names this tokenizer to word caches.
+  Status create(const TokenizerDescription& description, uint64_t owner);
+
+  // Slots of the table that create() looked at, so that tests can bound the work without a clock.
+  uint64_t probes() const { return probes_; }
+
+  using Place = BpePlace;
+  // Appends the pieces of `text`, which is valid UTF-8. False when there is no memory. Where BPE begins with characters
+  // the place must have origins.
+  [[nodiscard]] bool tokenize(std::string_view text, Place place, BpeWorkspace* workspace, Pieces* pieces) const;
+
+ private:
+  static constexpr uint32_t no_rank = UINT32_MAX;
+  struct Merge {
+    uint64_t pair = UINT64_MAX;  // left << 32 | right
+    uint32_t rank = no_rank;
+    uint32_t result = 0;
+  };
+  Status create_symbols(const TokenizerDescription& description);
+  Status create_merges(const TokenizerDescription& description);
+
+  size_t slot_of(uint64_t pair) const;
+  const Merge& merge_of(int32_t left, int32_t right) const;
+  [[nodiscard]] bool start_word(std::string_view word, BpeWorkspace* workspace, bool* complete) const;
+  [[nodiscard]] bool push_bytes(std::string_view word, BpeWorkspace* workspace, bool* complete) const;
+  [[nodiscard]] bool push_characters(std::string_view word, BpeWorkspace* workspace, bool* complete) const;
+  [[nodiscard]] bool push_unknown(uint32_t begin, uint32_t end, BpeWorkspace* workspace) const;
+  void merge_short(BpeWorkspace* workspace) const;
+  [[nodiscard]] bool merge_long(BpeWorkspace* workspace) const;
+  [[nodiscard]] bool tokenize_word(std::string_view word, size_t start, BpeWorkspace* workspace,
+                                   BpeCursor* cursor) const;
+  [[nodiscard]] bool tokenize_bytes(std::string_view part, Place place, BpeWorkspace* workspace, Pieces* pieces) const;
+  [[nodiscard]] bool tokenize_characters(std::string_view part, Place place, BpeWorkspace* workspace,
+                                         Pieces* pieces) const;
+  [[nodiscard]] bool tokenize_marked(std::string_view word, size_t start, BpeWorkspace* workspace,
+                                     BpeCursor* cursor) const;
+
+  Array<Merge> merges_;               // open addressing, a power of two
+  uint64_t offset_ = 0, factor_ = 1;  // of its hash: random, the factor odd
+  uint64_t probes_ = 0;
+  std::span<const uint32_t> token_offsets_;
+  int32_t byte_tokens_[256];  // -1 = no token
+  int32_t unknown_ = unknown_piece;
+  bool keep_unknown_ = false, fuse_unknown_ = false;
+  bool add_prefix_space_ = false;
+  bool keep_parts_ = false, ignore_merges_ = false;
+  Splitter splitter_;
+  TokenTrie tokens_;  // those that are looked up by their bytes: characters, and with ignore_merges_ all
+
+  // Of BPE that begins with characters.
+  bool characters_ = false, byte_fallback_ = false;
+  bool mark_spaces_ = false, split_words_ = false;
+  PrefixMark prefix_mark_ = PrefixMark::never;
+  bool words_end_at_marks_ = false;  // no merge goes over the beginning of U+2581, so words may be cut there
+  uint64_t owner_ = 0;
+};
+
+}  // namespace LINFORMER_NAMESPACE
