@@ -73,14 +73,15 @@ void read_bpe(const std::string& file, const JsonPart& root, OwnedTokenizer* tok
     if (description.unk < 0) unk.fail_here("(", quote(unk.text()), ") is not in the vocabulary");
   }
   const bool all_bytes = bytes && missing_bytes(*tokenizer) == 0;
-  if (!all_bytes && model.at("byte_fallback").boolean(false)) {
+  const bool fallback = model.at("byte_fallback").boolean(false), fuses = model.at("fuse_unk").boolean(false);
+  if (!all_bytes && fallback) {
     if (bytes) {
       model.at("byte_fallback").fail_here("true is not supported behind ByteLevel for a vocabulary that lacks bytes");
     }
     check_fallback(model, names);
     rules.byte_fallback = true;
   }
-  rules.fuse_unknown = !all_bytes && named_unk && model.at("fuse_unk").boolean(false);
+  rules.fuse_unknown = !all_bytes && named_unk && fuses;
   // Without unk_token unknown bytes are left out, so <unk> may count as unk only where there are none.
   if (!named_unk && all_bytes) description.unk = names.find("<unk>");
 }

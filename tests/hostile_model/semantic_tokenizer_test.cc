@@ -48,7 +48,7 @@ TokenizerDescription& unigram(ModelDescription& m) {
 TEST_CASE("tokenizers whose tokens contradict themselves or the vocabulary") {
   const Attack attacks[] = {
       {"three tokens", "", [](ModelDescription& m) { three_tokens(m); }},
-      {"unknown kind", "tokenizer kind is 4", [](ModelDescription& m) { m.tokenizer.kind = TokenizerKind{4}; }},
+      {"unknown kind", "tokenizer kind is 5", [](ModelDescription& m) { m.tokenizer.kind = TokenizerKind{5}; }},
       {"none with data", "is none, but", [](ModelDescription& m) { m.tokenizer.kind = TokenizerKind::none; }},
       {"none", "", [](ModelDescription& m) { m.tokenizer = {}; }},
       {"no offsets", "token_offsets has 0 entries", [](ModelDescription& m) { three_tokens(m).token_offsets = {}; }},

@@ -206,7 +206,7 @@ TEST_CASE("an empty text is its template, and errors name the value") {
   CHECK(TokenizerFactory::create(none).status().code() == Code::unsupported);
   none.kind = TokenizerKind::unigram;
   CHECK(TokenizerFactory::create(none).status().code() == Code::corrupt_file);  // without a vocabulary
-  none.kind = TokenizerKind{4};
+  none.kind = TokenizerKind{5};
   CHECK(TokenizerFactory::create(none).status().code() == Code::unsupported);
 }
 

@@ -135,7 +135,7 @@ TEST_CASE("a tokenizer.json with Unigram that is wrong is named with the place")
       {"/pre_tokenizer/replacement", R"("_")", "pre_tokenizer.replacement must be U+2581"},
       {"/pre_tokenizer/prepend_scheme", R"("last")", "must be always, first or never"},
       {"/pre_tokenizer/add_prefix_space", "false", "contradicts add_prefix_space"},
-      {"/pre_tokenizer", R"({"type":"Digits"})", "pre_tokenizer (\"Digits\") is not supported"},
+      {"/pre_tokenizer", R"({"type":"UnicodeScripts"})", "pre_tokenizer (\"UnicodeScripts\") is not supported"},
       {"/model/unk_id", "null", "no error"},
       {"/model/unk_id", "5000", "model.unk_id is 5000, the vocabulary has 412 tokens"},
       {"/model/vocab", "{}", "model.vocab must be an array"},
