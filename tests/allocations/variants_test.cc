@@ -31,6 +31,7 @@ TEST_CASE("no kind of model makes a session allocate, and each uses the bytes th
       if (variant.shape.type != ElementType::f32 && engine.isa != best_isa()) continue;
       for (const int threads : {1, 2}) {
         const SessionCost cost = calls.run(engine, threads);
+        CHECK(cost.used_first == cost.planned);
         CHECK(cost.used == cost.planned);
         CHECK(cost.allocations == 0);
       }
