@@ -205,7 +205,7 @@ struct SentenceEmbedding {
   Activation activation = Activation::none;
   bool normalize = false;
   Norm norm = {};  // may be absent
-  Array<Prompt> prompts;
+  Array<Prompt> prompts = {};
   int32_t default_prompt = -1;   // index into prompts; -1: texts are read as they are
   bool excludes_prompt = false;  // rows of a prompt are not pooled (INSTRUCTOR)
   // Not 0: a text that is cut to N tokens is cut to N times as many code points before (model2vec).

@@ -182,6 +182,57 @@ TEST_CASE("embed: the first dimensions alone, cut before the division by the len
   CHECK(json_lines(found.out).size() == 2);
 }
 
+TEST_CASE("embed and search --prompt: what is put before each text, by its name") {
+  SentimentModel shape;
+  shape.embedding = true;
+  shape.prompts = {{"query", "good "}, {"passage", "bad film "}};
+  shape.default_prompt = 1;
+  const CliFixture f(shape);
+  const auto embed = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"embed", f.model(), "-o", "-"});
+    const Ran ran = run(more);
+    CHECK(ran.code == 0);
+    CHECK(ran.err == "");
+    return load_array(ran.out).values;
+  };
+  CHECK(embed({"plot"}) == embed({"--prompt", "", "bad film plot"}));
+  CHECK(embed({"--prompt", "query", "plot"}) == embed({"--prompt", "", "good plot"}));
+  const Ran refused = run({"embed", f.model(), "plot", "--json", "--prompt", "nobody"});
+  CHECK(refused.code == 2);
+  CHECK(refused.err.find("no prompt called 'nobody': it has query, passage") != std::string::npos);
+  CHECK(run({"embed", f.model(), "plot", "--sparse", "--prompt", "query"}).code == 2);
+  const Ran found = run({"search", f.model(), "--prompt", "query", "--query", "plot", "plot", "bad", "--json"});
+  CHECK(found.code == 0);
+  CHECK(json_lines(found.out).size() == 2);
+  const std::string shown = run({"inspect", f.model()}).out;
+  CHECK(shown.find("query (\"good \"), passage (\"bad film \"), the default") != std::string::npos);
+  const json described = json::parse(run({"inspect", f.model(), "--json"}).out);
+  CHECK(described["embedding"]["default_prompt"] == "passage");
+  CHECK(described["embedding"]["prompts"][0] == json({{"name", "query"}, {"text", "good "}}));
+  CHECK(described["embedding"]["excludes_prompt"] == false);
+}
+
+TEST_CASE("embed: a static embedding, whose texts without tokens are zeros") {
+  SentimentModel shape;
+  shape.static_rows = true;
+  shape.heads = false;
+  const CliFixture f(shape);
+  const std::string file = f.file("t.jsonl", "{\"text\": \"good unknown\"}\n{\"text\": \"\"}\n");
+  const Ran ran = run({"embed", f.model(), "-i", file, "-o", "-"});
+  CHECK(ran.code == 0);
+  CHECK(ran.err == "");
+  const Array vectors = load_array(ran.out);
+  CHECK(vectors.row(0)[0] == 1);
+  CHECK(vectors.row(1) == std::vector<float>(sentiment_width));
+  for (const char* flag : {"--plan", "--tensors", "--memory=64"}) {
+    const Ran shown = run({"inspect", f.model(), flag});
+    CAPTURE(std::string(flag));
+    CAPTURE(shown.err);
+    CHECK(shown.code == 0);
+  }
+  CHECK(json::parse(run({"inspect", f.model(), "--json"}).out)["layers"].empty());
+}
+
 TEST_CASE("embed --sparse: log(1 + logit) of each token's largest logit, where it is more than 0") {
   const CliFixture f;
   const std::vector<std::string> texts = {"good film the plot", "bad", ""};

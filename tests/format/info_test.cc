@@ -169,6 +169,13 @@ TEST_CASE("a model with a value in every field") {
   CHECK(embedding.linear_width == 16);
   CHECK(embedding.activation == std::string_view("tanh"));
   CHECK(embedding.normalize);
+  CHECK(embedding.prompts == 2);
+  CHECK(embedding.default_prompt == 1);
+  CHECK(embedding.excludes_prompt);
+  CHECK(embedding.characters_per_token == 4);
+  CHECK(model->prompt(0).name == "query");
+  CHECK(model->prompt(0).text == "query: ");
+  CHECK(model->prompt(2).name.empty());
   CHECK(model->masked_lm().activation == std::string_view("gelu_tanh"));
   CHECK(model->head(0).norm_after_dense);
   CHECK(model->head(1).norm);

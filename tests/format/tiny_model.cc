@@ -225,6 +225,10 @@ void TinyModel::use_everything() {
   encoder.embedding.norm_before_factor = true;
   model.embedding = {true, Pooling::weighted_mean,          layer.attention.query, Activation::tanh,
                      true, encoder.layers[0].attention_norm};
+  model.embedding.prompts = {{"query", "query: "}, {"document", ""}};
+  model.embedding.default_prompt = 1;
+  model.embedding.excludes_prompt = true;
+  model.embedding.characters_per_token = 4;
   model.decoder = encoder;
   model.decoder.max_tokens = encoder.max_tokens;
   layer.attention.value_is_key = true;

@@ -220,7 +220,8 @@ void add_embed(CLI::App* app, Run* run) {
       flags->input.take_pipe();
       if (flags->input.empty()) throw UsageError("nothing to embed: give texts, --input FILE, or - for standard input");
       if (flags->sparse) {
-        if (flags->vectors.any()) throw UsageError("--sparse: pooling, length and dimensions are of other vectors");
+        if (flags->vectors.any())
+          throw UsageError("--sparse: pooling, length, dimensions and prompts are of other vectors");
         const SparseJob job = {flags->model, flags->input, flags->output, flags->tokens, flags->longer, flags->run};
         check_sparse(job);
         check_outputs(flags->input.paths({flags->model}), {flags->output.named(OutputFormat::jsonl)});

@@ -78,6 +78,7 @@ Texts embed() {
        "linformer embed model.lnfr --input docs.csv --field body --keep key,title -o vectors.jsonl",
        "linformer embed encoder.lnfr --input sentences.txt --pooling mean --normalize -o vectors.npy",
        "linformer embed model.lnfr --input sentences.txt --dimensions 256 -o vectors.npy",
+       "linformer embed e5.lnfr --input queries.txt --prompt query -o vectors.npy",
        "linformer embed splade.lnfr \"A fine film.\" --sparse",
        "linformer embed model.lnfr --input sentences.txt -o vectors.npy --profile 2>profile.txt"},
       {"--sparse: the weight of a token is log(1 + logit) of the largest logit that the masked-LM head gives it at any "

@@ -120,6 +120,18 @@ std::string embedding_text(const Model& model) {
   return text + (embedding.normalize ? ", divided by its length" : "");
 }
 
+// "query ("query: "), passage ("passage: "), the default".
+std::string prompts_text(const Model& model) {
+  const SentenceEmbeddingInfo embedding = model.sentence_embedding();
+  std::string text;
+  for (int i = 0; i < embedding.prompts; ++i) {
+    const PromptInfo prompt = model.prompt(i);
+    text += (i == 0 ? "" : ", ") + excerpt(prompt.name, 40) + " (\"" + excerpt(prompt.text, 60) + "\")";
+    if (i == embedding.default_prompt) text += ", the default";
+  }
+  return text + (embedding.excludes_prompt ? "; left out of the vector" : "");
+}
+
 }  // namespace
 
 std::string describe_text(const Model& model, const std::string& path, const Plan* planned) {
@@ -145,6 +157,7 @@ std::string describe_text(const Model& model, const std::string& path, const Pla
   for (int i = 0; i < info.heads; ++i) line("head " + std::to_string(i), head_text(model, i));
   if (info.heads == 0) line("heads", "no classification head");
   line("text vector", embedding_text(model));
+  if (model.sentence_embedding().prompts > 0) line("prompts", prompts_text(model));
   line("tokenizer", tokenizer_text(model));
   const char* name = "to try";
   for (const files::ModelUse& use : files::uses_of(model)) {
@@ -198,6 +211,15 @@ nlohmann::ordered_json describe_json(const Model& model, const std::string& path
     json["embedding"] = {{"pooling", pooling_text(embedding.pooling)}, {"normalize", embedding.normalize}};
     json["embedding"]["linear"] = nullptr;
     if (embedding.linear_width > 0) json["embedding"]["linear"] = embedding.linear_width;
+    auto& prompts = json["embedding"]["prompts"] = nlohmann::ordered_json::array();
+    for (int i = 0; i < embedding.prompts; ++i) {
+      const PromptInfo prompt = model.prompt(i);
+      prompts.push_back({{"name", prompt.name}, {"text", prompt.text}});
+    }
+    json["embedding"]["default_prompt"] = nullptr;
+    if (embedding.default_prompt >= 0)
+      json["embedding"]["default_prompt"] = model.prompt(embedding.default_prompt).name;
+    json["embedding"]["excludes_prompt"] = embedding.excludes_prompt;
   }
   const TokenizerInfo tokenizer = model.tokenizer();
   if (tokenizer.kind == TokenizerKind::none) {

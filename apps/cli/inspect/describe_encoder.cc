@@ -144,6 +144,10 @@ std::vector<DescriptionLine> encoder_lines(const EncoderParts& encoder) {
     lines.emplace_back("vocabulary", grouped(static_cast<uint64_t>(info.vocabulary)) +
                                          (info.pad_id < 0 ? ", no pad" : ", pad id " + std::to_string(info.pad_id)));
   }
+  if (encoder.layers.empty()) {
+    lines.emplace_back("layers", "none: rows of the token embedding, of " + std::to_string(info.width));
+    return lines;
+  }
   lines.emplace_back("positions", positions_text(info.embedding));
   lines.emplace_back("layers", layers_text(encoder));
   lines.emplace_back("attention", attention_text(encoder));

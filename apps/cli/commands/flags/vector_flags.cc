@@ -26,6 +26,13 @@ void VectorFlags::add_to(CLI::App* command) {
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}))
       ->group("Vectors");
+  command
+      ->add_option(
+          "--prompt", prompt,
+          "What to put before each text, one of the model's prompts (inspect lists them); '' is none; default: "
+          "what the model says")
+      ->type_name("NAME")
+      ->group("Vectors");
 }
 
 void VectorFlags::check() const {
@@ -43,6 +50,7 @@ EmbedderOptions VectorFlags::options_for(const Model& model) const {
   }
   if (normalize || no_normalize) options.normalize = normalize;
   options.dimensions = dimensions;
+  if (prompt) options.prompt = *prompt;
   const SentenceEmbeddingInfo embedding = model.sentence_embedding();
   if (!options.pooling && !embedding.present) {
     throw UsageError(

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "commands/flags/run_flags.h"
@@ -20,10 +21,11 @@ struct VectorFlags {
   std::string pooling;
   bool normalize = false, no_normalize = false;
   int64_t dimensions = 0;
+  std::optional<std::string> prompt;
 
   void add_to(CLI::App* command);
   // Returns whether one of them was given.
-  bool any() const { return !pooling.empty() || normalize || no_normalize || dimensions > 0; }
+  bool any() const { return !pooling.empty() || normalize || no_normalize || dimensions > 0 || prompt; }
   // Throws UsageError where options exclude each other.
   void check() const;
   // Creates the embedder of a model that was loaded from `path`. If `longer` is null, texts that are too long are cut.
