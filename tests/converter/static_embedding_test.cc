@@ -13,7 +13,7 @@
 #include "converter/conversion.h"
 #include "converter/readers/error.h"
 #include "converter/tiny_fairseq.h"
-#include "format/temporary_folder.h"
+#include "support/temporary_folder.h"
 #include "linformer/embedder.h"
 #include "support/files.h"
 #include "support/shared_data.h"
