@@ -34,6 +34,7 @@ constexpr const char* names[] = {
     "rotary_emb_interleaved", "rotary_scaling_factor", "use_rms_norm",
     // static embeddings
     "max_length", "normalize", "sentence_default_prompt", "sentence_include_prompt", "sentence_prompts",
+    "tokenizer_max_length",
     // models of one's own
     "embedding", "encoder_prefix", "head", "head_activation", "head_dense", "head_norm", "labels", "norm", "positions",
     // of every dialect

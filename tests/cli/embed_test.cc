@@ -205,6 +205,7 @@ TEST_CASE("embed and search --prompt: what is put before each text, by its name"
   CHECK(found.code == 0);
   CHECK(json_lines(found.out).size() == 2);
   const std::string shown = run({"inspect", f.model()}).out;
+  CAPTURE(shown);
   CHECK(shown.find("query (\"good \"), passage (\"bad film \"), the default") != std::string::npos);
   const json described = json::parse(run({"inspect", f.model(), "--json"}).out);
   CHECK(described["embedding"]["default_prompt"] == "passage");
@@ -224,7 +225,7 @@ TEST_CASE("embed: a static embedding, whose texts without tokens are zeros") {
   const Array vectors = load_array(ran.out);
   CHECK(vectors.row(0)[0] == 1);
   CHECK(vectors.row(1) == std::vector<float>(sentiment_width));
-  for (const char* flag : {"--plan", "--tensors", "--memory=64"}) {
+  for (const char* flag : {"--plan", "--tensors", "--memory=12"}) {
     const Ran shown = run({"inspect", f.model(), flag});
     CAPTURE(std::string(flag));
     CAPTURE(shown.err);

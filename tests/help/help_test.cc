@@ -7,7 +7,7 @@
 
 #include "cli/process.h"
 #include "commands/commands.h"
-#include "commands/help_texts.h"
+#include "commands/program/help_texts.h"
 #include "help/command_table.h"
 
 namespace linformer_test {

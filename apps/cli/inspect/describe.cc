@@ -126,7 +126,9 @@ std::string prompts_text(const Model& model) {
   std::string text;
   for (int i = 0; i < embedding.prompts; ++i) {
     const PromptInfo prompt = model.prompt(i);
-    text += (i == 0 ? "" : ", ") + excerpt(prompt.name, 40) + " (\"" + excerpt(prompt.text, 60) + "\")";
+    // excerpt() drops white space at the end, which a prompt needs.
+    const char* space = std::string_view(prompt.text).ends_with(' ') ? " " : "";
+    text += (i == 0 ? "" : ", ") + excerpt(prompt.name, 40) + " (\"" + excerpt(prompt.text, 60) + space + "\")";
     if (i == embedding.default_prompt) text += ", the default";
   }
   return text + (embedding.excludes_prompt ? "; left out of the vector" : "");

@@ -19,7 +19,8 @@ constexpr ModelType model_types[] = {{"bert", bert},         {"roberta", roberta
                                      {"electra", electra},   {"albert", albert},         {"roformer", roformer}};
 
 // They have dialects of their own.
-constexpr std::string_view other_model_types[] = {"modernbert", "nomic_bert", "gte", "new", "jargon", "linformer"};
+constexpr std::string_view other_model_types[] = {"modernbert", "nomic_bert", "gte",      "new",
+                                                  "jargon",     "linformer",  "model2vec"};
 
 const ModelType* find_model_type(std::string_view name) {
   const auto* found = std::find_if(std::begin(model_types), std::end(model_types),

@@ -136,7 +136,8 @@ uint32_t median_length(const TokenizerDescription& t) {
 DialectFacts StaticEmbedding::facts() const {
   return {"static embeddings of sentence-transformers (StaticEmbedding)",
           "https://github.com/UKPLab/sentence-transformers",
-          {}};
+          {{R"({"sentence_prompts": {"query": "query: "}})",
+            "where config_sentence_transformers.json is missing: what is put before texts, by name"}}};
 }
 
 Recognition StaticEmbedding::recognise(const Checkpoint& checkpoint) const {

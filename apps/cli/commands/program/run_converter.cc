@@ -1,4 +1,4 @@
-#include "commands/run_converter.h"
+#include "commands/program/run_converter.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "commands/help_texts.h"
+#include "commands/program/help_texts.h"
 
 #include <string_view>
 #include <utility>
