@@ -42,6 +42,8 @@ class Dialect {
   virtual const char* name() const = 0;
   virtual DialectFacts facts() const = 0;
   virtual Recognition recognise(const Checkpoint& checkpoint) const = 0;
+  // Whether such a model may be one of several parts of a file. A single table may not: other models have tables too.
+  virtual bool lies_below_prefixes() const { return true; }
   // Throws Error where tensors beside those below `prefix`, which are the dialect's, are parts of one model with them
   // that settings could name.
   virtual void check_beside(const Checkpoint& /*checkpoint*/, const std::string& /*prefix*/) const {}

@@ -101,8 +101,10 @@ Fit best_fit(const Checkpoint& checkpoint, const Dialect* only) {
 // none.
 Fit fit_below_prefix(Checkpoint& checkpoint, const Dialect* only, Report& report) {
   if (has_module_tensors(checkpoint)) return {};
-  std::vector<PrefixFit> fits =
-      fitting_prefixes(checkpoint, [&](const Checkpoint& part) { return best_fit(part, only); });
+  std::vector<PrefixFit> fits = fitting_prefixes(checkpoint, [&](const Checkpoint& part) {
+    Fit fit = best_fit(part, only);
+    return fit.dialect == nullptr || fit.dialect->lies_below_prefixes() ? fit : Fit{};
+  });
   if (fits.empty()) return {};
   if (fits.size() > 1) {
     std::vector<std::string> prefixes;

@@ -13,6 +13,7 @@ class StaticEmbedding : public Dialect {
   const char* name() const override { return "static-embedding"; }
   DialectFacts facts() const override;
   Recognition recognise(const Checkpoint& checkpoint) const override;
+  bool lies_below_prefixes() const override { return false; }
   void convert(Conversion& conversion) const override;
 };
 
@@ -21,6 +22,7 @@ class Model2Vec : public Dialect {
   const char* name() const override { return "model2vec"; }
   DialectFacts facts() const override;
   Recognition recognise(const Checkpoint& checkpoint) const override;
+  bool lies_below_prefixes() const override { return false; }
   void convert(Conversion& conversion) const override;
 };
 
