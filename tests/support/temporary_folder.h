@@ -22,7 +22,7 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  std::string path(const std::string& name = "") const { return (folder_ / name).string(); }
+  std::string path(const std::filesystem::path& name = {}) const { return (folder_ / name).string(); }
   int64_t entries() const {
     return std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator());
   }
