@@ -73,7 +73,7 @@ struct ZeroShotClassifier::State {
   Array<String> sentences;  // of each label
   int64_t entailment = 0, contradiction = 0;
   bool multi_label = false;
-  // The text whose labels are being collected, one after the other.
+  // The scores of the current text. The model scores one label at a time, so they arrive one by one.
   TextReport report;
   Array<double> entails;  // a logit for each label, or with multi_label a probability
   Array<LabelScore> scores;

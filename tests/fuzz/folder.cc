@@ -74,7 +74,7 @@ void InputFolder::write(const Parts& parts) const {
 }
 
 void InputFolder::write(std::string_view name, std::string_view content) const {
-  const fs::path file = fs::path(path()) / name;
+  const fs::path file = path(name);
   std::error_code ignored;
   if (name.find('/') != name.npos) fs::create_directories(file.parent_path(), ignored);
   std::ofstream(file, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));

@@ -160,7 +160,7 @@ TEST_CASE("no machine's paths") {
   CHECK(check_machine_paths("a.md", "first\nopen " + path + "\n").size() == 1);
 }
 
-TEST_CASE("tests share no temporary folder with what an earlier run has left") {
+TEST_CASE("only support/temporary_folder.h makes temporary folders") {
   const char* source = "auto folder = std::filesystem::temp_directory_path() / \"x\";\n";
   CHECK(check_temporary_files("tests/text/x.cc", source).size() == 1);
   CHECK(check_temporary_files("tests/support/temporary_folder.h", source).empty());

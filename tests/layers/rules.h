@@ -34,8 +34,7 @@ Findings check_rooms(const std::string& file, const std::string& source);
 Findings check_folder(const std::string& folder, int files);
 // No path of somebody's machine, no host of a package registry.
 Findings check_machine_paths(const std::string& file, const std::string& text);
-// A test that makes files in the system's temporary folder has them in one of support/temporary_folder.h. `file` is
-// relative to the root.
+// Tests make temporary folders with support/temporary_folder.h alone. `file` is relative to the root.
 Findings check_temporary_files(const std::string& file, const std::string& source);
 // Longer than 400 lines: a hint, not an error.
 Findings check_length(const std::string& file, const std::string& text);

@@ -1,8 +1,12 @@
-// A folder that lives as long as the test. Its name is new: what another test that was killed has left is never read.
+// A new, empty folder for the files of a test. It is removed at the end of the test. Its name is unused, so that a test
+// never reads the files that an earlier, killed run left behind.
 #pragma once
 
 #include <stdlib.h>
 
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <string>
@@ -13,7 +17,11 @@ class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "linformer_test_XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      std::perror(pattern.c_str());
+      std::abort();
+    }
+    folder_ = pattern;
   }
   ~TemporaryFolder() {
     std::error_code ignored;

@@ -55,8 +55,8 @@ class AnswerWriter {
   virtual void finish() {}
 };
 
-// `heads` and `output` must outlive the writer. `width`: columns of the terminal, for tables. `format`: lines, jsonl or
-// table. With several heads each
+// `heads` and `output` must outlive the writer. `format` is lines, jsonl or table. `width` is the number of columns of
+// the terminal; only tables use it. With several heads each
 // of them has its own line, or in JSON its own object.
 std::unique_ptr<AnswerWriter> make_answer_writer(OutputFormat format, const AnswerOptions& options,
                                                  const std::vector<HeadLabels>* heads, int width, OutputStream* output);

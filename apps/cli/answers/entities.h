@@ -25,8 +25,8 @@ class EntityWriter {
 
 // Lines, csv and tsv have a row for each entity; a table is the text with its entities in it.
 //
-// `labels` are all that the model gives: on a terminal each has its colour. `numbered`: ids are the records' numbers.
-// `width`: columns of the terminal. `output` must outlive the writer.
+// `labels` are all that the model gives: on a terminal each has its colour. `numbered` means that a record's id is its
+// number. `width` is the number of columns of the terminal. `output` must outlive the writer.
 std::unique_ptr<EntityWriter> make_entity_writer(OutputFormat format, const std::vector<std::string>& labels,
                                                  bool numbered, int width, OutputStream* output);
 

@@ -66,8 +66,8 @@ class FilledWriter {
   virtual void finish() {}
 };
 
-// Lines, csv and tsv have a row for each candidate. `numbered`: ids are the records' numbers.
-// `width`: columns of the terminal. `names` and `output` must outlive the writer.
+// Lines, csv and tsv have a row for each candidate. `numbered` means that a record's id is its number.
+// `width` is the number of columns of the terminal. `names` and `output` must outlive the writer.
 std::unique_ptr<FilledWriter> make_filled_writer(OutputFormat format, bool numbered, int width, MaskNames* names,
                                                  OutputStream* output);
 

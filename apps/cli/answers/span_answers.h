@@ -20,8 +20,8 @@ class SpanWriter {
   virtual void finish() {}
 };
 
-// Lines, csv and tsv have a row for each answer. `numbered`: ids are the records' numbers.
-// `width`: columns of the terminal. `output` must outlive the writer.
+// Lines, csv and tsv have a row for each answer. `numbered` means that a record's id is its number.
+// `width` is the number of columns of the terminal. `output` must outlive the writer.
 std::unique_ptr<SpanWriter> make_span_writer(OutputFormat format, bool numbered, int width, OutputStream* output);
 
 }  // namespace linformer::cli

@@ -90,7 +90,7 @@ class Encode {
       : flags_(flags), model_(load_model(flags.model)), wanted_(parse_what(flags.what, flags, *model_)) {}
 
   int operator()() {
-    // Wrong flags are reported before a long input is read.
+    // The flags are checked here, so that a wrong one is reported before a long input is read.
     const Result<Plan> planned = plan(*model_, flags_.run.session_options(*model_, 0));
     if (planned.status().code() == Code::invalid_argument) refuse(planned.status());
     if (flags_.vectors.empty()) {

@@ -19,7 +19,8 @@ enum class TokenHead : uint8_t { tags, answers };
 // Returns the head that is called `name` or has that index, and if `name` is empty the first head for `use`. Throws if
 // there is none, or if that head is for something else.
 int find_token_head(const Model& model, const std::string& name, TokenHead use);
-// Says what a head does that this command can't use, and which command can: "labels tokens; use 'linformer tag'".
+// For an error message: what kind of head this is, and which command uses such heads: "labels tokens; use 'linformer
+// tag'".
 std::string other_command(const HeadInfo& head);
 // Returns the names of a head's classes, or their indices if the model has no names.
 std::vector<std::string> class_labels(const Model& model, int head);

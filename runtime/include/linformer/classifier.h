@@ -71,7 +71,7 @@ class Classifier {
   int64_t classes(size_t head = 0) const;
   // Tokens, or vectors, that a text is cut to.
   int64_t max_tokens() const;
-  // The number of texts that run at once. A call with fewer texts leaves threads idle.
+  // How many texts the session runs in parallel. Calls with fewer texts do not use all threads.
   size_t texts_at_once() const;
   // One for each thread: their plan and profile (Session::profile).
   std::span<const Session> sessions() const;

@@ -89,7 +89,7 @@ class Tagger {
   std::string_view label(int64_t i) const;
   // Tokens of a text, or of a window.
   int64_t max_tokens() const;
-  // The number of texts that run at once. A call with fewer texts leaves threads idle.
+  // How many texts the session runs in parallel. Calls with fewer texts do not use all threads.
   size_t texts_at_once() const;
   // One for each thread: their plan and profile (Session::profile).
   std::span<const Session> sessions() const;

@@ -18,8 +18,8 @@ struct Scored {
 };
 
 // Keeps the highest of the scores that were added; of equal scores, those with the lowest index. The result doesn't
-// depend on the order of the additions. Memory grows only with the number of scores that are kept. Not thread-safe;
-// movable.
+// depend on the order of the additions. It takes memory for the scores that are kept, and none for the
+// others. Not thread-safe; movable.
 class TopScores {
  public:
   // `most`: scores that are kept; 0: all. Errors: invalid_argument for a negative number; out_of_memory.

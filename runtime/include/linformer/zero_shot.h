@@ -73,7 +73,7 @@ class ZeroShotClassifier {
   int64_t entailment() const;
   // Tokens that a text and a label's sentence are cut to together.
   int64_t max_tokens() const;
-  // The number of texts that run at once. A call with fewer texts leaves threads idle.
+  // How many texts the session runs in parallel. Calls with fewer texts do not use all threads.
   size_t texts_at_once() const;
   // One for each thread: their plan and profile (Session::profile).
   std::span<const Session> sessions() const;
