@@ -153,6 +153,17 @@ const Dialect& recognise_wanted(Checkpoint& checkpoint, const std::string& wante
   return chosen(*dialect, checkpoint, recognition.reason + ", and " + mark(Option::dialect), report);
 }
 
+constexpr const char* by_metadata = ", and its own metadata";
+
+// What our own export wrote into the file; null where another program wrote it.
+const Dialect* exported_dialect(const Checkpoint& checkpoint) {
+  for (const auto& [key, text] : checkpoint.metadata) {
+    const Dialect* dialect = key == exported_dialect_key ? find_dialect(text) : nullptr;
+    if (dialect != nullptr) return dialect;
+  }
+  return nullptr;
+}
+
 // Around the encoders of these packages people write models of their own.
 const Dialect* dialect_of_encoder(const Checkpoint& part, const std::string& wanted) {
   for (const char* name : {"lucidrains", "tatp22"}) {
@@ -185,18 +196,18 @@ void refuse_model_type(const Checkpoint& checkpoint, const Settings& settings) {
 
 const Dialect& recognise(Checkpoint& checkpoint, const std::string& wanted, const Settings& settings, Report& report) {
   keep_said_prefix(checkpoint, settings, report);
+  const Dialect* const exported = exported_dialect(checkpoint);
   if (settings.has(own_encoder_setting)) {
-    return recognise_own(
-        checkpoint, settings, [&](const Checkpoint& part) { return dialect_of_encoder(part, wanted); }, report);
+    const std::string name = wanted.empty() && exported != nullptr ? exported->name() : wanted;
+    const Dialect& own = recognise_own(
+        checkpoint, settings, [&](const Checkpoint& part) { return dialect_of_encoder(part, name); }, report);
+    if (&own == exported) report.recognised_by += by_metadata;
+    return own;
   }
   if (!wanted.empty()) return recognise_wanted(checkpoint, wanted, report);
-  for (const auto& [key, text] : checkpoint.metadata) {
-    const Dialect* dialect = key == exported_dialect_key ? find_dialect(text) : nullptr;
-    if (dialect == nullptr) continue;
-    const Recognition recognition = recognise_as(*dialect, checkpoint);
-    if (recognition.score > 0) {
-      return chosen(*dialect, checkpoint, recognition.reason + ", and its own metadata", report);
-    }
+  if (exported != nullptr) {
+    const Recognition recognition = recognise_as(*exported, checkpoint);
+    if (recognition.score > 0) return chosen(*exported, checkpoint, recognition.reason + by_metadata, report);
   }
   for (const size_t wrapper : possible_wrappers(checkpoint)) {
     checkpoint.wrapper = wrapper;

@@ -96,7 +96,7 @@ TEST_CASE("a classifier of one's own is asked for settings that name its parts, 
     CAPTURE(error);
     check_sentence(error, {"below " + prefix, "the package linformer", "NUMBER", "POOLING", "A classifier of one's own",
                            "tensor_prefix"});
-    const std::string shown = between(error, "--config '", "', where POOLING");
+    const std::string shown = between(error, "give config '", "', where POOLING");
     CHECK(json::parse(replaced(shown, "NUMBER", "2")) == json{{"heads", 2},
                                                               {"encoder_prefix", prefix.substr(0, prefix.size() - 1)},
                                                               {"embedding", "embedding"},
@@ -149,7 +149,7 @@ TEST_CASE("settings of one's own model that the file contradicts are errors that
       {{{"embedding", "embeddings"}}, {"embedding is \"embeddings\"", "embedding.weight"}},
       {{{"embedding", "head"}, {"head", nullptr}}, {"do not say", "embedding.weight"}},
       {{{"positions", nullptr}}, {"do not say", "positions.weight", "[6, 8]"}},
-      {{{"norm", nullptr}}, {"do not say", "norm.weight"}},
+      {{{"norm", nullptr}}, {"do not say", "\"norm."}},
       {{{"norm", "nrom"}}, {"norm is \"nrom\"", "module"}},
       {{{"pooling", nullptr}}, {"what the head reads", "\"pooling\": \"mean\""}},
       {{{"pooling", "cls"}}, {"pooling is \"cls\"", "mean, first, max, last and none"}},
@@ -179,7 +179,7 @@ TEST_CASE("a model around linformer-pytorch's encoder is asked for settings too"
   const std::string error = conversion_error(bytes);
   check_sentence(error, {"below model.encoder.", "linformer-pytorch", "\"embedding\": \"model.embed\"",
                          "\"positions\": \"model.position\"", "\"head\": \"model.out\""});
-  json shown = json::parse(replaced(between(error, "--config '", "', where POOLING"), "POOLING", "first"));
+  json shown = json::parse(replaced(between(error, "give config '", "', where POOLING"), "POOLING", "first"));
   shown["head_kind"] = "regression";
   const Converted as_shown = converted(bytes, shown.dump()), as_said = converted(bytes, config.dump());
   CHECK(as_shown.description().heads[0].name == "out");

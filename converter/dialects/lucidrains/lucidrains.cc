@@ -28,8 +28,10 @@ void check_language_model(const Conversion& conversion, const TensorTable& tenso
   for (const char* name : {"token_emb.weight", "pos_emb.weight", "to_logits.weight"}) {
     if (tensors.find(name) != nullptr) continue;
     const Checkpoint& checkpoint = conversion.checkpoint;
-    ask_for_own_model(checkpoint, checkpoint.tensors[0].name.substr(0, wrapper_prefix(checkpoint)) + model_prefix,
-                      "linformer", heads_setting);
+    if (!tensors.any("to_logits.*")) {  // LinformerLM's name for its head
+      ask_for_own_model(checkpoint, checkpoint.tensors[0].name.substr(0, wrapper_prefix(checkpoint)) + model_prefix,
+                        "linformer", heads_setting);
+    }
     fail("the encoder is below ", model_prefix, ", as LinformerLM's, but the tensor ", name,
          " is missing: save the encoder's own state_dict, which becomes a model of vectors, or say what the other "
          "tensors are (converter/README.md, A classifier of one's own)");
