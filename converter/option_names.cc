@@ -10,9 +10,8 @@ namespace {
 // escaped, so only marks have these.
 constexpr char begin = '\x1d', end = '\x1e', first_letter = 'a';
 
-constexpr const char* fields[] = {"output",  "tokenizer",   "labels", "head_kinds", "config",
-                                  "dialect", "weight_type", "keep",   "replace_any"};
-static_assert(std::size(fields) == static_cast<size_t>(Option::replace_any) + 1);
+constexpr const char* fields[] = {"output",      "tokenizer", "labels",      "head_kinds",        "config", "dialect",
+                                  "weight_type", "keep",      "replace_any", "supported_dialects"};
 
 std::string word_of(Option option, const std::string& value, const Control& control) {
   if (control.option_name) return control.option_name(option, value);
@@ -37,7 +36,7 @@ std::string with_names(const std::string& sentence, const Control& control) {
     done = at + 1;
     const size_t stop = sentence.find(end, at);
     const int option = stop == sentence.npos ? -1 : sentence[at + 1] - first_letter;
-    if (option < 0 || option > static_cast<int>(Option::replace_any)) {
+    if (option < 0 || option >= static_cast<int>(std::size(fields))) {
       named += begin;
       continue;
     }

@@ -161,7 +161,7 @@ std::string option_name(linformer::convert::Option option, const std::string& va
       {Option::labels, "--labels"},     {Option::head_kinds, "--head-kind"},
       {Option::config, "--config"},     {Option::dialect, "--dialect"},
       {Option::weight_type, "--dtype"}, {Option::keep, "--dtype-for"},
-      {Option::replace_any, "--force"}};
+      {Option::replace_any, "--force"}, {Option::supported_dialects, "--list-dialects"}};
   for (const auto& [known, flag] : flags) {
     if (known == option) return value.empty() ? flag : flag + (" '" + value + "'");
   }

@@ -167,7 +167,8 @@ void print_json(const ExportReport& report, std::ostream& out) {
 
 void print_dialects(std::ostream& out) {
   for (const DialectInfo& dialect : supported_dialects()) {
-    out << dialect.name << "\n  " << dialect.summary << "\n  " << dialect.source << "\n";
+    out << dialect.name << "\n  " << dialect.summary << "\n  " << dialect.source << "\n  tensors: " << dialect.tensors
+        << "\n";
     for (const NeededSetting& setting : dialect.needs) {
       out << "  --config '" << setting.example << "'\n           " << setting.when << "\n";
     }
@@ -183,7 +184,8 @@ void print_dialects_json(std::ostream& out) {
       needs.push_back({{"config", ordered_json::parse(setting.example)}, {"when", setting.when}});
     }
     list.push_back(
-        {{"name", dialect.name}, {"summary", dialect.summary}, {"source", dialect.source}, {"settings", needs}});
+        {{"name", dialect.name}, {"summary", dialect.summary}, {"source", dialect.source}, {"tensors", dialect.tensors},
+         {"settings", needs}});
   }
   print(list, out);
 }

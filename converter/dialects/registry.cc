@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "converter/dialects/bert_linformer/cald.h"
 #include "converter/dialects/bert_linformer/pull_request.h"
 #include "converter/dialects/common.h"
@@ -53,7 +55,10 @@ std::vector<DialectInfo> supported_dialects() {
   std::vector<DialectInfo> infos;
   for (const Dialect* dialect : dialects()) {
     DialectFacts facts = dialect->facts();
-    infos.push_back({dialect->name(), facts.summary, facts.source, std::move(facts.needs)});
+    // What it misses in a checkpoint without tensors, and without the remark that it is missing.
+    std::string tensors = dialect->recognise(Checkpoint()).reason;
+    tensors.resize(std::min(tensors.size(), tensors.rfind(" (not ")));
+    infos.push_back({dialect->name(), facts.summary, facts.source, std::move(tensors), std::move(facts.needs)});
   }
   return infos;
 }
@@ -183,13 +188,16 @@ void refuse_model_type(const Checkpoint& checkpoint, const Settings& settings) {
 [[noreturn]] void refuse(const Checkpoint& checkpoint) {
   std::vector<std::string> names;
   for (const Tensor& tensor : checkpoint.tensors) names.push_back(tensor.name);
-  std::string refusals;
+  // What a dialect looks for is in the list of dialects; here is what it says of this checkpoint.
+  std::string remarks;
   for (const Dialect* dialect : dialects()) {
-    refusals += std::string("\n  ") + dialect->name() + ": " + dialect->recognise(checkpoint).reason;
+    const std::string reason = dialect->recognise(checkpoint).reason;
+    if (reason != dialect->recognise(Checkpoint()).reason) remarks += std::string("; ") + dialect->name() + ": " + reason;
   }
   fail(checkpoint.name,
        ": no supported implementation has tensors of these names: ", names.empty() ? "(none)" : list_names(names, 6),
-       ". Looked for:", refusals);
+       remarks, ". ", mark(Option::supported_dialects), " says which tensors each of the ", dialects().size(),
+       " implementations has");
 }
 
 }  // namespace

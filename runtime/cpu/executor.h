@@ -218,10 +218,8 @@ class CpuExecutor final : public Executor {
   static LeftMatrix probabilities_of(const Attention& attention, MutableMatrix scores);
   void select(const Op& op, const Item& item) const;
   void pool(const Op& op, const Item& item) const;
-  class TableRows;
-  template <class Rows>
-  void pool_rows(Pooling pooling, Rows&& row_at, int64_t width, int64_t sequence, float* pooled) const;
-  void pool_sequence(Pooling pooling, const View& rows, int64_t sequence, float* pooled) const;
+  class SequenceRows;
+  void pool_sequence(Pooling pooling, const View& view, int64_t sequence, float* pooled) const;
   void pair(const Op& op, const Item& item) const;
   void expand(const Op& op, const Item& item) const;
   void probabilities(const Op& op, const Item& item) const;

@@ -34,69 +34,77 @@ void CpuExecutor::select(const Op& op, const Item& item) const {
   }
 }
 
-// The rows of a sequence's tokens, where they lie in a table.
-class CpuExecutor::TableRows {
+// The rows of a sequence: in a buffer one behind the other, in the table of an embedding where its tokens' rows lie.
+class CpuExecutor::SequenceRows {
  public:
-  TableRows(const CpuExecutor& executor, const View& table, int64_t sequence)
-      : kernels_(executor.kernels_),
-        table_(executor.tensor(table)),
-        scales_(executor.scales(table)),
-        type_(table.type),
-        row_bytes_(table.ld * element_bytes(table.type)),
-        ids_(executor.batch_.ids + executor.batch_.row_starts[sequence]),
-        rows_(executor.batch_.length(sequence)) {}
+  // `first`: its first row in a buffer.
+  SequenceRows(const CpuExecutor& executor, const View& view, int64_t sequence, int64_t first)
+      : kernels_(executor.kernels_), type_(view.type), count_(executor.batch_.length(sequence)) {
+    row_bytes_ = view.ld * element_bytes(view.type);
+    if (view.place == Place::weight) {
+      rows_ = executor.tensor(view);
+      scales_ = executor.scales(view);
+      ids_ = executor.batch_.ids + executor.batch_.row_starts[sequence];
+    } else {
+      rows_ = reinterpret_cast<const std::byte*>(executor.buffer(view.buffer)) + first * row_bytes_;
+    }
+  }
 
   // Columns [first, first + columns) of row r: at most pool_columns. Valid until the next call.
-  const float* operator()(int64_t r, int64_t first, int64_t columns) {
+  const float* columns_of(int64_t r, int64_t first, int64_t columns) {
     const int64_t size = element_bytes(type_);
     // Tokens lie anywhere in memory: a later one is on its way while this one is summed.
     constexpr int64_t ahead = 4;
-    if (r + ahead < rows_) {
-      const std::byte* next = table_ + ids_[r + ahead] * row_bytes_ + first * size;
+    if (ids_ != nullptr && r + ahead < count_) {
+      const std::byte* next = rows_ + ids_[r + ahead] * row_bytes_ + first * size;
       for (int64_t byte = 0; byte < columns * size; byte += 64) __builtin_prefetch(next + byte);
     }
-    const std::byte* row = table_ + ids_[r] * row_bytes_ + first * size;
+    const int64_t index = ids_ != nullptr ? ids_[r] : r;
+    const std::byte* row = rows_ + index * row_bytes_ + first * size;
     if (type_ == ElementType::f32) return reinterpret_cast<const float*>(row);
     kernels_.widen(type_, row, wide_, columns);
-    if (scales_ != nullptr) kernels_.scale_rows({wide_, 1, columns, columns}, scales_ + ids_[r]);
+    if (scales_ != nullptr) kernels_.scale_rows({wide_, 1, columns, columns}, scales_ + index);
     return wide_;
+  }
+
+  void copy(int64_t r, int64_t width, float* to) {
+    for (int64_t first = 0; first < width; first += pool_columns) {
+      const int64_t columns = std::min(pool_columns, width - first);
+      std::copy_n(columns_of(r, first, columns), columns, to + first);
+    }
   }
 
  private:
   const Kernels& kernels_;
-  const std::byte* table_;
-  const float* scales_;
   const ElementType type_;
-  const int64_t row_bytes_;
-  const int32_t* ids_;
-  const int64_t rows_;
+  const int64_t count_;
+  int64_t row_bytes_;
+  const std::byte* rows_;
+  const float* scales_ = nullptr;
+  const int32_t* ids_ = nullptr;
   float wide_[pool_columns];
 };
 
 // Masked rows don't count, but for the mean over N, where they do as they are. A sequence without rows, which an
-// encoder without layers may have, becomes zeros. `row_at` is as TableRows.
-template <class Rows>
-void CpuExecutor::pool_rows(Pooling pooling, Rows&& row_at, int64_t width, int64_t sequence, float* pooled) const {
+// encoder without layers may have, becomes zeros.
+void CpuExecutor::pool_sequence(Pooling pooling, const View& view, int64_t sequence, float* pooled) const {
+  const bool has_all = view.place == Place::rows;
+  SequenceRows rows(*this, view, sequence, has_all ? batch_.row_starts[sequence] : sequence);
+  const int64_t width = view.cols;
   const uint8_t* masks = batch_.masks + batch_.row_starts[sequence];
   const int64_t n = batch_.length(sequence);
-  const auto copy = [&](int64_t row) {
-    for (int64_t first = 0; first < width; first += pool_columns) {
-      const int64_t columns = std::min(pool_columns, width - first);
-      std::copy_n(row_at(row, first, columns), columns, pooled + first);
-    }
-  };
   if (n == 0) {
     std::fill_n(pooled, width, 0.f);
     return;
   }
-  if (pooling == Pooling::first_token) return copy(0);
+  if (pooling == Pooling::first_token) return rows.copy(0, width, pooled);
   if (pooling == Pooling::last_token) {
     int64_t last = n - 1;
     while (last >= 0 && (masks[last] & mask_row) != 0) --last;
     if (last < 0) {
       std::fill_n(pooled, width, 0.f);
     } else {
-      copy(last);
+      rows.copy(last, width, pooled);
     }
     return;
   }
@@ -109,7 +117,7 @@ void CpuExecutor::pool_rows(Pooling pooling, Rows&& row_at, int64_t width, int64
     int64_t count = 0;
     for (int64_t r = 0; r < n; ++r) {
       if (!all && (masks[r] & mask_row) != 0) continue;
-      const float* row = row_at(r, first, columns);
+      const float* row = rows.columns_of(r, first, columns);
       if (pooling == Pooling::max) {
         for_each_column(columns, [&](int64_t i) {
           // A NaN stays, on whichever side it is.
@@ -131,17 +139,6 @@ void CpuExecutor::pool_rows(Pooling pooling, Rows&& row_at, int64_t width, int64
     const double divisor = static_cast<double>(all ? program_.max_pooled_rows : std::max<int64_t>(count, 1));
     for (int64_t i = 0; i < columns; ++i) pooled[first + i] = static_cast<float>(sums[i] / divisor);
   }
-}
-
-void CpuExecutor::pool_sequence(Pooling pooling, const View& view, int64_t sequence, float* pooled) const {
-  if (view.place == Place::weight) {
-    return pool_rows(pooling, TableRows(*this, view, sequence), view.cols, sequence, pooled);
-  }
-  const bool has_all = view.place == Place::rows;
-  const float* rows = buffer(view.buffer) + (has_all ? batch_.row_starts[sequence] : sequence) * view.ld;
-  pool_rows(
-      pooling, [&](int64_t r, int64_t first, int64_t) { return rows + r * view.ld + first; }, view.cols, sequence,
-      pooled);
 }
 
 // The sequences of the item's rows of scores: each row's own, or two.
@@ -174,17 +171,9 @@ void CpuExecutor::pair(const Op& op, const Item& item) const {
 void CpuExecutor::expand(const Op& op, const Item& item) const {
   const int64_t kept = batch_.length(item.sequence), first = batch_.row_starts[item.sequence];
   float* to = address(op.out, item);
-  if (op.a.place == Place::weight) {
-    TableRows rows(*this, op.a, item.sequence);
-    for (int64_t r = 0; r < kept; ++r, to += op.out.ld) {
-      for (int64_t begin = 0; begin < op.a.cols; begin += pool_columns) {
-        const int64_t columns = std::min(pool_columns, op.a.cols - begin);
-        std::copy_n(rows(r, begin, columns), columns, to + begin);
-      }
-    }
-  }
-  for (int64_t r = 0; r < kept && op.a.place != Place::weight; ++r, to += op.out.ld) {
-    std::copy_n(buffer(op.a.buffer) + (first + r) * op.a.ld, op.a.cols, to);
+  SequenceRows rows(*this, op.a, item.sequence, first);
+  for (int64_t r = 0; r < kept; ++r, to += op.out.ld) {
+    rows.copy(r, op.a.cols, to);
     if (op.b.present()) std::copy_n(buffer(op.b.buffer) + (first + r) * op.b.ld, op.b.cols, to + op.a.cols);
   }
   std::fill_n(to, (item.rows - kept) * op.out.ld, 0.f);

@@ -195,9 +195,10 @@ Status CudaExecutor::scale_rows(LengthScale scale, const View& weight, int64_t n
   const DeviceTensor& e = device_weights_->matrix(weight);
   float* const factors = reinterpret_cast<float*>(scratch(scratch_.sums));
   LINFORMER_TRY(typed(e.type, [&]<class T>(T*) {
-    const EachRow<LengthFactors<T>> kernel{
-        {reinterpret_cast<const T*>(e.data), e.ld, n, weight.cols, scale == LengthScale::inverse_root, factors},
-        rows.rows};
+    const EachRow<LengthFactors<T>> kernel{{reinterpret_cast<const T*>(e.data), e.ld, n, weight.cols,
+                                            scale == LengthScale::inverse_root, static_cast<float>(least_norm),
+                                            factors},
+                                           rows.rows};
     return stream_->launch(kernel, kernel.grid());
   }));
   for (int64_t i = 0; i < rows.count; ++i) {

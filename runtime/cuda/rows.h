@@ -158,6 +158,7 @@ struct LengthFactors {
   const T* a;
   int64_t ld, n, cols;
   bool inverse_root;
+  float least;  // a norm below it counts as this much
   float* factors;
   LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
     const auto squares = [&](int64_t from, int64_t to) {
@@ -169,7 +170,7 @@ struct LengthFactors {
     };
     float factor = 1.f / sqrtf(static_cast<float>(n));
     if (!inverse_root) {
-      const float used = squares(0, n), norm = sqrtf(used), least = static_cast<float>(least_norm);
+      const float used = squares(0, n), norm = sqrtf(used);
       factor = sqrtf(used + squares(n, cols)) / (norm > least ? norm : least);
     }
     warp.each_lane([&](int lane) {

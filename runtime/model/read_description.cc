@@ -76,27 +76,37 @@ class TableReader {
 
   FieldName name(const Field& field) const { return FieldName("%s %s", label_, field.name); }
 
-  template <class T>
-  Status resize(const Field& field, uint64_t count, Array<T>* out) {
+  // Not templates: each type of entry and each enumeration would have a copy.
+  Status allow(const Field& field, uint64_t count, size_t size_each) {
     if (count > field.limit) {
       return bad_field(name(field), "has %" PRIu64 " entries, at most %" PRIu32 " are possible", count, field.limit);
     }
-    LINFORMER_TRY(budget_.take(count, sizeof(T)));
-    if (!out->try_resize(count)) return no_memory();
+    return budget_.take(count, size_each);
+  }
+
+  Status read_enum(const Field& field, flatbuffers::voffset_t at, unsigned values, uint8_t* out) const {
+    const unsigned value = in_.GetField<uint8_t>(at, *out);
+    if (value >= values) {
+      return Status::error(Code::unsupported,
+                           "%s is %u, this build knows 0 to %u: use a newer linformer or convert the checkpoint again",
+                           name(field).text(), value, values - 1);
+    }
+    *out = static_cast<uint8_t>(value);
     return {};
+  }
+
+  template <class T>
+  Status resize(const Field& field, uint64_t count, Array<T>* out) {
+    LINFORMER_TRY(allow(field, count, sizeof(T)));
+    return out->try_resize(count) ? Status() : no_memory();
   }
 
   // Enums and tables.
   template <class T>
   Status read(const Field& field, flatbuffers::voffset_t at, T* out) {
     if constexpr (std::is_enum_v<T>) {
-      const unsigned value = in_.GetField<uint8_t>(at, static_cast<uint8_t>(*out));
-      if (value >= enum_count<T>) {
-        return Status::error(
-            Code::unsupported,
-            "%s is %u, this build knows 0 to %u: use a newer linformer or convert the checkpoint again",
-            name(field).text(), value, enum_count<T> - 1);
-      }
+      auto value = static_cast<uint8_t>(*out);
+      LINFORMER_TRY(read_enum(field, at, enum_count<T>, &value));
       *out = static_cast<T>(value);
       return {};
     } else {

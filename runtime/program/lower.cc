@@ -269,6 +269,9 @@ Status Lowering::complete() {
   return {};
 }
 
+Program::Program(Program&&) noexcept = default;
+Program& Program::operator=(Program&&) noexcept = default;
+
 Result<Program> lower(const ModelDescription& description, const EncoderDescription& encoder, bool has_heads,
                       const Extents& extents, const Target& target) {
   LINFORMER_TRY(check_executable(description, encoder));

@@ -133,6 +133,11 @@ struct Program {
   int64_t project_first_below = 0;
   Arena arena;
 
+  Program() = default;
+  // Defined in lower.cc alone: each is 1 KB of code.
+  Program(Program&& other) noexcept;
+  Program& operator=(Program&& other) noexcept;
+
   // The group whose keys `head` reads; they have one where all heads see the same.
   const KeyGroup& group(const Attention& attention, int64_t head) const {
     return groups[static_cast<size_t>(attention.first_group + (attention.groups == 1 ? 0 : head))];

@@ -135,7 +135,7 @@ TEST_CASE("what can't be known or does not fit together is refused with a senten
        tensor([](Tensors& t) {
          t = {random_tensor("linformer.net.layers.0.0.fn.to_q.weight", {2, 2}, 1)};
        }),
-       {"no supported implementation", "linformer.net.layers.0.0.fn.to_q.weight", "fairseq"}},
+       {"no supported implementation", "linformer.net.layers.0.0.fn.to_q.weight", "supported_dialects"}},
   };
   int refused = 0;
   for (const Case& c : cases) {

@@ -316,6 +316,9 @@ TEST_CASE("--list-dialects and --dialect") {
     CHECK(contains(dialect["source"], "https://github.com/"));
     CHECK(dialect["summary"].get<std::string>().size() > 20);
     CHECK(!dialect["settings"].empty());
+    CHECK(dialect["tensors"].get<std::string>().size() > 10);
+    CHECK(!contains(dialect["tensors"], "(not "));
+    CHECK(contains(table.out, dialect["tensors"]));
     for (const json& setting : dialect["settings"]) CHECK(setting["config"].is_object());
   }
   write_file(place.path("c.pt"), with_head(2));

@@ -45,7 +45,7 @@ Contents contents_of(const Checkpoint& checkpoint) {
 
 bool is_clear(const std::string& sentence) {
   return sentence.size() > 20 && sentence.size() < 2000 &&
-         std::all_of(sentence.begin(), sentence.end(), [](char c) { return (c >= ' ' && c < 0x7f) || c == '\n'; });
+         std::all_of(sentence.begin(), sentence.end(), [](char c) { return c >= ' ' && c < 0x7f; });
 }
 
 }  // namespace

@@ -129,9 +129,6 @@ TEST_CASE("attention that contradicts its tensors or itself") {
          projection.order = ProjectionOrder::after_linear;
          projection.length_scale = LengthScale::inverse_root;
          projection.bias = m.encoder.layers[0].ffn_in.bias;
-         tensor(m, projection.bias).shape = {projection.k};
-         tensor(m, projection.bias).bytes = projection.k * sizeof(float);
-         m.encoder.layers[0].ffn_in.bias = absent;
        }},
       {"length scale of masked rows", "row_mask masks rows that a projection's length_scale counts",
        [&](ModelDescription& m) {

@@ -56,7 +56,18 @@ using Progress = std::function<void(const char* phase, double done)>;
 using GuardMapping = std::function<std::shared_ptr<void>(std::span<const std::byte> bytes, const std::string& path)>;
 
 // Fields of ConvertOptions and ExportOptions that a sentence may name.
-enum class Option : uint8_t { output, tokenizer, labels, head_kinds, config, dialect, weight_type, keep, replace_any };
+enum class Option : uint8_t {
+  output,
+  tokenizer,
+  labels,
+  head_kinds,
+  config,
+  dialect,
+  weight_type,
+  keep,
+  replace_any,
+  supported_dialects,  // no field: how the caller's users see that list
+};
 
 // Returns how the caller's users know an option, with the value that they may give it where `value` isn't empty: for a
 // program "--config" and "--config '{...}'". Called in the thread that converts.
@@ -196,6 +207,7 @@ struct DialectInfo {
   const char* name;     // for ConvertOptions::dialect
   const char* summary;  // one line
   const char* source;   // the repository
+  std::string tensors;  // the names that its checkpoints are recognised by
   std::vector<NeededSetting> needs;
 };
 
