@@ -13,11 +13,13 @@ from peers.common import UserError, progress
 APPS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ENGINES = ("pytorch", "onnxruntime", "openvino", "linformer")
 PRECISIONS = ("f32", "bf16", "int8")
+MODELS = ("modernbert", "mpnet")
 
 EXAMPLES = """examples:
   peers.py setup                                                    the other engines, in an environment of their own
   peers.py encode --linformer build/release --n 512,4096 --k 128    RoBERTa-base's size, Linformer
   peers.py encode --linformer build/release --n 512 --k 0           the same with full attention
+  peers.py models --linformer build/release --n 512                 ModernBERT's and MPNet's base sizes
   peers.py growth --linformer build/release --n 512,1024,2048,4096  how a layer's time grows, beside Reformer
   peers.py sentences --linformer build/release --model random --vocabulary vocab.txt --texts sentences.txt
   peers.py classify --linformer build/release --texts reviews.jsonl
@@ -113,6 +115,16 @@ def parse(arguments):
     precisions(made)
 
     made = measured(command(
+        "models", "One text through the shape of a model that people have, random weights",
+        "  peers.py models --linformer build/release --models modernbert --n 512,8192 --threads 2\n"
+        "  peers.py models --linformer build/release --n 128 --engines openvino,linformer --precisions bf16"), 3)
+    made.add_argument("--models", type=some_of(MODELS), default=list(MODELS), metavar="A,B",
+                      help="some of " + ", ".join(MODELS) + ", of their base size")
+    made.add_argument("--n", type=numbers(1, 8192), default=[512], metavar="N,..", help="tokens of the text (512)")
+    made.add_argument("--seconds", type=seconds, default=1.0, metavar="S", help="of a turn, at least (1)")
+    precisions(made)
+
+    made = measured(command(
         "growth", "How the time of a layer grows with the text's length, beside Reformer's LSH attention",
         "  peers.py growth --linformer build/release --n 512,1024,2048,4096 --threads 2"), 3,
         ("reformer", "linformer"))
@@ -156,7 +168,7 @@ def parse(arguments):
 
     options = parser.parse_args(arguments)
     if options.command is None:
-        raise UserError("give a command: setup, encode, growth, sentences or classify (--help shows examples)")
+        raise UserError("give a command: setup, encode, models, growth, sentences or classify (--help shows examples)")
     return options
 
 

@@ -85,8 +85,8 @@ class Arguments(unittest.TestCase):
             return program.main(), err.getvalue()
 
     def test_exit_status(self):
-        self.assertEqual(self.ended(), (2, "peers.py: give a command: setup, encode, growth, sentences or classify "
-                                           "(--help shows examples)\n"))
+        self.assertEqual(self.ended(), (2, "peers.py: give a command: setup, encode, models, growth, sentences or "
+                                           "classify (--help shows examples)\n"))
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "file")
         for error, status, says in ((UserError("no"), 2, "peers.py: no\n"), (BrokenPipeError(), 0, ""),
                                     (full, 1, "peers.py: file: No space left on device\n"),
@@ -100,7 +100,7 @@ class Arguments(unittest.TestCase):
             self.assertEqual(end.exception.code, 0)
             return out.getvalue()
 
-        for name in ("setup", "encode", "growth", "sentences", "classify"):
+        for name in ("setup", "encode", "models", "growth", "sentences", "classify"):
             self.assertRegex(helped(), rf"(?m)^    {name}\s")
             self.assertIn(f"peers.py {name} ", helped(name))
 

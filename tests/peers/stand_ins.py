@@ -123,13 +123,24 @@ def reshaped(x, sizes):
     return x.reshape([x.shape[i] if size == 0 else size for i, size in enumerate(sizes)])
 
 
-def multi_head_attention(q, k, v, bias, mask=None, *, num_heads):
-    q, k, v = (split(x + part, num_heads) for x, part in zip((q, k, v), np.split(bias, 3)))
+def multi_head_attention(q, k, v, bias=None, mask=None, added=None, *, num_heads):
+    parts = np.zeros((3, 1)) if bias is None else np.split(bias, 3)
+    q, k, v = (split(x + part, num_heads) for x, part in zip((q, k, v), parts))
     scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+    if added is not None:
+        scores = scores + added
     if mask is not None:
         scores = np.where(mask[:, None, None, :] != 0, scores, -np.inf)
     context = (softmax(scores) @ v).swapaxes(1, 2)
     return context.reshape(*context.shape[:2], -1)
+
+
+def rotated(x, positions, cosines, sines, *, num_heads):
+    heads = split(x, num_heads)
+    low, high = np.split(heads, 2, axis=-1)
+    c, s = cosines[positions][:, None], sines[positions][:, None]
+    turned = np.concatenate([low * c - high * s, high * c + low * s], axis=-1).swapaxes(1, 2)
+    return turned.reshape(x.shape)
 
 
 # By domain and kind; what graphs.py uses, as the operators' specifications have it.
@@ -139,13 +150,15 @@ OPERATORS = {
          "Shape": lambda x: np.array(x.shape), "Slice": sliced, "Reshape": reshaped,
          "Transpose": lambda x, perm: x.transpose(perm), "Cast": lambda x, to: x.astype(to),
          "Softmax": lambda x, axis: np.moveaxis(softmax(np.moveaxis(x, axis, -1)), -1, axis),
-         "LayerNormalization": lambda x, weight, bias, axis, epsilon: layer_norm(x, weight, bias, epsilon),
+         "LayerNormalization": lambda x, weight, bias=0, *, axis, epsilon: layer_norm(x, weight, bias, epsilon),
+         "Where": np.where, "Neg": np.negative, "Concat": lambda *parts, axis: np.concatenate(parts, axis),
          "Gelu": gelu, "Unsqueeze": lambda x, axes: np.expand_dims(x, tuple(axes)),
          "Squeeze": lambda x, axes: np.squeeze(x, tuple(axes))},
     "com.microsoft": {
         "SkipLayerNormalization": lambda x, skip, weight, beta, bias, epsilon:
             layer_norm(x + skip + bias, weight, beta, epsilon),
-        "BiasGelu": lambda x, bias: gelu(x + bias), "MultiHeadAttention": multi_head_attention}}
+        "BiasGelu": lambda x, bias: gelu(x + bias), "MultiHeadAttention": multi_head_attention,
+        "RotaryEmbedding": rotated}}
 
 
 def computed(path, **inputs):
@@ -157,7 +170,8 @@ def computed(path, **inputs):
     for name, value in constants:
         values[name] = value.astype(np.float64) if value.dtype == np.float32 else value
     for kind, domain, taken, given, attributes in nodes:
-        values[given[0]] = OPERATORS[domain][kind](*(values[name] for name in taken), **attributes)
+        # An input without a name is left out.
+        values[given[0]] = OPERATORS[domain][kind](*(values.get(name) for name in taken), **attributes)
     return values[outputs[0][0]]
 
 

@@ -60,6 +60,19 @@ class Files:
         w.save(self.weights, weights)
         self.checkpoint, self.settings = w.save_checkpoint(os.path.join(folder, "checkpoint"), weights, shape)
 
+    @property
+    def vocabulary(self):
+        return self.shape.vocabulary
+
+    def task(self, n):
+        """What a worker needs to compute with PyTorch."""
+        return {"task": "encode", "weights": self.weights, "shape": self.shape._asdict(), "n": n}
+
+    def graph(self, n, fused, out):
+        """What makes an ONNX graph."""
+        return {"kind": "graph", "weights": self.weights, "shape": self.shape._asdict(), "n": n, "fused": fused,
+                "out": out}
+
     def path(self, *parts):
         return os.path.join(self.folder, *map(str, parts))
 
@@ -67,7 +80,7 @@ class Files:
 def write_ids(files, n, calibrations):
     """No pads and no special tokens: all rows are computed."""
     chance = np.random.default_rng([SEED, n])
-    made = [chance.integers(4, files.shape.vocabulary, (1, n), dtype=np.int64) for _ in range(1 + calibrations)]
+    made = [chance.integers(4, files.vocabulary, (1, n), dtype=np.int64) for _ in range(1 + calibrations)]
     ids, calibration = files.path("ids.npy"), files.path("calibration.npz")
     np.save(ids, made[0])
     np.savez(calibration, **{f"{i}_ids": one for i, one in enumerate(made[1:])})
@@ -75,12 +88,10 @@ def write_ids(files, n, calibrations):
 
 
 def peers_of(options, files, programs, n, ids, calibration):
-    shape = files.shape._asdict()
-    common = {"weights": files.weights, "shape": shape, "n": n}
     plain, fused, ir = files.path("plain.onnx"), files.path("fused.onnx"), files.path("plain.xml")
     steps = {
-        "plain": {**common, "kind": "graph", "out": plain, "fused": False},
-        "fused": {**common, "kind": "graph", "out": fused, "fused": True},
+        "plain": files.graph(n, False, plain),
+        "fused": files.graph(n, True, fused),
         "openvino": {"kind": "openvino", "graph": plain, "out": ir}}
     made = []
     for engine in options.engines:
@@ -91,7 +102,7 @@ def peers_of(options, files, programs, n, ids, calibration):
                 made.append(Ours(precision, programs, files.checkpoint, files.settings,
                                  files.path(f"{precision}.lnfr"), ids, n, options.threads))
                 continue
-            spec = {"task": "encode", "threads": options.threads, "ids": ids, **common}
+            spec = {"threads": options.threads, "ids": ids, **files.task(n)}
             needed = []
             if engine == "onnxruntime":
                 spec["graph"], needed = fused, [steps["fused"]]
@@ -116,8 +127,7 @@ def measure(options, files, programs, n):
     reference = next((p for p in peers if (p.engine, p.precision) == ("pytorch", "f32")), None)
     if reference is None and "pytorch" in options.found:
         # Not timed, but what the others are compared with.
-        spec = {"task": "encode", "threads": options.threads, "ids": ids, "weights": files.weights,
-                "shape": files.shape._asdict()}
+        spec = {"threads": options.threads, "ids": ids, **files.task(n)}
         reference = WorkerPeer("pytorch", "f32", spec, files.folder)
         outputs[reference] = files.path("output-reference.npy")
         progress.say(f"n {n}: output of PyTorch f32 ...")

@@ -66,6 +66,23 @@ class Encode:
         self.call()
 
 
+class Model:
+    """One text through a model of transformers."""
+
+    def __init__(self, spec):
+        self.ids = np.load(spec["ids"])
+        if spec["engine"] == "pytorch":
+            torch, dtype = start_torch(spec)
+            from transformers import AutoModel
+            model = AutoModel.from_pretrained(spec["folder"], dtype=dtype, **spec["arguments"]).eval()
+            ids = torch.from_numpy(self.ids)
+            self.call = torch.inference_mode()(lambda: model(input_ids=ids).last_hidden_state.float().numpy())
+        else:
+            graph = load_graph(spec)
+            self.call = lambda: graph(ids=self.ids)
+        self.call()
+
+
 class Reformer:
     """Layers with LSH attention on rows that are given, so that no embedding is timed."""
 
@@ -152,4 +169,4 @@ class Classify(Texts):
         return self.model(ids=ids, mask=mask).copy()
 
 
-TASKS = {"encode": Encode, "reformer": Reformer, "sentences": Sentences, "classify": Classify}
+TASKS = {"encode": Encode, "model": Model, "reformer": Reformer, "sentences": Sentences, "classify": Classify}

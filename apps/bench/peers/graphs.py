@@ -103,6 +103,16 @@ class Graph:
             "Gelu", self.add("Add", inner, bias))
         return self.add_and_norm(x, self.product(inner, part + "ffn_out"), part + "ffn_out", part + "ffn_norm")
 
+    def save(self, path, inputs, x, sizes):
+        """inputs: (name, sizes) of int64. x: what becomes the output, of `sizes`."""
+        self.nodes.append(helper.make_node("Identity", [x], ["result"]))
+        given = [helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name, shape in inputs]
+        result = helper.make_tensor_value_info("result", TensorProto.FLOAT, sizes)
+        model = helper.make_model(
+            helper.make_graph(self.nodes, "encoder", given, [result], self.constants), ir_version=IR,
+            opset_imports=[helper.make_opsetid("", OPSET)] + [helper.make_opsetid(FUSED, 1)] * self.fused)
+        onnx.save(model, path)
+
 
 def write(path, weights, shape, fused, n=None, masked=False, classifier=False):
     """Inputs ids, and mask where texts are padded: int64 [batch, n]. n: the one length of a graph for one text.
@@ -138,14 +148,6 @@ def write(path, weights, shape, fused, n=None, masked=False, classifier=False):
     if classifier:
         row = graph.add("Squeeze", x, graph.integers(1))
         x = graph.linear(graph.add("Tanh", graph.linear(row, "dense")), "out")
-    graph.nodes.append(helper.make_node("Identity", [x], ["result"]))
-    inputs = [helper.make_tensor_value_info("ids", TensorProto.INT64, sizes)]
-    if masked:
-        inputs.append(helper.make_tensor_value_info("mask", TensorProto.INT64, sizes))
     width = weights["out.weight"].shape[0] if classifier else shape.d
-    result = helper.make_tensor_value_info("result", TensorProto.FLOAT,
-                                           sizes[:1] + [width] if classifier else sizes + [width])
-    model = helper.make_model(
-        helper.make_graph(graph.nodes, "encoder", inputs, [result], graph.constants), ir_version=IR,
-        opset_imports=[helper.make_opsetid("", OPSET)] + [helper.make_opsetid(FUSED, 1)] * fused)
-    onnx.save(model, path)
+    graph.save(path, [("ids", sizes)] + [("mask", sizes)] * masked, x,
+               sizes[:1] + [width] if classifier else sizes + [width])

@@ -15,6 +15,12 @@ def run(spec):
         from . import graphs
         graphs.write(spec["out"], weights, shape, spec["fused"], spec.get("n"), spec.get("masked", False),
                      spec.get("classifier", False))
+    elif kind == "model":
+        from . import models
+        models.write_model(spec)
+    elif kind == "model graph":
+        from . import model_graphs
+        model_graphs.write(spec["out"], spec["folder"], spec["n"], spec["fused"])
     elif kind == "onnxruntime int8":
         from onnx import TensorProto
         from onnxruntime.quantization import QuantType, quantize_dynamic
