@@ -188,6 +188,22 @@ void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTo
   }
 }
 
+// MPNet's WordPiece has RoBERTa's names for them, ModernBERT's byte-level BPE has BERT's, and MPNet's vocabulary also has
+// BERT's names, of tokens that no text contains: what is listed as special counts first.
+void find_special_tokens(TokenizerDescription* description) {
+  const auto find = [&](const char* first, const char* second, int32_t* id) {
+    for (const char* name : {first, second}) {
+      for (const AddedToken& token : description->added_tokens) {
+        if (!token.special || token.content != name) continue;
+        *id = token.id;
+        return;
+      }
+    }
+  };
+  find("<pad>", "[PAD]", &description->pad);
+  find("<mask>", "[MASK]", &description->mask);
+}
+
 }  // namespace
 
 OwnedTokenizer load_tokenizer_json(const std::string& path) {
@@ -206,12 +222,7 @@ OwnedTokenizer load_tokenizer_json(const std::string& path) {
     root.at("model").fail_here("(", type, ") ", what_is_supported);
   }
   read_added_tokens(root.at("added_tokens"), root.at("model").at("vocab"), &tokenizer);
-  // MPNet's WordPiece has RoBERTa's name for it, ModernBERT's byte-level BPE has BERT's.
-  for (const AddedToken& token : tokenizer.description.added_tokens) {
-    if (tokenizer.description.mask >= 0) break;
-    const bool mask = token.special && (token.content == "<mask>" || token.content == "[MASK]");
-    if (mask) tokenizer.description.mask = token.id;
-  }
+  find_special_tokens(&tokenizer.description);
   read_post_processor(root.at("post_processor"), &tokenizer);
   tokenizer.notes.insert(tokenizer.notes.begin(),
                          (tokenizer.description.kind == TokenizerKind::byte_bpe ? "byte-level BPE" : type) + " from " +

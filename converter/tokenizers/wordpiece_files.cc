@@ -30,7 +30,21 @@ std::optional<bool> boolean(const nlohmann::json& json, const char* name) {
 struct Config {
   std::string path;
   std::optional<bool> lowercase, strip_accents, split_cjk;
+  bool mpnet = false;
+  std::string cls = "[CLS]", sep = "[SEP]", pad = "[PAD]", unk = "[UNK]", mask = "[MASK]";
 };
+
+// A token's name, or an object with it.
+void read_name(const nlohmann::json& json, const char* name, std::string* token) {
+  auto found = json.find(name);
+  if (found == json.end()) return;
+  if (found->is_object()) {
+    const auto content = found->find("content");
+    if (content == found->end()) return;
+    found = content;
+  }
+  if (found->is_string()) *token = found->get<std::string>();
+}
 
 Config read_config(const std::string& vocabulary, Budget* budget) {
   Config config;
@@ -42,6 +56,18 @@ Config read_config(const std::string& vocabulary, Budget* budget) {
   config.lowercase = boolean(json, "do_lower_case");
   config.strip_accents = boolean(json, "strip_accents");
   config.split_cjk = boolean(json, "tokenize_chinese_chars");
+  std::string tokenizer_class;
+  read_name(json, "tokenizer_class", &tokenizer_class);
+  // transformers' MPNetTokenizer has RoBERTa's names and puts them around texts as RoBERTa does.
+  config.mpnet = tokenizer_class.starts_with("MPNetTokenizer");
+  if (config.mpnet) {
+    config.cls = "<s>", config.sep = "</s>", config.pad = "<pad>", config.mask = "<mask>";
+  }
+  read_name(json, "cls_token", &config.cls);
+  read_name(json, "sep_token", &config.sep);
+  read_name(json, "pad_token", &config.pad);
+  read_name(json, "unk_token", &config.unk);
+  read_name(json, "mask_token", &config.mask);
   return config;
 }
 
@@ -83,17 +109,23 @@ OwnedTokenizer load_wordpiece(const std::string& vocabulary, std::optional<bool>
     tokenizer.notes.push_back(vocabulary + " lists " + std::to_string(repeated) +
                               " tokens more than once; the last line counts");
   }
-  description.unk = names.find("[UNK]");
-  for (const char* required : {"[UNK]", "[CLS]", "[SEP]"}) {
-    if (names.find(required) < 0) fail(vocabulary, " has no token ", required, ", which a BERT vocabulary needs");
-  }
-  set_templates(description.bos, description.eos, false, true, &tokenizer);
-  for (const char* special : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}) {
-    if (names.find(special) >= 0) {
-      description.added_tokens.push_back(special_token(special, names.find(special), false));
-    }
-  }
   const Config config = read_config(vocabulary, &tokenizer.budget);
+  for (const std::string& required : {config.unk, config.cls, config.sep}) {
+    if (names.find(required) >= 0) continue;
+    fail(vocabulary, " has no token ", required, ", which ",
+         config.path.empty() ? "a BERT vocabulary needs" : config.path + " names");
+  }
+  description.bos = names.find(config.cls);
+  description.eos = names.find(config.sep);
+  description.pad = names.find(config.pad);
+  description.unk = names.find(config.unk);
+  description.mask = names.find(config.mask);
+  set_templates(description.bos, description.eos, config.mpnet, !config.mpnet, &tokenizer);
+  for (const std::string& special : {config.pad, config.unk, config.cls, config.sep, config.mask}) {
+    if (names.find(special) < 0) continue;
+    const bool strips = config.mpnet && special == config.mask;
+    description.added_tokens.push_back(special_token(special, names.find(special), strips));
+  }
   if (!config.path.empty()) tokenizer.files.push_back(config.path);
   std::string reason;
   if (lowercase) {

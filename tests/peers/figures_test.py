@@ -416,8 +416,8 @@ class Graphs(unittest.TestCase):
         config = {"model_type": "modernbert", "vocab_size": 11, "hidden_size": d, "num_attention_heads": heads,
                   "intermediate_size": width, "norm_eps": 1e-5, "local_attention": 4, "layer_types": kinds,
                   "rope_parameters": {kinds[0]: {"rope_theta": 160.0}, kinds[1]: {"rope_theta": 10.0}}}
-        shapes = {"embeddings.tok_embeddings.weight": (11, d), "embeddings.norm.weight": (d,), "final_norm.weight": (d,),
-                  "layers.1.attn_norm.weight": (d,)}
+        shapes = {"embeddings.tok_embeddings.weight": (11, d), "embeddings.norm.weight": (d,),
+                  "layers.1.attn_norm.weight": (d,), "final_norm.weight": (d,)}
         for i in (0, 1):
             shapes.update({f"layers.{i}.attn.Wqkv.weight": (3 * d, d), f"layers.{i}.attn.Wo.weight": (d, d),
                            f"layers.{i}.mlp_norm.weight": (d,), f"layers.{i}.mlp.Wi.weight": (2 * width, d),
@@ -466,9 +466,8 @@ class Graphs(unittest.TestCase):
         part, shapes = "encoder.layer.0.", {"embeddings.word_embeddings.weight": (11, d),
                                             "embeddings.position_embeddings.weight": (20, d),
                                             "encoder.relative_attention_bias.weight": (32, heads)}
-        for name, (rows, columns) in {"attention.attn.q": (d, d), "attention.attn.k": (d, d), "attention.attn.v": (d, d),
-                                      "attention.attn.o": (d, d), "intermediate.dense": (6, d),
-                                      "output.dense": (d, 6)}.items():
+        for name, (rows, columns) in {**{"attention.attn." + letter: (d, d) for letter in "qkvo"},
+                                      "intermediate.dense": (6, d), "output.dense": (d, 6)}.items():
             shapes.update({f"{part}{name}.weight": (rows, columns), f"{part}{name}.bias": (rows,)})
         for name in ("embeddings.LayerNorm", part + "attention.LayerNorm", part + "output.LayerNorm"):
             shapes.update({name + ".weight": (d,), name + ".bias": (d,)})

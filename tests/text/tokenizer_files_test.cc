@@ -57,6 +57,34 @@ TEST_CASE("vocab.json and merges.txt in RoBERTa's layout surround texts, in GPT-
   CHECK(load_tokenizer(folder.path()).description.add_prefix_space);
 }
 
+TEST_CASE("tokenizer_config.json beside vocab.txt names the special tokens, and MPNet surrounds texts as RoBERTa does") {
+  TokenizerFolder folder;
+  folder.write("vocab.txt", "<s>\n<pad>\n</s>\n<unk>\n[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n<mask>\n");
+  const auto bert = load_tokenizer(folder.path());
+  CHECK(bert.description.single_template == std::vector<int32_t>{6, template_first, 7});
+  CHECK(bert.description.pad == 4);
+  for (const char* config : {R"({"tokenizer_class": "MPNetTokenizer"})",
+                             R"({"tokenizer_class": "MPNetTokenizerFast", "cls_token": {"content": "<s>"},
+                                 "sep_token": "</s>", "pad_token": "<pad>", "unk_token": "[UNK]",
+                                 "mask_token": {"content": "<mask>", "lstrip": true}})"}) {
+    folder.write("tokenizer_config.json", config);
+    const auto mpnet = load_tokenizer(folder.path());
+    const TokenizerDescription& description = mpnet.description;
+    CHECK(description.single_template == std::vector<int32_t>{0, template_first, 2});
+    CHECK(description.pair_template == std::vector<int32_t>{0, template_first, 2, 2, template_second, 2});
+    CHECK(description.pair_types.empty());
+    CHECK(description.pad == 1);
+    CHECK(description.unk == 5);
+    CHECK(description.mask == 11);
+    REQUIRE(description.added_tokens.size() == 5);
+    CHECK(description.added_tokens[4].content == "<mask>");
+    CHECK(description.added_tokens[4].strip_left);
+  }
+  folder.write("tokenizer_config.json", R"({"cls_token": "<cls>"})");
+  CHECK(contains(error_of([&] { load_tokenizer(folder.path()); }),
+                 "has no token <cls>, which " + folder.path("tokenizer_config.json") + " names"));
+}
+
 TEST_CASE("the case of vocab.txt is asked for, configured or inferred, and reported") {
   TokenizerFolder folder;
   folder.copy("wordpiece");

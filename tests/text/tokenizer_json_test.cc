@@ -204,6 +204,29 @@ TEST_CASE("offsets are trimmed as the post-processor says, whatever the pre-toke
   CHECK(offsets("the the", true, roberta(true, true)) == json({{0, 3}, {4, 7}}));
 }
 
+TEST_CASE("the pad and the mask are the special tokens, where the vocabulary has other names for them too") {
+  // As all-mpnet-base-v2 has them: WordPiece with RoBERTa's special tokens, and BERT's in the vocabulary.
+  TokenizerFolder folder;
+  json document = read_json("wordpiece_json/tokenizer.json");
+  const TokenizerDescription& bert = load_tokenizer(test_data("tokenizers/wordpiece_json")).description;
+  json& vocabulary = document["model"]["vocab"];
+  const size_t tokens = vocabulary.size();
+  json added = json::array();
+  for (const char* name : {"<pad>", "<mask>"}) {
+    const size_t id = vocabulary.size();
+    vocabulary[name] = id;
+    added.push_back({{"id", id}, {"content", name}, {"special", true}, {"single_word", false}, {"lstrip", false},
+                     {"rstrip", false}, {"normalized", false}});
+  }
+  document["added_tokens"] = added;
+  folder.write("tokenizer.json", document.dump());
+  const auto mpnet = load_tokenizer(folder.path());
+  CHECK(bert.pad >= 0);
+  CHECK(bert.mask >= 0);
+  CHECK(mpnet.description.pad == static_cast<int32_t>(tokens));
+  CHECK(mpnet.description.mask == static_cast<int32_t>(tokens) + 1);
+}
+
 TEST_CASE("merges as pairs and as strings mean the same") {
   TokenizerFolder folder;
   json document = read_json("bpe_json/tokenizer.json");

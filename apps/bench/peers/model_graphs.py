@@ -54,7 +54,8 @@ class Rotation:
         angles = np.outer(np.arange(graph.n), base ** (-np.arange(half) / half))
         self.graph = graph
         if graph.fused:
-            self.tables = [graph.constant(f(angles).astype(np.float32), f"{name}.{f.__name__}") for f in (np.cos, np.sin)]
+            self.tables = [graph.constant(f(angles).astype(np.float32), f"{name}.{f.__name__}")
+                           for f in (np.cos, np.sin)]
             self.positions = graph.constant(np.arange(graph.n, dtype=np.int64)[None], "positions")
         else:
             self.tables = [graph.constant(np.tile(f(angles), 2).astype(np.float32), f"{name}.{f.__name__}")
