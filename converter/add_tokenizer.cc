@@ -1,7 +1,9 @@
 #include "converter/add_tokenizer.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "base/enum_names.h"
 #include "converter/option_names.h"
 #include "converter/readers/error.h"
 #include "text/tokenizer_factory.h"
@@ -35,7 +37,8 @@ void add_tokenizer(TokenizerDescription tokenizer, const std::string& source, co
     fail("the tokenizer's pad token has id ", tokenizer.pad, ", the model's ", encoder.pad_id,
          ": this is the vocabulary of another model, or fairseq's dict.txt is missing beside it");
   }
-  static constexpr const char* kinds[] = {"none", "byte-level BPE", "WordPiece", "unigram"};
+  static constexpr const char* kinds[] = {"none", "byte-level BPE", "WordPiece", "unigram", "BPE"};
+  static_assert(std::size(kinds) == enum_count<TokenizerKind>);
   report->add_fact(
       "tokenizer", kinds[static_cast<size_t>(tokenizer.kind)],
       std::to_string(tokenizer.token_offsets.size() - 1) + " tokens, ids up to " + std::to_string(ids - 1));

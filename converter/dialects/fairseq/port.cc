@@ -24,7 +24,7 @@ class PortConverter {
   PortConverter(Conversion& conversion, const Port& port)
       : conversion_(conversion),
         port_(port),
-        tensors_(conversion.checkpoint, canonical_name),
+        tensors_(conversion.checkpoint, hugging_face::canonical_name),
         settings_(settings_beside(conversion)),
         encoder_(conversion.description.encoder),
         report_(conversion.report),
@@ -181,7 +181,7 @@ Recognition recognise_port(const Checkpoint& checkpoint, const Port& port) {
   bool layers = false;
   const std::string* found = nullptr;
   for (const Tensor& tensor : checkpoint.tensors) {
-    const std::string name = canonical_name(tensor.name.substr(prefix));
+    const std::string name = hugging_face::canonical_name(tensor.name.substr(prefix));
     layers = layers || matches(name, query);
     for (const std::string& projection : projections) {
       if (found == nullptr && matches(name, projection)) found = &projection;
