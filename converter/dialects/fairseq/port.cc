@@ -166,7 +166,7 @@ void PortConverter::account_for_rest() {
       {shared_copy.c_str(), copy}, {shared_matrix, copy},
   };
   patterns.insert(patterns.end(), port_.unused.begin(), port_.unused.end());
-  const std::span<const NamePattern> usual = unused_names();
+  const std::span<const NamePattern> usual = hugging_face::unused_names();
   patterns.insert(patterns.end(), usual.begin(), usual.end());
   tensors_.account_for_rest(patterns, port_.model, report_);
 }
