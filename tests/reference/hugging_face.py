@@ -252,7 +252,7 @@ def check_kinds(programs):
             takes = {"Roberta": {"model_input_names": ["input_ids", "attention_mask"]}}  # one token type
             distil = family == "DistilBert"  # no token types
             tokenizer = (transformers.DistilBertTokenizer if distil else transformers.BertTokenizer)(
-                folder / "vocab.txt", **takes.get(family, {}))
+                str(folder / "vocab.txt"), **takes.get(family, {}))
             tokenizer.save_pretrained(folder)
             for name in ("tokenizer.json", "tokenizer_config.json"):
                 (folder / name).rename(folder / (name + ".aside")) if (folder / name).exists() else None
