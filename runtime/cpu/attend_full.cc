@@ -25,18 +25,22 @@ struct ScoreMask {
   float scale = 1;
 };
 
-void apply(const ScoreMask& mask, MutableMatrix scores) {
+// The softmax multiplies by the scale, so what is added after scaling is divided by it first. A row's numbers are those
+// of the row before, one to the right.
+void add_position_bias(const Kernels& kernels, const ScoreMask& mask, MutableMatrix scores) {
+  float divided[most_full_queries + full_keys];
+  const float* bias = mask.position_bias + mask.first - mask.row - (scores.rows - 1);
+  for (int64_t i = 0; i < scores.rows + scores.cols - 1; ++i) divided[i] = bias[i] / mask.scale;
+  for (int64_t r = 0; r < scores.rows; ++r) kernels.add(scores.row(r), divided + scores.rows - 1 - r, scores.cols);
+}
+
+void apply(const Kernels& kernels, const ScoreMask& mask, MutableMatrix scores) {
   for (int64_t j = 0; mask.masks != nullptr && j < scores.cols; ++j) {
     for (int64_t r = 0; (mask.masks[mask.first + j] & mask_row) != 0 && r < scores.rows; ++r) {
       scores.row(r)[j] = masked_score;
     }
   }
-  // The softmax multiplies by the scale, so what is added after scaling is divided by it first.
-  for (int64_t r = 0; mask.position_bias != nullptr && r < scores.rows; ++r) {
-    const float* bias = mask.position_bias + mask.first - mask.row - r;
-    float* row = scores.row(r);
-    for (int64_t j = 0; j < scores.cols; ++j) row[j] += bias[j] / mask.scale;
-  }
+  if (mask.position_bias != nullptr) add_position_bias(kernels, mask, scores);
   for (int64_t r = 0; mask.causal && r < scores.rows; ++r) {
     const int64_t visible = std::clamp<int64_t>(mask.row + r + 1 - mask.first, 0, scores.cols);
     std::fill_n(scores.row(r) + visible, scores.cols - visible, out_of_reach);
@@ -160,7 +164,7 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
         args.b = part_of_side(keys, true, mask.first, count);
         args.c = scores;
         LINFORMER_TRY(provider_->run(ids.scores, args, scratch(range.thread)));
-        apply(mask, scores);
+        apply(kernels_, mask, scores);
         const OnlineSoftmax state = {row_max + r, row_sum + r, rescale + r};
         if (attention.compute == ElementType::bf16) {
           kernels_.softmax_step_bf16(scores, attention.scale, state);
