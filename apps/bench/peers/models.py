@@ -33,7 +33,10 @@ class Files:
                        "out": os.path.join(self.checkpoint, "model.safetensors")}, folder)
         with open(os.path.join(self.checkpoint, "config.json"), encoding="utf-8") as file:
             self.config = json.load(file)
-        self.vocabulary = self.config["vocab_size"]
+        # Ids are drawn below it: special tokens have the lowest ids or the highest, and engines differ on pads that no
+        # mask names.
+        special = [self.config.get(name + "_token_id") for name in ("pad", "bos", "eos", "cls", "sep")]
+        self.vocabulary = min([self.config["vocab_size"]] + [one for one in special if one is not None and one > 3])
 
     def task(self, n):
         return {"task": "model", "folder": self.checkpoint, "arguments": MODELS[self.model][2]}
