@@ -19,7 +19,7 @@ function(linformer_unity target)
       set_source_files_properties(${source} DIRECTORY ${folder} PROPERTIES UNITY_GROUP ${group})
     endif()
   endforeach()
-  # A local name may be that of a neighbour's function.
+  # A variable of one file may have the name of a function of another, which is no mistake.
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
     UNITY_BUILD_CODE_BEFORE_INCLUDE "#pragma GCC diagnostic ignored \"-Wshadow\"")
 endfunction()

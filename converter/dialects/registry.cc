@@ -55,7 +55,8 @@ std::vector<DialectInfo> supported_dialects() {
   std::vector<DialectInfo> infos;
   for (const Dialect* dialect : dialects()) {
     DialectFacts facts = dialect->facts();
-    // What it misses in a checkpoint without tensors, and without the remark that it is missing.
+    // A checkpoint without tensors lacks all that the dialect looks for, so the reason of the refusal names it; the
+    // remark behind it, that this is not there, is cut off.
     std::string tensors = dialect->recognise(Checkpoint()).reason;
     tensors.resize(std::min(tensors.size(), tensors.rfind(" (not ")));
     infos.push_back({dialect->name(), facts.summary, facts.source, std::move(tensors), std::move(facts.needs)});
@@ -192,7 +193,8 @@ void refuse_model_type(const Checkpoint& checkpoint, const Settings& settings) {
   std::string remarks;
   for (const Dialect* dialect : dialects()) {
     const std::string reason = dialect->recognise(checkpoint).reason;
-    if (reason != dialect->recognise(Checkpoint()).reason) remarks += std::string("; ") + dialect->name() + ": " + reason;
+    if (reason == dialect->recognise(Checkpoint()).reason) continue;
+    remarks += std::string("; ") + dialect->name() + ": " + reason;
   }
   fail(checkpoint.name,
        ": no supported implementation has tensors of these names: ", names.empty() ? "(none)" : list_names(names, 6),

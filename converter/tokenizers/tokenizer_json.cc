@@ -188,8 +188,9 @@ void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTo
   }
 }
 
-// MPNet's WordPiece has RoBERTa's names for them, ModernBERT's byte-level BPE has BERT's, and MPNet's vocabulary also has
-// BERT's names, of tokens that no text contains: what is listed as special counts first.
+// Finds the pad and the mask among the special added tokens. The kind of model does not tell their names: MPNet's
+// WordPiece has RoBERTa's, and ModernBERT's byte-level BPE has BERT's. A name in the vocabulary alone does not count
+// where a special token is there, because MPNet's vocabulary has unused tokens with BERT's names.
 void find_special_tokens(TokenizerDescription* description) {
   const auto find = [&](const char* first, const char* second, int32_t* id) {
     for (const char* name : {first, second}) {

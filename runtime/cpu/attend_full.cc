@@ -25,8 +25,8 @@ struct ScoreMask {
   float scale = 1;
 };
 
-// The softmax multiplies by the scale, so what is added after scaling is divided by it first. A row's numbers are those
-// of the row before, one to the right.
+// The softmax multiplies scores by the scale, so a bias that is added after scaling is divided by the scale first. It
+// depends on key position - query position alone: all rows read one array, each row from one element earlier on.
 void add_position_bias(const Kernels& kernels, const ScoreMask& mask, MutableMatrix scores) {
   float divided[most_full_queries + full_keys];
   const float* bias = mask.position_bias + mask.first - mask.row - (scores.rows - 1);

@@ -67,7 +67,7 @@ std::vector<float> values_of(const Checkpoint& checkpoint, const convert::Tensor
   return values;
 }
 
-// Values of the tensor that the export's report says are 0 because no text of the model reaches them.
+// How many values of the tensor are 0 in the export because no text of the model reaches them, as its report says.
 size_t unused_values(const convert::ExportReport& report, const std::string& name) {
   for (const convert::ExportReport::Row& row : report.rows) {
     if (row.tensor == name && !row.note.empty()) return std::stoul(row.note);

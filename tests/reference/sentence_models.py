@@ -10,20 +10,12 @@ below 0.99999, and 77 where sentence-transformers is neither in this Python nor 
 made.
 """
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy
-    import sentence_transformers
-except ImportError:
-    peers = pathlib.Path.home() / ".cache/linformer-peers/bin/python"
-    if peers.exists() and pathlib.Path(sys.executable) != peers:
-        import os
-        os.execv(peers, [str(peers)] + sys.argv)
-    print("skipped: sentence-transformers is not installed")
-    sys.exit(77)
+from transformers_peer import SKIPPED, convert, imported, run
+
+numpy = imported(SKIPPED)[0]
 
 LEAST_COSINE = 0.99999  # of f32
 
@@ -31,8 +23,13 @@ LEAST_COSINE = 0.99999  # of f32
 def main():
     if len(sys.argv) < 4:
         sys.exit(__doc__)
+    try:
+        import sentence_transformers
+    except ImportError as missing:
+        print(f"skipped: {missing}")
+        return SKIPPED
     build = pathlib.Path(sys.argv[1])
-    convert, linformer = build / "apps/convert/linformer-convert", build / "apps/cli/linformer"
+    converter, linformer = build / "apps/convert/linformer-convert", build / "apps/cli/linformer"
     with open(sys.argv[2], encoding="utf-8") as file:
         lines = [line.strip() for line in file if line.strip()]
     failed = False
@@ -43,10 +40,9 @@ def main():
             original = sentence_transformers.SentenceTransformer(model, device="cpu").encode(lines, batch_size=32)
             original = original.astype(numpy.float64)
             for dtype in ("f32", "bf16", "int8"):
-                subprocess.run([convert, model, "-o", work / "model.lnfr", "--dtype", dtype, "--quiet", "--force"],
-                               check=True)
-                subprocess.run([linformer, "embed", work / "model.lnfr", "-i", work / "texts.txt", "-o",
-                                work / "vectors.npy", "--quiet"], check=True)
+                file = convert(converter, model, work / "model.lnfr", "--dtype", dtype)
+                run(linformer, "embed", file, "-i", work / "texts.txt", "-o", work / "vectors.npy",
+                    "--quiet")
                 ours = numpy.load(work / "vectors.npy").astype(numpy.float64)
                 lengths = numpy.linalg.norm(ours, axis=1) * numpy.linalg.norm(original, axis=1)
                 cosines = (ours * original).sum(1) / lengths

@@ -205,7 +205,8 @@ TEST_CASE("offsets are trimmed as the post-processor says, whatever the pre-toke
 }
 
 TEST_CASE("the pad and the mask are the special tokens, where the vocabulary has other names for them too") {
-  // As all-mpnet-base-v2 has them: WordPiece with RoBERTa's special tokens, and BERT's in the vocabulary.
+  // all-mpnet-base-v2 is such a model: its special tokens are <pad> and <mask>, and its vocabulary has [PAD] and [MASK]
+  // too.
   TokenizerFolder folder;
   json document = read_json("wordpiece_json/tokenizer.json");
   const TokenizerDescription& bert = load_tokenizer(test_data("tokenizers/wordpiece_json")).description;

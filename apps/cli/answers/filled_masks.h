@@ -66,7 +66,8 @@ class FilledWriter {
   virtual void finish() {}
 };
 
-// Lines, csv and tsv have a row for each candidate. `numbered` means that a record's id is its number.
+// In the formats lines, csv and tsv each candidate is a row. If `numbered` is true, the records have no ids of their
+// own and their numbers are printed as ids.
 // `width` is the number of columns of the terminal. `names` and `output` must outlive the writer.
 std::unique_ptr<FilledWriter> make_filled_writer(OutputFormat format, bool numbered, int width, MaskNames* names,
                                                  OutputStream* output);

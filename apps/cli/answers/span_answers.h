@@ -20,7 +20,8 @@ class SpanWriter {
   virtual void finish() {}
 };
 
-// Lines, csv and tsv have a row for each answer. `numbered` means that a record's id is its number.
+// In the formats lines, csv and tsv each answer is a row. If `numbered` is true, the records have no ids of their own
+// and their numbers are printed as ids.
 // `width` is the number of columns of the terminal. `output` must outlive the writer.
 std::unique_ptr<SpanWriter> make_span_writer(OutputFormat format, bool numbered, int width, OutputStream* output);
 

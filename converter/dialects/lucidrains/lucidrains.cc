@@ -28,7 +28,7 @@ void check_language_model(const Conversion& conversion, const TensorTable& tenso
   for (const char* name : {"token_emb.weight", "pos_emb.weight", "to_logits.weight"}) {
     if (tensors.find(name) != nullptr) continue;
     const Checkpoint& checkpoint = conversion.checkpoint;
-    if (!tensors.any("to_logits.*")) {  // LinformerLM's name for its head
+    if (!tensors.any("to_logits.*")) {  // only LinformerLM calls its head so
       ask_for_own_model(checkpoint, checkpoint.tensors[0].name.substr(0, wrapper_prefix(checkpoint)) + model_prefix,
                         "linformer", heads_setting);
     }

@@ -24,7 +24,7 @@ struct OutputFlags {
   // Returns the format of the answers: that of --output-format, --json or --table, else that of the ending of -o, else
   // tsv if fields are kept (`keeps`), else `otherwise`. Throws UsageError if the options contradict each other.
   OutputFormat chosen(OutputFormat otherwise, bool keeps) const;
-  // As chosen(), for commands that print a table on a terminal and lines to a file or pipe unless a format is given.
+  // As chosen(). Without a format given, it is a table on a terminal, and lines in a file or pipe.
   OutputFormat chosen_for_records(bool keeps) const;
   // Returns the file of -o for check_outputs(). With --output-format its name may have any ending.
   NamedOutput named(OutputFormat format, const std::string& otherwise = {}) const;
