@@ -34,6 +34,7 @@ struct Files {
   }
 
   Folder folder;
+  const WorkingDirectory working_directory{folder.path("")};
   const std::string place = folder.path(hostile_bytes) + "/" + hostile_bytes;
   const std::string model = place + ".lnfr", full_attention = place + "full.lnfr";
   const std::string texts = file(".txt", "good film\n" + hostile_text + "\n\xff\xfe bad [MASK] film\n\n");

@@ -32,6 +32,7 @@ struct Files {
   }
 
   Folder folder;
+  const WorkingDirectory working_directory{folder.path("")};
   const std::string place = folder.path(hostile_bytes) + "/" + hostile_bytes;
   const std::string output = place + ".out";
 };

@@ -1,6 +1,7 @@
 // Text that tries to control a terminal, and checks that what programs print doesn't.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,19 @@ std::string terminal_fault(const std::string& printed);
 
 // Runs the program and checks both of its outputs with doctest, which shows `arguments` if a check fails.
 Ran check_printed(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = "");
+
+// While it exists, programs that the test starts have `path` as their working directory: options that name a file to
+// write are given hostile names.
+class WorkingDirectory {
+ public:
+  explicit WorkingDirectory(const std::string& path) { std::filesystem::current_path(path); }
+  ~WorkingDirectory() { std::filesystem::current_path(before_); }
+  WorkingDirectory(const WorkingDirectory&) = delete;
+  WorkingDirectory& operator=(const WorkingDirectory&) = delete;
+
+ private:
+  std::filesystem::path before_ = std::filesystem::current_path();
+};
 
 // The options that `program arguments... --help-all` lists, such as "--batch".
 std::vector<std::string> options_of(const std::string& program, const std::vector<std::string>& arguments);
