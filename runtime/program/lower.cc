@@ -272,16 +272,15 @@ Status Lowering::complete() {
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 
-Result<Program> lower(const ModelDescription& description, const EncoderDescription& encoder, bool has_heads,
-                      const Extents& extents, const Target& target) {
+Status lower(const ModelDescription& description, const EncoderDescription& encoder, bool has_heads,
+             const Extents& extents, const Target& target, Program* program) {
   LINFORMER_TRY(check_executable(description, encoder));
-  Program program;
-  program.extents = extents;
-  program.target = target;
-  program.pad_id = encoder.pad_id;
-  program.states_width = encoder.encoder_states_width;
-  program.max_pooled_rows = encoder.max_tokens;
-  Arena& arena = program.arena;
+  program->extents = extents;
+  program->target = target;
+  program->pad_id = encoder.pad_id;
+  program->states_width = encoder.encoder_states_width;
+  program->max_pooled_rows = encoder.max_tokens;
+  Arena& arena = program->arena;
   arena[Term::sequences] = extents.sequences;
   arena[Term::starts] = Count(extents.sequences) + 1;
   arena[Term::rows] = extents.rows;
@@ -295,13 +294,12 @@ Result<Program> lower(const ModelDescription& description, const EncoderDescript
     arena[Term::d_states] = int64_t{encoder.encoder_states_width};
     for (BufferId buffer : {BufferId::state_starts, BufferId::state_masks, BufferId::encoder_states}) arena.use(buffer);
   }
-  Lowering lowering(description, encoder, &program);
+  Lowering lowering(description, encoder, program);
   LINFORMER_TRY(lowering.embedding());
   LINFORMER_TRY(lowering.layers());
   LINFORMER_TRY(lowering.finish());
   if (has_heads) LINFORMER_TRY(lowering.heads());
-  LINFORMER_TRY(lowering.complete());
-  return program;
+  return lowering.complete();
 }
 
 }  // namespace LINFORMER_NAMESPACE

@@ -12,9 +12,10 @@ namespace LINFORMER_NAMESPACE {
 Status check_executable(const ModelDescription& description, const EncoderDescription& encoder);
 
 // `encoder` is one of the description's. `has_heads`: heads and masked-LM read this encoder's rows.
-// A pure function of its arguments.
-Result<Program> lower(const ModelDescription& description, const EncoderDescription& encoder, bool has_heads,
-                      const Extents& extents, const Target& target);
+// A pure function of its arguments, which writes the program where it stays: moving one is a kilobyte of code. After an
+// error *program is incomplete. *program must be as it was constructed.
+Status lower(const ModelDescription& description, const EncoderDescription& encoder, bool has_heads,
+             const Extents& extents, const Target& target, Program* program);
 
 // Appends stages and ops to a program, and notes what they need of the arena.
 class Lowering {

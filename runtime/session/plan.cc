@@ -132,9 +132,7 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
     const bool multiplies_bf16 = bf16.faster && resolved.run.compute != Compute::no_bf16;
     target = {.device = true, .all = device_compute(description, *lowered.encoder, resolved, multiplies_bf16)};
   }
-  Result<Program> program = lower(description, *lowered.encoder, lowered.has_heads, extents, target);
-  if (!program.ok()) return program.status();
-  lowered.program = std::move(program.value());
+  LINFORMER_TRY(lower(description, *lowered.encoder, lowered.has_heads, extents, target, &lowered.program));
   if (resolved.cuda.device < 0) {
     LINFORMER_TRY(plan_scratch(resolved.cpu.backend, &lowered.program));
   } else {
