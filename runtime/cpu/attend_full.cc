@@ -22,15 +22,16 @@ struct ScoreMask {
   bool causal = false;
   int64_t window = 0;                    // keys further away are excluded; 0: none
   const float* position_bias = nullptr;  // for key position - query position = 0
-  float scale = 1;
+  float inverse_scale = 1;               // of the scores' scale
 };
 
 // The softmax multiplies scores by the scale, so a bias that is added after scaling is divided by the scale first. It
 // depends on key position - query position alone: all rows read one array, each row from one element earlier on.
 void add_position_bias(const Kernels& kernels, const ScoreMask& mask, MutableMatrix scores) {
   float divided[most_full_queries + full_keys];
-  const float* bias = mask.position_bias + mask.first - mask.row - (scores.rows - 1);
-  for (int64_t i = 0; i < scores.rows + scores.cols - 1; ++i) divided[i] = bias[i] / mask.scale;
+  const int64_t distances = scores.rows + scores.cols - 1;
+  std::copy_n(mask.position_bias + mask.first - mask.row - (scores.rows - 1), distances, divided);
+  kernels.scale_rows({divided, 1, distances, distances}, &mask.inverse_scale);
   for (int64_t r = 0; r < scores.rows; ++r) kernels.add(scores.row(r), divided + scores.rows - 1 - r, scores.cols);
 }
 
@@ -120,7 +121,7 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
   ScoreMask mask;
   mask.causal = attention.causal;
   mask.window = attention.window;
-  mask.scale = attention.scale;
+  mask.inverse_scale = 1 / attention.scale;
   if (attention.excludes_masked && batch_.has_masks) mask.masks = source.masks + source.starts[sequence];
 
   float* context_rows = block_buffer(BufferId::softmax, range.thread);
