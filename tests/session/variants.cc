@@ -114,6 +114,12 @@ std::vector<Variant> variants(uint32_t n, uint32_t n_full) {
     s.order = ProjectionOrder::after_linear;
     s.length_scale = LengthScale::restored_norm;
   });
+  add("rotary, window, gated", false, [](RandomModel& s) {
+    s.kinds = {none};
+    s.layer.attention.rotary_base = 10000;
+    s.layer.attention.window = 20;
+    s.layer.gated = true;
+  });
   // What no dialect makes.
   add("one of everything", true, [](RandomModel& s) {
     s.k = s.d_model = s.heads = s.head_dim = s.ffn = s.layers = s.token_types = s.embedding_dense = 1;

@@ -1,0 +1,187 @@
+// The programs of all variants as text at three lengths, compared with recorded ones: a change of lowering shows which ops it changes.
+//   LINFORMER_RECORD=1 ctest --preset release -R ^listings     writes the folder `recorded` anew
+// Then read the difference line by line before it is committed.
+#include <doctest/doctest.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "session/variants.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::RandomModel;
+using linformer_test::Variant;
+
+#if defined(LINFORMER_TEST_DEVICE)
+constexpr int device = 0;
+#else
+constexpr int device = -1;
+#endif
+
+// No other number of the variants is one of these lengths, in tokens, so that n can stand for them; k is 19.
+constexpr int64_t lengths[] = {13, 41, 127};
+constexpr auto longest = static_cast<uint32_t>(lengths[2]);
+
+// The text with "n" in place of each number that is `n`.
+std::string with_n(const std::string& text, int64_t n) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    const std::string number = text.substr(i, end - i);
+    if (number.empty()) {
+      result += text[i++];
+    } else {
+      result += number == std::to_string(n) ? "n" : number;
+      i = end;
+    }
+  }
+  return result;
+}
+
+struct Op {
+  std::string stage, text;
+  std::string lengths;  // those of `lengths` for which the program has the op
+  std::string cost;     // operations + bytes for the longest of them; the same formulas for CPU and device
+};
+
+// By number of the stage, and of the op in it.
+using Ops = std::map<std::pair<int, int>, Op>;
+
+struct Visit {
+  Ops* ops;
+  size_t length;  // an index of `lengths`
+  int stage = -1, op = 0;
+};
+
+void add_line(void* context, const ProgramLine& line) {
+  auto& visit = *static_cast<Visit*>(context);
+  visit.op = line.stage == visit.stage ? visit.op + 1 : 0;
+  visit.stage = line.stage;
+  Op& op = (*visit.ops)[{visit.stage, visit.op}];
+  const int64_t n = lengths[visit.length];
+  op.stage = std::to_string(line.stage) + (line.joins ? "+ " : " ") + line.part + ", " + line.domain + ", " +
+             line.condition + (line.instead ? ", instead" : "");
+  // An operand may depend on the length in another way, as the number of a convolution's windows does.
+  const std::string text = with_n(std::string(line.op) + ": " + line.operands, n);
+  if (op.text.empty()) {
+    op.text = text;
+  } else if (!op.text.ends_with(text)) {
+    op.text += " / " + text;
+  }
+  op.lengths += " " + std::to_string(n);
+  if (device >= 0) return;
+  char cost[80];
+  std::snprintf(cost, sizeof cost, " | %.0f + %.0f", line.flop, line.bytes);
+  op.cost = cost;
+}
+
+// The stages of a model's program, and the operands of each op. They depend on no machine: the precision is that of one
+// which is faster in bf16.
+std::string listing(const RandomModel& shape) {
+  SessionOptions options;
+  options.cpu.threads = 2;
+  options.cpu.block_rows = 32;
+  options.cuda.device = device;
+  options.memory.max_batch = 2;
+  const auto model = random_model(shape);
+  Ops ops;
+  for (size_t i = 0; i < std::size(lengths); ++i) {
+    Visit visit{&ops, i};
+    const Status status = list_program(*model, options, lengths[i], add_line, &visit);
+    if (!status.ok()) return std::string(status.message()) + "\n";
+  }
+  std::string text, all;
+  for (const int64_t n : lengths) all += " " + std::to_string(n);
+  const std::string* stage = nullptr;
+  for (const auto& [number, op] : ops) {
+    if (stage == nullptr || *stage != op.stage) text += op.stage + "\n";
+    stage = &op.stage;
+    text += "  " + op.text;
+    if (op.lengths != all) text += " | for n =" + op.lengths;
+    text += op.cost + "\n";
+  }
+  return text;
+}
+
+// A variant's name as that of a file.
+std::string file_name(const std::string& name) {
+  std::string result;
+  for (const char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      result += c;
+    } else if (!result.empty() && result.back() != '_') {
+      result += '_';
+    }
+  }
+  return result;
+}
+
+void compare(const std::string& name, const std::string& made) {
+  const std::string path = std::string(LINFORMER_LISTINGS) + "/" + file_name(name) + ".txt";
+  CAPTURE(path);
+  if (std::getenv("LINFORMER_RECORD") != nullptr) {
+    std::ofstream(path) << made;
+    return;
+  }
+  std::ifstream file(path);
+  REQUIRE_MESSAGE(file.good(), "there is no such listing: LINFORMER_RECORD=1 records it");
+  std::istringstream now(made);
+  std::string expected, line;
+  for (int number = 1; std::getline(file, expected); ++number) {
+    CAPTURE(number);
+    REQUIRE(std::getline(now, line));
+    REQUIRE(line == expected);
+  }
+  const bool more = static_cast<bool>(std::getline(now, line));
+  CHECK_MESSAGE(!more, "there is one line more: ", line);
+}
+
+// Every variant's, for a device every other one's.
+std::vector<Variant> listed() {
+  std::vector<Variant> all = linformer_test::variants(longest), some;
+  for (size_t i = 0; i < all.size(); i += device >= 0 ? 2 : 1) some.push_back(std::move(all[i]));
+  return some;
+}
+
+}  // namespace
+
+TEST_CASE("the program of each variant is the recorded one at three lengths") {
+  for (const Variant& variant : listed()) compare(variant.name, listing(variant.shape));
+}
+
+TEST_CASE("the programs of bf16 and int8 files are the recorded ones") {
+  for (const ElementType type : {ElementType::bf16, ElementType::int8}) {
+    std::string made;
+    for (const Variant& variant : linformer_test::variants(longest)) {
+      if (variant.name != "full" && variant.name != "scaled by length" && variant.name != "rotary, window, gated") {
+        continue;
+      }
+      RandomModel shape = variant.shape;
+      shape.type = type;
+      made += variant.name + "\n" + listing(shape);
+    }
+    compare(type == ElementType::bf16 ? "bf16" : "int8", made);
+  }
+}
+
+TEST_CASE("the recorded listings take at most 300 KB and each is of a variant") {
+  size_t files = 0;
+  uintmax_t bytes = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(LINFORMER_LISTINGS)) {
+    if (!entry.is_regular_file()) continue;
+    ++files;
+    bytes += entry.file_size();
+  }
+  CHECK(files == listed().size() + 2);
+  CHECK(bytes <= (device >= 0 ? 100'000 : 200'000));
+}
