@@ -87,11 +87,12 @@ void read_wordpiece(const std::string& file, const JsonPart& root, OwnedTokenize
   const JsonPart model = root.at("model");
   const JsonPart normalizer = unwrapped(root.at("normalizer"), "normalizers");
   if (!normalizer.null() && normalizer.type() != "BertNormalizer") {
-    normalizer.fail_here("(", normalizer.type(), ") ", what_is_supported);
+    normalizer.fail_here("(", quote(normalizer.type()), ") ", what_is_supported);
   }
   const JsonPart pre_tokenizer = unwrapped(root.at("pre_tokenizer"), "pretokenizers");
   if (pre_tokenizer.null() || pre_tokenizer.type() != "BertPreTokenizer") {
-    pre_tokenizer.fail_here("(", (pre_tokenizer.null() ? "none" : pre_tokenizer.type()), ") ", what_is_supported);
+    const std::string type = pre_tokenizer.null() ? "none" : quote(pre_tokenizer.type());
+    pre_tokenizer.fail_here("(", type, ") ", what_is_supported);
   }
   const NamedTokens names = read_names(file, model.at("vocab"), &tokenizer->budget);
   store_wordpiece(names, tokenizer);
@@ -220,7 +221,7 @@ OwnedTokenizer load_tokenizer_json(const std::string& path) {
   } else if (type == "Unigram") {
     read_unigram(path, root, &tokenizer);
   } else {
-    root.at("model").fail_here("(", type, ") ", what_is_supported);
+    root.at("model").fail_here("(", quote(type), ") ", what_is_supported);
   }
   read_added_tokens(root.at("added_tokens"), root.at("model").at("vocab"), &tokenizer);
   find_special_tokens(&tokenizer.description);

@@ -1,6 +1,9 @@
 // The parts of tokenizer.json: which are read, and how the others are refused by name.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/description.h"
 #include "text/golden_lines.h"
 #include "text/tokenizer_folder.h"
@@ -40,7 +43,7 @@ TEST_CASE("each part of tokenizer.json that is not supported is named") {
       {"/pre_tokenizer/use_regex", "0", "pre_tokenizer.use_regex must be true or false"},
       {"/pre_tokenizer/add_prefix_space", "1", "pre_tokenizer.add_prefix_space must be true or false"},
       {"/model/type", R"("Unigram")", "pre_tokenizer has ByteLevel, which is not supported before Unigram"},
-      {"/model/type", R"("WordLevel")", "model (WordLevel) is not supported"},
+      {"/model/type", R"("WordLevel")", "model (\"WordLevel\") is not supported"},
       {"/model/type", "null", "no error"},
       {"/model/dropout", "0.1", "model.dropout is not supported"},
       {"/model/byte_fallback", "true", "no error"},  // all bytes have tokens, so it changes nothing
@@ -71,8 +74,8 @@ TEST_CASE("each part of tokenizer.json that is not supported is named") {
     CHECK(contains(error_with(bpe, wrong.pointer, wrong.value), sentence));
   }
   const Wrong wordpiece_errors[] = {
-      {"/normalizer", R"({"type":"Lowercase"})", "normalizer (Lowercase) is not supported"},
-      {"/pre_tokenizer", R"({"type":"Whitespace"})", "pre_tokenizer (Whitespace) is not supported"},
+      {"/normalizer", R"({"type":"Lowercase"})", "normalizer (\"Lowercase\") is not supported"},
+      {"/pre_tokenizer", R"({"type":"Whitespace"})", "pre_tokenizer (\"Whitespace\") is not supported"},
       {"/model/unk_token", R"("[NONE]")", "model.unk_token (\"[NONE]\") is not in the vocabulary"},
       {"/model/max_input_chars_per_word", "-1", "model.max_input_chars_per_word must be an id"},
       {"/post_processor/single", "[]", "post_processor.single must name A once and B never"},
@@ -88,6 +91,43 @@ TEST_CASE("each part of tokenizer.json that is not supported is named") {
     CAPTURE(sentence);
     CHECK(contains(error_with(wordpiece, wrong.pointer, wrong.value), sentence));
   }
+}
+
+namespace {
+
+// Adds a pointer to each string of a tokenizer.json, but for the vocabulary's and the merges'.
+void add_strings(const json& value, const json::json_pointer& at, std::vector<json::json_pointer>* strings) {
+  if (value.is_string()) strings->push_back(at);
+  if (!value.is_structured() || at.to_string() == "/model/vocab" || at.to_string() == "/model/merges") return;
+  for (const auto& [name, part] : value.items()) {
+    add_strings(part, value.is_array() ? at / std::stoul(name) : at / name, strings);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("no error repeats a control character of a string of tokenizer.json") {
+  const std::string hostile = "a\x1b[31m\t\nb\x7f\x01";
+  TokenizerFolder folder;
+  size_t errors = 0;
+  for (const char* name : {"bpe_json", "bpe_cl100k_json", "bpe_gemma_json", "bpe_llama_json", "bpe_nfc_json",
+                           "wordpiece_json", "unigram_json", "unigram_steps_json", "unigram_text_json"}) {
+    CAPTURE(name);
+    json document = read_json(std::string(name) + "/tokenizer.json");
+    std::vector<json::json_pointer> strings;
+    add_strings(document, json::json_pointer(), &strings);
+    CHECK(strings.size() > 3);
+    for (const json::json_pointer& string : strings) {
+      CAPTURE(string.to_string());
+      const json before = std::exchange(document[string], hostile);
+      folder.write("tokenizer.json", document.dump());
+      document[string] = before;
+      const std::string error = error_of([&] { load_tokenizer(folder.path()); });
+      errors += error != "no error" ? 1 : 0;
+      CHECK(std::none_of(error.begin(), error.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }));
+    }
+  }
+  CHECK(errors > 50);
 }
 
 TEST_CASE("post-processors in a sequence, and BERT's own, give the same templates") {
