@@ -170,6 +170,22 @@ TEST_CASE("a plain text file whose first line begins with a label is read as fas
   CHECK(run({"classify", f.model(), "-i", f.file("u.txt", "good __label__neg\n__label__neg good\n")}).err == "");
 }
 
+TEST_CASE("the labels of a file that is read as fastText's by itself are the true ones with --eval label") {
+  const CliFixture f;
+  const std::string file = f.file("train.txt", "__label__pos good film\n__label__pos bad\n__label__NEG bad\n");
+  const Ran named = run({"classify", f.model(), "-i", file, "--format", "fasttext", "--eval", "label", "--json"});
+  const Ran noticed = run({"classify", f.model(), "-i", file, "--eval", "label", "--json"});
+  CHECK(noticed.code == 0);
+  CHECK(noticed.out == named.out);
+  CHECK(lines_of(noticed.err).size() == 1);
+  CHECK(has(noticed.err, "read as fastText's; --format text"));
+  const Ran plain = run({"classify", f.model(), "-i", f.file("plain.txt", "good film\n"), "--eval", "label", "--json"});
+  CHECK(plain.code == 2);
+  CHECK(plain.out == "");
+  CHECK(has(plain.err, "is read as text lines; add --format jsonl, csv, tsv or fasttext"));
+  CHECK(run({"classify", f.model(), "-i", file, "--eval", "x"}).code == 2);
+}
+
 TEST_CASE("fastText's lines have no other fields") {
   const CliFixture f;
   const std::string file = f.file("train.txt", "__label__neg good\n");
@@ -181,9 +197,6 @@ TEST_CASE("fastText's lines have no other fields") {
   const Ran named = run({"classify", f.model(), "-i", file, "--format", "fasttext", "--eval", "x"});
   CHECK(named.code == 2);
   CHECK(has(named.err, "give --eval label"));
-  const Ran unsaid = run({"classify", f.model(), "-i", file, "--eval", "label"});
-  CHECK(unsaid.code == 2);
-  CHECK(has(unsaid.err, "fasttext"));
 }
 
 TEST_CASE("--limit answers the first records and ends with success") {

@@ -102,16 +102,20 @@ void InputOptions::check_whole_files(const std::string& label) const {
   if (paths({}).empty()) throw UsageError("--whole-files makes each file a text: give --input FILE");
 }
 
-void InputOptions::check_fields(const char* option) const {
+void InputOptions::fail_without_fields(const char* option, const std::string& path) {
+  throw UsageError(std::string(option) + " needs records with fields, and " +
+                   (path == "-" ? "standard input" : path) +
+                   " is read as text lines; add --format jsonl, csv, tsv or fasttext");
+}
+
+void InputOptions::check_fields(const char* option, const std::string& label) const {
   if (!std::all_of(texts.begin(), texts.end(), [this](const std::string& text) { return is_standard_input(text); })) {
     throw UsageError(std::string(option) + " needs records with fields: use --input FILE");
   }
   for (const std::string& path : paths({})) {
-    if (format_of(path) == Format::text) {
-      throw UsageError(std::string(option) + " needs records with fields, and " +
-                       (path == "-" ? "standard input" : path) +
-                       " is read as text lines; add --format jsonl, csv, tsv or fasttext");
-    }
+    // The first line may say that the file is in fastText's format, which has labels: RecordLoop looks at it.
+    const bool may_have_labels = guessed_text(path) && option == std::string_view("--eval") && label == "label";
+    if (format_of(path) == Format::text && !may_have_labels) fail_without_fields(option, path);
     if (!delimiter.empty() && format_of(path) == Format::jsonl) {
       throw UsageError("--delimiter goes with CSV and TSV, and " + (path == "-" ? "standard input" : path) +
                        " is read as JSON lines; leave it out, or add --format csv");
@@ -156,7 +160,7 @@ RecordFields InputOptions::fields(const std::string& label) const {
   if (format == "fasttext" && label != "label") {
     throw UsageError("--eval " + label + ": the labels of fastText's lines are called label; give --eval label");
   }
-  check_fields(option);
+  check_fields(option, label);
   return fields;
 }
 

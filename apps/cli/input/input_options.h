@@ -38,6 +38,8 @@ struct InputOptions {
   void check_kept_columns() const;
   // Returns whether records are named by their numbers.
   bool numbered() const { return id.empty() && !whole_files; }
+  // Throws UsageError: `option` needs fields, and `path` is a file of text lines.
+  [[noreturn]] static void fail_without_fields(const char* option, const std::string& path);
   // The fields to read. Throws UsageError where one is named although a format has none.
   RecordFields fields(const std::string& label) const;
 
@@ -47,7 +49,7 @@ struct InputOptions {
   const char* field_option(const std::string& label) const;
   void check_pairs() const;
   void check_whole_files(const std::string& label) const;
-  void check_fields(const char* option) const;
+  void check_fields(const char* option, const std::string& label) const;
   void check_arrays() const;
 };
 

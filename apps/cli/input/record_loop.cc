@@ -94,9 +94,11 @@ void RecordLoop::read(const InputOptions& input, const RecordFields& fields, con
   if (input.guessed_text(path)) {
     if (reading([&] { return source->starts_with(label_prefix); })) {
       format = Format::fasttext;
-      hint(source->name(),
-           "the first line begins with __label__, so the lines are read as fastText's and their labels "
-           "left out; --format text reads them as they are");
+      hint(source->name(), std::string("the first line begins with __label__, so the lines are read as fastText's") +
+                               (fields.label ? "" : " and their labels left out") +
+                               "; --format text reads them as they are");
+    } else if (fields.label) {
+      InputOptions::fail_without_fields("--eval", path);
     } else if (!hinted_) {
       seems.emplace(input.field);
     }
