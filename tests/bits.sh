@@ -1,0 +1,70 @@
+#!/bin/bash
+# Compares the bits of two builds: every output of random models, of all variants and of the goldens, in each precision,
+# on each backend and instruction set, on 1 and 2 threads and on the simulated device, and the labels of texts.
+#   bash tests/bits.sh OLD NEW [REVIEWS.jsonl]     OLD and NEW: build folders of two source trees, such as build/release
+#   BITS_MODELS=40 bash tests/bits.sh ...          random models, by default 400
+# REVIEWS.jsonl has a field "text"; by default it is apps/sample/reviews.jsonl. Both builds must have been configured
+# with their tests. Prints the lines that differ, and exits with 1 if there are any.
+set -euo pipefail
+
+if [ $# -lt 2 ] || [ $# -gt 3 ]; then
+  sed -n '2,7s/^# //p' "${BASH_SOURCE[0]}" >&2
+  exit 2
+fi
+tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+old=$(cd "$1" && pwd) new=$(cd "$2" && pwd)
+reviews=$(realpath "${3:-$tree/apps/sample/reviews.jsonl}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# write BUILD FILE: all bits of one build. Its own converter makes the models, since formats may differ.
+write() {
+  local build=$1 out=$2 models=$2.models
+  cmake --build "$build" --parallel "${JOBS:-$(nproc)}" \
+    --target bits_cpu bits_device linformer_cli linformer-convert >"$out.log" 2>&1 ||
+    { tail -n 20 "$out.log" >&2; echo "bits.sh: $build could not be built" >&2; exit 2; }
+  mkdir -p "$models"
+  local linformer=$build/apps/cli/linformer convert=$build/apps/convert/linformer-convert
+  local golden checkpoint name config dtype isa options threads
+  for golden in "$tree"/tests/data/golden/*/*/ "$tree"/../shared/golden/*/*/; do
+    name=$(basename "$(dirname "$golden")")-$(basename "$golden")
+    config=()
+    if [ -e "$golden/meta.json" ]; then
+      python3 -c 'import json, sys
+json.dump(json.load(open(sys.argv[1])).get("config", {}), open(sys.argv[2], "w"))' "$golden/meta.json" "$models/config"
+      config=(--config "$models/config")
+    fi
+    # A golden that is refused by name, such as one whose file lacks the projections, has no bits.
+    for checkpoint in "$golden"checkpoint.pt "$golden"checkpoint.safetensors "$golden"; do
+      if ! [ -e "$checkpoint" ]; then continue; fi
+      "$convert" "$checkpoint" -o "$models/$name.lnfr" --quiet "${config[@]}" >>"$out.log" 2>&1 || true
+      break
+    done
+  done
+  "$build/tests/bits/bits_cpu" "${BITS_MODELS:-400}" "$models"/*.lnfr >"$out"
+  "$build/tests/bits/bits_device" "${BITS_MODELS:-400}" "$models"/*.lnfr | sed 's/^/simulated device: /' >>"$out"
+  for dtype in f32 bf16 f16 int8; do
+    "$convert" "$tree/apps/sample/checkpoint.pt" -o "$work/sample.lnfr" --force --quiet --dtype $dtype \
+      --tokenizer "$tree/apps/sample" --labels "$tree/apps/sample/labels.txt" >>"$out.log" 2>&1
+    for isa in scalar avx2 avx512 neon; do
+      for options in "--backend native" "--backend onednn" "--backend openblas"; do
+        for threads in 1 2; do
+          # shellcheck disable=SC2086
+          printf 'texts, %s, %s, %s, %s threads: %s\n' $dtype $isa "${options#* }" $threads "$(
+            "$linformer" classify "$work/sample.lnfr" -i "$reviews" --json --isa $isa $options --threads $threads 2>&1 |
+              sha256sum | cut -c1-16)" >>"$out"
+          if [ $isa = scalar ]; then break; fi
+        done
+      done
+    done
+  done
+}
+
+write "$old" "$work/old"
+write "$new" "$work/new"
+echo "$(wc -l <"$work/new") lines of bits, $(ls "$work/new.models" | wc -l) goldens"
+if diff "$work/old" "$work/new"; then
+  echo "The bits are the same."
+else
+  exit 1
+fi
