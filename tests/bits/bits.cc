@@ -105,8 +105,9 @@ int main(int count, char** arguments) {
   }
   for (const linformer_test::Variant& variant : linformer_test::variants(150, 600)) {
     const auto model = linformer_test::random_model(variant.shape);
-    print_typed(variant.name, variant.shape, inputs_of(model->description().encoder, variant.shape.n - 1, variant.masks),
-                variant.masks ? Padding::keep : Padding::strip);
+    const std::vector<RandomInput> inputs =
+        inputs_of(model->description().encoder, variant.shape.n - 1, variant.masks);
+    print_typed(variant.name, variant.shape, inputs, variant.masks ? Padding::keep : Padding::strip);
   }
   for (int i = 2; i < count; ++i) {
     const auto model = Model::load(arguments[i]);
