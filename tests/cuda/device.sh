@@ -46,7 +46,7 @@ bench-f32-128     120
 bench-f16-256     120
 bench-bf16-256    120
 bench-f32-256     120
-torch             240
+torch             400
 paper-f16         240
 paper-f32         240
 "
