@@ -204,6 +204,18 @@ TEST_CASE("embed and search --prompt: what is put before each text, by its name"
   const Ran found = run({"search", f.model(), "--prompt", "query", "--query", "plot", "plot", "bad", "--json"});
   CHECK(found.code == 0);
   CHECK(json_lines(found.out).size() == 2);
+  // Queries have the model's prompt for queries, and texts the one for passages.
+  const auto score = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"search", f.model(), "--json"});
+    const Ran ran = run(more);
+    CHECK(ran.code == 0);
+    return json_lines(ran.out).at(0)["score"].get<double>();
+  };
+  const double chosen = score({"--query", "plot", "plot"});
+  CHECK(chosen == score({"--prompt", "", "--query", "good plot", "bad film plot"}));
+  CHECK(score({"--query-prompt", "passage", "--query", "plot", "plot"}) == doctest::Approx(1));
+  CHECK(score({"--prompt", "passage", "--query-prompt", "query", "--query", "plot", "plot"}) == chosen);
+  CHECK(run({"search", f.model(), "--query-prompt", "nobody", "--query", "plot", "plot"}).code == 2);
   const std::string shown = run({"inspect", f.model()}).out;
   CAPTURE(shown);
   CHECK(shown.find("query (\"good \"), passage (\"bad film \"), the default") != std::string::npos);

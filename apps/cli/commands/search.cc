@@ -1,6 +1,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <initializer_list>
+#include <optional>
 
 #include "answers/ranking.h"
 #include "command_line/display.h"
@@ -29,8 +31,19 @@ struct SearchFlags {
   TokenFlags tokens;
   LongFlags longer;
   RunFlags run;
+  std::optional<std::string> query_prompt;
   int64_t top_k = 10;
 };
+
+// The first of `names` that the model has a prompt of, as sentence-transformers chooses for queries and documents.
+std::optional<std::string> first_prompt(const Model& model, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    for (int i = 0; i < model.sentence_embedding().prompts; ++i) {
+      if (model.prompt(i).name == name) return std::string(name);
+    }
+  }
+  return {};
+}
 
 struct Embedded : Job {
   std::shared_ptr<RankedDocument> document;
@@ -42,7 +55,8 @@ class Search {
       : flags_(flags),
         fields_(flags.ranking.input.fields("")),
         model_(load_model(flags.model)),
-        embedder_(flags.vector.make_embedder(model_, flags.model, flags.run, flags.tokens, &flags.longer)),
+        embedder_(make_embedder(flags.vector.prompt ? flags.vector.prompt
+                                                    : first_prompt(*model_, {"document", "passage", "corpus"}))),
         width_(static_cast<size_t>(embedder_.width())),
         queries_(embed_queries()),
         output_(flags.ranking.output.output) {}
@@ -61,14 +75,23 @@ class Search {
   }
 
  private:
+  Embedder make_embedder(const std::optional<std::string>& prompt) const {
+    VectorFlags vector = flags_.vector;
+    vector.prompt = prompt;
+    return vector.make_embedder(model_, flags_.model, flags_.run, flags_.tokens, &flags_.longer);
+  }
+
   // [queries, width]
-  std::vector<float> embed_queries() {
+  std::vector<float> embed_queries() const {
+    Embedder embedder = make_embedder(flags_.query_prompt    ? flags_.query_prompt
+                                      : flags_.vector.prompt ? flags_.vector.prompt
+                                                             : first_prompt(*model_, {"query"}));
     const std::vector<std::string> texts = flags_.ranking.read_queries();
     std::vector<std::string_view> views(texts.begin(), texts.end());
     std::vector<float> vectors;
     std::string error;
     const bool can_window = flags_.longer.value() != OnLong::window;
-    check(embedder_.embed(views, [&](size_t i, const TextReport& report, std::span<const float> vector) {
+    check(embedder.embed(views, [&](size_t i, const TextReport& report, std::span<const float> vector) {
       if (!report.status.ok()) {
         error = (flags_.ranking.queries.empty() ? "--query" : "query " + std::to_string(i + 1)) + ": " +
                 explained(report, can_window);
@@ -219,6 +242,12 @@ void add_search(CLI::App* app, Run* run) {
           "files then say what each row is, or are left out")
       ->type_name("FILE")
       ->group("Input");
+  command
+      ->add_option("--query-prompt", flags->query_prompt,
+                   "What to put before each query, one of the model's prompts; default: --prompt, or else the model's "
+                   "prompt called query. Texts have the one called document, passage or corpus")
+      ->type_name("NAME")
+      ->group("Vectors");
   command->add_option("--top-k", flags->top_k, "Texts found for a query, best first")
       ->type_name("K")
       ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}))
