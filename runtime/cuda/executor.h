@@ -21,6 +21,7 @@ class CudaExecutor final : public Executor {
   ~CudaExecutor() override;
 
   uint64_t host_bytes() const override { return staging_ + staging_bytes_; }
+  const std::byte* memory() const override { return memory_; }
   Status start(std::byte* arena) override;
   Status ready() override { return stream_->wait_for_mark(); }
   Status run(const Batch& batch, const Request& request) override;

@@ -52,6 +52,9 @@ class Executor {
     return reinterpret_cast<T*>(arena_ + layout_.offsets[static_cast<int>(id)]);
   }
 
+  // Where the buffers of layout() lie: in the arena, or in a device's memory. For tests.
+  virtual const std::byte* memory() const { return arena_; }
+
   // Waits until the last call has read what the caller's memory holds, which the next one writes.
   virtual Status ready() { return {}; }
   virtual Status run(const Batch& batch, const Request& request) = 0;
