@@ -3,6 +3,7 @@
 
 #include "converter/files/write_error.h"
 #include "converter/option_names.h"
+#include "converter/readers/error.h"
 #include "converter/writer/write_error.h"
 #include "linformer/convert.h"
 
@@ -29,7 +30,7 @@ inline std::string advice(const writer::WriteError& error) {
 }
 
 // Returns the report of `work`. What it throws becomes an Error with its code. In both the caller's words stand for
-// options.
+// options. An Error is one line without control characters, whatever the names of files and tensors in it have.
 template <class Work>
 auto with_public_words(const Control& control, const Work& work) {
   try {
@@ -39,11 +40,11 @@ auto with_public_words(const Control& control, const Work& work) {
   } catch (const Cancelled&) {
     throw Error("the conversion was cancelled, so nothing was written", Code::cancelled);
   } catch (const writer::WriteError& error) {
-    throw Error(with_names(error.what() + advice(error), control), Code::unsupported);
+    throw Error(without_controls(with_names(error.what() + advice(error), control)), Code::unsupported);
   } catch (const files::WriteError& error) {
-    throw Error(error.what(), Code::io_error);
+    throw Error(without_controls(error.what()), Code::io_error);
   } catch (const Error& error) {
-    throw Error(with_names(error.what(), control), error.code());
+    throw Error(without_controls(with_names(error.what(), control)), error.code());
   }
 }
 

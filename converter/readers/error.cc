@@ -5,20 +5,42 @@
 
 namespace linformer::convert {
 
+namespace {
+
+bool is_control(unsigned char byte) { return byte < 0x20 || byte == 0x7f; }
+
+void add_escaped(unsigned char byte, std::string* shown) {
+  char escaped[8];
+  std::snprintf(escaped, sizeof(escaped), "\\x%02x", byte);
+  *shown += escaped;
+}
+
+}  // namespace
+
 std::string escaped(std::string_view name) {
   constexpr size_t longest = 160;  // bytes shown
   std::string shown;
   for (const char character : name.substr(0, longest)) {
     const auto byte = static_cast<unsigned char>(character);
-    if (byte < 0x20 || byte >= 0x7f) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof(escaped), "\\x%02x", byte);
-      shown += escaped;
+    if (is_control(byte) || byte >= 0x80) {
+      add_escaped(byte, &shown);
     } else {
       shown += character;
     }
   }
   return shown + (name.size() > longest ? "..." : "");
+}
+
+std::string without_controls(std::string_view sentence) {
+  std::string shown;
+  for (const char character : sentence) {
+    if (is_control(static_cast<unsigned char>(character))) {
+      add_escaped(static_cast<unsigned char>(character), &shown);
+    } else {
+      shown += character;
+    }
+  }
+  return shown;
 }
 
 std::string quote(std::string_view name) { return '"' + escaped(name) + '"'; }

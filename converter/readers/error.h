@@ -16,6 +16,9 @@ template <class... Parts>
   throw Error(sentence.str());
 }
 
+// The sentence with \xNN in the place of each control character.
+std::string without_controls(std::string_view sentence);
+
 // True when `text` is well-formed UTF-8.
 bool valid_utf8(std::string_view text);
 

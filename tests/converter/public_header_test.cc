@@ -69,6 +69,31 @@ TEST_CASE("a conversion reports its progress, and errors say by their code what 
   CHECK(conversion_code(nowhere) == Code::io_error);
 }
 
+TEST_CASE("an error is one line without control characters, whatever the names of files") {
+  const Workplace place;
+  const std::string names[] = {"a\x0e" "b", "a\nb", "a\x1b[31mb\x7f", "a\tb"};
+  const auto sentence_of = [](const ConvertOptions& options) -> std::string {
+    try {
+      convert_checkpoint(options);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  for (const std::string& name : names) {
+    std::vector<ConvertOptions> wrong(3, options_in(place));
+    wrong[0].checkpoint = place.path(name);                       // absent
+    wrong[1].output = place.path(name) + "/" + name + "/x.lnfr";  // no folder
+    wrong[2].checkpoint = place.path("model") + name;             // without a checkpoint
+    std::filesystem::create_directories(wrong[2].checkpoint);
+    for (const ConvertOptions& options : wrong) {
+      const std::string sentence = sentence_of(options);
+      CHECK(sentence.size() > 20);
+      CHECK(std::none_of(sentence.begin(), sentence.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }));
+    }
+  }
+}
+
 TEST_CASE("a flag cancels a conversion in both phases, and the output stays as it was") {
   const Workplace place;
   ConvertOptions options = options_in(place);

@@ -204,17 +204,19 @@ class Runner {
     fs::permissions(place.path(""), fs::perms::all);
     if (::geteuid() == 0) {
       other_user_ = "setpriv --reuid=65534 --regid=65534 --clear-groups ";
-      can_become_other_ = place.run_behind(other_user_, "--version").status == 0;
+      // It can't run a program below a folder that is root's alone, such as /root; setpriv itself still could.
+      can_become_other_ = place.run_behind(other_user_ + limit_, "--version").status == 0;
     }
   }
   bool can_be_refused() const { return can_become_other_; }
   Run operator()(const std::string& arguments, bool other_user) const {
-    return place.run_behind((other_user ? other_user_ : "") + "timeout 20 ", arguments + " -o " + place.path("x.lnfr"));
+    return place.run_behind((other_user ? other_user_ : "") + limit_, arguments + " -o " + place.path("x.lnfr"));
   }
 
   Workplace place;
 
  private:
+  const std::string limit_ = "timeout 20 ";
   std::string other_user_;
   bool can_become_other_ = true;
 };
