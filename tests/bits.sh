@@ -1,14 +1,15 @@
 #!/bin/bash
-# Compares the bits of two builds: every output of random models, of all variants and of the goldens, in each precision,
-# on each backend and instruction set, on 1 and 2 threads and on the simulated device, and the labels of texts.
+# Runs the same models with two builds and compares the bits of all results. The models are random models, the variants
+# of tests/session/variants.h, the goldens, and the sample with a file of texts; each runs in every precision, on every
+# backend and instruction set, with 1 and 2 threads, and on the simulated device.
 #   bash tests/bits.sh OLD NEW [REVIEWS.jsonl]     OLD and NEW: build folders of two source trees, such as build/release
-#   BITS_MODELS=40 bash tests/bits.sh ...          random models, by default 400
-# REVIEWS.jsonl has a field "text"; by default it is apps/sample/reviews.jsonl. Both builds must have been configured
-# with their tests. Prints the lines that differ, and exits with 1 if there are any.
+#   BITS_MODELS=40 bash tests/bits.sh ...          number of random models; the default is 400
+# Each record of REVIEWS.jsonl has a field "text". The default is apps/sample/reviews.jsonl. Both build folders must be
+# configured with their tests. The lines that differ are printed, and the exit code is then 1.
 set -euo pipefail
 
 if [ $# -lt 2 ] || [ $# -gt 3 ]; then
-  sed -n '2,7s/^# //p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,8s/^# //p' "${BASH_SOURCE[0]}" >&2
   exit 2
 fi
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -16,7 +16,7 @@ template <class... Parts>
   throw Error(sentence.str());
 }
 
-// The sentence with \xNN in the place of each control character.
+// Returns the sentence with each control character, line feeds included, replaced by \x and its two hex digits.
 std::string without_controls(std::string_view sentence);
 
 // True when `text` is well-formed UTF-8.

@@ -190,8 +190,8 @@ void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTo
 }
 
 // Finds the pad and the mask among the special added tokens. The kind of model does not tell their names: MPNet's
-// WordPiece has RoBERTa's, and ModernBERT's byte-level BPE has BERT's. A name in the vocabulary alone does not count
-// where a special token is there, because MPNet's vocabulary has unused tokens with BERT's names.
+// WordPiece has RoBERTa's, and ModernBERT's byte-level BPE has BERT's. A special token is preferred to a token that is
+// only in the vocabulary: MPNet's vocabulary contains BERT's names too, and the model doesn't use those tokens.
 void find_special_tokens(TokenizerDescription* description) {
   const auto find = [&](const char* first, const char* second, int32_t* id) {
     for (const char* name : {first, second}) {

@@ -52,7 +52,8 @@ class Executor {
     return reinterpret_cast<T*>(arena_ + layout_.offsets[static_cast<int>(id)]);
   }
 
-  // Where the buffers of layout() lie: in the arena, or in a device's memory. For tests.
+  // The address that the offsets of layout() count from: the arena's, or that of a device's memory. The tests read the
+  // results of single ops there.
   virtual const std::byte* memory() const { return arena_; }
 
   // Waits until the last call has read what the caller's memory holds, which the next one writes.

@@ -1,6 +1,8 @@
-// Prints a line for each model, precision, engine and number of threads, with a hash of the bits of every output, so
-// that two builds can be compared: `bash tests/bits.sh OLD NEW`.
-//   bits MODELS [FILE.lnfr...]     the first MODELS random models of tests/reference, all variants, and these files
+// Runs models on every engine and prints one line for each model, type of weights, engine and number of threads. The
+// line ends with a hash of the bits of all outputs. `bash tests/bits.sh OLD NEW` compares the lines of two builds.
+//   bits_cpu COUNT [FILE.lnfr...]
+// The models are the first COUNT random models of the test `reference`, all variants of session/variants.h, and the
+// given files. bits_device does the same on the simulated device.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -14,7 +16,7 @@
 #include "support/outputs.h"
 #include "support/skip.h"
 
-// What the tests' main program has for cases that can't run (support/skip.h).
+// Declared in support/skip.h for tests that can't run. This program has no main program of doctest, which defines it.
 void linformer_test::skip(const std::string& what) { std::printf("skipped: %s\n", what.c_str()); }
 
 namespace {
@@ -33,7 +35,7 @@ struct Hash {
   }
 };
 
-// Every output that the model has. The masked-LM scores are those of the first row of each text.
+// Returns the hash of all outputs that the model has. Masked-LM scores are those of the first row of each text only.
 std::string bits_of(Session& session, const ModelDescription& description, const std::vector<Input>& inputs) {
   std::vector<Output> asked;
   for (int layer = -1; layer <= 64; ++layer) asked.push_back(Output::hidden({}, layer));

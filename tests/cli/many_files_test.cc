@@ -170,7 +170,7 @@ TEST_CASE("a plain text file whose first line begins with a label is read as fas
   CHECK(run({"classify", f.model(), "-i", f.file("u.txt", "good __label__neg\n__label__neg good\n")}).err == "");
 }
 
-TEST_CASE("the labels of a file that is read as fastText's by itself are the true ones with --eval label") {
+TEST_CASE("--eval label takes the labels of a file that is recognised as fastText's without --format") {
   const CliFixture f;
   const std::string file = f.file("train.txt", "__label__pos good film\n__label__pos bad\n__label__NEG bad\n");
   const Ran named = run({"classify", f.model(), "-i", file, "--format", "fasttext", "--eval", "label", "--json"});

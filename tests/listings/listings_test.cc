@@ -1,6 +1,7 @@
-// The programs of all variants as text at three lengths, compared with recorded ones: a change of lowering shows which ops it changes.
+// Lists the program of each variant at three lengths and compares the listing with a recorded one, so that a change of
+// lowering shows which ops it changes.
 //   LINFORMER_RECORD=1 ctest --preset release -R ^listings     writes the folder `recorded` anew
-// Then read the difference line by line before it is committed.
+// Read the difference line by line before you commit it.
 #include <doctest/doctest.h>
 
 #include <cinttypes>
@@ -30,7 +31,7 @@ constexpr int device = -1;
 constexpr int64_t lengths[] = {13, 41, 127};
 constexpr auto longest = static_cast<uint32_t>(lengths[2]);
 
-// The text with "n" in place of each number that is `n`.
+// Returns the text with the letter n in place of each number that equals the argument `n`.
 std::string with_n(const std::string& text, int64_t n) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   std::string result;
@@ -71,7 +72,7 @@ void add_line(void* context, const ProgramLine& line) {
   const int64_t n = lengths[visit.length];
   op.stage = std::to_string(line.stage) + (line.joins ? "+ " : " ") + line.part + ", " + line.domain + ", " +
              line.condition + (line.instead ? ", instead" : "");
-  // An operand may depend on the length in another way, as the number of a convolution's windows does.
+  // Operands that still differ between two lengths, such as the number of a convolution's windows, are listed both.
   const std::string text = with_n(std::string(line.op) + ": " + line.operands, n);
   if (op.text.empty()) {
     op.text = text;

@@ -37,7 +37,7 @@ using Change = void (*)(Program* program);
 
 // The result of one op.
 struct Step {
-  std::string name;  // what it computes, and where to; equal in all programs that have the op
+  std::string name;  // the part of the model, the op's kind and the columns that it writes: the same in each program
   std::vector<float> values;
 };
 
@@ -103,7 +103,8 @@ class Stepper {
     }
   }
 
-  // What op `last`, of stage `stage_index`, leaves where it writes to.
+  // Runs the program up to the op with index `last`, which belongs to the stage with index `stage_index`, and returns
+  // the rows that this op wrote.
   std::vector<float> result_of(const Stage& stage, int32_t stage_index, int32_t last) {
     Program program = lowered();
     const View out = program.ops[static_cast<size_t>(last)].out;
@@ -177,7 +178,8 @@ struct Comparison {
   std::string first_difference;  // the op's name; empty: there is none
 };
 
-// Steps of equal names in the order of the programs; one program may have steps that the other lacks.
+// Compares the steps that have the same name in both lists, in order, up to the first that differs. A step that only
+// one program has is left out.
 Comparison compare(const std::vector<Step>& ours, const std::vector<Step>& theirs) {
   Comparison result;
   size_t next = 0;

@@ -204,7 +204,8 @@ class Runner {
     fs::permissions(place.path(""), fs::perms::all);
     if (::geteuid() == 0) {
       other_user_ = "setpriv --reuid=65534 --regid=65534 --clear-groups ";
-      // It can't run a program below a folder that is root's alone, such as /root; setpriv itself still could.
+      // The other user can't run a converter that was built below a folder which only root may enter, such as /root.
+      // setpriv itself can still start it, so `timeout` must be part of this trial.
       can_become_other_ = place.run_behind(other_user_ + limit_, "--version").status == 0;
     }
   }

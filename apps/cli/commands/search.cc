@@ -35,7 +35,8 @@ struct SearchFlags {
   int64_t top_k = 10;
 };
 
-// The first of `names` that the model has a prompt of, as sentence-transformers chooses for queries and documents.
+// Returns the first of `names` that is the name of a prompt of the model; nothing if none is. sentence-transformers
+// chooses the prompts of queries and of documents in this way.
 std::optional<std::string> first_prompt(const Model& model, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     for (int i = 0; i < model.sentence_embedding().prompts; ++i) {
@@ -55,8 +56,7 @@ class Search {
       : flags_(flags),
         fields_(flags.ranking.input.fields("")),
         model_(load_model(flags.model)),
-        embedder_(make_embedder(flags.vector.prompt ? flags.vector.prompt
-                                                    : first_prompt(*model_, {"document", "passage", "corpus"}))),
+        embedder_(make_embedder(query_prompt())),
         width_(static_cast<size_t>(embedder_.width())),
         queries_(embed_queries()),
         output_(flags.ranking.output.output) {}
@@ -81,17 +81,22 @@ class Search {
     return vector.make_embedder(model_, flags_.model, flags_.run, flags_.tokens, &flags_.longer);
   }
 
+  std::optional<std::string> query_prompt() const {
+    if (flags_.query_prompt) return flags_.query_prompt;
+    return flags_.vector.prompt ? flags_.vector.prompt : first_prompt(*model_, {"query"});
+  }
+  std::optional<std::string> text_prompt() const {
+    return flags_.vector.prompt ? flags_.vector.prompt : first_prompt(*model_, {"document", "passage", "corpus"});
+  }
+
   // [queries, width]
-  std::vector<float> embed_queries() const {
-    Embedder embedder = make_embedder(flags_.query_prompt    ? flags_.query_prompt
-                                      : flags_.vector.prompt ? flags_.vector.prompt
-                                                             : first_prompt(*model_, {"query"}));
+  std::vector<float> embed_queries() {
     const std::vector<std::string> texts = flags_.ranking.read_queries();
     std::vector<std::string_view> views(texts.begin(), texts.end());
     std::vector<float> vectors;
     std::string error;
     const bool can_window = flags_.longer.value() != OnLong::window;
-    check(embedder.embed(views, [&](size_t i, const TextReport& report, std::span<const float> vector) {
+    check(embedder_.embed(views, [&](size_t i, const TextReport& report, std::span<const float> vector) {
       if (!report.status.ok()) {
         error = (flags_.ranking.queries.empty() ? "--query" : "query " + std::to_string(i + 1)) + ": " +
                 explained(report, can_window);
@@ -169,6 +174,8 @@ class Search {
   }
 
   void search_texts(RankingWriter* writer) {
+    // The queries have their vectors, so one session at a time is enough.
+    if (text_prompt() != query_prompt()) embedder_ = make_embedder(text_prompt());
     Rankings rankings(queries_.size() / width_, flags_.top_k);
     std::vector<float> rows;
     std::vector<std::shared_ptr<const RankedDocument>> waiting;
