@@ -165,11 +165,8 @@ std::vector<RandomCase> random_cases(int device) {
 }
 
 TEST_CASE("random models of every kind agree with double precision") {
-  // The first in the PATH need not be the one that the system's package of NumPy is for.
-  std::string python = "python3";
-  const auto has_numpy = [&] { return std::system((python + " -c 'import numpy' 2>/dev/null").c_str()) == 0; };
-  if (!has_numpy()) python = "/usr/bin/python3";
-  if (!has_numpy()) {
+  const std::string python = "'" LINFORMER_PYTHON "'";
+  if (std::system((python + " -c 'import numpy' 2>/dev/null").c_str()) != 0) {
     linformer_test::skip("python3 with numpy is not here");
     return;
   }

@@ -26,8 +26,8 @@ std::string terminal_fault(const std::string& printed);
 // Runs the program and checks both of its outputs with doctest, which shows `arguments` if a check fails.
 Ran check_printed(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = "");
 
-// While it exists, programs that the test starts have `path` as their working directory: options that name a file to
-// write are given hostile names.
+// While an object of this class exists, programs that the test starts have `path` as their working directory. Otherwise
+// an option that writes a file could leave one with a hostile name in the developer's folder.
 class WorkingDirectory {
  public:
   explicit WorkingDirectory(const std::string& path) { std::filesystem::current_path(path); }
