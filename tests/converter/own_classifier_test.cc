@@ -172,6 +172,11 @@ TEST_CASE("settings of one's own model that the file contradicts are errors that
   }
 }
 
+TEST_CASE("settings of one's own model beside a file without tensors are an error") {
+  const json settings = {{"encoder_prefix", "encoder"}, {"embedding", "embedding"}};
+  check_sentence(conversion_error(safetensors_file("{}", ""), settings.dump()), {"has no tensors"});
+}
+
 TEST_CASE("a model around linformer-pytorch's encoder is asked for settings too") {
   const std::string folder = golden_in_tree() + "/own_classifier/tatp22";
   const std::string bytes = read_file(folder + "/checkpoint.safetensors");

@@ -58,6 +58,8 @@ TEST_CASE("hand-made hostile safetensors") {
       {"hole at the start", file("{\"a\":" + entry("F32", "[3]", "[4,16]") + "}"), "holes"},
       {"data appended", file("{\"a\":" + entry("F32", "[3]", "[0,12]") + "}"), "appended"},
       {"no tensors but data", file("{}"), "appended"},
+      {"no tensors", safetensors_file("{}", ""), "has no tensors"},
+      {"metadata alone", safetensors_file("{\"__metadata__\":{\"format\":\"pt\"}}", ""), "has no tensors"},
       {"beyond the file", file("{\"a\":" + entry("F32", "[400]", "[0,1600]") + "}"), "truncated"},
       {"shape lies", file("{\"a\":" + entry("F32", "[2,3]", "[0,16]") + "}"), "take 24 bytes"},
       {"offsets reversed", file("{\"a\":" + entry("F32", "[2,2]", "[16,0]") + "}"), "data_offsets"},
