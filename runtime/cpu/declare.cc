@@ -20,7 +20,7 @@ int64_t longest_source(const Program& program, const Attention& attention) {
   return std::max(program.extents.tokens, program.extents.encoder_states);
 }
 
-GemmDesc desc_of(const Program& program, const Stage& stage, const Op& op) {
+GemmDesc desc_of(const Program& program, const Stage& stage, const ops::Gemm& op) {
   GemmDesc desc;
   desc.max_m = program.extents.block_rows;
   desc.n = op.out.cols;
@@ -28,9 +28,9 @@ GemmDesc desc_of(const Program& program, const Stage& stage, const Op& op) {
   desc.layout = op.b.layout;
   desc.type = op.b.type;
   desc.left = op.a.type;
-  desc.compute = op.b.place != Place::weight ? program.target.compute(op.a.type) : op.a.type;  // E's, or as converted
+  desc.compute = op.multiplies_e() ? program.target.compute(op.a.type) : op.a.type;  // E's, or as converted
   desc.out = op.out.type;
-  desc.varying_n = program.target.packs && op.b.place == Place::weight;  // threads may share it
+  desc.varying_n = program.target.packs && !op.multiplies_e();  // threads may share it
   desc.accumulate = op.accumulate;
   desc.activation = op.activation;
   desc.bias = op.bias.present();
@@ -42,7 +42,7 @@ GemmDesc desc_of(const Program& program, const Stage& stage, const Op& op) {
     desc.varying_n = op.out.cols % desc.n != 0;
   }
   // E Z and E (Z W) contract over the sequence's rows.
-  if (op.b.place == Place::source || op.b.place == Place::sequence) {
+  if (op.multiplies_e()) {
     desc.varying_k = true;
     desc.k = op.b.place == Place::sequence
                  ? op.b.rows
@@ -125,17 +125,18 @@ Status for_each_gemm(const Program& program, GemmIds* ids, Add&& add) {
   for (const Stage& stage : program.stages) {
     for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
       const Op& op = program.ops[static_cast<size_t>(i)];
-      if (op.kind == OpKind::gemm) {
-        LINFORMER_TRY(add(desc_of(program, stage, op), &ids->ops[static_cast<size_t>(i)]));
+      if (const auto* gemm = op.get<ops::Gemm>()) {
+        LINFORMER_TRY(add(desc_of(program, stage, *gemm), &ids->ops[static_cast<size_t>(i)]));
       }
-      if (op.kind != OpKind::attend && op.kind != OpKind::compress) continue;
+      const auto* compress = op.get<ops::Compress>();
+      if (compress == nullptr && !op.is<ops::Attend>()) continue;
       const Attention& attention = program.attentions[static_cast<size_t>(stage.attention)];
       for (int32_t g = 0; g < attention.groups; ++g) {
         const size_t index = static_cast<size_t>(attention.first_group + g);
         GemmIds::Group* group = &ids->groups[index];
-        LINFORMER_TRY(op.kind == OpKind::attend
+        LINFORMER_TRY(compress == nullptr
                           ? attention_gemms(program, attention, program.groups[index], add, group)
-                          : compress_gemms(program, attention, program.groups[index], op.side, add, group));
+                          : compress_gemms(program, attention, program.groups[index], compress->side, add, group));
       }
     }
   }

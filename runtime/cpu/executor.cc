@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/checked.h"
+#include "cpu/ops/keys.h"
 
 namespace LINFORMER_NAMESPACE {
 namespace {
@@ -35,9 +36,12 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(Program program, Backen
   for (int32_t i = static_cast<int32_t>(p.ops.size()) - 1, next = -1; i >= 0; --i) {
     const Op& op = p.ops[static_cast<size_t>(i)];
     made->next_products_[static_cast<size_t>(i)] = next;
-    if (multiplies_weights(op)) next = i;
+    const auto* gemm = op.get<ops::Gemm>();
+    if (gemm != nullptr && gemm->multiplies_weights()) next = i;
   }
-  LINFORMER_TRY(declare_gemms(p, made->provider_.get(), &made->gemms_));
+  LINFORMER_TRY(made->context_.prepare_weights());
+  made->context_.provider = made->provider_.get();
+  LINFORMER_TRY(declare_gemms(p, made->provider_.get(), &made->context_.gemms));
   p.arena[Term::scratch] = Count::bytes(made->provider_->scratch_bytes()).rounded_up(64);
   p.arena.use(BufferId::scratch);
   if (!p.arena.lay_out(&made->layout_)) {
@@ -53,22 +57,24 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::create(Program program, Backen
 CpuExecutor::~CpuExecutor() = default;
 
 Status CpuExecutor::start(std::byte* arena) {
-  arena_ = arena;
+  arena_ = context_.arena = arena;
   fill_tables();
-  LINFORMER_TRY(fill_projections());
+  LINFORMER_TRY(cpu::fill_projections(context_));
   return team_.start(static_cast<int>(program_.extents.threads), callers_);
 }
 
-CpuExecutor::Part CpuExecutor::part_of(int64_t first, int64_t end, int thread) const {
+cpu::Part CpuExecutor::part_of(int64_t first, int64_t end, int thread) const {
   Part part;
   part.first = first;
   part.sequences = end - first;
-  part.row = batch_.row_starts[first];
-  part.rows = batch_.row_starts[end] - part.row;
+  part.row = context_.batch.row_starts[first];
+  part.rows = context_.batch.row_starts[end] - part.row;
   part.shortest = part.shortest_states = INT64_MAX;
   for (int64_t s = first; s < end; ++s) {
-    const int64_t n = batch_.length(s),
-                  states = batch_.has_states ? batch_.state_starts[s + 1] - batch_.state_starts[s] : 0;
+    const int64_t n = context_.batch.length(s),
+                  states = context_.batch.has_states
+                               ? context_.batch.state_starts[s + 1] - context_.batch.state_starts[s]
+                               : 0;
     part.shortest = std::min(part.shortest, n);
     part.longest = std::max(part.longest, n);
     part.shortest_states = std::min(part.shortest_states, states);
@@ -76,14 +82,6 @@ CpuExecutor::Part CpuExecutor::part_of(int64_t first, int64_t end, int thread) c
   }
   part.thread = thread;
   return part;
-}
-
-CpuExecutor::Source CpuExecutor::source_of(const Attention& attention) const {
-  const KeySource from = attention.key_source;
-  if (from == KeySource::encoder_states || (from == KeySource::encoder_states_or_own && batch_.has_states)) {
-    return {buffer(BufferId::encoder_states), program_.states_width, batch_.state_starts, batch_.state_masks};
-  }
-  return {buffer(attention.own.buffer), attention.own.ld, batch_.row_starts, batch_.masks};
 }
 
 // How many items a stage has, when `joined` stages run at once.
@@ -113,8 +111,7 @@ CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part
   if (stage.domain == Domain::sequences) return {part.sequences, 1, 1};
 
   const Attention& attention = program_.attentions[static_cast<size_t>(stage.attention)];
-  const bool states = attention.key_source == KeySource::encoder_states ||
-                      (attention.key_source == KeySource::encoder_states_or_own && batch_.has_states);
+  const bool states = context_.reads_states(attention);
   const int64_t shortest = states ? part.shortest_states : part.shortest;
   const int64_t longest = states ? part.longest_states : part.longest;
   if (shortest >= stage.lengths.below || longest < stage.lengths.from) return {};
@@ -162,11 +159,11 @@ Status CpuExecutor::run_item(const Stage& stage, const StageSize& size, const Pa
       break;
     }
     case Domain::sequences:
-      item.row = batch_.output_starts[item.sequence];
-      item.rows = batch_.output_starts[item.sequence + 1] - item.row;
+      item.row = context_.batch.output_starts[item.sequence];
+      item.rows = context_.batch.output_starts[item.sequence + 1] - item.row;
       break;
     default: {
-      const Source source = source_of(program_.attentions[static_cast<size_t>(stage.attention)]);
+      const cpu::Source source = context_.source_of(program_.attentions[static_cast<size_t>(stage.attention)]);
       if (!stage.lengths.has(source.length(item.sequence))) return {};
       const int64_t first = within * size.step;
       const int64_t all = stage.domain == Domain::source_rows ? source.length(item.sequence) : stage.extent;
@@ -235,7 +232,7 @@ void CpuExecutor::report_progress(const Part& part) {
   if (request_.progress == nullptr) return;
   const int64_t done = rows_done_.fetch_add(part.rows, std::memory_order_relaxed) + part.rows;
   if (this_thread() != caller_) return;
-  const double all = static_cast<double>(batch_.rows) * static_cast<double>(program_.layers.size() + 1);
+  const double all = static_cast<double>(context_.batch.rows) * static_cast<double>(program_.layers.size() + 1);
   request_.progress(request_.progress_context, static_cast<double>(done) / all);
 }
 
@@ -248,7 +245,7 @@ bool CpuExecutor::splits_by_sequences(const Part& whole) const {
   if (whole.sequences < 2 * threads || provider_->kind() != BackendKind::native) return false;
   // What belongs to one sequence must not lie where another layer has something of the next: encoder states and own
   // rows lay full attention's panels out differently, too.
-  if (program_.mixes_attention || batch_.has_states) return false;
+  if (program_.mixes_attention || context_.batch.has_states) return false;
   const int64_t largest = std::max(full_part_rows, least_part_rows + whole.longest);
   return whole.rows >= 2 * (threads - 1) * largest && whole.rows >= 2 * threads * least_part_rows;
 }
@@ -256,16 +253,18 @@ bool CpuExecutor::splits_by_sequences(const Part& whole) const {
 // Each thread takes the next sequences, in multiples of `multiple`, until none is left: as many as fill a few blocks of
 // rows, so that the last block has few rows too little and a part's rows stay in the core's own cache.
 Status CpuExecutor::run_parts(const Request& request, int64_t multiple) {
-  const auto rows = [&](int64_t first, int64_t end) { return batch_.row_starts[end] - batch_.row_starts[first]; };
+  const auto rows = [&](int64_t first, int64_t end) {
+    return context_.batch.row_starts[end] - context_.batch.row_starts[first];
+  };
   std::atomic<int64_t> next{0};
   return on_threads([&](int thread) -> Status {
     for (;;) {
       int64_t first = next.load(std::memory_order_relaxed), end = 0;
       do {
-        if (first >= batch_.sequences) return {};
+        if (first >= context_.batch.sequences) return {};
         end = first;
-        while (end < batch_.sequences) {
-          const int64_t longer = std::min(end + multiple, batch_.sequences);
+        while (end < context_.batch.sequences) {
+          const int64_t longer = std::min(end + multiple, context_.batch.sequences);
           if (rows(first, end) >= least_part_rows && rows(first, longer) > full_part_rows) break;
           end = longer;
         }
@@ -289,7 +288,7 @@ bool CpuExecutor::heads_are_alike(const Request& request, bool* pairs) const {
 }
 
 Status CpuExecutor::run(const Batch& batch, const Request& request) {
-  batch_ = batch;
+  context_.batch = batch;
   request_ = request;
   team_.use(request.one_thread);
   caller_ = this_thread();

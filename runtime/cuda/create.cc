@@ -35,21 +35,23 @@ Result<std::unique_ptr<Executor>> CudaExecutor::create(Program program, std::spa
 }
 
 CudaExecutor::~CudaExecutor() {
-  stream_.reset();  // waits until nothing uses the memory
-  if (device_weights_ != nullptr) device_weights_->device().free(memory_);
+  context_.stream.reset();  // waits until nothing uses the memory
+  if (context_.weights != nullptr) context_.weights->device().free(context_.memory);
 }
 
 // What has no kernel, by name: before anything runs.
 Status CudaExecutor::check_ops() const {
   for (const Op& op : program_.ops) {
-    if (op.kind == OpKind::pool && op.a.cols > Grid::most_y * warp_size) {
+    const auto* pool = op.get<ops::Pool>();
+    if (pool != nullptr && pool->rows.cols > Grid::most_y * warp_size) {
       return Status::error(Code::unsupported, "the op 'pool' has no kernel on a GPU for %lld columns: use the CPU",
-                           static_cast<long long>(op.a.cols));
+                           static_cast<long long>(pool->rows.cols));
     }
-    const bool panels = op.kind == OpKind::pack || op.kind == OpKind::pack_rows || op.kind == OpKind::pack_block;
-    const bool adds_activated = op.kind == OpKind::gemm && op.residual.present() && op.activation != Activation::none;
+    const bool panels = op.is<ops::Pack>() || op.is<ops::PackRows>() || op.is<ops::PackBlock>();
+    const auto* gemm = op.get<ops::Gemm>();
+    const bool adds_activated = gemm != nullptr && gemm->residual.present() && gemm->activation != Activation::none;
     if (!panels && !adds_activated) continue;
-    return Status::error(Code::unsupported, "the op '%s'%s has no kernel on a GPU: use the CPU", name_of(op.kind),
+    return Status::error(Code::unsupported, "the op '%s'%s has no kernel on a GPU: use the CPU", name_of(op.kind()),
                          adds_activated ? " with an activation before a residual" : "");
   }
   for (const Attention& attention : program_.attentions) {
@@ -69,7 +71,7 @@ Status CudaExecutor::check_ops() const {
 Status CudaExecutor::place_heads(Array<HeadKeys>* heads) {
   const Program& p = program_;
   for (const Attention& attention : p.attentions) {
-    bool fits = first_head_.try_push(static_cast<int64_t>(heads->size()));
+    bool fits = context_.first_head.try_push(static_cast<int64_t>(heads->size()));
     for (int64_t h = 0; fits && h < attention.heads; ++h) {
       const KeyGroup& group = p.group(attention, h);
       const HeadProjection& projection = group.projections[0];
@@ -89,48 +91,52 @@ Status CudaExecutor::place_heads(Array<HeadKeys>* heads) {
 
 Status CudaExecutor::prepare(WeightStore& store) {
   LINFORMER_TRY(check_ops());
-  if (!program_.arena.lay_out(&layout_) || !device_scratch(program_, &scratch_)) {
+  if (!program_.arena.lay_out(&layout_) || !device_scratch(program_, &context_.regions)) {
     return Status::error(Code::too_long, "the session's memory can't be addressed: lower max_tokens or max_batch");
   }
-  if (options_.profile && !profile_.try_resize(program_.ops.size())) {
+  if (context_.options.profile && !profile_.try_resize(program_.ops.size())) {
     return Status::error(Code::out_of_memory, "no memory for the profile of %zu ops", program_.ops.size());
   }
-  Result<const DeviceWeights*> weights = store.get(options_.device, type_, program_, weights_);
+  Result<const DeviceWeights*> weights = store.get(context_.options.device, context_.type, program_, weights_);
   if (!weights.ok()) return weights.status();
   const Device& device = (*weights)->device();
-  Result<std::unique_ptr<Stream>> stream = Stream::create(device, {options_.stream, options_.tf32, options_.profile});
+  Result<std::unique_ptr<Stream>> stream =
+      Stream::create(device, {context_.options.stream, context_.options.tf32, context_.options.profile});
   if (!stream.ok()) return stream.status();
-  memory_ = device.allocate(layout_.total);
-  device_weights_ = *weights;
-  stream_ = std::move(stream.value());
-  if (memory_ == nullptr) {
+  context_.memory = device.allocate(layout_.total);
+  context_.weights = *weights;
+  context_.stream = std::move(stream.value());
+  if (context_.memory == nullptr) {
     return Status::error(Code::out_of_memory, "cuda:%d has no %llu bytes for a session: lower max_tokens or max_batch",
                          device.index(), static_cast<unsigned long long>(layout_.total));
   }
   static_assert(sizeof(HeadKeys) == device_head_bytes);
   Array<HeadKeys> heads;
   LINFORMER_TRY(place_heads(&heads));
-  LINFORMER_TRY(device.upload(scratch(scratch_.heads), heads.data(), heads.size() * sizeof(HeadKeys)));
-  stream_->set_workspace(scratch(scratch_.workspace), scratch_.total - device_alignment - scratch_.workspace);
-  stream_->set_shapes(program_.extents.rows,
-                      std::min(device_e_slice, std::max(program_.extents.tokens, program_.extents.encoder_states)));
-  staging_ = layout_.offsets[static_cast<int>(BufferId::rows)];
-  const uint64_t outputs = options_.device_outputs ? 0 : static_cast<uint64_t>(scratch_.output_elements) * 4;
+  LINFORMER_TRY(device.upload(context_.scratch(context_.regions.heads), heads.data(), heads.size() * sizeof(HeadKeys)));
+  context_.stream->set_workspace(context_.scratch(context_.regions.workspace),
+                                 context_.regions.total - device_alignment - context_.regions.workspace);
+  context_.stream->set_shapes(
+      program_.extents.rows,
+      std::min(device_e_slice, std::max(program_.extents.tokens, program_.extents.encoder_states)));
+  context_.staging = layout_.offsets[static_cast<int>(BufferId::rows)];
+  const uint64_t outputs =
+      context_.options.device_outputs ? 0 : static_cast<uint64_t>(context_.regions.output_elements) * 4;
   staging_bytes_ = device_positions * sizeof(int32_t) + outputs;
   return {};
 }
 
 Status CudaExecutor::start(std::byte* arena) {
-  arena_ = arena;
-  const Device& device = device_weights_->device();
+  arena_ = context_.arena = arena;
+  const Device& device = context_.weights->device();
   const Device::Current current(device);
-  stream_->pin(arena, host_bytes());
+  context_.stream->pin(arena, host_bytes());
   fill_tables();
   const uint64_t tables = layout_.offsets[static_cast<int>(BufferId::position_table)];
-  LINFORMER_TRY(device.upload(memory_ + tables, arena_ + tables, staging_ - tables));
-  stream_->rehearse(true);
+  LINFORMER_TRY(device.upload(context_.memory + tables, arena_ + tables, context_.staging - tables));
+  context_.stream->rehearse(true);
   LINFORMER_TRY(rehearse());
-  stream_->rehearse(false);
+  context_.stream->rehearse(false);
   return {};
 }
 
@@ -144,8 +150,8 @@ Status CudaExecutor::rehearse() {
   }
   for (const bool states : {false, true}) {
     if (states ? program_.states_width == 0 : needs_states) continue;
-    batch_ = {};
-    batch_.has_states = states;
+    context_.batch = {};
+    context_.batch.has_states = states;
     const int64_t longest = std::min(e.tokens, e.rows);
     LINFORMER_TRY(rehearse_all(longest, e.encoder_states));
     for (const LayerSections& layer : program_.layers) {
@@ -166,15 +172,15 @@ Destination CudaExecutor::rehearsed(int64_t length, int64_t states) {
   int32_t* starts = buffer<int32_t>(BufferId::row_starts);
   starts[0] = 0;
   starts[1] = static_cast<int32_t>(length);
-  batch_.sequences = 1;
-  batch_.rows = length;
-  batch_.has_masks = true;
-  batch_.row_starts = batch_.output_starts = starts;
-  if (batch_.has_states) {
+  context_.batch.sequences = 1;
+  context_.batch.rows = length;
+  context_.batch.has_masks = true;
+  context_.batch.row_starts = context_.batch.output_starts = starts;
+  if (context_.batch.has_states) {
     int32_t* state_starts = buffer<int32_t>(BufferId::state_starts);
     state_starts[0] = 0;
     state_starts[1] = static_cast<int32_t>(states);
-    batch_.state_starts = state_starts;
+    context_.batch.state_starts = state_starts;
   }
   static constexpr MaskPosition positions[device_positions] = {};
   Destination to;
@@ -190,7 +196,8 @@ Status CudaExecutor::rehearse_all(int64_t length, int64_t states) {
   LINFORMER_TRY(run_section(program_.finish, to));
   LINFORMER_TRY(run_section(program_.output_hidden, to));
   LINFORMER_TRY(run_section(program_.first_rows, to));
-  batch_.sequences = std::min<int64_t>(2, program_.extents.sequences);  // a pair; stages of scores read no starts
+  context_.batch.sequences =
+      std::min<int64_t>(2, program_.extents.sequences);  // a pair; stages of scores read no starts
   LINFORMER_TRY(run_section(program_.pooled, to));
   for (const HeadSections& head : program_.heads) LINFORMER_TRY(run_section(head.stages, to));
   LINFORMER_TRY(run_section(program_.sentence_embedding, to));

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 
+#include "cuda/ops/norm.h"
+#include "cuda/ops/outputs.h"
+#include "cuda/ops/run.h"
+
 namespace LINFORMER_NAMESPACE::cuda {
 
 // What the session packed: everything before the tables.
 Status CudaExecutor::send(const Batch& batch) {
   const auto one = [&](BufferId id, int64_t bytes) {
-    return stream_->copy(device_buffer(id), 0, buffer<std::byte>(id), 0, bytes, 1);
+    return context_.stream->copy(context_.device_buffer(id), 0, buffer<std::byte>(id), 0, bytes, 1);
   };
   LINFORMER_TRY(one(BufferId::row_starts, static_cast<int64_t>(layout_.bytes[static_cast<int>(BufferId::row_starts)])));
   LINFORMER_TRY(one(BufferId::ids, 4 * batch.rows));
@@ -20,78 +24,15 @@ Status CudaExecutor::send(const Batch& batch) {
     LINFORMER_TRY(one(BufferId::state_masks, states));
     LINFORMER_TRY(one(BufferId::encoder_states, 4 * states * program_.states_width));
   }
-  return stream_->mark();
-}
-
-CudaExecutor::Source CudaExecutor::source_of(const Attention& attention) const {
-  const KeySource from = attention.key_source;
-  if (from == KeySource::encoder_states || (from == KeySource::encoder_states_or_own && batch_.has_states)) {
-    return {device_buffer(BufferId::encoder_states), program_.states_width, BufferId::state_starts,
-            BufferId::state_masks, batch_.state_starts};
-  }
-  return {device_buffer(attention.own.buffer), attention.own.ld, BufferId::row_starts, BufferId::masks,
-          batch_.row_starts};
-}
-
-CudaExecutor::Operand CudaExecutor::operand(const View& view, const Item& item) const {
-  Operand x;
-  x.type = view.type;
-  x.rows = item.rows;
-  x.cols = view.cols;
-  x.ld = view.ld;
-  x.count = item.count;
-  switch (view.place) {
-    case Place::none:
-    case Place::weight:
-      break;
-    case Place::rows:
-    case Place::scored:
-      x.data = device_buffer(view.buffer) + (item.row * view.ld + view.offset) * element_bytes(view.type);
-      break;
-    case Place::source: {
-      const Source source = source_of(attention_of(item));
-      x.ld = source.ld;
-      x.step = item.n * source.ld;
-      x.data = source.rows + source.host_starts[item.sequence] * source.ld * int64_t{sizeof(float)};
-      break;
-    }
-    case Place::sequence: {
-      const bool is_key = view.buffer == BufferId::keys || view.buffer == BufferId::values;
-      const Attention& attention = attention_of(item);
-      x.step = is_key ? program_.key_slot : program_.compressed_slot;
-      int64_t first = item.sequence * x.step;
-      if (attention.full) {
-        x.step = item.n * view.ld;
-        first = int64_t{source_of(attention).host_starts[item.sequence]} * view.ld;
-      }
-      x.data = device_buffer(view.buffer) + (first + view.offset) * int64_t{sizeof(float)};
-      break;
-    }
-    case Place::block:
-      x.step = item.rows * view.ld;
-      x.data = device_buffer(view.buffer) + view.offset * element_bytes(view.type);
-      break;
-    case Place::table:
-      x.data = device_buffer(view.buffer) + view.offset * int64_t{sizeof(float)};
-      break;
-    case Place::output:
-      x.data = scratch(scratch_.outputs);
-      break;
-  }
-  return x;
-}
-
-const float* CudaExecutor::floats(const View& view) const {
-  if (!view.present()) return nullptr;
-  return reinterpret_cast<const float*>(device_weights_->vector(view).data) + view.offset;
+  return context_.stream->mark();
 }
 
 Status CudaExecutor::run_ops(const Item& item) {
-  if (!profile_.empty()) LINFORMER_TRY(stream_->lap(nullptr));  // copies of a call
+  if (!profile_.empty()) LINFORMER_TRY(context_.stream->lap(nullptr));  // copies of a call
   for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) {
     bool fused = false;
     LINFORMER_TRY(run_op(i, item, &fused));
-    if (!profile_.empty()) LINFORMER_TRY(stream_->lap(&profile_[static_cast<size_t>(i)].seconds));
+    if (!profile_.empty()) LINFORMER_TRY(context_.stream->lap(&profile_[static_cast<size_t>(i)].seconds));
     i += fused;
   }
   return {};
@@ -100,11 +41,16 @@ Status CudaExecutor::run_ops(const Item& item) {
 // `fused`: the next op was done with it.
 Status CudaExecutor::run_op(int32_t index, const Item& item, bool* fused) {
   const Op& op = program_.ops[static_cast<size_t>(index)];
-  if (op.kind != OpKind::norm) return execute(op, item);
+  const auto* normed = op.get<ops::Norm>();
+  if (normed == nullptr) {
+    return with_struct(op, [&](const auto& own) { return cuda::run(own, context_, item); });
+  }
   const Op* next = index + 1 < item.stage.op_end ? &program_.ops[static_cast<size_t>(index) + 1] : nullptr;
-  *fused = next != nullptr && next->kind == OpKind::convert && next->a.place == op.out.place &&
-           next->a.buffer == op.out.buffer && next->a.offset == op.out.offset && next->a.cols == op.out.cols;
-  return norm(op, item, *fused ? next : nullptr);
+  const auto* convert = next != nullptr ? next->get<ops::Convert>() : nullptr;
+  const View& out = normed->out;
+  *fused = convert != nullptr && convert->from.place == out.place && convert->from.buffer == out.buffer &&
+           convert->from.offset == out.offset && convert->from.cols == out.cols;
+  return norm(*normed, *fused ? convert : nullptr, context_, item);
 }
 
 // Whether the stage's ops are the same for sequences of any length: products of their compressed rows and weights.
@@ -112,7 +58,8 @@ bool CudaExecutor::takes_any_length(const Stage& stage) const {
   if (stage.domain != Domain::compressed_rows) return false;
   for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
     const Op& op = program_.ops[static_cast<size_t>(i)];
-    if (op.kind != OpKind::convert && (op.kind != OpKind::gemm || op.b.place != Place::weight)) return false;
+    const auto* gemm = op.get<ops::Gemm>();
+    if (!op.is<ops::Convert>() && (gemm == nullptr || gemm->multiplies_e())) return false;
   }
   return true;
 }
@@ -121,18 +68,18 @@ bool CudaExecutor::takes_any_length(const Stage& stage) const {
 // rows of full attention's keys lie as their sequences do, so all of them are one.
 Status CudaExecutor::run_key_stage(const Stage& stage, const Destination& to) {
   const Attention& attention = program_.attentions[static_cast<size_t>(stage.attention)];
-  const Source source = source_of(attention);
+  const Source source = context_.source_of(attention);
   Item item{stage, to};
   if (attention.full && stage.domain == Domain::source_rows) {
-    item.n = item.rows = source.host_starts[batch_.sequences];
+    item.n = item.rows = source.host_starts[context_.batch.sequences];
     item.whole_batch = true;
     return run_ops(item);
   }
   const bool any = takes_any_length(stage);
-  for (int64_t s = 0; s < batch_.sequences;) {
+  for (int64_t s = 0; s < context_.batch.sequences;) {
     const int64_t n = source.length(s);
     int64_t end = s + 1;
-    while (end < batch_.sequences &&
+    while (end < context_.batch.sequences &&
            (any ? stage.lengths.has(source.length(end)) == stage.lengths.has(n) : source.length(end) == n))
       ++end;
     item.sequence = s;
@@ -163,22 +110,22 @@ Status CudaExecutor::run_stage(const Stage& stage, const Destination& to) {
   Item item{stage, to};
   switch (stage.domain) {
     case Domain::row_blocks:
-      item.rows = batch_.rows;
+      item.rows = context_.batch.rows;
       return run_ops(item);
     case Domain::first_rows:
-      item.rows = batch_.sequences;
+      item.rows = context_.batch.sequences;
       return run_ops(item);
     case Domain::scored:
-      item.rows = stage.extent == 0 ? batch_.rows : batch_.sequences / stage.extent;
+      item.rows = stage.extent == 0 ? context_.batch.rows : context_.batch.sequences / stage.extent;
       LINFORMER_TRY(run_ops(item));
-      return give(item);
+      return give(context_, item);
     case Domain::sequences:
       return run_ops(item);
     case Domain::positions:
       for (const int64_t all = static_cast<int64_t>(to.positions.size()); item.row < all; item.row += item.rows) {
         item.rows = std::min({device_positions, all - item.row, program_.extents.block_rows});
         LINFORMER_TRY(run_ops(item));
-        LINFORMER_TRY(give(item));
+        LINFORMER_TRY(give(context_, item));
       }
       return {};
     default:
@@ -187,8 +134,9 @@ Status CudaExecutor::run_stage(const Stage& stage, const Destination& to) {
 }
 
 Status CudaExecutor::run_section(const Section& section, const Destination& to) {
-  if (!profile_.empty() && !stream_->rehearses()) {
-    count_costs(section, batch_, 0, batch_.sequences, static_cast<int64_t>(to.positions.size()), profile_.data());
+  if (!profile_.empty() && !context_.stream->rehearses()) {
+    count_costs(section, context_.batch, 0, context_.batch.sequences, static_cast<int64_t>(to.positions.size()),
+                profile_.data());
   }
   for (int32_t i = section.begin; i < section.end; ++i) {
     LINFORMER_TRY(run_stage(program_.stages[static_cast<size_t>(i)], to));
@@ -197,17 +145,18 @@ Status CudaExecutor::run_section(const Section& section, const Destination& to) 
 }
 
 Status CudaExecutor::run(const Batch& batch, const Request& request) {
-  const Device::Current current(device_weights_->device());
+  const Device::Current current(context_.weights->device());
   Status status = run_all(batch, request);
-  if (status.ok() && !profile_.empty()) status = stream_->read_laps();
-  const bool later = options_.device_outputs && options_.stream != nullptr;
+  if (status.ok() && !profile_.empty()) status = context_.stream->read_laps();
+  const bool later = context_.options.device_outputs && context_.options.stream != nullptr;
   if (status.ok() && later) return {};
-  const Status waited = stream_->wait();  // after an error too: what is under way reads and writes the caller's memory
+  const Status waited =
+      context_.stream->wait();  // after an error too: what is under way reads and writes the caller's memory
   return status.ok() ? waited : status;
 }
 
 Status CudaExecutor::run_all(const Batch& batch, const Request& request) {
-  batch_ = batch;
+  context_.batch = batch;
   LINFORMER_TRY(send(batch));
   const auto run = [&](const Section& section, const Destination& to) -> Status {
     if (request.is_cancelled()) return Status::error(Code::cancelled, "the call was cancelled");

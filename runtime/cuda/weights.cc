@@ -120,16 +120,16 @@ Status DeviceWeights::add(const Program& program, std::span<const std::byte* con
   const auto vector = [&](const View& view) { return add(view, true, false); };
   // In 16 bits a text's rows are rounded up in number.
   const auto projection_matrix = [&](const View& view) { return add(view, false, type_ != ElementType::f32); };
+  const auto operand_of = [&](View view, Use use) {
+    if (use == Use::matrix || use == Use::table) return matrix(view);
+    if (use == Use::projection) return projection_matrix(view);
+    if (use == Use::vector) view.cols = view.ld;  // a slice of it
+    return vector(view);
+  };
   for (const Op& op : program.ops) {
-    const bool multiplies =
-        op.kind == OpKind::gemm || op.kind == OpKind::add_row_sums || op.kind == OpKind::scale_by_length;
-    const bool table = op.kind == OpKind::gather || op.kind == OpKind::add_position || op.kind == OpKind::add_type;
-    LINFORMER_TRY(multiplies ? projection_matrix(op.a) : table ? matrix(op.a) : vector(op.a));
-    LINFORMER_TRY(multiplies ? matrix(op.b) : vector(op.b));
-    for (const View* view : {&op.bias, &op.row_bias}) {
-      View whole = *view;
-      whole.cols = whole.ld;  // a slice of it
-      LINFORMER_TRY(vector(whole));
+    Op copy = op;
+    for (const Operand& operand : operands_of(copy)) {
+      LINFORMER_TRY(operand_of(*operand.view, operand.use));
     }
   }
   for (const KeyGroup& group : program.groups) {

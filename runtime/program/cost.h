@@ -1,4 +1,4 @@
-// What an op of a program costs: derived from its views and the domain of its stage.
+// What an op of a program costs: derived from its operands and the domain of its stage.
 #pragma once
 
 #include "linformer/version.h"

@@ -15,14 +15,15 @@ constexpr int64_t enough_slices = 64;  // products of one call that keep a GPU b
 bool device_scratch(const Program& p, DeviceScratch* scratch) {
   int64_t widest = 1, most_k = 1, outputs = 1, heads = 0;
   for (const Op& op : p.ops) {
-    if (op.kind == OpKind::gemm && op.b.place != Place::weight) {
-      widest = std::max(widest, op.b.cols);
-      most_k = std::max(most_k, op.a.rows);
+    if (const auto* gemm = op.get<ops::Gemm>(); gemm != nullptr && gemm->multiplies_e()) {
+      widest = std::max(widest, gemm->b.cols);
+      most_k = std::max(most_k, gemm->a.rows);
     }
-    if (op.out.place != Place::output || op.kind == OpKind::expand) continue;
-    const bool positions = p.vocabulary > 0 && op.out.cols == p.vocabulary;
+    const View& out = op.out();
+    if (out.place != Place::output || op.is<ops::Expand>()) continue;
+    const bool positions = p.vocabulary > 0 && out.cols == p.vocabulary;
     const int64_t rows = positions ? std::max(device_positions, p.extents.sequences) : p.extents.sequences;
-    outputs = std::max(outputs, op.out.cols * rows);
+    outputs = std::max(outputs, out.cols * rows);
   }
   for (const Attention& attention : p.attentions) {
     widest = std::max(widest, attention.key_width);

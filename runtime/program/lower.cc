@@ -26,15 +26,10 @@ Stage& Lowering::stage(Domain domain) {
   return stage;
 }
 
-Op& Lowering::op(OpKind kind) {
-  if (out_of_memory_ || !program_.ops.try_push({})) {
-    out_of_memory_ = true;
-    return spare_op_ = {};
-  }
-  ++program_.stages.back().op_end;
-  Op& op = program_.ops.back();
-  op.kind = kind;
-  return op;
+bool Lowering::push(const Op& op) {
+  out_of_memory_ = out_of_memory_ || !program_.ops.try_push(op);
+  if (!out_of_memory_) ++program_.stages.back().op_end;
+  return !out_of_memory_;
 }
 
 View Lowering::buffer_view(Place place, BufferId buffer, int64_t cols, int64_t offset) {
@@ -61,27 +56,25 @@ View Lowering::narrow(BufferId buffer, ElementType type, int64_t cols) {
   return view;
 }
 
-void Lowering::convert(const View& a, const View& out) { unary(OpKind::convert, a, out); }
-
 View Lowering::multiplied(const View& a, ElementType compute) {
   if (compute == a.type) return a;
   const View out = narrow(BufferId::narrow_rows, compute, a.cols);
   if (out_of_memory_) return out;
-  const int32_t ops = static_cast<int32_t>(program_.ops.size());
+  const int32_t count = static_cast<int32_t>(program_.ops.size());
   // What was converted serves all products of its stage, until its source is written.
   bool known = converted_by_ >= program_.stages.back().op_begin;
   if (known) {
-    const Op& last = program_.ops[static_cast<size_t>(converted_by_)];
-    known = last.out.type == compute && last.a.place == a.place && last.a.buffer == a.buffer && last.a.cols == a.cols &&
-            last.a.offset == a.offset && last.a.ld == a.ld;
-    for (int32_t i = converted_by_ + 1; known && i < ops; ++i) {
-      const View& written = program_.ops[static_cast<size_t>(i)].out;
+    const auto& last = program_.ops[static_cast<size_t>(converted_by_)].as<ops::Convert>();
+    known = last.out.type == compute && last.from.place == a.place && last.from.buffer == a.buffer &&
+            last.from.cols == a.cols && last.from.offset == a.offset && last.from.ld == a.ld;
+    for (int32_t i = converted_by_ + 1; known && i < count; ++i) {
+      const View& written = program_.ops[static_cast<size_t>(i)].out();
       known = written.place != a.place || written.buffer != a.buffer;
     }
   }
   if (known) return out;
-  converted_by_ = ops;
-  convert(a, out);
+  converted_by_ = count;
+  add(ops::Convert{out, a});
   return out;
 }
 
@@ -131,47 +124,29 @@ View Lowering::caller(int64_t cols) const {
   return view;
 }
 
-Op& Lowering::gemm(const View& a, const Linear& linear, const View& out, Activation activation) {
-  const View b = weight(linear.weight);
-  const bool panels = b.layout == RightLayout::panel16;
-  const bool whole = panels || program_.target.device;
-  const View left = multiplied(a, whole ? program_.target.compute(b.type) : ElementType::f32);
-  Op& gemm = op(OpKind::gemm);
-  gemm.a = left;
-  gemm.b = b;
+ops::Gemm& Lowering::gemm(const View& a, const Linear& linear, const View& out, Activation activation) {
+  ops::Gemm gemm;
+  gemm.out = out;
+  gemm.b = weight(linear.weight);
+  const bool whole = gemm.b.layout == RightLayout::panel16 || program_.target.device;
+  gemm.a = multiplied(a, whole ? program_.target.compute(gemm.b.type) : ElementType::f32);
   // A tied output: the token embedding, [outputs, inputs] row by row.
   if (gemm.b.layout == RightLayout::row_major) gemm.b.layout = RightLayout::transposed;
   gemm.bias = weight(linear.bias);
-  gemm.out = out;
   gemm.activation = activation;
-  return gemm;
+  return add(gemm);
 }
 
-Op& Lowering::norm(const Norm& norm, const View& a, const View& out) {
-  Op& result = op(OpKind::norm);
-  result.a = a;
-  result.b = weight(norm.scale);
-  result.bias = weight(norm.bias);
-  result.epsilon = norm.epsilon;
-  result.out = out;
-  return result;
-}
-
-Op& Lowering::unary(OpKind kind, const View& a, const View& out) {
-  Op& result = op(kind);
-  result.a = a;
-  result.out = out;
-  return result;
+void Lowering::norm(const Norm& norm, const View& from, const View& out) {
+  add(ops::Norm{out, from, weight(norm.scale), weight(norm.bias), norm.epsilon});
 }
 
 // The rows of X, or of both streams side by side, for the caller.
 void Lowering::hidden(Section* section, int64_t width, int64_t streams) {
   const int32_t begin = stage_count();
   stage(Domain::sequences);
-  Op& expand = op(OpKind::expand);
-  expand.a = rows(BufferId::rows, width);
-  if (streams == 2) expand.b = rows(BufferId::second_rows, width);
-  expand.out = caller(streams * width);
+  const View out = caller(streams * width), first = rows(BufferId::rows, width);
+  add(ops::Expand{out, first, streams == 2 ? rows(BufferId::second_rows, width) : View()});
   *section = this->section(begin);
 }
 
@@ -195,17 +170,14 @@ bool Lowering::finishes() const {
 // From the last layer's rows to the encoder's output, in place.
 void Lowering::finish_rows() {
   const View x = rows(BufferId::rows, last_.width_out), out = rows(BufferId::rows, program_.output_width);
-  if (reversible()) unary(OpKind::add, rows(BufferId::second_rows, last_.width_out), x);
+  if (reversible()) add(ops::Add{x, rows(BufferId::second_rows, last_.width_out)});
   if (encoder_.final_norm.present()) norm(encoder_.final_norm, x, x);
   if (encoder_.output.present()) {
     const View made = block(BufferId::query, program_.output_width);
     gemm(x, encoder_.output, made);
-    unary(OpKind::copy, made, out);
+    add(ops::Copy{out, made});
   }
-  if (!encoder_.zero_masked_rows) return;
-  Op& zero = op(OpKind::zero);
-  zero.which = ZeroRows::masked;
-  zero.out = out;
+  if (encoder_.zero_masked_rows) add(ops::Zero{out, ZeroRows::masked});
 }
 
 // The last layer again, from its keys on, for calls that read no other row of its result: a classifier on the first
@@ -218,7 +190,7 @@ void Lowering::first_rows() {
   const bool normalizes = pre_norm() && last_.description->attention_norm.present();
   const auto take = [&](BufferId buffer) {
     const View all = buffer_view(Place::rows, buffer, last_.width_in, 0);
-    unary(OpKind::pool, all, first(buffer, last_.width_in)).pooling = Pooling::first_token;
+    add(ops::Pool{first(buffer, last_.width_in), all, View()});
   };
   take(BufferId::rows);
   if (reversible()) take(BufferId::second_rows);
@@ -244,7 +216,7 @@ Status Lowering::finish() {
   hidden(&program_.output_hidden, program_.output_width, 1);
   const int32_t pooled = stage_count();
   stage(Domain::scored).extent = 1;
-  pool(Pooling::first_token, caller(program_.output_width)).pooling_is_asked = true;
+  pool(Pooling::first_token, caller(program_.output_width)).is_asked = true;
   program_.pooled = section(pooled);
   return {};
 }
@@ -255,11 +227,12 @@ Status Lowering::complete() {
   program_.key_slot = arena.value(Term::keys);
   program_.compressed_slot = arena.value(Term::compressed);
   for (Op& op : program_.ops) {
-    for (View* view : {&op.a, &op.b, &op.out, &op.bias, &op.row_bias, &op.residual}) {
-      const bool shares_ld = view->place == Place::rows || view->place == Place::block || view->place == Place::scored;
-      if (!shares_ld || view->ld != 0) continue;
-      const BufferInfo& buffer = info(view->buffer);
-      view->ld = arena.value(buffer.ld) * static_cast<int64_t>(buffer.element_bytes) / element_bytes(view->type);
+    for (const Operand& operand : operands_of(op)) {
+      View& view = *operand.view;
+      const bool shares_ld = view.place == Place::rows || view.place == Place::block || view.place == Place::scored;
+      if (!shares_ld || view.ld != 0) continue;
+      const BufferInfo& buffer = info(view.buffer);
+      view.ld = arena.value(buffer.ld) * static_cast<int64_t>(buffer.element_bytes) / element_bytes(view.type);
     }
   }
   for (Attention& attention : program_.attentions) {

@@ -43,7 +43,16 @@ class Lowering {
 
   // Stages and ops. Memory that runs out is remembered and said by complete().
   Stage& stage(Domain domain);
-  Op& op(OpKind kind);
+  // Appends an op to the last stage. The reference is valid until the next one.
+  template <class Struct>
+  Struct& add(const Struct& op) {
+    if (!push(op)) {
+      spare_op_ = op;
+      return spare_op_.as<Struct>();
+    }
+    return program_.ops.back().as<Struct>();
+  }
+  bool push(const Op& op);
   Section section(int32_t begin) const { return {begin, stage_count()}; }
   int32_t stage_count() const { return static_cast<int32_t>(program_.stages.size()); }
 
@@ -71,13 +80,11 @@ class Lowering {
   // `a` as a product in `compute` reads it: converted, where it isn't yet.
   View multiplied(const View& a, ElementType compute);
   View narrow(BufferId buffer, ElementType type, int64_t cols);
-  void convert(const View& a, const View& out);
 
   // The common ops.
-  Op& gemm(const View& a, const Linear& linear, const View& out, Activation activation = Activation::none);
-  Op& norm(const Norm& norm, const View& a, const View& out);
-  Op& unary(OpKind kind, const View& a, const View& out);
-  Op& pool(Pooling pooling, const View& out);
+  ops::Gemm& gemm(const View& a, const Linear& linear, const View& out, Activation activation = Activation::none);
+  void norm(const Norm& norm, const View& from, const View& out);
+  ops::Pool& pool(Pooling pooling, const View& out);
   void hidden(Section* section, int64_t width, int64_t streams);
 
   // lower_embedding.cc

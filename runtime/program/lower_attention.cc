@@ -148,11 +148,10 @@ void Lowering::rotate(const LayerState& layer, const View& x) {
     Count& elements = program_.arena[Term::rotary];
     elements = elements + Count(tokens) * d_head;
   }
-  Op& rotate = op(OpKind::rotate);
-  rotate.b = buffer_view(Place::table, BufferId::rotary_table, d_head, rotaries[index].offset);
-  rotate.b.rows = tokens;
-  rotate.b.ld = d_head;
-  rotate.out = x;
+  View table = buffer_view(Place::table, BufferId::rotary_table, d_head, rotaries[index].offset);
+  table.rows = tokens;
+  table.ld = d_head;
+  add(ops::Rotate{x, table});
 }
 
 // Z W of a block of a sequence's rows; masked ones are zero where the dialect says so.
@@ -162,10 +161,7 @@ void Lowering::project_rows(const LayerState& layer, int side, const View& out) 
   if (bias_after(linear, projection_of(description, side, 0))) linear.bias = absent;
   gemm(source(layer, inputs(linear)), linear, out);
   if (side == key_side) rotate(layer, out);
-  if (!layer.attention.zeroes_masked) return;
-  Op& zero = op(OpKind::zero);
-  zero.which = ZeroRows::masked;
-  zero.out = out;
+  if (layer.attention.zeroes_masked) add(ops::Zero{out, ZeroRows::masked});
 }
 
 // One linear E for all heads: E Z from `threshold` rows on, Z W below it.
@@ -177,10 +173,11 @@ void Lowering::compress_side(const LayerState& layer, int side) {
   const int64_t d = inputs(linear_of(description, side));
   if (compresses && (side == key_side || !same)) {
     key_stage(layer, Domain::source_columns, {.from = layer.threshold}, d, side == value_side);
-    Op& compress = op(OpKind::gemm);
+    ops::Gemm compress;
     compress.a = weight(projection.weight);
     compress.b = source(layer, d);
     compress.out = slot(compressed_of(side), projection.k, d);
+    add(compress);
   }
   if (projects) {
     key_stage(layer, Domain::source_rows, {.below = layer.threshold}, 0, compresses || side == value_side);
@@ -191,7 +188,7 @@ void Lowering::compress_side(const LayerState& layer, int side) {
 // It depends on n, so no weight can hold it. A key has k rows, however long the text.
 void Lowering::scale_by_length(const Projection& projection, const View& key) {
   if (projection.length_scale == LengthScale::none) return;
-  unary(OpKind::scale_by_length, weight(projection.weight), key).length_scale = projection.length_scale;
+  add(ops::ScaleByLength{key, weight(projection.weight), projection.length_scale});
 }
 
 // K or V: (E Z) W, or E (Z W).
@@ -213,19 +210,20 @@ void Lowering::shared_side(const LayerState& layer, int side) {
     const bool row_sums = linear.bias != absent && !after;
     Linear plain = linear;
     if (row_sums) plain.bias = absent;
-    Op& product = gemm(slot(compressed_of(same ? key_side : side), k, inputs(linear)), plain, key);
-    product.row_bias = weight(projection.bias);
-    if (row_sums) unary(OpKind::add_row_sums, e, key).bias = weight(linear.bias);
+    const View compressed = slot(compressed_of(same ? key_side : side), k, inputs(linear));
+    gemm(compressed, plain, key).row_bias = weight(projection.bias);
+    if (row_sums) add(ops::AddRowSums{key, e, weight(linear.bias)});
     scale_by_length(projection, key);
   }
   if (projects) {
     key_stage(layer, Domain::compressed_rows, {short_below, layer.threshold}, k, compresses || side == value_side);
-    Op& product = op(OpKind::gemm);
+    ops::Gemm product;
     product.a = e;
     product.b = projected_slot(layer, side);
     product.row_bias = weight(projection.bias);
     if (after) product.bias = weight(linear.bias);
     product.out = key;
+    add(product);
     scale_by_length(projection, key);
   }
 }
@@ -233,13 +231,12 @@ void Lowering::shared_side(const LayerState& layer, int side) {
 // K or V of each head from its columns of Z W.
 void Lowering::compress_by_head(const LayerState& layer, int side, bool joins) {
   key_stage(layer, Domain::key_heads, {}, layer.attention.groups, joins);
-  Op& compress = op(OpKind::compress);
-  compress.side = side;
-  compress.a = slot(compressed_of(side), layer.longest, layer.attention.key_width);
-  compress.out.place = Place::sequence;
-  compress.out.buffer = keys_of(side);
-  compress.out.cols = compress.out.ld = layer.attention.d_head;
-  program_.arena.use(keys_of(side));
+  View out;
+  out.place = Place::sequence;
+  out.buffer = keys_of(side);
+  out.cols = out.ld = layer.attention.d_head;
+  program_.arena.use(out.buffer);
+  add(ops::Compress{out, slot(compressed_of(side), layer.longest, layer.attention.key_width), side});
 }
 
 // K or V of every block of rows, whole.
@@ -265,7 +262,7 @@ void Lowering::full_side(const LayerState& layer, int side) {
     panels.buffer = compressed_of(to);
     panels.cols = width;
     program_.arena.use(panels.buffer);
-    unary(OpKind::pack_block, projected, panels).side = to;
+    add(ops::PackBlock{panels, projected, to});
   }
 }
 
@@ -358,12 +355,12 @@ void Lowering::keys_and_values(LayerState* layer) {
   const bool has_long = layer->longest >= attention.short_below;
   if (has_long) {
     key_stage(*layer, Domain::key_heads, {.from = attention.short_below}, attention.groups, false);
-    op(OpKind::pack);
+    add(ops::Pack());
     for (BufferId panels : {BufferId::compressed_key, BufferId::compressed_value}) program_.arena.use(panels);
   }
   if (attention.short_rows < 1) return;
   key_stage(*layer, Domain::key_heads, {.below = attention.short_below}, attention.groups, has_long);
-  op(OpKind::pack_rows);
+  add(ops::PackRows());
 }
 
 }  // namespace LINFORMER_NAMESPACE

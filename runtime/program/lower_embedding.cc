@@ -9,7 +9,7 @@ namespace LINFORMER_NAMESPACE {
 void Lowering::read_vectors(const VectorInput& vectors, const View& out) {
   const bool has_linear = vectors.linear.present();
   const View read = has_linear ? block(BufferId::query, vectors.width) : out;
-  op(OpKind::read_vectors).out = read;
+  add(ops::ReadVectors{read});
   if (vectors.norm_in.present()) norm(vectors.norm_in, read, read);
   if (has_linear) {
     gemm(read, vectors.linear, out);
@@ -20,7 +20,7 @@ void Lowering::read_vectors(const VectorInput& vectors, const View& out) {
 void Lowering::add_positions(const View& out) {
   const EmbeddingDescription& embedding = encoder_.embedding;
   if (embedding.position_kind == PositionKind::learned) {
-    unary(OpKind::add_position, weight(embedding.positions), out);
+    add(ops::AddPosition{out, weight(embedding.positions)});
   } else if (embedding.position_kind != PositionKind::none) {
     SinusoidalTable& table = program_.sinusoidal;
     const int64_t tokens = program_.extents.tokens;
@@ -38,11 +38,11 @@ void Lowering::add_positions(const View& out) {
     program_.arena[Term::positions] = table.rows;
     View view = buffer_view(Place::table, BufferId::position_table, table.width, 0);
     view.ld = table.width;
-    unary(OpKind::add_position, view, out);
+    add(ops::AddPosition{out, view});
   }
   if (embedding.token_types != absent) {
     program_.arena.use(BufferId::types);
-    unary(OpKind::add_type, weight(embedding.token_types), out);
+    add(ops::AddType{out, weight(embedding.token_types)});
   }
 }
 
@@ -63,11 +63,10 @@ Status Lowering::embedding() {
   const View x = rows(BufferId::rows, d);
   const View made = has_factor ? block(BufferId::ffn, width) : rows(BufferId::rows, width);
   if (tokens) {
-    Op& gather = unary(OpKind::gather, weight(embedding.tokens), made);
-    gather.scale = embedding.scale;
+    add(ops::Gather{made, weight(embedding.tokens), embedding.scale});
   } else {
     read_vectors(embedding.vectors, made);
-    if (embedding.prefix != absent) unary(OpKind::put_prefix, weight(embedding.prefix), made);
+    if (embedding.prefix != absent) add(ops::PutPrefix{made, weight(embedding.prefix)});
   }
   add_positions(made);
   if (embedding.norm.present() && embedding.norm_before_factor) norm(embedding.norm, made, made);
@@ -75,17 +74,13 @@ Status Lowering::embedding() {
   const auto transform = [&] {
     const View transformed = block(BufferId::query, d);
     gemm(x, embedding.transform, transformed);
-    unary(OpKind::copy, transformed, x);
+    add(ops::Copy{x, transformed});
   };
   if (embedding.transform.present() && embedding.transform_before_norm) transform();
   if (embedding.norm.present() && !embedding.norm_before_factor) norm(embedding.norm, x, x);
   if (embedding.transform.present() && !embedding.transform_before_norm) transform();
-  if (embedding.zero_pad_rows) {
-    Op& zero = op(OpKind::zero);
-    zero.which = ZeroRows::pads;
-    zero.out = x;
-  }
-  if (reversible()) unary(OpKind::copy, x, rows(BufferId::second_rows, d));
+  if (embedding.zero_pad_rows) add(ops::Zero{x, ZeroRows::pads});
+  if (reversible()) add(ops::Copy{rows(BufferId::second_rows, d), x});
   const Norm& first_norm = encoder_.layers[0].attention_norm;
   if (pre_norm() && first_norm.present()) norm(first_norm, x, rows(BufferId::normalized, d));
   program_.embedding = section(begin);

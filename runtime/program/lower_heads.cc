@@ -10,11 +10,9 @@ constexpr int64_t each_row = 0;
 
 }  // namespace
 
-Op& Lowering::pool(Pooling pooling, const View& out) {
-  Op& pool = unary(OpKind::pool, rows(BufferId::rows, program_.output_width), out);
-  pool.pooling = pooling;
-  pool.b = gathers() ? pool.a : first(BufferId::rows, program_.output_width);
-  return pool;
+ops::Pool& Lowering::pool(Pooling pooling, const View& out) {
+  const View all = rows(BufferId::rows, program_.output_width);
+  return add(ops::Pool{out, all, gathers() ? all : first(BufferId::rows, program_.output_width), pooling});
 }
 
 void Lowering::classification_head(const ClassificationHead& head, HeadSections* sections) {
@@ -32,7 +30,7 @@ void Lowering::classification_head(const ClassificationHead& head, HeadSections*
   }
   if (sections->pairs) {
     const View paired = scored(BufferId::paired, 4 * program_.output_width);
-    unary(OpKind::pair, x, paired);
+    add(ops::Pair{paired, x});
     x = paired;
   }
   if (head.norm.present() && !head.norm_after_dense) {
@@ -52,14 +50,14 @@ void Lowering::classification_head(const ClassificationHead& head, HeadSections*
     program_.arena.widen(Term::scored, program_.extents.rows);
     gemm(x, head.output, logits);
     stage(Domain::sequences);
-    unary(OpKind::expand, logits, out);
+    add(ops::Expand{out, logits, View()});
   } else {
     gemm(x, head.output, out);
   }
-  Op& probabilities = unary(OpKind::probabilities, out, out);
-  probabilities.softmax = head.kind == HeadKind::single_label;
+  ops::Probabilities probabilities{out, out, head.kind == HeadKind::single_label};
   if (head.kind == HeadKind::multi_label) probabilities.activation = Activation::sigmoid;
   if (head.kind == HeadKind::score) probabilities.activation = head.score_activation;
+  add(probabilities);
   sections->stages = section(begin);
 }
 
@@ -73,7 +71,7 @@ void Lowering::sentence_embedding(const SentenceEmbedding& embedding) {
   pool(embedding.pooling, has_dense ? scored(BufferId::pooled, program_.output_width) : out);
   if (has_dense) gemm(scored(BufferId::pooled, program_.output_width), embedding.dense, out, embedding.activation);
   if (embedding.norm.present()) norm(embedding.norm, out, out);
-  if (embedding.normalize) unary(OpKind::normalize_length, out, out);
+  if (embedding.normalize) add(ops::NormalizeLength{out});
   program_.sentence_embedding = section(begin);
 }
 
@@ -82,7 +80,7 @@ void Lowering::masked_lm(const MaskedLmHead& mlm) {
   program_.vocabulary = encoder_.vocab_size;
   stage(Domain::positions);
   View x = block(BufferId::query, program_.output_width);
-  unary(OpKind::select, rows(BufferId::rows, program_.output_width), x);
+  add(ops::Select{x, rows(BufferId::rows, program_.output_width)});
   if (mlm.dense.present()) {
     const View dense = block(BufferId::ffn, outputs(mlm.dense));
     gemm(x, mlm.dense, dense, mlm.activation);

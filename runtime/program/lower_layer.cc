@@ -9,12 +9,12 @@ namespace LINFORMER_NAMESPACE {
 // The context takes the query's place; on a device, in 16 bits, a place of its own.
 View Lowering::attend(const LayerState& layer, const View& query) {
   const Target& target = program_.target;
-  Op& attend = op(OpKind::attend);
-  attend.out = query;
-  if (!target.device || target.all == ElementType::f32) return query;
+  if (!target.device || target.all == ElementType::f32) {
+    add(ops::Attend{query, View()});
+    return query;
+  }
   const View context = narrow(BufferId::narrow_hidden, target.all, layer.attention.heads * layer.attention.d_head);
-  attend.a = query;
-  attend.out = context;
+  add(ops::Attend{context, query});
   return context;
 }
 
@@ -22,11 +22,7 @@ View Lowering::attend(const LayerState& layer, const View& query) {
 void Lowering::attention_output(const LayerState& layer, const View& context, const View& target) {
   const LayerDescription& description = *layer.description;
   const AttentionDescription& attention = description.attention;
-  if (attention.output_activation != Activation::none) {
-    Op& activate = op(OpKind::activate);
-    activate.activation = attention.output_activation;
-    activate.out = context;
-  }
+  if (attention.output_activation != Activation::none) add(ops::Activate{context, attention.output_activation});
   const View out = rows(BufferId::rows, layer.width_between);
   const int64_t inner = attention.output_second.present() ? outputs(attention.output) : 0;
   View residual = adds() ? out : View();
@@ -35,9 +31,9 @@ void Lowering::attention_output(const LayerState& layer, const View& context, co
     gemm(target, description.attention_resample, residual);
   }
   if (!attention.output.present()) {
-    if (!adds()) op(OpKind::zero).out = out;
-    if (residual.place == Place::block) unary(OpKind::copy, residual, out);
-    unary(OpKind::add, context, out);
+    if (!adds()) add(ops::Zero{out});
+    if (residual.place == Place::block) add(ops::Copy{out, residual});
+    add(ops::Add{out, context});
     return;
   }
   if (!attention.output_second.present()) {
@@ -66,7 +62,7 @@ void Lowering::sliced_feed_forward(const LayerState& layer, const View& in, cons
     const bool direct = device || (compute == ElementType::bf16 && width % 32 == 0);
     const View slice = narrow(direct && free ? BufferId::query : BufferId::narrow_hidden, compute, width);
     const View hidden = direct ? slice : block(free ? BufferId::query : BufferId::ffn, width);
-    Op& first = op(OpKind::gemm);
+    ops::Gemm first, second;
     first.a = left;
     first.b = weight(description.ffn_in.weight);
     first.first_n = begin;
@@ -75,16 +71,18 @@ void Lowering::sliced_feed_forward(const LayerState& layer, const View& in, cons
     first.bias.offset = begin;
     first.activation = description.activation;
     first.out = hidden;
-    if (!direct) convert(hidden, slice);
-    Op& second = op(OpKind::gemm);
+    add(first);
+    if (!direct) add(ops::Convert{slice, hidden});
     second.a = slice;
     second.b = weight(description.ffn_out.weight);
     second.first_k = begin;
     second.out = out;
     second.accumulate = begin > 0;
-    if (begin > 0) continue;
-    second.bias = weight(description.ffn_out.bias);
-    second.residual = residual;
+    if (begin == 0) {
+      second.bias = weight(description.ffn_out.bias);
+      second.residual = residual;
+    }
+    add(second);
   }
 }
 
@@ -113,11 +111,11 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
   View hidden = block(BufferId::ffn, inner);
   gemm(in, description.ffn_in, hidden, description.gated ? Activation::none : description.activation);
   if (description.gated) {
-    Op& gate = unary(OpKind::gate, hidden, block(BufferId::ffn, inner / 2));
-    gate.activation = description.activation;
+    View gated = block(BufferId::ffn, inner / 2);
     // Rows next to one another: what every GEMM provider reads fastest. A device makes all rows at once, in place.
-    if (!program_.target.device) gate.out.ld = inner / 2;
-    hidden = gate.out;
+    if (!program_.target.device) gated.ld = inner / 2;
+    add(ops::Gate{gated, hidden, description.activation});
+    hidden = gated;
   }
   if (adds() && description.ffn_resample.present()) {
     residual = block(BufferId::query, layer.width_out);

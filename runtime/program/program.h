@@ -9,7 +9,9 @@
 #include "base/array.h"
 #include "linformer/version.h"
 #include "program/arena.h"
-#include "program/op.h"
+#include "program/attention.h"
+#include "program/ops/op.h"
+#include "program/stage.h"
 
 namespace LINFORMER_NAMESPACE {
 

@@ -19,9 +19,10 @@ ProgramLine line_of(const Program& program, const ModelDescription& description,
   line.joins = s.joins;
   line.instead = s.domain == Domain::first_rows;
   line.domain = name_of(s.domain);
-  line.op = name_of(op.kind);
-  line.weights = multiplies_weights(op);
-  line.compute = line.weights ? op.a.type : ElementType::f32;
+  line.op = name_of(op.kind());
+  const auto* gemm = op.get<ops::Gemm>();
+  line.weights = gemm != nullptr && gemm->multiplies_weights();
+  line.compute = line.weights ? gemm->a.type : ElementType::f32;
   std::snprintf(line.part, sizeof line.part, "%s", part_of(program, stage).text);
   std::snprintf(line.condition, sizeof line.condition, "%s", text.condition);
   std::snprintf(line.operands, sizeof line.operands, "%s", text.operands);

@@ -160,9 +160,9 @@ void count_types(const Program& program, Plan* plan) {
   for (const Stage& stage : program.stages) {
     if (stage.domain == Domain::scored || stage.domain == Domain::positions) continue;  // heads
     for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
-      const Op& op = program.ops[static_cast<size_t>(i)];
-      if (!multiplies_weights(op)) continue;
-      counts[static_cast<int>(op.b.type)][static_cast<int>(op.a.type)] += op.a.cols * op.out.cols;
+      const auto* gemm = program.ops[static_cast<size_t>(i)].get<ops::Gemm>();
+      if (gemm == nullptr || !gemm->multiplies_weights()) continue;
+      counts[static_cast<int>(gemm->b.type)][static_cast<int>(gemm->a.type)] += gemm->a.cols * gemm->out.cols;
     }
   }
   int64_t most = 0, all = 0, of_compute = 0;

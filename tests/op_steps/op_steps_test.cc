@@ -93,10 +93,10 @@ class Stepper {
       if (!applies(whole, stage, tokens_, 0) || stage.domain == Domain::key_heads) continue;
       for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
         const Op& op = whole.ops[static_cast<size_t>(i)];
-        const View& out = op.out;
+        const View& out = op.out();
         const bool is_seen = out.place == Place::rows || out.place == Place::block || out.place == Place::sequence;
         if (!is_seen || out.type != ElementType::f32) continue;
-        std::string name = part + ": " + name_of(op.kind) + " to " + info(out.buffer).name + ", columns " +
+        std::string name = part + ": " + name_of(op.kind()) + " to " + info(out.buffer).name + ", columns " +
                            std::to_string(out.offset) + " to " + std::to_string(out.offset + out.cols);
         steps->push_back({std::move(name), result_of(stage, s, i)});
       }
@@ -107,7 +107,7 @@ class Stepper {
   // the rows that this op wrote.
   std::vector<float> result_of(const Stage& stage, int32_t stage_index, int32_t last) {
     Program program = lowered();
-    const View out = program.ops[static_cast<size_t>(last)].out;
+    const View out = program.ops[static_cast<size_t>(last)].out();
     for (size_t s = static_cast<size_t>(stage_index); s < program.stages.size(); ++s) {
       Stage& cut = program.stages[s];
       cut.op_end = static_cast<int32_t>(s) == stage_index ? last + 1 : cut.op_begin;
@@ -124,9 +124,7 @@ class Stepper {
     check(executor.start(arena.get()));
     run(executor);
     const auto* begin = executor.memory() + executor.layout().offsets[static_cast<int>(out.buffer)];
-    const int64_t rows = out.rows > 0                                ? out.rows
-                         : stage.domain == Domain::compressed_rows ? stage.extent
-                                                                   : tokens_;
+    const int64_t rows = out.rows > 0 ? out.rows : stage.domain == Domain::compressed_rows ? stage.extent : tokens_;
     std::vector<float> values;
     for (int64_t r = 0; r < rows; ++r) {
       const size_t old = values.size();
@@ -241,12 +239,12 @@ TEST_CASE("the first op that differs is named") {
   };
   CHECK(difference([](Program* program) {
           for_each_op(program, 1, [](Op& op) {
-            if (op.kind == OpKind::gemm && op.out.buffer == BufferId::query) op.bias = {};
+            if (op.is<ops::Gemm>() && op.out().buffer == BufferId::query) op.as<ops::Gemm>().bias = {};
           });
         }) == "layer 1: gemm to query and context, columns 0 to 30");
   CHECK(difference([](Program* program) {
           for_each_op(program, 0, [](Op& op) {
-            if (op.kind == OpKind::norm) op.epsilon = 1;
+            if (op.is<ops::Norm>()) op.as<ops::Norm>().epsilon = 1;
           });
         }) == "layer 0: norm to rows, columns 0 to 30");
 }

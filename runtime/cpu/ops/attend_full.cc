@@ -4,9 +4,10 @@
 #include <limits>
 
 #include "base/checked.h"
-#include "cpu/executor.h"
+#include "cpu/ops/attend.h"
+#include "cpu/ops/keys.h"
 
-namespace LINFORMER_NAMESPACE {
+namespace LINFORMER_NAMESPACE::cpu {
 namespace {
 
 constexpr float masked_score = -1e30f;
@@ -90,63 +91,40 @@ LeftMatrix rows_of(const LeftMatrix& whole, int64_t first, int64_t count) {
 
 }  // namespace
 
-// K^T or V of a group of heads, all of a sequence.
-RightMatrix CpuExecutor::full_side(const Attention& attention, const Source& source, int64_t sequence, int64_t g,
-                                   bool of_keys) const {
-  const int64_t n = source.length(sequence), d_head = attention.d_head;
-  const int64_t begin = source.panel_start(sequence) * program_.full_width;
-  RightMatrix whole;
-  whole.type = attention.compute;
-  whole.k = of_keys ? d_head : n;
-  whole.n = of_keys ? n : d_head;
-  if (program_.target.packs) {
-    // Room for f32; bf16 takes half of it.
-    const int64_t room = round_up(n, panel_width) * round_up(d_head, panel_width);
-    whole.data = buffer(of_keys ? BufferId::compressed_key : BufferId::compressed_value) + begin + g * room;
-    return whole;
-  }
-  whole.layout = of_keys ? RightLayout::transposed : RightLayout::row_major;
-  whole.ld = attention.key_ld;
-  whole.data = buffer(of_keys || attention.value_is_key ? BufferId::keys : BufferId::values) + begin +
-               program_.group(attention, g).column;
-  return whole;
-}
-
-// Queries of positions [row, row + query.rows) of one sequence against its keys. Blocks of keys begin at the same
-// places for all queries, so that a row's bits depend on nothing else.
-Status CpuExecutor::attend_full(const Attention& attention, const Source& source, int64_t sequence, int64_t row,
-                                MutableMatrix query, HeadRange range) const {
-  const int64_t block = program_.extents.block_rows, d_head = attention.d_head, m = query.rows;
+// Blocks of keys begin at the same places for all queries, so that a row's bits depend on nothing else.
+Status attend_full(const Attention& attention, const Source& source, int64_t sequence, int64_t row, MutableMatrix query,
+                   HeadRange range, const Context& context) {
+  const int64_t block = context.program.extents.block_rows, d_head = attention.d_head, m = query.rows;
   const int64_t padded = round_up(d_head, panel_width), n = source.length(sequence);
   ScoreMask mask;
   mask.causal = attention.causal;
   mask.window = attention.window;
   mask.inverse_scale = 1 / attention.scale;
-  if (attention.excludes_masked && batch_.has_masks) mask.masks = source.masks + source.starts[sequence];
+  if (attention.excludes_masked && context.batch.has_masks) mask.masks = source.masks + source.starts[sequence];
 
-  float* context_rows = block_buffer(BufferId::softmax, range.thread);
-  const MutableMatrix context = {context_rows, m, d_head, padded};
+  float* context_rows = context.block_buffer(BufferId::softmax, range.thread);
+  const MutableMatrix head_context = {context_rows, m, d_head, padded};
   float* const row_max = context_rows + block * padded;
   float* const row_sum = row_max + block;
   float* const rescale = row_sum + block;
-  float* const room = block_buffer(BufferId::scores, range.thread);
-  const int64_t scores_ld = program_.arena.value(Term::d_scores);
-  const int64_t rows_at_once = program_.extents.full_queries();
+  float* const room = context.block_buffer(BufferId::scores, range.thread);
+  const int64_t scores_ld = context.program.arena.value(Term::d_scores);
+  const int64_t rows_at_once = context.program.extents.full_queries();
   const Reach all = reach_of(attention, row, m, n);
   for (int64_t head = range.begin; head < range.end; ++head) {
     const int64_t g = attention.groups == 1 ? 0 : head;
-    const GemmIds::Group& ids = gemms_.groups[static_cast<size_t>(attention.first_group + g)];
-    const RightMatrix keys = full_side(attention, source, sequence, g, true);
-    const RightMatrix values = full_side(attention, source, sequence, g, false);
+    const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(attention.first_group + g)];
+    const RightMatrix keys = full_side(attention, source, sequence, g, true, context);
+    const RightMatrix values = full_side(attention, source, sequence, g, false, context);
     if (attention.position_bias.present()) {
       const View& bias = attention.position_bias;
-      mask.position_bias = floats(bias) + head * bias.ld + bias.cols / 2;
+      mask.position_bias = context.floats(bias) + head * bias.ld + bias.cols / 2;
     }
     const MutableMatrix q = query.part(0, head * d_head, m, d_head);
     LeftMatrix left = q;
     if (rounds_queries(attention)) {
       uint16_t* const rounded = reinterpret_cast<uint16_t*>(q.data);
-      kernels_.round_rows(q, {rounded, m, d_head, 2 * q.ld});
+      context.kernels.round_rows(q, {rounded, m, d_head, 2 * q.ld});
       left = {rounded, ElementType::bf16, m, d_head, 2 * q.ld};
     }
     std::fill_n(row_max, m, -std::numeric_limits<float>::infinity());
@@ -164,31 +142,32 @@ Status CpuExecutor::attend_full(const Attention& attention, const Source& source
         args.a = rows_of(left, r, rows);
         args.b = part_of_side(keys, true, mask.first, count);
         args.c = scores;
-        LINFORMER_TRY(provider_->run(ids.scores, args, scratch(range.thread)));
-        apply(kernels_, mask, scores);
+        LINFORMER_TRY(context.provider->run(ids.scores, args, context.scratch(range.thread)));
+        apply(context.kernels, mask, scores);
         const OnlineSoftmax state = {row_max + r, row_sum + r, rescale + r};
         if (attention.compute == ElementType::bf16) {
-          kernels_.softmax_step_bf16(scores, attention.scale, state);
+          context.kernels.softmax_step_bf16(scores, attention.scale, state);
         } else {
-          kernels_.softmax_step(scores, attention.scale, state);
+          context.kernels.softmax_step(scores, attention.scale, state);
         }
-        const MutableMatrix sums = context.part(r, 0, rows, d_head);
+        const MutableMatrix sums = head_context.part(r, 0, rows, d_head);
         args.a = probabilities_of(attention, scores);
         args.b = part_of_side(values, false, mask.first, count);
         args.c = sums;
         const bool later = mask.first > reach.begin;
         if (later) {
-          kernels_.scale_rows(sums, state.rescale);
+          context.kernels.scale_rows(sums, state.rescale);
           args.epilogue.accumulate = true;
         }
-        LINFORMER_TRY(provider_->run(later ? ids.context_add : ids.context, args, scratch(range.thread)));
+        const int product = later ? ids.context_add : ids.context;
+        LINFORMER_TRY(context.provider->run(product, args, context.scratch(range.thread)));
       }
     }
     for (int64_t r = 0; r < m; ++r) rescale[r] = 1.f / row_sum[r];
-    kernels_.scale_rows(context, rescale);
-    for (int64_t r = 0; r < m; ++r) std::copy_n(context.row(r), d_head, query.row(r) + head * d_head);
+    context.kernels.scale_rows(head_context, rescale);
+    for (int64_t r = 0; r < m; ++r) std::copy_n(head_context.row(r), d_head, query.row(r) + head * d_head);
   }
   return {};
 }
 
-}  // namespace LINFORMER_NAMESPACE
+}  // namespace LINFORMER_NAMESPACE::cpu

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "cpu/executor.h"
+#include "cpu/ops/run.h"
 
-namespace LINFORMER_NAMESPACE {
+namespace LINFORMER_NAMESPACE::cpu {
 namespace {
 
 // Columns that are summed at once: long stretches of a row, whose sums stay in the nearest cache.
@@ -22,31 +22,19 @@ void for_each_column(int64_t count, Each each) {
   for (; i < count; ++i) each(i);
 }
 
-}  // namespace
-
-// Masked-LM: the rows that the caller asked for.
-void CpuExecutor::select(const Op& op, const Item& item) const {
-  const MutableMatrix out = matrix(op.out, item);
-  for (int64_t r = 0; r < out.rows; ++r) {
-    const MaskPosition& of = item.call.positions[static_cast<size_t>(item.row + r)];
-    const int64_t row = batch_.row_starts[of.text] + of.position;
-    std::copy_n(buffer(op.a.buffer) + row * op.a.ld, out.cols, out.row(r));
-  }
-}
-
 // The rows of a sequence: in a buffer one behind the other, in the table of an embedding where its tokens' rows lie.
-class CpuExecutor::SequenceRows {
+class SequenceRows {
  public:
   // `first`: its first row in a buffer.
-  SequenceRows(const CpuExecutor& executor, const View& view, int64_t sequence, int64_t first)
-      : kernels_(executor.kernels_), type_(view.type), count_(executor.batch_.length(sequence)) {
+  SequenceRows(const Context& context, const View& view, int64_t sequence, int64_t first)
+      : kernels_(context.kernels), type_(view.type), count_(context.batch.length(sequence)) {
     row_bytes_ = view.ld * element_bytes(view.type);
     if (view.place == Place::weight) {
-      rows_ = executor.tensor(view);
-      scales_ = executor.scales(view);
-      ids_ = executor.batch_.ids + executor.batch_.row_starts[sequence];
+      rows_ = context.tensor(view);
+      scales_ = context.scales(view);
+      ids_ = context.batch.ids + context.batch.row_starts[sequence];
     } else {
-      rows_ = reinterpret_cast<const std::byte*>(executor.buffer(view.buffer)) + first * row_bytes_;
+      rows_ = context.buffer<std::byte>(view.buffer) + first * row_bytes_;
     }
   }
 
@@ -87,12 +75,12 @@ class CpuExecutor::SequenceRows {
 
 // Masked rows don't count, but for the mean over N, where they do as they are. A sequence without rows, which an
 // encoder without layers may have, becomes zeros.
-void CpuExecutor::pool_sequence(Pooling pooling, const View& view, int64_t sequence, float* pooled) const {
+void pool_sequence(Pooling pooling, const View& view, int64_t sequence, float* pooled, const Context& context) {
   const bool has_all = view.place == Place::rows;
-  SequenceRows rows(*this, view, sequence, has_all ? batch_.row_starts[sequence] : sequence);
+  SequenceRows rows(context, view, sequence, has_all ? context.batch.row_starts[sequence] : sequence);
   const int64_t width = view.cols;
-  const uint8_t* masks = batch_.masks + batch_.row_starts[sequence];
-  const int64_t n = batch_.length(sequence);
+  const uint8_t* masks = context.batch.masks + context.batch.row_starts[sequence];
+  const int64_t n = context.batch.length(sequence);
   if (n == 0) {
     std::fill_n(pooled, width, 0.f);
     return;
@@ -136,27 +124,41 @@ void CpuExecutor::pool_sequence(Pooling pooling, const View& view, int64_t seque
       std::copy_n(highest, columns, pooled + first);
       continue;
     }
-    const double divisor = static_cast<double>(all ? program_.max_pooled_rows : std::max<int64_t>(count, 1));
+    const double divisor = static_cast<double>(all ? context.program.max_pooled_rows : std::max<int64_t>(count, 1));
     for (int64_t i = 0; i < columns; ++i) pooled[first + i] = static_cast<float>(sums[i] / divisor);
   }
 }
 
-// The sequences of the item's rows of scores: each row's own, or two.
-void CpuExecutor::pool(const Op& op, const Item& item) const {
-  const int64_t each = item.stage.extent;
-  float* to = op.out.place == Place::output ? item.call.values : buffer(op.out.buffer);
-  const Pooling pooling = op.pooling_is_asked ? item.call.pooling : op.pooling;
-  for (int64_t s = item.row * each; s < (item.row + item.rows) * each; ++s) {
-    pool_sequence(pooling, item.call.first_rows ? op.b : op.a, s, to + s * op.out.ld);
+}  // namespace
+
+// Masked-LM: the rows that the caller asked for.
+Status run(const ops::Select& op, const Context& context, const Item& item) {
+  const MutableMatrix out = context.matrix(op.out, item);
+  for (int64_t r = 0; r < out.rows; ++r) {
+    const MaskPosition& of = item.call.positions[static_cast<size_t>(item.row + r)];
+    const int64_t row = context.batch.row_starts[of.text] + of.position;
+    std::copy_n(context.buffer(op.rows.buffer) + row * op.rows.ld, out.cols, out.row(r));
   }
+  return {};
 }
 
-void CpuExecutor::pair(const Op& op, const Item& item) const {
-  const int64_t width = op.a.cols;
-  const MutableMatrix out = matrix(op.out, item);
+// The sequences of the item's rows of scores: each row's own, or two.
+Status run(const ops::Pool& op, const Context& context, const Item& item) {
+  const int64_t each = item.stage.extent;
+  float* to = op.out.place == Place::output ? item.call.values : context.buffer(op.out.buffer);
+  const Pooling pooling = op.is_asked ? item.call.pooling : op.pooling;
+  for (int64_t s = item.row * each; s < (item.row + item.rows) * each; ++s) {
+    pool_sequence(pooling, item.call.first_rows ? op.first_rows : op.rows, s, to + s * op.out.ld, context);
+  }
+  return {};
+}
+
+Status run(const ops::Pair& op, const Context& context, const Item& item) {
+  const int64_t width = op.from.cols;
+  const MutableMatrix out = context.matrix(op.out, item);
   for (int64_t r = 0; r < out.rows; ++r) {
-    const float* a = buffer(op.a.buffer) + 2 * (item.row + r) * op.a.ld;
-    const float* b = a + op.a.ld;
+    const float* a = context.buffer(op.from.buffer) + 2 * (item.row + r) * op.from.ld;
+    const float* b = a + op.from.ld;
     float* to = out.row(r);
     for (int64_t i = 0; i < width; ++i) {
       to[i] = a[i];
@@ -165,35 +167,40 @@ void CpuExecutor::pair(const Op& op, const Item& item) const {
       to[3 * width + i] = a[i] - b[i];
     }
   }
+  return {};
 }
 
 // A sequence's rows for the caller; what stripping left without a row is zero.
-void CpuExecutor::expand(const Op& op, const Item& item) const {
-  const int64_t kept = batch_.length(item.sequence), first = batch_.row_starts[item.sequence];
-  float* to = address(op.out, item);
-  SequenceRows rows(*this, op.a, item.sequence, first);
+Status run(const ops::Expand& op, const Context& context, const Item& item) {
+  const int64_t kept = context.batch.length(item.sequence), first = context.batch.row_starts[item.sequence];
+  float* to = context.address(op.out, item);
+  SequenceRows rows(context, op.rows, item.sequence, first);
   for (int64_t r = 0; r < kept; ++r, to += op.out.ld) {
-    rows.copy(r, op.a.cols, to);
-    if (op.b.present()) std::copy_n(buffer(op.b.buffer) + (first + r) * op.b.ld, op.b.cols, to + op.a.cols);
+    rows.copy(r, op.rows.cols, to);
+    if (!op.second.present()) continue;
+    const float* const second = context.buffer(op.second.buffer) + (first + r) * op.second.ld;
+    std::copy_n(second, op.second.cols, to + op.rows.cols);
   }
   std::fill_n(to, (item.rows - kept) * op.out.ld, 0.f);
+  return {};
 }
 
-void CpuExecutor::probabilities(const Op& op, const Item& item) const {
-  if (item.call.probabilities == nullptr) return;
-  const float* logits = address(op.a, item);
+Status run(const ops::Probabilities& op, const Context& context, const Item& item) {
+  if (item.call.probabilities == nullptr) return {};
+  const float* logits = context.address(op.logits, item);
   const MutableMatrix out = {item.call.probabilities + item.row * op.out.ld, item.rows, op.out.cols, op.out.ld};
   if (out.data != logits) std::copy_n(logits, out.rows * out.cols, out.data);
   if (op.softmax) {
-    kernels_.softmax_rows(out, 1.f);
+    context.kernels.softmax_rows(out, 1.f);
   } else if (op.activation != Activation::none) {
-    kernels_.activate(op.activation, out);
+    context.kernels.activate(op.activation, out);
   }
+  return {};
 }
 
 // As torch.nn.functional.normalize: never divided by less than 1e-12.
-void CpuExecutor::normalize_length(const Op& op, const Item& item) const {
-  const MutableMatrix out = matrix(op.out, item);
+Status run(const ops::NormalizeLength& op, const Context& context, const Item& item) {
+  const MutableMatrix out = context.matrix(op.out, item);
   for (int64_t r = 0; r < out.rows; ++r) {
     double squares = 0;
     for (int64_t i = 0; i < out.cols; ++i)
@@ -201,6 +208,7 @@ void CpuExecutor::normalize_length(const Op& op, const Item& item) const {
     const float length = static_cast<float>(std::max(std::sqrt(squares), 1e-12));
     for (int64_t i = 0; i < out.cols; ++i) out.row(r)[i] /= length;
   }
+  return {};
 }
 
-}  // namespace LINFORMER_NAMESPACE
+}  // namespace LINFORMER_NAMESPACE::cpu

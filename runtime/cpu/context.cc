@@ -1,0 +1,98 @@
+#include "cpu/context.h"
+
+#include "base/storage.h"
+
+namespace LINFORMER_NAMESPACE::cpu {
+namespace {
+
+// A whole weight as the right side of a product of inner width k and n columns.
+RightMatrix right_of(const View& view, const std::byte* data, int64_t k, int64_t n) {
+  RightMatrix b{data, view.type, view.layout, k, n, view.ld};
+  if (view.type != ElementType::int8) return b;
+  StoredParts storage;  // the file was checked
+  const bool panels = view.layout == RightLayout::panel16;
+  if (!parts_of(view.type, panels ? TensorLayout::panel16 : TensorLayout::row_major, static_cast<uint64_t>(view.rows),
+                static_cast<uint64_t>(view.cols), &storage)) {
+    return b;
+  }
+  b.scales = reinterpret_cast<const float*>(data + storage.scales);
+  b.sums = reinterpret_cast<const int32_t*>(data + storage.sums);
+  b.sums_ld = round_up(view.rows, panel_width);
+  return b;
+}
+
+RightMatrix right_of(const ops::Gemm& op, const std::byte* data) {
+  const View& view = op.b;
+  if (view.layout != RightLayout::panel16) return right_of(view, data, op.a.cols, op.out.cols);
+  return right_of(view, data, view.cols, view.rows).part(op.first_k, op.a.cols, op.first_n, op.out.cols);
+}
+
+}  // namespace
+
+Status Context::prepare_weights() {
+  if (!rights.try_resize(program.ops.size())) {
+    return Status::error(Code::out_of_memory, "no memory for %zu ops", program.ops.size());
+  }
+  for (size_t i = 0; i < program.ops.size(); ++i) {
+    const auto* gemm = program.ops[i].get<ops::Gemm>();
+    if (gemm != nullptr && !gemm->multiplies_e()) rights[i] = right_of(*gemm, tensor(gemm->b));
+  }
+  return {};
+}
+
+Source Context::source_of(const Attention& attention) const {
+  if (reads_states(attention)) {
+    return {buffer(BufferId::encoder_states), program.states_width, batch.state_starts, batch.state_masks};
+  }
+  return {buffer(attention.own.buffer), attention.own.ld, batch.row_starts, batch.masks};
+}
+
+const float* Context::scales(const View& view) const {
+  return right_of(view, tensor(view), view.cols, view.rows).scales;
+}
+
+LeftMatrix Context::left(const View& view, const Item& item) const {
+  LeftMatrix a = matrix(view, item);
+  a.type = view.type;
+  if (view.type == ElementType::int8) {
+    // Behind each row's elements.
+    a.scales = reinterpret_cast<const RowScale*>(static_cast<const std::byte*>(a.data) + narrow_codes_bytes(view.cols));
+    a.scales_ld = view.ld / static_cast<int64_t>(sizeof(RowScale));
+  }
+  return a;
+}
+
+float* Context::address(const View& view, const Item& item) const {
+  switch (view.place) {
+    case Place::none:
+      return nullptr;
+    case Place::weight:
+      return const_cast<float*>(reinterpret_cast<const float*>(tensor(view)) + view.offset) + item.row * view.ld;
+    case Place::rows:
+    case Place::scored:
+      return buffer(view.buffer) + item.row * view.ld + view.offset;
+    case Place::source: {
+      const Source source = source_of(attention_of(item));
+      return const_cast<float*>(source.rows) + (source.starts[item.sequence] + item.row) * source.ld;
+    }
+    case Place::sequence: {
+      const bool is_key = view.buffer == BufferId::keys || view.buffer == BufferId::values;
+      const Attention& attention = attention_of(item);
+      if (attention.full) {
+        return buffer(view.buffer) + source_of(attention).panel_start(item.sequence) * program.full_width +
+               item.row * view.ld;
+      }
+      return buffer(view.buffer) + item.sequence * (is_key ? program.key_slot : program.compressed_slot) + view.offset +
+             item.row * view.ld;
+    }
+    case Place::block:
+      return block_buffer(view.buffer, item.thread) + view.offset;
+    case Place::table:
+      return buffer(view.buffer) + view.offset;
+    case Place::output:
+      return item.call.values + item.row * view.ld;
+  }
+  return nullptr;
+}
+
+}  // namespace LINFORMER_NAMESPACE::cpu

@@ -1,0 +1,69 @@
+// Products with weights on the right, and E Z and E (Z W) with rows there.
+#include "cpu/ops/run.h"
+
+namespace LINFORMER_NAMESPACE::cpu {
+namespace {
+
+// Columns [from, to) of a product with a weight.
+void take_columns(int64_t from, int64_t to, GemmArgs* args) {
+  const int64_t columns = to - from;
+  RightMatrix& b = args->b;
+  if (b.layout == RightLayout::panel16) {
+    b = b.part(0, b.k, from, columns);
+  } else {  // a tied output: a row each
+    b.data = static_cast<const std::byte*>(b.data) + from * b.ld * element_bytes(b.type);
+    if (b.scales != nullptr) b.scales += from;
+    b.n = columns;
+  }
+  args->c.data = static_cast<std::byte*>(args->c.data) + from * element_bytes(args->c.type);
+  args->c.cols = columns;
+  Epilogue& epilogue = args->epilogue;
+  if (epilogue.bias != nullptr) epilogue.bias += from;
+  if (epilogue.residual.data != nullptr) {
+    epilogue.residual = epilogue.residual.part(0, from, epilogue.residual.rows, columns);
+  }
+}
+
+}  // namespace
+
+Status run(const ops::Gemm& op, const Context& context, const Item& item) {
+  GemmArgs args;
+  args.epilogue.activation = op.activation;
+  args.epilogue.bias = context.floats(op.bias);
+  args.epilogue.accumulate = op.accumulate;
+  args.b = op.multiplies_e() ? RightMatrix{nullptr, op.b.type, op.b.layout, op.a.cols, op.out.cols, op.b.ld}
+                             : context.rights[static_cast<size_t>(item.op)];
+  if (item.stage.domain == Domain::source_columns) {
+    // A chunk of the columns of E Z, all k rows.
+    const Source source = context.source_of(context.attention_of(item));
+    const int64_t n = source.length(item.sequence);
+    args.a = context.left(op.a, op.a.rows, n);
+    args.b.data = source.rows + source.starts[item.sequence] * source.ld + item.column;
+    args.b.ld = source.ld;
+    args.b.k = n;
+    args.b.n = item.columns;
+    args.c = MutableMatrix{context.address(op.out, item) + item.column, op.a.rows, item.columns, op.out.ld};
+  } else {
+    args.c = context.matrix(op.out, item);
+    args.c.type = op.out.type;
+    if (!op.multiplies_e()) {
+      args.a = context.left(op.a, item);
+    } else {  // E (Z W)
+      const int64_t n = context.source_of(context.attention_of(item)).length(item.sequence);
+      Item whole = item;
+      whole.row = 0;
+      args.b.data = context.address(op.b, whole);
+      args.b.k = n;
+      args.a = context.left(op.a, op.a.rows, n);
+      args.a.data = static_cast<const std::byte*>(args.a.data) + item.row * op.a.ld * element_bytes(op.a.type);
+      args.a.rows = item.rows;
+    }
+    if (op.residual.present()) args.epilogue.residual = context.matrix(op.residual, item);
+    if (op.row_bias.present()) args.epilogue.row_bias = context.floats(op.row_bias) + item.row;
+  }
+  if (item.to > 0) take_columns(item.from, item.to, &args);
+  args.next_weights = item.next_weights;
+  return context.provider->run(context.gemms.ops[static_cast<size_t>(item.op)], args, context.scratch(item.worker));
+}
+
+}  // namespace LINFORMER_NAMESPACE::cpu

@@ -1,0 +1,110 @@
+// What the code of ops works with on a GPU: the batch of a call, an item of a stage, and where operands lie.
+#pragma once
+
+#include <memory>
+
+#include "base/checked.h"
+#include "cuda/attention.h"
+#include "cuda/create.h"
+#include "cuda/elements.h"
+#include "cuda/weights.h"
+#include "linformer/version.h"
+#include "program/device_scratch.h"
+#include "program/executor.h"
+
+namespace LINFORMER_NAMESPACE::cuda {
+
+// What a stage's ops work on: rows [row, row + rows), of the batch or of each of `count` sequences of equal length.
+struct Item {
+  const Stage& stage;
+  const Destination& call;
+  int64_t row = 0, rows = 0;
+  int64_t sequence = 0, count = 1;
+  int64_t n = 0;             // rows that their keys are made of
+  bool whole_batch = false;  // one item of all sequences' rows
+  int64_t group = 0;         // key_heads
+};
+// `count` matrices.
+struct Operand {
+  std::byte* data = nullptr;
+  ElementType type = ElementType::f32;
+  int64_t rows = 0, cols = 0, ld = 0;
+  int64_t count = 1, step = 0;  // elements
+  float* floats() const { return reinterpret_cast<float*>(data); }
+  Operand one(int64_t i) const {
+    Operand result = *this;
+    result.data += i * step * element_bytes(type);
+    result.count = 1;
+    return result;
+  }
+  bool follow() const { return step == rows * ld; }
+  // Rows that follow one another are one matrix.
+  Operand joined() const {
+    Operand result = *this;
+    if (count > 1 && follow()) {
+      result.rows *= count;
+      result.count = 1;
+    }
+    return result;
+  }
+};
+struct Source {
+  std::byte* rows = nullptr;
+  int64_t ld = 0;
+  BufferId starts = BufferId::row_starts, masks = BufferId::masks;
+  const int32_t* host_starts = nullptr;
+  int64_t length(int64_t sequence) const { return host_starts[sequence + 1] - host_starts[sequence]; }
+};
+
+inline bool aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; }
+
+// run(static_cast<T*>(nullptr)) of a type's T.
+template <class Run>
+Status typed(ElementType type, Run&& run) {
+  if (type == ElementType::f16) return run(static_cast<Half*>(nullptr));
+  if (type == ElementType::bf16) return run(static_cast<Bf16*>(nullptr));
+  return run(static_cast<float*>(nullptr));
+}
+
+// What an op's code uses beside its operands and its item. An executor fills it; ops change the stream alone.
+struct Context {
+  const Program& program;
+  const ArenaLayout& layout;
+  const ExecutorOptions options;
+  const ElementType type;  // of products
+  const DeviceWeights* weights = nullptr;
+  std::unique_ptr<Stream> stream;
+  DeviceScratch regions;        // of the scratch buffer
+  std::byte* memory = nullptr;  // the arena
+  std::byte* arena = nullptr;   // the caller's
+  uint64_t staging = 0;         // in the caller's arena: masked-LM's rows, and outputs on their way
+  Array<int64_t> first_head;    // by attention
+  Batch batch;
+
+  Context(const Program& own_program, const ArenaLayout& own_layout, const ExecutorOptions& own_options)
+      : program(own_program), layout(own_layout), options(own_options), type(own_program.target.all) {}
+
+  const Attention& attention_of(const Item& item) const {
+    return program.attentions[static_cast<size_t>(item.stage.attention)];
+  }
+  Source source_of(const Attention& attention) const;
+  std::byte* device_buffer(BufferId id) const { return memory + layout.offsets[static_cast<int>(id)]; }
+  template <class T>
+  const T* device_as(BufferId id) const {
+    return reinterpret_cast<const T*>(device_buffer(id));
+  }
+  std::byte* scratch(uint64_t offset) const {
+    const int64_t begin = static_cast<int64_t>(layout.offsets[static_cast<int>(BufferId::scratch)]);
+    return memory + round_up(begin, device_alignment) + offset;
+  }
+  Operand operand(const View& view, const Item& item) const;
+  const float* floats(const View& view) const;
+  // A launch for each element of `rows` rows.
+  template <class Kernel>
+  Status each_element(const Kernel& op, int64_t rows, int64_t cols) {
+    const EachElement<Kernel> kernel{op, rows, cols};
+    return rows * cols == 0 && !stream->rehearses() ? Status() : stream->launch(kernel, kernel.grid());
+  }
+};
+
+}  // namespace LINFORMER_NAMESPACE::cuda

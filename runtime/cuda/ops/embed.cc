@@ -1,0 +1,61 @@
+#include "cuda/ops/run.h"
+
+namespace LINFORMER_NAMESPACE::cuda {
+namespace {
+
+// The rows of `table` that `indices` names: written to `out`, times `scale`, or added to it.
+template <class Index>
+Status table_rows(const View& to, const View& view, const Index* indices, float scale, bool adds, Context& context,
+                  const Item& item) {
+  const Operand out = context.operand(to, item);
+  const DeviceTensor table = view.place == Place::weight
+                                 ? context.weights->matrix(view)
+                                 : DeviceTensor{context.device_buffer(view.buffer), ElementType::f32, 0, view.ld};
+  return typed(table.type, [&]<class T>(T*) {
+    return context.each_element(TableRow<T, Index>{out.floats(), out.ld, reinterpret_cast<const T*>(table.data),
+                                                   table.ld, indices, scale, adds},
+                                out.rows, out.cols);
+  });
+}
+
+}  // namespace
+
+Status run(const ops::Gather& op, Context& context, const Item& item) {
+  return table_rows(op.out, op.table, context.device_as<int32_t>(BufferId::ids), op.scale, false, context, item);
+}
+
+Status run(const ops::AddPosition& op, Context& context, const Item& item) {
+  return table_rows(op.out, op.table, context.device_as<int32_t>(BufferId::positions), 1.f, true, context, item);
+}
+
+Status run(const ops::AddType& op, Context& context, const Item& item) {
+  return table_rows(op.out, op.table, context.device_as<uint8_t>(BufferId::types), 1.f, true, context, item);
+}
+
+// The caller's vectors: runs of rows that follow one another there, too.
+Status run(const ops::ReadVectors& op, Context& context, const Item& item) {
+  const Operand out = context.operand(op.out, item);
+  const int64_t bytes = out.cols * int64_t{sizeof(float)}, step = out.ld * int64_t{sizeof(float)};
+  LINFORMER_TRY(context.each_element(Fill{out.floats(), out.ld, 0.f}, out.rows, out.cols));
+  if (context.stream->rehearses()) return {};
+  for (int64_t s = 0; s < context.batch.sequences; ++s) {
+    const int64_t end = context.batch.row_starts[s + 1];
+    for (int64_t row = context.batch.row_starts[s]; row < end;) {
+      const int64_t first = row, vector = context.batch.ids[row];
+      for (++row; row < end && vector >= 0 && context.batch.ids[row] == vector + (row - first);) ++row;
+      if (vector < 0) continue;
+      LINFORMER_TRY(context.stream->copy(out.data + first * step, step,
+                                         context.batch.vectors(context.batch.inputs, s) + vector * out.cols, bytes,
+                                         bytes, row - first));
+    }
+  }
+  return {};
+}
+
+Status run(const ops::PutPrefix& op, Context& context, const Item& item) {
+  const Operand out = context.operand(op.out, item);
+  const Prefix prefix{out.floats(), out.ld, context.floats(op.prefix), context.device_as<int32_t>(BufferId::ids)};
+  return context.each_element(prefix, out.rows, out.cols);
+}
+
+}  // namespace LINFORMER_NAMESPACE::cuda

@@ -1,0 +1,49 @@
+// Products with weights on the right, and E Z and E (Z W) with rows there.
+#include "cuda/ops/run.h"
+#include "cuda/products.h"
+
+namespace LINFORMER_NAMESPACE::cuda {
+
+Status run(const ops::Gemm& op, Context& context, const Item& item) {
+  const Operand out = context.operand(op.out, item);
+  const float *bias = context.floats(op.bias), *row_bias = context.floats(op.row_bias);
+  if (op.multiplies_e()) {
+    // E times rows of the sequence.
+    Operand rows = context.operand(op.b, item), made = out;
+    rows.rows = item.n;
+    if (item.stage.domain == Domain::source_columns) rows.cols = item.stage.extent;
+    Result<Operand> narrow = narrowed(context, rows);
+    if (!narrow.ok()) return narrow.status();
+    made.rows = op.a.rows;
+    LINFORMER_TRY(multiply_e(context, context.weights->matrix(op.a), op.a.rows, *narrow, made));
+    return finish(context, made, bias, row_bias, op.activation);
+  }
+  const DeviceTensor& weight = context.weights->matrix(op.b);
+  const Operand b{weight.data, weight.type, weight.rows, op.b.cols, weight.ld};
+  // One product of all rows where they follow one another.
+  Operand a = context.operand(op.a, item), c = out;
+  if (c.follow() && a.follow()) {
+    a = a.joined();
+    c = c.joined();
+  }
+  bool adds = op.accumulate;
+  if (op.residual.present()) {
+    const Operand residual = context.operand(op.residual, item);
+    if (residual.data != c.data) {
+      LINFORMER_TRY(copy_converted(context, residual, c));
+    }
+    adds = true;
+  }
+  // Not of one column: cuBLASLt before 12 is said to add that wrongly.
+  const bool adds_bias =
+      bias != nullptr && row_bias == nullptr && c.type == ElementType::f32 && c.cols > 1 && aligned(bias);
+  // Compressed rows are far fewer than others, and faster with another algorithm.
+  const bool compressed = item.stage.domain == Domain::compressed_rows;
+  const int64_t usual_rows = compressed ? item.stage.extent * context.program.extents.sequences : 0;
+  for (int64_t i = 0; i < a.count; ++i) {
+    LINFORMER_TRY(product(context, a.one(i), b, true, c.one(i), adds, adds_bias ? bias : nullptr, usual_rows));
+  }
+  return finish(context, out, adds_bias ? nullptr : bias, row_bias, op.activation);
+}
+
+}  // namespace LINFORMER_NAMESPACE::cuda

@@ -1,0 +1,67 @@
+#include <algorithm>
+
+#include "cuda/ops/run.h"
+#include "cuda/products.h"
+#include "cuda/rows.h"
+
+namespace LINFORMER_NAMESPACE::cuda {
+namespace {
+
+// Taps of a convolution that may need algorithms of their own: the first one doesn't add to the sums, and the others
+// begin at one of eight alignments of f32 rows.
+constexpr int64_t differing_taps = 9;
+
+Status no_kernel(OpKind kind) {
+  return Status::error(Code::internal, "the op '%s' has no kernel on a GPU", name_of(kind));
+}
+
+}  // namespace
+
+// A head's keys or values from its columns of Z W.
+Status run(const ops::Compress& op, Context& context, const Item& item) {
+  const Attention& attention = context.attention_of(item);
+  const KeyGroup& group = context.program.group(attention, item.group);
+  const HeadProjection& projection = group.projections[op.side];
+  const int64_t n = item.n, d_head = attention.d_head;
+  Operand from = context.operand(op.projected, item), to = context.operand(op.out, item);
+  from.data += group.column * int64_t{sizeof(float)};
+  from.cols = d_head;
+  from.rows = n;
+  to.data += group.key_offset * int64_t{sizeof(float)};
+  to.rows = projection.rows_of(n);
+  const float *bias = context.floats(projection.bias), *row_bias = context.floats(projection.row_bias);
+  if (projection.kind == ProjectionKind::mean_pool || projection.kind == ProjectionKind::max_pool) {
+    for (int64_t i = 0; i < to.count; ++i) {
+      const Operand x = from.one(i), y = to.one(i);
+      LINFORMER_TRY(context.each_element(PoolWindows{y.floats(), y.ld, x.floats(), x.ld, std::min(projection.kernel, n),
+                                                     projection.stride, projection.kind == ProjectionKind::mean_pool},
+                                         y.rows, y.cols));
+    }
+    return {};
+  }
+  Result<Operand> narrow = narrowed(context, from);
+  if (!narrow.ok()) return narrow.status();
+  const DeviceTensor& weight = context.weights->matrix(projection.weight);
+  if (projection.kind == ProjectionKind::linear) {
+    LINFORMER_TRY(multiply_e(context, weight, projection.k, *narrow, to));
+    LINFORMER_TRY(finish(context, to, bias, row_bias, Activation::none));
+    return scale_by_length(context, projection.length_scale, projection.weight, n, to);
+  }
+  // C = sum over t of (row t of every window) W_t^T. A rehearsal needs the taps whose algorithms differ, not all.
+  const int64_t taps_here = std::min(projection.kernel, n);
+  for (int64_t t = 0; t < (context.stream->rehearses() ? std::min(taps_here, differing_taps) : taps_here); ++t) {
+    Operand rows = *narrow, taps{weight.data, weight.type, d_head, d_head, weight.ld};
+    rows.data += t * rows.ld * element_bytes(rows.type);
+    if (to.rows > 1) rows.ld *= projection.stride;
+    taps.data += t * d_head * weight.ld * element_bytes(weight.type);
+    for (int64_t i = 0; i < to.count; ++i) LINFORMER_TRY(product(context, rows.one(i), taps, true, to.one(i), t > 0));
+  }
+  return finish(context, to, bias, nullptr, Activation::none);
+}
+
+// A device reads keys and values as rows, so its programs have none of these.
+Status run(const ops::Pack&, Context&, const Item&) { return no_kernel(OpKind::pack); }
+Status run(const ops::PackRows&, Context&, const Item&) { return no_kernel(OpKind::pack_rows); }
+Status run(const ops::PackBlock&, Context&, const Item&) { return no_kernel(OpKind::pack_block); }
+
+}  // namespace LINFORMER_NAMESPACE::cuda

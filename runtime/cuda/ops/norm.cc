@@ -1,0 +1,30 @@
+#include "cuda/ops/norm.h"
+
+#include "cuda/ops/run.h"
+#include "cuda/rows.h"
+
+namespace LINFORMER_NAMESPACE::cuda {
+
+Status norm(const ops::Norm& op, const ops::Convert* convert, Context& context, const Item& item) {
+  const Operand out = context.operand(op.out, item), from = context.operand(op.from, item);
+  const Operand narrow = convert != nullptr ? context.operand(convert->out, item) : Operand();
+  const float *scale = context.floats(op.scale), *bias = context.floats(op.bias);
+  return typed(narrow.type, [&]<class T>(T*) {
+    T* const rounded = reinterpret_cast<T*>(narrow.data);
+    const auto run = [&]<int width>(Norm<T, width> norm) {
+      norm = {from.floats(), from.ld, out.floats(), out.ld, scale, bias, op.scale.cols, op.epsilon, rounded, narrow.ld};
+      const EachRow<Norm<T, width>> kernel{norm, out.rows};
+      return context.stream->launch(kernel, kernel.grid());
+    };
+    const bool whole = (op.scale.cols | from.ld | out.ld | narrow.ld) % 4 == 0 && aligned(from.data) &&
+                       aligned(out.data) && aligned(scale) && aligned(bias) && aligned(rounded);
+    Status done;
+    if (whole || context.stream->rehearses()) done = run(Norm<T, 4>{});
+    if (!done.ok() || (whole && !context.stream->rehearses())) return done;
+    return run(Norm<T, 1>{});
+  });
+}
+
+Status run(const ops::Norm& op, Context& context, const Item& item) { return norm(op, nullptr, context, item); }
+
+}  // namespace LINFORMER_NAMESPACE::cuda

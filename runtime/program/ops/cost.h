@@ -1,0 +1,59 @@
+// What an op costs for one text, derived from its operands.
+#pragma once
+
+#include "program/cost.h"
+
+namespace LINFORMER_NAMESPACE::ops {
+
+// A text and the stage that an op belongs to, and the cost that is counted.
+class CostContext {
+ public:
+  CostContext(const Program& program, const Stage& stage, int64_t rows, int64_t source, int64_t positions);
+
+  const Program& program() const { return program_; }
+  const Stage& stage() const { return stage_; }
+  const Attention& attention() const { return program_.attentions[static_cast<size_t>(stage_.attention)]; }
+  int64_t rows() const { return rows_; }      // of the text
+  int64_t source() const { return source_; }  // that its keys are made of
+  double m() const { return m_; }             // that the stage makes
+
+  void add_bytes(double elements, double element_size) { cost_.bytes += elements * element_size; }
+  void add_weights(double elements, double element_size) { cost_.weight_bytes += elements * element_size; }
+  void add_flop(double flop) { cost_.flop += flop; }
+  // A view's elements: of a weight all, else `rows` of them.
+  void add(const View& view, double rows);
+  void add(const View& view) { add(view, m_); }
+
+  const Cost& cost() const { return cost_; }
+
+ private:
+  const Program& program_;
+  const Stage& stage_;
+  const int64_t rows_, source_;
+  const double m_;
+  Cost cost_;
+};
+
+template <class A, class B>
+double product(A a, B b) {
+  return static_cast<double>(a) * static_cast<double>(b);
+}
+template <class A, class B, class C>
+double product(A a, B b, C c) {
+  return product(product(a, b), c);
+}
+
+// Of ops whose operands don't say it by their views alone. All others read and write each operand once.
+void count_cost(const Gather& op, CostContext& context);
+void count_cost(const AddPosition& op, CostContext& context);
+void count_cost(const AddType& op, CostContext& context);
+void count_cost(const Gemm& op, CostContext& context);
+void count_cost(const Compress& op, CostContext& context);
+void count_cost(const Pack& op, CostContext& context);
+void count_cost(const PackRows& op, CostContext& context);
+void count_cost(const Attend& op, CostContext& context);
+void count_cost(const Pool& op, CostContext& context);
+void count_cost(const Expand& op, CostContext& context);
+void count_cost(const NormalizeLength& op, CostContext& context);
+
+}  // namespace LINFORMER_NAMESPACE::ops

@@ -1,0 +1,20 @@
+#include "program/ops/embed.h"
+
+#include "program/ops/cost.h"
+
+namespace LINFORMER_NAMESPACE::ops {
+namespace {
+
+// As many rows of the table are read as are written.
+void count_looked_up(const View& table, const View& out, CostContext& context) {
+  context.add_bytes(product(context.m(), table.cols), element_bytes(table.type));
+  context.add(out);
+}
+
+}  // namespace
+
+void count_cost(const Gather& op, CostContext& context) { count_looked_up(op.table, op.out, context); }
+void count_cost(const AddPosition& op, CostContext& context) { count_looked_up(op.table, op.out, context); }
+void count_cost(const AddType& op, CostContext& context) { count_looked_up(op.table, op.out, context); }
+
+}  // namespace LINFORMER_NAMESPACE::ops

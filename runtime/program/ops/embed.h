@@ -1,0 +1,44 @@
+// From tokens or the caller's vectors to the rows that the first layer reads.
+#pragma once
+
+#include "program/ops/operand.h"
+
+namespace LINFORMER_NAMESPACE::ops {
+
+// out[r] = table[token of r] * scale
+struct Gather {
+  View out, table;
+  float scale = 1.f;
+
+  OperandList operands() { return {{&table, Use::table}}; }
+};
+
+// out[r] += table[position of r]
+struct AddPosition {
+  View out, table;
+
+  OperandList operands() { return {{&table, Use::table}}; }
+};
+
+// out[r] += table[token type of r]
+struct AddType {
+  View out, table;
+
+  OperandList operands() { return {{&table, Use::table}}; }
+};
+
+// out[r] = the caller's vector of r; zero for the prefix
+struct ReadVectors {
+  View out;
+
+  OperandList operands() { return {}; }
+};
+
+// out[r] = prefix where r is the prefix
+struct PutPrefix {
+  View out, prefix;
+
+  OperandList operands() { return {{&prefix, Use::vector}}; }
+};
+
+}  // namespace LINFORMER_NAMESPACE::ops

@@ -1,0 +1,131 @@
+// An op of a program: its kind, and its operands as the struct of that kind.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+#include "linformer/version.h"
+#include "program/ops/activate.h"
+#include "program/ops/attend.h"
+#include "program/ops/compressed_rows.h"
+#include "program/ops/embed.h"
+#include "program/ops/gemm.h"
+#include "program/ops/keys.h"
+#include "program/ops/norm.h"
+#include "program/ops/outputs.h"
+#include "program/ops/rotate.h"
+#include "program/ops/rows.h"
+
+namespace LINFORMER_NAMESPACE {
+
+// Every op in one row: its struct, its kind, and its name in listings and errors.
+#define LINFORMER_OPS(ROW)                           \
+  ROW(Gather, gather, "gather")                      \
+  ROW(AddPosition, add_position, "add_position")     \
+  ROW(AddType, add_type, "add_type")                 \
+  ROW(ReadVectors, read_vectors, "read_vectors")     \
+  ROW(PutPrefix, put_prefix, "put_prefix")           \
+  ROW(Zero, zero, "zero")                            \
+  ROW(Copy, copy, "copy")                            \
+  ROW(Convert, convert, "convert")                   \
+  ROW(Add, add, "add")                               \
+  ROW(Norm, norm, "norm")                            \
+  ROW(Gemm, gemm, "gemm")                            \
+  ROW(AddRowSums, add_row_sums, "row_sums")          \
+  ROW(ScaleByLength, scale_by_length, "scale")       \
+  ROW(Activate, activate, "activate")                \
+  ROW(Gate, gate, "gate")                            \
+  ROW(Rotate, rotate, "rotate")                      \
+  ROW(Compress, compress, "compress")                \
+  ROW(Pack, pack, "pack")                            \
+  ROW(PackRows, pack_rows, "pack")                   \
+  ROW(PackBlock, pack_block, "pack")                 \
+  ROW(Attend, attend, "attend")                      \
+  ROW(Select, select, "select")                      \
+  ROW(Pool, pool, "pool")                            \
+  ROW(Pair, pair, "pair")                            \
+  ROW(Expand, expand, "expand")                      \
+  ROW(Probabilities, probabilities, "probabilities") \
+  ROW(NormalizeLength, normalize_length, "normalize")
+
+enum class OpKind : uint8_t {
+#define LINFORMER_ROW(Struct, kind, name) kind,
+  LINFORMER_OPS(LINFORMER_ROW)
+#undef LINFORMER_ROW
+};
+
+template <class Struct>
+struct KindOf;
+#define LINFORMER_ROW(Struct, kind, name)                     \
+  template <>                                                 \
+  struct KindOf<ops::Struct> {                                \
+    static_assert(std::is_trivially_copyable_v<ops::Struct>); \
+    static_assert(offsetof(ops::Struct, out) == 0);           \
+    static constexpr OpKind value = OpKind::kind;             \
+  };
+LINFORMER_OPS(LINFORMER_ROW)
+#undef LINFORMER_ROW
+
+class Op {
+ public:
+  Op() : Op(ops::Copy()) {}
+  template <class Struct>
+  Op(const Struct& op) : kind_(KindOf<Struct>::value) {
+    std::memcpy(storage_, &op, sizeof op);
+  }
+
+  OpKind kind() const { return kind_; }
+  template <class Struct>
+  bool is() const {
+    return kind_ == KindOf<Struct>::value;
+  }
+  // Only where is<Struct>().
+  template <class Struct>
+  Struct& as() {
+    return *std::launder(reinterpret_cast<Struct*>(storage_));
+  }
+  template <class Struct>
+  const Struct& as() const {
+    return *std::launder(reinterpret_cast<const Struct*>(storage_));
+  }
+  // Null where it is another.
+  template <class Struct>
+  const Struct* get() const {
+    return is<Struct>() ? &as<Struct>() : nullptr;
+  }
+  // Every struct begins with it.
+  View& out() { return *std::launder(reinterpret_cast<View*>(storage_)); }
+  const View& out() const { return *std::launder(reinterpret_cast<const View*>(storage_)); }
+
+ private:
+#define LINFORMER_ROW(Struct, kind, name) ops::Struct kind;
+  union Any {
+    LINFORMER_OPS(LINFORMER_ROW)
+  };
+#undef LINFORMER_ROW
+  OpKind kind_;
+  alignas(Any) std::byte storage_[sizeof(Any)];
+};
+
+// run(op as its struct)
+template <class AnyOp, class Run>
+decltype(auto) with_struct(AnyOp& op, Run&& run) {
+  switch (op.kind()) {
+#define LINFORMER_ROW(Struct, kind, name) \
+  case OpKind::kind:                      \
+    return run(op.template as<ops::Struct>());
+    LINFORMER_OPS(LINFORMER_ROW)
+#undef LINFORMER_ROW
+  }
+  __builtin_unreachable();
+}
+
+const char* name_of(OpKind kind);
+
+// All operands, `out` first. Valid while `op` is.
+OperandList operands_of(Op& op);
+
+}  // namespace LINFORMER_NAMESPACE

@@ -1,0 +1,37 @@
+#include "program/ops/outputs.h"
+
+#include "program/ops/cost.h"
+
+namespace LINFORMER_NAMESPACE::ops {
+namespace {
+
+// The rows of a text: all of them, or of a table those of its tokens.
+void count_rows(const View& rows, double count, CostContext& context) {
+  if (rows.place == Place::weight) {
+    context.add_bytes(product(context.rows(), rows.cols), element_bytes(rows.type));
+  } else {
+    context.add(rows, count);
+  }
+}
+
+}  // namespace
+
+void count_cost(const Pool& op, CostContext& context) {
+  const bool all = op.pooling != Pooling::first_token;
+  count_rows(op.rows, all ? static_cast<double>(context.rows()) : context.m(), context);
+  context.add(op.out);
+}
+
+void count_cost(const Expand& op, CostContext& context) {
+  count_rows(op.rows, context.m(), context);
+  context.add(op.second);
+  context.add(op.out);
+}
+
+// Its rows are read before they are written.
+void count_cost(const NormalizeLength& op, CostContext& context) {
+  context.add(op.out);
+  context.add(op.out);
+}
+
+}  // namespace LINFORMER_NAMESPACE::ops

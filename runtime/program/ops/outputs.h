@@ -1,0 +1,56 @@
+// What leaves a session: rows, pooled vectors, scores.
+#pragma once
+
+#include "linformer/types.h"
+#include "program/ops/operand.h"
+
+namespace LINFORMER_NAMESPACE::ops {
+
+// out[i] = the row of the caller's masked position i
+struct Select {
+  View out, rows;
+
+  OperandList operands() { return {{&rows, Use::rows}}; }
+};
+
+// out[s] = the rows of sequence s as one: of `first_rows` where only these were made; of a table, those of its tokens
+struct Pool {
+  View out, rows, first_rows;
+  Pooling pooling = Pooling::first_token;
+  bool is_asked = false;  // the caller says which pooling
+
+  OperandList operands() { return {{&rows, Use::rows}, {&first_rows, Use::rows}}; }
+};
+
+// out[i] = (a, b, a b, a - b) of sequences 2i and 2i + 1
+struct Pair {
+  View out, from;
+
+  OperandList operands() { return {{&from, Use::rows}}; }
+};
+
+// The caller's rows, of a table those of the tokens, with zeros where stripping left none. `second`: columns behind
+// those of `rows`.
+struct Expand {
+  View out, rows, second;
+
+  OperandList operands() { return {{&rows, Use::rows}, {&second, Use::rows}}; }
+};
+
+// The caller's, from its logits: softmax, or `activation`
+struct Probabilities {
+  View out, logits;
+  bool softmax = false;
+  Activation activation = Activation::none;
+
+  OperandList operands() { return {{&logits, Use::rows}}; }
+};
+
+// out[s] /= its Euclidean length
+struct NormalizeLength {
+  View out;
+
+  OperandList operands() { return {}; }
+};
+
+}  // namespace LINFORMER_NAMESPACE::ops

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "program/ops/operand.h"
+
+namespace LINFORMER_NAMESPACE::ops {
+
+// Turns each head's columns of `out`, a block of queries or keys, by their rows' positions. Row p of `table`: the
+// cosines of p's angles, then the sines. Su et al. 2021.
+struct Rotate {
+  View out, table;
+
+  OperandList operands() { return {{&table, Use::rows}}; }
+};
+
+}  // namespace LINFORMER_NAMESPACE::ops

@@ -1,0 +1,42 @@
+// Rows that are copied, added, converted or cleared.
+#pragma once
+
+#include "program/ops/operand.h"
+
+namespace LINFORMER_NAMESPACE {
+
+enum class ZeroRows : uint8_t { all, pads, masked };
+
+namespace ops {
+
+// out[r] = 0, for the rows that `which` names
+struct Zero {
+  View out;
+  ZeroRows which = ZeroRows::all;
+
+  OperandList operands() { return {}; }
+};
+
+// out = from
+struct Copy {
+  View out, from;
+
+  OperandList operands() { return {{&from, Use::rows}}; }
+};
+
+// out = from rounded to the type of `out`: 16 bits, or int8 with a scale for each row and slice
+struct Convert {
+  View out, from;
+
+  OperandList operands() { return {{&from, Use::rows}}; }
+};
+
+// out += from
+struct Add {
+  View out, from;
+
+  OperandList operands() { return {{&from, Use::rows}}; }
+};
+
+}  // namespace ops
+}  // namespace LINFORMER_NAMESPACE

@@ -1,0 +1,75 @@
+#include "program/ops/text.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+
+#include "program/cost.h"
+
+namespace LINFORMER_NAMESPACE {
+
+void FixedText::add(const char* format, ...) {
+  if (used_ + 1 >= size_) return;
+  va_list arguments;
+  va_start(arguments, format);
+  const int written = std::vsnprintf(room_ + used_, size_ - used_, format, arguments);
+  va_end(arguments);
+  if (written > 0) used_ = std::min(used_ + static_cast<size_t>(written), size_ - 1);
+}
+
+namespace ops {
+
+TextContext::TextContext(const Program& program, const ModelDescription& description, const Stage& stage, int64_t rows,
+                         int64_t states, FixedText* text)
+    : program_(program), description_(description), stage_(stage), rows_(rows), text_(*text) {
+  if (stage.attention >= 0) source_ = source_rows(attention(), rows, states);
+}
+
+const char* TextContext::type_name(const View& view) {
+  constexpr const char* types[] = {"", " bf16", " f16", " int8"};
+  return types[static_cast<int>(view.type)];
+}
+
+const char* TextContext::source_name() const {
+  const Attention& a = attention();
+  if (a.key_source == KeySource::encoder_states_or_own) return "rows or encoder states";
+  return a.key_source == KeySource::encoder_states ? "encoder states" : info(a.own.buffer).name;
+}
+
+// Of a view with as many rows as the stage's item has.
+int64_t TextContext::rows_of(const View& view) const {
+  // A slot may have room for more rows than this text has.
+  if (view.rows != 0 && !(view.place == Place::sequence && stage_.domain == Domain::source_rows)) return view.rows;
+  switch (stage_.domain) {
+    case Domain::source_rows:
+    case Domain::source_columns:
+      return source_;
+    case Domain::compressed_rows:
+      return stage_.extent;
+    case Domain::first_rows:
+    case Domain::scored:
+      return stage_.extent == 0 ? rows_ : 1;
+    case Domain::positions:
+      return 1;
+    default:
+      return rows_;
+  }
+}
+
+void TextContext::view(const View& v) {
+  const char* type = type_name(v);
+  const long long rows = static_cast<long long>(rows_of(v)), cols = static_cast<long long>(v.cols);
+  if (v.place == Place::weight) {
+    text_.add("%s[%lld, %lld]%s%s", tensor_name(v), rows, cols, type,
+              v.layout == RightLayout::panel16 ? " panel16" : "");
+  } else if (v.place == Place::output) {
+    text_.add("the caller's[%lld, %lld]", rows, cols);
+  } else if (v.place == Place::source) {
+    text_.add("%s[%lld, %lld]", source_name(), static_cast<long long>(source_), cols);
+  } else if (v.present()) {
+    text_.add("%s[%lld, %lld]%s", info(v.buffer).name, rows, cols, type);
+  }
+}
+
+}  // namespace ops
+}  // namespace LINFORMER_NAMESPACE

@@ -1,0 +1,75 @@
+// An op in words, for listings.
+#pragma once
+
+#include <cstddef>
+
+#include "base/description.h"
+#include "program/program.h"
+
+namespace LINFORMER_NAMESPACE {
+
+// Text in a fixed room; what doesn't fit is cut.
+class FixedText {
+ public:
+  FixedText(char* room, size_t size) : room_(room), size_(size) { room_[0] = '\0'; }
+  __attribute__((format(printf, 2, 3))) void add(const char* format, ...);
+
+ private:
+  char* room_;
+  size_t size_, used_ = 0;
+};
+
+namespace ops {
+
+// A text of `rows` tokens, the stage that an op belongs to, and where its words go.
+class TextContext {
+ public:
+  TextContext(const Program& program, const ModelDescription& description, const Stage& stage, int64_t rows,
+              int64_t states, FixedText* text);
+
+  FixedText& text() { return text_; }
+  const Program& program() const { return program_; }
+  const Attention& attention() const { return program_.attentions[static_cast<size_t>(stage_.attention)]; }
+  int64_t source() const { return source_; }  // rows that the text's keys are made of
+
+  // "name[rows, columns] type"
+  void view(const View& view);
+  const char* tensor_name(const View& view) const {
+    return description_.tensors[static_cast<size_t>(view.tensor)].name.c_str();
+  }
+  static const char* type_name(const View& view);  // "" of f32, else with a space before it
+
+ private:
+  int64_t rows_of(const View& view) const;
+  const char* source_name() const;
+
+  const Program& program_;
+  const ModelDescription& description_;
+  const Stage& stage_;
+  const int64_t rows_;
+  int64_t source_ = 0;
+  FixedText& text_;
+};
+
+// Of ops that say more than "out = the other operand".
+void list(const Gather& op, TextContext& context);
+void list(const AddPosition& op, TextContext& context);
+void list(const AddType& op, TextContext& context);
+void list(const Zero& op, TextContext& context);
+void list(const Add& op, TextContext& context);
+void list(const Norm& op, TextContext& context);
+void list(const Gemm& op, TextContext& context);
+void list(const AddRowSums& op, TextContext& context);
+void list(const ScaleByLength& op, TextContext& context);
+void list(const Activate& op, TextContext& context);
+void list(const Gate& op, TextContext& context);
+void list(const Rotate& op, TextContext& context);
+void list(const Compress& op, TextContext& context);
+void list(const Pack& op, TextContext& context);
+void list(const PackRows& op, TextContext& context);
+void list(const Attend& op, TextContext& context);
+void list(const Probabilities& op, TextContext& context);
+void list(const NormalizeLength& op, TextContext& context);
+
+}  // namespace ops
+}  // namespace LINFORMER_NAMESPACE

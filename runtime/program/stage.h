@@ -1,0 +1,44 @@
+// The stages of a program: what ops loop over, and for which texts.
+#pragma once
+
+#include <cstdint>
+
+#include "linformer/version.h"
+
+namespace LINFORMER_NAMESPACE {
+
+// What a stage loops over. Items of one stage may run in any order and at once.
+enum class Domain : uint8_t {
+  row_blocks,       // blocks of packed rows, across sequences
+  source_rows,      // blocks of the rows that a sequence's keys are made of
+  source_columns,   // column chunks of E Z of a sequence
+  compressed_rows,  // blocks of the k rows of a sequence's keys
+  key_heads,        // heads of a sequence's keys
+  first_rows,       // blocks of sequences, of which each has one row: its first
+  scored,           // blocks of rows of scores
+  sequences,
+  positions,  // blocks of the caller's masked positions
+};
+
+// Which sequences a stage is for, by the number of rows that their keys are made of: by default all.
+struct Lengths {
+  int64_t from = 0, below = INT64_MAX;
+  bool has(int64_t rows) const { return rows >= from && rows < below; }
+  bool all() const { return from == 0 && below == INT64_MAX; }
+};
+
+struct Stage {
+  Domain domain = Domain::row_blocks;
+  Lengths lengths;
+  bool joins = false;      // runs at once with the stage before it: neither reads what the other writes
+  int64_t extent = 0;      // source_columns: columns; compressed_rows: rows; key_heads: heads; scored:
+                           // sequences that a row of scores is for, 0: a packed row
+  int32_t attention = -1;  // index of the layer's attention, for domains that are about keys
+  int32_t op_begin = 0, op_end = 0;
+};
+
+struct Section {  // of stages
+  int32_t begin = 0, end = 0;
+};
+
+}  // namespace LINFORMER_NAMESPACE
