@@ -56,8 +56,7 @@ std::vector<std::array<double, 2>> encoder_ops(const Model& model, const Session
   std::vector<std::array<double, 2>> ops;
   for (size_t s = 0; s < program.stages.size(); ++s) {
     const Stage& stage = program.stages[s];
-    if (!of_encoder(part_of(program, static_cast<int32_t>(s)).text) || !applies(program, stage, tokens, states))
-      continue;
+    if (!of_encoder(part_of(program, static_cast<int32_t>(s)).text) || !applies(stage, tokens, states)) continue;
     for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
       const Cost cost = cost_of(program, stage, program.ops[static_cast<size_t>(i)], tokens, states);
       const double texts = static_cast<double>(batch);

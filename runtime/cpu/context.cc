@@ -40,11 +40,11 @@ Status Context::prepare_weights() {
   return {};
 }
 
-Source Context::source_of(const Attention& attention) const {
-  if (reads_states(attention)) {
+Source Context::source_of(const KeyRows& key_rows) const {
+  if (key_rows.reads_states(batch.has_states)) {
     return {buffer(BufferId::encoder_states), program.states_width, batch.state_starts, batch.state_masks};
   }
-  return {buffer(attention.own.buffer), attention.own.ld, batch.row_starts, batch.masks};
+  return {buffer(key_rows.own.buffer), key_rows.own.ld, batch.row_starts, batch.masks};
 }
 
 const float* Context::scales(const View& view) const {
@@ -72,19 +72,16 @@ float* Context::address(const View& view, const Item& item) const {
     case Place::scored:
       return buffer(view.buffer) + item.row * view.ld + view.offset;
     case Place::source: {
-      const Source source = source_of(attention_of(item));
+      const Source source = source_of(item);
       return const_cast<float*>(source.rows) + (source.starts[item.sequence] + item.row) * source.ld;
     }
     case Place::sequence: {
       const bool is_key = view.buffer == BufferId::keys || view.buffer == BufferId::values;
-      const Attention& attention = attention_of(item);
-      if (attention.full) {
-        return buffer(view.buffer) + source_of(attention).panel_start(item.sequence) * program.full_width +
-               item.row * view.ld;
-      }
-      return buffer(view.buffer) + item.sequence * (is_key ? program.key_slot : program.compressed_slot) + view.offset +
-             item.row * view.ld;
+      const int64_t slot = is_key ? program.key_slot : program.compressed_slot;
+      return buffer(view.buffer) + item.sequence * slot + view.offset + item.row * view.ld;
     }
+    case Place::key_rows:
+      return buffer(view.buffer) + source_of(item).panel_start(item.sequence) * program.full_width + item.row * view.ld;
     case Place::block:
       return block_buffer(view.buffer, item.thread) + view.offset;
     case Place::table:

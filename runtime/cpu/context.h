@@ -69,14 +69,9 @@ struct Context {
   // Fills `rights`, once for a session.
   Status prepare_weights();
 
-  const Attention& attention_of(const Item& item) const {
-    return program.attentions[static_cast<size_t>(item.stage.attention)];
-  }
-  Source source_of(const Attention& attention) const;
-  bool reads_states(const Attention& attention) const {
-    return attention.key_source == KeySource::encoder_states ||
-           (attention.key_source == KeySource::encoder_states_or_own && batch.has_states);
-  }
+  // The rows that the keys of the item's layer are made of.
+  Source source_of(const Item& item) const { return source_of(item.stage.key_rows); }
+  Source source_of(const KeyRows& key_rows) const;
 
   template <class T = float>
   T* buffer(BufferId id) const {
@@ -97,7 +92,7 @@ struct Context {
   // Where a view's first row of the item lies.
   float* address(const View& view, const Item& item) const;
   MutableMatrix matrix(const View& view, const Item& item) const {
-    const int64_t ld = view.place == Place::source ? source_of(attention_of(item)).ld : view.ld;
+    const int64_t ld = view.place == Place::source ? source_of(item).ld : view.ld;
     return {address(view, item), item.rows, view.cols, ld};
   }
   // Rows of a block as a product reads them.

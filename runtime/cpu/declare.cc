@@ -8,8 +8,8 @@ namespace LINFORMER_NAMESPACE {
 namespace {
 
 // The longest sequence that keys are made of.
-int64_t longest_source(const Program& program, const Attention& attention) {
-  switch (attention.key_source) {
+int64_t longest_source(const Program& program, const Stage& stage) {
+  switch (stage.key_rows.source) {
     case KeySource::own:
       return program.extents.tokens;
     case KeySource::encoder_states:
@@ -44,9 +44,7 @@ GemmDesc desc_of(const Program& program, const Stage& stage, const ops::Gemm& op
   // E Z and E (Z W) contract over the sequence's rows.
   if (op.multiplies_e()) {
     desc.varying_k = true;
-    desc.k = op.b.place == Place::sequence
-                 ? op.b.rows
-                 : longest_source(program, program.attentions[static_cast<size_t>(stage.attention)]);
+    desc.k = op.b.place == Place::sequence ? op.b.rows : longest_source(program, stage);
   }
   return desc;
 }
@@ -66,53 +64,54 @@ Status short_gemms(GemmDesc scores, GemmDesc context, int64_t n, Add&& add, Gemm
 
 // The GEMMs inside of `attend`.
 template <class Add>
-Status attention_gemms(const Program& program, const Attention& attention, const KeyGroup& group, Add&& add,
-                       GemmIds::Group* ids) {
+Status attention_gemms(const Program& program, const Stage& stage, const ops::Attend& attend, const KeyGroup& group,
+                       Add&& add, GemmIds::Group* ids) {
   const bool packs = program.target.packs;
   GemmDesc scores;
-  scores.max_m = attention.full ? program.extents.full_queries() : program.extents.block_rows;
-  scores.n = attention.full ? std::min(full_keys, longest_source(program, attention)) : group.k;
+  scores.max_m = attend.whole ? program.extents.full_queries() : program.extents.block_rows;
+  scores.n = attend.whole ? std::min(full_keys, longest_source(program, stage)) : group.k;
   scores.varying_n = group.projections[0].kind != ProjectionKind::linear;
-  scores.k = attention.d_head;
+  scores.k = attend.d_head;
   scores.layout = packs ? RightLayout::panel16 : RightLayout::transposed;
-  scores.type = scores.compute = attention.compute;
-  if (rounds_queries(attention)) scores.left = attention.compute;
+  scores.type = scores.compute = attend.compute;
+  if (rounds_queries(attend)) scores.left = attend.compute;
   LINFORMER_TRY(add(scores, &ids->scores));
   GemmDesc context;
   context.max_m = scores.max_m;
-  context.n = attention.d_head;
+  context.n = attend.d_head;
   context.k = scores.n;
   context.varying_k = scores.varying_n;
   context.layout = packs ? RightLayout::panel16 : RightLayout::row_major;
-  context.left = context.type = context.compute = attention.compute;
+  context.left = context.type = context.compute = attend.compute;
   LINFORMER_TRY(add(context, &ids->context));
-  if (attention.short_rows > 0) LINFORMER_TRY(short_gemms(scores, context, attention.short_rows, add, ids));
-  if (!attention.full) return {};
+  if (attend.short_rows > 0) LINFORMER_TRY(short_gemms(scores, context, attend.short_rows, add, ids));
+  if (!attend.whole) return {};
   context.accumulate = true;
   return add(context, &ids->context_add);
 }
 
 // E (Z W) of one head, or the first and later taps of its convolution. Pooling needs no product.
 template <class Add>
-Status compress_gemms(const Program& program, const Attention& attention, const KeyGroup& group, int side, Add&& add,
-                      GemmIds::Group* ids) {
+Status compress_gemms(const Program& program, const Stage& stage, const ops::Compress& op, const KeyGroup& group,
+                      Add&& add, GemmIds::Group* ids) {
+  const int side = op.side;
   const HeadProjection& projection = group.projections[side];
   GemmDesc desc;
   desc.max_m = projection.k;
-  desc.n = attention.d_head;
+  desc.n = op.d_head;
   desc.bias = projection.bias.present();
   desc.row_bias = projection.row_bias.present();
   if (projection.kind == ProjectionKind::linear) {
     desc.layout = RightLayout::row_major;
     desc.left = projection.weight.type;
     desc.compute = program.target.compute(desc.left);
-    desc.k = longest_source(program, attention);
+    desc.k = longest_source(program, stage);
     desc.varying_k = true;
     return add(desc, &ids->compress[side]);
   }
   if (projection.kind != ProjectionKind::convolution) return {};
   desc.layout = RightLayout::transposed;
-  desc.k = attention.d_head;
+  desc.k = op.d_head;
   LINFORMER_TRY(add(desc, &ids->compress[side]));
   desc.bias = false;
   desc.accumulate = true;
@@ -129,14 +128,15 @@ Status for_each_gemm(const Program& program, GemmIds* ids, Add&& add) {
         LINFORMER_TRY(add(desc_of(program, stage, *gemm), &ids->ops[static_cast<size_t>(i)]));
       }
       const auto* compress = op.get<ops::Compress>();
-      if (compress == nullptr && !op.is<ops::Attend>()) continue;
-      const Attention& attention = program.attentions[static_cast<size_t>(stage.attention)];
-      for (int32_t g = 0; g < attention.groups; ++g) {
-        const size_t index = static_cast<size_t>(attention.first_group + g);
-        GemmIds::Group* group = &ids->groups[index];
-        LINFORMER_TRY(compress == nullptr
-                          ? attention_gemms(program, attention, program.groups[index], add, group)
-                          : compress_gemms(program, attention, program.groups[index], compress->side, add, group));
+      const auto* attend = op.get<ops::Attend>();
+      const KeyGroups groups = compress != nullptr ? compress->groups
+                               : attend != nullptr ? attend->groups
+                                                   : KeyGroups();
+      for (int32_t g = 0; g < groups.count; ++g) {
+        const KeyGroup& group = program.group(groups, g);
+        GemmIds::Group* own = &ids->groups[static_cast<size_t>(groups.first + g)];
+        LINFORMER_TRY(compress != nullptr ? compress_gemms(program, stage, *compress, group, add, own)
+                                          : attention_gemms(program, stage, *attend, group, add, own));
       }
     }
   }

@@ -25,9 +25,8 @@ struct GemmIds {
 
 // Full attention multiplies the same queries with many blocks of keys. In bf16 they are rounded once, at their own
 // place, where they fit with their padding.
-inline bool rounds_queries(const Attention& attention) {
-  return attention.full && attention.compute == ElementType::bf16 &&
-         round_up(attention.d_head, 32) <= 2 * attention.d_head;
+inline bool rounds_queries(const ops::Attend& attend) {
+  return attend.whole && attend.compute == ElementType::bf16 && round_up(attend.d_head, 32) <= 2 * attend.d_head;
 }
 
 // Fills what a program's GEMMs need of the arena: a pure function, for plan(). For oneDNN the figure lacks what its

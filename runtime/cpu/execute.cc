@@ -36,20 +36,20 @@ Status CpuExecutor::run_ops(const Item& item) {
 
 // Columns of an op's result that stay together where threads share it, panels of a weight or a head; 0: it isn't
 // shared.
-int64_t CpuExecutor::shared_unit(const Op& op, const Item& item) const {
-  if (op.is<ops::Attend>()) return context_.attention_of(item).d_head;
+int64_t CpuExecutor::shared_unit(const Op& op) const {
+  if (const auto* attend = op.get<ops::Attend>()) return attend->d_head;
   const auto* gemm = op.get<ops::Gemm>();
   return gemm != nullptr && !gemm->multiplies_e() ? panel_width : 0;
 }
 
 // How many threads share an op; below 2 the first has all of it.
-int64_t CpuExecutor::shares_of(const Op& op, const Item& item) const {
-  const int64_t unit = shared_unit(op, item), least = op.is<ops::Gemm>() ? least_shared_panels : 1;
+int64_t CpuExecutor::shares_of(const Op& op) const {
+  const int64_t unit = shared_unit(op), least = op.is<ops::Gemm>() ? least_shared_panels : 1;
   return unit == 0 ? 0 : std::min<int64_t>(team_.size(), ceil_div(op.out().cols, unit) / least);
 }
 
-CpuExecutor::Columns CpuExecutor::columns_of(const Op& op, const Item& item, int64_t share, int64_t shares) const {
-  const int64_t unit = shared_unit(op, item), units = ceil_div(op.out().cols, unit);
+CpuExecutor::Columns CpuExecutor::columns_of(const Op& op, int64_t share, int64_t shares) const {
+  const int64_t unit = shared_unit(op), units = ceil_div(op.out().cols, unit);
   return {units * share / shares * unit, std::min(units * (share + 1) / shares * unit, op.out().cols)};
 }
 
@@ -57,13 +57,13 @@ CpuExecutor::Columns CpuExecutor::columns_of(const Op& op, const Item& item, int
 Status CpuExecutor::share_ops(const Item& item) {
   for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) {
     const Op& op = program_.ops[static_cast<size_t>(i)];
-    const int64_t shares = shares_of(op, item);
+    const int64_t shares = shares_of(op);
     if (shares < 2) {
       LINFORMER_TRY(run_op(i, item));
       continue;
     }
     LINFORMER_TRY(parallel(shares, [&](int64_t share, int thread) {
-      const Columns columns = columns_of(op, item, share, shares);
+      const Columns columns = columns_of(op, share, shares);
       Item part = item;
       part.worker = thread;
       part.from = columns.from;
@@ -82,10 +82,10 @@ const void* CpuExecutor::next_weights(int32_t op, const Item& item) const {
   if (index < 0 || !program_.ops[static_cast<size_t>(op)].is<ops::Gemm>()) return nullptr;
   const Op& next = program_.ops[static_cast<size_t>(index)];
   const RightMatrix& b = context_.rights[static_cast<size_t>(index)];
-  const int64_t shares = item.shares ? shares_of(next, item) : 0;
+  const int64_t shares = item.shares ? shares_of(next) : 0;
   if (shares < 2) return b.data;
   const int64_t own = std::min(TaskCounter::first_of(item.worker, shares, team_.size()), shares - 1);
-  return b.part(0, b.k, columns_of(next, item, own, shares).from, panel_width).data;
+  return b.part(0, b.k, columns_of(next, own, shares).from, panel_width).data;
 }
 
 // What a section costs for the sequences of a part.

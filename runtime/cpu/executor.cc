@@ -110,8 +110,7 @@ CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part
   if (stage.domain == Domain::positions) return blocks(static_cast<int64_t>(to.positions.size()));
   if (stage.domain == Domain::sequences) return {part.sequences, 1, 1};
 
-  const Attention& attention = program_.attentions[static_cast<size_t>(stage.attention)];
-  const bool states = context_.reads_states(attention);
+  const bool states = stage.key_rows.reads_states(context_.batch.has_states);
   const int64_t shortest = states ? part.shortest_states : part.shortest;
   const int64_t longest = states ? part.longest_states : part.longest;
   if (shortest >= stage.lengths.below || longest < stage.lengths.from) return {};
@@ -122,7 +121,7 @@ CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part
     }
     case Domain::source_rows: {
       const int64_t rows = std::min(longest, stage.lengths.below - 1);
-      return attention.full ? steps(rows, full_panel_rows) : steps(rows);
+      return stage.whole_keys ? steps(rows, full_panel_rows) : steps(rows);
     }
     case Domain::compressed_rows:
       return steps(stage.extent);
@@ -163,7 +162,7 @@ Status CpuExecutor::run_item(const Stage& stage, const StageSize& size, const Pa
       item.rows = context_.batch.output_starts[item.sequence + 1] - item.row;
       break;
     default: {
-      const cpu::Source source = context_.source_of(program_.attentions[static_cast<size_t>(stage.attention)]);
+      const cpu::Source source = context_.source_of(stage.key_rows);
       if (!stage.lengths.has(source.length(item.sequence))) return {};
       const int64_t first = within * size.step;
       const int64_t all = stage.domain == Domain::source_rows ? source.length(item.sequence) : stage.extent;

@@ -58,10 +58,10 @@ class CpuExecutor final : public Executor {
   struct Columns {
     int64_t from, to;
   };
-  int64_t shared_unit(const Op& op, const Item& item) const;
+  int64_t shared_unit(const Op& op) const;
   bool shares_products() const { return provider_->kind() == BackendKind::native; }
-  int64_t shares_of(const Op& op, const Item& item) const;
-  Columns columns_of(const Op& op, const Item& item, int64_t share, int64_t shares) const;
+  int64_t shares_of(const Op& op) const;
+  Columns columns_of(const Op& op, int64_t share, int64_t shares) const;
   const void* next_weights(int32_t op, const Item& item) const;
   Status run_ops(const Item& item);
   Status run_op(int32_t index, Item item);

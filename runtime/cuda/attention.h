@@ -9,9 +9,9 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// Where a head's keys and values lie and how many there are.
-struct HeadKeys {
-  int64_t offset = 0;  // of the head's first element in a sequence's slot
+// Where the keys and values of a group of heads lie and how many there are.
+struct GroupKeys {
+  int64_t offset = 0;  // of the group's first element in a sequence's slot
   int64_t count = 0;   // 0: as many as the sequence has rows; window > 0: what convolution and pooling leave of them
   int64_t window = 0, stride = 0;
 };
@@ -23,7 +23,8 @@ struct AttentionParameters {
   const float *keys = nullptr, *values = nullptr;
   int64_t key_ld = 0, slot = 0;  // of a sequence: elements, or of full attention those of a row (`by_rows`)
   bool by_rows = false;
-  const HeadKeys* heads = nullptr;       // [heads]
+  const GroupKeys* groups = nullptr;  // one for each head, or one that all share
+  bool one_group = false;
   const int32_t* starts = nullptr;       // [sequences + 1]: first query row
   const int32_t* sources = nullptr;      // [sequences + 1]: of the rows that keys are made of
   const uint8_t* masks = nullptr;        // of queries, or null
@@ -71,7 +72,7 @@ struct AttentionKernel {
     const int64_t first_row = p.first_only ? 0 : (block.x() - first_block(sequence)) * rows;
     if (first_row >= n) return;
     const int64_t source = p.sources[sequence], source_rows = p.sources[sequence + 1] - source;
-    const HeadKeys keys = p.heads[head];
+    const GroupKeys keys = p.groups[p.one_group ? 0 : head];
     const int64_t count = keys.window > 0
                               ? (source_rows < keys.window ? 1 : (source_rows - keys.window) / keys.stride + 1)
                           : keys.count > 0 ? keys.count

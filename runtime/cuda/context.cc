@@ -2,14 +2,12 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-Source Context::source_of(const Attention& attention) const {
-  const KeySource from = attention.key_source;
-  if (from == KeySource::encoder_states || (from == KeySource::encoder_states_or_own && batch.has_states)) {
+Source Context::source_of(const KeyRows& key_rows) const {
+  if (key_rows.reads_states(batch.has_states)) {
     return {device_buffer(BufferId::encoder_states), program.states_width, BufferId::state_starts,
             BufferId::state_masks, batch.state_starts};
   }
-  return {device_buffer(attention.own.buffer), attention.own.ld, BufferId::row_starts, BufferId::masks,
-          batch.row_starts};
+  return {device_buffer(key_rows.own.buffer), key_rows.own.ld, BufferId::row_starts, BufferId::masks, batch.row_starts};
 }
 
 Operand Context::operand(const View& view, const Item& item) const {
@@ -28,7 +26,7 @@ Operand Context::operand(const View& view, const Item& item) const {
       x.data = device_buffer(view.buffer) + (item.row * view.ld + view.offset) * element_bytes(view.type);
       break;
     case Place::source: {
-      const Source source = source_of(attention_of(item));
+      const Source source = source_of(item);
       x.ld = source.ld;
       x.step = item.n * source.ld;
       x.data = source.rows + source.host_starts[item.sequence] * source.ld * int64_t{sizeof(float)};
@@ -36,16 +34,15 @@ Operand Context::operand(const View& view, const Item& item) const {
     }
     case Place::sequence: {
       const bool is_key = view.buffer == BufferId::keys || view.buffer == BufferId::values;
-      const Attention& attention = attention_of(item);
       x.step = is_key ? program.key_slot : program.compressed_slot;
-      int64_t first = item.sequence * x.step;
-      if (attention.full) {
-        x.step = item.n * view.ld;
-        first = int64_t{source_of(attention).host_starts[item.sequence]} * view.ld;
-      }
-      x.data = device_buffer(view.buffer) + (first + view.offset) * int64_t{sizeof(float)};
+      x.data = device_buffer(view.buffer) + (item.sequence * x.step + view.offset) * int64_t{sizeof(float)};
       break;
     }
+    case Place::key_rows:
+      x.step = item.n * view.ld;
+      x.data = device_buffer(view.buffer) +
+               int64_t{source_of(item).host_starts[item.sequence]} * view.ld * int64_t{sizeof(float)};
+      break;
     case Place::block:
       x.step = item.rows * view.ld;
       x.data = device_buffer(view.buffer) + view.offset * element_bytes(view.type);

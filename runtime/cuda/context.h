@@ -78,16 +78,14 @@ struct Context {
   std::byte* memory = nullptr;  // the arena
   std::byte* arena = nullptr;   // the caller's
   uint64_t staging = 0;         // in the caller's arena: masked-LM's rows, and outputs on their way
-  Array<int64_t> first_head;    // by attention
   Batch batch;
 
   Context(const Program& own_program, const ArenaLayout& own_layout, const ExecutorOptions& own_options)
       : program(own_program), layout(own_layout), options(own_options), type(own_program.target.all) {}
 
-  const Attention& attention_of(const Item& item) const {
-    return program.attentions[static_cast<size_t>(item.stage.attention)];
-  }
-  Source source_of(const Attention& attention) const;
+  // The rows that the keys of the item's layer are made of.
+  Source source_of(const Item& item) const { return source_of(item.stage.key_rows); }
+  Source source_of(const KeyRows& key_rows) const;
   std::byte* device_buffer(BufferId id) const { return memory + layout.offsets[static_cast<int>(id)]; }
   template <class T>
   const T* device_as(BufferId id) const {

@@ -13,6 +13,39 @@ namespace {
 
 constexpr int64_t widest_head = 256;
 
+Status check_attend(const ops::Attend& op) {
+  if (op.heads > Grid::most_y) {
+    return Status::error(Code::unsupported, "the op 'attend' has no kernel on a GPU for %lld heads: use the CPU",
+                         static_cast<long long>(op.heads));
+  }
+  if (op.d_head <= widest_head) return {};
+  return Status::error(Code::unsupported,
+                       "the op 'attend' has no kernel on a GPU for heads of %lld columns, only up to %lld: use the CPU",
+                       static_cast<long long>(op.d_head), static_cast<long long>(widest_head));
+}
+
+// Where the keys of each group of the program lie.
+Status place_groups(const Program& program, Array<GroupKeys>* groups) {
+  if (!groups->try_resize(program.groups.size())) {
+    return Status::error(Code::out_of_memory, "no memory for the heads of a session");
+  }
+  for (const Op& op : program.ops) {
+    const auto* attend = op.get<ops::Attend>();
+    for (int32_t g = 0; attend != nullptr && g < attend->groups.count; ++g) {
+      const KeyGroup& group = program.group(attend->groups, g);
+      const HeadProjection& projection = group.projections[0];
+      const bool linear = projection.kind == ProjectionKind::linear;
+      GroupKeys& keys = (*groups)[static_cast<size_t>(attend->groups.first + g)];
+      keys.offset = attend->whole ? group.column : group.key_offset;
+      keys.count = attend->whole || !linear ? 0 : projection.k;
+      if (attend->whole || linear) continue;
+      keys.window = projection.kernel;
+      keys.stride = projection.stride;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<bool> multiplies_bf16(int device) {
@@ -47,44 +80,13 @@ Status CudaExecutor::check_ops() const {
       return Status::error(Code::unsupported, "the op 'pool' has no kernel on a GPU for %lld columns: use the CPU",
                            static_cast<long long>(pool->rows.cols));
     }
+    if (const auto* attend = op.get<ops::Attend>()) LINFORMER_TRY(check_attend(*attend));
     const bool panels = op.is<ops::Pack>() || op.is<ops::PackRows>() || op.is<ops::PackBlock>();
     const auto* gemm = op.get<ops::Gemm>();
     const bool adds_activated = gemm != nullptr && gemm->residual.present() && gemm->activation != Activation::none;
     if (!panels && !adds_activated) continue;
     return Status::error(Code::unsupported, "the op '%s'%s has no kernel on a GPU: use the CPU", name_of(op.kind()),
                          adds_activated ? " with an activation before a residual" : "");
-  }
-  for (const Attention& attention : program_.attentions) {
-    if (attention.heads > Grid::most_y) {
-      return Status::error(Code::unsupported, "the op 'attend' has no kernel on a GPU for %lld heads: use the CPU",
-                           static_cast<long long>(attention.heads));
-    }
-    if (attention.d_head <= widest_head) continue;
-    return Status::error(Code::unsupported,
-                         "the op 'attend' has no kernel on a GPU for heads of %lld columns, only up to %lld: use the "
-                         "CPU",
-                         static_cast<long long>(attention.d_head), static_cast<long long>(widest_head));
-  }
-  return {};
-}
-
-Status CudaExecutor::place_heads(Array<HeadKeys>* heads) {
-  const Program& p = program_;
-  for (const Attention& attention : p.attentions) {
-    bool fits = context_.first_head.try_push(static_cast<int64_t>(heads->size()));
-    for (int64_t h = 0; fits && h < attention.heads; ++h) {
-      const KeyGroup& group = p.group(attention, h);
-      const HeadProjection& projection = group.projections[0];
-      HeadKeys keys;
-      keys.offset = attention.full ? group.column : group.key_offset;
-      keys.count = attention.full || projection.kind != ProjectionKind::linear ? 0 : projection.k;
-      if (!attention.full && projection.kind != ProjectionKind::linear) {
-        keys.window = projection.kernel;
-        keys.stride = projection.stride;
-      }
-      fits = heads->try_push(keys);
-    }
-    if (!fits) return Status::error(Code::out_of_memory, "no memory for the heads of a session");
   }
   return {};
 }
@@ -110,10 +112,11 @@ Status CudaExecutor::prepare(WeightStore& store) {
     return Status::error(Code::out_of_memory, "cuda:%d has no %llu bytes for a session: lower max_tokens or max_batch",
                          device.index(), static_cast<unsigned long long>(layout_.total));
   }
-  static_assert(sizeof(HeadKeys) == device_head_bytes);
-  Array<HeadKeys> heads;
-  LINFORMER_TRY(place_heads(&heads));
-  LINFORMER_TRY(device.upload(context_.scratch(context_.regions.heads), heads.data(), heads.size() * sizeof(HeadKeys)));
+  static_assert(sizeof(GroupKeys) == device_group_bytes);
+  Array<GroupKeys> groups;
+  LINFORMER_TRY(place_groups(program_, &groups));
+  LINFORMER_TRY(
+      device.upload(context_.scratch(context_.regions.groups), groups.data(), groups.size() * sizeof(GroupKeys)));
   context_.stream->set_workspace(context_.scratch(context_.regions.workspace),
                                  context_.regions.total - device_alignment - context_.regions.workspace);
   context_.stream->set_shapes(
@@ -144,12 +147,8 @@ Status CudaExecutor::start(std::byte* arena) {
 // text is enough, since algorithms don't depend on their number.
 Status CudaExecutor::rehearse() {
   const Extents& e = program_.extents;
-  bool needs_states = false;
-  for (const Attention& attention : program_.attentions) {
-    needs_states = needs_states || attention.key_source == KeySource::encoder_states;
-  }
   for (const bool states : {false, true}) {
-    if (states ? program_.states_width == 0 : needs_states) continue;
+    if (states ? program_.states_width == 0 : program_.needs_states) continue;
     context_.batch = {};
     context_.batch.has_states = states;
     const int64_t longest = std::min(e.tokens, e.rows);

@@ -67,10 +67,9 @@ bool CudaExecutor::takes_any_length(const Stage& stage) const {
 // Sequences that follow one another are one item where they have equal lengths, or where these make no difference. The
 // rows of full attention's keys lie as their sequences do, so all of them are one.
 Status CudaExecutor::run_key_stage(const Stage& stage, const Destination& to) {
-  const Attention& attention = program_.attentions[static_cast<size_t>(stage.attention)];
-  const Source source = context_.source_of(attention);
+  const Source source = context_.source_of(stage.key_rows);
   Item item{stage, to};
-  if (attention.full && stage.domain == Domain::source_rows) {
+  if (stage.whole_keys && stage.domain == Domain::source_rows) {
     item.n = item.rows = source.host_starts[context_.batch.sequences];
     item.whole_batch = true;
     return run_ops(item);

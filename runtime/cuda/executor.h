@@ -28,7 +28,6 @@ class CudaExecutor final : public Executor {
   // create.cc
   Status prepare(WeightStore& store);
   Status check_ops() const;
-  Status place_heads(Array<HeadKeys>* heads);
   Status rehearse();
   Destination rehearsed(int64_t length, int64_t states);
   Status rehearse_all(int64_t length, int64_t states);

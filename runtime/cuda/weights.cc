@@ -142,7 +142,6 @@ Status DeviceWeights::add(const Program& program, std::span<const std::byte* con
       LINFORMER_TRY(vector(projection.row_bias));
     }
   }
-  for (const Attention& attention : program.attentions) LINFORMER_TRY(vector(attention.position_bias));
   return {};
 }
 

@@ -52,24 +52,14 @@ void CostContext::add(const View& view, double rows) {
 
 }  // namespace ops
 
-int64_t source_rows(const Attention& attention, int64_t rows, int64_t states) {
-  const bool reads_states = attention.key_source == KeySource::encoder_states ||
-                            (attention.key_source == KeySource::encoder_states_or_own && states > 0);
-  return reads_states ? states : rows;
-}
-
-bool applies(const Program& program, const Stage& stage, int64_t rows, int64_t states) {
-  if (stage.lengths.all()) return true;
-  return stage.lengths.has(source_rows(program.attentions[static_cast<size_t>(stage.attention)], rows, states));
+bool applies(const Stage& stage, int64_t rows, int64_t states) {
+  return stage.lengths.has(stage.key_rows.reads_states(states > 0) ? states : rows);
 }
 
 Cost cost_of(const Program& program, const Stage& stage, const Op& op, int64_t rows, int64_t states,
              int64_t positions) {
-  if (!applies(program, stage, rows, states)) return {};
-  int64_t source = rows;
-  if (stage.attention >= 0) {
-    source = source_rows(program.attentions[static_cast<size_t>(stage.attention)], rows, states);
-  }
+  if (!applies(stage, rows, states)) return {};
+  const int64_t source = stage.key_rows.reads_states(states > 0) ? states : rows;
   ops::CostContext context(program, stage, rows, source, positions);
   bool counts_itself = false;
   with_struct(op, [&]<class Struct>(const Struct& own) {

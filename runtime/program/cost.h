@@ -17,10 +17,7 @@ struct Cost {
 Cost cost_of(const Program& program, const Stage& stage, const Op& op, int64_t rows, int64_t states,
              int64_t positions = 0);
 
-// Rows of a sequence's keys and values before they are compressed.
-int64_t source_rows(const Attention& attention, int64_t rows, int64_t states);
-
-// Whether the stage is for sequences of this many source rows.
-bool applies(const Program& program, const Stage& stage, int64_t rows, int64_t states);
+// Whether the stage is for sequences of so many rows, and so many rows of encoder states.
+bool applies(const Stage& stage, int64_t rows, int64_t states);
 
 }  // namespace LINFORMER_NAMESPACE

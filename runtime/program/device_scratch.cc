@@ -13,21 +13,18 @@ constexpr int64_t enough_slices = 64;  // products of one call that keep a GPU b
 }  // namespace
 
 bool device_scratch(const Program& p, DeviceScratch* scratch) {
-  int64_t widest = 1, most_k = 1, outputs = 1, heads = 0;
+  int64_t widest = 1, most_k = 1, outputs = 1;
   for (const Op& op : p.ops) {
     if (const auto* gemm = op.get<ops::Gemm>(); gemm != nullptr && gemm->multiplies_e()) {
       widest = std::max(widest, gemm->b.cols);
       most_k = std::max(most_k, gemm->a.rows);
     }
+    if (const auto* attend = op.get<ops::Attend>()) widest = std::max(widest, attend->keys.cols);
     const View& out = op.out();
     if (out.place != Place::output || op.is<ops::Expand>()) continue;
     const bool positions = p.vocabulary > 0 && out.cols == p.vocabulary;
     const int64_t rows = positions ? std::max(device_positions, p.extents.sequences) : p.extents.sequences;
     outputs = std::max(outputs, out.cols * rows);
-  }
-  for (const Attention& attention : p.attentions) {
-    widest = std::max(widest, attention.key_width);
-    heads += attention.heads;
   }
   for (const KeyGroup& group : p.groups) most_k = std::max({most_k, group.projections[0].k, group.projections[1].k});
   const Extents& e = p.extents;
@@ -48,7 +45,7 @@ bool device_scratch(const Program& p, DeviceScratch* scratch) {
   place(&scratch->slices, Count(scratch->slices_at_once) * most_k * widest, sizeof(float));
   place(&scratch->outputs, outputs, sizeof(float));
   place(&scratch->sums, most_k, sizeof(float));
-  place(&scratch->heads, heads, device_head_bytes);
+  place(&scratch->groups, static_cast<int64_t>(p.groups.size()), device_group_bytes);
   place(&scratch->positions, device_positions, sizeof(int32_t));
   place(&scratch->workspace, workspace_bytes, 1);
   offset = offset + device_alignment;  // the region itself may begin anywhere

@@ -12,7 +12,7 @@ struct DeviceScratch {
   uint64_t slices = 0;     // sums of E Z over slices of long sequences, f32
   uint64_t outputs = 0;    // rows of scores, vectors or logits on their way to the caller, f32
   uint64_t sums = 0;       // of E's rows, f32
-  uint64_t heads = 0;      // where each head's keys lie
+  uint64_t groups = 0;     // where the keys of each group of heads lie
   uint64_t positions = 0;  // rows that masked-LM asks for, int32
   uint64_t workspace = 0;  // of products
   uint64_t total = 0;
@@ -23,7 +23,7 @@ struct DeviceScratch {
 inline constexpr int64_t device_alignment = 256;   // what cuBLASLt asks of its workspace
 inline constexpr int64_t device_positions = 64;    // masked-LM positions at once: logits are as wide as the vocabulary
 inline constexpr int64_t device_e_slice = 2048;    // rows that are added up at once in E Z
-inline constexpr int64_t device_head_bytes = 32;   // of one entry of `heads`
+inline constexpr int64_t device_group_bytes = 32;  // of one entry of `groups`
 inline constexpr int64_t device_row_multiple = 8;  // what tensor cores want K to be a multiple of
 
 // False where it is more than 2^63 bytes.

@@ -97,7 +97,7 @@ View Lowering::slot(BufferId buffer, int64_t slot_rows, int64_t cols) {
 }
 
 View Lowering::source(const LayerState& layer, int64_t cols) {
-  View view = layer.attention.own;
+  View view = layer.key_rows.own;
   view.place = Place::source;
   view.cols = cols;
   return view;
@@ -154,8 +154,7 @@ Status Lowering::layers() {
   const size_t count = encoder_.layers.size();
   size_t groups = 0;
   for (const LayerDescription& layer : encoder_.layers) groups += groups_of(layer.attention);
-  if (!program_.layers.try_resize(count) || !program_.attentions.try_resize(count) ||
-      !program_.groups.try_resize(groups)) {
+  if (!program_.layers.try_resize(count) || !program_.groups.try_resize(groups)) {
     return Status::error(Code::out_of_memory, "no memory for a program of %zu layers", count);
   }
   int64_t width = encoder_.d_model;
@@ -185,7 +184,7 @@ void Lowering::finish_rows() {
 void Lowering::first_rows() {
   const int32_t begin = stage_count();
   Stage& made = stage(Domain::first_rows);
-  made.attention = last_.index;
+  made.key_rows = last_.key_rows;
   made.extent = 1;
   const bool normalizes = pre_norm() && last_.description->attention_norm.present();
   const auto take = [&](BufferId buffer) {
@@ -235,10 +234,7 @@ Status Lowering::complete() {
       view.ld = arena.value(buffer.ld) * static_cast<int64_t>(buffer.element_bytes) / element_bytes(view.type);
     }
   }
-  for (Attention& attention : program_.attentions) {
-    attention.own.ld = arena.value(Term::d_row);
-    program_.mixes_attention = program_.mixes_attention || attention.full != program_.attentions[0].full;
-  }
+  for (Stage& stage : program_.stages) stage.key_rows.own.ld = arena.value(Term::d_row);
   return {};
 }
 

@@ -34,38 +34,50 @@ const Projection& Lowering::projection_of(const AttentionDescription& attention,
   return encoder_.projections[indices[indices.size() == 1 ? 0 : group]];
 }
 
-// Where the panels of E or E^T are; the same for all layers that have it.
-int64_t Lowering::projection_table(const View& e, bool transposed, int64_t n, ElementType compute) {
+// The panels of the first n columns of E, or of their transpose; the same for all layers that have it.
+View Lowering::projection_table(const View& e, bool transposed, int64_t n, ElementType compute) {
+  const int64_t depth = transposed ? n : e.rows, width = transposed ? e.rows : n;
+  View view = buffer_view(Place::table, BufferId::projection_table, width, program_.arena.value(Term::projection));
+  view.type = compute;
+  view.layout = RightLayout::panel16;
+  view.rows = depth;
   Array<ProjectionTable>& tables = program_.projections;
   for (const ProjectionTable& t : tables) {
-    if (t.e.tensor == e.tensor && t.transposed == transposed && t.n == n && t.compute == compute) return t.offset;
+    if (t.e.tensor != e.tensor || t.transposed != transposed || t.n != n || t.compute != compute) continue;
+    view.offset = t.offset;
+    return view;
   }
   Count& elements = program_.arena[Term::projection];
-  const int64_t offset = program_.arena.value(Term::projection);
-  if (!tables.try_push({e, transposed, n, compute, offset})) {
-    out_of_memory_ = true;
-    return 0;
-  }
-  program_.arena.use(BufferId::projection_table);
-  const int64_t depth = transposed ? n : e.rows, width = transposed ? e.rows : n;
+  out_of_memory_ = out_of_memory_ || !tables.try_push({e, transposed, n, compute, view.offset});
   elements = elements + Count(round_up(depth, panel_depth(ElementType::bf16))) * round_up(width, panel_width);
-  return offset;
+  return view;
+}
+
+// Panels of a text's keys or values, in a slot of `buffer`.
+View Lowering::panels(BufferId buffer, const ops::Attend& attend) const {
+  View view;
+  view.place = attend.whole ? Place::key_rows : Place::sequence;
+  view.type = attend.compute;
+  view.layout = RightLayout::panel16;
+  view.buffer = buffer;
+  return view;
 }
 
 // What short sequences need beside Z W.
 void Lowering::add_short(LayerState* layer) {
-  Attention& attention = layer->attention;
-  attention.short_rows = std::min(layer->longest, attention.short_below - 1);
-  if (attention.short_rows < 1) return;
-  const int64_t n = attention.short_rows;
-  attention.short_panels = std::max(panel_elements(ElementType::f32, attention.d_head, n),
-                                    panel_elements(ElementType::f32, n, attention.d_head));
-  program_.arena.widen(Term::keys, Count(attention.short_panels) * attention.groups);
+  ops::Attend& attend = layer->attend;
+  attend.short_rows = std::min(layer->longest, attend.short_below - 1);
+  if (attend.short_rows < 1) return;
+  const int64_t n = attend.short_rows;
+  attend.short_panels =
+      std::max(panel_elements(ElementType::f32, attend.d_head, n), panel_elements(ElementType::f32, n, attend.d_head));
+  program_.arena.widen(Term::keys, Count(attend.short_panels) * attend.groups.count);
   for (BufferId buffer : {BufferId::keys, BufferId::values}) program_.arena.use(buffer);
-  const KeyGroup& group = program_.groups[static_cast<size_t>(attention.first_group)];
-  for (int side : {key_side, value_side}) {
-    attention.tables[side] = projection_table(group.projections[side].weight, side == key_side, n, attention.compute);
-  }
+  attend.row_keys = panels(BufferId::keys, attend);
+  attend.row_values = panels(BufferId::values, attend);
+  const KeyGroup& group = program_.group(attend.groups, 0);
+  attend.compress = projection_table(group.projections[key_side].weight, true, n, attend.compute);
+  attend.expand = projection_table(group.projections[value_side].weight, false, n, attend.compute);
   block(BufferId::scores, round_up(group.k, panel_width) + round_up(n, panel_width));
 }
 
@@ -76,15 +88,14 @@ size_t Lowering::groups_of(const AttentionDescription& attention) const {
 
 void Lowering::add_groups(LayerState* layer) {
   const AttentionDescription& description = layer->description->attention;
-  Attention& attention = layer->attention;
+  const ops::Attend& attend = layer->attend;
   const size_t count = groups_of(description);
-  attention.first_group = next_group_;
-  attention.groups = static_cast<int32_t>(count);
-  next_group_ += attention.groups;
+  layer->attend.groups = {next_group_, static_cast<int32_t>(count)};
+  next_group_ += attend.groups.count;
   int64_t key_offset = 0, panels_offset = 0;
   for (size_t g = 0; g < count; ++g) {
-    KeyGroup& group = program_.groups[static_cast<size_t>(attention.first_group) + g];
-    group.column = description.kv_heads == 1 ? 0 : static_cast<int64_t>(g) * attention.d_head;
+    KeyGroup& group = program_.groups[static_cast<size_t>(attend.groups.first) + g];
+    group.column = description.kv_heads == 1 ? 0 : static_cast<int64_t>(g) * attend.d_head;
     for (int side : {key_side, value_side}) {
       const Projection& projection = projection_of(description, side, g);
       HeadProjection& head = group.projections[side];
@@ -104,14 +115,14 @@ void Lowering::add_groups(LayerState* layer) {
       }
     }
     group.k = group.projections[key_side].k;
-    group.key_offset = attention.by_head ? key_offset : group.column;
+    group.key_offset = layer->by_head ? key_offset : group.column;
     group.panels_offset = panels_offset;
-    key_offset += group.k * attention.d_head;
-    panels_offset += std::max(panel_elements(ElementType::f32, attention.d_head, group.k),
-                              panel_elements(ElementType::f32, group.k, attention.d_head));
+    key_offset += group.k * attend.d_head;
+    panels_offset += std::max(panel_elements(ElementType::f32, attend.d_head, group.k),
+                              panel_elements(ElementType::f32, group.k, attend.d_head));
   }
-  if (attention.full) return;
-  if (attention.by_head) program_.arena.widen(Term::keys, key_offset);
+  if (attend.whole) return;
+  if (layer->by_head) program_.arena.widen(Term::keys, key_offset);
   if (program_.target.packs) program_.arena.widen(Term::compressed, panels_offset);
 }
 
@@ -120,12 +131,13 @@ void Lowering::key_stage(const LayerState& layer, Domain domain, const Lengths& 
   made.lengths = lengths;
   made.extent = extent;
   made.joins = joins;
-  made.attention = layer.index;
+  made.key_rows = layer.key_rows;
+  made.whole_keys = layer.attend.whole;
 }
 
 // Z W of sequences that are too short for E Z to pay.
 View Lowering::projected_slot(const LayerState& layer, int side) {
-  return slot(compressed_of(side), std::min(layer.longest, layer.threshold - 1), layer.attention.key_width);
+  return slot(compressed_of(side), std::min(layer.longest, layer.threshold - 1), layer.key_width);
 }
 
 // Rotary positions of queries or keys, where the layer has them. The table is the same for all layers of one base and
@@ -133,7 +145,7 @@ View Lowering::projected_slot(const LayerState& layer, int side) {
 void Lowering::rotate(const LayerState& layer, const View& x) {
   const float base = layer.description->attention.rotary_base, scale = layer.description->attention.rotary_scale;
   if (base == 0) return;
-  const int64_t d_head = layer.attention.d_head, tokens = program_.extents.tokens;
+  const int64_t d_head = layer.attend.d_head, tokens = program_.extents.tokens;
   Array<Rotary>& rotaries = program_.rotaries;
   size_t index = 0;
   const auto same = [&](const Rotary& known) {
@@ -161,7 +173,7 @@ void Lowering::project_rows(const LayerState& layer, int side, const View& out) 
   if (bias_after(linear, projection_of(description, side, 0))) linear.bias = absent;
   gemm(source(layer, inputs(linear)), linear, out);
   if (side == key_side) rotate(layer, out);
-  if (layer.attention.zeroes_masked) add(ops::Zero{out, ZeroRows::masked});
+  if (layer.zeroes_masked) add(ops::Zero{out, ZeroRows::masked});
 }
 
 // One linear E for all heads: E Z from `threshold` rows on, Z W below it.
@@ -199,11 +211,11 @@ void Lowering::shared_side(const LayerState& layer, int side) {
   const Linear linear = linear_of(description, side);
   const int64_t k = projection.k;
   const bool after = bias_after(linear, projection);
-  const int64_t short_below = layer.attention.short_below;
+  const int64_t short_below = layer.attend.short_below;
   const bool compresses = layer.longest >= layer.threshold;
   const bool projects = layer.threshold > std::max<int64_t>(short_below, 1) && layer.longest >= short_below;
   if (!compresses && !projects) return;
-  const View e = weight(projection.weight), key = slot(keys_of(side), k, layer.attention.key_width);
+  const View e = weight(projection.weight), key = slot(keys_of(side), k, layer.key_width);
   if (compresses) {
     key_stage(layer, Domain::compressed_rows, {.from = layer.threshold}, k, side == value_side);
     // The dialect adds b before E: (E Z) W then misses (E 1) b^T.
@@ -230,56 +242,75 @@ void Lowering::shared_side(const LayerState& layer, int side) {
 
 // K or V of each head from its columns of Z W.
 void Lowering::compress_by_head(const LayerState& layer, int side, bool joins) {
-  key_stage(layer, Domain::key_heads, {}, layer.attention.groups, joins);
-  View out;
-  out.place = Place::sequence;
-  out.buffer = keys_of(side);
-  out.cols = out.ld = layer.attention.d_head;
-  program_.arena.use(out.buffer);
-  add(ops::Compress{out, slot(compressed_of(side), layer.longest, layer.attention.key_width), side});
+  const ops::Attend& attend = layer.attend;
+  key_stage(layer, Domain::key_heads, {}, attend.groups.count, joins);
+  program_.arena.use(keys_of(side));
+  const View projected = slot(compressed_of(side), layer.longest, layer.key_width);
+  add(ops::Compress{key_slot(layer, side), projected, attend.groups, attend.d_head, side});
+}
+
+// K or V of a text, as rows.
+View Lowering::key_slot(const LayerState& layer, int side) const {
+  View view;
+  view.place = layer.attend.whole ? Place::key_rows : Place::sequence;
+  view.buffer = keys_of(layer.value_is_key ? key_side : side);
+  view.cols = layer.by_head ? layer.attend.d_head : layer.key_width;
+  view.ld = layer.key_ld;
+  return view;
 }
 
 // K or V of every block of rows, whole.
 void Lowering::full_side(const LayerState& layer, int side) {
-  const int64_t width = layer.attention.key_width;
+  const ops::Attend& attend = layer.attend;
   if (!program_.target.packs) {
-    View out;
-    out.place = Place::sequence;
-    out.buffer = keys_of(side);
-    out.cols = out.ld = width;
-    program_.arena.use(out.buffer);
-    project_rows(layer, side, out);
-    return;
+    program_.arena.use(keys_of(side));
+    return project_rows(layer, side, key_slot(layer, side));
   }
-  View projected = block(BufferId::ffn, width);
-  projected.ld = width;  // rows next to one another: what every GEMM provider writes fastest
+  View projected = block(BufferId::ffn, layer.key_width);
+  projected.ld = layer.key_width;  // rows next to one another: what every GEMM provider writes fastest
   project_rows(layer, side, projected);
   for (int to : {key_side, value_side}) {
-    if (to != side && !layer.attention.value_is_key) continue;
-    View panels;
-    panels.place = Place::sequence;
-    panels.layout = RightLayout::panel16;
-    panels.buffer = compressed_of(to);
-    panels.cols = width;
-    program_.arena.use(panels.buffer);
-    add(ops::PackBlock{panels, projected, to});
+    if (to != side && !layer.value_is_key) continue;
+    View out = panels(compressed_of(to), attend);
+    out.cols = layer.key_width;
+    program_.arena.use(out.buffer);
+    add(ops::PackBlock{out, projected, attend.groups, attend.d_head, to == key_side});
+  }
+}
+
+// Panels of K^T and V for texts of any length, or of a short text's rows of Z W.
+void Lowering::pack_sides(const LayerState& layer) {
+  const ops::Attend& attend = layer.attend;
+  const bool has_long = layer.longest >= attend.short_below;
+  if (has_long) {
+    key_stage(layer, Domain::key_heads, {.from = attend.short_below}, attend.groups.count, false);
+    for (int side : {key_side, value_side}) {
+      const View out = side == key_side ? attend.keys : attend.values;
+      program_.arena.use(out.buffer);
+      add(ops::Pack{out, key_slot(layer, side), attend.groups, attend.d_head, side == key_side});
+    }
+  }
+  if (attend.short_rows < 1) return;
+  key_stage(layer, Domain::key_heads, {.below = attend.short_below}, attend.groups.count, has_long);
+  for (int side : {key_side, value_side}) {
+    const View out = side == key_side ? attend.row_keys : attend.row_values;
+    const View rows = projected_slot(layer, layer.value_is_key ? key_side : side);
+    add(ops::PackRows{out, rows, attend.groups, attend.d_head, attend.short_panels, side == key_side});
   }
 }
 
 void Lowering::reserve_attention(const LayerState& layer) {
   Program& p = program_;
-  const Attention& attention = layer.attention;
-  const int64_t padded = round_up(attention.d_head, panel_width);
+  const ops::Attend& attend = layer.attend;
+  const int64_t padded = round_up(attend.d_head, panel_width);
   const bool scores = !p.target.device;
   if (scores) {
     block(BufferId::scores, 0);
-    p.arena.widen(Term::queries, attention.full ? p.extents.full_queries() : p.extents.block_rows);
+    p.arena.widen(Term::queries, attend.whole ? p.extents.full_queries() : p.extents.block_rows);
   }
-  if (!attention.full) {
+  if (!attend.whole) {
     int64_t k = 0;
-    for (int32_t g = 0; g < attention.groups; ++g) {
-      k = std::max(k, p.groups[static_cast<size_t>(attention.first_group + g)].k);
-    }
+    for (int32_t g = 0; g < attend.groups.count; ++g) k = std::max(k, p.group(attend.groups, g).k);
     if (scores) block(BufferId::scores, round_up(k, panel_width));
     return;
   }
@@ -288,7 +319,7 @@ void Lowering::reserve_attention(const LayerState& layer) {
     block(BufferId::softmax, padded + 3);
   }
   // Each sequence's rows begin at a multiple of the panel width.
-  const int64_t width = p.target.packs ? attention.groups * padded : attention.key_width;
+  const int64_t width = p.target.packs ? attend.groups.count * padded : layer.key_width;
   p.full_width = std::max(p.full_width, width);
   const Count rows = (larger(p.extents.rows, Count(p.extents.sequences) * p.extents.encoder_states) +
                       Count(panel_width - 1) * p.extents.sequences)
@@ -296,42 +327,59 @@ void Lowering::reserve_attention(const LayerState& layer) {
   p.arena.widen(p.target.packs ? Term::panels : Term::full, rows * p.full_width);
 }
 
-void Lowering::keys_and_values(LayerState* layer) {
+void Lowering::describe_attention(LayerState* layer) {
   const AttentionDescription& description = layer->description->attention;
-  Attention& attention = layer->attention;
   const Projection& key = projection_of(description, key_side, 0);
-  const Projection& value = projection_of(description, value_side, 0);
-  attention.full = key.kind == ProjectionKind::none;
-  const bool one_projection = list_of(description, key_side).size() == 1 &&
-                              list_of(description, value_side).size() == 1 && key.kind == ProjectionKind::linear &&
-                              value.kind == ProjectionKind::linear;
-  attention.by_head = !attention.full && !one_projection;
-  attention.value_is_key = description.value_is_key;
-  attention.causal = description.causal;
-  attention.excludes_masked = description.row_mask == RowMask::excluded;
-  attention.zeroes_masked = description.row_mask == RowMask::zeroed;
-  attention.key_source = description.key_source;
-  attention.heads = description.heads;
-  attention.d_head = description.head_dim;
-  attention.scale = description.scale;
-  attention.compute = program_.target.attention(tensor(description.query.weight).type);
-  attention.window = description.window;
-  attention.position_bias = weight(description.position_bias);
-  attention.key_width = int64_t{description.kv_heads} * description.head_dim;
-  attention.key_ld = attention.by_head ? attention.d_head : attention.key_width;
-  add_groups(layer);
+  ops::Attend& attend = layer->attend;
+  attend.whole = key.kind == ProjectionKind::none;
+  attend.causal = description.causal;
+  attend.excludes_masked = description.row_mask == RowMask::excluded;
+  attend.heads = description.heads;
+  attend.d_head = description.head_dim;
+  attend.scale = description.scale;
+  attend.compute = program_.target.attention(tensor(description.query.weight).type);
+  attend.window = description.window;
+  attend.position_bias = weight(description.position_bias);
+  layer->by_head = !attend.whole && !one_projection(description);
+  layer->value_is_key = description.value_is_key;
+  attend.value_side = description.value_is_key ? key_side : value_side;
+  layer->zeroes_masked = description.row_mask == RowMask::zeroed;
+  layer->key_width = int64_t{description.kv_heads} * description.head_dim;
+  layer->key_ld = layer->by_head ? attend.d_head : layer->key_width;
+  layer->key_rows.source = description.key_source;
   const Extents& extents = program_.extents;
   layer->longest = description.key_source == KeySource::own ? extents.tokens
                    : description.key_source == KeySource::encoder_states
                        ? extents.encoder_states
                        : std::max(extents.tokens, extents.encoder_states);
-  const bool shared = key.weight == value.weight;
-  layer->threshold = project_first_below(*layer, shared, one_projection);
-  if (one_projection) choose_short(layer, shared);
+  program_.needs_states = program_.needs_states || description.key_source == KeySource::encoder_states;
+}
+
+// Whether one linear E makes the keys of all heads, and one their values.
+bool Lowering::one_projection(const AttentionDescription& attention) const {
+  for (int side : {key_side, value_side}) {
+    if (list_of(attention, side).size() != 1) return false;
+    if (projection_of(attention, side, 0).kind != ProjectionKind::linear) return false;
+  }
+  return true;
+}
+
+void Lowering::keys_and_values(LayerState* layer) {
+  describe_attention(layer);
+  add_groups(layer);
+  const AttentionDescription& description = layer->description->attention;
+  ops::Attend& attend = layer->attend;
+  const bool one = one_projection(description), packs = program_.target.packs;
+  const bool shared =
+      projection_of(description, key_side, 0).weight == projection_of(description, value_side, 0).weight;
+  layer->threshold = project_first_below(*layer, shared, one);
+  if (one) choose_short(layer, shared);
   reserve_attention(*layer);
-  if (attention.short_below > 0) add_short(layer);
+  if (attend.short_below > 0) add_short(layer);
+  attend.keys = packs ? panels(BufferId::compressed_key, attend) : key_slot(*layer, key_side);
+  attend.values = packs ? panels(BufferId::compressed_value, attend) : key_slot(*layer, value_side);
   const int sides = description.value_is_key ? 1 : 2;
-  if (attention.full) {
+  if (attend.whole) {
     // Rows that are converted serve both.
     const bool together = program_.target.compute(tensor(description.key.weight).type) != ElementType::f32;
     for (int side = 0; side < sides; ++side) {
@@ -340,27 +388,18 @@ void Lowering::keys_and_values(LayerState* layer) {
     }
     return;
   }
-  if (one_projection) {
+  if (one) {
     program_.project_first_below = std::max(program_.project_first_below, layer->threshold);
     for (int side = 0; side < sides; ++side) compress_side(*layer, side);
     for (int side = 0; side < sides; ++side) shared_side(*layer, side);
   } else {
     for (int side = 0; side < sides; ++side) {
       key_stage(*layer, Domain::source_rows, {}, 0, side > 0);
-      project_rows(*layer, side, slot(compressed_of(side), layer->longest, attention.key_width));
+      project_rows(*layer, side, slot(compressed_of(side), layer->longest, layer->key_width));
     }
     for (int side = 0; side < sides; ++side) compress_by_head(*layer, side, side > 0);
   }
-  if (!program_.target.packs) return;
-  const bool has_long = layer->longest >= attention.short_below;
-  if (has_long) {
-    key_stage(*layer, Domain::key_heads, {.from = attention.short_below}, attention.groups, false);
-    add(ops::Pack());
-    for (BufferId panels : {BufferId::compressed_key, BufferId::compressed_value}) program_.arena.use(panels);
-  }
-  if (attention.short_rows < 1) return;
-  key_stage(*layer, Domain::key_heads, {.below = attention.short_below}, attention.groups, has_long);
-  add(ops::PackRows());
+  if (packs) pack_sides(*layer);
 }
 
 }  // namespace LINFORMER_NAMESPACE

@@ -10,11 +10,13 @@ namespace LINFORMER_NAMESPACE {
 View Lowering::attend(const LayerState& layer, const View& query) {
   const Target& target = program_.target;
   if (!target.device || target.all == ElementType::f32) {
-    add(ops::Attend{query, View()});
+    add(layer.attend).out = query;
     return query;
   }
-  const View context = narrow(BufferId::narrow_hidden, target.all, layer.attention.heads * layer.attention.d_head);
-  add(ops::Attend{context, query});
+  const View context = narrow(BufferId::narrow_hidden, target.all, layer.attend.heads * layer.attend.d_head);
+  ops::Attend& attend = add(layer.attend);
+  attend.out = context;
+  attend.query = query;
   return context;
 }
 
@@ -126,7 +128,6 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
 
 void Lowering::layer(size_t index, int64_t* width) {
   LayerState layer{};
-  layer.index = static_cast<int32_t>(index);
   layer.description = &encoder_.layers[index];
   layer.next = index + 1 < encoder_.layers.size() ? &encoder_.layers[index + 1] : nullptr;
   const LayerDescription& description = *layer.description;
@@ -138,12 +139,12 @@ void Lowering::layer(size_t index, int64_t* width) {
   layer.width_out = description.ffn_in.present() ? outputs(description.ffn_out) : layer.width_between;
   const bool normalizes = pre_norm() && description.attention_norm.present();
   const int32_t begin = stage_count();
-  layer.attention.own = rows(normalizes ? BufferId::normalized : stream(), layer.width_in);
+  layer.key_rows.own = rows(normalizes ? BufferId::normalized : stream(), layer.width_in);
   keys_and_values(&layer);
-  program_.attentions[index] = layer.attention;
+  program_.mixes_attention = program_.mixes_attention || (index > 0 && layer.attend.whole != last_.attend.whole);
   LayerSections& sections = program_.layers[index];
   sections.keys = section(begin);
-  stage(Domain::row_blocks).attention = layer.index;
+  stage(Domain::row_blocks).key_rows = layer.key_rows;
   layer_rows(layer);
   if (pre_norm() && layer.next != nullptr && layer.next->attention_norm.present()) {
     norm(layer.next->attention_norm, rows(stream(), layer.width_out), rows(BufferId::normalized, layer.width_out));
@@ -162,7 +163,7 @@ void Lowering::layer_rows(const LayerState& layer) {
   const AttentionDescription& attention = description.attention;
   const bool normalizes = pre_norm() && description.attention_norm.present();
   const View target = rows(BufferId::rows, layer.width_in);
-  const View query = block(BufferId::query, layer.attention.heads * layer.attention.d_head);
+  const View query = block(BufferId::query, layer.attend.heads * layer.attend.d_head);
   gemm(rows(normalizes ? BufferId::normalized : stream(), layer.width_in), attention.query, query);
   if (!first_only_) rotate(layer, query);  // position 0 is turned by no angle
   attention_output(layer, attend(layer, query), target);

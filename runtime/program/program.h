@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "linformer/version.h"
 #include "program/arena.h"
-#include "program/attention.h"
+#include "program/key_groups.h"
 #include "program/ops/op.h"
 #include "program/stage.h"
 
@@ -102,7 +102,6 @@ struct Program {
   Target target;
   Array<Op> ops;
   Array<Stage> stages;
-  Array<Attention> attentions;  // one for each layer
   Array<KeyGroup> groups;
   Array<Rotary> rotaries;
   Array<ProjectionTable> projections;
@@ -119,6 +118,7 @@ struct Program {
   bool embeds_first_rows = false;  // the sentence embedding reads the first row of each sequence alone
   Section masked_lm;
 
+  bool needs_states = false;  // a layer's keys are made of encoder states and nothing else
   int32_t pad_id = -1;
   int64_t states_width = 0;                   // of a row of encoder states
   int64_t output_width = 0;                   // of the encoder's output
@@ -141,8 +141,8 @@ struct Program {
   Program& operator=(Program&& other) noexcept;
 
   // The group whose keys `head` reads; they have one where all heads see the same.
-  const KeyGroup& group(const Attention& attention, int64_t head) const {
-    return groups[static_cast<size_t>(attention.first_group + (attention.groups == 1 ? 0 : head))];
+  const KeyGroup& group(const KeyGroups& of, int64_t head) const {
+    return groups[static_cast<size_t>(of.first + (of.count == 1 ? 0 : head))];
   }
 };
 

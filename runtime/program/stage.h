@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
+#include "base/types.h"
 #include "linformer/version.h"
+#include "program/view.h"
 
 namespace LINFORMER_NAMESPACE {
 
@@ -27,13 +29,24 @@ struct Lengths {
   bool all() const { return from == 0 && below == INT64_MAX; }
 };
 
+// The rows that a layer's keys and values are made of.
+struct KeyRows {
+  KeySource source = KeySource::own;
+  View own;  // packed rows, where they are no encoder states
+
+  bool reads_states(bool has_states) const {
+    return source == KeySource::encoder_states || (source == KeySource::encoder_states_or_own && has_states);
+  }
+};
+
 struct Stage {
   Domain domain = Domain::row_blocks;
   Lengths lengths;
-  bool joins = false;      // runs at once with the stage before it: neither reads what the other writes
-  int64_t extent = 0;      // source_columns: columns; compressed_rows: rows; key_heads: heads; scored:
-                           // sequences that a row of scores is for, 0: a packed row
-  int32_t attention = -1;  // index of the layer's attention, for domains that are about keys
+  bool joins = false;       // runs at once with the stage before it: neither reads what the other writes
+  int64_t extent = 0;       // source_columns: columns; compressed_rows: rows; key_heads: heads; scored:
+                            // sequences that a row of scores is for, 0: a packed row
+  KeyRows key_rows;         // of the layer, for domains and ops that are about keys
+  bool whole_keys = false;  // source_rows: keys are not compressed, and have a row for each of these rows
   int32_t op_begin = 0, op_end = 0;
 };
 

@@ -76,9 +76,7 @@ Status Session::State::check_input(const InputList& inputs, size_t t) const {
                          "text %zu has encoder states of %zu floats, the model takes rows of %u", t,
                          input.encoder_states.size(), e.encoder_states_width);
   }
-  const bool needs_states = std::any_of(program().attentions.begin(), program().attentions.end(),
-                                        [](const Attention& a) { return a.key_source == KeySource::encoder_states; });
-  if ((needs_states && states == 0) || input.encoder_states.empty() != inputs[0].encoder_states.empty()) {
+  if ((program().needs_states && states == 0) || input.encoder_states.empty() != inputs[0].encoder_states.empty()) {
     return Status::error(Code::invalid_argument, "text %zu has no encoder states, which its cross attention reads", t);
   }
   if (states > static_cast<uint64_t>(options.memory.max_encoder_states)) {

@@ -54,7 +54,7 @@ Status list_program(const Model& model, const SessionOptions& options, int64_t t
   const int64_t states = resolved.memory.max_encoder_states;
   for_each_op(program, [&](int32_t s, size_t, const Op& op) {
     const Stage& stage = program.stages[static_cast<size_t>(s)];
-    if (!applies(program, stage, tokens, states)) return;
+    if (!applies(stage, tokens, states)) return;
     ProgramLine line = line_of(program, model.description(), s, op, tokens, states);
     const Cost cost = cost_of(program, stage, op, tokens, states, 1);
     line.flop = cost.flop;

@@ -184,7 +184,9 @@ void count_types(const Program& program, Plan* plan) {
 void publish(const Program& program, const ArenaLayout& layout, Plan* plan) {
   static_assert(buffer_count <= Plan::max_buffers && term_count <= Plan::max_terms);
   plan->project_first_below = program.project_first_below;
-  if (!program.attentions.empty()) plan->attention_compute = program.attentions[0].compute;
+  for (size_t i = program.ops.size(); i-- > 0;) {
+    if (const auto* attend = program.ops[i].get<ops::Attend>()) plan->attention_compute = attend->compute;
+  }
   count_types(program, plan);
   plan->buffer_count = buffer_count;
   for (int i = 0; i < buffer_count; ++i) {

@@ -47,7 +47,7 @@ double worst_of(int d_head, int keys, bool causal, int window) {
   for (std::vector<float>* x : {&query, &key, &value}) {
     for (float& element : *x) element = normal(random);
   }
-  std::vector<HeadKeys> places;
+  std::vector<GroupKeys> places;
   for (int64_t h = 0; h < heads; ++h) places.push_back({h * d_head, keys, 0, 0});
   std::vector<T> out(query.size());
   AttentionKernel<T, depth> kernel;
@@ -59,7 +59,7 @@ double worst_of(int d_head, int keys, bool causal, int window) {
   p.query_ld = p.context_ld = p.key_ld = width;
   p.slot = slot;
   p.by_rows = keys == 0;
-  p.heads = places.data();
+  p.groups = places.data();
   p.starts = p.sources = starts;
   p.d_head = d_head;
   p.scale = 1 / std::sqrt(static_cast<float>(d_head));

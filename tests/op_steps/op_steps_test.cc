@@ -90,11 +90,12 @@ class Stepper {
     for (int32_t s = section.begin; s < section.end; ++s) {
       const Stage& stage = whole.stages[static_cast<size_t>(s)];
       // Heads with projections of their own write to parts of a slot that their ops' views don't describe.
-      if (!applies(whole, stage, tokens_, 0) || stage.domain == Domain::key_heads) continue;
+      if (!applies(stage, tokens_, 0) || stage.domain == Domain::key_heads) continue;
       for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
         const Op& op = whole.ops[static_cast<size_t>(i)];
         const View& out = op.out();
-        const bool is_seen = out.place == Place::rows || out.place == Place::block || out.place == Place::sequence;
+        const bool is_seen = out.place == Place::rows || out.place == Place::block || out.place == Place::sequence ||
+                             out.place == Place::key_rows;
         if (!is_seen || out.type != ElementType::f32) continue;
         std::string name = part + ": " + name_of(op.kind()) + " to " + info(out.buffer).name + ", columns " +
                            std::to_string(out.offset) + " to " + std::to_string(out.offset + out.cols);

@@ -10,8 +10,8 @@
 namespace LINFORMER_NAMESPACE::cpu {
 
 // What the softmax left of `scores`.
-LeftMatrix probabilities_of(const Attention& attention, MutableMatrix scores) {
-  if (attention.compute != ElementType::bf16) return scores;
+LeftMatrix probabilities_of(const ops::Attend& op, MutableMatrix scores) {
+  if (op.compute != ElementType::bf16) return scores;
   return {scores.data, ElementType::bf16, scores.rows, scores.cols, 2 * scores.ld};
 }
 
@@ -22,21 +22,20 @@ constexpr int64_t attend_rows = 64;
 
 // Rows of scores, the first of which is row `row` of its sequence, become probabilities; of bf16 what is to be
 // multiplied by `inverse_sums`, after the product with V: rows are shorter there.
-void softmax(const Attention& attention, MutableMatrix scores, int64_t row, float* inverse_sums,
-             const Context& context) {
+void softmax(const ops::Attend& op, MutableMatrix scores, int64_t row, float* inverse_sums, const Context& context) {
   const int64_t k = scores.cols;
-  for (int64_t r = 0, rows = attention.causal ? 1 : scores.rows; r < scores.rows; r += rows) {
-    const int64_t seen = attention.causal ? std::min(k, row + r + 1) : k;
+  for (int64_t r = 0, rows = op.causal ? 1 : scores.rows; r < scores.rows; r += rows) {
+    const int64_t seen = op.causal ? std::min(k, row + r + 1) : k;
     const MutableMatrix part = scores.part(r, 0, rows, seen);
-    if (attention.compute != ElementType::bf16) {
-      context.kernels.softmax_rows(part, attention.scale);
+    if (op.compute != ElementType::bf16) {
+      context.kernels.softmax_rows(part, op.scale);
       std::fill_n(scores.row(r) + seen, k - seen, 0.f);
       continue;
     }
     float row_max[attend_rows], rescale[attend_rows];
     std::fill_n(row_max, rows, -std::numeric_limits<float>::infinity());
     std::fill_n(inverse_sums + r, rows, 0.f);
-    context.kernels.softmax_step_bf16(part, attention.scale, {row_max, inverse_sums + r, rescale});
+    context.kernels.softmax_step_bf16(part, op.scale, {row_max, inverse_sums + r, rescale});
     for (int64_t i = r; i < r + rows; ++i) inverse_sums[i] = 1.f / inverse_sums[i];
     if (seen == k) continue;
     uint16_t* unseen = reinterpret_cast<uint16_t*>(part.data) + seen;
@@ -44,36 +43,36 @@ void softmax(const Attention& attention, MutableMatrix scores, int64_t row, floa
   }
 }
 
-Status attend_compressed(const Attention& attention, const Source& source, int64_t sequence, int64_t row,
-                         MutableMatrix query, HeadRange range, const Context& context) {
-  const int64_t d_head = attention.d_head, n = source.length(sequence);
-  const bool packs = context.program.target.packs;
-  const float* keys = packs ? context.buffer(BufferId::compressed_key) + sequence * context.program.compressed_slot
-                            : context.buffer(BufferId::keys) + sequence * context.program.key_slot;
-  const float* values = packs ? context.buffer(BufferId::compressed_value) + sequence * context.program.compressed_slot
-                              : context.buffer(attention.value_is_key ? BufferId::keys : BufferId::values) +
-                                    sequence * context.program.key_slot;
+// A group's K^T or V of k rows, as its entry and its view say.
+RightMatrix compressed_side(const View& side, const ops::Attend& op, const KeyGroup& group, int64_t k, bool transposed,
+                            const Context& context, const Item& item) {
+  const bool panels = side.layout == RightLayout::panel16;
+  const float* const data = context.address(side, item) + (panels ? group.panels_offset : group.key_offset);
+  const RightLayout rows = transposed ? RightLayout::transposed : RightLayout::row_major;
+  return {data,   op.compute, panels ? side.layout : rows, transposed ? op.d_head : k, transposed ? k : op.d_head,
+          side.ld};
+}
+
+Status attend_compressed(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item) {
+  const int64_t d_head = op.d_head, n = context.source_of(item).length(item.sequence);
   const int64_t scores_ld = context.program.arena.value(Term::d_scores);
+  void* const own = context.scratch(block.thread);
   // In bf16 rows are divided by their sums when they are short: after the product with V.
-  for (int64_t head = range.begin; head < range.end; ++head) {
-    const KeyGroup& group = context.program.group(attention, head);
+  for (int64_t head = block.begin; head < block.end; ++head) {
+    const KeyGroup& group = context.program.group(op.groups, head);
     const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(&group - context.program.groups.data())];
-    const int64_t k = group.projections[0].rows_of(n), place = packs ? group.panels_offset : group.key_offset;
-    const RightLayout layout = packs ? RightLayout::panel16 : RightLayout::transposed;
-    const RightMatrix key_panels = {keys + place, attention.compute, layout, d_head, k, attention.key_ld};
-    const RightMatrix value_panels = {values + place, attention.compute, packs ? layout : RightLayout::row_major, k,
-                                      d_head,         attention.key_ld};
-    for (int64_t first = 0; first < query.rows; first += attend_rows) {
-      const int64_t rows = std::min(attend_rows, query.rows - first);
-      const MutableMatrix q = query.part(first, head * d_head, rows, d_head);
-      const MutableMatrix scores = {context.block_buffer(BufferId::scores, range.thread), rows, k, scores_ld};
-      LINFORMER_TRY(context.provider->run(ids.scores, {q, key_panels, scores, {}}, context.scratch(range.thread)));
+    const int64_t k = group.projections[0].rows_of(n);
+    const RightMatrix keys = compressed_side(op.keys, op, group, k, true, context, item);
+    const RightMatrix values = compressed_side(op.values, op, group, k, false, context, item);
+    for (int64_t first = 0; first < block.queries.rows; first += attend_rows) {
+      const int64_t rows = std::min(attend_rows, block.queries.rows - first);
+      const MutableMatrix q = block.queries.part(first, head * d_head, rows, d_head);
+      const MutableMatrix scores = {context.block_buffer(BufferId::scores, block.thread), rows, k, scores_ld};
+      LINFORMER_TRY(context.provider->run(ids.scores, {q, keys, scores, {}}, own));
       float sums[attend_rows];
-      softmax(attention, scores, row + first, sums, context);
-      const LeftMatrix probabilities = probabilities_of(attention, scores);
-      LINFORMER_TRY(
-          context.provider->run(ids.context, {probabilities, value_panels, q, {}}, context.scratch(range.thread)));
-      if (attention.compute == ElementType::bf16) context.kernels.scale_rows(q, sums);
+      softmax(op, scores, block.position + first, sums, context);
+      LINFORMER_TRY(context.provider->run(ids.context, {probabilities_of(op, scores), values, q, {}}, own));
+      if (op.compute == ElementType::bf16) context.kernels.scale_rows(q, sums);
     }
   }
   return {};
@@ -82,37 +81,37 @@ Status attend_compressed(const Attention& attention, const Source& source, int64
 // Queries against a sequence's own rows, whose scores E^T then makes those of the compressed keys:
 // softmax(Q (Z W)^T E^T) E (Z W). A bias of the compressed keys adds the same to all of a query's scores; that of the
 // values is added to the context, for probabilities add up to 1.
-Status attend_short(const Attention& attention, int64_t sequence, int64_t n, int64_t row, MutableMatrix query,
-                    HeadRange range, const Context& context) {
+Status attend_short(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item) {
   constexpr RightLayout panels = RightLayout::panel16;
-  const int64_t d_head = attention.d_head, scores_ld = context.program.arena.value(Term::d_scores);
-  const float* const keys = context.buffer(BufferId::keys) + sequence * context.program.key_slot;
-  const float* const values = context.buffer(BufferId::values) + sequence * context.program.key_slot;
-  const float* const tables = context.buffer(BufferId::projection_table);
-  const ElementType compute = attention.compute;
-  for (int64_t head = range.begin; head < range.end; ++head) {
-    const int64_t g = attention.groups == 1 ? 0 : head, place = g * attention.short_panels;
-    const KeyGroup& group = context.program.group(attention, head);
-    const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(attention.first_group + g)];
+  const int64_t d_head = op.d_head, n = context.source_of(item).length(item.sequence);
+  const int64_t scores_ld = context.program.arena.value(Term::d_scores);
+  const float* const keys = context.address(op.row_keys, item);
+  const float* const values = context.address(op.row_values, item);
+  const ElementType compute = op.compute;
+  const RightMatrix compress = {context.address(op.compress, item), compute, panels, op.compress.rows,
+                                op.compress.cols};
+  const RightMatrix expand = {context.address(op.expand, item), compute, panels, op.expand.rows, op.expand.cols};
+  void* const own = context.scratch(block.thread);
+  for (int64_t head = block.begin; head < block.end; ++head) {
+    const int64_t g = op.groups.count == 1 ? 0 : head, place = g * op.short_panels;
+    const KeyGroup& group = context.program.group(op.groups, head);
+    const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(op.groups.first + g)];
     const int64_t k = group.k;
     const RightMatrix row_keys = {keys + place, compute, panels, d_head, n},
                       row_values = {values + place, compute, panels, n, d_head};
-    const RightMatrix compress = {tables + attention.tables[0], compute, panels, attention.short_rows, k};
-    const RightMatrix expand = {tables + attention.tables[1], compute, panels, k, attention.short_rows};
-    const float* const bias = context.floats(group.projections[attention.value_is_key ? 0 : 1].bias);
-    for (int64_t first = 0; first < query.rows; first += attend_rows) {
-      const int64_t rows = std::min(attend_rows, query.rows - first);
-      const MutableMatrix q = query.part(first, head * d_head, rows, d_head);
-      float* const room = context.block_buffer(BufferId::scores, range.thread);
+    const float* const bias = context.floats(group.projections[op.value_side].bias);
+    for (int64_t first = 0; first < block.queries.rows; first += attend_rows) {
+      const int64_t rows = std::min(attend_rows, block.queries.rows - first);
+      const MutableMatrix q = block.queries.part(first, head * d_head, rows, d_head);
+      float* const room = context.block_buffer(BufferId::scores, block.thread);
       const MutableMatrix scores = {room, rows, k, scores_ld};
       const MutableMatrix of_rows = {room + round_up(k, panel_width), rows, n, scores_ld};
-      void* const own = context.scratch(range.thread);
       LINFORMER_TRY(context.provider->run(ids.row_scores, {q, row_keys, of_rows, {}}, own));
       LINFORMER_TRY(context.provider->run(ids.compress_scores, {of_rows, compress.part(0, n, 0, k), scores, {}}, own));
       float sums[attend_rows];
-      softmax(attention, scores, row + first, sums, context);
-      LINFORMER_TRY(context.provider->run(
-          ids.expand, {probabilities_of(attention, scores), expand.part(0, k, 0, n), of_rows, {}}, own));
+      softmax(op, scores, block.position + first, sums, context);
+      const GemmArgs expands = {probabilities_of(op, scores), expand.part(0, k, 0, n), of_rows, {}};
+      LINFORMER_TRY(context.provider->run(ids.expand, expands, own));
       LINFORMER_TRY(context.provider->run(ids.row_context, {of_rows, row_values, q, {}}, own));
       if (compute == ElementType::bf16) context.kernels.scale_rows(q, sums);
       for (int64_t r = 0; bias != nullptr && r < rows; ++r) context.kernels.add(q.row(r), bias, d_head);
@@ -125,22 +124,25 @@ Status attend_short(const Attention& attention, int64_t sequence, int64_t n, int
 
 // out: Q of a block of packed rows, all heads; replaced by the context, head by head.
 Status run(const ops::Attend& op, const Context& context, const Item& item) {
-  const Attention& attention = context.attention_of(item);
-  const Source source = context.source_of(attention);
-  const MutableMatrix query = context.matrix(op.out, item);
-  const int64_t d_head = attention.d_head;
-  const HeadRange range{item.from / d_head, item.to > 0 ? item.to / d_head : attention.heads, item.worker};
-  return context.for_each_sequence(item, [&](int64_t sequence, int64_t position, int64_t first, int64_t m) {
-    const MutableMatrix q = query.part(first, 0, m, query.cols);
+  const MutableMatrix all = context.matrix(op.out, item);
+  const Source source = context.source_of(item);
+  QueryBlock block;
+  block.begin = item.from / op.d_head;
+  block.end = item.to > 0 ? item.to / op.d_head : op.heads;
+  block.thread = item.worker;
+  Item own = item;
+  own.row = 0;
+  return context.for_each_sequence(item, [&](int64_t sequence, int64_t position, int64_t first, int64_t rows) {
+    own.sequence = sequence;
+    block.queries = all.part(first, 0, rows, all.cols);
+    block.position = position;
     const uint8_t* masks = context.batch.masks + context.batch.row_starts[sequence] + position;
-    for (int64_t r = 0; context.batch.has_masks && r < m; ++r) {
+    for (int64_t r = 0; context.batch.has_masks && r < rows; ++r) {
       if ((masks[r] & mask_query) == 0) continue;
-      std::fill_n(q.row(r) + range.begin * d_head, (range.end - range.begin) * d_head, 0.f);
+      std::fill_n(block.queries.row(r) + block.begin * op.d_head, (block.end - block.begin) * op.d_head, 0.f);
     }
-    const int64_t n = source.length(sequence);
-    if (n < attention.short_below) return attend_short(attention, sequence, n, position, q, range, context);
-    return attention.full ? attend_full(attention, source, sequence, position, q, range, context)
-                          : attend_compressed(attention, source, sequence, position, q, range, context);
+    if (source.length(sequence) < op.short_below) return attend_short(op, block, context, own);
+    return op.whole ? attend_whole(op, block, context, own) : attend_compressed(op, block, context, own);
   });
 }
 

@@ -5,17 +5,18 @@
 
 namespace LINFORMER_NAMESPACE::cpu {
 
-// Heads [begin, end) on `thread`.
-struct HeadRange {
-  int64_t begin, end;
-  int thread;
+// Queries of one sequence, whose place the context takes: heads [begin, end) of them, on `thread`.
+struct QueryBlock {
+  MutableMatrix queries;  // a row for each position, all heads
+  int64_t position = 0;   // of the first row in its sequence
+  int64_t begin = 0, end = 0;
+  int thread = 0;
 };
 
 // What the softmax left of `scores`.
-LeftMatrix probabilities_of(const Attention& attention, MutableMatrix scores);
+LeftMatrix probabilities_of(const ops::Attend& op, MutableMatrix scores);
 
-// Queries of positions [row, row + query.rows) of one sequence against its keys. The context takes their place.
-Status attend_full(const Attention& attention, const Source& source, int64_t sequence, int64_t row, MutableMatrix query,
-                   HeadRange range, const Context& context);
+// item.sequence: whose queries these are.
+Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item);
 
 }  // namespace LINFORMER_NAMESPACE::cpu

@@ -35,7 +35,7 @@ Status run(const ops::Gemm& op, const Context& context, const Item& item) {
                              : context.rights[static_cast<size_t>(item.op)];
   if (item.stage.domain == Domain::source_columns) {
     // A chunk of the columns of E Z, all k rows.
-    const Source source = context.source_of(context.attention_of(item));
+    const Source source = context.source_of(item);
     const int64_t n = source.length(item.sequence);
     args.a = context.left(op.a, op.a.rows, n);
     args.b.data = source.rows + source.starts[item.sequence] * source.ld + item.column;
@@ -49,7 +49,7 @@ Status run(const ops::Gemm& op, const Context& context, const Item& item) {
     if (!op.multiplies_e()) {
       args.a = context.left(op.a, item);
     } else {  // E (Z W)
-      const int64_t n = context.source_of(context.attention_of(item)).length(item.sequence);
+      const int64_t n = context.source_of(item).length(item.sequence);
       Item whole = item;
       whole.row = 0;
       args.b.data = context.address(op.b, whole);

@@ -32,33 +32,28 @@ void pool_windows(const HeadProjection& projection, ConstMatrix rows, float* out
 
 }  // namespace
 
-RightMatrix full_side(const Attention& attention, const Source& source, int64_t sequence, int64_t group, bool of_keys,
-                      const Context& context) {
-  const int64_t n = source.length(sequence), d_head = attention.d_head;
-  const int64_t begin = source.panel_start(sequence) * context.program.full_width;
-  RightMatrix whole;
-  whole.type = attention.compute;
-  whole.k = of_keys ? d_head : n;
-  whole.n = of_keys ? n : d_head;
-  if (context.program.target.packs) {
+RightMatrix whole_side(const View& side, const KeyGroups& groups, int64_t group, int64_t d_head, bool transposed,
+                       const Context& context, const Item& item) {
+  Item whole = item;
+  whole.row = 0;
+  const int64_t n = context.source_of(item).length(item.sequence);
+  const float* const data = context.address(side, whole);
+  RightMatrix b{data, side.type, side.layout, transposed ? d_head : n, transposed ? n : d_head, side.ld};
+  if (side.layout == RightLayout::panel16) {
     // Room for f32; bf16 takes half of it.
-    const int64_t room = round_up(n, panel_width) * round_up(d_head, panel_width);
-    whole.data = context.buffer(of_keys ? BufferId::compressed_key : BufferId::compressed_value) + begin + group * room;
-    return whole;
+    b.data = data + group * round_up(n, panel_width) * round_up(d_head, panel_width);
+  } else {
+    b.layout = transposed ? RightLayout::transposed : RightLayout::row_major;
+    b.data = data + context.program.group(groups, group).column;
   }
-  whole.layout = of_keys ? RightLayout::transposed : RightLayout::row_major;
-  whole.ld = attention.key_ld;
-  whole.data = context.buffer(of_keys || attention.value_is_key ? BufferId::keys : BufferId::values) + begin +
-               context.program.group(attention, group).column;
-  return whole;
+  return b;
 }
 
 Status run(const ops::Compress& op, const Context& context, const Item& item) {
-  const Attention& attention = context.attention_of(item);
-  const KeyGroup& group = context.program.group(attention, item.group);
+  const KeyGroup& group = context.program.group(op.groups, item.group);
   const HeadProjection& projection = group.projections[op.side];
-  const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(attention.first_group + item.group)];
-  const int64_t n = context.source_of(attention).length(item.sequence), d_head = attention.d_head;
+  const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(op.groups.first + item.group)];
+  const int64_t n = context.source_of(item).length(item.sequence), d_head = op.d_head;
   Item whole = item;
   whole.row = 0;
   const float* projected = context.address(op.projected, whole) + group.column;
@@ -99,70 +94,47 @@ Status run(const ops::Compress& op, const Context& context, const Item& item) {
   return {};
 }
 
-Status run(const ops::Pack&, const Context& context, const Item& item) {
-  const Attention& attention = context.attention_of(item);
-  const KeyGroup& group = context.program.group(attention, item.group);
-  const int64_t k = group.projections[0].rows_of(context.source_of(attention).length(item.sequence));
-  const int64_t place = item.sequence * context.program.key_slot + group.key_offset;
-  const int64_t panels = item.sequence * context.program.compressed_slot + group.panels_offset;
-  const float* values = context.buffer(attention.value_is_key ? BufferId::keys : BufferId::values);
-  const ConstMatrix key_rows{context.buffer(BufferId::keys) + place, k, attention.d_head, attention.key_ld};
-  const ConstMatrix value_rows{values + place, k, attention.d_head, attention.key_ld};
-  float* key_panels = context.buffer(BufferId::compressed_key) + panels;
-  float* value_panels = context.buffer(BufferId::compressed_value) + panels;
-  if (attention.compute == ElementType::bf16) {
-    context.kernels.pack_panel_bf16(key_rows, true, reinterpret_cast<uint16_t*>(key_panels));
-    context.kernels.pack_panel_bf16(value_rows, false, reinterpret_cast<uint16_t*>(value_panels));
-    return {};
+namespace {
+
+void pack(const ConstMatrix& rows, bool transposed, ElementType type, void* to, const Context& context) {
+  if (type == ElementType::bf16) {
+    context.kernels.pack_panel_bf16(rows, transposed, static_cast<uint16_t*>(to));
+  } else {
+    context.kernels.pack_panel(rows, transposed, static_cast<float*>(to));
   }
-  context.kernels.pack_panel(key_rows, true, key_panels);
-  context.kernels.pack_panel(value_rows, false, value_panels);
+}
+
+}  // namespace
+
+Status run(const ops::Pack& op, const Context& context, const Item& item) {
+  const KeyGroup& group = context.program.group(op.groups, item.group);
+  const int64_t k = group.projections[0].rows_of(context.source_of(item).length(item.sequence));
+  const ConstMatrix rows{context.address(op.rows, item) + group.key_offset, k, op.d_head, op.rows.ld};
+  pack(rows, op.transposed, op.out.type, context.address(op.out, item) + group.panels_offset, context);
   return {};
 }
 
-// Of a short sequence what keys and values are compressed from, to where others have keys and values.
-Status run(const ops::PackRows&, const Context& context, const Item& item) {
-  const Attention& attention = context.attention_of(item);
-  const int64_t n = context.source_of(attention).length(item.sequence);
-  const int64_t column = context.program.groups[static_cast<size_t>(attention.first_group + item.group)].column;
-  const int64_t to = item.sequence * context.program.key_slot + item.group * attention.short_panels;
-  for (const bool of_keys : {true, false}) {
-    const bool is_key = of_keys || attention.value_is_key;
-    const float* projected = context.buffer(is_key ? BufferId::compressed_key : BufferId::compressed_value);
-    const ConstMatrix rows{projected + item.sequence * context.program.compressed_slot + column, n, attention.d_head,
-                           attention.key_width};
-    float* const panels = context.buffer(of_keys ? BufferId::keys : BufferId::values) + to;
-    if (attention.compute == ElementType::bf16) {
-      context.kernels.pack_panel_bf16(rows, of_keys, reinterpret_cast<uint16_t*>(panels));
-    } else {
-      context.kernels.pack_panel(rows, of_keys, panels);
-    }
-  }
+Status run(const ops::PackRows& op, const Context& context, const Item& item) {
+  const int64_t n = context.source_of(item).length(item.sequence);
+  const int64_t column = context.program.group(op.groups, item.group).column;
+  const ConstMatrix rows{context.address(op.rows, item) + column, n, op.d_head, op.rows.ld};
+  pack(rows, op.transposed, op.out.type, context.address(op.out, item) + item.group * op.panels, context);
   return {};
 }
 
-// Full attention: a block's K or V as panels. Head after head, K^T lies there whole, V in one block of panels for each
-// block of rows.
+// Head after head, K^T lies there whole, V in one block of panels for each block of rows.
 Status run(const ops::PackBlock& op, const Context& context, const Item& item) {
-  const Attention& attention = context.attention_of(item);
-  const Source source = context.source_of(attention);
-  const float* projected = context.address(op.projected, item);
-  const bool of_keys = op.side == 0;
-  for (int32_t g = 0; g < attention.groups; ++g) {
-    const float* const group = projected + context.program.group(attention, g).column;
-    const RightMatrix whole = full_side(attention, source, item.sequence, g, of_keys, context);
+  const float* const projected = context.address(op.rows, item);
+  for (int32_t g = 0; g < op.groups.count; ++g) {
+    const float* const group = projected + context.program.group(op.groups, g).column;
+    const RightMatrix whole = whole_side(op.out, op.groups, g, op.d_head, op.transposed, context, item);
     // Of K^T these rows are whole panels, of V a part of each.
-    const int64_t at_once = of_keys ? attention.d_head : panel_width;
-    for (int64_t col = 0; col < attention.d_head; col += at_once) {
-      const int64_t cols = std::min(at_once, attention.d_head - col);
-      const ConstMatrix rows{group + col, item.rows, cols, op.projected.ld};
+    const int64_t at_once = op.transposed ? op.d_head : panel_width;
+    for (int64_t col = 0; col < op.d_head; col += at_once) {
+      const int64_t cols = std::min(at_once, op.d_head - col);
       const RightMatrix to =
-          of_keys ? whole.part(0, cols, item.row, item.rows) : whole.part(item.row, item.rows, col, cols);
-      if (attention.compute == ElementType::bf16) {
-        context.kernels.pack_panel_bf16(rows, of_keys, static_cast<uint16_t*>(const_cast<void*>(to.data)));
-      } else {
-        context.kernels.pack_panel(rows, of_keys, static_cast<float*>(const_cast<void*>(to.data)));
-      }
+          op.transposed ? whole.part(0, cols, item.row, item.rows) : whole.part(item.row, item.rows, col, cols);
+      pack({group + col, item.rows, cols, op.rows.ld}, op.transposed, op.out.type, const_cast<void*>(to.data), context);
     }
   }
   return {};

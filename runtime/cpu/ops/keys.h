@@ -9,9 +9,9 @@ namespace LINFORMER_NAMESPACE::cpu {
 void scale_by_length(LengthScale scale, const View& e, int64_t first, int64_t n, const MutableMatrix& rows,
                      const Context& context);
 
-// Full attention: K^T or V of a group of heads, all of a sequence.
-RightMatrix full_side(const Attention& attention, const Source& source, int64_t sequence, int64_t group, bool of_keys,
-                      const Context& context);
+// K^T (`transposed`) or V of a group of heads where keys are whole: all of the item's sequence.
+RightMatrix whole_side(const View& side, const KeyGroups& groups, int64_t group, int64_t d_head, bool transposed,
+                       const Context& context, const Item& item);
 
 // Short sequences: makes the panels of E^T and E, once for a session.
 Status fill_projections(const Context& context);

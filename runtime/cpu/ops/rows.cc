@@ -9,7 +9,7 @@ Status run(const ops::Zero& op, const Context& context, const Item& item) {
   const bool of_source = item.stage.domain == Domain::source_rows;
   const uint8_t* masks = context.batch.masks + item.row;
   if (of_source) {
-    const Source source = context.source_of(context.attention_of(item));
+    const Source source = context.source_of(item);
     masks = source.masks + source.starts[item.sequence] + item.row;
   }
   if (op.which == ZeroRows::masked && !context.batch.has_masks) return {};

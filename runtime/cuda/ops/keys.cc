@@ -19,10 +19,9 @@ Status no_kernel(OpKind kind) {
 
 // A head's keys or values from its columns of Z W.
 Status run(const ops::Compress& op, Context& context, const Item& item) {
-  const Attention& attention = context.attention_of(item);
-  const KeyGroup& group = context.program.group(attention, item.group);
+  const KeyGroup& group = context.program.group(op.groups, item.group);
   const HeadProjection& projection = group.projections[op.side];
-  const int64_t n = item.n, d_head = attention.d_head;
+  const int64_t n = item.n, d_head = op.d_head;
   Operand from = context.operand(op.projected, item), to = context.operand(op.out, item);
   from.data += group.column * int64_t{sizeof(float)};
   from.cols = d_head;

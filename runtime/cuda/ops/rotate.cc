@@ -9,8 +9,7 @@ Status run(const ops::Rotate& op, Context& context, const Item& item) {
     const Operand x = out.one(i);
     Rotate rotate{x.floats(), x.ld, context.operand(op.table, item).floats(), nullptr, op.table.cols, 0};
     if (packed) {
-      const BufferId starts =
-          item.whole_batch ? context.source_of(context.attention_of(item)).starts : BufferId::row_starts;
+      const BufferId starts = item.whole_batch ? context.source_of(item).starts : BufferId::row_starts;
       rotate.starts = context.device_as<int32_t>(starts);
       rotate.sequences = static_cast<int32_t>(context.batch.sequences);
     }

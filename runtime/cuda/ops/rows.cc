@@ -11,7 +11,7 @@ Status run(const ops::Zero& op, Context& context, const Item& item) {
   const bool of_source = item.stage.domain == Domain::source_rows;
   const uint8_t* masks = context.device_as<uint8_t>(BufferId::masks);
   if (of_source) {
-    const Source source = context.source_of(context.attention_of(item));
+    const Source source = context.source_of(item);
     masks = context.device_as<uint8_t>(source.masks) + source.host_starts[item.sequence];
   }
   for (int64_t i = 0; i < out.count; ++i) {

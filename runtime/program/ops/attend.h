@@ -1,14 +1,37 @@
 #pragma once
 
+#include "base/types.h"
+#include "program/key_groups.h"
 #include "program/ops/operand.h"
 
 namespace LINFORMER_NAMESPACE::ops {
 
-// out = softmax(query K^T) V, head by head. Without `query`, out holds the queries, and the context takes their place.
+// out = softmax(query K^T scale) V, head by head. Without `query`, out holds the queries, and the context takes their
+// place. A text's K and V are
+//   whole: a row for each row that they are made of, in blocks with an online softmax, or
+//   compressed: of each group as many rows as its projection gives.
+// They lie as panels of K^T and V, or as rows.
 struct Attend {
-  View out, query;
+  View out, query, keys, values;
+  View position_bias;  // whole: [heads, 2N - 1], column j - i + N - 1
+  // Of a text of fewer rows than short_below not its keys are compressed but its scores. Panels of its own rows
+  // (Z W)^T and Z W, and of E^T and E:
+  View row_keys, row_values, compress, expand;
+  int64_t short_below = 0;   // 0: there are none
+  int64_t short_rows = 0;    // the longest of them, in this program
+  int64_t short_panels = 0;  // elements of one group's panels in row_keys or row_values
+  KeyGroups groups;
+  int32_t value_side = 1;  // of the groups' projections: 0 where keys are values, too
+  int64_t heads = 0, d_head = 0;
+  float scale = 0;                         // on the scores
+  ElementType compute = ElementType::f32;  // of scores and context: f32 or bf16
+  bool whole = false, causal = false, excludes_masked = false;
+  int64_t window = 0;  // whole: |i - j| at most this; 0: all
 
-  OperandList operands() { return {{&query, Use::rows}}; }
+  OperandList operands() {
+    return {{&query, Use::rows},      {&keys, Use::rows},     {&values, Use::rows}, {&row_keys, Use::rows},
+            {&row_values, Use::rows}, {&compress, Use::rows}, {&expand, Use::rows}, {&position_bias, Use::rows}};
+  }
 };
 
 }  // namespace LINFORMER_NAMESPACE::ops

@@ -12,7 +12,6 @@ class CostContext {
 
   const Program& program() const { return program_; }
   const Stage& stage() const { return stage_; }
-  const Attention& attention() const { return program_.attentions[static_cast<size_t>(stage_.attention)]; }
   int64_t rows() const { return rows_; }      // of the text
   int64_t source() const { return source_; }  // that its keys are made of
   double m() const { return m_; }             // that the stage makes

@@ -1,38 +1,51 @@
-// Keys and values of a text on their way to what queries read. Their stage says of which layer they are.
+// Keys and values of a text on their way to what queries read.
 #pragma once
 
+#include "base/types.h"
+#include "program/key_groups.h"
 #include "program/ops/operand.h"
 
 namespace LINFORMER_NAMESPACE::ops {
 
-// A head's keys (side 0) or values (1) from its columns of Z W: linear, convolution or pooling
+// The item's group of keys (side 0) or values (1) from its columns of Z W: linear, convolution or pooling
 struct Compress {
   View out, projected;
+  KeyGroups groups;
+  int64_t d_head = 0;
   int32_t side = 0;
 
   OperandList operands() { return {{&projected, Use::rows}}; }
 };
 
-// K^T and V of one head of a sequence, as panels
+// out = the item's group of compressed keys or values, as panels of K^T (`transposed`) or V
 struct Pack {
-  View out;
+  View out, rows;
+  KeyGroups groups;
+  int64_t d_head = 0;
+  bool transposed = false;
 
-  OperandList operands() { return {}; }
+  OperandList operands() { return {{&rows, Use::rows}}; }
 };
 
-// (Z W)^T and Z W of one head of a short sequence, as panels
+// out = the item's group of a short text's rows of Z W, as panels of (Z W)^T (`transposed`) or Z W
 struct PackRows {
-  View out;
+  View out, rows;
+  KeyGroups groups;
+  int64_t d_head = 0;
+  int64_t panels = 0;  // elements of one group's
+  bool transposed = false;
 
-  OperandList operands() { return {}; }
+  OperandList operands() { return {{&rows, Use::rows}}; }
 };
 
-// K^T (side 0) or V (1) of a block of rows as panels, full attention
+// out = a block of rows of whole keys or values, as a part of the panels of K^T (`transposed`) or V of each group
 struct PackBlock {
-  View out, projected;
-  int32_t side = 0;
+  View out, rows;
+  KeyGroups groups;
+  int64_t d_head = 0;
+  bool transposed = false;
 
-  OperandList operands() { return {{&projected, Use::rows}}; }
+  OperandList operands() { return {{&rows, Use::rows}}; }
 };
 
 }  // namespace LINFORMER_NAMESPACE::ops

@@ -25,7 +25,7 @@ struct Operand {
 
 // The operands that an op has beside `out`, or with it.
 struct OperandList {
-  static constexpr int most = 8;
+  static constexpr int most = 9;
   Operand items[most];
   int count = 0;
 

@@ -4,8 +4,6 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "program/cost.h"
-
 namespace LINFORMER_NAMESPACE {
 
 void FixedText::add(const char* format, ...) {
@@ -21,9 +19,12 @@ namespace ops {
 
 TextContext::TextContext(const Program& program, const ModelDescription& description, const Stage& stage, int64_t rows,
                          int64_t states, FixedText* text)
-    : program_(program), description_(description), stage_(stage), rows_(rows), text_(*text) {
-  if (stage.attention >= 0) source_ = source_rows(attention(), rows, states);
-}
+    : program_(program),
+      description_(description),
+      stage_(stage),
+      rows_(rows),
+      source_(stage.key_rows.reads_states(states > 0) ? states : rows),
+      text_(*text) {}
 
 const char* TextContext::type_name(const View& view) {
   constexpr const char* types[] = {"", " bf16", " f16", " int8"};
@@ -31,9 +32,9 @@ const char* TextContext::type_name(const View& view) {
 }
 
 const char* TextContext::source_name() const {
-  const Attention& a = attention();
-  if (a.key_source == KeySource::encoder_states_or_own) return "rows or encoder states";
-  return a.key_source == KeySource::encoder_states ? "encoder states" : info(a.own.buffer).name;
+  const KeyRows& key_rows = stage_.key_rows;
+  if (key_rows.source == KeySource::encoder_states_or_own) return "rows or encoder states";
+  return key_rows.source == KeySource::encoder_states ? "encoder states" : info(key_rows.own.buffer).name;
 }
 
 // Of a view with as many rows as the stage's item has.

@@ -29,7 +29,6 @@ class TextContext {
 
   FixedText& text() { return text_; }
   const Program& program() const { return program_; }
-  const Attention& attention() const { return program_.attentions[static_cast<size_t>(stage_.attention)]; }
   int64_t source() const { return source_; }  // rows that the text's keys are made of
 
   // "name[rows, columns] type"
@@ -47,7 +46,7 @@ class TextContext {
   const ModelDescription& description_;
   const Stage& stage_;
   const int64_t rows_;
-  int64_t source_ = 0;
+  const int64_t source_;
   FixedText& text_;
 };
 

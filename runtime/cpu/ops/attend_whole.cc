@@ -61,11 +61,11 @@ struct Reach {
   int64_t begin, end;
 };
 
-Reach reach_of(const Attention& attention, int64_t row, int64_t rows, int64_t n) {
-  Reach reach{0, attention.causal ? std::min(n, row + rows) : n};
-  if (attention.window > 0) {
-    reach.begin = std::max<int64_t>(row - attention.window, 0) / full_panel_rows * full_panel_rows;
-    reach.end = std::min(reach.end, row + rows + attention.window);
+Reach reach_of(const ops::Attend& op, int64_t row, int64_t rows, int64_t n) {
+  Reach reach{0, op.causal ? std::min(n, row + rows) : n};
+  if (op.window > 0) {
+    reach.begin = std::max<int64_t>(row - op.window, 0) / full_panel_rows * full_panel_rows;
+    reach.end = std::min(reach.end, row + rows + op.window);
   }
   reach.end = std::min(n, round_up(reach.end, full_panel_rows));
   return reach;
@@ -92,37 +92,38 @@ LeftMatrix rows_of(const LeftMatrix& whole, int64_t first, int64_t count) {
 }  // namespace
 
 // Blocks of keys begin at the same places for all queries, so that a row's bits depend on nothing else.
-Status attend_full(const Attention& attention, const Source& source, int64_t sequence, int64_t row, MutableMatrix query,
-                   HeadRange range, const Context& context) {
-  const int64_t block = context.program.extents.block_rows, d_head = attention.d_head, m = query.rows;
-  const int64_t padded = round_up(d_head, panel_width), n = source.length(sequence);
+Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item) {
+  const Source source = context.source_of(item);
+  const int64_t d_head = op.d_head, m = block.queries.rows, row = block.position;
+  const int64_t padded = round_up(d_head, panel_width), n = source.length(item.sequence);
   ScoreMask mask;
-  mask.causal = attention.causal;
-  mask.window = attention.window;
-  mask.inverse_scale = 1 / attention.scale;
-  if (attention.excludes_masked && context.batch.has_masks) mask.masks = source.masks + source.starts[sequence];
+  mask.causal = op.causal;
+  mask.window = op.window;
+  mask.inverse_scale = 1 / op.scale;
+  if (op.excludes_masked && context.batch.has_masks) mask.masks = source.masks + source.starts[item.sequence];
 
-  float* context_rows = context.block_buffer(BufferId::softmax, range.thread);
+  const int64_t most = context.program.extents.block_rows;
+  float* const context_rows = context.block_buffer(BufferId::softmax, block.thread);
   const MutableMatrix head_context = {context_rows, m, d_head, padded};
-  float* const row_max = context_rows + block * padded;
-  float* const row_sum = row_max + block;
-  float* const rescale = row_sum + block;
-  float* const room = context.block_buffer(BufferId::scores, range.thread);
+  float* const row_max = context_rows + most * padded;
+  float* const row_sum = row_max + most;
+  float* const rescale = row_sum + most;
+  float* const room = context.block_buffer(BufferId::scores, block.thread);
   const int64_t scores_ld = context.program.arena.value(Term::d_scores);
   const int64_t rows_at_once = context.program.extents.full_queries();
-  const Reach all = reach_of(attention, row, m, n);
-  for (int64_t head = range.begin; head < range.end; ++head) {
-    const int64_t g = attention.groups == 1 ? 0 : head;
-    const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(attention.first_group + g)];
-    const RightMatrix keys = full_side(attention, source, sequence, g, true, context);
-    const RightMatrix values = full_side(attention, source, sequence, g, false, context);
-    if (attention.position_bias.present()) {
-      const View& bias = attention.position_bias;
+  const Reach all = reach_of(op, row, m, n);
+  for (int64_t head = block.begin; head < block.end; ++head) {
+    const int64_t g = op.groups.count == 1 ? 0 : head;
+    const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(op.groups.first + g)];
+    const RightMatrix keys = whole_side(op.keys, op.groups, g, d_head, true, context, item);
+    const RightMatrix values = whole_side(op.values, op.groups, g, d_head, false, context, item);
+    if (op.position_bias.present()) {
+      const View& bias = op.position_bias;
       mask.position_bias = context.floats(bias) + head * bias.ld + bias.cols / 2;
     }
-    const MutableMatrix q = query.part(0, head * d_head, m, d_head);
+    const MutableMatrix q = block.queries.part(0, head * d_head, m, d_head);
     LeftMatrix left = q;
-    if (rounds_queries(attention)) {
+    if (rounds_queries(op)) {
       uint16_t* const rounded = reinterpret_cast<uint16_t*>(q.data);
       context.kernels.round_rows(q, {rounded, m, d_head, 2 * q.ld});
       left = {rounded, ElementType::bf16, m, d_head, 2 * q.ld};
@@ -132,7 +133,7 @@ Status attend_full(const Attention& attention, const Source& source, int64_t seq
     for (int64_t first = all.begin / full_keys * full_keys; first < all.end; first += full_keys) {
       for (int64_t r = 0; r < m; r += rows_at_once) {
         const int64_t rows = std::min(rows_at_once, m - r);
-        const Reach reach = reach_of(attention, row + r, rows, n);
+        const Reach reach = reach_of(op, row + r, rows, n);
         mask.row = row + r;
         mask.first = std::max(first, reach.begin);
         const int64_t count = std::min(first + full_keys, reach.end) - mask.first;
@@ -142,16 +143,16 @@ Status attend_full(const Attention& attention, const Source& source, int64_t seq
         args.a = rows_of(left, r, rows);
         args.b = part_of_side(keys, true, mask.first, count);
         args.c = scores;
-        LINFORMER_TRY(context.provider->run(ids.scores, args, context.scratch(range.thread)));
+        LINFORMER_TRY(context.provider->run(ids.scores, args, context.scratch(block.thread)));
         apply(context.kernels, mask, scores);
         const OnlineSoftmax state = {row_max + r, row_sum + r, rescale + r};
-        if (attention.compute == ElementType::bf16) {
-          context.kernels.softmax_step_bf16(scores, attention.scale, state);
+        if (op.compute == ElementType::bf16) {
+          context.kernels.softmax_step_bf16(scores, op.scale, state);
         } else {
-          context.kernels.softmax_step(scores, attention.scale, state);
+          context.kernels.softmax_step(scores, op.scale, state);
         }
         const MutableMatrix sums = head_context.part(r, 0, rows, d_head);
-        args.a = probabilities_of(attention, scores);
+        args.a = probabilities_of(op, scores);
         args.b = part_of_side(values, false, mask.first, count);
         args.c = sums;
         const bool later = mask.first > reach.begin;
@@ -160,12 +161,12 @@ Status attend_full(const Attention& attention, const Source& source, int64_t seq
           args.epilogue.accumulate = true;
         }
         const int product = later ? ids.context_add : ids.context;
-        LINFORMER_TRY(context.provider->run(product, args, context.scratch(range.thread)));
+        LINFORMER_TRY(context.provider->run(product, args, context.scratch(block.thread)));
       }
     }
     for (int64_t r = 0; r < m; ++r) rescale[r] = 1.f / row_sum[r];
     context.kernels.scale_rows(head_context, rescale);
-    for (int64_t r = 0; r < m; ++r) std::copy_n(head_context.row(r), d_head, query.row(r) + head * d_head);
+    for (int64_t r = 0; r < m; ++r) std::copy_n(head_context.row(r), d_head, block.queries.row(r) + head * d_head);
   }
   return {};
 }

@@ -1,0 +1,39 @@
+// Where each head's keys and values are, and how they are made.
+#pragma once
+
+#include <cstdint>
+
+#include "base/types.h"
+#include "linformer/version.h"
+#include "program/view.h"
+
+namespace LINFORMER_NAMESPACE {
+
+// One head's way from its columns of Z W to its keys or values.
+struct HeadProjection {
+  ProjectionKind kind = ProjectionKind::none;
+  LengthScale length_scale = LengthScale::none;
+  int64_t k = 0, kernel = 0, stride = 0;
+  View weight, row_bias, bias;
+  // Compressed rows of a sequence of n rows.
+  int64_t rows_of(int64_t n) const {
+    if (kind == ProjectionKind::linear) return k;
+    return n < kernel ? 1 : (n - kernel) / stride + 1;
+  }
+};
+
+// Heads that see the same keys and values: one query head, or all of them when there is one key/value head.
+struct KeyGroup {
+  int64_t k = 0;              // compressed rows of a sequence of N rows; 0: full attention
+  int64_t column = 0;         // of Z W
+  int64_t key_offset = 0;     // of its K and V in a sequence's slot, elements
+  int64_t panels_offset = 0;  // of its panels in a compressed slot, elements
+  HeadProjection projections[2];
+};
+
+// A layer's groups, in the program's table: one for each head, or one that all heads share.
+struct KeyGroups {
+  int32_t first = 0, count = 0;
+};
+
+}  // namespace LINFORMER_NAMESPACE
