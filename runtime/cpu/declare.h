@@ -23,12 +23,6 @@ struct GemmIds {
   Array<Group> groups;  // by group
 };
 
-// Full attention multiplies the same queries with many blocks of keys. In bf16 they are rounded once, at their own
-// place, where they fit with their padding.
-inline bool rounds_queries(const ops::Attend& attend) {
-  return attend.whole && attend.compute == ElementType::bf16 && round_up(attend.d_head, 32) <= 2 * attend.d_head;
-}
-
 // Fills what a program's GEMMs need of the arena: a pure function, for plan(). For oneDNN the figure lacks what its
 // primitives ask for once they exist; CpuExecutor::layout() has it.
 Status plan_scratch(BackendKind backend, Program* program);

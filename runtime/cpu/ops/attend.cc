@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/checked.h"
+#include "cpu/ops/declare.h"
 #include "cpu/ops/run.h"
 
 namespace LINFORMER_NAMESPACE::cpu {
@@ -16,6 +17,44 @@ LeftMatrix probabilities_of(const ops::Attend& op, MutableMatrix scores) {
 }
 
 namespace {
+
+// Of sequences of up to n rows: as those that give scores and the context, with E and E^T between them.
+Status declare_short(GemmDesc scores, GemmDesc context, int64_t n, GemmIds::Group* ids, GemmSink& sink) {
+  GemmDesc compress = scores, expand = context;  // n and k are k of E there
+  scores.n = context.k = compress.k = expand.n = n;
+  scores.varying_n = context.varying_k = compress.varying_k = expand.varying_n = true;
+  context.left = ElementType::f32;
+  LINFORMER_TRY(sink.add(scores, &ids->row_scores));
+  LINFORMER_TRY(sink.add(compress, &ids->compress_scores));
+  LINFORMER_TRY(sink.add(expand, &ids->expand));
+  return sink.add(context, &ids->row_context);
+}
+
+Status declare_group(const ops::Attend& op, const KeyGroup& group, GemmIds::Group* ids, const Declaration& to) {
+  const bool panels = op.keys.layout == RightLayout::panel16;
+  const Extents& extents = to.program.extents;
+  GemmDesc scores;
+  scores.max_m = op.whole ? extents.full_queries() : extents.block_rows;
+  scores.n = op.whole ? std::min(full_keys, to.longest_source()) : group.k;
+  scores.varying_n = group.projections[0].kind != ProjectionKind::linear;
+  scores.k = op.d_head;
+  scores.layout = panels ? RightLayout::panel16 : RightLayout::transposed;
+  scores.type = scores.compute = op.compute;
+  if (rounds_queries(op)) scores.left = op.compute;
+  LINFORMER_TRY(to.sink.add(scores, &ids->scores));
+  GemmDesc context;
+  context.max_m = scores.max_m;
+  context.n = op.d_head;
+  context.k = scores.n;
+  context.varying_k = scores.varying_n;
+  context.layout = panels ? RightLayout::panel16 : RightLayout::row_major;
+  context.left = context.type = context.compute = op.compute;
+  LINFORMER_TRY(to.sink.add(context, &ids->context));
+  if (op.short_rows > 0) LINFORMER_TRY(declare_short(scores, context, op.short_rows, ids, to.sink));
+  if (!op.whole) return {};
+  context.accumulate = true;
+  return to.sink.add(context, &ids->context_add);
+}
 
 // Of scores, which so stay in the nearest cache until the product with V reads them.
 constexpr int64_t attend_rows = 64;
@@ -121,6 +160,14 @@ Status attend_short(const ops::Attend& op, const QueryBlock& block, const Contex
 }
 
 }  // namespace
+
+Status declare(const ops::Attend& op, const Declaration& to) {
+  for (int32_t g = 0; g < op.groups.count; ++g) {
+    GemmIds::Group& ids = to.ids.groups[static_cast<size_t>(op.groups.first + g)];
+    LINFORMER_TRY(declare_group(op, to.program.group(op.groups, g), &ids, to));
+  }
+  return {};
+}
 
 // out: Q of a block of packed rows, all heads; replaced by the context, head by head.
 Status run(const ops::Attend& op, const Context& context, const Item& item) {

@@ -1,6 +1,7 @@
 // The ways in which a block of queries meets the keys of its sequence.
 #pragma once
 
+#include "base/checked.h"
 #include "cpu/context.h"
 
 namespace LINFORMER_NAMESPACE::cpu {
@@ -12,6 +13,12 @@ struct QueryBlock {
   int64_t begin = 0, end = 0;
   int thread = 0;
 };
+
+// Whole keys: the same queries meet many blocks of keys. In bf16 they are rounded once, at their own place, where they
+// fit with their padding.
+inline bool rounds_queries(const ops::Attend& op) {
+  return op.whole && op.compute == ElementType::bf16 && round_up(op.d_head, 32) <= 2 * op.d_head;
+}
 
 // What the softmax left of `scores`.
 LeftMatrix probabilities_of(const ops::Attend& op, MutableMatrix scores);

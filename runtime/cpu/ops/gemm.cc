@@ -1,4 +1,7 @@
 // Products with weights on the right, and E Z and E (Z W) with rows there.
+#include <algorithm>
+
+#include "cpu/ops/declare.h"
 #include "cpu/ops/run.h"
 
 namespace LINFORMER_NAMESPACE::cpu {
@@ -25,6 +28,36 @@ void take_columns(int64_t from, int64_t to, GemmArgs* args) {
 }
 
 }  // namespace
+
+Status declare(const ops::Gemm& op, const Declaration& to) {
+  const Program& program = to.program;
+  GemmDesc desc;
+  desc.max_m = program.extents.block_rows;
+  desc.n = op.out.cols;
+  desc.k = op.a.cols;
+  desc.layout = op.b.layout;
+  desc.type = op.b.type;
+  desc.left = op.a.type;
+  desc.compute = op.multiplies_e() ? program.target.compute(op.a.type) : op.a.type;  // E's, or as converted
+  desc.out = op.out.type;
+  desc.varying_n = program.target.packs && !op.multiplies_e();  // threads may share it
+  desc.accumulate = op.accumulate;
+  desc.activation = op.activation;
+  desc.bias = op.bias.present();
+  desc.row_bias = op.row_bias.present();
+  desc.residual = op.residual.present();
+  if (to.stage.domain == Domain::source_columns) {
+    desc.max_m = op.a.rows;
+    desc.n = std::min(op.out.cols, column_chunk);
+    desc.varying_n = op.out.cols % desc.n != 0;
+  }
+  // E Z and E (Z W) contract over the sequence's rows.
+  if (op.multiplies_e()) {
+    desc.varying_k = true;
+    desc.k = op.b.place == Place::sequence ? op.b.rows : to.longest_source();
+  }
+  return to.sink.add(desc, &to.ids.ops[to.op]);
+}
 
 Status run(const ops::Gemm& op, const Context& context, const Item& item) {
   GemmArgs args;

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "base/checked.h"
+#include "cpu/ops/declare.h"
 #include "cpu/ops/run.h"
 
 namespace LINFORMER_NAMESPACE::cpu {
@@ -47,6 +48,44 @@ RightMatrix whole_side(const View& side, const KeyGroups& groups, int64_t group,
     b.data = data + context.program.group(groups, group).column;
   }
   return b;
+}
+
+namespace {
+
+// E (Z W) of one head, or the first and later taps of its convolution. Pooling needs no product.
+Status declare_group(const ops::Compress& op, const KeyGroup& group, GemmIds::Group* ids, const Declaration& to) {
+  const int side = op.side;
+  const HeadProjection& projection = group.projections[side];
+  GemmDesc desc;
+  desc.max_m = projection.k;
+  desc.n = op.d_head;
+  desc.bias = projection.bias.present();
+  desc.row_bias = projection.row_bias.present();
+  if (projection.kind == ProjectionKind::linear) {
+    desc.layout = RightLayout::row_major;
+    desc.left = projection.weight.type;
+    desc.compute = to.program.target.compute(desc.left);
+    desc.k = to.longest_source();
+    desc.varying_k = true;
+    return to.sink.add(desc, &ids->compress[side]);
+  }
+  if (projection.kind != ProjectionKind::convolution) return {};
+  desc.layout = RightLayout::transposed;
+  desc.k = op.d_head;
+  LINFORMER_TRY(to.sink.add(desc, &ids->compress[side]));
+  desc.bias = false;
+  desc.accumulate = true;
+  return to.sink.add(desc, &ids->compress_more[side]);
+}
+
+}  // namespace
+
+Status declare(const ops::Compress& op, const Declaration& to) {
+  for (int32_t g = 0; g < op.groups.count; ++g) {
+    GemmIds::Group& ids = to.ids.groups[static_cast<size_t>(op.groups.first + g)];
+    LINFORMER_TRY(declare_group(op, to.program.group(op.groups, g), &ids, to));
+  }
+  return {};
 }
 
 Status run(const ops::Compress& op, const Context& context, const Item& item) {
