@@ -128,8 +128,7 @@ ops::Gemm& Lowering::gemm(const View& a, const Linear& linear, const View& out, 
   ops::Gemm gemm;
   gemm.out = out;
   gemm.b = weight(linear.weight);
-  const bool whole = gemm.b.layout == RightLayout::panel16 || program_.target.device;
-  gemm.a = multiplied(a, whole ? program_.target.compute(gemm.b.type) : ElementType::f32);
+  gemm.a = multiplied(a, product_type(tensor(linear.weight), program_.target));
   // A tied output: the token embedding, [outputs, inputs] row by row.
   if (gemm.b.layout == RightLayout::row_major) gemm.b.layout = RightLayout::transposed;
   gemm.bias = weight(linear.bias);

@@ -4,6 +4,7 @@
 #include "base/description.h"
 #include "linformer/status.h"
 #include "linformer/version.h"
+#include "program/layer_plan.h"
 #include "program/program.h"
 
 namespace LINFORMER_NAMESPACE {
@@ -34,16 +35,14 @@ class Lowering {
   struct LayerState {
     const LayerDescription* description;
     const LayerDescription* next;
+    LayerPlan plan;
     ops::Attend attend;  // what the layer's queries do; its blocks of queries are those of each stage
     KeyRows key_rows;
-    bool by_head = false;  // each group has projections of its own, and K and V of its own width
     bool value_is_key = false;
     bool zeroes_masked = false;
     int64_t key_width = 0;  // of Z W
     int64_t key_ld = 0;     // of K and V in a slot
     int64_t width_in, width_between, width_out;
-    int64_t threshold = 0;  // sequences of fewer rows are projected before they are compressed
-    int64_t longest = 0;    // rows that keys are made of
   };
 
   // Stages and ops. Memory that runs out is remembered and said by complete().
@@ -99,14 +98,11 @@ class Lowering {
   void keys_and_values(LayerState* layer);
   size_t groups_of(const AttentionDescription& attention) const;
   void add_groups(LayerState* layer);
-  int64_t project_first_below(const LayerState& layer, bool shared, bool one_projection) const;
-  void choose_short(LayerState* layer, bool shared) const;
   void add_short(LayerState* layer);
   View projection_table(const View& e, bool transposed, int64_t n, ElementType compute);
   View panels(BufferId buffer, const ops::Attend& attend) const;
   View key_slot(const LayerState& layer, int side) const;
   void describe_attention(LayerState* layer);
-  bool one_projection(const AttentionDescription& attention) const;
   void pack_sides(const LayerState& layer);
   const Projection& projection_of(const AttentionDescription& attention, int side, size_t group) const;
   void key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins);
@@ -128,8 +124,7 @@ class Lowering {
   View attend(const LayerState& layer, const View& query);
   void attention_output(const LayerState& layer, const View& context, const View& target);
   void feed_forward(const LayerState& layer, const View& input, const View& target);
-  void sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual,
-                           ElementType compute);
+  void sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual);
   // lower_heads.cc
   void classification_head(const ClassificationHead& head, HeadSections* sections);
   void sentence_embedding(const SentenceEmbedding& embedding);

@@ -66,7 +66,7 @@ View Lowering::panels(BufferId buffer, const ops::Attend& attend) const {
 // What short sequences need beside Z W.
 void Lowering::add_short(LayerState* layer) {
   ops::Attend& attend = layer->attend;
-  attend.short_rows = std::min(layer->longest, attend.short_below - 1);
+  attend.short_rows = std::min(layer->plan.longest, attend.short_below - 1);
   if (attend.short_rows < 1) return;
   const int64_t n = attend.short_rows;
   attend.short_panels =
@@ -115,15 +115,15 @@ void Lowering::add_groups(LayerState* layer) {
       }
     }
     group.k = group.projections[key_side].k;
-    group.key_offset = layer->by_head ? key_offset : group.column;
+    group.key_offset = layer->plan.by_head() ? key_offset : group.column;
     group.panels_offset = panels_offset;
     key_offset += group.k * attend.d_head;
     panels_offset += std::max(panel_elements(ElementType::f32, attend.d_head, group.k),
                               panel_elements(ElementType::f32, group.k, attend.d_head));
   }
   if (attend.whole) return;
-  if (layer->by_head) program_.arena.widen(Term::keys, key_offset);
-  if (program_.target.packs) program_.arena.widen(Term::compressed, panels_offset);
+  if (layer->plan.by_head()) program_.arena.widen(Term::keys, key_offset);
+  if (layer->plan.panels) program_.arena.widen(Term::compressed, panels_offset);
 }
 
 void Lowering::key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins) {
@@ -137,7 +137,7 @@ void Lowering::key_stage(const LayerState& layer, Domain domain, const Lengths& 
 
 // Z W of sequences that are too short for E Z to pay.
 View Lowering::projected_slot(const LayerState& layer, int side) {
-  return slot(compressed_of(side), std::min(layer.longest, layer.threshold - 1), layer.key_width);
+  return slot(compressed_of(side), std::min(layer.plan.longest, layer.plan.project_first_below - 1), layer.key_width);
 }
 
 // Rotary positions of queries or keys, where the layer has them. The table is the same for all layers of one base and
@@ -176,15 +176,16 @@ void Lowering::project_rows(const LayerState& layer, int side, const View& out) 
   if (layer.zeroes_masked) add(ops::Zero{out, ZeroRows::masked});
 }
 
-// One linear E for all heads: E Z from `threshold` rows on, Z W below it.
+// One linear E for all heads: E Z of long texts, Z W of those that are projected first.
 void Lowering::compress_side(const LayerState& layer, int side) {
   const AttentionDescription& description = layer.description->attention;
   const Projection& projection = projection_of(description, side, 0);
   const bool same = projection.weight == projection_of(description, key_side, 0).weight;
-  const bool compresses = layer.longest >= layer.threshold, projects = layer.threshold > 1;
+  const bool compresses = layer.plan.longest >= layer.plan.project_first_below,
+             projects = layer.plan.project_first_below > 1;
   const int64_t d = inputs(linear_of(description, side));
   if (compresses && (side == key_side || !same)) {
-    key_stage(layer, Domain::source_columns, {.from = layer.threshold}, d, side == value_side);
+    key_stage(layer, Domain::source_columns, {.from = layer.plan.project_first_below}, d, side == value_side);
     ops::Gemm compress;
     compress.a = weight(projection.weight);
     compress.b = source(layer, d);
@@ -192,7 +193,8 @@ void Lowering::compress_side(const LayerState& layer, int side) {
     add(compress);
   }
   if (projects) {
-    key_stage(layer, Domain::source_rows, {.below = layer.threshold}, 0, compresses || side == value_side);
+    key_stage(layer, Domain::source_rows, {.below = layer.plan.project_first_below}, 0,
+              compresses || side == value_side);
     project_rows(layer, side, projected_slot(layer, side));
   }
 }
@@ -212,12 +214,13 @@ void Lowering::shared_side(const LayerState& layer, int side) {
   const int64_t k = projection.k;
   const bool after = bias_after(linear, projection);
   const int64_t short_below = layer.attend.short_below;
-  const bool compresses = layer.longest >= layer.threshold;
-  const bool projects = layer.threshold > std::max<int64_t>(short_below, 1) && layer.longest >= short_below;
+  const bool compresses = layer.plan.longest >= layer.plan.project_first_below;
+  const bool projects =
+      layer.plan.project_first_below > std::max<int64_t>(short_below, 1) && layer.plan.longest >= short_below;
   if (!compresses && !projects) return;
   const View e = weight(projection.weight), key = slot(keys_of(side), k, layer.key_width);
   if (compresses) {
-    key_stage(layer, Domain::compressed_rows, {.from = layer.threshold}, k, side == value_side);
+    key_stage(layer, Domain::compressed_rows, {.from = layer.plan.project_first_below}, k, side == value_side);
     // The dialect adds b before E: (E Z) W then misses (E 1) b^T.
     const bool row_sums = linear.bias != absent && !after;
     Linear plain = linear;
@@ -228,7 +231,8 @@ void Lowering::shared_side(const LayerState& layer, int side) {
     scale_by_length(projection, key);
   }
   if (projects) {
-    key_stage(layer, Domain::compressed_rows, {short_below, layer.threshold}, k, compresses || side == value_side);
+    key_stage(layer, Domain::compressed_rows, {short_below, layer.plan.project_first_below}, k,
+              compresses || side == value_side);
     ops::Gemm product;
     product.a = e;
     product.b = projected_slot(layer, side);
@@ -245,7 +249,7 @@ void Lowering::compress_by_head(const LayerState& layer, int side, bool joins) {
   const ops::Attend& attend = layer.attend;
   key_stage(layer, Domain::key_heads, {}, attend.groups.count, joins);
   program_.arena.use(keys_of(side));
-  const View projected = slot(compressed_of(side), layer.longest, layer.key_width);
+  const View projected = slot(compressed_of(side), layer.plan.longest, layer.key_width);
   add(ops::Compress{key_slot(layer, side), projected, attend.groups, attend.d_head, side});
 }
 
@@ -254,7 +258,7 @@ View Lowering::key_slot(const LayerState& layer, int side) const {
   View view;
   view.place = layer.attend.whole ? Place::key_rows : Place::sequence;
   view.buffer = keys_of(layer.value_is_key ? key_side : side);
-  view.cols = layer.by_head ? layer.attend.d_head : layer.key_width;
+  view.cols = layer.plan.by_head() ? layer.attend.d_head : layer.key_width;
   view.ld = layer.key_ld;
   return view;
 }
@@ -262,7 +266,7 @@ View Lowering::key_slot(const LayerState& layer, int side) const {
 // K or V of every block of rows, whole.
 void Lowering::full_side(const LayerState& layer, int side) {
   const ops::Attend& attend = layer.attend;
-  if (!program_.target.packs) {
+  if (!layer.plan.panels) {
     program_.arena.use(keys_of(side));
     return project_rows(layer, side, key_slot(layer, side));
   }
@@ -281,7 +285,7 @@ void Lowering::full_side(const LayerState& layer, int side) {
 // Panels of K^T and V for texts of any length, or of a short text's rows of Z W.
 void Lowering::pack_sides(const LayerState& layer) {
   const ops::Attend& attend = layer.attend;
-  const bool has_long = layer.longest >= attend.short_below;
+  const bool has_long = layer.plan.longest >= attend.short_below;
   if (has_long) {
     key_stage(layer, Domain::key_heads, {.from = attend.short_below}, attend.groups.count, false);
     for (int side : {key_side, value_side}) {
@@ -303,10 +307,10 @@ void Lowering::reserve_attention(const LayerState& layer) {
   Program& p = program_;
   const ops::Attend& attend = layer.attend;
   const int64_t padded = round_up(attend.d_head, panel_width);
-  const bool scores = !p.target.device;
+  const bool scores = layer.plan.score_rows > 0;
   if (scores) {
     block(BufferId::scores, 0);
-    p.arena.widen(Term::queries, attend.whole ? p.extents.full_queries() : p.extents.block_rows);
+    p.arena.widen(Term::queries, layer.plan.score_rows);
   }
   if (!attend.whole) {
     int64_t k = 0;
@@ -315,53 +319,38 @@ void Lowering::reserve_attention(const LayerState& layer) {
     return;
   }
   if (scores) {
-    block(BufferId::scores, std::min(full_keys, round_up(layer.longest, panel_width)));
+    block(BufferId::scores, std::min(full_keys, round_up(layer.plan.longest, panel_width)));
     block(BufferId::softmax, padded + 3);
   }
   // Each sequence's rows begin at a multiple of the panel width.
-  const int64_t width = p.target.packs ? attend.groups.count * padded : layer.key_width;
+  const int64_t width = layer.plan.panels ? attend.groups.count * padded : layer.key_width;
   p.full_width = std::max(p.full_width, width);
   const Count rows = (larger(p.extents.rows, Count(p.extents.sequences) * p.extents.encoder_states) +
                       Count(panel_width - 1) * p.extents.sequences)
                          .rounded_up(static_cast<uint64_t>(panel_width));
-  p.arena.widen(p.target.packs ? Term::panels : Term::full, rows * p.full_width);
+  p.arena.widen(layer.plan.panels ? Term::panels : Term::full, rows * p.full_width);
 }
 
 void Lowering::describe_attention(LayerState* layer) {
   const AttentionDescription& description = layer->description->attention;
-  const Projection& key = projection_of(description, key_side, 0);
   ops::Attend& attend = layer->attend;
-  attend.whole = key.kind == ProjectionKind::none;
+  attend.whole = layer->plan.whole_keys;
   attend.causal = description.causal;
   attend.excludes_masked = description.row_mask == RowMask::excluded;
   attend.heads = description.heads;
   attend.d_head = description.head_dim;
   attend.scale = description.scale;
-  attend.compute = program_.target.attention(tensor(description.query.weight).type);
+  attend.compute = layer->plan.attention;
+  attend.short_below = layer->plan.short_below;
   attend.window = description.window;
   attend.position_bias = weight(description.position_bias);
-  layer->by_head = !attend.whole && !one_projection(description);
   layer->value_is_key = description.value_is_key;
   attend.value_side = description.value_is_key ? key_side : value_side;
   layer->zeroes_masked = description.row_mask == RowMask::zeroed;
   layer->key_width = int64_t{description.kv_heads} * description.head_dim;
-  layer->key_ld = layer->by_head ? attend.d_head : layer->key_width;
+  layer->key_ld = layer->plan.by_head() ? attend.d_head : layer->key_width;
   layer->key_rows.source = description.key_source;
-  const Extents& extents = program_.extents;
-  layer->longest = description.key_source == KeySource::own ? extents.tokens
-                   : description.key_source == KeySource::encoder_states
-                       ? extents.encoder_states
-                       : std::max(extents.tokens, extents.encoder_states);
   program_.needs_states = program_.needs_states || description.key_source == KeySource::encoder_states;
-}
-
-// Whether one linear E makes the keys of all heads, and one their values.
-bool Lowering::one_projection(const AttentionDescription& attention) const {
-  for (int side : {key_side, value_side}) {
-    if (list_of(attention, side).size() != 1) return false;
-    if (projection_of(attention, side, 0).kind != ProjectionKind::linear) return false;
-  }
-  return true;
 }
 
 void Lowering::keys_and_values(LayerState* layer) {
@@ -369,33 +358,27 @@ void Lowering::keys_and_values(LayerState* layer) {
   add_groups(layer);
   const AttentionDescription& description = layer->description->attention;
   ops::Attend& attend = layer->attend;
-  const bool one = one_projection(description), packs = program_.target.packs;
-  const bool shared =
-      projection_of(description, key_side, 0).weight == projection_of(description, value_side, 0).weight;
-  layer->threshold = project_first_below(*layer, shared, one);
-  if (one) choose_short(layer, shared);
+  const bool packs = layer->plan.panels;
   reserve_attention(*layer);
   if (attend.short_below > 0) add_short(layer);
   attend.keys = packs ? panels(BufferId::compressed_key, attend) : key_slot(*layer, key_side);
   attend.values = packs ? panels(BufferId::compressed_value, attend) : key_slot(*layer, value_side);
   const int sides = description.value_is_key ? 1 : 2;
   if (attend.whole) {
-    // Rows that are converted serve both.
-    const bool together = program_.target.compute(tensor(description.key.weight).type) != ElementType::f32;
     for (int side = 0; side < sides; ++side) {
-      if (side == 0 || !together) key_stage(*layer, Domain::source_rows, {}, 0, side > 0);
+      if (side == 0 || !layer->plan.converts_once) key_stage(*layer, Domain::source_rows, {}, 0, side > 0);
       full_side(*layer, side);
     }
     return;
   }
-  if (one) {
-    program_.project_first_below = std::max(program_.project_first_below, layer->threshold);
+  if (layer->plan.one_projection) {
+    program_.project_first_below = std::max(program_.project_first_below, layer->plan.project_first_below);
     for (int side = 0; side < sides; ++side) compress_side(*layer, side);
     for (int side = 0; side < sides; ++side) shared_side(*layer, side);
   } else {
     for (int side = 0; side < sides; ++side) {
       key_stage(*layer, Domain::source_rows, {}, 0, side > 0);
-      project_rows(*layer, side, slot(compressed_of(side), layer->longest, layer->key_width));
+      project_rows(*layer, side, slot(compressed_of(side), layer->plan.longest, layer->key_width));
     }
     for (int side = 0; side < sides; ++side) compress_by_head(*layer, side, side > 0);
   }

@@ -6,14 +6,14 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// The context takes the query's place; on a device, in 16 bits, a place of its own.
+// The context takes the query's place, or in 16 bits a place of its own.
 View Lowering::attend(const LayerState& layer, const View& query) {
-  const Target& target = program_.target;
-  if (!target.device || target.all == ElementType::f32) {
+  const ElementType type = layer.plan.context;
+  if (type == ElementType::f32) {
     add(layer.attend).out = query;
     return query;
   }
-  const View context = narrow(BufferId::narrow_hidden, target.all, layer.attend.heads * layer.attend.d_head);
+  const View context = narrow(BufferId::narrow_hidden, type, layer.attend.heads * layer.attend.d_head);
   ops::Attend& attend = add(layer.attend);
   attend.out = context;
   attend.query = query;
@@ -49,20 +49,17 @@ void Lowering::attention_output(const LayerState& layer, const View& context, co
 
 // Slice after slice of the inner width, each consumed while it is in the core's own cache: out = the first slice's
 // product + bias + residual, to which the others are added in order.
-void Lowering::sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual,
-                                   ElementType compute) {
+void Lowering::sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual) {
   const LayerDescription& description = *layer.description;
   const int64_t inner = outputs(description.ffn_in);
-  const View left = multiplied(in, compute);
+  const ElementType type = layer.plan.slice_type;
+  const View left = multiplied(in, type);
   // The query's block is free by now, and still near.
   const bool free = residual.place != Place::block || residual.buffer != BufferId::query;
-  const bool device = program_.target.device;
-  const int64_t step = device ? inner : int8_slice;
-  for (int64_t begin = 0; begin < inner; begin += step) {
-    const int64_t width = std::min(step, inner - begin);
-    // The kernel rounds what it writes, but writes no padding.
-    const bool direct = device || (compute == ElementType::bf16 && width % 32 == 0);
-    const View slice = narrow(direct && free ? BufferId::query : BufferId::narrow_hidden, compute, width);
+  for (int64_t begin = 0; begin < inner; begin += layer.plan.slice) {
+    const int64_t width = std::min(layer.plan.slice, inner - begin);
+    const bool direct = layer.plan.rounds(width);
+    const View slice = narrow(direct && free ? BufferId::query : BufferId::narrow_hidden, type, width);
     const View hidden = direct ? slice : block(free ? BufferId::query : BufferId::ffn, width);
     ops::Gemm first, second;
     first.a = left;
@@ -99,23 +96,20 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
   }
   const View out = buffer_view(target.place, target.buffer, layer.width_out, 0);
   View residual = adds() ? out : View();
-  const ElementType compute = program_.target.compute(tensor(description.ffn_in.weight).type);
-  const bool slices = compute != ElementType::f32 && !description.gated &&
-                      program_.target.compute(tensor(description.ffn_out.weight).type) == compute;
-  if (slices) {
+  if (layer.plan.slice > 0) {
     if (adds() && description.ffn_resample.present()) {
       residual = block(BufferId::ffn, layer.width_out);  // the query's block may hold `in`
       gemm(target, description.ffn_resample, residual);
     }
-    return sliced_feed_forward(layer, in, out, residual, compute);
+    return sliced_feed_forward(layer, in, out, residual);
   }
   const int64_t inner = outputs(description.ffn_in);
   View hidden = block(BufferId::ffn, inner);
   gemm(in, description.ffn_in, hidden, description.gated ? Activation::none : description.activation);
   if (description.gated) {
     View gated = block(BufferId::ffn, inner / 2);
-    // Rows next to one another: what every GEMM provider reads fastest. A device makes all rows at once, in place.
-    if (!program_.target.device) gated.ld = inner / 2;
+    // What every GEMM provider reads fastest. A device makes all rows at once, in place.
+    if (layer.plan.dense_gate) gated.ld = inner / 2;
     add(ops::Gate{gated, hidden, description.activation});
     hidden = gated;
   }
@@ -129,6 +123,7 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
 void Lowering::layer(size_t index, int64_t* width) {
   LayerState layer{};
   layer.description = &encoder_.layers[index];
+  layer.plan = plan_layer(description_, encoder_, *layer.description, program_.extents, program_.target);
   layer.next = index + 1 < encoder_.layers.size() ? &encoder_.layers[index + 1] : nullptr;
   const LayerDescription& description = *layer.description;
   const AttentionDescription& attention = description.attention;

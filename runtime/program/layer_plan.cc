@@ -1,0 +1,130 @@
+#include "program/layer_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/matrix.h"
+
+namespace LINFORMER_NAMESPACE {
+namespace {
+
+class Planner {
+ public:
+  Planner(const ModelDescription& description, const EncoderDescription& encoder, const LayerDescription& layer,
+          const Extents& extents, const Target& target)
+      : description_(description),
+        encoder_(encoder),
+        layer_(layer),
+        attention_(layer.attention),
+        extents_(extents),
+        target_(target) {}
+
+  LayerPlan plan() {
+    plan_keys();
+    plan_.panels = target_.packs;
+    plan_.attention = target_.attention(tensor(attention_.query.weight).type);
+    plan_.converts_once = product(attention_.key) != ElementType::f32;
+    if (!target_.device) plan_.score_rows = plan_.whole_keys ? extents_.full_queries() : extents_.block_rows;
+    if (target_.device) plan_.context = target_.all;
+    plan_.project_first_below = project_first_below();
+    if (plan_.one_projection) choose_short();
+    plan_feed_forward();
+    return plan_;
+  }
+
+ private:
+  const TensorDescription& tensor(TensorIndex index) const { return description_.tensors[static_cast<size_t>(index)]; }
+  double inputs(const Linear& linear) const { return static_cast<double>(tensor(linear.weight).shape[1]); }
+  ElementType product(const Linear& linear) const { return product_type(tensor(linear.weight), target_); }
+  const Projection& key() const { return encoder_.projections[attention_.key_projections[0]]; }
+  const Projection& value() const {
+    return encoder_
+        .projections[attention_.value_is_key ? attention_.key_projections[0] : attention_.value_projections[0]];
+  }
+  int64_t always() const { return encoder_.max_tokens + int64_t{1}; }
+  int64_t above(double equal) const {
+    return equal >= encoder_.max_tokens ? always() : static_cast<int64_t>(equal) + 1;
+  }
+
+  void plan_keys() {
+    plan_.longest = attention_.key_source == KeySource::own ? extents_.tokens
+                    : attention_.key_source == KeySource::encoder_states
+                        ? extents_.encoder_states
+                        : std::max(extents_.tokens, extents_.encoder_states);
+    plan_.whole_keys = key().kind == ProjectionKind::none;
+    const size_t values = attention_.value_is_key ? 1 : attention_.value_projections.size();
+    plan_.one_projection = attention_.key_projections.size() == 1 && values == 1 &&
+                           key().kind == ProjectionKind::linear && value().kind == ProjectionKind::linear;
+    plan_.shared_projection = key().weight == value().weight;
+  }
+
+  // Multiply-adds of both sides for a sequence of n rows, compressed first:
+  //   (1 or 2) n k d + 2 k d D;  projected first: 2 n d D + 2 n k D.
+  // Compressing first wins from n = 2 k d D / (2 d D + 2 k D - c k d) on, c = 1 when E = F, else 2. With a projection
+  // for each head it would take heads n k d: such layers always project first.
+  int64_t project_first_below() const {
+    const bool rotates = attention_.rotary_base != 0, zeroes_masked = attention_.row_mask == RowMask::zeroed;
+    if (!plan_.one_projection || rotates || zeroes_masked) return always();
+    const double d = inputs(attention_.key), k = static_cast<double>(key().k), width = key_width();
+    const double gain = 2 * d * width + 2 * k * width - sides() * k * d;
+    return gain <= 0 ? always() : above(2 * k * d * width / gain);
+  }
+
+  // Multiply-adds of a sequence of n rows, keys and queries together:
+  //   scores compressed: 2 n d D + 2 n n (D + heads k);  E (Z W): 2 n d D + 4 n k D;  (E Z) W: (1 or 2) n k d + 2 k d D
+  //   + 2 n k D.
+  // The first is the least below n = 2 k D / (D + heads k), or where that is no less than the others' threshold, below
+  // the root of its difference to the last. It takes panels, and a dialect where nothing but E lies between Z W and the
+  // keys; and E isn't rounded for it.
+  void choose_short() {
+    if (!target_.packs || plan_.project_first_below >= always()) return;
+    for (const Projection* projection : {&key(), &value()}) {
+      if (projection->bias != absent || projection->length_scale != LengthScale::none) return;
+      const ElementType stored = tensor(projection->weight).type;
+      if (plan_.attention == ElementType::bf16 && stored != ElementType::bf16) return;
+    }
+    const double d = inputs(attention_.key), k = static_cast<double>(key().k), width = key_width();
+    const double heads = attention_.heads, all = heads * attention_.head_dim, squares = 2 * (all + heads * k);
+    plan_.short_below = above(2 * k * (width + all) / squares);
+    if (plan_.short_below < plan_.project_first_below) return;
+    const double rows = 2 * d * width - sides() * k * d - 2 * k * all, constant = 2 * k * d * width;
+    plan_.short_below = above((std::sqrt(rows * rows + 4 * squares * constant) - rows) / (2 * squares));
+    plan_.project_first_below = plan_.short_below;
+  }
+
+  void plan_feed_forward() {
+    plan_.dense_gate = !target_.device;
+    if (!layer_.ffn_in.present() || layer_.gated) return;
+    const ElementType type = product(layer_.ffn_in);
+    if (type == ElementType::f32 || product(layer_.ffn_out) != type) return;
+    plan_.slice_type = type;
+    plan_.slice = target_.device ? static_cast<int64_t>(tensor(layer_.ffn_in.weight).shape[0]) : int8_slice;
+    // A kernel rounds what it writes to bf16, but writes no padding.
+    plan_.rounded_multiple = target_.device ? 1 : type == ElementType::bf16 ? 32 : 0;
+  }
+
+  double key_width() const { return static_cast<double>(attention_.kv_heads) * attention_.head_dim; }
+  double sides() const { return plan_.shared_projection ? 1 : 2; }
+
+  const ModelDescription& description_;
+  const EncoderDescription& encoder_;
+  const LayerDescription& layer_;
+  const AttentionDescription& attention_;
+  const Extents& extents_;
+  const Target& target_;
+  LayerPlan plan_;
+};
+
+}  // namespace
+
+LayerPlan plan_layer(const ModelDescription& description, const EncoderDescription& encoder,
+                     const LayerDescription& layer, const Extents& extents, const Target& target) {
+  return Planner(description, encoder, layer, extents, target).plan();
+}
+
+ElementType product_type(const TensorDescription& weight, const Target& target) {
+  const bool multiplied_as_it_is = weight.layout == TensorLayout::panel16 || target.device;
+  return multiplied_as_it_is ? target.compute(weight.type) : ElementType::f32;
+}
+
+}  // namespace LINFORMER_NAMESPACE

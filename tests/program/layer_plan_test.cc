@@ -1,0 +1,113 @@
+// How a layer is computed is decided by one pure function, from the model, the extents and the target alone.
+#include "program/layer_plan.h"
+
+#include <doctest/doctest.h>
+
+#include "support/random_model.h"
+
+namespace {
+
+using namespace linformer;
+using linformer_test::RandomModel;
+
+RandomModel shape() {
+  RandomModel model;
+  model.n = 400;
+  model.k = 32;
+  model.d_model = 96;
+  model.heads = 6;
+  model.ffn = 1600;
+  return model;
+}
+
+Extents extents() {
+  Extents e;
+  e.tokens = 400;
+  e.rows = 800;
+  e.block_rows = 128;
+  return e;
+}
+
+LayerPlan plan(const RandomModel& model, const Target& target) {
+  const auto made = linformer_test::random_model(model);
+  const ModelDescription& description = made->description();
+  return plan_layer(description, description.encoder, description.encoder.layers[0], extents(), target);
+}
+
+Target native() {
+  Target target;
+  target.packs = target.bf16 = target.int8 = true;
+  target.narrow_attention = ElementType::bf16;
+  return target;
+}
+
+Target device(ElementType type) {
+  Target target;
+  target.device = true;
+  target.all = type;
+  return target;
+}
+
+}  // namespace
+
+TEST_CASE("the lengths that take another path depend on the model and on whether panels are read") {
+  const LayerPlan rows = plan(shape(), {}), panels = plan(shape(), native());
+  CHECK(rows.short_below == 0);
+  CHECK_FALSE(rows.panels);
+  CHECK(panels.panels);
+  // n = 2 k D / (D + heads k), and D = heads k / 2 here
+  CHECK(panels.short_below == 1 + 2 * 32 * 96 / (96 + 6 * 32));
+  CHECK(panels.project_first_below == rows.project_first_below);
+  CHECK(panels.project_first_below > panels.short_below);
+
+  RandomModel model = shape();
+  model.row_mask = RowMask::zeroed;  // behind the linear
+  model.order = ProjectionOrder::after_linear;
+  CHECK(plan(model, native()).project_first_below > 400);
+  CHECK(plan(model, native()).short_below == 0);
+  model = shape();
+  model.each_head = true;
+  CHECK(plan(model, native()).by_head());
+  CHECK(plan(model, native()).short_below == 0);
+}
+
+TEST_CASE("scores have a buffer on a CPU, as wide as queries meet keys at once") {
+  RandomModel model = shape();
+  CHECK(plan(model, native()).score_rows == 128);
+  model.kinds = {ProjectionKind::none};
+  const LayerPlan whole = plan(model, native());
+  CHECK(whole.whole_keys);
+  CHECK(whole.score_rows == most_full_queries);
+  CHECK(plan(model, device(ElementType::f32)).score_rows == 0);
+}
+
+TEST_CASE("the types of products decide on slices, on the context and on what is converted once") {
+  RandomModel model = shape();
+  const LayerPlan f32 = plan(model, native());
+  CHECK(f32.slice == 0);
+  CHECK_FALSE(f32.converts_once);
+  CHECK(f32.attention == ElementType::f32);
+
+  model.type = ElementType::bf16;
+  const LayerPlan bf16 = plan(model, native());
+  CHECK(bf16.slice == int8_slice);
+  CHECK(bf16.slice_type == ElementType::bf16);
+  CHECK(bf16.converts_once);
+  CHECK(bf16.attention == ElementType::bf16);
+  CHECK(bf16.rounds(64));
+  CHECK_FALSE(bf16.rounds(65));
+  CHECK(bf16.context == ElementType::f32);
+  CHECK(plan(model, {}).slice == 0);  // a target that widens weights
+
+  model.type = ElementType::int8;
+  const LayerPlan int8 = plan(model, native());
+  CHECK(int8.slice_type == ElementType::int8);
+  CHECK_FALSE(int8.rounds(64));
+
+  const LayerPlan f16 = plan(model, device(ElementType::f16));
+  CHECK(f16.slice == 1600);
+  CHECK(f16.rounds(1));
+  CHECK(f16.context == ElementType::f16);
+  CHECK_FALSE(f16.dense_gate);
+  CHECK(plan(model, native()).dense_gate);
+}
