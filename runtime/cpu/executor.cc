@@ -84,114 +84,25 @@ cpu::Part CpuExecutor::part_of(int64_t first, int64_t end, int thread) const {
   return part;
 }
 
-// How many items a stage has, when `joined` stages run at once.
-CpuExecutor::StageSize CpuExecutor::size_of(const Stage& stage, const Part& part, const Destination& to,
-                                            int64_t joined) const {
-  const int64_t block = program_.extents.block_rows, threads = part.thread < 0 ? team_.size() : 1;
-  const auto blocks = [&](int64_t rows) -> StageSize {
-    if (threads > 1 && rows <= std::min(shared_rows, block) && shares_products()) return {1, 1, rows};
-    int64_t tasks = ceil_div(rows, block);
-    if (threads > 1) tasks = round_up(tasks, threads);
-    const int64_t step = even_step(rows, tasks, block);
-    return {ceil_div(rows, step), 1, step};
-  };
-  // Enough items for every thread where there are few sequences.
-  const auto steps = [&](int64_t extent, int64_t multiple = 1) -> StageSize {
-    const int64_t parts = std::max(ceil_div(threads, joined * part.sequences), ceil_div(extent, block));
-    // Of a block that is no multiple the whole ones; of one that is less than that, all rows that there are.
-    const int64_t step = std::min(round_up(even_step(extent, parts, block), multiple),
-                                  std::max(block / multiple, int64_t{1}) * multiple);
-    return {part.sequences * ceil_div(extent, step), ceil_div(extent, step), step};
-  };
-  if (stage.domain == Domain::row_blocks) return blocks(part.rows);
-  if (stage.domain == Domain::first_rows || stage.domain == Domain::scored) {
-    return blocks(stage.extent == 0 ? part.rows : part.sequences / stage.extent);
-  }
-  if (stage.domain == Domain::positions) return blocks(static_cast<int64_t>(to.positions.size()));
-  if (stage.domain == Domain::sequences) return {part.sequences, 1, 1};
-
-  const bool states = stage.key_rows.reads_states(context_.batch.has_states);
-  const int64_t shortest = states ? part.shortest_states : part.shortest;
-  const int64_t longest = states ? part.longest_states : part.longest;
-  if (shortest >= stage.lengths.below || longest < stage.lengths.from) return {};
-  switch (stage.domain) {
-    case Domain::source_columns: {
-      const int64_t chunks = ceil_div(stage.extent, column_chunk);
-      return {part.sequences * chunks, chunks, column_chunk};
-    }
-    case Domain::source_rows: {
-      const int64_t rows = std::min(longest, stage.lengths.below - 1);
-      return stage.whole_keys ? steps(rows, full_panel_rows) : steps(rows);
-    }
-    case Domain::compressed_rows:
-      return steps(stage.extent);
-    default:
-      return {part.sequences * stage.extent, stage.extent, 1};
-  }
-}
-
-Status CpuExecutor::run_item(const Stage& stage, const StageSize& size, const Part& part, const Destination& to,
+Status CpuExecutor::run_item(const Stage& stage, const cpu::StageSize& size, const Part& part, const Destination& to,
                              int64_t index, int thread) {
   if (request_.is_cancelled()) return Status::error(Code::cancelled, "the call was cancelled");
   Item item{stage, part, to, thread};
-  const int64_t within = index % size.steps;
-  item.sequence = part.first + index / size.steps;
-  switch (stage.domain) {
-    case Domain::row_blocks: {
-      const int64_t first = index * size.step;
-      item.row = part.row + first;
-      item.rows = std::min(size.step, part.rows - first);
-      break;
-    }
-    case Domain::first_rows:
-    case Domain::scored: {
-      const int64_t base = stage.extent == 0 ? part.row : part.first / stage.extent;
-      const int64_t all = stage.extent == 0 ? part.rows : part.sequences / stage.extent;
-      const int64_t first = index * size.step;
-      item.row = base + first;
-      item.rows = std::min(size.step, all - first);
-      break;
-    }
-    case Domain::positions: {
-      item.row = index * size.step;
-      item.rows = std::min(size.step, static_cast<int64_t>(to.positions.size()) - item.row);
-      break;
-    }
-    case Domain::sequences:
-      item.row = context_.batch.output_starts[item.sequence];
-      item.rows = context_.batch.output_starts[item.sequence + 1] - item.row;
-      break;
-    default: {
-      const cpu::Source source = context_.source_of(stage.key_rows);
-      if (!stage.lengths.has(source.length(item.sequence))) return {};
-      const int64_t first = within * size.step;
-      const int64_t all = stage.domain == Domain::source_rows ? source.length(item.sequence) : stage.extent;
-      if (first >= all) return {};
-      if (stage.domain == Domain::source_columns) {
-        item.column = first;
-        item.columns = std::min(size.step, all - first);
-      } else if (stage.domain == Domain::key_heads) {
-        item.group = first;
-      } else {
-        item.row = first;
-        item.rows = std::min(size.step, all - first);
-      }
-    }
-  }
+  if (!cpu::set_item(stage, size, part, to, index, context_, &item)) return {};
   return size.shares ? share_ops(item) : run_ops(item);
 }
 
 // Stages that join one another are one parallel section; a barrier follows it.
 Status CpuExecutor::run_section(const Section& section, const Part& part, const Destination& to) {
-  constexpr int32_t most_joined = 4;
   if (!profile_.empty()) count_costs(section, part, to);
   for (int32_t begin = section.begin; begin < section.end;) {
     int32_t end = begin + 1;
     while (end < section.end && program_.stages[static_cast<size_t>(end)].joins) ++end;
-    StageSize sizes[most_joined];
+    cpu::StageSize sizes[most_joined];
+    const cpu::Sharing sharing{part.thread < 0 ? team_.size() : 1, end - begin, shares_products()};
     int64_t items = 0;
     for (int32_t i = begin; i < end; ++i) {
-      sizes[i - begin] = size_of(program_.stages[static_cast<size_t>(i)], part, to, end - begin);
+      sizes[i - begin] = cpu::size_of(program_.stages[static_cast<size_t>(i)], part, to, sharing, context_);
       items += sizes[i - begin].items;
     }
     const auto run_index = [&](int64_t index, int thread) {
@@ -200,9 +111,7 @@ Status CpuExecutor::run_section(const Section& section, const Part& part, const 
       return run_item(program_.stages[static_cast<size_t>(i)], sizes[i - begin], part, to, index, thread);
     };
     // Too few rows for all threads: they share each product by its columns, so that each weight is read by one of them.
-    const Domain domain = program_.stages[static_cast<size_t>(begin)].domain;
-    const bool rows = domain == Domain::row_blocks || domain == Domain::first_rows || domain == Domain::scored ||
-                      domain == Domain::positions;
+    const bool rows = takes_row_blocks(program_.stages[static_cast<size_t>(begin)].domain);
     sizes[0].shares = part.thread < 0 && end == begin + 1 && rows && items < team_.size() && shares_products();
     if (part.thread >= 0 || sizes[0].shares) {
       for (int64_t index = 0; index < items; ++index) LINFORMER_TRY(run_index(index, std::max(part.thread, 0)));

@@ -7,6 +7,7 @@
 
 #include "base/threads.h"
 #include "cpu/context.h"
+#include "cpu/items.h"
 #include "linformer/version.h"
 #include "program/executor.h"
 
@@ -31,14 +32,6 @@ class CpuExecutor final : public Executor {
   // Rows that sequences of a part have together: at least, fewer would read the weights too often; at most (but for
   // long sequences), two full blocks.
   static constexpr int64_t least_part_rows = 128, full_part_rows = 256;
-  // Up to as many rows threads share each product by its columns: it is bound by reading the weight, which each thread
-  // would otherwise read whole. 24 rows in base size: f32 15 to 10 ms, int8 4.1 to 3.8 (two threads, Zen 5).
-  static constexpr int64_t shared_rows = 24;
-
-  struct StageSize {
-    int64_t items = 0, steps = 1, step = 0;
-    bool shares = false;
-  };
 
   CpuExecutor(Program program, const Kernels& kernels, std::span<const std::byte* const> weights)
       : Executor(std::move(program), weights), context_(program_, kernels, weights, layout_) {}
@@ -51,9 +44,8 @@ class CpuExecutor final : public Executor {
   bool heads_are_alike(const Request& request, bool* pairs) const;
   Status run_encoder(const Part& part, const Request& request);
   Status run_section(const Section& section, const Part& part, const Destination& to);
-  StageSize size_of(const Stage& stage, const Part& part, const Destination& to, int64_t joined) const;
-  Status run_item(const Stage& stage, const StageSize& size, const Part& part, const Destination& to, int64_t index,
-                  int thread);
+  Status run_item(const Stage& stage, const cpu::StageSize& size, const Part& part, const Destination& to,
+                  int64_t index, int thread);
   // execute.cc
   struct Columns {
     int64_t from, to;

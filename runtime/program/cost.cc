@@ -5,32 +5,6 @@
 #include "program/ops/cost.h"
 
 namespace LINFORMER_NAMESPACE {
-namespace {
-
-// Rows of `out` that a stage makes for one sequence.
-double rows_of(const Stage& stage, int64_t rows, int64_t source, int64_t positions) {
-  switch (stage.domain) {
-    case Domain::row_blocks:
-    case Domain::sequences:
-      break;
-    case Domain::source_rows:
-      return static_cast<double>(source);
-    case Domain::source_columns:
-    case Domain::compressed_rows:
-    case Domain::key_heads:
-      return static_cast<double>(stage.extent);
-    case Domain::first_rows:
-    case Domain::scored:  // a pair's row is half a sequence's each
-      if (stage.extent != 0) return 1 / static_cast<double>(stage.extent);
-      break;
-    case Domain::positions:
-      return static_cast<double>(positions);
-  }
-  return static_cast<double>(rows);
-}
-
-}  // namespace
-
 namespace ops {
 namespace {
 

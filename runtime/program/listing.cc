@@ -30,12 +30,6 @@ void list_op(const Op& op, ops::TextContext& context) {
 
 }  // namespace
 
-const char* name_of(Domain domain) {
-  constexpr const char* names[] = {"row blocks", "source rows", "source columns", "compressed rows", "key heads",
-                                   "first rows", "scored rows", "sequences",      "positions"};
-  return names[static_cast<int>(domain)];
-}
-
 OpText describe(const Program& program, const ModelDescription& description, const Stage& stage, const Op& op,
                 int64_t rows, int64_t states) {
   OpText result;

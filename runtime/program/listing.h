@@ -7,8 +7,6 @@
 
 namespace LINFORMER_NAMESPACE {
 
-const char* name_of(Domain domain);
-
 struct OpText {
   char condition[24];  // "always", "n < 188", "n >= 188"
   char operands[384];  // "query = rows[512, 768] x layers.0.q_proj.weight[768, 768] + bias"

@@ -233,7 +233,12 @@ Status Lowering::complete() {
       view.ld = arena.value(buffer.ld) * static_cast<int64_t>(buffer.element_bytes) / element_bytes(view.type);
     }
   }
-  for (Stage& stage : program_.stages) stage.key_rows.own.ld = arena.value(Term::d_row);
+  int32_t joined = 0;
+  for (Stage& stage : program_.stages) {
+    stage.key_rows.own.ld = arena.value(Term::d_row);
+    joined = stage.joins ? joined + 1 : 1;
+    if (joined > most_joined) return Status::error(Code::internal, "more than %d stages run at once", most_joined);
+  }
   return {};
 }
 

@@ -1,4 +1,5 @@
-// The stages of a program: what ops loop over, and for which texts.
+// The stages of a program: what ops loop over, and for which texts. What depends on a domain is in stage.cc, and how an
+// executor makes items of it in cpu/items.cc and cuda/executor.cc.
 #pragma once
 
 #include <cstdint>
@@ -53,5 +54,17 @@ struct Stage {
 struct Section {  // of stages
   int32_t begin = 0, end = 0;
 };
+
+// Stages that run at once: one and those that join it.
+inline constexpr int32_t most_joined = 4;
+
+const char* name_of(Domain domain);
+
+// Whether items are blocks of rows that don't depend on one another, of any sequences.
+bool takes_row_blocks(Domain domain);
+
+// Rows of an op's result that the stage makes for one text of `rows` rows, whose keys are made of `source` rows and of
+// which `positions` are asked for. Half a row is a text's share of a pair's.
+double rows_of(const Stage& stage, int64_t rows, int64_t source, int64_t positions);
 
 }  // namespace LINFORMER_NAMESPACE

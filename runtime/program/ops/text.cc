@@ -38,28 +38,16 @@ const char* TextContext::source_name() const {
 }
 
 // Of a view with as many rows as the stage's item has.
-int64_t TextContext::rows_of(const View& view) const {
+int64_t TextContext::shown_rows(const View& view) const {
   // A slot may have room for more rows than this text has.
   if (view.rows != 0 && !(view.place == Place::sequence && stage_.domain == Domain::source_rows)) return view.rows;
-  switch (stage_.domain) {
-    case Domain::source_rows:
-    case Domain::source_columns:
-      return source_;
-    case Domain::compressed_rows:
-      return stage_.extent;
-    case Domain::first_rows:
-    case Domain::scored:
-      return stage_.extent == 0 ? rows_ : 1;
-    case Domain::positions:
-      return 1;
-    default:
-      return rows_;
-  }
+  // Of scores a whole row is shown, though a pair's is half of a text's each.
+  return std::max<int64_t>(1, static_cast<int64_t>(rows_of(stage_, rows_, source_, 1)));
 }
 
 void TextContext::view(const View& v) {
   const char* type = type_name(v);
-  const long long rows = static_cast<long long>(rows_of(v)), cols = static_cast<long long>(v.cols);
+  const long long rows = static_cast<long long>(shown_rows(v)), cols = static_cast<long long>(v.cols);
   if (v.place == Place::weight) {
     text_.add("%s[%lld, %lld]%s%s", tensor_name(v), rows, cols, type,
               v.layout == RightLayout::panel16 ? " panel16" : "");

@@ -39,7 +39,7 @@ class TextContext {
   static const char* type_name(const View& view);  // "" of f32, else with a space before it
 
  private:
-  int64_t rows_of(const View& view) const;
+  int64_t shown_rows(const View& view) const;
   const char* source_name() const;
 
   const Program& program_;
