@@ -13,6 +13,12 @@ bool machine_has(Isa isa);
 // Instructions that some machines of a set have and others lack.
 enum class Extension : uint8_t { avx512_vnni, avx512_bf16, amx, neon_dotprod, neon_i8mm, neon_bf16 };
 
+// As LINFORMER_KERNELS of CMake has it.
+constexpr const char* name_of(Extension extension) {
+  constexpr const char* names[] = {"avx512_vnni", "avx512_bf16", "amx", "neon_dotprod", "neon_i8mm", "neon_bf16"};
+  return names[static_cast<int>(extension)];
+}
+
 // True when the machine has what the extension's unit is compiled for (kernels/CMakeLists.txt). amx: tiles, bf16 and
 // int8; the first question asks the kernel to let this process use them.
 bool machine_has(Extension extension);

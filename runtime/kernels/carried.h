@@ -20,22 +20,6 @@ constexpr bool carries(std::string_view name) {
   return false;
 }
 
-constexpr bool carries(Extension extension) {
-  switch (extension) {
-    case Extension::avx512_vnni:
-      return carries("avx512_vnni");
-    case Extension::avx512_bf16:
-      return carries("avx512_bf16");
-    case Extension::amx:
-      return carries("amx");
-    case Extension::neon_dotprod:
-      return carries("neon_dotprod");
-    case Extension::neon_i8mm:
-      return carries("neon_i8mm");
-    case Extension::neon_bf16:
-      return carries("neon_bf16");
-  }
-  return false;
-}
+constexpr bool carries(Extension extension) { return carries(std::string_view(name_of(extension))); }
 
 }  // namespace LINFORMER_NAMESPACE

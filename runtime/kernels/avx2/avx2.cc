@@ -1,7 +1,7 @@
 // The AVX2 + FMA + F16C table.
 #include "kernels/avx2/fold.h"
 #include "kernels/avx2/transpose.h"
-#include "kernels/generic/gemm.h"
+#include "kernels/generic/table.h"
 #include "kernels/tables.h"
 
 namespace LINFORMER_NAMESPACE {

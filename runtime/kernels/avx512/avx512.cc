@@ -1,6 +1,6 @@
 // The AVX-512 table. Of int8 and bf16 it has nothing: kernels.cc adds what the machine has.
 #include "kernels/avx512/lanes.h"
-#include "kernels/generic/gemm.h"
+#include "kernels/generic/table.h"
 #include "kernels/tables.h"
 
 namespace LINFORMER_NAMESPACE {

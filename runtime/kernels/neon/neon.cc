@@ -1,5 +1,5 @@
 // The AArch64 NEON table. kernels.cc puts in the dot products that the machine has.
-#include "kernels/generic/gemm.h"
+#include "kernels/generic/table.h"
 #include "kernels/neon/lanes.h"
 #include "kernels/tables.h"
 
