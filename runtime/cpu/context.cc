@@ -23,8 +23,9 @@ RightMatrix right_of(const View& view, const std::byte* data, int64_t k, int64_t
 
 RightMatrix right_of(const ops::Gemm& op, const std::byte* data) {
   const View& view = op.b;
-  if (view.layout != RightLayout::panel16) return right_of(view, data, op.a.cols, op.out.cols);
-  return right_of(view, data, view.cols, view.rows).part(op.first_k, op.a.cols, op.first_n, op.out.cols);
+  const bool panels = view.layout == RightLayout::panel16;
+  const RightMatrix whole = right_of(view, data, panels ? view.cols : op.a.cols, panels ? view.rows : op.out.cols);
+  return panels ? whole.part(op.first_k, op.a.cols, op.first_n, op.out.cols) : whole;
 }
 
 }  // namespace
@@ -52,8 +53,12 @@ const float* Context::scales(const View& view) const {
 }
 
 LeftMatrix Context::left(const View& view, const Item& item) const {
-  LeftMatrix a = matrix(view, item);
+  LeftMatrix a;
+  a.data = bytes(view, item);
   a.type = view.type;
+  a.rows = item.rows;
+  a.cols = view.cols;
+  a.ld = ld_of(view, item);
   if (view.type == ElementType::int8) {
     // Behind each row's elements.
     a.scales = reinterpret_cast<const RowScale*>(static_cast<const std::byte*>(a.data) + narrow_codes_bytes(view.cols));
@@ -62,32 +67,47 @@ LeftMatrix Context::left(const View& view, const Item& item) const {
   return a;
 }
 
-float* Context::address(const View& view, const Item& item) const {
+OutMatrix Context::out(const View& view, const Item& item) const {
+  OutMatrix c;
+  c.data = bytes(view, item);
+  c.type = view.type;
+  c.rows = item.rows;
+  c.cols = view.cols;
+  c.ld = view.ld;
+  return c;
+}
+
+std::byte* Context::bytes(const View& view, const Item& item, int64_t units) const {
+  constexpr int64_t unit = sizeof(float);
+  const int64_t size = element_bytes(view.type), row = item.row * view.ld;
   switch (view.place) {
     case Place::none:
       return nullptr;
     case Place::weight:
-      return const_cast<float*>(reinterpret_cast<const float*>(tensor(view)) + view.offset) + item.row * view.ld;
+      return const_cast<std::byte*>(tensor(view)) + (view.offset + row) * size;
     case Place::rows:
     case Place::scored:
-      return buffer(view.buffer) + item.row * view.ld + view.offset;
+      return buffer<std::byte>(view.buffer) + (row + view.offset) * size + units * unit;
     case Place::source: {
       const Source source = source_of(item);
-      return const_cast<float*>(source.rows) + (source.starts[item.sequence] + item.row) * source.ld;
+      return reinterpret_cast<std::byte*>(
+          const_cast<float*>(source.rows + (source.starts[item.sequence] + item.row) * source.ld));
     }
     case Place::sequence: {
       const bool is_key = view.buffer == BufferId::keys || view.buffer == BufferId::values;
       const int64_t slot = is_key ? program.key_slot : program.compressed_slot;
-      return buffer(view.buffer) + item.sequence * slot + view.offset + item.row * view.ld;
+      return buffer<std::byte>(view.buffer) + (item.sequence * slot + view.offset + row + units) * unit;
     }
     case Place::key_rows:
-      return buffer(view.buffer) + source_of(item).panel_start(item.sequence) * program.full_width + item.row * view.ld;
+      return buffer<std::byte>(view.buffer) +
+             (source_of(item).panel_start(item.sequence) * program.full_width + row + units) * unit;
     case Place::block:
-      return block_buffer(view.buffer, item.thread) + view.offset;
+      return buffer<std::byte>(view.buffer) +
+             static_cast<uint64_t>(item.thread) * layout.strides[static_cast<int>(view.buffer)] + view.offset * size;
     case Place::table:
-      return buffer(view.buffer) + view.offset;
+      return buffer<std::byte>(view.buffer) + view.offset * unit;
     case Place::output:
-      return item.call.values + item.row * view.ld;
+      return reinterpret_cast<std::byte*>(item.call.values + row);
   }
   return nullptr;
 }

@@ -38,6 +38,13 @@ struct Item {
   const void* next_weights = nullptr;
 };
 
+template <class T>
+inline constexpr ElementType element_type = ElementType::f32;
+template <>
+inline constexpr ElementType element_type<uint16_t> = ElementType::bf16;
+template <>
+inline constexpr ElementType element_type<uint8_t> = ElementType::int8;
+
 // The rows that a layer's keys and values are made of.
 struct Source {
   const float* rows = nullptr;
@@ -89,12 +96,23 @@ struct Context {
   }
   // The scales of an int8 table, one for each row; null where it has none.
   const float* scales(const View& view) const;
-  // Where a view's first row of the item lies.
-  float* address(const View& view, const Item& item) const;
-  MutableMatrix matrix(const View& view, const Item& item) const {
-    const int64_t ld = view.place == Place::source ? source_of(item).ld : view.ld;
-    return {address(view, item), item.rows, view.cols, ld};
+  // Where a view's first row of the item lies, and `units` of 4 bytes behind it: slots and tables have room for f32,
+  // whatever the type of what lies in them.
+  std::byte* bytes(const View& view, const Item& item, int64_t units = 0) const;
+  // The same of a view whose elements are T; null of any other.
+  template <class T>
+  T* address(const View& view, const Item& item) const {
+    return view.type == element_type<T> ? reinterpret_cast<T*>(bytes(view, item)) : nullptr;
   }
+  // Of f32.
+  MutableMatrix matrix(const View& view, const Item& item) const {
+    return {address<float>(view, item), item.rows, view.cols, ld_of(view, item)};
+  }
+  int64_t ld_of(const View& view, const Item& item) const {
+    return view.place == Place::source ? source_of(item).ld : view.ld;
+  }
+  // Of any type that products write.
+  OutMatrix out(const View& view, const Item& item) const;
   // Rows of a block as a product reads them.
   LeftMatrix left(const View& view, const Item& item) const;
   // E, or another weight on the left.

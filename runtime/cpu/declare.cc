@@ -27,7 +27,7 @@ concept MakesGemms = requires(const Struct& op, const cpu::Declaration& to) {
   cpu::declare(op, to);
 };
 
-Status declare_all(const Program& program, GemmIds* ids, cpu::GemmSink& sink) {
+Status declare_all(const Program& program, GemmIds* ids, const cpu::GemmSink& sink) {
   if (!ids->ops.try_resize(program.ops.size()) || !ids->groups.try_resize(program.groups.size())) {
     return Status::error(Code::out_of_memory, "no memory for the GEMMs of %zu ops", program.ops.size());
   }
@@ -43,47 +43,34 @@ Status declare_all(const Program& program, GemmIds* ids, cpu::GemmSink& sink) {
   return {};
 }
 
-class ScratchPlan final : public cpu::GemmSink {
- public:
-  explicit ScratchPlan(BackendKind backend) : backend_(backend) {}
-  Status add(const GemmDesc& desc, int*) override {
-    bytes_ = larger(bytes_, Count::bytes(planned_scratch_bytes(backend_, desc)));
-    return check_gemm(desc);
-  }
-  const Count& bytes() const { return bytes_; }
-
- private:
-  const BackendKind backend_;
-  Count bytes_;
-};
-
-class ToProvider final : public cpu::GemmSink {
- public:
-  explicit ToProvider(GemmProvider* provider) : provider_(*provider) {}
-  Status add(const GemmDesc& desc, int* id) override {
-    Result<int> added = provider_.add(desc);
-    if (added.ok()) *id = added.value();
-    return added.status();
-  }
-
- private:
-  GemmProvider& provider_;
+struct ScratchPlan {
+  BackendKind backend;
+  Count bytes;
 };
 
 }  // namespace
 
 Status plan_scratch(BackendKind backend, Program* program) {
   GemmIds ids;
-  ScratchPlan plan(backend);
-  LINFORMER_TRY(declare_all(*program, &ids, plan));
-  program->arena[Term::scratch] = plan.bytes().rounded_up(64);
+  ScratchPlan plan{backend, {}};
+  const auto receive = [](void* object, const GemmDesc& desc, int*) -> Status {
+    auto& own = *static_cast<ScratchPlan*>(object);
+    own.bytes = larger(own.bytes, Count::bytes(planned_scratch_bytes(own.backend, desc)));
+    return check_gemm(desc);
+  };
+  LINFORMER_TRY(declare_all(*program, &ids, {receive, &plan}));
+  program->arena[Term::scratch] = plan.bytes.rounded_up(64);
   program->arena.use(BufferId::scratch);
   return {};
 }
 
 Status declare_gemms(const Program& program, GemmProvider* provider, GemmIds* ids) {
-  ToProvider sink(provider);
-  return declare_all(program, ids, sink);
+  const auto receive = [](void* object, const GemmDesc& desc, int* id) -> Status {
+    Result<int> added = static_cast<GemmProvider*>(object)->add(desc);
+    if (added.ok()) *id = added.value();
+    return added.status();
+  };
+  return declare_all(program, ids, {receive, provider});
 }
 
 }  // namespace LINFORMER_NAMESPACE

@@ -13,10 +13,11 @@ namespace LINFORMER_NAMESPACE {
 struct GemmIds {
   struct Group {  // of heads that see the same keys
     int scores = -1, context = -1;
-    int context_add = -1;  // full attention: the second and later blocks of keys
+    int context_add = -1;  // whole keys: the second and later blocks
     int compress[2] = {-1, -1};
     int compress_more[2] = {-1, -1};  // the later taps of a convolution, which add
-    // Short sequences: Q (Z W)^T, its product with E^T, probabilities by E, and what these give by Z W.
+    // Short sequences: row_scores = Q (Z W)^T, compress_scores = row_scores E^T, expand = probabilities E,
+    // row_context = expand (Z W).
     int row_scores = -1, compress_scores = -1, expand = -1, row_context = -1;
   };
   Array<int> ops;       // by op

@@ -15,7 +15,8 @@ namespace LINFORMER_NAMESPACE {
 
 class CpuExecutor final : public Executor {
  public:
-  // Prepares every GEMM of the program. `weights`: the bytes of each tensor, valid while this lives.
+  // Prepares every GEMM of the program. `weights`: the bytes of each tensor, valid and the same while this
+  // lives.
   static Result<std::unique_ptr<CpuExecutor>> create(Program program, BackendKind backend, const Kernels& kernels,
                                                      std::span<const std::byte* const> weights, bool profile,
                                                      const ParallelFor& callers = {});

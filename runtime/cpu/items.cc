@@ -19,7 +19,7 @@ StageSize size_of(const Stage& stage, const Part& part, const Destination& to, c
   // Enough items for every thread where there are few sequences.
   const auto steps = [&](int64_t extent, int64_t multiple = 1) -> StageSize {
     const int64_t parts = std::max(ceil_div(threads, sharing.joined * part.sequences), ceil_div(extent, block));
-    // Of a block that is no multiple the whole ones; of one that is less than that, all rows that there are.
+    // A step is a multiple of `multiple` that fits the block. If the block is smaller, one step holds `multiple` rows.
     const int64_t step = std::min(round_up(even_step(extent, parts, block), multiple),
                                   std::max(block / multiple, int64_t{1}) * multiple);
     return {part.sequences * ceil_div(extent, step), ceil_div(extent, step), step};

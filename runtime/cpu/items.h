@@ -6,8 +6,9 @@
 
 namespace LINFORMER_NAMESPACE::cpu {
 
-// Up to as many rows threads share each product by its columns: it is bound by reading the weight, which each thread
-// would otherwise read whole. 24 rows in base size: f32 15 to 10 ms, int8 4.1 to 3.8 (two threads, Zen 5).
+// Up to this many rows, all threads share each product by its columns, because it is bound by reading the weight, which
+// each thread would otherwise read whole. 24 rows in base size: f32 from 15 ms to 10, int8 from 4.1 to 3.8 (two
+// threads, Zen 5).
 inline constexpr int64_t shared_rows = 24;
 
 struct StageSize {

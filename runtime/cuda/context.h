@@ -24,7 +24,8 @@ struct Item {
   bool whole_batch = false;  // one item of all sequences' rows
   int64_t group = 0;         // key_heads
 };
-// `count` matrices.
+
+// `count` matrices of the same shape, `step` elements apart.
 struct Operand {
   std::byte* data = nullptr;
   ElementType type = ElementType::f32;
@@ -48,6 +49,8 @@ struct Operand {
     return result;
   }
 };
+
+// The rows that a layer's keys and values are made of.
 struct Source {
   std::byte* rows = nullptr;
   int64_t ld = 0;
@@ -66,7 +69,8 @@ Status typed(ElementType type, Run&& run) {
   return run(static_cast<float*>(nullptr));
 }
 
-// What an op's code uses beside its operands and its item. An executor fills it; ops change the stream alone.
+// What an op's code uses beside its operands and its item. An executor fills it. Ops change the stream, and what lies
+// behind `staging`.
 struct Context {
   const Program& program;
   const ArenaLayout& layout;

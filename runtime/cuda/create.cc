@@ -83,6 +83,9 @@ Status CudaExecutor::check_ops() const {
     if (const auto* attend = op.get<ops::Attend>()) LINFORMER_TRY(check_attend(*attend));
     const bool panels = op.is<ops::Pack>() || op.is<ops::PackRows>() || op.is<ops::PackBlock>();
     const auto* gemm = op.get<ops::Gemm>();
+    if (gemm != nullptr && (gemm->first_k != 0 || gemm->first_n != 0)) {
+      return Status::error(Code::internal, "the op 'gemm' with a part of a weight has no kernel on a GPU");
+    }
     const bool adds_activated = gemm != nullptr && gemm->residual.present() && gemm->activation != Activation::none;
     if (!panels && !adds_activated) continue;
     return Status::error(Code::unsupported, "the op '%s'%s has no kernel on a GPU: use the CPU", name_of(op.kind()),

@@ -38,7 +38,6 @@ Status product(Context& context, const Operand& a, const Operand& b, bool transp
   return context.stream->multiply(p);
 }
 
-// c = activation(c + row_bias + bias).
 Status finish(Context& context, const Operand& all, const float* bias, const float* row_bias, Activation activation) {
   if (bias == nullptr && row_bias == nullptr && activation == Activation::none) return {};
   const Operand joined = all.joined();
@@ -60,7 +59,6 @@ Status finish(Context& context, const Operand& all, const float* bias, const flo
   return {};
 }
 
-// Rows in f32 become those of another matrix, in its type; it may have more rows, which become zero.
 Status copy_converted(Context& context, const Operand& from, const Operand& to) {
   const bool one = from.rows == to.rows && from.follow() && to.follow();
   const Operand x = one ? from.joined() : from, y = one ? to.joined() : to;
@@ -80,8 +78,6 @@ Status copy_converted(Context& context, const Operand& from, const Operand& to) 
   });
 }
 
-// Sequences' rows in f32 as E is multiplied with them: as they are, or in 16 bits with zeros up to a multiple of 8
-// rows.
 Result<Operand> narrowed(Context& context, const Operand& x) {
   if (context.type == ElementType::f32) return x;
   Operand to = x;
@@ -99,9 +95,9 @@ Result<Operand> narrowed(Context& context, const Operand& x) {
 
 namespace {
 
-// The products of each slice of E and of the rows: `part` is the first of the first sequence, whose others follow it,
-// and then those of the next sequence. One call takes a slice of every sequence or every slice of one, whichever are
-// more: few products of such shapes would leave most of a GPU idle.
+// Multiplies each slice of E by the same slice of the rows. `part` is the result of the first sequence's first slice:
+// results are stored by sequence, and in each by slice. One batched call multiplies one slice of all sequences, or all
+// slices of one sequence, whichever has more products: a few products of this shape don't fill a GPU.
 Status multiply_slices(Context& context, const Operand& e, const Operand& rows, const Operand& part) {
   const int64_t whole = e.cols / device_e_slice, rest = e.cols % device_e_slice, slices = whole + (rest > 0);
   const int64_t size = part.rows * part.cols;
@@ -128,8 +124,6 @@ Status multiply_slices(Context& context, const Operand& e, const Operand& rows, 
 
 }  // namespace
 
-// out = E rows, for each of the operands' sequences. Many rows are added up in slices, side by side on the device: how
-// they are cut depends on their number alone.
 Status multiply_e(Context& context, const DeviceTensor& e, int64_t k, const Operand& rows, const Operand& out) {
   Operand left{e.data, e.type, k, rows.rows, e.ld};
   Operand to = out;

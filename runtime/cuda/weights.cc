@@ -120,7 +120,7 @@ Status DeviceWeights::add(const Program& program, std::span<const std::byte* con
   const auto vector = [&](const View& view) { return add(view, true, false); };
   // In 16 bits a text's rows are rounded up in number.
   const auto projection_matrix = [&](const View& view) { return add(view, false, type_ != ElementType::f32); };
-  const auto operand_of = [&](View view, Use use) {
+  const auto upload_for = [&](View view, Use use) {
     if (use == Use::matrix || use == Use::table) return matrix(view);
     if (use == Use::projection) return projection_matrix(view);
     if (use == Use::vector) view.cols = view.ld;  // a slice of it
@@ -128,8 +128,9 @@ Status DeviceWeights::add(const Program& program, std::span<const std::byte* con
   };
   for (const Op& op : program.ops) {
     Op copy = op;
-    for (const Operand& operand : operands_of(copy)) {
-      LINFORMER_TRY(operand_of(*operand.view, operand.use));
+    for (int i = 0; i < operand_count(op.kind()); ++i) {
+      const Operand operand = operand_of(copy, i);
+      LINFORMER_TRY(upload_for(operand.view, operand.use));
     }
   }
   for (const KeyGroup& group : program.groups) {

@@ -1,7 +1,5 @@
 #include "program/cost.h"
 
-#include <algorithm>
-
 #include "program/ops/cost.h"
 
 namespace LINFORMER_NAMESPACE {
@@ -44,7 +42,7 @@ Cost cost_of(const Program& program, const Stage& stage, const Op& op, int64_t r
   });
   if (counts_itself) return context.cost();
   Op copy = op;
-  for (const Operand& operand : operands_of(copy)) context.add(*operand.view);
+  for (int i = 0; i < operand_count(op.kind()); ++i) context.add(operand_of(copy, i).view);
   return context.cost();
 }
 

@@ -9,7 +9,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// One head's way from its columns of Z W to its keys or values.
+// How one head's keys or values are made from its columns of Z W.
 struct HeadProjection {
   ProjectionKind kind = ProjectionKind::none;
   LengthScale length_scale = LengthScale::none;

@@ -73,9 +73,10 @@ class Planner {
   // Multiply-adds of a sequence of n rows, keys and queries together:
   //   scores compressed: 2 n d D + 2 n n (D + heads k);  E (Z W): 2 n d D + 4 n k D;  (E Z) W: (1 or 2) n k d + 2 k d D
   //   + 2 n k D.
-  // The first is the least below n = 2 k D / (D + heads k), or where that is no less than the others' threshold, below
-  // the root of its difference to the last. It takes panels, and a dialect where nothing but E lies between Z W and the
-  // keys; and E isn't rounded for it.
+  // Here D is kv_heads x head_dim for keys and heads x head_dim for queries. Compressing the scores is cheapest below
+  // n = 2 k D / (D + heads k). If that exceeds the threshold between the two others, E (Z W) is never cheapest, and the
+  // threshold is the positive root of cost(compressed scores) = cost((E Z) W). This path needs panels, no rotation,
+  // masking or bias between Z W and the keys, and an E that is stored in bf16 where attention is computed in bf16.
   void choose_short() {
     if (!target_.packs || plan_.project_first_below >= always()) return;
     for (const Projection* projection : {&key(), &value()}) {
@@ -99,7 +100,7 @@ class Planner {
     if (type == ElementType::f32 || product(layer_.ffn_out) != type) return;
     plan_.slice_type = type;
     plan_.slice = target_.device ? static_cast<int64_t>(tensor(layer_.ffn_in.weight).shape[0]) : int8_slice;
-    // A kernel rounds what it writes to bf16, but writes no padding.
+    // The bf16 epilogue writes no padding, so the width must be a multiple of what products read at once.
     plan_.rounded_multiple = target_.device ? 1 : type == ElementType::bf16 ? 32 : 0;
   }
 

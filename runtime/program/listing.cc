@@ -21,11 +21,12 @@ void list_op(const Op& op, ops::TextContext& context) {
   });
   if (lists_itself) return;
   context.view(op.out());
+  if (operand_count(op.kind()) < 2) return;
   Op copy = op;
-  const OperandList operands = operands_of(copy);
-  if (operands.count < 2 || !operands.items[1].view->present()) return;
+  const View& read = operand_of(copy, 1).view;
+  if (!read.present()) return;
   context.text().add(" = ");
-  context.view(*operands.items[1].view);
+  context.view(read);
 }
 
 }  // namespace

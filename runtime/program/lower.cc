@@ -26,10 +26,12 @@ Stage& Lowering::stage(Domain domain) {
   return stage;
 }
 
-bool Lowering::push(const Op& op) {
-  out_of_memory_ = out_of_memory_ || !program_.ops.try_push(op);
+Op& Lowering::push(OpKind kind, const void* op, size_t size) {
+  out_of_memory_ = out_of_memory_ || !program_.ops.try_push(spare_op_);
   if (!out_of_memory_) ++program_.stages.back().op_end;
-  return !out_of_memory_;
+  Op& added = out_of_memory_ ? spare_op_ : program_.ops.back();
+  added.assign(kind, op, size);
+  return added;
 }
 
 View Lowering::buffer_view(Place place, BufferId buffer, int64_t cols, int64_t offset) {
@@ -225,8 +227,8 @@ Status Lowering::complete() {
   program_.key_slot = arena.value(Term::keys);
   program_.compressed_slot = arena.value(Term::compressed);
   for (Op& op : program_.ops) {
-    for (const Operand& operand : operands_of(op)) {
-      View& view = *operand.view;
+    for (int i = 0; i < operand_count(op.kind()); ++i) {
+      View& view = operand_of(op, i).view;
       const bool shares_ld = view.place == Place::rows || view.place == Place::block || view.place == Place::scored;
       if (!shares_ld || view.ld != 0) continue;
       const BufferInfo& buffer = info(view.buffer);

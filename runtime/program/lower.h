@@ -50,13 +50,10 @@ class Lowering {
   // Appends an op to the last stage. The reference is valid until the next one.
   template <class Struct>
   Struct& add(const Struct& op) {
-    if (!push(op)) {
-      spare_op_ = op;
-      return spare_op_.as<Struct>();
-    }
-    return program_.ops.back().as<Struct>();
+    return push(KindOf<Struct>::value, &op, sizeof op).template as<Struct>();
   }
-  bool push(const Op& op);
+  // Not inlined: each kind of op would copy a whole Op in each place.
+  Op& push(OpKind kind, const void* op, size_t size);
   Section section(int32_t begin) const { return {begin, stage_count()}; }
   int32_t stage_count() const { return static_cast<int32_t>(program_.stages.size()); }
 

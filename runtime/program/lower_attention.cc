@@ -53,7 +53,7 @@ View Lowering::projection_table(const View& e, bool transposed, int64_t n, Eleme
   return view;
 }
 
-// Panels of a text's keys or values, in a slot of `buffer`.
+// Panels of a sequence's keys or values, in a slot of `buffer`.
 View Lowering::panels(BufferId buffer, const ops::Attend& attend) const {
   View view;
   view.place = attend.whole ? Place::key_rows : Place::sequence;
@@ -176,7 +176,7 @@ void Lowering::project_rows(const LayerState& layer, int side, const View& out) 
   if (layer.zeroes_masked) add(ops::Zero{out, ZeroRows::masked});
 }
 
-// One linear E for all heads: E Z of long texts, Z W of those that are projected first.
+// One linear E for all heads: E Z of long sequences, Z W of those that are projected first.
 void Lowering::compress_side(const LayerState& layer, int side) {
   const AttentionDescription& description = layer.description->attention;
   const Projection& projection = projection_of(description, side, 0);
@@ -199,7 +199,7 @@ void Lowering::compress_side(const LayerState& layer, int side) {
   }
 }
 
-// It depends on n, so no weight can hold it. A key has k rows, however long the text.
+// Scales K or V by a factor that depends on n, which no stored weight can contain.
 void Lowering::scale_by_length(const Projection& projection, const View& key) {
   if (projection.length_scale == LengthScale::none) return;
   add(ops::ScaleByLength{key, weight(projection.weight), projection.length_scale});
@@ -253,7 +253,7 @@ void Lowering::compress_by_head(const LayerState& layer, int side, bool joins) {
   add(ops::Compress{key_slot(layer, side), projected, attend.groups, attend.d_head, side});
 }
 
-// K or V of a text, as rows.
+// K or V of a sequence, as rows.
 View Lowering::key_slot(const LayerState& layer, int side) const {
   View view;
   view.place = layer.attend.whole ? Place::key_rows : Place::sequence;
@@ -282,7 +282,7 @@ void Lowering::full_side(const LayerState& layer, int side) {
   }
 }
 
-// Panels of K^T and V for texts of any length, or of a short text's rows of Z W.
+// Panels of K^T and V, and of a short sequence's rows of Z W.
 void Lowering::pack_sides(const LayerState& layer) {
   const ops::Attend& attend = layer.attend;
   const bool has_long = layer.plan.longest >= attend.short_below;

@@ -25,7 +25,7 @@ double rows_of(const Stage& stage, int64_t rows, int64_t source, int64_t positio
     case Domain::key_heads:
       return static_cast<double>(stage.extent);
     case Domain::first_rows:
-    case Domain::scored:  // a pair's row is half a sequence's each
+    case Domain::scored:
       if (stage.extent != 0) return 1 / static_cast<double>(stage.extent);
       break;
     case Domain::positions:

@@ -1,5 +1,5 @@
-// The stages of a program: what ops loop over, and for which texts. What depends on a domain is in stage.cc, and how an
-// executor makes items of it in cpu/items.cc and cuda/executor.cc.
+// The stages of a program: what ops loop over, and for which sequences. What depends on a domain is in stage.cc, and
+// how an executor makes items of it in cpu/items.cc and cuda/executor.cc.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +63,8 @@ const char* name_of(Domain domain);
 // Whether items are blocks of rows that don't depend on one another, of any sequences.
 bool takes_row_blocks(Domain domain);
 
-// Rows of an op's result that the stage makes for one text of `rows` rows, whose keys are made of `source` rows and of
-// which `positions` are asked for. Half a row is a text's share of a pair's.
+// The rows that the stage makes for one sequence of `rows` rows, whose keys are made of `source` rows and of which
+// `positions` are asked for. A head on pairs makes one row of scores for two sequences, so each counts half a row.
 double rows_of(const Stage& stage, int64_t rows, int64_t source, int64_t positions);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -71,6 +71,16 @@ TEST_CASE("the lengths that take another path depend on the model and on whether
   CHECK(plan(model, native()).short_below == 0);
 }
 
+TEST_CASE("scores in bf16 are compressed where E is stored in bf16, too") {
+  RandomModel model = shape();
+  Target target = native();
+  target.wide_attention = ElementType::bf16;
+  CHECK(plan(model, target).attention == ElementType::bf16);
+  CHECK(plan(model, target).short_below == 0);
+  model.type = ElementType::bf16;
+  CHECK(plan(model, target).short_below > 0);
+}
+
 TEST_CASE("scores have a buffer on a CPU, as wide as queries meet keys at once") {
   RandomModel model = shape();
   CHECK(plan(model, native()).score_rows == 128);

@@ -10,7 +10,6 @@
 
 namespace LINFORMER_NAMESPACE::cpu {
 
-// What the softmax left of `scores`.
 LeftMatrix probabilities_of(const ops::Attend& op, MutableMatrix scores) {
   if (op.compute != ElementType::bf16) return scores;
   return {scores.data, ElementType::bf16, scores.rows, scores.cols, 2 * scores.ld};
@@ -18,8 +17,9 @@ LeftMatrix probabilities_of(const ops::Attend& op, MutableMatrix scores) {
 
 namespace {
 
-// Of sequences of up to n rows: as those that give scores and the context, with E and E^T between them.
-Status declare_short(GemmDesc scores, GemmDesc context, int64_t n, GemmIds::Group* ids, GemmSink& sink) {
+// Declares the four GEMMs of sequences of up to n rows: Q (Z W)^T, that times E^T, probabilities times E, and that
+// times Z W.
+Status declare_short(GemmDesc scores, GemmDesc context, int64_t n, GemmIds::Group* ids, const GemmSink& sink) {
   GemmDesc compress = scores, expand = context;  // n and k are k of E there
   scores.n = context.k = compress.k = expand.n = n;
   scores.varying_n = context.varying_k = compress.varying_k = expand.varying_n = true;
@@ -56,11 +56,11 @@ Status declare_group(const ops::Attend& op, const KeyGroup& group, GemmIds::Grou
   return to.sink.add(context, &ids->context_add);
 }
 
-// Of scores, which so stay in the nearest cache until the product with V reads them.
+// Rows of scores at once: few enough that they stay in the L1 cache until the product with V reads them.
 constexpr int64_t attend_rows = 64;
 
-// Rows of scores, the first of which is row `row` of its sequence, become probabilities; of bf16 what is to be
-// multiplied by `inverse_sums`, after the product with V: rows are shorter there.
+// Turns rows of scores into probabilities; `row` is the first row's position in its sequence. In bf16 they are left
+// unnormalized: the caller multiplies the context by `inverse_sums`, since its rows are shorter than those of scores.
 void softmax(const ops::Attend& op, MutableMatrix scores, int64_t row, float* inverse_sums, const Context& context) {
   const int64_t k = scores.cols;
   for (int64_t r = 0, rows = op.causal ? 1 : scores.rows; r < scores.rows; r += rows) {
@@ -86,7 +86,7 @@ void softmax(const ops::Attend& op, MutableMatrix scores, int64_t row, float* in
 RightMatrix compressed_side(const View& side, const ops::Attend& op, const KeyGroup& group, int64_t k, bool transposed,
                             const Context& context, const Item& item) {
   const bool panels = side.layout == RightLayout::panel16;
-  const float* const data = context.address(side, item) + (panels ? group.panels_offset : group.key_offset);
+  const std::byte* const data = context.bytes(side, item, panels ? group.panels_offset : group.key_offset);
   const RightLayout rows = transposed ? RightLayout::transposed : RightLayout::row_major;
   return {data,   op.compute, panels ? side.layout : rows, transposed ? op.d_head : k, transposed ? k : op.d_head,
           side.ld};
@@ -96,7 +96,6 @@ Status attend_compressed(const ops::Attend& op, const QueryBlock& block, const C
   const int64_t d_head = op.d_head, n = context.source_of(item).length(item.sequence);
   const int64_t scores_ld = context.program.arena.value(Term::d_scores);
   void* const own = context.scratch(block.thread);
-  // In bf16 rows are divided by their sums when they are short: after the product with V.
   for (int64_t head = block.begin; head < block.end; ++head) {
     const KeyGroup& group = context.program.group(op.groups, head);
     const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(&group - context.program.groups.data())];
@@ -124,20 +123,17 @@ Status attend_short(const ops::Attend& op, const QueryBlock& block, const Contex
   constexpr RightLayout panels = RightLayout::panel16;
   const int64_t d_head = op.d_head, n = context.source_of(item).length(item.sequence);
   const int64_t scores_ld = context.program.arena.value(Term::d_scores);
-  const float* const keys = context.address(op.row_keys, item);
-  const float* const values = context.address(op.row_values, item);
   const ElementType compute = op.compute;
-  const RightMatrix compress = {context.address(op.compress, item), compute, panels, op.compress.rows,
-                                op.compress.cols};
-  const RightMatrix expand = {context.address(op.expand, item), compute, panels, op.expand.rows, op.expand.cols};
+  const RightMatrix compress = {context.bytes(op.compress, item), compute, panels, op.compress.rows, op.compress.cols};
+  const RightMatrix expand = {context.bytes(op.expand, item), compute, panels, op.expand.rows, op.expand.cols};
   void* const own = context.scratch(block.thread);
   for (int64_t head = block.begin; head < block.end; ++head) {
     const int64_t g = op.groups.count == 1 ? 0 : head, place = g * op.short_panels;
     const KeyGroup& group = context.program.group(op.groups, head);
     const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(op.groups.first + g)];
     const int64_t k = group.k;
-    const RightMatrix row_keys = {keys + place, compute, panels, d_head, n},
-                      row_values = {values + place, compute, panels, n, d_head};
+    const RightMatrix row_keys = {context.bytes(op.row_keys, item, place), compute, panels, d_head, n},
+                      row_values = {context.bytes(op.row_values, item, place), compute, panels, n, d_head};
     const float* const bias = context.floats(group.projections[op.value_side].bias);
     for (int64_t first = 0; first < block.queries.rows; first += attend_rows) {
       const int64_t rows = std::min(attend_rows, block.queries.rows - first);
@@ -162,6 +158,9 @@ Status attend_short(const ops::Attend& op, const QueryBlock& block, const Contex
 }  // namespace
 
 Status declare(const ops::Attend& op, const Declaration& to) {
+  if (op.query.present() || op.keys.type != op.compute) {
+    return Status::error(Code::internal, "the op 'attend' has operands that the CPU doesn't take");
+  }
   for (int32_t g = 0; g < op.groups.count; ++g) {
     GemmIds::Group& ids = to.ids.groups[static_cast<size_t>(op.groups.first + g)];
     LINFORMER_TRY(declare_group(op, to.program.group(op.groups, g), &ids, to));

@@ -14,8 +14,8 @@ struct QueryBlock {
   int thread = 0;
 };
 
-// Whole keys: the same queries meet many blocks of keys. In bf16 they are rounded once, at their own place, where they
-// fit with their padding.
+// Whole keys are read in blocks, each by the same queries, so in bf16 these are rounded once, in place, if the padded
+// row fits there.
 inline bool rounds_queries(const ops::Attend& op) {
   return op.whole && op.compute == ElementType::bf16 && round_up(op.d_head, 32) <= 2 * op.d_head;
 }
@@ -23,7 +23,7 @@ inline bool rounds_queries(const ops::Attend& op) {
 // What the softmax left of `scores`.
 LeftMatrix probabilities_of(const ops::Attend& op, MutableMatrix scores);
 
-// item.sequence: whose queries these are.
+// item: row 0 of the sequence whose queries these are.
 Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item);
 
 }  // namespace LINFORMER_NAMESPACE::cpu

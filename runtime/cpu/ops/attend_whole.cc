@@ -11,8 +11,8 @@ namespace LINFORMER_NAMESPACE::cpu {
 namespace {
 
 constexpr float masked_score = -1e30f;
-// Of keys that a query's place keeps it from, now or in a block that is left out: they count for nothing even where
-// all others are masked, so that the blocks that were left out make no difference.
+// The score of a key outside the causal or window range. It is below masked_score, so that such a key has probability 0
+// even if all keys in range are masked: a block of keys that is skipped gives the same result as one that is computed.
 constexpr float out_of_reach = -2e30f;
 
 // What the scores of one block of keys are changed by before the softmax.

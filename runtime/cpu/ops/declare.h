@@ -6,13 +6,12 @@
 
 namespace LINFORMER_NAMESPACE::cpu {
 
-// What is told of them: a provider, or a plan.
-class GemmSink {
- public:
-  virtual Status add(const GemmDesc& desc, int* id) = 0;
-
- protected:
-  ~GemmSink() = default;
+// Receives the GEMMs that ops declare: a provider, or the plan of scratch memory. A function and its object instead of
+// a virtual function: two tables of these would be a page of every program.
+struct GemmSink {
+  Status (*receive)(void* object, const GemmDesc& desc, int* id);
+  void* object;
+  Status add(const GemmDesc& desc, int* id) const { return receive(object, desc, id); }
 };
 
 // An op's place in its program.
@@ -20,7 +19,7 @@ struct Declaration {
   const Program& program;
   const Stage& stage;
   GemmIds& ids;
-  GemmSink& sink;
+  const GemmSink& sink;
   size_t op = 0;  // index
 
   // The longest sequence that keys are made of.

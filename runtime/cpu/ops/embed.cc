@@ -47,7 +47,7 @@ Status run(const ops::Gather& op, const Context& context, const Item& item) {
     }
     context.kernels.widen(op.table.type, table + token * row_bytes, row, out.cols);
     if (steps != nullptr) context.kernels.scale_rows({row, 1, out.cols, out.cols}, steps + token);
-    for (int64_t i = 0; op.scale != 1.f && i < out.cols; ++i) row[i] *= op.scale;
+    if (op.scale != 1.f) context.kernels.scale_rows({row, 1, out.cols, out.cols}, &op.scale);
   }
   return {};
 }

@@ -75,17 +75,16 @@ Status run(const ops::Gemm& op, const Context& context, const Item& item) {
     args.b.ld = source.ld;
     args.b.k = n;
     args.b.n = item.columns;
-    args.c = MutableMatrix{context.address(op.out, item) + item.column, op.a.rows, item.columns, op.out.ld};
+    args.c = MutableMatrix{context.address<float>(op.out, item) + item.column, op.a.rows, item.columns, op.out.ld};
   } else {
-    args.c = context.matrix(op.out, item);
-    args.c.type = op.out.type;
+    args.c = context.out(op.out, item);
     if (!op.multiplies_e()) {
       args.a = context.left(op.a, item);
     } else {  // E (Z W)
       const int64_t n = context.source_of(item).length(item.sequence);
       Item whole = item;
       whole.row = 0;
-      args.b.data = context.address(op.b, whole);
+      args.b.data = context.address<float>(op.b, whole);
       args.b.k = n;
       args.a = context.left(op.a, op.a.rows, n);
       args.a.data = static_cast<const std::byte*>(args.a.data) + item.row * op.a.ld * element_bytes(op.a.type);

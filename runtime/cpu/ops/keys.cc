@@ -38,14 +38,13 @@ RightMatrix whole_side(const View& side, const KeyGroups& groups, int64_t group,
   Item whole = item;
   whole.row = 0;
   const int64_t n = context.source_of(item).length(item.sequence);
-  const float* const data = context.address(side, whole);
-  RightMatrix b{data, side.type, side.layout, transposed ? d_head : n, transposed ? n : d_head, side.ld};
+  RightMatrix b{nullptr, side.type, side.layout, transposed ? d_head : n, transposed ? n : d_head, side.ld};
   if (side.layout == RightLayout::panel16) {
     // Room for f32; bf16 takes half of it.
-    b.data = data + group * round_up(n, panel_width) * round_up(d_head, panel_width);
+    b.data = context.bytes(side, whole, group * round_up(n, panel_width) * round_up(d_head, panel_width));
   } else {
     b.layout = transposed ? RightLayout::transposed : RightLayout::row_major;
-    b.data = data + context.program.group(groups, group).column;
+    b.data = context.bytes(side, whole, context.program.group(groups, group).column);
   }
   return b;
 }
@@ -93,10 +92,8 @@ Status run(const ops::Compress& op, const Context& context, const Item& item) {
   const HeadProjection& projection = group.projections[op.side];
   const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(op.groups.first + item.group)];
   const int64_t n = context.source_of(item).length(item.sequence), d_head = op.d_head;
-  Item whole = item;
-  whole.row = 0;
-  const float* projected = context.address(op.projected, whole) + group.column;
-  float* out = context.address(op.out, whole) + group.key_offset;
+  const float* projected = context.address<float>(op.projected, item) + group.column;
+  float* out = context.address<float>(op.out, item) + group.key_offset;
   GemmArgs args;
   args.b.n = d_head;
   if (projection.kind == ProjectionKind::linear) {
@@ -148,22 +145,22 @@ void pack(const ConstMatrix& rows, bool transposed, ElementType type, void* to, 
 Status run(const ops::Pack& op, const Context& context, const Item& item) {
   const KeyGroup& group = context.program.group(op.groups, item.group);
   const int64_t k = group.projections[0].rows_of(context.source_of(item).length(item.sequence));
-  const ConstMatrix rows{context.address(op.rows, item) + group.key_offset, k, op.d_head, op.rows.ld};
-  pack(rows, op.transposed, op.out.type, context.address(op.out, item) + group.panels_offset, context);
+  const ConstMatrix rows{context.address<float>(op.rows, item) + group.key_offset, k, op.d_head, op.rows.ld};
+  pack(rows, op.transposed, op.out.type, context.bytes(op.out, item, group.panels_offset), context);
   return {};
 }
 
 Status run(const ops::PackRows& op, const Context& context, const Item& item) {
   const int64_t n = context.source_of(item).length(item.sequence);
   const int64_t column = context.program.group(op.groups, item.group).column;
-  const ConstMatrix rows{context.address(op.rows, item) + column, n, op.d_head, op.rows.ld};
-  pack(rows, op.transposed, op.out.type, context.address(op.out, item) + item.group * op.panels, context);
+  const ConstMatrix rows{context.address<float>(op.rows, item) + column, n, op.d_head, op.rows.ld};
+  pack(rows, op.transposed, op.out.type, context.bytes(op.out, item, item.group * op.panels), context);
   return {};
 }
 
 // Head after head, K^T lies there whole, V in one block of panels for each block of rows.
 Status run(const ops::PackBlock& op, const Context& context, const Item& item) {
-  const float* const projected = context.address(op.rows, item);
+  const float* const projected = context.address<float>(op.rows, item);
   for (int32_t g = 0; g < op.groups.count; ++g) {
     const float* const group = projected + context.program.group(op.groups, g).column;
     const RightMatrix whole = whole_side(op.out, op.groups, g, op.d_head, op.transposed, context, item);

@@ -5,7 +5,8 @@
 
 namespace LINFORMER_NAMESPACE::cpu {
 
-// Multiplies compressed rows, of which the first is made by row `first` of e, by what a text of n rows makes of each.
+// Multiplies compressed rows, of which the first is made by row `first` of e, by what a sequence of n rows makes of
+// each.
 void scale_by_length(LengthScale scale, const View& e, int64_t first, int64_t n, const MutableMatrix& rows,
                      const Context& context);
 

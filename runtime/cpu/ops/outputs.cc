@@ -173,7 +173,7 @@ Status run(const ops::Pair& op, const Context& context, const Item& item) {
 // A sequence's rows for the caller; what stripping left without a row is zero.
 Status run(const ops::Expand& op, const Context& context, const Item& item) {
   const int64_t kept = context.batch.length(item.sequence), first = context.batch.row_starts[item.sequence];
-  float* to = context.address(op.out, item);
+  float* to = context.address<float>(op.out, item);
   SequenceRows rows(context, op.rows, item.sequence, first);
   for (int64_t r = 0; r < kept; ++r, to += op.out.ld) {
     rows.copy(r, op.rows.cols, to);
@@ -187,7 +187,7 @@ Status run(const ops::Expand& op, const Context& context, const Item& item) {
 
 Status run(const ops::Probabilities& op, const Context& context, const Item& item) {
   if (item.call.probabilities == nullptr) return {};
-  const float* logits = context.address(op.logits, item);
+  const float* logits = context.address<float>(op.logits, item);
   const MutableMatrix out = {item.call.probabilities + item.row * op.out.ld, item.rows, op.out.cols, op.out.ld};
   if (out.data != logits) std::copy_n(logits, out.rows * out.cols, out.data);
   if (op.softmax) {

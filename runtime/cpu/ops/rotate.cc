@@ -12,7 +12,7 @@ Status run(const ops::Rotate& op, const Context& context, const Item& item) {
   for (int64_t r = 0; r < out.rows; ++r) {
     while (packed && item.row + r >= context.batch.row_starts[sequence + 1]) ++sequence;
     const int64_t position = item.row + r - (packed ? context.batch.row_starts[sequence] : 0);
-    const float* cosines = context.address(op.table, item) + position * op.table.ld;
+    const float* cosines = context.address<float>(op.table, item) + position * op.table.ld;
     const float* sines = cosines + half;
     for (float* x = out.row(r); x < out.row(r) + out.cols; x += d_head) {
       for (int64_t i = 0; i < half; ++i) {

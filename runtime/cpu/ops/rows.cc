@@ -34,14 +34,14 @@ Status run(const ops::Copy& op, const Context& context, const Item& item) {
 
 Status run(const ops::Convert& op, const Context& context, const Item& item) {
   const MutableMatrix from = context.matrix(op.from, item);
-  char* to = reinterpret_cast<char*>(context.address(op.out, item));
   if (op.out.type == ElementType::bf16) {
-    context.kernels.round_rows(from, {reinterpret_cast<uint16_t*>(to), from.rows, from.cols, op.out.ld});
+    context.kernels.round_rows(from, {context.address<uint16_t>(op.out, item), from.rows, from.cols, op.out.ld});
     return {};
   }
-  RowScale* scales = reinterpret_cast<RowScale*>(to + narrow_codes_bytes(from.cols));
-  context.kernels.quantize_rows(
-      from, {reinterpret_cast<uint8_t*>(to), op.out.ld, scales, op.out.ld / static_cast<int64_t>(sizeof(RowScale))});
+  uint8_t* const codes = context.address<uint8_t>(op.out, item);
+  RowScale* const scales = reinterpret_cast<RowScale*>(codes + narrow_codes_bytes(from.cols));
+  const int64_t scales_ld = op.out.ld / static_cast<int64_t>(sizeof(RowScale));
+  context.kernels.quantize_rows(from, {codes, op.out.ld, scales, scales_ld});
   return {};
 }
 

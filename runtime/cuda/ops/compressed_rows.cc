@@ -20,7 +20,6 @@ Status run(const ops::AddRowSums& op, Context& context, const Item& item) {
   return {};
 }
 
-// Compressed rows of texts of n rows, all rows of each.
 Status scale_by_length(Context& context, LengthScale scale, const View& e, int64_t n, const Operand& rows) {
   if (scale == LengthScale::none) return {};
   const DeviceTensor& stored = context.weights->matrix(e);

@@ -10,7 +10,7 @@ struct Activate {
   View out;
   Activation activation = Activation::none;
 
-  OperandList operands() { return {}; }
+  static constexpr OperandTable<0> operands() { return {}; }
 };
 
 // out = activation(first half of `from`) * second half
@@ -18,7 +18,7 @@ struct Gate {
   View out, from;
   Activation activation = Activation::none;
 
-  OperandList operands() { return {{&from, Use::rows}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(Gate, from), Use::rows}}}; }
 };
 
 }  // namespace LINFORMER_NAMESPACE::ops

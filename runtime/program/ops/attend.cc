@@ -8,7 +8,7 @@ namespace LINFORMER_NAMESPACE::ops {
 
 void count_cost(const Attend& op, CostContext& context) {
   const int64_t source = context.source(), queries = context.program().extents.full_queries();
-  const double m = context.m();
+  const double m = context.m(), key_bytes = static_cast<double>(element_bytes(op.keys.type));
   for (int64_t head = 0; head < op.heads; ++head) {
     int64_t keys = op.whole ? source : context.program().group(op.groups, head).projections[0].rows_of(source);
     // Full attention leaves out keys that none of the queries taken at once sees: on average over the rows.
@@ -16,11 +16,11 @@ void count_cost(const Attend& op, CostContext& context) {
     if (op.window > 0) keys = std::min(keys, 2 * op.window + queries);
     if (source < op.short_below) {
       context.add_flop(4 * product(m, source, op.d_head + keys));
-      context.add_bytes(2 * product(source, op.d_head + keys), sizeof(float));
+      context.add_bytes(2 * product(source, op.d_head + keys), key_bytes);
       continue;
     }
     context.add_flop(4 * product(m, keys, op.d_head));
-    context.add_bytes(2 * product(keys, op.d_head), sizeof(float));
+    context.add_bytes(2 * product(keys, op.d_head), key_bytes);
   }
   context.add_bytes(2 * product(m, op.heads * op.d_head), sizeof(float));
 }

@@ -7,14 +7,14 @@
 namespace LINFORMER_NAMESPACE::ops {
 
 // out = softmax(query K^T scale) V, head by head. Without `query`, out holds the queries, and the context takes their
-// place. A text's K and V are
+// place. A sequence's K and V are
 //   whole: a row for each row that they are made of, in blocks with an online softmax, or
 //   compressed: of each group as many rows as its projection gives.
 // They lie as panels of K^T and V, or as rows.
 struct Attend {
   View out, query, keys, values;
   View position_bias;  // whole: [heads, 2N - 1], column j - i + N - 1
-  // Of a text of fewer rows than short_below not its keys are compressed but its scores. Panels of its own rows
+  // For a sequence of fewer rows than short_below the scores are compressed instead of the keys. Panels of its own rows
   // (Z W)^T and Z W, and of E^T and E:
   View row_keys, row_values, compress, expand;
   int64_t short_below = 0;   // 0: there are none
@@ -28,9 +28,15 @@ struct Attend {
   bool whole = false, causal = false, excludes_masked = false;
   int64_t window = 0;  // whole: |i - j| at most this; 0: all
 
-  OperandList operands() {
-    return {{&query, Use::rows},      {&keys, Use::rows},     {&values, Use::rows}, {&row_keys, Use::rows},
-            {&row_values, Use::rows}, {&compress, Use::rows}, {&expand, Use::rows}, {&position_bias, Use::rows}};
+  static constexpr OperandTable<8> operands() {
+    return {{{offsetof(Attend, query), Use::rows},
+             {offsetof(Attend, keys), Use::rows},
+             {offsetof(Attend, values), Use::rows},
+             {offsetof(Attend, row_keys), Use::rows},
+             {offsetof(Attend, row_values), Use::rows},
+             {offsetof(Attend, compress), Use::rows},
+             {offsetof(Attend, expand), Use::rows},
+             {offsetof(Attend, position_bias), Use::rows}}};
   }
 };
 

@@ -15,15 +15,17 @@ namespace ops {
 struct AddRowSums {
   View out, e, bias;
 
-  OperandList operands() { return {{&e, Use::projection}, {&bias, Use::vector}}; }
+  static constexpr OperandTable<2> operands() {
+    return {{{offsetof(AddRowSums, e), Use::projection}, {offsetof(AddRowSums, bias), Use::vector}}};
+  }
 };
 
-// out[j] *= what the text's length makes of row j of e
+// out[j] *= 1 / sqrt(n), or the norm of e[j] over that of its first n elements
 struct ScaleByLength {
   View out, e;
   LengthScale scale = LengthScale::none;
 
-  OperandList operands() { return {{&e, Use::projection}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(ScaleByLength, e), Use::projection}}}; }
 };
 
 }  // namespace ops

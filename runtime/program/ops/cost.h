@@ -1,25 +1,25 @@
-// What an op costs for one text, derived from its operands.
+// What an op costs for one sequence, derived from its operands.
 #pragma once
 
 #include "program/cost.h"
 
 namespace LINFORMER_NAMESPACE::ops {
 
-// A text and the stage that an op belongs to, and the cost that is counted.
+// A sequence and the stage that an op belongs to, and the cost that is counted.
 class CostContext {
  public:
   CostContext(const Program& program, const Stage& stage, int64_t rows, int64_t source, int64_t positions);
 
   const Program& program() const { return program_; }
   const Stage& stage() const { return stage_; }
-  int64_t rows() const { return rows_; }      // of the text
+  int64_t rows() const { return rows_; }      // of the sequence
   int64_t source() const { return source_; }  // that its keys are made of
   double m() const { return m_; }             // that the stage makes
 
   void add_bytes(double elements, double element_size) { cost_.bytes += elements * element_size; }
   void add_weights(double elements, double element_size) { cost_.weight_bytes += elements * element_size; }
   void add_flop(double flop) { cost_.flop += flop; }
-  // A view's elements: of a weight all, else `rows` of them.
+  // A view's bytes: of a weight all, else those of `rows` rows.
   void add(const View& view, double rows);
   void add(const View& view) { add(view, m_); }
 
@@ -42,7 +42,7 @@ double product(A a, B b, C c) {
   return product(product(a, b), c);
 }
 
-// Of ops whose operands don't say it by their views alone. All others read and write each operand once.
+// Of ops whose cost isn't one read or write of each operand.
 void count_cost(const Gather& op, CostContext& context);
 void count_cost(const AddPosition& op, CostContext& context);
 void count_cost(const AddType& op, CostContext& context);

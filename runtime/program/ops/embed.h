@@ -10,35 +10,35 @@ struct Gather {
   View out, table;
   float scale = 1.f;
 
-  OperandList operands() { return {{&table, Use::table}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(Gather, table), Use::table}}}; }
 };
 
 // out[r] += table[position of r]
 struct AddPosition {
   View out, table;
 
-  OperandList operands() { return {{&table, Use::table}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(AddPosition, table), Use::table}}}; }
 };
 
 // out[r] += table[token type of r]
 struct AddType {
   View out, table;
 
-  OperandList operands() { return {{&table, Use::table}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(AddType, table), Use::table}}}; }
 };
 
 // out[r] = the caller's vector of r; zero for the prefix
 struct ReadVectors {
   View out;
 
-  OperandList operands() { return {}; }
+  static constexpr OperandTable<0> operands() { return {}; }
 };
 
 // out[r] = prefix where r is the prefix
 struct PutPrefix {
   View out, prefix;
 
-  OperandList operands() { return {{&prefix, Use::vector}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(PutPrefix, prefix), Use::vector}}}; }
 };
 
 }  // namespace LINFORMER_NAMESPACE::ops

@@ -5,6 +5,16 @@
 #include "program/ops/cost.h"
 
 namespace LINFORMER_NAMESPACE::ops {
+namespace {
+
+// Elements of f32 that are read and written as panels.
+void count_packed(const View& panels, double elements, CostContext& context) {
+  context.add_bytes(elements, sizeof(float));
+  context.add_bytes(elements, element_bytes(panels.type));
+}
+
+}  // namespace
+
 void count_cost(const Compress& op, CostContext& context) {
   const int64_t source = context.source();
   for (int32_t g = 0; g < op.groups.count; ++g) {
@@ -23,16 +33,15 @@ void count_cost(const Compress& op, CostContext& context) {
   }
 }
 
-// Rows that are read, and written as panels.
 void count_cost(const Pack& op, CostContext& context) {
   for (int32_t g = 0; g < op.groups.count; ++g) {
     const int64_t k = context.program().group(op.groups, g).projections[0].rows_of(context.source());
-    context.add_bytes(2 * product(k, op.d_head), sizeof(float));
+    count_packed(op.out, product(k, op.d_head), context);
   }
 }
 
 void count_cost(const PackRows& op, CostContext& context) {
-  context.add_bytes(2 * product(context.source(), op.groups.count * op.d_head), sizeof(float));
+  count_packed(op.out, product(context.source(), op.groups.count * op.d_head), context);
 }
 
 }  // namespace LINFORMER_NAMESPACE::ops

@@ -1,4 +1,4 @@
-// Keys and values of a text on their way to what queries read.
+// Keys and values of a sequence on their way to what queries read.
 #pragma once
 
 #include "base/types.h"
@@ -14,7 +14,7 @@ struct Compress {
   int64_t d_head = 0;
   int32_t side = 0;
 
-  OperandList operands() { return {{&projected, Use::rows}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(Compress, projected), Use::rows}}}; }
 };
 
 // out = the item's group of compressed keys or values, as panels of K^T (`transposed`) or V
@@ -24,10 +24,10 @@ struct Pack {
   int64_t d_head = 0;
   bool transposed = false;
 
-  OperandList operands() { return {{&rows, Use::rows}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(Pack, rows), Use::rows}}}; }
 };
 
-// out = the item's group of a short text's rows of Z W, as panels of (Z W)^T (`transposed`) or Z W
+// out = the item's group of a short sequence's rows of Z W, as panels of (Z W)^T (`transposed`) or Z W
 struct PackRows {
   View out, rows;
   KeyGroups groups;
@@ -35,7 +35,7 @@ struct PackRows {
   int64_t panels = 0;  // elements of one group's
   bool transposed = false;
 
-  OperandList operands() { return {{&rows, Use::rows}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(PackRows, rows), Use::rows}}}; }
 };
 
 // out = a block of rows of whole keys or values, as a part of the panels of K^T (`transposed`) or V of each group
@@ -45,7 +45,7 @@ struct PackBlock {
   int64_t d_head = 0;
   bool transposed = false;
 
-  OperandList operands() { return {{&rows, Use::rows}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(PackBlock, rows), Use::rows}}}; }
 };
 
 }  // namespace LINFORMER_NAMESPACE::ops

@@ -9,7 +9,10 @@ struct Norm {
   View out, from, scale, bias;
   float epsilon = 0;
 
-  OperandList operands() { return {{&from, Use::rows}, {&scale, Use::vector}, {&bias, Use::vector}}; }
+  static constexpr OperandTable<3> operands() {
+    return {
+        {{offsetof(Norm, from), Use::rows}, {offsetof(Norm, scale), Use::vector}, {offsetof(Norm, bias), Use::vector}}};
+  }
 };
 
 }  // namespace LINFORMER_NAMESPACE::ops

@@ -9,10 +9,45 @@ const char* name_of(OpKind kind) {
   return names[static_cast<int>(kind)];
 }
 
-OperandList operands_of(Op& op) {
-  OperandList list = {{&op.out(), Use::result}};
-  for (const Operand& operand : with_struct(op, [](auto& own) { return own.operands(); })) list.add(operand);
-  return list;
+namespace {
+
+constexpr int kinds = 0
+#define LINFORMER_ROW(Struct, kind, name) +1
+    LINFORMER_OPS(LINFORMER_ROW)
+#undef LINFORMER_ROW
+    ;
+
+// The operands of all kinds one after the other, and where each kind's begin.
+struct Table {
+  OperandInfo operands[96] = {};
+  uint8_t first[kinds + 1] = {};
+};
+
+constexpr Table table = [] {
+  Table made;
+  int kind = 0, next = 0;
+  const auto add = [&](const auto& operands) {
+    made.first[kind++] = static_cast<uint8_t>(next);
+    made.operands[next++] = {0, Use::result};
+    for (const OperandInfo& operand : operands) made.operands[next++] = operand;
+  };
+#define LINFORMER_ROW(Struct, kind, name) add(ops::Struct::operands());
+  LINFORMER_OPS(LINFORMER_ROW)
+#undef LINFORMER_ROW
+  made.first[kind] = static_cast<uint8_t>(next);
+  return made;
+}();
+
+}  // namespace
+
+int operand_count(OpKind kind) {
+  const int index = static_cast<int>(kind);
+  return table.first[index + 1] - table.first[index];
+}
+
+Operand operand_of(Op& op, int i) {
+  const OperandInfo& info = table.operands[table.first[static_cast<int>(op.kind())] + i];
+  return {*reinterpret_cast<View*>(reinterpret_cast<std::byte*>(&op.out()) + info.offset), info.use};
 }
 
 }  // namespace LINFORMER_NAMESPACE

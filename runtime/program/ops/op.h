@@ -73,8 +73,13 @@ class Op {
  public:
   Op() : Op(ops::Copy()) {}
   template <class Struct>
-  Op(const Struct& op) : kind_(KindOf<Struct>::value) {
-    std::memcpy(storage_, &op, sizeof op);
+  requires requires { KindOf<Struct>::value; }
+  Op(const Struct& op) { assign(KindOf<Struct>::value, &op, sizeof op); }
+
+  // `op` is the struct of that kind.
+  void assign(OpKind kind, const void* op, size_t size) {
+    kind_ = kind;
+    std::memcpy(storage_, op, size);
   }
 
   OpKind kind() const { return kind_; }
@@ -125,7 +130,13 @@ decltype(auto) with_struct(AnyOp& op, Run&& run) {
 
 const char* name_of(OpKind kind);
 
-// All operands, `out` first. Valid while `op` is.
-OperandList operands_of(Op& op);
+struct Operand {
+  View& view;
+  Use use;
+};
+
+// Operand i of an op, of operand_count(kind); the first is `out`.
+Operand operand_of(Op& op, int i);
+int operand_count(OpKind kind);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -5,7 +5,7 @@
 namespace LINFORMER_NAMESPACE::ops {
 namespace {
 
-// The rows of a text: all of them, or of a table those of its tokens.
+// The rows of a sequence: all of them, or of a table those of its tokens.
 void count_rows(const View& rows, double count, CostContext& context) {
   if (rows.place == Place::weight) {
     context.add_bytes(product(context.rows(), rows.cols), element_bytes(rows.type));

@@ -10,7 +10,7 @@ namespace LINFORMER_NAMESPACE::ops {
 struct Select {
   View out, rows;
 
-  OperandList operands() { return {{&rows, Use::rows}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(Select, rows), Use::rows}}}; }
 };
 
 // out[s] = the rows of sequence s as one: of `first_rows` where only these were made; of a table, those of its tokens
@@ -19,14 +19,16 @@ struct Pool {
   Pooling pooling = Pooling::first_token;
   bool is_asked = false;  // the caller says which pooling
 
-  OperandList operands() { return {{&rows, Use::rows}, {&first_rows, Use::rows}}; }
+  static constexpr OperandTable<2> operands() {
+    return {{{offsetof(Pool, rows), Use::rows}, {offsetof(Pool, first_rows), Use::rows}}};
+  }
 };
 
 // out[i] = (a, b, a b, a - b) of sequences 2i and 2i + 1
 struct Pair {
   View out, from;
 
-  OperandList operands() { return {{&from, Use::rows}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(Pair, from), Use::rows}}}; }
 };
 
 // The caller's rows, of a table those of the tokens, with zeros where stripping left none. `second`: columns behind
@@ -34,7 +36,9 @@ struct Pair {
 struct Expand {
   View out, rows, second;
 
-  OperandList operands() { return {{&rows, Use::rows}, {&second, Use::rows}}; }
+  static constexpr OperandTable<2> operands() {
+    return {{{offsetof(Expand, rows), Use::rows}, {offsetof(Expand, second), Use::rows}}};
+  }
 };
 
 // The caller's, from its logits: softmax, or `activation`
@@ -43,14 +47,14 @@ struct Probabilities {
   bool softmax = false;
   Activation activation = Activation::none;
 
-  OperandList operands() { return {{&logits, Use::rows}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(Probabilities, logits), Use::rows}}}; }
 };
 
 // out[s] /= its Euclidean length
 struct NormalizeLength {
   View out;
 
-  OperandList operands() { return {}; }
+  static constexpr OperandTable<0> operands() { return {}; }
 };
 
 }  // namespace LINFORMER_NAMESPACE::ops

@@ -9,7 +9,7 @@ namespace LINFORMER_NAMESPACE::ops {
 struct Rotate {
   View out, table;
 
-  OperandList operands() { return {{&table, Use::rows}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(Rotate, table), Use::rows}}}; }
 };
 
 }  // namespace LINFORMER_NAMESPACE::ops

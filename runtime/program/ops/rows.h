@@ -14,28 +14,28 @@ struct Zero {
   View out;
   ZeroRows which = ZeroRows::all;
 
-  OperandList operands() { return {}; }
+  static constexpr OperandTable<0> operands() { return {}; }
 };
 
 // out = from
 struct Copy {
   View out, from;
 
-  OperandList operands() { return {{&from, Use::rows}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(Copy, from), Use::rows}}}; }
 };
 
 // out = from rounded to the type of `out`: 16 bits, or int8 with a scale for each row and slice
 struct Convert {
   View out, from;
 
-  OperandList operands() { return {{&from, Use::rows}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(Convert, from), Use::rows}}}; }
 };
 
 // out += from
 struct Add {
   View out, from;
 
-  OperandList operands() { return {{&from, Use::rows}}; }
+  static constexpr OperandTable<1> operands() { return {{{offsetof(Add, from), Use::rows}}}; }
 };
 
 }  // namespace ops

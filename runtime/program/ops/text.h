@@ -8,7 +8,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Text in a fixed room; what doesn't fit is cut.
+// Words in a buffer of a fixed size; what doesn't fit is cut.
 class FixedText {
  public:
   FixedText(char* room, size_t size) : room_(room), size_(size) { room_[0] = '\0'; }
@@ -21,7 +21,7 @@ class FixedText {
 
 namespace ops {
 
-// A text of `rows` tokens, the stage that an op belongs to, and where its words go.
+// A sequence of `rows` rows, the stage that an op belongs to, and where its words are written.
 class TextContext {
  public:
   TextContext(const Program& program, const ModelDescription& description, const Stage& stage, int64_t rows,
@@ -29,7 +29,7 @@ class TextContext {
 
   FixedText& text() { return text_; }
   const Program& program() const { return program_; }
-  int64_t source() const { return source_; }  // rows that the text's keys are made of
+  int64_t source() const { return source_; }  // rows that the sequence's keys are made of
 
   // "name[rows, columns] type"
   void view(const View& view);
