@@ -241,6 +241,7 @@ TEST_CASE("modules that are not supported are refused by name") {
       {"no pool said", [](SentenceFolder& f) { f.pool(Json::object()); }, {"nothing"}},
       {"no pool file", [](SentenceFolder& f) { f.remove("1_Pooling/config.json"); }, {"1_Pooling", "does not exist"}},
       {"outside", [](SentenceFolder& f) { f.modules[1]["path"] = "../1_Pooling"; }, {"outside"}},
+      {"long", [](SentenceFolder& f) { f.modules[1]["path"] = std::string(4000, 'a'); }, {"more than 255 bytes"}},
       {"absolute", [](SentenceFolder& f) { f.modules[1]["path"] = "/1_Pooling"; }, {"outside"}},
       {"no list",
        [](SentenceFolder& f) {

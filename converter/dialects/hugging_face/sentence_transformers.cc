@@ -75,6 +75,7 @@ class Modules {
 
   void add(Value module) {
     const std::string name(module.find("path").text());
+    if (name.size() > 255) fail("modules.json puts a module into a folder whose name has more than 255 bytes");
     const std::string_view type = last_part(module.find("type").text());
     const fs::path place = name == "." ? "" : name;
     if (place.is_absolute() || std::find(place.begin(), place.end(), "..") != place.end()) {
