@@ -61,7 +61,7 @@ void read_named(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
   checkpoint.budget().admit_file(bytes.size());
   try {
     read_any(bytes, checkpoint);
-    // Settings may ask for a tensor by its name, so what reads them relies on there being one.
+    // The code that recognises a dialect reads the first tensor's name.
     if (checkpoint.tensors.empty()) fail("the file has no tensors: save the model's weights again");
   } catch (const Error& error) {
     throw Error(checkpoint.name + ": " + error.what());

@@ -1,4 +1,5 @@
-// What the code of ops works with on the CPU: the batch of a call, an item of a stage, and where operands lie.
+// The arguments of an op's code on the CPU: a context, which holds the batch and finds operands in memory, and an item,
+// which says for which rows of its stage the op runs.
 #pragma once
 
 #include <algorithm>
@@ -29,30 +30,35 @@ struct Item {
   int64_t row = 0, rows = 0;        // of the batch (row_blocks, scored), or of the sequence
   int64_t column = 0, columns = 0;  // source_columns
   int64_t group = 0;                // key_heads
-  // Where several threads share an op: the one whose scratch is used, and the columns of `out` that it makes.
+  // If several threads share an op, `worker` is the thread that runs this item, whose scratch memory is used, and it
+  // makes the columns [from, to) of `out`. If both are 0, it makes all columns.
   int worker = thread;
-  int64_t from = 0, to = 0;  // 0, 0: all
-  bool shares = false;       // threads share this op, and the ops that follow it
-  int32_t op = 0;            // index of the op in the program
-  // What this thread will most likely multiply with after a product.
+  int64_t from = 0, to = 0;
+  bool shares = false;  // threads share this op, and the ops that follow it
+  int32_t op = 0;       // index of the op in the program
+  // The weights that this thread will most likely multiply with after this product; a kernel prefetches them.
   const void* next_weights = nullptr;
 };
 
+// The element type that C++ type T holds; there is none for other types.
 template <class T>
-inline constexpr ElementType element_type = ElementType::f32;
+extern const ElementType element_type;
+template <>
+inline constexpr ElementType element_type<float> = ElementType::f32;
 template <>
 inline constexpr ElementType element_type<uint16_t> = ElementType::bf16;
 template <>
 inline constexpr ElementType element_type<uint8_t> = ElementType::int8;
 
-// The rows that a layer's keys and values are made of.
+// The rows from which a layer computes its keys and values: its own rows, or encoder states.
 struct Source {
   const float* rows = nullptr;
   int64_t ld = 0;
   const int32_t* starts = nullptr;
   const uint8_t* masks = nullptr;
   int64_t length(int64_t sequence) const { return starts[sequence + 1] - starts[sequence]; }
-  // Of full attention's storage: a multiple of the panel width, and no two sequences overlap.
+  // The first row of a sequence in the buffers of full attention. It is a multiple of the panel width, so that
+  // sequences don't share a panel.
   int64_t panel_start(int64_t sequence) const {
     return (starts[sequence] + (panel_width - 1) * sequence + panel_width - 1) / panel_width * panel_width;
   }

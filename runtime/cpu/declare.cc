@@ -1,24 +1,9 @@
 #include "cpu/declare.h"
 
-#include <algorithm>
-
 #include "base/checked.h"
 #include "cpu/ops/declare.h"
 
 namespace LINFORMER_NAMESPACE {
-
-int64_t cpu::Declaration::longest_source() const {
-  const Extents& extents = program.extents;
-  switch (stage.key_rows.source) {
-    case KeySource::own:
-      return extents.tokens;
-    case KeySource::encoder_states:
-      return extents.encoder_states;
-    case KeySource::encoder_states_or_own:
-      break;
-  }
-  return std::max(extents.tokens, extents.encoder_states);
-}
 
 namespace {
 

@@ -1,4 +1,5 @@
-// What the code of ops works with on a GPU: the batch of a call, an item of a stage, and where operands lie.
+// The arguments of an op's code on a GPU: a context, which holds the batch and finds operands in memory, and an item,
+// which says for which rows of its stage the op runs.
 #pragma once
 
 #include <memory>
@@ -50,7 +51,7 @@ struct Operand {
   }
 };
 
-// The rows that a layer's keys and values are made of.
+// The rows from which a layer computes its keys and values: its own rows, or encoder states.
 struct Source {
   std::byte* rows = nullptr;
   int64_t ld = 0;
@@ -101,7 +102,7 @@ struct Context {
   }
   Operand operand(const View& view, const Item& item) const;
   const float* floats(const View& view) const;
-  // A launch for each element of `rows` rows.
+  // Launches a kernel that runs `op` once for each element of a matrix of `rows` x `cols`.
   template <class Kernel>
   Status each_element(const Kernel& op, int64_t rows, int64_t cols) {
     const EachElement<Kernel> kernel{op, rows, cols};

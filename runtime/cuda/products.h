@@ -10,7 +10,7 @@ namespace LINFORMER_NAMESPACE::cuda {
 // call.
 Status product(Context& context, const Operand& a, const Operand& b, bool transposed, const Operand& c, bool adds,
                const float* bias = nullptr, int64_t usual_rows = 0);
-// c = activation(c + row_bias + bias); null: without it.
+// Computes c = activation(c + row_bias + bias). A bias that is null is not added.
 Status finish(Context& context, const Operand& c, const float* bias, const float* row_bias, Activation activation);
 // Rows in f32 become those of another matrix, in its type; it may have more rows, which become zero.
 Status copy_converted(Context& context, const Operand& from, const Operand& to);

@@ -15,7 +15,7 @@ struct HeadProjection {
   LengthScale length_scale = LengthScale::none;
   int64_t k = 0, kernel = 0, stride = 0;
   View weight, row_bias, bias;
-  // Compressed rows of a sequence of n rows.
+  // How many rows of keys or values the projection makes of a sequence of n rows.
   int64_t rows_of(int64_t n) const {
     if (kind == ProjectionKind::linear) return k;
     return n < kernel ? 1 : (n - kernel) / stride + 1;

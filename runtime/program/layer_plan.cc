@@ -1,6 +1,5 @@
 #include "program/layer_plan.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/matrix.h"
@@ -47,10 +46,7 @@ class Planner {
   }
 
   void plan_keys() {
-    plan_.longest = attention_.key_source == KeySource::own ? extents_.tokens
-                    : attention_.key_source == KeySource::encoder_states
-                        ? extents_.encoder_states
-                        : std::max(extents_.tokens, extents_.encoder_states);
+    plan_.longest = extents_.longest_source(attention_.key_source);
     plan_.whole_keys = key().kind == ProjectionKind::none;
     const size_t values = attention_.value_is_key ? 1 : attention_.value_projections.size();
     plan_.one_projection = attention_.key_projections.size() == 1 && values == 1 &&

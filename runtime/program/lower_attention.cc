@@ -180,7 +180,7 @@ void Lowering::project_rows(const LayerState& layer, int side, const View& out) 
 void Lowering::compress_side(const LayerState& layer, int side) {
   const AttentionDescription& description = layer.description->attention;
   const Projection& projection = projection_of(description, side, 0);
-  const bool same = projection.weight == projection_of(description, key_side, 0).weight;
+  const bool same = side == key_side || layer.plan.shared_projection;
   const bool compresses = layer.plan.longest >= layer.plan.project_first_below,
              projects = layer.plan.project_first_below > 1;
   const int64_t d = inputs(linear_of(description, side));
@@ -209,7 +209,7 @@ void Lowering::scale_by_length(const Projection& projection, const View& key) {
 void Lowering::shared_side(const LayerState& layer, int side) {
   const AttentionDescription& description = layer.description->attention;
   const Projection& projection = projection_of(description, side, 0);
-  const bool same = projection.weight == projection_of(description, key_side, 0).weight;
+  const bool same = side == key_side || layer.plan.shared_projection;
   const Linear linear = linear_of(description, side);
   const int64_t k = projection.k;
   const bool after = bias_after(linear, projection);

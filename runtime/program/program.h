@@ -28,6 +28,11 @@ struct Extents {
   int64_t threads = 1;
   int64_t block_rows = 16;  // that a thread takes through a layer at once
 
+  // The most rows from which a sequence's keys can be computed.
+  int64_t longest_source(KeySource source) const {
+    if (source == KeySource::own) return tokens;
+    return source == KeySource::encoder_states || encoder_states > tokens ? encoder_states : tokens;
+  }
   // Queries of full attention that meet a block of keys at once.
   int64_t full_queries() const { return block_rows < most_full_queries ? block_rows : most_full_queries; }
 };

@@ -1,4 +1,4 @@
-// The ways in which a block of queries meets the keys of its sequence.
+// Attention of a block of queries: what the code for whole keys and the code for compressed keys share.
 #pragma once
 
 #include "base/checked.h"

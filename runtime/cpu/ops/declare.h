@@ -22,8 +22,7 @@ struct Declaration {
   const GemmSink& sink;
   size_t op = 0;  // index
 
-  // The longest sequence that keys are made of.
-  int64_t longest_source() const;
+  int64_t longest_source() const { return program.extents.longest_source(stage.key_rows.source); }
 };
 
 Status declare(const ops::Gemm& op, const Declaration& to);

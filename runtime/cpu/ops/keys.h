@@ -5,8 +5,7 @@
 
 namespace LINFORMER_NAMESPACE::cpu {
 
-// Multiplies compressed rows, of which the first is made by row `first` of e, by what a sequence of n rows makes of
-// each.
+// Scales `rows`, compressed rows of a sequence of n rows, as `scale` says. Row 0 of them was computed by row `first` of e.
 void scale_by_length(LengthScale scale, const View& e, int64_t first, int64_t n, const MutableMatrix& rows,
                      const Context& context);
 

@@ -4,7 +4,8 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// out[j] += (E 1)[j] b: the part of E (Z W + 1 b^T) that (E Z) W lacks.
+// Adds E 1 b^T, where 1 is a vector of ones: a layer that adds the bias b before E computes E (Z W + 1 b^T), of which
+// the product (E Z) W has only the first term.
 Status run(const ops::AddRowSums& op, Context& context, const Item& item) {
   const DeviceTensor& e = context.weights->matrix(op.e);
   float* const sums = reinterpret_cast<float*>(context.scratch(context.regions.sums));

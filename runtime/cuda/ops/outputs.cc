@@ -142,7 +142,7 @@ Status give(Context& context, const Item& item) {
   return give(context, item.call.probabilities, first, count);
 }
 
-// Of rows that were given before, in their place.
+// Computes the probabilities of token heads in place of their logits, which the caller already has.
 Status run(const ops::Probabilities& op, Context& context, const Item& item) {
   // Those of other stages are made when the caller is given its rows.
   if (item.stage.domain != Domain::sequences) return {};

@@ -4,7 +4,8 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// Gives the caller the rows of scores that the item's stage made, and their probabilities.
+// Copies the logits that the item's stage computed to the caller's memory, then computes and copies their
+// probabilities.
 Status give(Context& context, const Item& item);
 
 }  // namespace LINFORMER_NAMESPACE::cuda
