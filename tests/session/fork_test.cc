@@ -67,6 +67,18 @@ int in_child(const Part& part) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+// glibc's malloc can be used in a child, whatever the parent's other threads did during the fork. The allocator of
+// GCC 12's address sanitizer can't: if a thread of the parent was starting, ending or allocating, which the threads of
+// a session that was just created may be, the child waits for that thread's lock forever.
+bool malloc_works_in_a_child() {
+#if defined(__SANITIZE_ADDRESS__)
+  linformer_test::skip("the address sanitizer's allocator can't be used after fork() in a process with threads");
+  return false;
+#else
+  return true;
+#endif
+}
+
 bool same(const Values& a, const Values& b) {
   return a.size() == b.size() && !a.empty() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
@@ -74,6 +86,7 @@ bool same(const Values& a, const Values& b) {
 }  // namespace
 
 TEST_CASE("a child makes sessions of its own, and runs and frees the ones it inherited") {
+  if (!malloc_works_in_a_child()) return;
   const Work work;
   int backends = 0;
   for (const BackendKind backend : {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
@@ -106,12 +119,8 @@ TEST_CASE("a child makes sessions of its own, and runs and frees the ones it inh
   CHECK(backends >= 1);
 }
 
-TEST_CASE("a child that is forked while another thread runs a session can create sessions and run inherited ones" *
-          doctest::test_suite("glibc_malloc")) {
-#if defined(__SANITIZE_ADDRESS__)
-  linformer_test::skip("the address sanitizer's allocator can't be used after fork() in a process with threads");
-  return;
-#endif
+TEST_CASE("a child that is forked while another thread runs a session can create sessions and run inherited ones") {
+  if (!malloc_works_in_a_child()) return;
   const Work work;
   std::optional<Session> session = work.session(BackendKind::native), other = work.session(BackendKind::native);
   REQUIRE(session);

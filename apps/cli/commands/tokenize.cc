@@ -1,6 +1,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <string_view>
+#include <vector>
 
 #include "answers/columns.h"
 #include "answers/progress.h"
@@ -74,10 +77,12 @@ class Tokenize {
     if (error.empty()) {
       const std::span<const int32_t> ids = encoding_.ids();
       line["ids"] = std::vector<int32_t>(ids.begin(), ids.end());
-      auto& tokens = line["tokens"] = nlohmann::ordered_json::array();
-      for (size_t i = 0; i < ids.size(); ++i) tokens.push_back(std::string(encoding_.token(i)));
-      auto& offsets = line["offsets"] = nlohmann::ordered_json::array();
-      for (const Offset& offset : encoding_.offsets()) offsets.push_back({offset.begin, offset.end});
+      tokens_.clear();
+      offsets_.clear();
+      for (size_t i = 0; i < ids.size(); ++i) tokens_.push_back(encoding_.token(i));
+      for (const Offset& offset : encoding_.offsets()) offsets_.push_back({offset.begin, offset.end});
+      line["tokens"] = tokens_;
+      line["offsets"] = offsets_;
       if (encoding_.truncated()) line["total_tokens"] = encoding_.total_tokens();
     } else {
       if (record.id.is_null()) line["id"] = take_id(&record, tally_.records, flags_.input);
@@ -95,6 +100,8 @@ class Tokenize {
   AnswerOutput output_;
   Progress progress_;
   Encoding encoding_;
+  std::vector<std::string_view> tokens_;
+  std::vector<std::array<uint32_t, 2>> offsets_;
   Tally tally_;
 };
 
