@@ -1,7 +1,7 @@
 #!/bin/bash
-# Runs the same models with two builds and compares all results bit by bit. Four kinds of models are compared: random
-# models, the variants of tests/session/variants.h, the goldens, and the sample model on a file of texts. Each model runs
-# in every precision, on every backend and instruction set, with 1 and 2 threads, and on the simulated device.
+# Runs the same models with two builds and compares all results bit by bit. The models are random models, the variants
+# of tests/session/variants.h, the goldens, and the sample model on a file of texts. Each runs in every precision, on
+# every backend and instruction set, with 1 and 2 threads, and on the simulated device.
 #   bash tests/bits.sh OLD NEW [REVIEWS.jsonl]     OLD and NEW: build folders of two source trees, such as build/release
 #   BITS_MODELS=40 bash tests/bits.sh ...          number of random models; the default is 400
 # Each record of REVIEWS.jsonl has a field "text". The default is apps/sample/reviews.jsonl. Both build folders must be

@@ -61,7 +61,7 @@ void read_named(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
   checkpoint.budget().admit_file(bytes.size());
   try {
     read_any(bytes, checkpoint);
-    // The code that recognises a dialect reads the first tensor's name.
+    // Recognising the dialect needs at least one tensor.
     if (checkpoint.tensors.empty()) fail("the file has no tensors: save the model's weights again");
   } catch (const Error& error) {
     throw Error(checkpoint.name + ": " + error.what());

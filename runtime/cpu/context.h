@@ -1,5 +1,5 @@
-// The arguments of an op's code on the CPU: a context, which holds the batch and finds operands in memory, and an item,
-// which says for which rows of its stage the op runs.
+// What run() of an op gets on the CPU. The context holds the batch and finds operands in memory. The item says which
+// rows the call computes.
 #pragma once
 
 #include <algorithm>
@@ -30,13 +30,13 @@ struct Item {
   int64_t row = 0, rows = 0;        // of the batch (row_blocks, scored), or of the sequence
   int64_t column = 0, columns = 0;  // source_columns
   int64_t group = 0;                // key_heads
-  // If several threads share an op, `worker` is the thread that runs this item, whose scratch memory is used, and it
-  // makes the columns [from, to) of `out`. If both are 0, it makes all columns.
+  // The thread that runs this call; its scratch memory is used. Threads that share an op compute different columns:
+  // this one computes [from, to) of `out`, or all columns if both are 0.
   int worker = thread;
   int64_t from = 0, to = 0;
   bool shares = false;  // threads share this op, and the ops that follow it
   int32_t op = 0;       // index of the op in the program
-  // The weights that this thread will most likely multiply with after this product; a kernel prefetches them.
+  // The kernel prefetches these weights, which this thread's next product will probably read.
   const void* next_weights = nullptr;
 };
 
@@ -50,7 +50,7 @@ inline constexpr ElementType element_type<uint16_t> = ElementType::bf16;
 template <>
 inline constexpr ElementType element_type<uint8_t> = ElementType::int8;
 
-// The rows from which a layer computes its keys and values: its own rows, or encoder states.
+// Keys and values are computed from these rows: the layer's own, or the encoder states.
 struct Source {
   const float* rows = nullptr;
   int64_t ld = 0;

@@ -1,5 +1,5 @@
-// The arguments of an op's code on a GPU: a context, which holds the batch and finds operands in memory, and an item,
-// which says for which rows of its stage the op runs.
+// What run() of an op gets on a GPU. The context holds the batch and finds operands in memory. The item says which
+// rows the call computes.
 #pragma once
 
 #include <memory>
@@ -51,7 +51,7 @@ struct Operand {
   }
 };
 
-// The rows from which a layer computes its keys and values: its own rows, or encoder states.
+// Keys and values are computed from these rows: the layer's own, or the encoder states.
 struct Source {
   std::byte* rows = nullptr;
   int64_t ld = 0;
@@ -102,7 +102,7 @@ struct Context {
   }
   Operand operand(const View& view, const Item& item) const;
   const float* floats(const View& view) const;
-  // Launches a kernel that runs `op` once for each element of a matrix of `rows` x `cols`.
+  // Launches a kernel that calls `op` for each element of a matrix of `rows` x `cols`.
   template <class Kernel>
   Status each_element(const Kernel& op, int64_t rows, int64_t cols) {
     const EachElement<Kernel> kernel{op, rows, cols};

@@ -30,7 +30,7 @@ struct Lengths {
   bool all() const { return from == 0 && below == INT64_MAX; }
 };
 
-// The rows from which a layer computes its keys and values: its own rows, or encoder states.
+// Keys and values are computed from these rows: the layer's own, or the encoder states.
 struct KeyRows {
   KeySource source = KeySource::own;
   View own;  // packed rows, where they are no encoder states

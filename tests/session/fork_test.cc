@@ -67,9 +67,9 @@ int in_child(const Part& part) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// glibc's malloc can be used in a child, whatever the parent's other threads did during the fork. The allocator of
-// GCC 12's address sanitizer can't: if a thread of the parent was starting, ending or allocating, which the threads of
-// a session that was just created may be, the child waits for that thread's lock forever.
+// glibc makes malloc() usable in a forked child. GCC 12's address sanitizer doesn't. If another thread of the parent
+// holds a lock of its allocator at the time of the fork, the child can wait for that lock forever. A thread takes such
+// locks while it starts, and the threads of a new session may still be starting.
 bool malloc_works_in_a_child() {
 #if defined(__SANITIZE_ADDRESS__)
   linformer_test::skip("the address sanitizer's allocator can't be used after fork() in a process with threads");
@@ -119,7 +119,7 @@ TEST_CASE("a child makes sessions of its own, and runs and frees the ones it inh
   CHECK(backends >= 1);
 }
 
-TEST_CASE("a child that is forked while another thread runs a session can create sessions and run inherited ones") {
+TEST_CASE("fork() during another thread's run: the child creates a session and runs an inherited one") {
   if (!malloc_works_in_a_child()) return;
   const Work work;
   std::optional<Session> session = work.session(BackendKind::native), other = work.session(BackendKind::native);

@@ -38,8 +38,8 @@ void scale_by_length(LengthScale scale, const View& e, int64_t first, int64_t n,
   }
 }
 
-// Adds E 1 b^T, where 1 is a vector of ones: a layer that adds the bias b before E computes E (Z W + 1 b^T), of which
-// the product (E Z) W has only the first term.
+// Adds (E 1) b^T, where 1 is a vector of ones. Layers that add the linear's bias b before E compute
+// E (Z W + 1 b^T) = (E Z) W + (E 1) b^T, and the product before this op made (E Z) W.
 Status run(const ops::AddRowSums& op, const Context& context, const Item& item) {
   const int64_t n = context.source_of(item).length(item.sequence);
   const MutableMatrix out = context.matrix(op.out, item);

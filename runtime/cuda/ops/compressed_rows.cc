@@ -4,8 +4,8 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// Adds E 1 b^T, where 1 is a vector of ones: a layer that adds the bias b before E computes E (Z W + 1 b^T), of which
-// the product (E Z) W has only the first term.
+// Adds (E 1) b^T, where 1 is a vector of ones. Layers that add the linear's bias b before E compute
+// E (Z W + 1 b^T) = (E Z) W + (E 1) b^T, and the product before this op made (E Z) W.
 Status run(const ops::AddRowSums& op, Context& context, const Item& item) {
   const DeviceTensor& e = context.weights->matrix(op.e);
   float* const sums = reinterpret_cast<float*>(context.scratch(context.regions.sums));

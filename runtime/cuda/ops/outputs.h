@@ -4,8 +4,8 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// Copies the logits that the item's stage computed to the caller's memory, then computes and copies their
-// probabilities.
+// Copies the logits of the item's rows to the caller's memory. If the caller wants probabilities, computes and copies
+// those too.
 Status give(Context& context, const Item& item);
 
 }  // namespace LINFORMER_NAMESPACE::cuda
