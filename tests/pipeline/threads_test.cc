@@ -108,10 +108,12 @@ TEST_CASE("a call that was stopped in the middle of a batch leaves nothing behin
   std::vector<float> expected(texts.size() * 3), values(texts.size() * 3);
   REQUIRE(Classifier::create(model)->classify(texts, expected).ok());
   for (const int threads : {1, 2}) {
-    // The caller's threads let it stop anywhere: after so many calls of theirs.
+    // A call is stopped by whichever comes first: so many calls of the caller's threads, which can be anywhere, another
+    // thread, or the progress, which stops it even where the machine is too busy to start the other thread in time.
     struct Stop {
       std::atomic<bool> cancel{false};
       std::atomic<int> left{0};
+      double share = 2;
     } stop;
     ClassifierOptions options;
     options.texts.cpu.threads = threads;
@@ -124,11 +126,17 @@ TEST_CASE("a call that was stopped in the middle of a batch leaves nothing behin
     Classifier classifier = std::move(*Classifier::create(model, options));
     RunControl control;
     control.cancel = &stop.cancel;
+    control.context = &stop;
+    control.progress = [](void* context, double share) {
+      Stop& s = *static_cast<Stop*>(context);
+      if (share > s.share) s.cancel = true;
+    };
     int stopped = 0;
     for (int after = 1; after < 20; ++after) {
       // From another thread, at any time.
       stop.cancel = false;
       stop.left = after;
+      stop.share = 0.05 * after;
       std::thread other([&] {
         std::this_thread::sleep_for(std::chrono::microseconds(50 * after));
         stop.cancel = true;
@@ -139,6 +147,7 @@ TEST_CASE("a call that was stopped in the middle of a batch leaves nothing behin
       CHECK((status.ok() || status.code() == Code::cancelled));
       stop.cancel = false;
       stop.left = 0;
+      stop.share = 2;
       std::fill(values.begin(), values.end(), -1.f);
       const size_t few = static_cast<size_t>(after % 5);
       CHECK(classifier.classify(std::span(texts).first(few), values, control).ok());
