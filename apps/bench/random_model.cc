@@ -86,6 +86,7 @@ class Maker {
     made.kind = shape_.k == 0 ? ProjectionKind::none : ProjectionKind::linear;
     if (shape_.k == 0) return made;
     made.k = shape_.k;
+    if (shape_.window > 0) made.order = ProjectionOrder::after_linear;
     made.weight = builder_.add_projection("compress_k.weight", shape_.k, shape_.n, values(1.7 / std::sqrt(shape_.n)));
     return made;
   }
@@ -101,6 +102,7 @@ class Maker {
     attention.key = linear(name + ".k_proj", d, d);
     attention.value = linear(name + ".v_proj", d, d);
     attention.output = linear(name + ".out_proj", d, d);
+    attention.window = shape_.window;
     attention.key_projections = attention.value_projections = {0};
     made.attention_norm = norm(name + ".self_attn_layer_norm");
     made.ffn_in = linear(name + ".fc1", shape_.ffn, d);

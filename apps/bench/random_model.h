@@ -11,8 +11,9 @@ namespace linformer::bench {
 
 struct ModelShape {
   uint32_t layers = 0, d_model = 0, heads = 0, ffn = 0, vocabulary = 0;
-  uint32_t n = 512;  // positions and E's columns
-  uint32_t k = 128;  // compressed rows; 0: full attention
+  uint32_t n = 512;     // positions and E's columns
+  uint32_t k = 128;     // compressed rows; 0: full attention
+  uint32_t window = 0;  // rows on each side that a row sees as they are, beside compressed ones; 0: as usual
 };
 
 // What --random takes: tiny, small (all-MiniLM-L6-v2), base (RoBERTa-base), large (RoBERTa-large).

@@ -63,8 +63,7 @@ double float_at(const Model& model, TensorIndex index, int64_t i) {
 
 void normalize(const Model& model, const Norm& norm, double* row, int64_t width) {
   double mean = 0, variance = 0;
-  for (int64_t i = 0; i < width; ++i) mean += row[i];
-  mean /= static_cast<double>(width);
+  for (int64_t i = 0; norm.kind == NormKind::layer && i < width; ++i) mean += row[i] / static_cast<double>(width);
   for (int64_t i = 0; i < width; ++i) variance += (row[i] - mean) * (row[i] - mean);
   variance /= static_cast<double>(width);
   const double factor = 1 / std::sqrt(variance + static_cast<double>(norm.epsilon));
@@ -123,6 +122,10 @@ void require_full_attention(const Model& model, const std::string& path) {
     if (attention.key_source == KeySource::encoder_states) {
       throw DataError(layer +
                       "reads keys from encoder states and not from the text; give a model with self-attention only");
+    }
+    for (const Norm* norm : {&attention.query_norm, &attention.key_norm}) {
+      if (!norm->present() || tensor_of(model, norm->scale).shape.front() == attention.head_dim) continue;
+      throw DataError(layer + "normalises the queries and keys of all heads at once, which spectrum can't compute");
     }
   }
 }
@@ -200,9 +203,15 @@ void AttentionMatrices::add_position_bias(TensorIndex bias, int64_t head, int64_
 void AttentionMatrices::matrix(int layer, int head, Scratch* scratch, std::vector<double>* matrix) const {
   const AttentionDescription& attention = encoder_.layers[static_cast<size_t>(layer)].attention;
   const Layer& input = layers_[static_cast<size_t>(layer)];
-  const int64_t head_dim = attention.head_dim, key_head = attention.kv_heads == 1 ? 0 : head;
+  const int64_t head_dim = attention.head_dim, key_head = head * attention.kv_heads / attention.heads;
   project(attention.query, head * head_dim, head_dim, input, &scratch->weight, &scratch->queries);
   project(attention.key, key_head * head_dim, head_dim, input, &scratch->weight, &scratch->keys);
+  for (const auto& [norm, rows] :
+       {std::pair{&attention.query_norm, &scratch->queries}, std::pair{&attention.key_norm, &scratch->keys}}) {
+    for (int64_t r = 0; norm->present() && r < rows_; ++r) {
+      normalize(model_, *norm, rows->data() + r * head_dim, head_dim);
+    }
+  }
   if (attention.rotary_base != 0) {
     for (std::vector<double>* turned : {&scratch->queries, &scratch->keys}) {
       rotate(turned, head_dim, static_cast<double>(attention.rotary_base), static_cast<double>(attention.rotary_scale));

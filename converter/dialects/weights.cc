@@ -160,16 +160,7 @@ Linear WeightWriter::stacked_linear(const std::string& role, std::span<const Ten
 Norm WeightWriter::norm(const std::string& role, const Tensor& scale, const Tensor* bias, Size width) {
   Norm made;
   made.scale = floats(role + ".scale", scale, {width});
-  if (bias != nullptr) {
-    made.bias = floats(role + ".bias", *bias, {width});
-    return made;
-  }
-  const auto [zeros, added] = zeros_.emplace(scale.elements, TensorIndex{absent});
-  if (added) {
-    zeros->second = computed(role + ".bias", "zeros." + std::to_string(scale.elements), {scale.elements},
-                             room_for_table(1, scale.elements));
-  }
-  made.bias = zeros->second;
+  if (bias != nullptr) made.bias = floats(role + ".bias", *bias, {width});
   return made;
 }
 

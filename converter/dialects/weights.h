@@ -83,7 +83,6 @@ class WeightWriter {
   // What was added already: a matrix that all layers or heads share is read once, not for each of them.
   using View = std::tuple<Form, uint32_t, uint64_t, std::vector<uint64_t>, std::vector<uint64_t>>;
   std::map<View, TensorIndex> views_;      // by form, tensor, offset, strides and shape
-  std::map<uint64_t, TensorIndex> zeros_;  // biases of norms that have none, by width
 };
 
 // The size of a dimension that exists, at least 1 and within the model file's limit.

@@ -43,10 +43,11 @@ struct Linear {
   bool present() const { return weight != absent; }
 };
 
-struct Norm {  // LayerNorm over the last axis, biased variance
+struct Norm {  // over the last axis, biased variance
   TensorIndex scale = absent;
   TensorIndex bias = absent;
   float epsilon = 1e-5f;
+  NormKind kind = NormKind::layer;
   bool present() const { return scale != absent; }
 };
 
@@ -66,11 +67,14 @@ struct Projection {
   uint32_t kernel = 0, stride = 0;  // convolution and pooling
   // Of a linear projection without a bias of its own, in the order after_linear.
   LengthScale length_scale = LengthScale::none;
+  // Of a linear projection beside a window: so many of the last rows of E use its last n columns, not its first, so that
+  // column N - 1 belongs to a text's last row.
+  uint32_t end_rows = 0;
 };
 
 struct AttentionDescription {
   uint32_t heads = 0;
-  uint32_t kv_heads = 0;  // 1 = one key/value head for all query heads; otherwise equal to heads
+  uint32_t kv_heads = 0;  // heads of keys and values; heads / kv_heads query heads that follow one another share each
   uint32_t head_dim = 0;
   float scale = 0;  // on the scores
   Linear query, key, value, output;
@@ -86,7 +90,12 @@ struct AttentionDescription {
   // j and j + head_dim / 2 of a head make a pair, turned by position * rotary_scale * rotary_base^(-2 j / head_dim).
   float rotary_base = 0;
   float rotary_scale = 1;  // of positions (NTK scaling, gte)
-  uint32_t window = 0;     // full attention to own rows: row i sees rows j with |i - j| <= window; 0 = all
+  // Own rows j that row i sees as they are: those with |i - j| <= window. 0: all, where attention is full; none, where
+  // keys are compressed. Row i sees all compressed keys beside them, under one softmax.
+  uint32_t window = 0;
+  // Of queries and keys before they are turned, absent in most: of each head by itself (head_dim), or of all heads'
+  // channels at once (their whole width).
+  Norm query_norm, key_norm;
   // Full attention to own rows, absent in most: row_major f32 [heads, 2 N - 1]; column j - i + N - 1 is added to the
   // scaled score of row i and row j. Rows count from 0 in what the encoder is given, without stripped pads.
   TensorIndex position_bias = absent;

@@ -26,6 +26,7 @@ LINFORMER_ENUM_NAMES(Activation, "none", "relu", "gelu", "gelu_tanh", "tanh", "l
 LINFORMER_ENUM_NAMES(ProjectionKind, "linear", "convolution", "mean_pool", "max_pool", "none");
 LINFORMER_ENUM_NAMES(ProjectionOrder, "before_linear", "after_linear");
 LINFORMER_ENUM_NAMES(LengthScale, "none", "inverse_root", "restored_norm");
+LINFORMER_ENUM_NAMES(NormKind, "layer", "rms");
 LINFORMER_ENUM_NAMES(RowMask, "none", "zeroed", "excluded");
 LINFORMER_ENUM_NAMES(KeySource, "own", "encoder_states", "encoder_states_or_own");
 LINFORMER_ENUM_NAMES(NormPlacement, "post", "pre");

@@ -27,6 +27,9 @@ enum class ProjectionKind : uint8_t { linear = 0, convolution, mean_pool, max_po
 // What compressed row j of a text of n rows is multiplied by. inverse_root: 1 / sqrt(n) (CALD). restored_norm: the norm
 // of row j of E over that of its first n elements (masked-linformer). Both keep a row's size when a text is short.
 enum class LengthScale : uint8_t { none = 0, inverse_root, restored_norm };
+// layer: (x - mean) / root(variance + epsilon). rms: x / root(mean of x^2 + epsilon). Then times a scale, and plus a bias
+// where there is one. Ba et al. 2016; Zhang and Sennrich 2019.
+enum class NormKind : uint8_t { layer = 0, rms };
 // What the attention of a layer does with positions that are masked (pads, and what the caller's mask says).
 // zeroed: their K and V rows are zero, and count (Linformer's implementations). excluded: they are left out of the
 // softmax (BERT and its kin; full attention only).

@@ -43,8 +43,9 @@ LNF_API lnf_code lnf_model_get_embedding(const lnf_model* model, int32_t part, l
                                          lnf_status* status);
 typedef struct lnf_layer_info {
   size_t size;
-  int64_t heads, kv_heads, head_dim;
-  int64_t window;           /* rows that a row sees on each side; 0: all */
+  int64_t heads, kv_heads, head_dim; /* heads / kv_heads heads of queries share a head of keys and values */
+  /* Rows on each side that a row sees as they are. 0: all, of full attention; else none. */
+  int64_t window;
   int64_t width, ffn_width; /* of the rows that it reads; 0: it has no feed-forward network */
   /* Indices for lnf_model_get_projection(): one for all heads, or one for each. */
   const uint32_t *key_projections, *value_projections;
@@ -52,9 +53,11 @@ typedef struct lnf_layer_info {
   float scale, rotary_base; /* of the scores; 0: no rotary positions */
   float rotary_scale;       /* what those multiply positions by */
   int32_t value_is_key, causal, position_bias, full_attention, gated;
+  int32_t query_key_norms; /* queries or keys have norms of their own */
   const char* key_source;                     /* "own", "encoder_states" or "encoder_states_or_own" */
   const char* row_mask;                       /* "none", "zeroed" or "excluded" */
   const char *output_activation, *activation; /* of attention, of the feed-forward network */
+  const char* norm_kind;                      /* of the norms around both: "layer" or "rms" */
 } lnf_layer_info;
 LNF_API lnf_code lnf_model_get_layer(const lnf_model* model, int32_t part, int32_t layer, lnf_layer_info* info,
                                      lnf_status* status);
@@ -68,6 +71,7 @@ typedef struct lnf_projection_info {
   /* Of each of the k rows of a text of n tokens: "none", "inverse_root" (1 / sqrt(n)) or "restored_norm" (the norm of its
    * row of the weight over that of the row's first n elements). */
   const char* length_scale;
+  int64_t end_rows; /* so many of the last rows of E end at a text's last row; the others begin at its first */
 } lnf_projection_info;
 LNF_API lnf_code lnf_model_get_projection(const lnf_model* model, int32_t part, int32_t projection,
                                           lnf_projection_info* info, lnf_status* status);

@@ -93,6 +93,8 @@ lnf_code lnf_model_get_layer(const lnf_model* model, int32_t part, int32_t layer
   made.position_bias = of.position_bias;
   made.full_attention = of.full_attention;
   made.gated = of.gated;
+  made.query_key_norms = of.query_key_norms;
+  made.norm_kind = of.norm_kind;
   made.key_source = of.key_source;
   made.row_mask = of.row_mask;
   made.output_activation = of.output_activation;
@@ -116,6 +118,7 @@ lnf_code lnf_model_get_projection(const lnf_model* model, int32_t part, int32_t 
   made.kind = of.kind;
   made.order = of.order;
   made.length_scale = of.length_scale;
+  made.end_rows = of.end_rows;
   return report(write_struct(made, "lnf_projection_info", info), status);
 }
 

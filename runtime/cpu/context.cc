@@ -101,6 +101,10 @@ std::byte* Context::bytes(const View& view, const Item& item, int64_t units) con
     case Place::key_rows:
       return buffer<std::byte>(view.buffer) +
              (source_of(item).panel_start(item.sequence) * program.full_width + row + units) * unit;
+    case Place::beside: {
+      const int64_t first = source_of(item).panel_start(batch.sequences) + item.sequence * program.beside_rows;
+      return buffer<std::byte>(view.buffer) + (first * program.full_width + row + units) * unit;
+    }
     case Place::block:
       return buffer<std::byte>(view.buffer) +
              static_cast<uint64_t>(item.thread) * layout.strides[static_cast<int>(view.buffer)] + view.offset * size;

@@ -45,7 +45,7 @@ StageSize size_of(const Stage& stage, const Part& part, const Destination& to, c
       return stage.whole_keys ? steps(rows, full_panel_rows) : steps(rows);
     }
     case Domain::compressed_rows:
-      return steps(stage.extent);
+      return stage.whole_keys ? steps(stage.extent, full_panel_rows) : steps(stage.extent);
     default:
       return {part.sequences * stage.extent, stage.extent, 1};
   }

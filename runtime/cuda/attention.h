@@ -23,8 +23,10 @@ struct AttentionParameters {
   const float *keys = nullptr, *values = nullptr;
   int64_t key_ld = 0, slot = 0;  // of a sequence: elements, or of full attention those of a row (`by_rows`)
   bool by_rows = false;
-  const GroupKeys* groups = nullptr;  // one for each head, or one that all share
-  bool one_group = false;
+  // Further keys of a sequence that all its rows see: how many, and elements to those of the first sequence and of each.
+  int64_t beside = 0, beside_place = 0, beside_slot = 0;
+  const GroupKeys* groups = nullptr;  // of the layer's groups of heads
+  int heads_in_group = 1;
   const int32_t* starts = nullptr;       // [sequences + 1]: first query row
   const int32_t* sources = nullptr;      // [sequences + 1]: of the rows that keys are made of
   const uint8_t* masks = nullptr;        // of queries, or null
@@ -72,7 +74,7 @@ struct AttentionKernel {
     const int64_t first_row = p.first_only ? 0 : (block.x() - first_block(sequence)) * rows;
     if (first_row >= n) return;
     const int64_t source = p.sources[sequence], source_rows = p.sources[sequence + 1] - source;
-    const GroupKeys keys = p.groups[p.one_group ? 0 : head];
+    const GroupKeys keys = p.groups[head / p.heads_in_group];
     const int64_t count = keys.window > 0
                               ? (source_rows < keys.window ? 1 : (source_rows - keys.window) / keys.stride + 1)
                           : keys.count > 0 ? keys.count
@@ -101,18 +103,24 @@ struct AttentionKernel {
       if (first_row + here + p.window < seen) seen = first_row + here + p.window;
       if (first_row > p.window) first_seen = (first_row - p.window) / keys_at_once * keys_at_once;
     }
-    for (int64_t first = first_seen; first < seen; first += keys_at_once) {
-      const int left = static_cast<int>(count - first < keys_at_once ? count - first : keys_at_once);
+    const auto some = [&](int64_t at, int64_t first, int64_t all, const Reach& by) {
+      const int left = static_cast<int>(all - first < keys_at_once ? all - first : keys_at_once);
       block.each([&](int thread) {
-        const int64_t at = place + first * p.key_ld;
         const auto some_keys = read<keys_at_once>(thread, p.keys + at, p.key_ld, left, nullptr);
         const auto some_values = read<keys_at_once>(thread, p.values + at, p.key_ld, left, nullptr);
         put(thread, some_keys, &s.keys[0][0]);
         put(thread, some_values, &s.values[0][0]);
       });
       block.each_warp([&](Warp& warp) {
-        if (warp.index() * tile_rows < here) attend(warp, s, states.of(warp), reach, first, left);
+        if (warp.index() * tile_rows < here) attend(warp, s, states.of(warp), by, first, left);
       });
+    };
+    const int64_t beside = p.beside_place + int64_t{sequence} * p.beside_slot + keys.offset;
+    for (int64_t first = 0; first < p.beside; first += keys_at_once) {
+      some(beside + first * p.key_ld, first, p.beside, {head, first_row, source, here, false});
+    }
+    for (int64_t first = first_seen; first < seen; first += keys_at_once) {
+      some(place + first * p.key_ld, first, count, reach);
     }
     block.each_warp([&](Warp& warp) {
       WarpState& state = states.of(warp);

@@ -43,6 +43,12 @@ Operand Context::operand(const View& view, const Item& item) const {
       x.data = device_buffer(view.buffer) +
                int64_t{source_of(item).host_starts[item.sequence]} * view.ld * int64_t{sizeof(float)};
       break;
+    case Place::beside: {
+      const int64_t first = source_of(item).host_starts[batch.sequences] + item.sequence * program.beside_rows;
+      x.step = program.beside_rows * view.ld;
+      x.data = device_buffer(view.buffer) + first * view.ld * int64_t{sizeof(float)};
+      break;
+    }
     case Place::block:
       x.step = item.rows * view.ld;
       x.data = device_buffer(view.buffer) + view.offset * element_bytes(view.type);

@@ -33,15 +33,18 @@ struct Norm {
   float* out;
   int64_t out_ld;
   const float *scale, *bias;
-  int64_t cols;
+  int64_t cols;   // that are normed together
+  int64_t parts;  // of so many columns in each row
   float epsilon;
+  bool centres;  // the mean is subtracted
   T* narrowed;
   int64_t narrowed_ld;
-  LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
-    const Floats* x = units(a + row * a_ld);
+  LINFORMER_DEVICE void operator()(Warp& warp, int64_t part) const {
+    const int64_t row = part / parts, column = part % parts * cols;
+    const Floats* x = units(a + row * a_ld + column);
     const int count = static_cast<int>(cols / width);
     const float all = static_cast<float>(cols);
-    const float mean = warp.sum([&](int lane) {
+    const float mean = !centres ? 0.f : warp.sum([&](int lane) {
       float sum = 0;
       LINFORMER_UNROLL
       for (int i = lane; i < count; i += warp_size) {
@@ -58,18 +61,18 @@ struct Norm {
       return sum;
     }) / all;
     const float factor = 1.f / sqrtf(variance + epsilon);
-    Floats* const to = reinterpret_cast<Floats*>(out + row * out_ld);
+    Floats* const to = reinterpret_cast<Floats*>(out + row * out_ld + column);
     warp.each_lane([&](int lane) {
       LINFORMER_UNROLL
       for (int i = lane; i < count; i += warp_size) {
         Floats y = x[i];
-        const Floats by = units(scale)[i], plus = units(bias)[i];
+        const Floats by = units(scale)[i], plus = bias == nullptr ? Floats{} : units(bias)[i];
         for (int j = 0; j < width; ++j) y.x[j] = (y.x[j] - mean) * factor * by.x[j] + plus.x[j];
         to[i] = y;
         if (narrowed == nullptr) continue;
         Pack<T, width> rounded;
         for (int j = 0; j < width; ++j) narrow(y.x[j], &rounded.x[j]);
-        reinterpret_cast<Pack<T, width>*>(narrowed + row * narrowed_ld)[i] = rounded;
+        reinterpret_cast<Pack<T, width>*>(narrowed + row * narrowed_ld + column)[i] = rounded;
       }
     });
   }

@@ -43,11 +43,13 @@ bool fits(float x, ElementType type) {
 
 }  // namespace
 
-// `finite`: a value that isn't would be multiplied with zeros, as the columns of E beyond a text are.
+// `finite`: a value that isn't would be multiplied with zeros, as the columns of E beyond a text are. A text's rows are
+// rounded up in number, so that zeros lie behind each row of E, for products that begin within it and end with it.
 Status DeviceWeights::upload(const View& view, ElementType type, bool finite, const std::byte* from,
                              DeviceTensor* tensor) {
   const int64_t rows = view.rows, cols = view.cols;
-  const int64_t ld = rows == 1 && type == ElementType::f32 ? cols : round_up(cols, device_row_multiple);
+  const int64_t behind = finite ? device_row_multiple - 1 : 0;
+  const int64_t ld = rows == 1 && type == ElementType::f32 ? cols : round_up(cols + behind, device_row_multiple);
   if (tensor->data != nullptr) {
     if (tensor->rows == rows && tensor->ld == ld) return {};
     return Status::error(Code::unsupported, "a tensor is read in two shapes, which a GPU session doesn't do");

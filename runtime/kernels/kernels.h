@@ -36,8 +36,9 @@ struct GemmArgs {
 
 struct NormWeights {
   const float* scale;  // [columns]
-  const float* bias;   // [columns]
+  const float* bias;   // [columns]; may be null
   float epsilon;
+  NormKind kind = NormKind::layer;
 };
 
 // State of an online softmax, one entry for each row.
@@ -96,8 +97,9 @@ struct Kernels {
   void (*softmax_step_bf16)(MutableMatrix x, float scale, const OnlineSoftmax& state) = nullptr;
   // x[r, :] *= factors[r].
   void (*scale_rows)(MutableMatrix x, const float* factors) = nullptr;
-  // y = (x - mean) / sqrt(var + epsilon) * scale + bias, for each row. y may be x.
-  void (*layer_norm_rows)(ConstMatrix x, const NormWeights& weights, MutableMatrix y) = nullptr;
+  // y = (x - mean) / sqrt(var + epsilon) * scale + bias, or x / sqrt(mean of x^2 + epsilon) * scale + bias, for each row.
+  // y may be x.
+  void (*norm_rows)(ConstMatrix x, const NormWeights& weights, MutableMatrix y) = nullptr;
   void (*activate)(Activation activation, MutableMatrix x) = nullptr;  // in place
   // dst = dst + src; dst = dst * src; dst = src widened to f32 (int8: its codes); elementwise.
   void (*add)(float* dst, const float* src, int64_t count) = nullptr;

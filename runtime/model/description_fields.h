@@ -73,6 +73,7 @@ LINFORMER_FIELDS(Norm, "Norm", "norm") {
   FIELD(scale);
   FIELD(bias);
   FIELD(epsilon);
+  FIELD(kind);
 }
 
 LINFORMER_FIELDS(Projection, "Projection", "projection") {
@@ -84,6 +85,7 @@ LINFORMER_FIELDS(Projection, "Projection", "projection") {
   FIELD(kernel);
   FIELD(stride);
   FIELD(length_scale);
+  FIELD(end_rows);
 }
 
 LINFORMER_FIELDS(AttentionDescription, "Attention", "attention") {
@@ -107,6 +109,8 @@ LINFORMER_FIELDS(AttentionDescription, "Attention", "attention") {
   FIELD(window);
   FIELD(position_bias);
   FIELD(rotary_scale);
+  OPTIONAL(query_norm, object.query_norm.present());
+  OPTIONAL(key_norm, object.key_norm.present());
 }
 
 LINFORMER_FIELDS(LayerDescription, "Layer", "layer") {

@@ -49,6 +49,11 @@ class TensorFields {
   static Status nothing(const FieldName& field, const Linear& linear, const char* reason);
   static Status nothing(const FieldName& field, const Norm& norm, const char* reason);
 
+  // False where the index is outside the table.
+  bool has_elements(TensorIndex index, uint64_t count) const {
+    const bool inside = index >= 0 && static_cast<size_t>(index) < tensors_.size();
+    return inside && (*this)[index].shape.size() == 1 && (*this)[index].shape[0] == count;
+  }
   const TensorDescription& operator[](TensorIndex index) const { return tensors_[static_cast<size_t>(index)]; }
 
  private:

@@ -145,6 +145,8 @@ LayerInfo Model::layer(int layer, Part part) const {
   info.rotary_base = a.rotary_base;
   info.rotary_scale = a.rotary_scale;
   info.window = a.window;
+  info.norm_kind = enum_name(l->attention_norm.present() ? l->attention_norm.kind : l->ffn_norm.kind);
+  info.query_key_norms = a.query_norm.present() || a.key_norm.present();
   info.position_bias = a.position_bias != absent;
   info.full_attention = std::all_of(a.key_projections.begin(), a.key_projections.end(),
                                     [&](uint32_t index) { return e.projections[index].kind == ProjectionKind::none; });
@@ -167,6 +169,7 @@ ProjectionInfo Model::projection(int projection, Part part) const {
   info.weight = p->weight;
   info.bias = p->bias;
   info.length_scale = enum_name(p->length_scale);
+  info.end_rows = p->end_rows;
   return info;
 }
 

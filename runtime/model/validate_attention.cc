@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cinttypes>
 #include <cmath>
 
@@ -49,10 +50,18 @@ Status check_length_scale(const FieldName& field, const Projection& projection) 
   return {};
 }
 
+Status check_rows_at_end(const FieldName& field, const Projection& projection) {
+  const uint32_t most = projection.kind == ProjectionKind::linear ? projection.k : 0;
+  if (projection.end_rows <= most) return {};
+  return bad_field(field / "end_rows", "is %" PRIu32 ", at most %" PRIu32 " are possible", projection.end_rows, most);
+}
+
 Status check_linear_projection(const FieldName& field, const Projection& projection, uint32_t max_tokens,
                                const TensorFields& tensors) {
   LINFORMER_TRY(check_no_window(field, projection));
-  LINFORMER_TRY(tensors.left(field / "weight", projection.weight, {projection.k, max_tokens}));
+  // Rows of 16 bits that don't begin with a row of E could be read beyond its end.
+  const auto stored = projection.end_rows > 0 ? &TensorFields::floats : &TensorFields::left;
+  LINFORMER_TRY((tensors.*stored)(field / "weight", projection.weight, {projection.k, max_tokens}));
   if (projection.bias == absent) return {};
   return tensors.floats(field / "bias", projection.bias, {projection.k});
 }
@@ -155,20 +164,81 @@ Status check_rotary(const FieldName& field, const EncoderDescription& encoder, c
   return {};
 }
 
+// Queries and keys are normed by heads, or all channels at once; keys where they are not yet compressed.
+Status check_norms(const FieldName& field, const EncoderDescription& encoder, const AttentionDescription& attention,
+                   const TensorFields& tensors) {
+  const auto check = [&](const char* member, const Norm& norm, uint32_t heads) -> Status {
+    const FieldName name = field / member;
+    if (!norm.present()) return TensorFields::nothing(name, norm, "has no scale");
+    const bool by_head = tensors.has_elements(norm.scale, attention.head_dim);
+    return tensors.norm(name, norm, uint64_t{attention.head_dim} * (by_head ? 1 : heads));
+  };
+  LINFORMER_TRY(check("query_norm", attention.query_norm, attention.heads));
+  LINFORMER_TRY(check("key_norm", attention.key_norm, attention.kv_heads));
+  if (!attention.key_norm.present()) return {};
+  const FieldName key = field / "key_norm";
+  if (attention.value_is_key) return bad_field(key, "changes keys and not values, but values are the keys");
+  for (uint32_t index : attention.key_projections) {
+    const Projection& projection = encoder.projections[index];
+    if (projection.kind == ProjectionKind::linear && projection.order == ProjectionOrder::before_linear) {
+      return bad_field(key, "changes keys that are compressed before they are made");
+    }
+  }
+  return {};
+}
+
+// A window beside compressed keys: one E for the keys of all heads, and one for their values, of the rows that the
+// window shows.
+Status check_window_beside(const FieldName& field, const EncoderDescription& encoder,
+                           const AttentionDescription& attention) {
+  const FieldName window = field / "window";
+  if (attention.causal) return bad_field(window, "is beside compressed keys, which a causal layer can't have");
+  const Projection* first = nullptr;
+  for (const Array<uint32_t>* list : {&attention.key_projections, &attention.value_projections}) {
+    if (list->empty()) continue;  // values are the keys
+    const Projection& projection = encoder.projections[list->front()];
+    if (list->size() > 1 || projection.kind != ProjectionKind::linear) {
+      return bad_field(window, "is beside compressed keys, which one linear projection for all heads has to make");
+    }
+    if (projection.order != ProjectionOrder::after_linear || projection.length_scale != LengthScale::none) {
+      return bad_field(window, "is beside compressed keys, which have to be projections of the keys that it shows");
+    }
+    if (first != nullptr && first->end_rows != projection.end_rows) {
+      return bad_field(window, "is beside keys and values that are compressed with different end_rows");
+    }
+    first = &projection;
+  }
+  return {};
+}
+
+// Rows of E are tied to the text's end only beside a window.
+Status check_end_rows(const FieldName& field, const EncoderDescription& encoder,
+                      const AttentionDescription& attention) {
+  if (attention.window != 0) return {};
+  for (const Array<uint32_t>* list : {&attention.key_projections, &attention.value_projections}) {
+    for (uint32_t index : *list) {
+      if (encoder.projections[index].end_rows == 0) continue;
+      return bad_field(field / "window", "is 0, but a projection has end_rows");
+    }
+  }
+  return {};
+}
+
 // What speaks of a distance between two rows needs scores of rows with rows.
 Status check_distances(const FieldName& field, const EncoderDescription& encoder, const AttentionDescription& attention,
                        const TensorFields& tensors) {
+  LINFORMER_TRY(check_end_rows(field, encoder, attention));
   const bool biased = attention.position_bias != absent;
   if (attention.window == 0 && !biased) return {};
   const FieldName first = field / (biased ? "position_bias" : "window");
   if (attention.key_source != KeySource::own) {
     return bad_field(first, "goes by distances between rows, but keys are not of the layer's own rows");
   }
-  for (uint32_t index : attention.key_projections) {
-    if (encoder.projections[index].kind != ProjectionKind::none) {
-      return bad_field(first, "goes by distances between rows, but keys are compressed");
-    }
-  }
+  const bool compressed =
+      std::any_of(attention.key_projections.begin(), attention.key_projections.end(),
+                  [&](uint32_t index) { return encoder.projections[index].kind != ProjectionKind::none; });
+  if (compressed && biased) return bad_field(first, "goes by distances between rows, but keys are compressed");
+  if (compressed) return check_window_beside(field, encoder, attention);
   if (!biased) return {};
   return tensors.floats(first, attention.position_bias, {attention.heads, 2 * uint64_t{encoder.max_tokens} - 1});
 }
@@ -177,9 +247,9 @@ Status check_head_counts(const FieldName& field, const AttentionDescription& att
   if (attention.heads == 0 || attention.heads > max_heads) {
     return bad_field(field / "heads", "is %" PRIu32 ", 1 to %" PRIu32 " are possible", attention.heads, max_heads);
   }
-  if (attention.kv_heads != 1 && attention.kv_heads != attention.heads) {
-    return bad_field(field / "kv_heads", "is %" PRIu32 ", 1 or %" PRIu32 " are possible", attention.kv_heads,
-                     attention.heads);
+  if (attention.kv_heads == 0 || attention.heads % attention.kv_heads != 0) {
+    return bad_field(field / "kv_heads", "is %" PRIu32 ", a divisor of the %" PRIu32 " heads is needed",
+                     attention.kv_heads, attention.heads);
   }
   if (attention.head_dim == 0 || attention.head_dim > max_dimension / attention.heads) {
     return bad_field(field / "head_dim", "is %" PRIu32 ", 1 to %" PRIu32 " are possible with %" PRIu32 " heads",
@@ -214,9 +284,10 @@ Status check_projections_of(const FieldName& field, const EncoderDescription& en
     const auto of = [&](const Array<uint32_t>& list) -> const Projection& {
       return projections[list[list.size() == 1 ? 0 : head]];
     };
-    LINFORMER_TRY(check_row_mask(field, attention, of(attention.key_projections)));
-    LINFORMER_TRY(check_counted_rows(field, attention, of(attention.key_projections)));
-    LINFORMER_TRY(check_counted_rows(field, attention, of(attention.value_projections)));
+    for (const Array<uint32_t>* list : {&attention.key_projections, &attention.value_projections}) {
+      LINFORMER_TRY(check_row_mask(field, attention, of(*list)));
+      LINFORMER_TRY(check_counted_rows(field, attention, of(*list)));
+    }
     LINFORMER_TRY(
         check_pair(field, of(attention.key_projections), of(attention.value_projections), attention.head_dim, tensors));
   }
@@ -240,6 +311,7 @@ Status validate_projections(const EncoderDescription& encoder, const TensorField
                        full ? "full attention needs 0" : "1 to 16777216 are possible");
     }
     LINFORMER_TRY(check_length_scale(field, projection));
+    LINFORMER_TRY(check_rows_at_end(field, projection));
     switch (projection.kind) {
       case ProjectionKind::linear:
         LINFORMER_TRY(check_linear_projection(field, projection, encoder.max_tokens, tensors));
@@ -283,6 +355,7 @@ Status validate_attention(const EncoderDescription& encoder, const TensorFields&
     LINFORMER_TRY(tensors.linear(field / "value", attention.value, source_width, key_width));
   }
   LINFORMER_TRY(check_projections_of(field, encoder, attention, tensors));
+  LINFORMER_TRY(check_norms(field, encoder, attention, tensors));
   LINFORMER_TRY(check_rotary(field, encoder, attention));
   LINFORMER_TRY(check_distances(field, encoder, attention, tensors));
 

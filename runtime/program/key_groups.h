@@ -22,7 +22,7 @@ struct HeadProjection {
   }
 };
 
-// Heads that see the same keys and values: one query head, or all of them when there is one key/value head.
+// What the query heads of one group see: their keys and values.
 struct KeyGroup {
   int64_t k = 0;              // compressed rows of a sequence of N rows; 0: full attention
   int64_t column = 0;         // of Z W
@@ -31,9 +31,12 @@ struct KeyGroup {
   HeadProjection projections[2];
 };
 
-// A layer's groups, in the program's table: one for each head, or one that all heads share.
+// A layer's groups, in the program's table: one for each head of keys, or one for each query head where heads have
+// projections of their own.
 struct KeyGroups {
   int32_t first = 0, count = 0;
+  int32_t heads = 1;  // of queries, in each group
+  int64_t of_head(int64_t head) const { return head / heads; }
 };
 
 }  // namespace LINFORMER_NAMESPACE

@@ -47,9 +47,10 @@ class Planner {
 
   void plan_keys() {
     plan_.longest = extents_.longest_source(attention_.key_source);
-    plan_.whole_keys = key().kind == ProjectionKind::none;
+    if (attention_.window > 0) plan_.beside = key().k;
+    plan_.whole_keys = key().kind == ProjectionKind::none || attention_.window > 0;
     const size_t values = attention_.value_is_key ? 1 : attention_.value_projections.size();
-    plan_.one_projection = attention_.key_projections.size() == 1 && values == 1 &&
+    plan_.one_projection = !plan_.whole_keys && attention_.key_projections.size() == 1 && values == 1 &&
                            key().kind == ProjectionKind::linear && value().kind == ProjectionKind::linear;
     plan_.shared_projection = key().weight == value().weight;
   }
@@ -59,8 +60,9 @@ class Planner {
   // Compressing first wins from n = 2 k d D / (2 d D + 2 k D - c k d) on, c = 1 when E = F, else 2. With a projection
   // for each head it would take heads n k d: such layers always project first.
   int64_t project_first_below() const {
-    const bool rotates = attention_.rotary_base != 0, zeroes_masked = attention_.row_mask == RowMask::zeroed;
-    if (!plan_.one_projection || rotates || zeroes_masked) return always();
+    // What is done to each key before it is compressed.
+    const bool changes_keys = attention_.rotary_base != 0 || attention_.key_norm.present();
+    if (!plan_.one_projection || changes_keys || attention_.row_mask == RowMask::zeroed) return always();
     const double d = inputs(attention_.key), k = static_cast<double>(key().k), width = key_width();
     const double gain = 2 * d * width + 2 * k * width - sides() * k * d;
     return gain <= 0 ? always() : above(2 * k * d * width / gain);

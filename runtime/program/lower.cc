@@ -82,8 +82,8 @@ View Lowering::multiplied(const View& a, ElementType compute) {
 
 // Of each sequence its first row of a buffer of rows.
 View Lowering::first(BufferId buffer, int64_t cols) {
-  const int offset = static_cast<int>(BufferId::first_rows) - static_cast<int>(BufferId::rows);
-  return scored(static_cast<BufferId>(static_cast<int>(buffer) + offset), cols);
+  if (buffer == BufferId::rows) return scored(BufferId::first_rows, cols);
+  return scored(buffer == BufferId::second_rows ? BufferId::first_second_rows : BufferId::first_normalized, cols);
 }
 
 View Lowering::slot(BufferId buffer, int64_t slot_rows, int64_t cols) {
@@ -139,7 +139,7 @@ ops::Gemm& Lowering::gemm(const View& a, const Linear& linear, const View& out, 
 }
 
 void Lowering::norm(const Norm& norm, const View& from, const View& out) {
-  add(ops::Norm{out, from, weight(norm.scale), weight(norm.bias), norm.epsilon});
+  add(ops::Norm{out, from, weight(norm.scale), weight(norm.bias), norm.epsilon, norm.kind});
 }
 
 // The rows of X, or of both streams side by side, for the caller.
@@ -249,7 +249,7 @@ Program& Program::operator=(Program&&) noexcept = default;
 
 Status lower(const ModelDescription& description, const EncoderDescription& encoder, bool has_heads,
              const Extents& extents, const Target& target, Program* program) {
-  LINFORMER_TRY(check_executable(description, encoder));
+  LINFORMER_TRY(check_executable(encoder));
   program->extents = extents;
   program->target = target;
   program->pad_id = encoder.pad_id;

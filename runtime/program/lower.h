@@ -10,7 +10,7 @@
 namespace LINFORMER_NAMESPACE {
 
 // First refusal: what the description says and no executor can do, by name.
-Status check_executable(const ModelDescription& description, const EncoderDescription& encoder);
+Status check_executable(const EncoderDescription& encoder);
 
 // `encoder` is one of the description's. `has_heads`: heads and masked-LM read this encoder's rows.
 // A pure function of its arguments, which writes the program where it stays: moving one is a kilobyte of code. After an
@@ -102,7 +102,7 @@ class Lowering {
   void describe_attention(LayerState* layer);
   void pack_sides(const LayerState& layer);
   const Projection& projection_of(const AttentionDescription& attention, int side, size_t group) const;
-  void key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins);
+  Stage& key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins);
   View projected_slot(const LayerState& layer, int side);
   void compress_side(const LayerState& layer, int side);
   void scale_by_length(const Projection& projection, const View& key);
@@ -110,6 +110,11 @@ class Lowering {
   void project_rows(const LayerState& layer, int side, const View& out);
   void compress_by_head(const LayerState& layer, int side, bool joins);
   void full_side(const LayerState& layer, int side);
+  void compress_beside(const LayerState& layer, int side);
+  void keys_beside(const LayerState& layer, int sides);
+  void pack_block(const LayerState& layer, int side, const View& rows, int64_t k);
+  static View beside(const View& whole, int64_t k);
+  void norm_heads(const Norm& of, const View& x);
   void rotate(const LayerState& layer, const View& x);
   void reserve_attention(const LayerState& layer);
   // lower_layer.cc

@@ -63,6 +63,14 @@ View Lowering::panels(BufferId buffer, const ops::Attend& attend) const {
   return view;
 }
 
+// The compressed rows behind those of a `view` of whole keys or values.
+View Lowering::beside(const View& whole, int64_t k) {
+  View view = whole;
+  view.place = Place::beside;
+  view.rows = k;
+  return view;
+}
+
 // What short sequences need beside Z W.
 void Lowering::add_short(LayerState* layer) {
   ops::Attend& attend = layer->attend;
@@ -76,8 +84,8 @@ void Lowering::add_short(LayerState* layer) {
   attend.row_keys = panels(BufferId::keys, attend);
   attend.row_values = panels(BufferId::values, attend);
   const KeyGroup& group = program_.group(attend.groups, 0);
-  attend.compress = projection_table(group.projections[key_side].weight, true, n, attend.compute);
-  attend.expand = projection_table(group.projections[value_side].weight, false, n, attend.compute);
+  attend.e_transposed = projection_table(group.projections[key_side].weight, true, n, attend.compute);
+  attend.e = projection_table(group.projections[value_side].weight, false, n, attend.compute);
   block(BufferId::scores, round_up(group.k, panel_width) + round_up(n, panel_width));
 }
 
@@ -90,12 +98,12 @@ void Lowering::add_groups(LayerState* layer) {
   const AttentionDescription& description = layer->description->attention;
   const ops::Attend& attend = layer->attend;
   const size_t count = groups_of(description);
-  layer->attend.groups = {next_group_, static_cast<int32_t>(count)};
+  layer->attend.groups = {next_group_, static_cast<int32_t>(count), static_cast<int32_t>(description.heads / count)};
   next_group_ += attend.groups.count;
   int64_t key_offset = 0, panels_offset = 0;
   for (size_t g = 0; g < count; ++g) {
     KeyGroup& group = program_.groups[static_cast<size_t>(attend.groups.first) + g];
-    group.column = description.kv_heads == 1 ? 0 : static_cast<int64_t>(g) * attend.d_head;
+    group.column = static_cast<int64_t>(g * description.kv_heads / count) * attend.d_head;
     for (int side : {key_side, value_side}) {
       const Projection& projection = projection_of(description, side, g);
       HeadProjection& head = group.projections[side];
@@ -126,18 +134,23 @@ void Lowering::add_groups(LayerState* layer) {
   if (layer->plan.panels) program_.arena.widen(Term::compressed, panels_offset);
 }
 
-void Lowering::key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins) {
+Stage& Lowering::key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins) {
   Stage& made = stage(domain);
   made.lengths = lengths;
   made.extent = extent;
   made.joins = joins;
   made.key_rows = layer.key_rows;
   made.whole_keys = layer.attend.whole;
+  return made;
 }
 
 // Z W of sequences that are too short for E Z to pay.
 View Lowering::projected_slot(const LayerState& layer, int side) {
   return slot(compressed_of(side), std::min(layer.plan.longest, layer.plan.project_first_below - 1), layer.key_width);
+}
+
+void Lowering::norm_heads(const Norm& of, const View& x) {
+  if (of.present()) norm(of, x, x);
 }
 
 // Rotary positions of queries or keys, where the layer has them. The table is the same for all layers of one base and
@@ -172,7 +185,10 @@ void Lowering::project_rows(const LayerState& layer, int side, const View& out) 
   Linear linear = linear_of(description, side);
   if (bias_after(linear, projection_of(description, side, 0))) linear.bias = absent;
   gemm(source(layer, inputs(linear)), linear, out);
-  if (side == key_side) rotate(layer, out);
+  if (side == key_side) {
+    norm_heads(description.key_norm, out);
+    rotate(layer, out);
+  }
   if (layer.zeroes_masked) add(ops::Zero{out, ZeroRows::masked});
 }
 
@@ -263,23 +279,54 @@ View Lowering::key_slot(const LayerState& layer, int side) const {
   return view;
 }
 
-// K or V of every block of rows, whole.
-void Lowering::full_side(const LayerState& layer, int side) {
-  const ops::Attend& attend = layer.attend;
-  if (!layer.plan.panels) {
-    program_.arena.use(keys_of(side));
-    return project_rows(layer, side, key_slot(layer, side));
-  }
-  View projected = block(BufferId::ffn, layer.key_width);
-  projected.ld = layer.key_width;  // rows next to one another: what every GEMM provider writes fastest
-  project_rows(layer, side, projected);
+// Rows of keys or values, and of both where values are keys, as a part of the panels that queries read: of a sequence's
+// own rows, or of the k compressed rows beside them.
+void Lowering::pack_block(const LayerState& layer, int side, const View& rows, int64_t k) {
   for (int to : {key_side, value_side}) {
     if (to != side && !layer.value_is_key) continue;
-    View out = panels(compressed_of(to), attend);
+    View out = panels(compressed_of(to), layer.attend);
+    if (k > 0) out = beside(out, k);
     out.cols = layer.key_width;
     program_.arena.use(out.buffer);
-    add(ops::PackBlock{out, projected, attend.groups, attend.d_head, to == key_side});
+    add(ops::PackBlock{out, rows, layer.attend.groups, layer.attend.d_head, to == key_side});
   }
+}
+
+// K or V of every block of rows, whole.
+void Lowering::full_side(const LayerState& layer, int side) {
+  const bool stored = !layer.plan.panels || layer.plan.beside > 0;
+  View rows = stored ? key_slot(layer, side) : block(BufferId::ffn, layer.key_width);
+  rows.ld = layer.key_width;  // rows next to one another: what every GEMM provider writes fastest
+  if (stored) program_.arena.use(rows.buffer);
+  project_rows(layer, side, rows);
+  if (layer.plan.panels) pack_block(layer, side, rows, 0);
+}
+
+// E (Z W) of the rows that full_side() stored. The first rows of E begin at the text's first row, its end_rows last
+// ones end at the text's last.
+void Lowering::compress_beside(const LayerState& layer, int side) {
+  const Projection& projection = projection_of(layer.description->attention, side, 0);
+  key_stage(layer, Domain::compressed_rows, {}, projection.k, side == value_side).whole_keys = false;
+  const int64_t at_start = projection.k - projection.end_rows;
+  ops::Gemm product;
+  product.b = key_slot(layer, side);
+  product.out = beside(product.b, projection.k);
+  product.a = weight(projection.weight);
+  product.row_bias = weight(projection.bias);
+  product.end_m = at_start;
+  if (at_start > 0) add(product);
+  product.first_m = at_start;
+  product.end_m = projection.k;
+  product.from_end = true;
+  if (projection.end_rows > 0) add(product);
+}
+
+void Lowering::keys_beside(const LayerState& layer, int sides) {
+  const int64_t k = layer.plan.beside;
+  for (int side = 0; side < sides; ++side) compress_beside(layer, side);
+  if (!layer.plan.panels) return;
+  key_stage(layer, Domain::compressed_rows, {}, k, false);
+  for (int side = 0; side < sides; ++side) pack_block(layer, side, beside(key_slot(layer, side), k), k);
 }
 
 // Panels of K^T and V, and of a short sequence's rows of Z W.
@@ -319,16 +366,19 @@ void Lowering::reserve_attention(const LayerState& layer) {
     return;
   }
   if (scores) {
-    block(BufferId::scores, std::min(full_keys, round_up(layer.plan.longest, panel_width)));
+    block(BufferId::scores, std::min(full_keys, round_up(std::max(layer.plan.longest, attend.beside), panel_width)));
     block(BufferId::softmax, padded + 3);
   }
-  // Each sequence's rows begin at a multiple of the panel width.
+  // Each sequence's rows begin at a multiple of the panel width, and so do its compressed rows behind those of all.
   const int64_t width = layer.plan.panels ? attend.groups.count * padded : layer.key_width;
   p.full_width = std::max(p.full_width, width);
-  const Count rows = (larger(p.extents.rows, Count(p.extents.sequences) * p.extents.encoder_states) +
-                      Count(panel_width - 1) * p.extents.sequences)
-                         .rounded_up(static_cast<uint64_t>(panel_width));
-  p.arena.widen(layer.plan.panels ? Term::panels : Term::full, rows * p.full_width);
+  p.beside_rows = std::max(p.beside_rows, round_up(attend.beside, panel_width));
+  const Count own = larger(p.extents.rows, Count(p.extents.sequences) * p.extents.encoder_states);
+  const Count rows =
+      (own + Count(panel_width - 1) * p.extents.sequences).rounded_up(static_cast<uint64_t>(panel_width)) +
+      Count(p.beside_rows) * p.extents.sequences;
+  if (layer.plan.panels) p.arena.widen(Term::panels, rows * p.full_width);
+  if (!layer.plan.panels || attend.beside > 0) p.arena.widen(Term::full, rows * p.full_width);
 }
 
 void Lowering::describe_attention(LayerState* layer) {
@@ -343,6 +393,7 @@ void Lowering::describe_attention(LayerState* layer) {
   attend.compute = layer->plan.attention;
   attend.short_below = layer->plan.short_below;
   attend.window = description.window;
+  attend.beside = layer->plan.beside;
   attend.position_bias = weight(description.position_bias);
   layer->value_is_key = description.value_is_key;
   attend.value_side = description.value_is_key ? key_side : value_side;
@@ -363,12 +414,17 @@ void Lowering::keys_and_values(LayerState* layer) {
   if (attend.short_below > 0) add_short(layer);
   attend.keys = packs ? panels(BufferId::compressed_key, attend) : key_slot(*layer, key_side);
   attend.values = packs ? panels(BufferId::compressed_value, attend) : key_slot(*layer, value_side);
+  if (attend.beside > 0) {
+    attend.keys_beside = beside(attend.keys, attend.beside);
+    attend.values_beside = beside(attend.values, attend.beside);
+  }
   const int sides = description.value_is_key ? 1 : 2;
   if (attend.whole) {
     for (int side = 0; side < sides; ++side) {
       if (side == 0 || !layer->plan.converts_once) key_stage(*layer, Domain::source_rows, {}, 0, side > 0);
       full_side(*layer, side);
     }
+    if (attend.beside > 0) keys_beside(*layer, sides);
     return;
   }
   if (layer->plan.one_projection) {

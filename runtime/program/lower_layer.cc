@@ -160,6 +160,7 @@ void Lowering::layer_rows(const LayerState& layer) {
   const View target = rows(BufferId::rows, layer.width_in);
   const View query = block(BufferId::query, layer.attend.heads * layer.attend.d_head);
   gemm(rows(normalizes ? BufferId::normalized : stream(), layer.width_in), attention.query, query);
+  norm_heads(attention.query_norm, query);
   if (!first_only_) rotate(layer, query);  // position 0 is turned by no angle
   attention_output(layer, attend(layer, query), target);
   const View between = rows(BufferId::rows, layer.width_between);

@@ -131,6 +131,7 @@ struct Program {
   int64_t vocabulary = 0;                     // of the masked-LM head's logits
   int64_t max_pooled_rows = 0;                // mean_over_max_tokens: N
   int64_t key_slot = 0, compressed_slot = 0;  // elements of a sequence's slot
+  int64_t beside_rows = 0;                    // compressed rows of a sequence beside its own, a multiple of the panel width
   int64_t full_width = 0;                     // full attention: elements that one row of K takes, all heads
   // Full and compressed attention share buffers and divide them among sequences in different ways: what one layer has
   // of a sequence may lie where another has something of the next.
@@ -145,9 +146,8 @@ struct Program {
   Program(Program&& other) noexcept;
   Program& operator=(Program&& other) noexcept;
 
-  // The group whose keys `head` reads; they have one where all heads see the same.
-  const KeyGroup& group(const KeyGroups& of, int64_t head) const {
-    return groups[static_cast<size_t>(of.first + (of.count == 1 ? 0 : head))];
+  const KeyGroup& group(const KeyGroups& of, int64_t group) const {
+    return groups[static_cast<size_t>(of.first + group)];
   }
 };
 

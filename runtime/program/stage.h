@@ -47,7 +47,7 @@ struct Stage {
   int64_t extent = 0;       // source_columns: columns; compressed_rows: rows; key_heads: heads; scored:
                             // sequences that a row of scores is for, 0: a packed row
   KeyRows key_rows;         // of the layer, for domains and ops that are about keys
-  bool whole_keys = false;  // source_rows: keys are not compressed, and have a row for each of these rows
+  bool whole_keys = false;  // of the layer: keys have a row for each row that they are made of
   int32_t op_begin = 0, op_end = 0;
 };
 

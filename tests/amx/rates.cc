@@ -162,8 +162,8 @@ void rows(const Kernels& kernels) {
     std::printf("%-28s %6.3f ns for 16 elements\n", name, seconds * 1e9 * 16 / static_cast<double>(elements));
   };
   const MutableMatrix in{x.floats(), m, n, n}, out{y.floats(), m, n, n};
-  print("layer_norm_rows", seconds_of([&] {
-          kernels.layer_norm_rows(in, {weights.floats(), weights.floats(), 1e-5f}, out);
+  print("norm_rows", seconds_of([&] {
+          kernels.norm_rows(in, {weights.floats(), weights.floats(), 1e-5f}, out);
         }),
         m * n);
   const int64_t row = narrow_row_bytes(ElementType::int8, n);

@@ -106,10 +106,12 @@ int main(void) {
   FIELD(lnf_layer_info, position_bias);
   FIELD(lnf_layer_info, full_attention);
   FIELD(lnf_layer_info, gated);
+  FIELD(lnf_layer_info, query_key_norms);
   FIELD(lnf_layer_info, key_source);
   FIELD(lnf_layer_info, row_mask);
   FIELD(lnf_layer_info, output_activation);
   FIELD(lnf_layer_info, activation);
+  FIELD(lnf_layer_info, norm_kind);
   STRUCT(lnf_projection_info);
   FIELD(lnf_projection_info, size);
   FIELD(lnf_projection_info, k);
@@ -120,6 +122,7 @@ int main(void) {
   FIELD(lnf_projection_info, kind);
   FIELD(lnf_projection_info, order);
   FIELD(lnf_projection_info, length_scale);
+  FIELD(lnf_projection_info, end_rows);
   STRUCT(lnf_masked_lm_info);
   FIELD(lnf_masked_lm_info, size);
   FIELD(lnf_masked_lm_info, present);

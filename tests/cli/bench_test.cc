@@ -215,6 +215,16 @@ TEST_CASE("bench: a random model takes at least as many tokens as it has compres
   CHECK(most_tokens("0", "8") == 8);  // full attention
 }
 
+TEST_CASE("bench: a window of a random model is beside its compressed rows") {
+  const Folder folder;
+  const std::string kept = folder.path("kept.lnfr");
+  const Ran ran = run({"bench", "--random", "tiny", "--n", "40", "--k", "4", "--window", "3", "--dtype", "f32", "--seconds",
+                       "0", "--threads", "1", "--save", kept, "--json"});
+  REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  CHECK(json::parse(ran.out).at("results")[0].at("model") == "tiny, k 4, window 3");
+  CHECK(has(run({"inspect", kept}).out, "a window beside compressed keys"));
+}
+
 // With the address sanitizer this takes minutes.
 TEST_CASE("bench --paper: cells are measured with the options that are given" * doctest::skip(sanitized)) {
   const Ran ran = run({"bench", "--paper", "--minutes", "10", "--longest", "512", "--dtype", "int8", "--threads", "1",

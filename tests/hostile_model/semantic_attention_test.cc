@@ -37,8 +37,14 @@ TEST_CASE("attention that contradicts its tensors or itself") {
       {"too many heads", "heads is 1025", [&](ModelDescription& m) { attention(m).heads = 1025; }},
       {"heads don't fit", "query.weight needs shape [24, 16]",
        [&](ModelDescription& m) { attention(m).heads = attention(m).kv_heads = 3; }},
-      {"grouped heads", "kv_heads is 2, 1 or 4",
-       [&](ModelDescription& m) { attention(m).heads = 4, attention(m).head_dim = 4; }},
+      {"no key heads", "kv_heads is 0, a divisor of the 2 heads",
+       [&](ModelDescription& m) { attention(m).kv_heads = 0; }},
+      {"uneven groups", "kv_heads is 3, a divisor of the 4 heads",
+       [&](ModelDescription& m) { attention(m).heads = 4, attention(m).head_dim = 4, attention(m).kv_heads = 3; }},
+      {"more key heads", "kv_heads is 4, a divisor of the 2 heads",
+       [&](ModelDescription& m) { attention(m).kv_heads = 4; }},
+      {"groups don't fit", "key.weight needs shape [8, 16]",
+       [&](ModelDescription& m) { attention(m).heads = 4, attention(m).head_dim = 4, attention(m).kv_heads = 2; }},
       {"one key head", "key.weight needs shape [8, 16]", [&](ModelDescription& m) { attention(m).kv_heads = 1; }},
       {"no head width", "head_dim is 0", [&](ModelDescription& m) { attention(m).head_dim = 0; }},
       {"head width wraps", "head_dim is 2147483648", [&](ModelDescription& m) { attention(m).head_dim = 1u << 31; }},
@@ -249,13 +255,84 @@ TEST_CASE("positions in attention that can't have them") {
          attention(m).value_projections.clear();
          attention(m).rotary_base = 10000;
        }},
+      {"masked rows of values before the linear",
+       "row_mask zeroes rows of keys that are compressed before they are made",
+       [&](ModelDescription& m) {
+         m.encoder.projections[attention(m).key_projections[0]].order = ProjectionOrder::after_linear;
+         attention(m).row_mask = RowMask::zeroed;
+       }},
+      {"norms of queries and keys", "",
+       [&](ModelDescription& m) {
+         full(m);
+         attention(m).query_norm = attention(m).key_norm = m.encoder.layers[0].attention_norm;
+         attention(m).key_norm.bias = absent;
+         attention(m).key_norm.kind = NormKind::rms;
+       }},
+      {"norm of keys, narrow", "attention.key_norm.scale needs shape [16]",
+       [&](ModelDescription& m) {
+         full(m);
+         attention(m).key_norm.scale = m.encoder.layers[0].ffn_in.bias;
+       }},
+      {"norm of queries, index", "attention.query_norm.scale refers to tensor 1000000",
+       [&](ModelDescription& m) { attention(m).query_norm.scale = 1000000; }},
+      {"norm of queries, epsilon", "attention.query_norm.epsilon is 0, a positive number is needed",
+       [&](ModelDescription& m) {
+         attention(m).query_norm = m.encoder.layers[0].attention_norm;
+         attention(m).query_norm.epsilon = 0;
+       }},
+      {"kind of a norm", "norm kind is 2",
+       [&](ModelDescription& m) { m.encoder.layers[0].attention_norm.kind = NormKind{2}; }},
+      {"norm of keys before the linear", "key_norm changes keys that are compressed before they are made",
+       [&](ModelDescription& m) { attention(m).key_norm = m.encoder.layers[0].attention_norm; }},
+      {"norm of values", "key_norm changes keys and not values, but values are the keys",
+       [&](ModelDescription& m) {
+         after_linear(m);
+         attention(m).value_is_key = true;
+         attention(m).value = {};
+         attention(m).value_projections.clear();
+         attention(m).key_norm = m.encoder.layers[0].attention_norm;
+       }},
       {"window", "",
        [&](ModelDescription& m) {
          full(m);
          attention(m).window = ~0u;
        }},
-      {"window of compressed keys", "window goes by distances between rows, but keys are compressed",
+      {"window beside compressed keys", "",
+       [&](ModelDescription& m) {
+         after_linear(m);
+         attention(m).window = 1;
+       }},
+      {"window beside keys that are compressed first",
+       "window is beside compressed keys, which have to be projections of",
        [&](ModelDescription& m) { attention(m).window = 1; }},
+      {"window in a causal layer", "window is beside compressed keys, which a causal layer can't have",
+       [&](ModelDescription& m) {
+         after_linear(m);
+         attention(m).window = 1;
+         attention(m).causal = true;
+       }},
+      {"window beside scaled keys", "window is beside compressed keys, which have to be projections of",
+       [&](ModelDescription& m) {
+         after_linear(m);
+         for (Projection& projection : m.encoder.projections) projection.length_scale = LengthScale::inverse_root;
+         attention(m).window = 1;
+       }},
+      {"window beside pooled keys",
+       "window is beside compressed keys, which one linear projection for all heads has to",
+       [&](ModelDescription& m) {
+         use_in_layer_0(m, pool(4, 5, 5));
+         attention(m).window = 1;
+       }},
+      {"rows at the end of 16 bits", "projections[0].weight needs f32 row_major",
+       [&](ModelDescription& m) {
+         after_linear(m);
+         m.encoder.projections[0].end_rows = 2;
+       }},
+      {"more rows at the end than rows", "end_rows is 1000, at most 6 are possible",
+       [&](ModelDescription& m) {
+         after_linear(m);
+         m.encoder.projections[0].end_rows = 1000;
+       }},
       {"window into encoder states", "window goes by distances between rows, but keys are not of the layer's own rows",
        [&](ModelDescription& m) {
          full(m);

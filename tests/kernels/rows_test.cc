@@ -188,7 +188,7 @@ TEST_CASE("softmax_rows on rows with infinities, subnormals and NaN") {
   }
 }
 
-TEST_CASE("layer_norm_rows equals double arithmetic, in place too") {
+TEST_CASE("norm_rows equals double arithmetic, of each kind, with a bias or none, in place too") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(2);
@@ -202,21 +202,23 @@ TEST_CASE("layer_norm_rows equals double arithmetic, in place too") {
       fill_random(random, scale.data(), cols);
       fill_random(random, bias.data(), cols);
       const float offset = random() % 2 == 0 ? 0.f : 20.f;
+      const NormKind kind = random() % 2 == 0 ? NormKind::layer : NormKind::rms;
+      const bool has_bias = random() % 3 != 0;
       for (int64_t i = 0; i < x.size(); ++i) x[i] += offset;
       y.fill(quiet_nan);
       if (in_place) std::memcpy(y.data(), x.data(), static_cast<size_t>(x.size()) * sizeof(float));
-      kernels->layer_norm_rows({in_place ? y.data() : x.data(), rows, cols, x_ld}, {scale.data(), bias.data(), 1e-5f},
-                               {y.data(), rows, cols, y_ld});
+      kernels->norm_rows({in_place ? y.data() : x.data(), rows, cols, x_ld},
+                         {scale.data(), has_bias ? bias.data() : nullptr, 1e-5f, kind}, {y.data(), rows, cols, y_ld});
       REQUIRE(y.front_intact());
       for (int64_t r = 0; r < rows; ++r) {
         double mean = 0, variance = 0, worst = 0;
         for (int64_t j = 0; j < cols; ++j) mean += static_cast<double>(x[r * x_ld + j]);
-        mean /= static_cast<double>(cols);
+        mean = kind == NormKind::rms ? 0 : mean / static_cast<double>(cols);
         for (int64_t j = 0; j < cols; ++j) variance += std::pow(static_cast<double>(x[r * x_ld + j]) - mean, 2);
         const double inverse = 1 / std::sqrt(variance / static_cast<double>(cols) + 1e-5);
         for (int64_t j = 0; j < cols; ++j) {
           const double want = (static_cast<double>(x[r * x_ld + j]) - mean) * inverse * static_cast<double>(scale[j]) +
-                              static_cast<double>(bias[j]);
+                              (has_bias ? static_cast<double>(bias[j]) : 0);
           const double error = std::abs(want - static_cast<double>(y[r * y_ld + j]));
           if (!(error <= worst)) worst = error;
         }
@@ -237,11 +239,11 @@ TEST_CASE("rows that are reduced together have the bits that each has alone") {
       fill_random(random, x.data(), rows * cols, 3.f);
       const NormWeights weights{scale.data(), bias.data(), 1e-5f};
       std::vector<float> norms = x, each_norm = x, softmax = x, each_softmax = x;
-      kernels->layer_norm_rows({norms.data(), rows, cols, cols}, weights, {norms.data(), rows, cols, cols});
+      kernels->norm_rows({norms.data(), rows, cols, cols}, weights, {norms.data(), rows, cols, cols});
       kernels->softmax_rows({softmax.data(), rows, cols, cols}, 0.5f);
       for (int64_t r = 0; r < rows; ++r) {
         const MutableMatrix norm{each_norm.data() + r * cols, 1, cols, cols};
-        kernels->layer_norm_rows(norm, weights, norm);
+        kernels->norm_rows(norm, weights, norm);
         kernels->softmax_rows({each_softmax.data() + r * cols, 1, cols, cols}, 0.5f);
       }
       CHECK(same_bits(norms.data(), each_norm.data(), rows * cols));

@@ -71,6 +71,22 @@ TEST_CASE("the lengths that take another path depend on the model and on whether
   CHECK(plan(model, native()).short_below == 0);
 }
 
+TEST_CASE("norms of keys come before E, and a window's keys are kept as they are") {
+  RandomModel model = shape();
+  model.order = ProjectionOrder::after_linear;
+  model.head_norms = linformer_test::HeadNorms::each;
+  CHECK(plan(model, native()).project_first_below > 400);
+  model = shape();
+  model.order = ProjectionOrder::after_linear;
+  CHECK(plan(model, native()).beside == 0);
+  model.layer.attention.window = 16;
+  const LayerPlan window = plan(model, native());
+  CHECK(window.whole_keys);
+  CHECK(window.beside == 32);
+  CHECK_FALSE(window.one_projection);
+  CHECK(window.short_below == 0);
+}
+
 TEST_CASE("scores in bf16 are compressed where E is stored in bf16, too") {
   RandomModel model = shape();
   Target target = native();

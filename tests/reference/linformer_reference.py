@@ -73,10 +73,18 @@ class Model:
     def norm(self, part, x):
         if part["scale"] < 0:
             return x
-        centred = x - x.mean(axis=-1, keepdims=True)
+        centred = x if part["kind"] == "rms" else x - x.mean(axis=-1, keepdims=True)
         variance = (centred**2).mean(axis=-1, keepdims=True)
         scaled = centred / np.sqrt(variance + part["epsilon"]) * self.tensors[part["scale"]]
         return scaled + self.tensors[part["bias"]] if part["bias"] >= 0 else scaled
+
+
+    def norm_heads(self, part, x):
+        """Of each head by itself where the scale is as wide as a head, or else of all columns at once."""
+        if part is None:
+            return x
+        width = len(self.tensors[part["scale"]])
+        return self.norm(part, x.reshape(len(x), -1, width)).reshape(x.shape)
 
 
 class Text:
@@ -192,7 +200,8 @@ class Encoder:
             return y
         if kind == "linear":
             weight = model.tensor(projection["weight"])
-            short = weight[:, :n] @ y
+            at_start = len(weight) - projection["end_rows"]
+            short = np.concatenate([weight[:at_start, :n], weight[at_start:, weight.shape[1] - n :]]) @ y
             if projection["length_scale"] == "inverse_root":
                 short = short / math.sqrt(n)
             elif projection["length_scale"] == "restored_norm":
@@ -212,17 +221,19 @@ class Encoder:
         bias = model.tensor(projection["bias"]) if projection["bias"] >= 0 else 0.0
         return np.stack([sum(weight[t] @ row for t, row in enumerate(window)) + bias for window in windows])
 
-    def side(self, attention, linear, projections, z, keep, rotary=(0, 1)):
+    def side(self, attention, linear, projections, z, keep, norm=None, rotary=(0, 1)):
         """The compressed keys or values of each query head."""
         model, heads, dim = self.model, attention["heads"], attention["head_dim"]
-        shared = attention["kv_heads"] == 1
+        in_group = heads // attention["kv_heads"]
         whole = model.linear(linear, z)
+        if norm is not None:
+            whole = model.norm_heads(norm, whole)
         if attention["row_mask"] == "zeroed":
             whole = whole * keep[:, None]
         result = []
         for head in range(heads):
             projection = self.encoder["projections"][projections[head if len(projections) > 1 else 0]]
-            columns = slice(0, dim) if shared else slice(head * dim, (head + 1) * dim)
+            columns = slice(head // in_group * dim, (head // in_group + 1) * dim)
             if projection["kind"] == "linear" and projection["order"] == "before_linear":
                 # The projection's own bias goes to every channel of its row, after the linear.
                 plain = dict(projection, bias=-1)
@@ -230,7 +241,10 @@ class Encoder:
                 if projection["bias"] >= 0:
                     short = short + model.tensor(projection["bias"])[:, None]
             else:
-                short = self.shorten(projection, rotated(whole[:, columns], *rotary))
+                exact = rotated(whole[:, columns], *rotary)
+                short = self.shorten(projection, exact)
+                if attention["window"] > 0 and projection["kind"] == "linear":
+                    short = np.concatenate([exact, short])
             result.append(short)
         return result
 
@@ -241,9 +255,9 @@ class Encoder:
             attention["key_source"] == "encoder_states_or_own" and text.states is not None
         ):
             z, keep = text.states, text.states_keep
-        query = model.linear(attention["query"], x) * text.query[:, None]
+        query = model.norm_heads(attention["query_norm"], model.linear(attention["query"], x)) * text.query[:, None]
         rotary = attention["rotary_base"], attention["rotary_scale"]
-        keys = self.side(attention, attention["key"], attention["key_projections"], z, keep, rotary)
+        keys = self.side(attention, attention["key"], attention["key_projections"], z, keep, attention["key_norm"], rotary)
         if attention["value_is_key"]:
             values = keys
         else:
@@ -256,7 +270,8 @@ class Encoder:
                 middle = self.encoder["max_tokens"] - 1
                 scores = scores + model.tensor(attention["position_bias"])[head, columns - rows + middle]
             if attention["window"] > 0:
-                scores = np.where(np.abs(columns - rows) > attention["window"], -np.inf, scores)
+                hidden = (np.abs(columns - rows) > attention["window"]) & (columns < len(x))
+                scores = np.where(hidden, -np.inf, scores)
             if attention["causal"]:
                 scores = np.where(columns > rows, -np.inf, scores)
             if attention["row_mask"] == "excluded":

@@ -133,6 +133,35 @@ void make_named(Chance& chance, RandomModel* shape) {
   if (chance.one_in(2)) set_heads(chance, shape, {chance.pick(1, 20), chance.pick(1, 4), 2});
 }
 
+// Query heads in groups, queries and keys with norms of their own, and other kinds of norms.
+void make_grouped(Chance& chance, RandomModel* shape) {
+  shape->kv_heads = chance.pick(1, 4);
+  shape->heads = shape->kv_heads * chance.pick(1, 4);
+  shape->head_dim = 2 * chance.pick(1, 20);
+  shape->one_kv_head = shape->mixed_kv_heads = false;
+  shape->norm_kind = chance.of({NormKind::layer, NormKind::rms});
+  shape->norm_bias = chance.one_in(2);
+  shape->head_norms = chance.of({HeadNorms::none, HeadNorms::each, HeadNorms::all});
+}
+
+// A window beside compressed keys.
+void make_beside(Chance& chance, RandomModel* shape) {
+  shape->kinds = {ProjectionKind::linear};
+  if (chance.one_in(4)) shape->kinds.push_back(ProjectionKind::none);
+  shape->order = ProjectionOrder::after_linear;
+  shape->length_scale = LengthScale::none;
+  shape->each_head = shape->one_side_by_head = shape->causal = shape->position_bias = false;
+  shape->key_sources = {KeySource::own};
+  shape->decoder = false;
+  shape->encoder_states_width = 0;
+  if (shape->row_mask == RowMask::excluded) shape->row_mask = RowMask::none;
+  shape->k_step = 0;
+  shape->k = chance.one_in(8) ? chance.pick(513, 700) : chance.pick(1, 60);
+  shape->end_rows = chance.one_in(3) ? 0 : chance.pick(1, shape->k);
+  shape->layer.attention.window = chance.of({1u, 2u, 7u, 31u, 32u, 33u, 64u, 1000u});
+  if (chance.one_in(2)) make_grouped(chance, shape);
+}
+
 void make_unusual(Unusual kind, Chance& chance, RandomModel* shape) {
   switch (kind) {
     case Unusual::smallest:
@@ -147,6 +176,10 @@ void make_unusual(Unusual kind, Chance& chance, RandomModel* shape) {
       return make_mixed(chance, shape);
     case Unusual::named:
       return make_named(chance, shape);
+    case Unusual::grouped:
+      return make_grouped(chance, shape);
+    case Unusual::beside:
+      return make_beside(chance, shape);
     case Unusual::combined:
       for (uint64_t i = 0; i + 1 < unusual_kinds; ++i) {
         if (chance.one_in(2)) make_unusual(static_cast<Unusual>(i), chance, shape);
@@ -167,7 +200,7 @@ bool is_valid(const RandomModel& shape) {
 
 const char* name_of(Unusual kind) {
   static constexpr const char* names[unusual_kinds] = {"smallest", "largest", "empty",   "shared",
-                                                       "mixed",    "named",   "combined"};
+                                                       "mixed",    "named",   "grouped", "beside", "combined"};
   return names[static_cast<size_t>(kind)];
 }
 

@@ -10,8 +10,8 @@
 namespace linformer_test {
 
 // In what way a shape is unusual. It is chosen by `index` modulo `unusual_kinds`.
-enum class Unusual { smallest, largest, empty, shared, mixed, named, combined };
-inline constexpr uint64_t unusual_kinds = 7;
+enum class Unusual { smallest, largest, empty, shared, mixed, named, grouped, beside, combined };
+inline constexpr uint64_t unusual_kinds = 9;
 const char* name_of(Unusual kind);
 
 // Depends on `index` alone. Model::load accepts every such model, but a session may refuse it as unsupported.

@@ -121,6 +121,7 @@ class Maker {
 
   Norm norm(const std::string& name, uint32_t width) {
     Norm n;
+    n.kind = shape_.norm_kind;
     n.scale = builder_.add_floats(prefix_ + name + ".weight", {width}, numbers_.uniform(width, 0.5, 1));
     if (shape_.norm_bias) n.bias = builder_.add_floats(prefix_ + name + ".bias", {width}, numbers_.uniform(width, 0.3));
     return n;
@@ -215,10 +216,11 @@ class Maker {
     const std::string name = "layers." + std::to_string(index);
     const uint32_t head_dim = shape_.head_dim != 0 ? shape_.head_dim : shape_.d_model / shape_.heads;
     const bool one_kv_head = shape_.one_kv_head || (shape_.mixed_kv_heads && index % 2 == 1);
-    const uint32_t width = shape_.heads * head_dim, key_width = one_kv_head ? head_dim : width;
+    const uint32_t kv_heads = shape_.kv_heads != 0 ? shape_.kv_heads : one_kv_head ? 1 : shape_.heads;
+    const uint32_t width = shape_.heads * head_dim, key_width = kv_heads * head_dim;
     const uint32_t key_in = source == KeySource::own ? in : e->encoder_states_width;
     attention->heads = shape_.heads;
-    attention->kv_heads = one_kv_head ? 1 : shape_.heads;
+    attention->kv_heads = kv_heads;
     attention->head_dim = head_dim;
     attention->scale = static_cast<float>(1 / std::sqrt(head_dim));
     attention->causal = shape_.causal;
@@ -234,6 +236,11 @@ class Maker {
       if (shape_.second_output != 0) attention->output_second = linear(name + ".out_proj2", out, inner);
     }
     attention->output_activation = shape_.output_activation;
+    if (shape_.head_norms != HeadNorms::none) {
+      const bool each = shape_.head_norms == HeadNorms::each;
+      attention->query_norm = norm(name + ".q_norm", each ? head_dim : width);
+      attention->key_norm = norm(name + ".k_norm", each ? head_dim : key_width);
+    }
     if (shape_.position_bias) {
       attention->position_bias =
           builder_.add_floats(prefix_ + name + ".position_bias", {shape_.heads, 2 * shape_.n - 1},
@@ -276,7 +283,10 @@ class Maker {
     if (p.kind == ProjectionKind::linear) {
       p.k = std::max(1u, shape_.k - std::min(shape_.k, (layer + head) * shape_.k_step));
       const std::vector<float> weights = numbers_.uniform(uint64_t{p.k} * shape_.n, 1.7 / std::sqrt(shape_.n));
-      p.weight = builder_.add_projection(prefix_ + name + ".weight", p.k, shape_.n, writer::copy_of(weights));
+      p.end_rows = std::min(shape_.end_rows, p.k);
+      p.weight = p.end_rows > 0
+                     ? builder_.add_floats(prefix_ + name + ".weight", {p.k, shape_.n}, weights)
+                     : builder_.add_projection(prefix_ + name + ".weight", p.k, shape_.n, writer::copy_of(weights));
       if (p.order == ProjectionOrder::after_linear) p.length_scale = shape_.length_scale;
       if (shape_.projection_bias && p.length_scale == LengthScale::none) {
         p.bias = builder_.add_floats(prefix_ + name + ".bias", {p.k}, numbers_.uniform(p.k, 0.3));

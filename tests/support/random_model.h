@@ -29,6 +29,9 @@ enum class RandomNames {
   odd    // names that tables, lists and terminals may show wrongly, and names as long as the format permits
 };
 
+// Norms of queries and keys: of each head by itself, or of all channels at once.
+enum class HeadNorms { none, each, all };
+
 struct RandomModel {
   uint64_t seed = 1;
   uint32_t n = 48;  // longest text
@@ -56,11 +59,14 @@ struct RandomModel {
   // Attention. Lists go by layer: layer i takes entry i modulo their size.
   std::vector<linformer::ProjectionKind> kinds = {linformer::ProjectionKind::linear};
   bool each_head = false;           // every head has projections of its own
+  uint32_t end_rows = 0;            // of linear projections
   uint32_t k_step = 0;              // each layer's, and with each_head each head's, k is smaller by this; at least 1
   uint32_t kernel = 4, stride = 4;  // of convolution and pooling
   bool mixed_windows = false;       // convolution, mean and max in turn over layers, heads and sides; needs each_head
   bool one_kv_head = false, value_is_key = false, causal = false;
   bool mixed_kv_heads = false;  // the second layer, the fourth, ... has one key/value head
+  uint32_t kv_heads = 0;        // a divisor of `heads`; 0: as the two above say
+  HeadNorms head_norms = HeadNorms::none;
   linformer::RowMask row_mask = linformer::RowMask::none;
   std::vector<linformer::KeySource> key_sources = {linformer::KeySource::own};  // of the decoder where there is one
   uint32_t encoder_states_width = 0;  // 0: as the rows that read it; without a decoder
@@ -73,6 +79,7 @@ struct RandomModel {
   linformer::LayerDescription layer;
   linformer::ResidualKind residual = linformer::ResidualKind::standard;
   bool norms = true;
+  linformer::NormKind norm_kind = linformer::NormKind::layer;
   uint32_t between = 0;            // width between layers, where it isn't d_model
   uint32_t attention_between = 0;  // the same, of every other layer's attention
 

@@ -151,7 +151,9 @@ class Bench {
       // run as the short texts of a Linformer do.
       shape.n = std::max(static_cast<uint32_t>(*std::max_element(lengths.begin(), lengths.end())), k);
       shape.k = k;
-      const std::string name = flags_.random + (k == 0 ? ", full attention" : ", k " + std::to_string(k));
+      shape.window = flags_.window;
+      const std::string name = flags_.random + (k == 0 ? ", full attention" : ", k " + std::to_string(k)) +
+                               (shape.window == 0 ? "" : ", window " + std::to_string(shape.window));
       for (const ElementType type : types_of(flags_, default_types())) {
         announce("writing a random model", -1);
         if (!flags_.save.empty()) {

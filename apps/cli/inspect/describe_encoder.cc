@@ -34,6 +34,8 @@ nlohmann::ordered_json layer_json(const LayerInfo& layer) {
           {"rotary_base", shortest(layer.rotary_base)},
           {"rotary_scale", shortest(layer.rotary_scale)},
           {"window", layer.window},
+          {"norm_kind", layer.norm_kind},
+          {"query_key_norms", layer.query_key_norms},
           {"activation", layer.activation},
           {"gated", layer.gated},
           {"width", layer.width},
@@ -91,10 +93,13 @@ std::string attention_text(const EncoderParts& e) {
   return across_layers(e, [](const Layer& l) { return l.heads; }) + " heads of " +
          across_layers(e, [](const Layer& l) { return l.head_dim; }) +
          where(e, "one key and value head for all", [](const Layer& l) { return l.kv_heads == 1 && l.heads > 1; }) +
+         where(e, "fewer key and value heads", [](const Layer& l) { return l.kv_heads > 1 && l.kv_heads < l.heads; }) +
+         where(e, "norms of queries and keys", [](const Layer& l) { return l.query_key_norms; }) +
          where(e, "values are the keys", [](const Layer& l) { return l.value_is_key; }) +
          where(e, "causal", [](const Layer& l) { return l.causal; }) +
          where(e, "rotary positions", [](const Layer& l) { return l.rotary_base != 0; }) +
-         where(e, "within a window", [](const Layer& l) { return l.window != 0; }) +
+         where(e, "within a window", [](const Layer& l) { return l.window != 0 && l.full_attention; }) +
+         where(e, "a window beside compressed keys", [](const Layer& l) { return l.window != 0 && !l.full_attention; }) +
          where(e, "bias by position", [](const Layer& l) { return l.position_bias; }) +
          where(e, "masked rows zeroed", [](const Layer& l) { return is(l.row_mask, "zeroed"); }) +
          where(e, "masked rows left out", [](const Layer& l) { return is(l.row_mask, "excluded"); }) +

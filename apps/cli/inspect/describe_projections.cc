@@ -155,6 +155,7 @@ nlohmann::ordered_json projections_json(const EncoderParts& encoder) {
       json.back()["stride"] = p.stride;
     }
     if (is_scaled(p)) json.back()["length_scale"] = p.length_scale;
+    if (p.end_rows > 0) json.back()["end_rows"] = p.end_rows;
   }
   return json;
 }

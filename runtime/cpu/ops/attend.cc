@@ -35,8 +35,8 @@ Status declare_group(const ops::Attend& op, const KeyGroup& group, GemmIds::Grou
   const Extents& extents = to.program.extents;
   GemmDesc scores;
   scores.max_m = op.whole ? extents.full_queries() : extents.block_rows;
-  scores.n = op.whole ? std::min(full_keys, to.longest_source()) : group.k;
-  scores.varying_n = group.projections[0].kind != ProjectionKind::linear;
+  scores.n = op.whole ? std::min(full_keys, std::max(to.longest_source(), op.beside)) : group.k;
+  scores.varying_n = op.whole || group.projections[0].kind != ProjectionKind::linear;
   scores.k = op.d_head;
   scores.layout = panels ? RightLayout::panel16 : RightLayout::transposed;
   scores.type = scores.compute = op.compute;
@@ -97,8 +97,9 @@ Status attend_compressed(const ops::Attend& op, const QueryBlock& block, const C
   const int64_t scores_ld = context.program.arena.value(Term::d_scores);
   void* const own = context.scratch(block.thread);
   for (int64_t head = block.begin; head < block.end; ++head) {
-    const KeyGroup& group = context.program.group(op.groups, head);
-    const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(&group - context.program.groups.data())];
+    const int64_t g = op.groups.of_head(head);
+    const KeyGroup& group = context.program.group(op.groups, g);
+    const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(op.groups.first + g)];
     const int64_t k = group.projections[0].rows_of(n);
     const RightMatrix keys = compressed_side(op.keys, op, group, k, true, context, item);
     const RightMatrix values = compressed_side(op.values, op, group, k, false, context, item);
@@ -124,12 +125,13 @@ Status attend_short(const ops::Attend& op, const QueryBlock& block, const Contex
   const int64_t d_head = op.d_head, n = context.source_of(item).length(item.sequence);
   const int64_t scores_ld = context.program.arena.value(Term::d_scores);
   const ElementType compute = op.compute;
-  const RightMatrix compress = {context.bytes(op.compress, item), compute, panels, op.compress.rows, op.compress.cols};
-  const RightMatrix expand = {context.bytes(op.expand, item), compute, panels, op.expand.rows, op.expand.cols};
+  const RightMatrix e_transposed = {context.bytes(op.e_transposed, item), compute, panels, op.e_transposed.rows,
+                                    op.e_transposed.cols};
+  const RightMatrix e = {context.bytes(op.e, item), compute, panels, op.e.rows, op.e.cols};
   void* const own = context.scratch(block.thread);
   for (int64_t head = block.begin; head < block.end; ++head) {
-    const int64_t g = op.groups.count == 1 ? 0 : head, place = g * op.short_panels;
-    const KeyGroup& group = context.program.group(op.groups, head);
+    const int64_t g = op.groups.of_head(head), place = g * op.short_panels;
+    const KeyGroup& group = context.program.group(op.groups, g);
     const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(op.groups.first + g)];
     const int64_t k = group.k;
     const RightMatrix row_keys = {context.bytes(op.row_keys, item, place), compute, panels, d_head, n},
@@ -142,10 +144,11 @@ Status attend_short(const ops::Attend& op, const QueryBlock& block, const Contex
       const MutableMatrix scores = {room, rows, k, scores_ld};
       const MutableMatrix of_rows = {room + round_up(k, panel_width), rows, n, scores_ld};
       LINFORMER_TRY(context.provider->run(ids.row_scores, {q, row_keys, of_rows, {}}, own));
-      LINFORMER_TRY(context.provider->run(ids.compress_scores, {of_rows, compress.part(0, n, 0, k), scores, {}}, own));
+      LINFORMER_TRY(
+          context.provider->run(ids.compress_scores, {of_rows, e_transposed.part(0, n, 0, k), scores, {}}, own));
       float sums[attend_rows];
       softmax(op, scores, block.position + first, sums, context);
-      const GemmArgs expands = {probabilities_of(op, scores), expand.part(0, k, 0, n), of_rows, {}};
+      const GemmArgs expands = {probabilities_of(op, scores), e.part(0, k, 0, n), of_rows, {}};
       LINFORMER_TRY(context.provider->run(ids.expand, expands, own));
       LINFORMER_TRY(context.provider->run(ids.row_context, {of_rows, row_values, q, {}}, own));
       if (compute == ElementType::bf16) context.kernels.scale_rows(q, sums);

@@ -113,7 +113,7 @@ Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Contex
   const int64_t rows_at_once = context.program.extents.full_queries();
   const Reach all = reach_of(op, row, m, n);
   for (int64_t head = block.begin; head < block.end; ++head) {
-    const int64_t g = op.groups.count == 1 ? 0 : head;
+    const int64_t g = op.groups.of_head(head);
     const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(op.groups.first + g)];
     const RightMatrix keys = whole_side(op.keys, op.groups, g, d_head, true, context, item);
     const RightMatrix values = whole_side(op.values, op.groups, g, d_head, false, context, item);
@@ -130,6 +130,44 @@ Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Contex
     }
     std::fill_n(row_max, m, -std::numeric_limits<float>::infinity());
     std::fill_n(row_sum, m, 0.f);
+    // Rows [r, r + rows) of the queries, and some keys; `later`: these rows have seen others before.
+    const auto attend = [&](int64_t r, int64_t rows, const RightMatrix& some_keys, const RightMatrix& some_values,
+                            const ScoreMask* masked, bool later) -> Status {
+      const MutableMatrix scores = {room, rows, some_keys.n, scores_ld};
+      GemmArgs args;
+      args.a = rows_of(left, r, rows);
+      args.b = some_keys;
+      args.c = scores;
+      LINFORMER_TRY(context.provider->run(ids.scores, args, context.scratch(block.thread)));
+      if (masked != nullptr) apply(context.kernels, *masked, scores);
+      const OnlineSoftmax state = {row_max + r, row_sum + r, rescale + r};
+      if (op.compute == ElementType::bf16) {
+        context.kernels.softmax_step_bf16(scores, op.scale, state);
+      } else {
+        context.kernels.softmax_step(scores, op.scale, state);
+      }
+      const MutableMatrix sums = head_context.part(r, 0, rows, d_head);
+      args.a = probabilities_of(op, scores);
+      args.b = some_values;
+      args.c = sums;
+      if (later) {
+        context.kernels.scale_rows(sums, state.rescale);
+        args.epilogue.accumulate = true;
+      }
+      const int product = later ? ids.context_add : ids.context;
+      return context.provider->run(product, args, context.scratch(block.thread));
+    };
+    if (op.beside > 0) {
+      const RightMatrix all_keys = whole_side(op.keys_beside, op.groups, g, d_head, true, context, item);
+      const RightMatrix all_values = whole_side(op.values_beside, op.groups, g, d_head, false, context, item);
+      for (int64_t first = 0; first < op.beside; first += full_keys) {
+        const int64_t count = std::min(full_keys, op.beside - first);
+        for (int64_t r = 0; r < m; r += rows_at_once) {
+          LINFORMER_TRY(attend(r, std::min(rows_at_once, m - r), part_of_side(all_keys, true, first, count),
+                               part_of_side(all_values, false, first, count), nullptr, first > 0));
+        }
+      }
+    }
     for (int64_t first = all.begin / full_keys * full_keys; first < all.end; first += full_keys) {
       for (int64_t r = 0; r < m; r += rows_at_once) {
         const int64_t rows = std::min(rows_at_once, m - r);
@@ -138,30 +176,9 @@ Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Contex
         mask.first = std::max(first, reach.begin);
         const int64_t count = std::min(first + full_keys, reach.end) - mask.first;
         if (count <= 0) continue;
-        const MutableMatrix scores = {room, rows, count, scores_ld};
-        GemmArgs args;
-        args.a = rows_of(left, r, rows);
-        args.b = part_of_side(keys, true, mask.first, count);
-        args.c = scores;
-        LINFORMER_TRY(context.provider->run(ids.scores, args, context.scratch(block.thread)));
-        apply(context.kernels, mask, scores);
-        const OnlineSoftmax state = {row_max + r, row_sum + r, rescale + r};
-        if (op.compute == ElementType::bf16) {
-          context.kernels.softmax_step_bf16(scores, op.scale, state);
-        } else {
-          context.kernels.softmax_step(scores, op.scale, state);
-        }
-        const MutableMatrix sums = head_context.part(r, 0, rows, d_head);
-        args.a = probabilities_of(op, scores);
-        args.b = part_of_side(values, false, mask.first, count);
-        args.c = sums;
-        const bool later = mask.first > reach.begin;
-        if (later) {
-          context.kernels.scale_rows(sums, state.rescale);
-          args.epilogue.accumulate = true;
-        }
-        const int product = later ? ids.context_add : ids.context;
-        LINFORMER_TRY(context.provider->run(product, args, context.scratch(block.thread)));
+        LINFORMER_TRY(attend(r, rows, part_of_side(keys, true, mask.first, count),
+                             part_of_side(values, false, mask.first, count), &mask,
+                             op.beside > 0 || mask.first > reach.begin));
       }
     }
     for (int64_t r = 0; r < m; ++r) rescale[r] = 1.f / row_sum[r];

@@ -17,7 +17,7 @@ Status run(const ops::Attend& op, Context& context, const Item& item) {
   p.by_rows = op.whole;
   p.slot = op.whole ? op.keys.ld : context.program.key_slot;
   p.groups = reinterpret_cast<const GroupKeys*>(context.scratch(context.regions.groups)) + op.groups.first;
-  p.one_group = op.groups.count == 1;
+  p.heads_in_group = op.groups.heads;
   p.starts = context.device_as<int32_t>(BufferId::row_starts);
   p.sources = context.device_as<int32_t>(source.starts);
   if (context.batch.has_masks) p.masks = context.device_as<uint8_t>(BufferId::masks);
@@ -27,6 +27,9 @@ Status run(const ops::Attend& op, Context& context, const Item& item) {
     p.position_bias = context.floats(op.position_bias) + op.position_bias.cols / 2;
   }
   p.window = op.whole ? op.window : 0;
+  p.beside = op.beside;
+  p.beside_place = int64_t{source.host_starts[context.batch.sequences]} * p.key_ld;
+  p.beside_slot = context.program.beside_rows * p.key_ld;
   p.d_head = static_cast<int>(op.d_head);
   p.scale = op.scale;
   p.causal = op.causal;

@@ -5,15 +5,19 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-Status norm(const ops::Norm& op, const ops::Convert* convert, Context& context, const Item& item) {
-  const Operand out = context.operand(op.out, item), from = context.operand(op.from, item);
-  const Operand narrow = convert != nullptr ? context.operand(convert->out, item) : Operand();
+namespace {
+
+Status norm_rows(const ops::Norm& op, const Operand& from, const Operand& out, const Operand& narrow,
+                 Context& context) {
   const float *scale = context.floats(op.scale), *bias = context.floats(op.bias);
+  const int64_t parts = op.out.cols / op.scale.cols;
   return typed(narrow.type, [&]<class T>(T*) {
     T* const rounded = reinterpret_cast<T*>(narrow.data);
     const auto run = [&]<int width>(Norm<T, width> norm) {
-      norm = {from.floats(), from.ld, out.floats(), out.ld, scale, bias, op.scale.cols, op.epsilon, rounded, narrow.ld};
-      const EachRow<Norm<T, width>> kernel{norm, out.rows};
+      norm = {from.floats(), from.ld,       out.floats(), out.ld,     scale,
+              bias,          op.scale.cols, parts,        op.epsilon, op.kind == NormKind::layer,
+              rounded,       narrow.ld};
+      const EachRow<Norm<T, width>> kernel{norm, out.rows * parts};
       return context.stream->launch(kernel, kernel.grid());
     };
     const bool whole = (op.scale.cols | from.ld | out.ld | narrow.ld) % 4 == 0 && aligned(from.data) &&
@@ -23,6 +27,18 @@ Status norm(const ops::Norm& op, const ops::Convert* convert, Context& context, 
     if (!done.ok() || (whole && !context.stream->rehearses())) return done;
     return run(Norm<T, 1>{});
   });
+}
+
+}  // namespace
+
+Status norm(const ops::Norm& op, const ops::Convert* convert, Context& context, const Item& item) {
+  const Operand out = context.operand(op.out, item), from = context.operand(op.from, item);
+  const Operand narrow = convert != nullptr ? context.operand(convert->out, item) : Operand();
+  // Keys of several sequences lie in slots.
+  for (int64_t i = 0; i < out.count; ++i) {
+    LINFORMER_TRY(norm_rows(op, from.one(i), out.one(i), narrow.one(i), context));
+  }
+  return {};
 }
 
 Status run(const ops::Norm& op, Context& context, const Item& item) { return norm(op, nullptr, context, item); }

@@ -120,8 +120,9 @@ struct EncoderInfo {
 };
 
 struct LayerInfo {
-  int64_t heads = 0, kv_heads = 0, head_dim = 0;  // kv_heads 1: one head of keys and values for all
-  float scale = 0;                                // of the scores
+  // heads / kv_heads heads of queries that follow one another share a head of keys and values.
+  int64_t heads = 0, kv_heads = 0, head_dim = 0;
+  float scale = 0;  // of the scores
   bool value_is_key = false;
   bool causal = false;
   // Indices for Model::projection(): one that all heads share, or one for each. No values' where they are the keys.
@@ -131,7 +132,11 @@ struct LayerInfo {
   const char* output_activation = "none";
   float rotary_base = 0;            // 0: no rotary positions
   float rotary_scale = 1;           // what those multiply positions by
-  int64_t window = 0;               // a row sees so many on each side; 0: all
+  // So many rows on each side are what a row sees of the others as they are. 0: all, of full attention; else none.
+  // Compressed keys are seen by every row, beside a window too.
+  int64_t window = 0;
+  const char* norm_kind = "layer";  // of the norms around attention and feed-forward network: "layer" or "rms"
+  bool query_key_norms = false;     // queries or keys have norms of their own
   bool position_bias = false;       // a bias on the scores by distance
   bool full_attention = false;      // none of its positions are compressed
   int64_t width = 0;                // of the rows that it reads
@@ -150,6 +155,7 @@ struct ProjectionInfo {
   // What each of the k rows of a text of n tokens is multiplied by: "none"; "inverse_root", 1 / sqrt(n); or
   // "restored_norm", the norm of its row of the weight over that of the row's first n elements.
   const char* length_scale = "none";
+  int64_t end_rows = 0;  // so many of the last rows of E end at a text's last row; the others begin at its first
 };
 
 struct TokenizerInfo {

@@ -180,7 +180,7 @@ LINFORMER_INLINE float sum_row(int64_t cols, Term term) {
 }
 
 template <class L>
-void layer_norm_rows(ConstMatrix in, const NormWeights& weights, MutableMatrix out) {
+void norm_rows(ConstMatrix in, const NormWeights& weights, MutableMatrix out) {
   using B = typename L::Batch;
   const float *scale = weights.scale, *bias = weights.bias;
   const float epsilon = weights.epsilon;
@@ -192,8 +192,10 @@ void layer_norm_rows(ConstMatrix in, const NormWeights& weights, MutableMatrix o
     for (int64_t r = first; r < end; ++r) {
       const float* x = in.row(r);
       means[r - first] =
-          sum_row<L>(cols, [&](int64_t i, int64_t count) { return load_lanes<L>(x + i, count, B(0.f)); }) *
-          inverse_cols;
+          weights.kind == NormKind::rms
+              ? 0.f
+              : sum_row<L>(cols, [&](int64_t i, int64_t count) { return load_lanes<L>(x + i, count, B(0.f)); }) *
+                    inverse_cols;
     }
     for (int64_t r = first; r < end; ++r) {
       const float* x = in.row(r);
@@ -209,8 +211,8 @@ void layer_norm_rows(ConstMatrix in, const NormWeights& weights, MutableMatrix o
       const B mean(means[r - first]), inverse = L::divide(B(1.f), L::square_root(B(variances[r - first] + epsilon)));
       for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
         const B normal = (load_lanes<L>(x + i, count, mean) - mean) * inverse;
-        store_lanes<L>(y + i, count,
-                       L::fma(normal, load_lanes<L>(scale + i, count, B(0.f)), load_lanes<L>(bias + i, count, B(0.f))));
+        const B shift = bias == nullptr ? B(0.f) : load_lanes<L>(bias + i, count, B(0.f));
+        store_lanes<L>(y + i, count, L::fma(normal, load_lanes<L>(scale + i, count, B(0.f)), shift));
       });
     }
   }

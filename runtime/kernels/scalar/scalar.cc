@@ -290,21 +290,22 @@ void scale_rows(MutableMatrix matrix, const float* factors) {
   }
 }
 
-void layer_norm_rows(ConstMatrix in, const NormWeights& weights, MutableMatrix out) {
+void norm_rows(ConstMatrix in, const NormWeights& weights, MutableMatrix out) {
   const double cols = static_cast<double>(in.cols);
   for (int64_t r = 0; r < in.rows; ++r) {
     const float* x = in.row(r);
     float* y = out.row(r);
     double sum = 0, squares = 0;
     for (int64_t j = 0; j < in.cols; ++j) sum += static_cast<double>(x[j]);
-    const double mean = sum / cols;
+    const double mean = weights.kind == NormKind::rms ? 0. : sum / cols;
     for (int64_t j = 0; j < in.cols; ++j) {
       const double centred = static_cast<double>(x[j]) - mean;
       squares += centred * centred;
     }
     const double inverse = 1. / std::sqrt(squares / cols + static_cast<double>(weights.epsilon));
     for (int64_t j = 0; j < in.cols; ++j) {
-      y[j] = static_cast<float>((static_cast<double>(x[j]) - mean) * inverse) * weights.scale[j] + weights.bias[j];
+      const float normal = static_cast<float>((static_cast<double>(x[j]) - mean) * inverse);
+      y[j] = normal * weights.scale[j] + (weights.bias == nullptr ? 0.f : weights.bias[j]);
     }
   }
 }
@@ -339,7 +340,7 @@ const Kernels scalar_kernels = {.isa = Isa::scalar,
                                 .softmax_step = &softmax_step,
                                 .softmax_step_bf16 = &softmax_step_bf16,
                                 .scale_rows = &scale_rows,
-                                .layer_norm_rows = &layer_norm_rows,
+                                .norm_rows = &norm_rows,
                                 .activate = &activate,
                                 .add = &add,
                                 .multiply = &multiply,

@@ -8,15 +8,17 @@ namespace LINFORMER_NAMESPACE::ops {
 
 // out = softmax(query K^T scale) V, head by head. Without `query`, out holds the queries, and the context takes their
 // place. A sequence's K and V are
-//   whole: a row for each row that they are made of, in blocks with an online softmax, or
+//   whole: a row for each row that they are made of, in blocks with an online softmax, and beside them `beside`
+//     compressed rows that every query sees, in the same softmax; or
 //   compressed: of each group as many rows as its projection gives.
 // They lie as panels of K^T and V, or as rows.
 struct Attend {
   View out, query, keys, values;
+  View keys_beside, values_beside;  // whole
   View position_bias;  // whole: [heads, 2N - 1], column j - i + N - 1
   // For a sequence of fewer rows than short_below the scores are compressed instead of the keys. Panels of its own rows
   // (Z W)^T and Z W, and of E^T and E:
-  View row_keys, row_values, compress, expand;
+  View row_keys, row_values, e_transposed, e;
   int64_t short_below = 0;   // 0: there are none
   int64_t short_rows = 0;    // the longest of them, in this program
   int64_t short_panels = 0;  // elements of one group's panels in row_keys or row_values
@@ -27,15 +29,18 @@ struct Attend {
   ElementType compute = ElementType::f32;  // of scores and context: f32 or bf16
   bool whole = false, causal = false, excludes_masked = false;
   int64_t window = 0;  // whole: |i - j| at most this; 0: all
+  int64_t beside = 0;
 
-  static constexpr OperandTable<8> operands() {
+  static constexpr OperandTable<10> operands() {
     return {{{offsetof(Attend, query), Use::rows},
              {offsetof(Attend, keys), Use::rows},
              {offsetof(Attend, values), Use::rows},
+             {offsetof(Attend, keys_beside), Use::rows},
+             {offsetof(Attend, values_beside), Use::rows},
              {offsetof(Attend, row_keys), Use::rows},
              {offsetof(Attend, row_values), Use::rows},
-             {offsetof(Attend, compress), Use::rows},
-             {offsetof(Attend, expand), Use::rows},
+             {offsetof(Attend, e_transposed), Use::rows},
+             {offsetof(Attend, e), Use::rows},
              {offsetof(Attend, position_bias), Use::rows}}};
   }
 };

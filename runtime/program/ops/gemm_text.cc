@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "program/ops/text.h"
 
 namespace LINFORMER_NAMESPACE::ops {
@@ -9,14 +11,16 @@ void list(const Gemm& op, TextContext& context) {
   const bool activated = op.activation != Activation::none;
   text.add(" %s= %s%s", op.accumulate ? "+" : "", activated ? name_of(op.activation) : "", activated ? "(" : "");
   if (op.multiplies_e()) {
-    text.add("%s[%lld, %lld]%s x ", context.tensor_name(op.a), static_cast<long long>(op.a.rows),
-             static_cast<long long>(source), TextContext::type_name(op.a));
+    const int64_t rows = std::min(op.a.rows, op.end_m) - op.first_m;
+    text.add("%s[%lld%s, %s%lld]%s x ", context.tensor_name(op.a), static_cast<long long>(rows),
+             op.first_m > 0 ? " at the end" : "", op.from_end ? "last " : "", static_cast<long long>(source),
+             TextContext::type_name(op.a));
   } else {
     context.view(op.a);
     text.add(" x ");
   }
   View b = op.b;
-  if (b.place == Place::sequence) b.rows = source;
+  if (op.multiplies_e() && b.place != Place::source) b.rows = source;
   context.view(b);
   if (!op.multiplies_e() && (op.a.cols < b.cols || op.out.cols < b.rows)) {
     text.add("[%lld.., %lld..]", static_cast<long long>(op.first_n), static_cast<long long>(op.first_k));

@@ -1,13 +1,15 @@
 #pragma once
 
+#include "base/types.h"
 #include "program/ops/operand.h"
 
 namespace LINFORMER_NAMESPACE::ops {
 
-// out = layer norm of `from`: (from - mean) / root(variance + epsilon) * scale + bias
+// out = the norm of `from`, of each scale.cols columns by themselves; NormKind says what a norm is. `bias` may be absent.
 struct Norm {
   View out, from, scale, bias;
   float epsilon = 0;
+  NormKind kind = NormKind::layer;
 
   static constexpr OperandTable<3> operands() {
     return {

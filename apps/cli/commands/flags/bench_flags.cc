@@ -47,6 +47,15 @@ void BenchFlags::add_to(CLI::App* command) {
       ->capture_default_str()
       ->needs(random_option);
   command
+      ->add_option(
+          "--window", window,
+          "Rows on each side that a row of a random model sees as they are, beside compressed ones; 0: none, or "
+          "all in full attention")
+      ->type_name("W")
+      ->check(CLI::Range(0, 1 << 16))
+      ->capture_default_str()
+      ->needs(random_option);
+  command
       ->add_option("--dtype", dtypes,
                    "Types of the weights of random models: f32, bf16, f16, int8; default: f32,bf16,int8, with --paper "
                    "f32,int8; on a "

@@ -17,6 +17,7 @@ struct BenchFlags {
   std::vector<std::string> dtypes, backends = {"native"};
   std::vector<int64_t> tokens, batches = {1};
   std::vector<uint32_t> ks = {128};
+  uint32_t window = 0;
   int threads = 0;
   double seconds = 2, minutes = 30;
   int64_t longest = bench::paper_lengths.back(), call_tokens = 0;
