@@ -120,35 +120,6 @@ std::vector<Variant> variants(uint32_t n, uint32_t n_full) {
     s.layer.attention.window = 20;
     s.layer.gated = true;
   });
-  add("groups, rms norms, norms of queries and keys", true, [](RandomModel& s) {
-    s.kinds = {none, linear};
-    s.order = ProjectionOrder::after_linear;
-    s.heads = 4;
-    s.kv_heads = 2;
-    s.head_dim = 12;
-    s.norm_kind = NormKind::rms;
-    s.norm_bias = false;
-    s.head_norms = HeadNorms::each;
-    s.layer.attention.rotary_base = 10000;
-  });
-  add("groups with short texts", false, [](RandomModel& s) {
-    s.heads = 4;
-    s.kv_heads = 2;
-    s.head_dim = 12;
-  });
-  add("window beside compressed keys", true, [](RandomModel& s) {
-    s.order = ProjectionOrder::after_linear;
-    s.projection_bias = true;
-    s.k = 21;
-    s.end_rows = 3;
-    s.heads = 4;
-    s.kv_heads = 2;
-    s.head_dim = 12;
-    s.head_norms = HeadNorms::all;
-    s.layer.attention.rotary_base = 10000;
-    s.layer.attention.window = 20;
-    s.row_mask = RowMask::zeroed;
-  });
   // What no dialect makes.
   add("one of everything", true, [](RandomModel& s) {
     s.k = s.d_model = s.heads = s.head_dim = s.ffn = s.layers = s.token_types = s.embedding_dense = 1;
@@ -165,6 +136,30 @@ std::vector<Variant> variants(uint32_t n, uint32_t n_full) {
     s.layers = 3;
     s.layer.gated = s.mixed_gates = s.mixed_ffn = s.mixed_norms = true;
     s.masked_lm_dense = false;
+  });
+  add("groups, rms norms, norms of queries and keys", true, [](RandomModel& s) {
+    s.kinds = {none, linear};
+    s.order = ProjectionOrder::after_linear;
+    s.heads = 4;
+    s.kv_heads = 2;
+    s.head_dim = 12;
+    s.norm_kind = NormKind::rms;
+    s.norm_bias = false;
+    s.head_norms = HeadNorms::each;
+    s.layer.attention.rotary_base = 10000;
+  });
+  add("window beside compressed keys", true, [](RandomModel& s) {
+    s.order = ProjectionOrder::after_linear;
+    s.projection_bias = true;
+    s.k = 21;
+    s.end_rows = 3;
+    s.heads = 4;
+    s.kv_heads = 2;
+    s.head_dim = 12;
+    s.head_norms = HeadNorms::all;
+    s.layer.attention.rotary_base = 10000;
+    s.layer.attention.window = 20;
+    s.row_mask = RowMask::zeroed;
   });
   return result;
 }
