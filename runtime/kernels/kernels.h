@@ -97,9 +97,12 @@ struct Kernels {
   void (*softmax_step_bf16)(MutableMatrix x, float scale, const OnlineSoftmax& state) = nullptr;
   // x[r, :] *= factors[r].
   void (*scale_rows)(MutableMatrix x, const float* factors) = nullptr;
-  // y = (x - mean) / sqrt(var + epsilon) * scale + bias, or x / sqrt(mean of x^2 + epsilon) * scale + bias, for each row.
-  // y may be x.
+  // y = (x - mean) / sqrt(var + epsilon) * scale + bias, or x / sqrt(mean of x^2 + epsilon) * scale + bias, for each
+  // row. y may be x.
   void (*norm_rows)(ConstMatrix x, const NormWeights& weights, MutableMatrix y) = nullptr;
+  // Rotary positions: in row r of x, each pair of channels (a, b) = (j, j + d / 2) of each d = table.cols channels
+  // becomes (a cos - b sin, b cos + a sin). Row r of the table has d / 2 cosines, then d / 2 sines.
+  void (*rotate_rows)(MutableMatrix x, ConstMatrix table) = nullptr;
   void (*activate)(Activation activation, MutableMatrix x) = nullptr;  // in place
   // dst = dst + src; dst = dst * src; dst = src widened to f32 (int8: its codes); elementwise.
   void (*add)(float* dst, const float* src, int64_t count) = nullptr;

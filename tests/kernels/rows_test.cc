@@ -229,6 +229,35 @@ TEST_CASE("norm_rows equals double arithmetic, of each kind, with a bias or none
   }
 }
 
+TEST_CASE("rotate_rows has the bits of the scalar arithmetic, with odd tails") {
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(std::string(name_of(kernels->isa)));
+    Random random(11);
+    for (int round = 0; round < 100; ++round) {
+      const int64_t rows = random_size(random, 1, 9), heads = random_size(random, 1, 5);
+      const int64_t half = random_size(random, 1, 40), cols = heads * 2 * half;
+      const int64_t x_ld = cols + random_size(random, 0, 5), table_ld = 2 * half + random_size(random, 0, 3);
+      GuardedArray<float> x((rows - 1) * x_ld + cols), table((rows - 1) * table_ld + 2 * half);
+      fill_random(random, x.data(), x.size(), 3.f);
+      fill_random(random, table.data(), table.size());
+      std::vector<float> want(x.data(), x.data() + x.size());
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t i = 0; i < heads * half; ++i) {
+          const int64_t channel = i % half, first = r * x_ld + i / half * 2 * half + channel;
+          const float cosine = table[r * table_ld + channel], sine = table[r * table_ld + half + channel];
+          const volatile float products[] = {x[first] * cosine, x[first + half] * sine, x[first + half] * cosine,
+                                             x[first] * sine};
+          want[static_cast<size_t>(first)] = products[0] - products[1];
+          want[static_cast<size_t>(first + half)] = products[2] + products[3];
+        }
+      }
+      kernels->rotate_rows({x.data(), rows, cols, x_ld}, {table.data(), rows, 2 * half, table_ld});
+      REQUIRE(x.front_intact());
+      REQUIRE(std::memcmp(x.data(), want.data(), want.size() * sizeof(float)) == 0);
+    }
+  }
+}
+
 TEST_CASE("rows that are reduced together have the bits that each has alone") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));

@@ -191,11 +191,9 @@ void norm_rows(ConstMatrix in, const NormWeights& weights, MutableMatrix out) {
     float means[rows_together], variances[rows_together];
     for (int64_t r = first; r < end; ++r) {
       const float* x = in.row(r);
-      means[r - first] =
-          weights.kind == NormKind::rms
-              ? 0.f
-              : sum_row<L>(cols, [&](int64_t i, int64_t count) { return load_lanes<L>(x + i, count, B(0.f)); }) *
-                    inverse_cols;
+      means[r - first] = weights.kind == NormKind::rms ? 0.f : sum_row<L>(cols, [&](int64_t i, int64_t count) {
+                                                                 return load_lanes<L>(x + i, count, B(0.f));
+                                                               }) * inverse_cols;
     }
     for (int64_t r = first; r < end; ++r) {
       const float* x = in.row(r);
@@ -213,6 +211,23 @@ void norm_rows(ConstMatrix in, const NormWeights& weights, MutableMatrix out) {
         const B normal = (load_lanes<L>(x + i, count, mean) - mean) * inverse;
         const B shift = bias == nullptr ? B(0.f) : load_lanes<L>(bias + i, count, B(0.f));
         store_lanes<L>(y + i, count, L::fma(normal, load_lanes<L>(scale + i, count, B(0.f)), shift));
+      });
+    }
+  }
+}
+
+template <class L>
+void rotate_rows(MutableMatrix matrix, ConstMatrix table) {
+  using B = typename L::Batch;
+  const int64_t half = table.cols / 2;
+  for (int64_t r = 0; r < matrix.rows; ++r) {
+    const float *cosines = table.row(r), *sines = cosines + half;
+    for (float *x = matrix.row(r), *end = x + matrix.cols; x < end; x += table.cols) {
+      for_each_batch<L>(half, [&](int64_t i, int64_t count) {
+        const B cosine = load_lanes<L>(cosines + i, count, B(0.f)), sine = load_lanes<L>(sines + i, count, B(0.f));
+        const B first = load_lanes<L>(x + i, count, B(0.f)), second = load_lanes<L>(x + half + i, count, B(0.f));
+        store_lanes<L>(x + i, count, first * cosine - second * sine);
+        store_lanes<L>(x + half + i, count, second * cosine + first * sine);
       });
     }
   }

@@ -24,6 +24,7 @@ constexpr Kernels make_kernels(Isa isa) {
   k.softmax_step = &softmax_step<L, ElementType::f32>;
   k.scale_rows = &scale_rows<L>;
   k.norm_rows = &norm_rows<L>;
+  k.rotate_rows = &rotate_rows<L>;
   k.activate = &activate<L>;
   k.add = &add<L>;
   k.multiply = &multiply<L>;

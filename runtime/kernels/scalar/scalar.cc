@@ -310,6 +310,20 @@ void norm_rows(ConstMatrix in, const NormWeights& weights, MutableMatrix out) {
   }
 }
 
+void rotate_rows(MutableMatrix matrix, ConstMatrix table) {
+  const int64_t half = table.cols / 2;
+  for (int64_t r = 0; r < matrix.rows; ++r) {
+    const float *cosines = table.row(r), *sines = cosines + half;
+    for (float *x = matrix.row(r), *end = x + matrix.cols; x < end; x += table.cols) {
+      for (int64_t i = 0; i < half; ++i) {
+        const float first = x[i], second = x[half + i];
+        x[i] = first * cosines[i] - second * sines[i];
+        x[half + i] = second * cosines[i] + first * sines[i];
+      }
+    }
+  }
+}
+
 void activate(Activation activation, MutableMatrix matrix) {
   for (int64_t r = 0; r < matrix.rows; ++r) {
     float* x = matrix.row(r);
@@ -341,6 +355,7 @@ const Kernels scalar_kernels = {.isa = Isa::scalar,
                                 .softmax_step_bf16 = &softmax_step_bf16,
                                 .scale_rows = &scale_rows,
                                 .norm_rows = &norm_rows,
+                                .rotate_rows = &rotate_rows,
                                 .activate = &activate,
                                 .add = &add,
                                 .multiply = &multiply,
