@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the same models with two builds and compares all results bit by bit. The models are random models, the variants
+# Runs the same models with two builds and compares the bits of all results. The models are random models, the variants
 # of tests/session/variants.h, the goldens, and the sample model on a file of texts. Each runs in every precision, on
 # every backend and instruction set, with 1 and 2 threads, and on the simulated device.
 #   bash tests/bits.sh OLD NEW [REVIEWS.jsonl]     OLD and NEW: build folders of two source trees, such as build/release

@@ -82,7 +82,7 @@ class WeightWriter {
   std::map<uint32_t, size_t> sources_;  // the checkpoint's tensor -> entry of builder_.origin
   // What was added already: a matrix that all layers or heads share is read once, not for each of them.
   using View = std::tuple<Form, uint32_t, uint64_t, std::vector<uint64_t>, std::vector<uint64_t>>;
-  std::map<View, TensorIndex> views_;      // by form, tensor, offset, strides and shape
+  std::map<View, TensorIndex> views_;  // by form, tensor, offset, strides and shape
 };
 
 // The size of a dimension that exists, at least 1 and within the model file's limit.

@@ -30,8 +30,8 @@ struct Item {
   int64_t row = 0, rows = 0;        // of the batch (row_blocks, scored), or of the sequence
   int64_t column = 0, columns = 0;  // source_columns
   int64_t group = 0;                // key_heads
-  // The thread that runs this call; its scratch memory is used. Threads that share an op compute different columns:
-  // this one computes [from, to) of `out`, or all columns if both are 0.
+  // The index of the thread that runs this call and whose scratch memory the op uses. Several threads can share an op.
+  // Each then computes the columns [from, to) of `out`. If both are 0, this thread computes all columns.
   int worker = thread;
   int64_t from = 0, to = 0;
   bool shares = false;  // threads share this op, and the ops that follow it
@@ -50,7 +50,7 @@ inline constexpr ElementType element_type<uint16_t> = ElementType::bf16;
 template <>
 inline constexpr ElementType element_type<uint8_t> = ElementType::int8;
 
-// Keys and values are computed from these rows: the layer's own, or the encoder states.
+// The rows that keys and values are computed from. They are the layer's own rows or the encoder states.
 struct Source {
   const float* rows = nullptr;
   int64_t ld = 0;

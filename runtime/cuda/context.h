@@ -51,7 +51,7 @@ struct Operand {
   }
 };
 
-// Keys and values are computed from these rows: the layer's own, or the encoder states.
+// The rows that keys and values are computed from. They are the layer's own rows or the encoder states.
 struct Source {
   std::byte* rows = nullptr;
   int64_t ld = 0;

@@ -97,8 +97,8 @@ struct Kernels {
   void (*softmax_step_bf16)(MutableMatrix x, float scale, const OnlineSoftmax& state) = nullptr;
   // x[r, :] *= factors[r].
   void (*scale_rows)(MutableMatrix x, const float* factors) = nullptr;
-  // y = (x - mean) / sqrt(var + epsilon) * scale + bias, or x / sqrt(mean of x^2 + epsilon) * scale + bias, for each
-  // row. y may be x.
+  // Normalises each row of x. NormKind::layer: y = (x - mean) / sqrt(variance + epsilon) * scale + bias.
+  // NormKind::rms: y = x / sqrt(mean of x^2 + epsilon) * scale + bias. y may be x.
   void (*norm_rows)(ConstMatrix x, const NormWeights& weights, MutableMatrix y) = nullptr;
   // Rotary positions: in row r of x, each pair of channels (a, b) = (j, j + d / 2) of each d = table.cols channels
   // becomes (a cos - b sin, b cos + a sin). Row r of the table has d / 2 cosines, then d / 2 sines.

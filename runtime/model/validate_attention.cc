@@ -50,7 +50,7 @@ Status check_length_scale(const FieldName& field, const Projection& projection) 
   return {};
 }
 
-Status check_rows_at_end(const FieldName& field, const Projection& projection) {
+Status check_end_rows_count(const FieldName& field, const Projection& projection) {
   const uint32_t most = projection.kind == ProjectionKind::linear ? projection.k : 0;
   if (projection.end_rows <= most) return {};
   return bad_field(field / "end_rows", "is %" PRIu32 ", at most %" PRIu32 " are possible", projection.end_rows, most);
@@ -187,8 +187,8 @@ Status check_norms(const FieldName& field, const EncoderDescription& encoder, co
   return {};
 }
 
-// A window beside compressed keys: one E for the keys of all heads, and one for their values, of the rows that the
-// window shows.
+// Checks a layer that has both a window and compressed keys. One linear projection has to compress the keys of all
+// heads after they are computed, and one their values.
 Status check_window_beside(const FieldName& field, const EncoderDescription& encoder,
                            const AttentionDescription& attention) {
   const FieldName window = field / "window";
@@ -211,9 +211,9 @@ Status check_window_beside(const FieldName& field, const EncoderDescription& enc
   return {};
 }
 
-// Rows of E are tied to the text's end only beside a window.
-Status check_end_rows(const FieldName& field, const EncoderDescription& encoder,
-                      const AttentionDescription& attention) {
+// Refuses a projection with end_rows in a layer without a window.
+Status check_end_rows_window(const FieldName& field, const EncoderDescription& encoder,
+                             const AttentionDescription& attention) {
   if (attention.window != 0) return {};
   for (const Array<uint32_t>* list : {&attention.key_projections, &attention.value_projections}) {
     for (uint32_t index : *list) {
@@ -227,7 +227,7 @@ Status check_end_rows(const FieldName& field, const EncoderDescription& encoder,
 // What speaks of a distance between two rows needs scores of rows with rows.
 Status check_distances(const FieldName& field, const EncoderDescription& encoder, const AttentionDescription& attention,
                        const TensorFields& tensors) {
-  LINFORMER_TRY(check_end_rows(field, encoder, attention));
+  LINFORMER_TRY(check_end_rows_window(field, encoder, attention));
   const bool biased = attention.position_bias != absent;
   if (attention.window == 0 && !biased) return {};
   const FieldName first = field / (biased ? "position_bias" : "window");
@@ -311,7 +311,7 @@ Status validate_projections(const EncoderDescription& encoder, const TensorField
                        full ? "full attention needs 0" : "1 to 16777216 are possible");
     }
     LINFORMER_TRY(check_length_scale(field, projection));
-    LINFORMER_TRY(check_rows_at_end(field, projection));
+    LINFORMER_TRY(check_end_rows_count(field, projection));
     switch (projection.kind) {
       case ProjectionKind::linear:
         LINFORMER_TRY(check_linear_projection(field, projection, encoder.max_tokens, tensors));

@@ -24,8 +24,7 @@ constexpr TermInfo terms[] = {
     {"d_query", "D = heads x d_head, or what else a block holds there, if that is more"},
     {"d_scores",
      "k of a head, and a column for each row of a short text; or up to 512 keys where attention is full or has a "
-     "window; "
-     "multiples of 16"},
+     "window; multiples of 16"},
     {"d_softmax", "d_head as a multiple of 16, and 3 (full attention)"},
     {"d_ffn", "the feed-forward network's inner width, or what else a block holds there, if that is more"},
     {"d_narrow", "bytes of a row that products in bf16 or int8 read: its elements, and of int8 their scales"},
@@ -40,12 +39,10 @@ constexpr TermInfo terms[] = {
     {"keys", "of a sequence: k D, the heads' own k where they differ, or panels of X W of a short text; the largest"},
     {"panels",
      "rows x D where attention is full or has a window, a sequence's rows and a head's columns in multiples of 16; "
-     "beside "
-     "a window also k rows for each sequence"},
+     "beside a window also k rows for each sequence"},
     {"full",
      "rows x D where attention is full or has a window, a sequence's rows in multiples of 16; beside a window also k "
-     "rows "
-     "for each sequence"},
+     "rows for each sequence"},
     {"scratch",
      "bytes that the GEMM provider asks for each thread; on a GPU what products and outputs need beside the rest"},
     {"d_pooled", "width of the encoder's output"},

@@ -279,8 +279,8 @@ View Lowering::key_slot(const LayerState& layer, int side) const {
   return view;
 }
 
-// Rows of keys or values, and of both where values are keys, as a part of the panels that queries read: of a sequence's
-// own rows, or of the k compressed rows beside them.
+// Packs `rows` into the panels of keys or of values, or into both if values are keys. `rows` are a block of the
+// sequence's own rows if k = 0, and otherwise the k compressed rows that stand beside them.
 void Lowering::pack_block(const LayerState& layer, int side, const View& rows, int64_t k) {
   for (int to : {key_side, value_side}) {
     if (to != side && !layer.value_is_key) continue;

@@ -30,7 +30,7 @@ struct Lengths {
   bool all() const { return from == 0 && below == INT64_MAX; }
 };
 
-// Keys and values are computed from these rows: the layer's own, or the encoder states.
+// The rows that keys and values are computed from. They are the layer's own rows or the encoder states.
 struct KeyRows {
   KeySource source = KeySource::own;
   View own;  // packed rows, where they are no encoder states

@@ -229,7 +229,7 @@ TEST_CASE("norm_rows equals double arithmetic, of each kind, with a bias or none
   }
 }
 
-TEST_CASE("rotate_rows has the bits of the scalar arithmetic, with odd tails") {
+TEST_CASE("rotate_rows computes the same bits as a scalar loop, at widths that fill no whole vector too") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(11);

@@ -108,8 +108,8 @@ TEST_CASE("a call that was stopped in the middle of a batch leaves nothing behin
   std::vector<float> expected(texts.size() * 3), values(texts.size() * 3);
   REQUIRE(Classifier::create(model)->classify(texts, expected).ok());
   for (const int threads : {1, 2}) {
-    // A call is stopped by whichever comes first: so many calls of the caller's threads, which can be anywhere, another
-    // thread, or the progress, which stops it even where the machine is too busy to start the other thread in time.
+    // Three things can stop a call, and the first one does: a number of calls of `parallel`, a timer in another thread,
+    // or a share of the progress. A busy machine may start the timer too late. The progress always stops the call.
     struct Stop {
       std::atomic<bool> cancel{false};
       std::atomic<int> left{0};

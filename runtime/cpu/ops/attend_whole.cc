@@ -130,7 +130,8 @@ Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Contex
     }
     std::fill_n(row_max, m, -std::numeric_limits<float>::infinity());
     std::fill_n(row_sum, m, 0.f);
-    // Rows [r, r + rows) of the queries, and some keys; `later`: these rows have seen others before.
+    // Attends from query rows [r, r + rows) to some of the keys. `later` is true if these queries have already attended
+    // to other keys, so that their online softmax goes on.
     const auto attend = [&](int64_t r, int64_t rows, const RightMatrix& some_keys, const RightMatrix& some_values,
                             const ScoreMask* masked, bool later) -> Status {
       const MutableMatrix scores = {room, rows, some_keys.n, scores_ld};

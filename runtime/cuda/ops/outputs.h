@@ -4,8 +4,8 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// Copies the logits of the item's rows to the caller's memory. If the caller wants probabilities, computes and copies
-// those too.
+// Copies the logits of the item's rows to the caller's memory. It also computes and copies probabilities if the caller
+// asked for them.
 Status give(Context& context, const Item& item);
 
 }  // namespace LINFORMER_NAMESPACE::cuda

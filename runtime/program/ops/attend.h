@@ -8,14 +8,14 @@ namespace LINFORMER_NAMESPACE::ops {
 
 // out = softmax(query K^T scale) V, head by head. Without `query`, out holds the queries, and the context takes their
 // place. A sequence's K and V are
-//   whole: a row for each row that they are made of, in blocks with an online softmax, and beside them `beside`
-//     compressed rows that every query sees, in the same softmax; or
+//   whole: one row for each source row. They are read in blocks, with an online softmax. If `beside` > 0, every query
+//     also sees that many compressed rows, under the same softmax; or
 //   compressed: of each group as many rows as its projection gives.
 // They lie as panels of K^T and V, or as rows.
 struct Attend {
   View out, query, keys, values;
   View keys_beside, values_beside;  // whole
-  View position_bias;  // whole: [heads, 2N - 1], column j - i + N - 1
+  View position_bias;               // whole: [heads, 2N - 1], column j - i + N - 1
   // For a sequence of fewer rows than short_below the scores are compressed instead of the keys. Panels of its own rows
   // (Z W)^T and Z W, and of E^T and E:
   View row_keys, row_values, e_transposed, e;

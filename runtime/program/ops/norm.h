@@ -5,7 +5,7 @@
 
 namespace LINFORMER_NAMESPACE::ops {
 
-// out = the norm of `from`, of each scale.cols columns by themselves; NormKind says what a norm is. `bias` may be absent.
+// Normalises each group of scale.cols columns of each row of `from`. NormKind has the formulas. `bias` may be absent.
 struct Norm {
   View out, from, scale, bias;
   float epsilon = 0;
