@@ -202,16 +202,17 @@ struct Finish {
   }
 };
 
-// out = activation(first half of a) * second half.
+// out = activation(a) * b
 struct Gate {
   float* out;
   int64_t out_ld;
   const float* a;
-  int64_t a_ld, width;
+  int64_t a_ld;
+  const float* b;
+  int64_t b_ld;
   Activation activation;
   LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
-    const float* from = a + row * a_ld + col;
-    out[row * out_ld + col] = activated(activation, from[0]) * from[width];
+    out[row * out_ld + col] = activated(activation, a[row * a_ld + col]) * b[row * b_ld + col];
   }
 };
 

@@ -93,13 +93,17 @@ class Planner {
 
   void plan_feed_forward() {
     plan_.dense_gate = !target_.device;
-    if (!layer_.ffn_in.present() || layer_.gated) return;
+    if (!layer_.ffn_in.present()) return;
+    // A device makes both halves of a gated network in one product. On a CPU the second half of the weight is read from
+    // its middle on, which must be where a panel begins.
+    if (layer_.gated && (target_.device || tensor(layer_.ffn_in.weight).shape[0] / 2 % panel_width != 0)) return;
     const ElementType type = product(layer_.ffn_in);
     if (type == ElementType::f32 || product(layer_.ffn_out) != type) return;
     plan_.slice_type = type;
     plan_.slice = target_.device ? static_cast<int64_t>(tensor(layer_.ffn_in.weight).shape[0]) : int8_slice;
     // The bf16 epilogue writes no padding, so the width must be a multiple of what products read at once.
-    plan_.rounded_multiple = target_.device ? 1 : type == ElementType::bf16 ? 32 : 0;
+    // Both factors of a gate are multiplied in f32 before they are rounded.
+    plan_.rounded_multiple = layer_.gated ? 0 : target_.device ? 1 : type == ElementType::bf16 ? 32 : 0;
   }
 
   double key_width() const { return static_cast<double>(attention_.kv_heads) * attention_.head_dim; }

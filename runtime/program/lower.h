@@ -126,6 +126,7 @@ class Lowering {
   View attend(const LayerState& layer, const View& query);
   void attention_output(const LayerState& layer, const View& context, const View& target);
   void feed_forward(const LayerState& layer, const View& input, const View& target);
+  void inner_slice(const Linear& linear, const View& left, int64_t begin, Activation activation, const View& out);
   void sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual);
   // lower_heads.cc
   void classification_head(const ClassificationHead& head, HeadSections* sections);

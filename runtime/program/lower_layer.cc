@@ -47,31 +47,42 @@ void Lowering::attention_output(const LayerState& layer, const View& context, co
   gemm(between, attention.output_second, out).residual = residual;
 }
 
+// out = activation(left W + bias) for the columns of the network's first product that begin at `begin`.
+void Lowering::inner_slice(const Linear& linear, const View& left, int64_t begin, Activation activation,
+                           const View& out) {
+  ops::Gemm gemm;
+  gemm.a = left;
+  gemm.b = weight(linear.weight);
+  gemm.first_n = begin;
+  gemm.bias = weight(linear.bias);
+  gemm.bias.cols = out.cols;
+  gemm.bias.offset = begin;
+  gemm.activation = activation;
+  gemm.out = out;
+  add(gemm);
+}
+
 // Slice after slice of the inner width, each consumed while it is in the core's own cache: out = the first slice's
-// product + bias + residual, to which the others are added in order.
+// product + bias + residual, to which the others are added in order. Slices take the query's block, which is free by
+// now and still near.
 void Lowering::sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual) {
   const LayerDescription& description = *layer.description;
-  const int64_t inner = outputs(description.ffn_in);
+  const int64_t inner = outputs(description.ffn_in) / (description.gated ? 2 : 1);
   const ElementType type = layer.plan.slice_type;
   const View left = multiplied(in, type);
-  // The query's block is free by now, and still near.
-  const bool free = residual.place != Place::block || residual.buffer != BufferId::query;
   for (int64_t begin = 0; begin < inner; begin += layer.plan.slice) {
     const int64_t width = std::min(layer.plan.slice, inner - begin);
-    const bool direct = layer.plan.rounds(width);
-    const View slice = narrow(direct && free ? BufferId::query : BufferId::narrow_hidden, type, width);
-    const View hidden = direct ? slice : block(free ? BufferId::query : BufferId::ffn, width);
-    ops::Gemm first, second;
-    first.a = left;
-    first.b = weight(description.ffn_in.weight);
-    first.first_n = begin;
-    first.bias = weight(description.ffn_in.bias);
-    first.bias.cols = width;
-    first.bias.offset = begin;
-    first.activation = description.activation;
-    first.out = hidden;
-    add(first);
-    if (!direct) add(ops::Convert{slice, hidden});
+    const bool rounded = layer.plan.rounds(width);
+    const View slice = narrow(rounded ? BufferId::query : BufferId::narrow_hidden, type, width);
+    const View hidden = rounded ? slice : block(BufferId::query, width);
+    inner_slice(description.ffn_in, left, begin, description.activation, hidden);
+    if (description.gated) {
+      const View factor = block(BufferId::query, width, width);
+      inner_slice(description.ffn_in, left, inner + begin, Activation::none, factor);
+      add(ops::Gate{hidden, hidden, factor});
+    }
+    if (!rounded) add(ops::Convert{slice, hidden});
+    ops::Gemm second;
     second.a = slice;
     second.b = weight(description.ffn_out.weight);
     second.first_k = begin;
@@ -107,10 +118,11 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
   View hidden = block(BufferId::ffn, inner);
   gemm(in, description.ffn_in, hidden, description.gated ? Activation::none : description.activation);
   if (description.gated) {
-    View gated = block(BufferId::ffn, inner / 2);
+    const View from = block(BufferId::ffn, inner / 2), factor = block(BufferId::ffn, inner / 2, inner / 2);
+    View gated = from;
     // What every GEMM provider reads fastest. A device makes all rows at once, in place.
     if (layer.plan.dense_gate) gated.ld = inner / 2;
-    add(ops::Gate{gated, hidden, description.activation});
+    add(ops::Gate{gated, from, factor, description.activation});
     hidden = gated;
   }
   if (adds() && description.ffn_resample.present()) {

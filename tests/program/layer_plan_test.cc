@@ -124,6 +124,13 @@ TEST_CASE("the types of products decide on slices, on the context and on what is
   CHECK_FALSE(bf16.rounds(65));
   CHECK(bf16.context == ElementType::f32);
   CHECK(plan(model, {}).slice == 0);  // a target that widens weights
+  RandomModel gated = model;
+  gated.layer.gated = true;
+  CHECK(plan(gated, native()).slice == int8_slice);
+  CHECK_FALSE(plan(gated, native()).rounds(64));  // both factors stay in f32
+  CHECK(plan(gated, device(ElementType::f16)).slice == 0);
+  gated.ffn += 1;
+  CHECK(plan(gated, native()).slice == 0);  // the second factor's columns begin within a panel
 
   model.type = ElementType::int8;
   const LayerPlan int8 = plan(model, native());

@@ -9,15 +9,14 @@ Status run(const ops::Activate& op, const Context& context, const Item& item) {
   return {};
 }
 
-// Rows of `from` become rows of half the width, closer together in the same memory: each is read before its place is
-// written.
+// Row by row, since a row of `out` may lie on a row of `from` or of `factor` that has been read before.
 Status run(const ops::Gate& op, const Context& context, const Item& item) {
-  const MutableMatrix in = context.matrix(op.from, item), out = context.matrix(op.out, item);
+  const MutableMatrix from = context.matrix(op.from, item), out = context.matrix(op.out, item);
+  const MutableMatrix factor = context.matrix(op.factor, item);
   for (int64_t r = 0; r < out.rows; ++r) {
-    const MutableMatrix row = in.part(r, 0, 1, out.cols);
-    context.kernels.activate(op.activation, row);
-    context.kernels.multiply(row.data, row.data + out.cols, out.cols);
-    std::copy_n(row.data, out.cols, out.row(r));
+    context.kernels.activate(op.activation, from.part(r, 0, 1, out.cols));
+    context.kernels.multiply(from.row(r), factor.row(r), out.cols);
+    if (out.row(r) != from.row(r)) std::copy_n(from.row(r), out.cols, out.row(r));
   }
   return {};
 }

@@ -8,9 +8,11 @@ Status run(const ops::Activate& op, Context& context, const Item& item) {
 }
 
 Status run(const ops::Gate& op, Context& context, const Item& item) {
-  const Operand from = context.operand(op.from, item), out = context.operand(op.out, item);
-  return context.each_element(Gate{out.floats(), out.ld, from.floats(), from.ld, out.cols, op.activation}, out.rows,
-                              out.cols);
+  const Operand out = context.operand(op.out, item);
+  const Operand from = context.operand(op.from, item), factor = context.operand(op.factor, item);
+  return context.each_element(
+      Gate{out.floats(), out.ld, from.floats(), from.ld, factor.floats(), factor.ld, op.activation}, out.rows,
+      out.cols);
 }
 
 }  // namespace LINFORMER_NAMESPACE::cuda

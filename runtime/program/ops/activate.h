@@ -13,12 +13,15 @@ struct Activate {
   static constexpr OperandTable<0> operands() { return {}; }
 };
 
-// out = activation(first half of `from`) * second half
+// out = activation(from) * factor, element by element. `out` may begin where `from` does, with a leading dimension
+// that is not larger; `from` is then overwritten.
 struct Gate {
-  View out, from;
+  View out, from, factor;
   Activation activation = Activation::none;
 
-  static constexpr OperandTable<1> operands() { return {{{offsetof(Gate, from), Use::rows}}}; }
+  static constexpr OperandTable<2> operands() {
+    return {{{offsetof(Gate, from), Use::rows}, {offsetof(Gate, factor), Use::rows}}};
+  }
 };
 
 }  // namespace LINFORMER_NAMESPACE::ops

@@ -44,8 +44,10 @@ void list(const Activate& op, TextContext& context) {
 
 void list(const Gate& op, TextContext& context) {
   context.view(op.out);
-  context.text().add(" = %s(first half) x second half of ", name_of(op.activation));
+  context.text().add(op.activation == Activation::none ? " = " : " = %s of ", name_of(op.activation));
   context.view(op.from);
+  context.text().add(" x ");
+  context.view(op.factor);
 }
 
 void list(const Rotate& op, TextContext& context) {
