@@ -119,6 +119,7 @@ std::vector<Variant> variants(uint32_t n, uint32_t n_full) {
     s.layer.attention.rotary_base = 10000;
     s.layer.attention.window = 20;
     s.layer.gated = true;
+    s.ffn = 784;  // two slices in bf16 and int8
   });
   // What no dialect makes.
   add("one of everything", true, [](RandomModel& s) {

@@ -5,6 +5,7 @@
 #include "answers/output.h"
 #include "command_line/errors.h"
 #include "files/output_target.h"
+#include "files/terminal_output.h"
 #include "input/record_loop.h"
 
 namespace linformer::cli {
