@@ -75,7 +75,7 @@ struct ArenaLayout {
   uint64_t strides[buffer_count] = {};  // bytes from one thread's part to the next
 };
 
-// What a program asks of its arena while it is lowered.
+// What a program asks of its arena: the values of the terms, and the buffers that it uses.
 struct Arena {
   Count terms[term_count];
   bool used[buffer_count] = {};

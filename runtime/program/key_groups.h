@@ -1,8 +1,10 @@
 // Where each head's keys and values are, and how they are made.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "base/matrix.h"
 #include "base/types.h"
 #include "linformer/version.h"
 #include "program/view.h"
@@ -38,5 +40,10 @@ struct KeyGroups {
   int32_t heads = 1;  // of queries, in each group
   int64_t of_head(int64_t head) const { return head / heads; }
 };
+
+// Elements of a group's panels of K^T or V, of `rows` rows of keys or values.
+inline int64_t group_panels(int64_t d_head, int64_t rows) {
+  return std::max(panel_elements(ElementType::f32, d_head, rows), panel_elements(ElementType::f32, rows, d_head));
+}
 
 }  // namespace LINFORMER_NAMESPACE

@@ -40,9 +40,6 @@ View Lowering::buffer_view(Place place, BufferId buffer, int64_t cols, int64_t o
   view.buffer = buffer;
   view.cols = cols;
   view.offset = offset;
-  program_.arena.use(buffer);
-  const Term ld = info(buffer).ld;
-  if (ld != Term::none) program_.arena.widen(ld, Count(offset) + cols);
   return view;
 }
 
@@ -52,9 +49,6 @@ View Lowering::narrow(BufferId buffer, ElementType type, int64_t cols) {
   view.buffer = buffer;
   view.type = type;
   view.cols = cols;
-  program_.arena.use(buffer);
-  program_.arena.widen(info(buffer).ld,
-                       ceil_div(narrow_row_bytes(type, cols), static_cast<int64_t>(info(buffer).element_bytes)));
   return view;
 }
 
@@ -92,9 +86,6 @@ View Lowering::slot(BufferId buffer, int64_t slot_rows, int64_t cols) {
   view.buffer = buffer;
   view.rows = slot_rows;
   view.cols = view.ld = cols;
-  program_.arena.use(buffer);
-  const bool is_key = buffer == BufferId::keys || buffer == BufferId::values;
-  program_.arena.widen(is_key ? Term::keys : Term::compressed, Count(slot_rows) * cols);
   return view;
 }
 
@@ -223,9 +214,8 @@ Status Lowering::finish() {
 
 Status Lowering::complete() {
   if (out_of_memory_) return Status::error(Code::out_of_memory, "no memory for the program's ops");
-  Arena& arena = program_.arena;
-  program_.key_slot = arena.value(Term::keys);
-  program_.compressed_slot = arena.value(Term::compressed);
+  count_arena_terms(&program_);
+  const Arena& arena = program_.arena;
   for (Op& op : program_.ops) {
     for (int i = 0; i < operand_count(op.kind()); ++i) {
       View& view = operand_of(op, i).view;
@@ -255,20 +245,6 @@ Status lower(const ModelDescription& description, const EncoderDescription& enco
   program->pad_id = encoder.pad_id;
   program->states_width = encoder.encoder_states_width;
   program->max_pooled_rows = encoder.max_tokens;
-  Arena& arena = program->arena;
-  arena[Term::sequences] = extents.sequences;
-  arena[Term::starts] = Count(extents.sequences) + 1;
-  arena[Term::rows] = extents.rows;
-  arena[Term::states] = Count(extents.sequences) * extents.encoder_states;
-  arena[Term::threads] = extents.threads;
-  arena[Term::apart] = extents.threads > 1 ? thread_part_gap : 0;
-  arena[Term::block] = extents.block_rows;
-  arena[Term::scored] = extents.sequences;
-  for (BufferId buffer : {BufferId::row_starts, BufferId::ids, BufferId::positions, BufferId::masks}) arena.use(buffer);
-  if (encoder.encoder_states_width > 0) {
-    arena[Term::d_states] = int64_t{encoder.encoder_states_width};
-    for (BufferId buffer : {BufferId::state_starts, BufferId::state_masks, BufferId::encoder_states}) arena.use(buffer);
-  }
   Lowering lowering(description, encoder, program);
   LINFORMER_TRY(lowering.embedding());
   LINFORMER_TRY(lowering.layers());

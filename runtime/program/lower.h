@@ -18,7 +18,11 @@ Status check_executable(const EncoderDescription& encoder);
 Status lower(const ModelDescription& description, const EncoderDescription& encoder, bool has_heads,
              const Extents& extents, const Target& target, Program* program);
 
-// Appends stages and ops to a program, and notes what they need of the arena.
+// Sets the terms of a lowered program's arena, its buffers, and the sizes of its slots, from its extents and the
+// operands of its ops. The terms `rotary` and `projection` grow when their tables are made.
+void count_arena_terms(Program* program);
+
+// Appends stages and ops to a program.
 class Lowering {
  public:
   Lowering(const ModelDescription& description, const EncoderDescription& encoder, Program* program)
@@ -116,7 +120,7 @@ class Lowering {
   static View beside(const View& whole, int64_t k);
   void norm_heads(const Norm& of, const View& x);
   void rotate(const LayerState& layer, const View& x);
-  void reserve_attention(const LayerState& layer);
+  void add_scores(LayerState* layer);
   // lower_layer.cc
   void layer(size_t index, int64_t* width);
   void layer_rows(const LayerState& layer);

@@ -77,16 +77,13 @@ void Lowering::add_short(LayerState* layer) {
   attend.short_rows = std::min(layer->plan.longest, attend.short_below - 1);
   if (attend.short_rows < 1) return;
   const int64_t n = attend.short_rows;
-  attend.short_panels =
-      std::max(panel_elements(ElementType::f32, attend.d_head, n), panel_elements(ElementType::f32, n, attend.d_head));
-  program_.arena.widen(Term::keys, Count(attend.short_panels) * attend.groups.count);
-  for (BufferId buffer : {BufferId::keys, BufferId::values}) program_.arena.use(buffer);
+  attend.short_panels = group_panels(attend.d_head, n);
   attend.row_keys = panels(BufferId::keys, attend);
   attend.row_values = panels(BufferId::values, attend);
   const KeyGroup& group = program_.group(attend.groups, 0);
   attend.e_transposed = projection_table(group.projections[key_side].weight, true, n, attend.compute);
   attend.e = projection_table(group.projections[value_side].weight, false, n, attend.compute);
-  block(BufferId::scores, round_up(group.k, panel_width) + round_up(n, panel_width));
+  attend.scores.cols = std::max(attend.scores.cols, round_up(group.k, panel_width) + round_up(n, panel_width));
 }
 
 size_t Lowering::groups_of(const AttentionDescription& attention) const {
@@ -126,12 +123,8 @@ void Lowering::add_groups(LayerState* layer) {
     group.key_offset = layer->plan.by_head() ? key_offset : group.column;
     group.panels_offset = panels_offset;
     key_offset += group.k * attend.d_head;
-    panels_offset += std::max(panel_elements(ElementType::f32, attend.d_head, group.k),
-                              panel_elements(ElementType::f32, group.k, attend.d_head));
+    panels_offset += group_panels(attend.d_head, group.k);
   }
-  if (attend.whole) return;
-  if (layer->plan.by_head()) program_.arena.widen(Term::keys, key_offset);
-  if (layer->plan.panels) program_.arena.widen(Term::compressed, panels_offset);
 }
 
 Stage& Lowering::key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins) {
@@ -264,7 +257,6 @@ void Lowering::shared_side(const LayerState& layer, int side) {
 void Lowering::compress_by_head(const LayerState& layer, int side, bool joins) {
   const ops::Attend& attend = layer.attend;
   key_stage(layer, Domain::key_heads, {}, attend.groups.count, joins);
-  program_.arena.use(keys_of(side));
   const View projected = slot(compressed_of(side), layer.plan.longest, layer.key_width);
   add(ops::Compress{key_slot(layer, side), projected, attend.groups, attend.d_head, side});
 }
@@ -287,7 +279,6 @@ void Lowering::pack_block(const LayerState& layer, int side, const View& rows, i
     View out = panels(compressed_of(to), layer.attend);
     if (k > 0) out = beside(out, k);
     out.cols = layer.key_width;
-    program_.arena.use(out.buffer);
     add(ops::PackBlock{out, rows, layer.attend.groups, layer.attend.d_head, to == key_side});
   }
 }
@@ -297,7 +288,6 @@ void Lowering::full_side(const LayerState& layer, int side) {
   const bool stored = !layer.plan.panels || layer.plan.beside > 0;
   View rows = stored ? key_slot(layer, side) : block(BufferId::ffn, layer.key_width);
   rows.ld = layer.key_width;  // rows next to one another: what every GEMM provider writes fastest
-  if (stored) program_.arena.use(rows.buffer);
   project_rows(layer, side, rows);
   if (layer.plan.panels) pack_block(layer, side, rows, 0);
 }
@@ -337,7 +327,6 @@ void Lowering::pack_sides(const LayerState& layer) {
     key_stage(layer, Domain::key_heads, {.from = attend.short_below}, attend.groups.count, false);
     for (int side : {key_side, value_side}) {
       const View out = side == key_side ? attend.keys : attend.values;
-      program_.arena.use(out.buffer);
       add(ops::Pack{out, key_slot(layer, side), attend.groups, attend.d_head, side == key_side});
     }
   }
@@ -350,35 +339,21 @@ void Lowering::pack_sides(const LayerState& layer) {
   }
 }
 
-void Lowering::reserve_attention(const LayerState& layer) {
-  Program& p = program_;
-  const ops::Attend& attend = layer.attend;
-  const int64_t padded = round_up(attend.d_head, panel_width);
-  const bool scores = layer.plan.score_rows > 0;
-  if (scores) {
-    block(BufferId::scores, 0);
-    p.arena.widen(Term::queries, layer.plan.score_rows);
-  }
-  if (!attend.whole) {
+// The buffers that queries of a thread need: of scores, and where keys are whole of the online softmax.
+void Lowering::add_scores(LayerState* layer) {
+  ops::Attend& attend = layer->attend;
+  if (layer->plan.score_rows == 0) return;
+  int64_t columns = 0;
+  if (attend.whole) {
+    columns = std::min(full_keys, round_up(std::max(layer->plan.longest, attend.beside), panel_width));
+    attend.softmax = block(BufferId::softmax, round_up(attend.d_head, panel_width) + 3);
+  } else {
     int64_t k = 0;
-    for (int32_t g = 0; g < attend.groups.count; ++g) k = std::max(k, p.group(attend.groups, g).k);
-    if (scores) block(BufferId::scores, round_up(k, panel_width));
-    return;
+    for (int32_t g = 0; g < attend.groups.count; ++g) k = std::max(k, program_.group(attend.groups, g).k);
+    columns = round_up(k, panel_width);
   }
-  if (scores) {
-    block(BufferId::scores, std::min(full_keys, round_up(std::max(layer.plan.longest, attend.beside), panel_width)));
-    block(BufferId::softmax, padded + 3);
-  }
-  // Each sequence's rows begin at a multiple of the panel width, and so do its compressed rows behind those of all.
-  const int64_t width = layer.plan.panels ? attend.groups.count * padded : layer.key_width;
-  p.full_width = std::max(p.full_width, width);
-  p.beside_rows = std::max(p.beside_rows, round_up(attend.beside, panel_width));
-  const Count own = larger(p.extents.rows, Count(p.extents.sequences) * p.extents.encoder_states);
-  const Count rows =
-      (own + Count(panel_width - 1) * p.extents.sequences).rounded_up(static_cast<uint64_t>(panel_width)) +
-      Count(p.beside_rows) * p.extents.sequences;
-  if (layer.plan.panels) p.arena.widen(Term::panels, rows * p.full_width);
-  if (!layer.plan.panels || attend.beside > 0) p.arena.widen(Term::full, rows * p.full_width);
+  attend.scores = block(BufferId::scores, columns);
+  attend.scores.rows = layer->plan.score_rows;
 }
 
 void Lowering::describe_attention(LayerState* layer) {
@@ -410,7 +385,7 @@ void Lowering::keys_and_values(LayerState* layer) {
   const AttentionDescription& description = layer->description->attention;
   ops::Attend& attend = layer->attend;
   const bool packs = layer->plan.panels;
-  reserve_attention(*layer);
+  add_scores(layer);
   if (attend.short_below > 0) add_short(layer);
   attend.keys = packs ? panels(BufferId::compressed_key, attend) : key_slot(*layer, key_side);
   attend.values = packs ? panels(BufferId::compressed_value, attend) : key_slot(*layer, value_side);

@@ -35,15 +35,11 @@ void Lowering::add_positions(const View& out) {
       const int64_t row = table.pad_position - table.first;
       table.pad_row = row >= 0 && row < tokens ? row : table.rows++;
     }
-    program_.arena[Term::positions] = table.rows;
     View view = buffer_view(Place::table, BufferId::position_table, table.width, 0);
     view.ld = table.width;
     add(ops::AddPosition{out, view});
   }
-  if (embedding.token_types != absent) {
-    program_.arena.use(BufferId::types);
-    add(ops::AddType{out, weight(embedding.token_types)});
-  }
+  if (embedding.token_types != absent) add(ops::AddType{out, weight(embedding.token_types)});
 }
 
 Status Lowering::embedding() {

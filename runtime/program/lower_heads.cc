@@ -47,7 +47,6 @@ void Lowering::classification_head(const ClassificationHead& head, HeadSections*
   const View out = caller(sections->classes);
   if (token_level) {
     const View logits = scored(BufferId::logits, sections->classes);
-    program_.arena.widen(Term::scored, program_.extents.rows);
     gemm(x, head.output, logits);
     stage(Domain::sequences);
     add(ops::Expand{out, logits, View()});

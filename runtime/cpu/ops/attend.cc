@@ -94,7 +94,7 @@ RightMatrix compressed_side(const View& side, const ops::Attend& op, const KeyGr
 
 Status attend_compressed(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item) {
   const int64_t d_head = op.d_head, n = context.source_of(item).length(item.sequence);
-  const int64_t scores_ld = context.program.arena.value(Term::d_scores);
+  const int64_t scores_ld = op.scores.ld;
   void* const own = context.scratch(block.thread);
   for (int64_t head = block.begin; head < block.end; ++head) {
     const int64_t g = op.groups.of_head(head);
@@ -106,7 +106,7 @@ Status attend_compressed(const ops::Attend& op, const QueryBlock& block, const C
     for (int64_t first = 0; first < block.queries.rows; first += attend_rows) {
       const int64_t rows = std::min(attend_rows, block.queries.rows - first);
       const MutableMatrix q = block.queries.part(first, head * d_head, rows, d_head);
-      const MutableMatrix scores = {context.block_buffer(BufferId::scores, block.thread), rows, k, scores_ld};
+      const MutableMatrix scores = {context.block_buffer(op.scores.buffer, block.thread), rows, k, scores_ld};
       LINFORMER_TRY(context.provider->run(ids.scores, {q, keys, scores, {}}, own));
       float sums[attend_rows];
       softmax(op, scores, block.position + first, sums, context);
@@ -123,7 +123,7 @@ Status attend_compressed(const ops::Attend& op, const QueryBlock& block, const C
 Status attend_short(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item) {
   constexpr RightLayout panels = RightLayout::panel16;
   const int64_t d_head = op.d_head, n = context.source_of(item).length(item.sequence);
-  const int64_t scores_ld = context.program.arena.value(Term::d_scores);
+  const int64_t scores_ld = op.scores.ld;
   const ElementType compute = op.compute;
   const RightMatrix e_transposed = {context.bytes(op.e_transposed, item), compute, panels, op.e_transposed.rows,
                                     op.e_transposed.cols};
@@ -140,7 +140,7 @@ Status attend_short(const ops::Attend& op, const QueryBlock& block, const Contex
     for (int64_t first = 0; first < block.queries.rows; first += attend_rows) {
       const int64_t rows = std::min(attend_rows, block.queries.rows - first);
       const MutableMatrix q = block.queries.part(first, head * d_head, rows, d_head);
-      float* const room = context.block_buffer(BufferId::scores, block.thread);
+      float* const room = context.block_buffer(op.scores.buffer, block.thread);
       const MutableMatrix scores = {room, rows, k, scores_ld};
       const MutableMatrix of_rows = {room + round_up(k, panel_width), rows, n, scores_ld};
       LINFORMER_TRY(context.provider->run(ids.row_scores, {q, row_keys, of_rows, {}}, own));

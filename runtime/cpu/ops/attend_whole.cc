@@ -103,13 +103,13 @@ Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Contex
   if (op.excludes_masked && context.batch.has_masks) mask.masks = source.masks + source.starts[item.sequence];
 
   const int64_t most = context.program.extents.block_rows;
-  float* const context_rows = context.block_buffer(BufferId::softmax, block.thread);
+  float* const context_rows = context.block_buffer(op.softmax.buffer, block.thread);
   const MutableMatrix head_context = {context_rows, m, d_head, padded};
   float* const row_max = context_rows + most * padded;
   float* const row_sum = row_max + most;
   float* const rescale = row_sum + most;
-  float* const room = context.block_buffer(BufferId::scores, block.thread);
-  const int64_t scores_ld = context.program.arena.value(Term::d_scores);
+  float* const room = context.block_buffer(op.scores.buffer, block.thread);
+  const int64_t scores_ld = op.scores.ld;
   const int64_t rows_at_once = context.program.extents.full_queries();
   const Reach all = reach_of(op, row, m, n);
   for (int64_t head = block.begin; head < block.end; ++head) {

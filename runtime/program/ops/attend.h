@@ -19,6 +19,8 @@ struct Attend {
   // For a sequence of fewer rows than short_below the scores are compressed instead of the keys. Panels of its own rows
   // (Z W)^T and Z W, and of E^T and E:
   View row_keys, row_values, e_transposed, e;
+  // A thread's own, for one head at a time: scores of as many queries as `scores` has rows; whole: the online softmax.
+  View scores, softmax;
   int64_t short_below = 0;   // 0: there are none
   int64_t short_rows = 0;    // the longest of them, in this program
   int64_t short_panels = 0;  // elements of one group's panels in row_keys or row_values
@@ -31,7 +33,7 @@ struct Attend {
   int64_t window = 0;  // whole: |i - j| at most this; 0: all
   int64_t beside = 0;
 
-  static constexpr OperandTable<10> operands() {
+  static constexpr OperandTable<12> operands() {
     return {{{offsetof(Attend, query), Use::rows},
              {offsetof(Attend, keys), Use::rows},
              {offsetof(Attend, values), Use::rows},
@@ -41,6 +43,8 @@ struct Attend {
              {offsetof(Attend, row_values), Use::rows},
              {offsetof(Attend, e_transposed), Use::rows},
              {offsetof(Attend, e), Use::rows},
+             {offsetof(Attend, scores), Use::rows},
+             {offsetof(Attend, softmax), Use::rows},
              {offsetof(Attend, position_bias), Use::rows}}};
   }
 };

@@ -1,0 +1,114 @@
+// What the ops of a lowered program ask of the arena, in one scan.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "program/lower.h"
+
+namespace LINFORMER_NAMESPACE {
+namespace {
+
+class TermScan {
+ public:
+  explicit TermScan(Program* program) : program_(*program), arena_(program->arena) {}
+
+  void scan() {
+    count_extents();
+    for (const Stage& stage : program_.stages) {
+      // A head that scores each token.
+      if (stage.domain == Domain::scored && stage.extent == 0) arena_.widen(Term::scored, program_.extents.rows);
+      for (int32_t i = stage.op_begin; i < stage.op_end; ++i) count(program_.ops[static_cast<size_t>(i)]);
+    }
+    arena_[Term::positions] = program_.sinusoidal.rows;
+    count_whole_keys();
+    program_.key_slot = arena_.value(Term::keys);
+    program_.compressed_slot = arena_.value(Term::compressed);
+  }
+
+ private:
+  void count_extents() {
+    const Extents& extents = program_.extents;
+    arena_[Term::sequences] = extents.sequences;
+    arena_[Term::starts] = Count(extents.sequences) + 1;
+    arena_[Term::rows] = extents.rows;
+    arena_[Term::states] = Count(extents.sequences) * extents.encoder_states;
+    arena_[Term::threads] = extents.threads;
+    arena_[Term::apart] = extents.threads > 1 ? thread_part_gap : 0;
+    arena_[Term::block] = extents.block_rows;
+    arena_[Term::scored] = extents.sequences;
+    for (BufferId buffer : {BufferId::row_starts, BufferId::ids, BufferId::positions, BufferId::masks}) {
+      arena_.use(buffer);
+    }
+    if (program_.states_width == 0) return;
+    arena_[Term::d_states] = program_.states_width;
+    for (BufferId buffer : {BufferId::state_starts, BufferId::state_masks, BufferId::encoder_states}) {
+      arena_.use(buffer);
+    }
+  }
+
+  void count(const Op& op) {
+    Op copy = op;
+    for (int i = 0; i < operand_count(op.kind()); ++i) count(operand_of(copy, i).view);
+    if (op.is<ops::AddType>()) arena_.use(BufferId::types);
+    if (const auto* compress = op.get<ops::Compress>()) {
+      const KeyGroup& last = last_of(compress->groups);
+      arena_.widen(Term::keys, Count(last.k) * compress->d_head + last.key_offset);
+    }
+    if (const auto* attend = op.get<ops::Attend>()) count(*attend);
+  }
+
+  // Views of buffers of rows share a leading dimension. A slot holds the largest of its views.
+  void count(const View& view) {
+    if (view.buffer == BufferId::count || view.place == Place::source) return;
+    arena_.use(view.buffer);
+    if (view.place == Place::sequence) {
+      const bool is_key = view.buffer == BufferId::keys || view.buffer == BufferId::values;
+      arena_.widen(is_key ? Term::keys : Term::compressed, Count(view.rows) * view.cols);
+      return;
+    }
+    const BufferInfo& buffer = info(view.buffer);
+    if (buffer.ld == Term::none) return;
+    const int64_t end = view.offset + view.cols;
+    const int64_t bytes =
+        view.type == ElementType::f32 ? end * element_bytes(view.type) : narrow_row_bytes(view.type, end);
+    arena_.widen(buffer.ld, ceil_div(bytes, static_cast<int64_t>(buffer.element_bytes)));
+    if (view.buffer == BufferId::scores) arena_.widen(Term::queries, view.rows);
+  }
+
+  const KeyGroup& last_of(const KeyGroups& groups) const { return program_.group(groups, groups.count - 1); }
+
+  void count(const ops::Attend& attend) {
+    const bool panels = attend.keys.layout == RightLayout::panel16;
+    if (attend.whole) {
+      const int64_t padded = round_up(attend.d_head, panel_width);
+      program_.full_width = std::max(program_.full_width, panels ? attend.groups.count * padded : attend.keys.cols);
+      program_.beside_rows = std::max(program_.beside_rows, round_up(attend.beside, panel_width));
+      has_whole_panels_ = has_whole_panels_ || panels;
+      has_whole_rows_ = has_whole_rows_ || !panels || attend.beside > 0;
+    } else if (panels) {
+      const KeyGroup& last = last_of(attend.groups);
+      arena_.widen(Term::compressed, Count(last.panels_offset) + group_panels(attend.d_head, last.k));
+    }
+    if (attend.short_rows > 0) arena_.widen(Term::keys, Count(attend.short_panels) * attend.groups.count);
+  }
+
+  // Each sequence's rows begin at a multiple of the panel width, and so do its compressed rows behind those of all.
+  void count_whole_keys() {
+    const Extents& extents = program_.extents;
+    const Count own = larger(extents.rows, Count(extents.sequences) * extents.encoder_states);
+    const Count rows =
+        (own + Count(panel_width - 1) * extents.sequences).rounded_up(static_cast<uint64_t>(panel_width)) +
+        Count(program_.beside_rows) * extents.sequences;
+    if (has_whole_panels_) arena_.widen(Term::panels, rows * program_.full_width);
+    if (has_whole_rows_) arena_.widen(Term::full, rows * program_.full_width);
+  }
+
+  Program& program_;
+  Arena& arena_;
+  bool has_whole_panels_ = false, has_whole_rows_ = false;  // of keys and values that are kept whole
+};
+
+}  // namespace
+
+void count_arena_terms(Program* program) { TermScan(program).scan(); }
+
+}  // namespace LINFORMER_NAMESPACE
