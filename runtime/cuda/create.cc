@@ -7,22 +7,15 @@
 
 #include "base/checked.h"
 #include "cuda/executor.h"
+#include "cuda/ops/check.h"
 
 namespace LINFORMER_NAMESPACE::cuda {
 namespace {
 
-constexpr int64_t widest_head = 256;
-
-Status check_attend(const ops::Attend& op) {
-  if (op.heads > Grid::most_y) {
-    return Status::error(Code::unsupported, "the op 'attend' has no kernel on a GPU for %lld heads: use the CPU",
-                         static_cast<long long>(op.heads));
-  }
-  if (op.d_head <= widest_head) return {};
-  return Status::error(Code::unsupported,
-                       "the op 'attend' has no kernel on a GPU for heads of %lld columns, only up to %lld: use the CPU",
-                       static_cast<long long>(op.d_head), static_cast<long long>(widest_head));
-}
+template <class Struct>
+concept MayLackKernel = requires(const Struct& op) {
+  check(op);
+};
 
 // Where the keys of each group of the program lie.
 Status place_groups(const Program& program, Array<GroupKeys>* groups) {
@@ -72,24 +65,13 @@ CudaExecutor::~CudaExecutor() {
   if (context_.weights != nullptr) context_.weights->device().free(context_.memory);
 }
 
-// What has no kernel, by name: before anything runs.
+// What has no kernel is refused by name before anything runs.
 Status CudaExecutor::check_ops() const {
   for (const Op& op : program_.ops) {
-    const auto* pool = op.get<ops::Pool>();
-    if (pool != nullptr && pool->rows.cols > Grid::most_y * warp_size) {
-      return Status::error(Code::unsupported, "the op 'pool' has no kernel on a GPU for %lld columns: use the CPU",
-                           static_cast<long long>(pool->rows.cols));
-    }
-    if (const auto* attend = op.get<ops::Attend>()) LINFORMER_TRY(check_attend(*attend));
-    const bool panels = op.is<ops::Pack>() || op.is<ops::PackRows>() || op.is<ops::PackBlock>();
-    const auto* gemm = op.get<ops::Gemm>();
-    if (gemm != nullptr && (gemm->first_k != 0 || gemm->first_n != 0)) {
-      return Status::error(Code::internal, "the op 'gemm' with a part of a weight has no kernel on a GPU");
-    }
-    const bool adds_activated = gemm != nullptr && gemm->residual.present() && gemm->activation != Activation::none;
-    if (!panels && !adds_activated) continue;
-    return Status::error(Code::unsupported, "the op '%s'%s has no kernel on a GPU: use the CPU", name_of(op.kind()),
-                         adds_activated ? " with an activation before a residual" : "");
+    LINFORMER_TRY(with_struct(op, []<class Struct>(const Struct& own) {
+      if constexpr (MayLackKernel<Struct>) return check(own);
+      return Status();
+    }));
   }
   return {};
 }

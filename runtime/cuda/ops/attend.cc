@@ -1,7 +1,20 @@
 // Attention in one launch: a block for each tile of queries, head and sequence.
+#include "cuda/ops/check.h"
 #include "cuda/ops/run.h"
 
 namespace LINFORMER_NAMESPACE::cuda {
+
+Status check(const ops::Attend& op) {
+  constexpr int64_t widest_head = 256;
+  if (op.heads > Grid::most_y) {
+    return Status::error(Code::unsupported, "the op 'attend' has no kernel on a GPU for %lld heads: use the CPU",
+                         static_cast<long long>(op.heads));
+  }
+  if (op.d_head <= widest_head) return {};
+  return Status::error(Code::unsupported,
+                       "the op 'attend' has no kernel on a GPU for heads of %lld columns, only up to %lld: use the CPU",
+                       static_cast<long long>(op.d_head), static_cast<long long>(widest_head));
+}
 
 Status run(const ops::Attend& op, Context& context, const Item& item) {
   const Source source = context.source_of(item);

@@ -1,10 +1,20 @@
 // Products with weights on the right, and E Z and E (Z W) with rows there.
 #include <algorithm>
 
+#include "cuda/ops/check.h"
 #include "cuda/ops/run.h"
 #include "cuda/products.h"
 
 namespace LINFORMER_NAMESPACE::cuda {
+
+Status check(const ops::Gemm& op) {
+  if (op.first_k != 0 || op.first_n != 0) {
+    return Status::error(Code::internal, "the op 'gemm' with a part of a weight has no kernel on a GPU");
+  }
+  if (!op.residual.present() || op.activation == Activation::none) return {};
+  return Status::error(Code::unsupported,
+                       "the op 'gemm' with an activation before a residual has no kernel on a GPU: use the CPU");
+}
 
 Status run(const ops::Gemm& op, Context& context, const Item& item) {
   const Operand out = context.operand(op.out, item);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "cuda/ops/check.h"
 #include "cuda/ops/run.h"
 #include "cuda/products.h"
 #include "cuda/rows.h"
@@ -12,7 +13,7 @@ namespace {
 constexpr int64_t differing_taps = 9;
 
 Status no_kernel(OpKind kind) {
-  return Status::error(Code::internal, "the op '%s' has no kernel on a GPU", name_of(kind));
+  return Status::error(Code::unsupported, "the op '%s' has no kernel on a GPU: use the CPU", name_of(kind));
 }
 
 }  // namespace
@@ -59,8 +60,12 @@ Status run(const ops::Compress& op, Context& context, const Item& item) {
 }
 
 // A device reads keys and values as rows, so its programs have none of these.
-Status run(const ops::Pack&, Context&, const Item&) { return no_kernel(OpKind::pack); }
-Status run(const ops::PackRows&, Context&, const Item&) { return no_kernel(OpKind::pack_rows); }
-Status run(const ops::PackBlock&, Context&, const Item&) { return no_kernel(OpKind::pack_block); }
+// Panels are for the CPU's kernels. A program that packs is refused before it runs.
+Status check(const ops::Pack&) { return no_kernel(OpKind::pack); }
+Status check(const ops::PackRows&) { return no_kernel(OpKind::pack_rows); }
+Status check(const ops::PackBlock&) { return no_kernel(OpKind::pack_block); }
+Status run(const ops::Pack& op, Context&, const Item&) { return check(op); }
+Status run(const ops::PackRows& op, Context&, const Item&) { return check(op); }
+Status run(const ops::PackBlock& op, Context&, const Item&) { return check(op); }
 
 }  // namespace LINFORMER_NAMESPACE::cuda

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cuda/ops/check.h"
 #include "cuda/ops/run.h"
 #include "cuda/rows.h"
 
@@ -82,6 +83,12 @@ Status run(const ops::Select& op, Context& context, const Item& item) {
   return context.each_element(TableRow<float, int32_t>{out.floats(), out.ld, from.floats(), from.ld,
                                                        reinterpret_cast<const int32_t*>(positions), 1.f, false},
                               out.rows, out.cols);
+}
+
+Status check(const ops::Pool& op) {
+  if (op.rows.cols <= Grid::most_y * warp_size) return {};
+  return Status::error(Code::unsupported, "the op 'pool' has no kernel on a GPU for %lld columns: use the CPU",
+                       static_cast<long long>(op.rows.cols));
 }
 
 Status run(const ops::Pool& op, Context& context, const Item& item) {
