@@ -14,7 +14,7 @@ class TermScan {
   void scan() {
     count_extents();
     for (const Stage& stage : program_.stages) {
-      // A head that scores each token.
+      // The stage is of a head that scores each token.
       if (stage.domain == Domain::scored && stage.extent == 0) arena_.widen(Term::scored, program_.extents.rows);
       for (int32_t i = stage.op_begin; i < stage.op_end; ++i) count(program_.ops[static_cast<size_t>(i)]);
     }
@@ -56,7 +56,7 @@ class TermScan {
     if (const auto* attend = op.get<ops::Attend>()) count(*attend);
   }
 
-  // Views of buffers of rows share a leading dimension. A slot holds the largest of its views.
+  // Views of a buffer with rows share a leading dimension, which the widest decides. A slot holds the largest view.
   void count(const View& view) {
     if (view.buffer == BufferId::count || view.place == Place::source) return;
     arena_.use(view.buffer);
@@ -104,7 +104,7 @@ class TermScan {
 
   Program& program_;
   Arena& arena_;
-  bool has_whole_panels_ = false, has_whole_rows_ = false;  // of keys and values that are kept whole
+  bool has_whole_panels_ = false, has_whole_rows_ = false;  // how keys and values that are kept whole lie
 };
 
 }  // namespace

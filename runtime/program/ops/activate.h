@@ -13,8 +13,8 @@ struct Activate {
   static constexpr OperandTable<0> operands() { return {}; }
 };
 
-// out = activation(from) * factor, element by element. `out` may begin where `from` does, with a leading dimension
-// that is not larger; `from` is then overwritten.
+// out = activation(from) * factor, element by element. `out` may begin where `from` does, with a leading dimension that
+// is not larger. An executor may overwrite `from`.
 struct Gate {
   View out, from, factor;
   Activation activation = Activation::none;

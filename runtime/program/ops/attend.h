@@ -19,7 +19,8 @@ struct Attend {
   // For a sequence of fewer rows than short_below the scores are compressed instead of the keys. Panels of its own rows
   // (Z W)^T and Z W, and of E^T and E:
   View row_keys, row_values, e_transposed, e;
-  // A thread's own, for one head at a time: scores of as many queries as `scores` has rows; whole: the online softmax.
+  // Each thread has its own and uses them for one head at a time: `scores` for as many queries as it has rows, and
+  // `softmax` where keys are whole. On a device they are absent.
   View scores, softmax;
   int64_t short_below = 0;   // 0: there are none
   int64_t short_rows = 0;    // the longest of them, in this program
