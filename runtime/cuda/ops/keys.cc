@@ -59,8 +59,7 @@ Status run(const ops::Compress& op, Context& context, const Item& item) {
   return finish(context, to, bias, nullptr, Activation::none);
 }
 
-// A device reads keys and values as rows, so its programs have none of these.
-// Panels are for the CPU's kernels. A program that packs is refused before it runs.
+// A device reads keys and values as rows. A program that packs panels for the CPU's kernels is refused before it runs.
 Status check(const ops::Pack&) { return no_kernel(OpKind::pack); }
 Status check(const ops::PackRows&) { return no_kernel(OpKind::pack_rows); }
 Status check(const ops::PackBlock&) { return no_kernel(OpKind::pack_block); }
