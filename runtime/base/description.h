@@ -70,6 +70,9 @@ struct Projection {
   // Of a linear projection beside a window: so many of the last rows of E use its last n columns, not its first, so that
   // column N - 1 belongs to a text's last row.
   uint32_t end_rows = 0;
+  // Of a linear projection beside a window: in a text that has the token exact_tokens[i], row i of the compressed keys
+  // or values is that of the first such token that isn't masked, as it is, and not row i of E.
+  Array<uint32_t> exact_tokens = {};
 };
 
 struct AttentionDescription {

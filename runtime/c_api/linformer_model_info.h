@@ -72,6 +72,10 @@ typedef struct lnf_projection_info {
    * row of the weight over that of the row's first n elements). */
   const char* length_scale;
   int64_t end_rows; /* so many of the last rows of E end at a text's last row; the others begin at its first */
+  /* In a text that has the token exact_tokens[i], compressed row i is that of the first such token as it is. Valid as
+   * long as the model. */
+  const uint32_t* exact_tokens;
+  int64_t exact_token_count;
 } lnf_projection_info;
 LNF_API lnf_code lnf_model_get_projection(const lnf_model* model, int32_t part, int32_t projection,
                                           lnf_projection_info* info, lnf_status* status);

@@ -82,6 +82,39 @@ struct Norm {
   static LINFORMER_DEVICE const Floats* units(const float* from) { return reinterpret_cast<const Floats*>(from); }
 };
 
+// Row s * count + j: out[j] of sequence s = its row of the first token tokens[j] that isn't masked, if it has one.
+struct PutTokens {
+  static constexpr int most_tokens = 8;
+  float* out;
+  int64_t out_ld, out_step;
+  const float* rows;
+  int64_t rows_ld;
+  const int32_t* ids;
+  const uint8_t* masks;  // bit 0: the row is masked; null: none is
+  int64_t n, cols;
+  int32_t count;
+  uint32_t tokens[most_tokens];
+  LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
+    const int64_t sequence = row / count, j = row % count, begin = sequence * n;
+    // The smallest position. Those of the longest texts are exact in f32.
+    const float found = warp.max([&](int lane) {
+      int64_t r = lane;
+      while (r < n &&
+             (ids[begin + r] != static_cast<int32_t>(tokens[j]) || (masks != nullptr && (masks[begin + r] & 1) != 0))) {
+        r += warp_size;
+      }
+      return -static_cast<float>(r < n ? r : n);
+    });
+    const int64_t position = -static_cast<int64_t>(found);
+    if (position >= n) return;
+    const float* const from = rows + (begin + position) * rows_ld;
+    float* const to = out + sequence * out_step + j * out_ld;
+    warp.each_lane([&](int lane) {
+      for (int64_t i = lane; i < cols; i += warp_size) to[i] = from[i];
+    });
+  }
+};
+
 // x /= its Euclidean length, but never by less than 1e-12: as torch.nn.functional.normalize.
 struct NormalizeLength {
   float* x;

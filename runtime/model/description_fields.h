@@ -86,6 +86,7 @@ LINFORMER_FIELDS(Projection, "Projection", "projection") {
   FIELD(stride);
   FIELD(length_scale);
   FIELD(end_rows);
+  FIELD(exact_tokens, at_most(max_exact_tokens));
 }
 
 LINFORMER_FIELDS(AttentionDescription, "Attention", "attention") {

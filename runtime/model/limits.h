@@ -10,6 +10,7 @@
 namespace LINFORMER_NAMESPACE {
 
 inline constexpr uint32_t max_projections = 1u << 16;
+inline constexpr uint32_t max_exact_tokens = 8;  // of a projection; an op has room for so many
 inline constexpr uint32_t max_classification_heads = 1024;
 inline constexpr uint32_t max_added_tokens = 1u << 16;
 inline constexpr uint32_t max_template_entries = 64;

@@ -56,6 +56,24 @@ Status check_end_rows_count(const FieldName& field, const Projection& projection
   return bad_field(field / "end_rows", "is %" PRIu32 ", at most %" PRIu32 " are possible", projection.end_rows, most);
 }
 
+Status check_exact_tokens(const FieldName& field, const EncoderDescription& encoder, const Projection& projection) {
+  if (projection.exact_tokens.empty()) return {};
+  const FieldName tokens = field / "exact_tokens";
+  if (projection.kind != ProjectionKind::linear) {
+    return bad_field(tokens, "belongs to a projection that is not linear");
+  }
+  if (projection.exact_tokens.size() > projection.k) {
+    return bad_field(tokens, "has %zu entries for %" PRIu32 " compressed rows", projection.exact_tokens.size(),
+                     projection.k);
+  }
+  if (encoder.embedding.tokens == absent) return bad_field(tokens, "names tokens, but the model reads vectors");
+  for (uint32_t token : projection.exact_tokens) {
+    if (token < encoder.vocab_size) continue;
+    return bad_field(tokens, "has %" PRIu32 ", the vocabulary has %" PRIu32 " tokens", token, encoder.vocab_size);
+  }
+  return {};
+}
+
 Status check_linear_projection(const FieldName& field, const Projection& projection, uint32_t max_tokens,
                                const TensorFields& tensors) {
   LINFORMER_TRY(check_no_window(field, projection));
@@ -206,19 +224,24 @@ Status check_window_beside(const FieldName& field, const EncoderDescription& enc
     if (first != nullptr && first->end_rows != projection.end_rows) {
       return bad_field(window, "is beside keys and values that are compressed with different end_rows");
     }
+    if (first != nullptr && first->exact_tokens != projection.exact_tokens) {
+      return bad_field(window, "is beside keys and values that are compressed with different exact_tokens");
+    }
     first = &projection;
   }
   return {};
 }
 
-// Refuses a projection with end_rows in a layer without a window.
-Status check_end_rows_window(const FieldName& field, const EncoderDescription& encoder,
+// Refuses a projection with end_rows or exact_tokens in a layer without a window.
+Status check_needs_window(const FieldName& field, const EncoderDescription& encoder,
                              const AttentionDescription& attention) {
   if (attention.window != 0) return {};
   for (const Array<uint32_t>* list : {&attention.key_projections, &attention.value_projections}) {
     for (uint32_t index : *list) {
-      if (encoder.projections[index].end_rows == 0) continue;
-      return bad_field(field / "window", "is 0, but a projection has end_rows");
+      const Projection& projection = encoder.projections[index];
+      if (projection.end_rows == 0 && projection.exact_tokens.empty()) continue;
+      return bad_field(field / "window", "is 0, but a projection has %s",
+                       projection.end_rows > 0 ? "end_rows" : "exact_tokens");
     }
   }
   return {};
@@ -227,7 +250,7 @@ Status check_end_rows_window(const FieldName& field, const EncoderDescription& e
 // What speaks of a distance between two rows needs scores of rows with rows.
 Status check_distances(const FieldName& field, const EncoderDescription& encoder, const AttentionDescription& attention,
                        const TensorFields& tensors) {
-  LINFORMER_TRY(check_end_rows_window(field, encoder, attention));
+  LINFORMER_TRY(check_needs_window(field, encoder, attention));
   const bool biased = attention.position_bias != absent;
   if (attention.window == 0 && !biased) return {};
   const FieldName first = field / (biased ? "position_bias" : "window");
@@ -312,6 +335,7 @@ Status validate_projections(const EncoderDescription& encoder, const TensorField
     }
     LINFORMER_TRY(check_length_scale(field, projection));
     LINFORMER_TRY(check_end_rows_count(field, projection));
+    LINFORMER_TRY(check_exact_tokens(field, encoder, projection));
     switch (projection.kind) {
       case ProjectionKind::linear:
         LINFORMER_TRY(check_linear_projection(field, projection, encoder.max_tokens, tensors));

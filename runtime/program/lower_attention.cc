@@ -293,7 +293,7 @@ void Lowering::full_side(const LayerState& layer, int side) {
 }
 
 // E (Z W) of the rows that full_side() stored. The first rows of E begin at the text's first row, its end_rows last
-// ones end at the text's last.
+// ones end at the text's last. Exact tokens then take the place of their rows.
 void Lowering::compress_beside(const LayerState& layer, int side) {
   const Projection& projection = projection_of(layer.description->attention, side, 0);
   key_stage(layer, Domain::compressed_rows, {}, projection.k, side == value_side).whole_keys = false;
@@ -309,6 +309,11 @@ void Lowering::compress_beside(const LayerState& layer, int side) {
   product.end_m = projection.k;
   product.from_end = true;
   if (projection.end_rows > 0) add(product);
+  if (projection.exact_tokens.empty()) return;
+  ops::PutTokens put{product.out, product.b};
+  put.count = static_cast<int32_t>(projection.exact_tokens.size());
+  std::copy(projection.exact_tokens.begin(), projection.exact_tokens.end(), put.tokens);
+  add(put);
 }
 
 void Lowering::keys_beside(const LayerState& layer, int sides) {

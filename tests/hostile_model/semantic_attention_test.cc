@@ -333,6 +333,21 @@ TEST_CASE("positions in attention that can't have them") {
          after_linear(m);
          m.encoder.projections[0].end_rows = 1000;
        }},
+      {"exact tokens of a convolution", "exact_tokens belongs to a projection that is not linear",
+       [&](ModelDescription& m) {
+         use_in_layer_0(m, pool(4, 5, 5));
+         m.encoder.projections.back().exact_tokens = {1};
+       }},
+      {"more exact tokens than rows", "exact_tokens has 7 entries for 6 compressed rows",
+       [&](ModelDescription& m) {
+         after_linear(m);
+         m.encoder.projections[0].exact_tokens = {1, 1, 1, 1, 1, 1, 1};
+       }},
+      {"an exact token outside the vocabulary", "exact_tokens has 4000000000, the vocabulary has",
+       [&](ModelDescription& m) {
+         after_linear(m);
+         m.encoder.projections[0].exact_tokens = {4000000000u};
+       }},
       {"window into encoder states", "window goes by distances between rows, but keys are not of the layer's own rows",
        [&](ModelDescription& m) {
          full(m);

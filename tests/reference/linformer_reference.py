@@ -221,8 +221,8 @@ class Encoder:
         bias = model.tensor(projection["bias"]) if projection["bias"] >= 0 else 0.0
         return np.stack([sum(weight[t] @ row for t, row in enumerate(window)) + bias for window in windows])
 
-    def side(self, attention, linear, projections, z, keep, norm=None, rotary=(0, 1)):
-        """The compressed keys or values of each query head."""
+    def side(self, attention, linear, projections, z, keep, tokens, norm=None, rotary=(0, 1)):
+        """The compressed keys or values of each query head. `tokens`: of the rows z, or None."""
         model, heads, dim = self.model, attention["heads"], attention["head_dim"]
         in_group = heads // attention["kv_heads"]
         whole = model.linear(linear, z)
@@ -243,6 +243,10 @@ class Encoder:
             else:
                 exact = rotated(whole[:, columns], *rotary)
                 short = self.shorten(projection, exact)
+                for row, token in enumerate(projection["exact_tokens"]):
+                    found = np.flatnonzero((tokens == token) & (keep > 0))
+                    if len(found) > 0:
+                        short[row] = exact[found[0]]
                 if attention["window"] > 0 and projection["kind"] == "linear":
                     short = np.concatenate([exact, short])
             result.append(short)
@@ -250,18 +254,18 @@ class Encoder:
 
     def attend(self, attention, x, text):
         model, dim = self.model, attention["head_dim"]
-        z, keep = x, text.keep
+        z, keep, tokens = x, text.keep, text.tokens
         if attention["key_source"] == "encoder_states" or (
             attention["key_source"] == "encoder_states_or_own" and text.states is not None
         ):
-            z, keep = text.states, text.states_keep
+            z, keep, tokens = text.states, text.states_keep, None
         query = model.norm_heads(attention["query_norm"], model.linear(attention["query"], x)) * text.query[:, None]
         rotary = attention["rotary_base"], attention["rotary_scale"]
-        keys = self.side(attention, attention["key"], attention["key_projections"], z, keep, attention["key_norm"], rotary)
+        keys = self.side(attention, attention["key"], attention["key_projections"], z, keep, tokens, attention["key_norm"], rotary)
         if attention["value_is_key"]:
             values = keys
         else:
-            values = self.side(attention, attention["value"], attention["value_projections"], z, keep)
+            values = self.side(attention, attention["value"], attention["value_projections"], z, keep, tokens)
         context = []
         for head in range(attention["heads"]):
             scores = rotated(query[:, head * dim : (head + 1) * dim], *rotary) @ keys[head].T * attention["scale"]

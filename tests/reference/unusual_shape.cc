@@ -158,6 +158,10 @@ void make_beside(Chance& chance, RandomModel* shape) {
   shape->k_step = 0;
   shape->k = chance.one_in(8) ? chance.pick(513, 700) : chance.pick(1, 60);
   shape->end_rows = chance.one_in(3) ? 0 : chance.pick(1, shape->k);
+  if (shape->vector_width == 0 && !chance.one_in(3)) {
+    for (uint32_t i = chance.pick(1, 8); i > 0; --i)
+      shape->exact_tokens.push_back(chance.pick(0, shape->vocabulary - 1));
+  }
   shape->layer.attention.window = chance.of({1u, 2u, 7u, 31u, 32u, 33u, 64u, 1000u});
   if (chance.one_in(2)) make_grouped(chance, shape);
 }
@@ -199,8 +203,8 @@ bool is_valid(const RandomModel& shape) {
 }  // namespace
 
 const char* name_of(Unusual kind) {
-  static constexpr const char* names[unusual_kinds] = {"smallest", "largest", "empty",   "shared",
-                                                       "mixed",    "named",   "grouped", "beside", "combined"};
+  static constexpr const char* names[unusual_kinds] = {"smallest", "largest", "empty",  "shared",  "mixed",
+                                                       "named",    "grouped", "beside", "combined"};
   return names[static_cast<size_t>(kind)];
 }
 

@@ -217,7 +217,7 @@ TEST_CASE("what no implementation does is refused by name") {
         }).find("layer 0 uses full attention in some of its heads only") == 0);
 }
 
-TEST_CASE("rows of E that are tied to the text's end need a window, and equally many of keys and values") {
+TEST_CASE("rows of E that end at the text's end, and exact tokens, need a window and are the same of keys and values") {
   const auto loaded = [](auto change) {
     linformer_test::RandomModel shape;
     shape.order = ProjectionOrder::after_linear;
@@ -239,6 +239,22 @@ TEST_CASE("rows of E that are tied to the text's end need a window, and equally 
   CHECK(loaded([](EncoderDescription& e) {
           e.projections[e.layers[0].attention.value_projections[0]].end_rows = 2;
         }).find("keys and values that are compressed with different end_rows") != std::string::npos);
+  const auto with_tokens = [&](Array<uint32_t> tokens, auto change) {
+    return loaded([&](EncoderDescription& e) {
+      for (Projection& projection : e.projections) {
+        projection.end_rows = 0;
+        projection.exact_tokens = tokens;
+      }
+      change(e);
+    });
+  };
+  CHECK(with_tokens({5, 7}, [](EncoderDescription&) {}) == "");
+  CHECK(with_tokens({5, 7}, [](EncoderDescription& e) {
+          e.layers[1].attention.window = 0;
+        }).find("layers[1].attention.window is 0, but a projection has exact_tokens") != std::string::npos);
+  CHECK(with_tokens({5, 7}, [](EncoderDescription& e) {
+          e.projections[e.layers[0].attention.value_projections[0]].exact_tokens = {7, 5};
+        }).find("keys and values that are compressed with different exact_tokens") != std::string::npos);
 }
 
 TEST_CASE("a reversible model has one width within its layers too") {

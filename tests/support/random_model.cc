@@ -284,6 +284,7 @@ class Maker {
       p.k = std::max(1u, shape_.k - std::min(shape_.k, (layer + head) * shape_.k_step));
       const std::vector<float> weights = numbers_.uniform(uint64_t{p.k} * shape_.n, 1.7 / std::sqrt(shape_.n));
       p.end_rows = std::min(shape_.end_rows, p.k);
+      if (shape_.exact_tokens.size() <= p.k) p.exact_tokens = shape_.exact_tokens;
       p.weight = p.end_rows > 0
                      ? builder_.add_floats(prefix_ + name + ".weight", {p.k, shape_.n}, weights)
                      : builder_.add_projection(prefix_ + name + ".weight", p.k, shape_.n, writer::copy_of(weights));

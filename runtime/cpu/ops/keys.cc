@@ -130,6 +130,26 @@ Status run(const ops::Compress& op, const Context& context, const Item& item) {
   return {};
 }
 
+Status run(const ops::PutTokens& op, const Context& context, const Item& item) {
+  const Source source = context.source_of(item);
+  const int64_t begin = source.starts[item.sequence], n = source.length(item.sequence);
+  const int32_t* const ids = context.batch.ids + begin;
+  const auto is_masked = [&](int64_t r) {
+    return context.batch.has_masks && (source.masks[begin + r] & mask_row) != 0;
+  };
+  const MutableMatrix out = context.matrix(op.out, item);
+  Item whole = item;
+  whole.row = 0;
+  const float* const rows = context.address<float>(op.rows, whole);
+  for (int64_t j = item.row; j < std::min<int64_t>(item.row + item.rows, op.count); ++j) {
+    const auto token = static_cast<int32_t>(op.tokens[j]);
+    int64_t r = 0;
+    while (r < n && (ids[r] != token || is_masked(r))) ++r;
+    if (r < n) std::copy_n(rows + r * op.rows.ld, out.cols, out.row(j - item.row));
+  }
+  return {};
+}
+
 namespace {
 
 void pack(const ConstMatrix& rows, bool transposed, ElementType type, void* to, const Context& context) {

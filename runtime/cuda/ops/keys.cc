@@ -59,6 +59,26 @@ Status run(const ops::Compress& op, Context& context, const Item& item) {
   return finish(context, to, bias, nullptr, Activation::none);
 }
 
+Status run(const ops::PutTokens& op, Context& context, const Item& item) {
+  static_assert(PutTokens::most_tokens == max_exact_tokens);
+  const Operand rows = context.operand(op.rows, item), out = context.operand(op.out, item);
+  const int64_t begin = context.source_of(item).host_starts[item.sequence];
+  PutTokens put{out.floats(),
+                out.ld,
+                out.step,
+                rows.floats(),
+                rows.ld,
+                context.device_as<int32_t>(BufferId::ids) + begin,
+                context.batch.has_masks ? context.device_as<uint8_t>(BufferId::masks) + begin : nullptr,
+                item.n,
+                out.cols,
+                op.count,
+                {}};
+  std::copy_n(op.tokens, op.count, put.tokens);
+  const EachRow<PutTokens> kernel{put, item.count * op.count};
+  return context.stream->launch(kernel, kernel.grid());
+}
+
 // A device reads keys and values as rows. A program that packs panels for the CPU's kernels is refused before it runs.
 Status check(const ops::Pack&) { return no_kernel(OpKind::pack); }
 Status check(const ops::PackRows&) { return no_kernel(OpKind::pack_rows); }

@@ -156,6 +156,9 @@ struct ProjectionInfo {
   // "restored_norm", the norm of its row of the weight over that of the row's first n elements.
   const char* length_scale = "none";
   int64_t end_rows = 0;  // so many of the last rows of E end at a text's last row; the others begin at its first
+  // In a text that has the token exact_tokens[i], compressed row i is that of the first such token as it is. Valid as
+  // long as the model.
+  std::span<const uint32_t> exact_tokens;
 };
 
 struct TokenizerInfo {

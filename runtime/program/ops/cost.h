@@ -48,6 +48,7 @@ void count_cost(const AddPosition& op, CostContext& context);
 void count_cost(const AddType& op, CostContext& context);
 void count_cost(const Gemm& op, CostContext& context);
 void count_cost(const Compress& op, CostContext& context);
+void count_cost(const PutTokens& op, CostContext& context);
 void count_cost(const Pack& op, CostContext& context);
 void count_cost(const PackRows& op, CostContext& context);
 void count_cost(const Attend& op, CostContext& context);

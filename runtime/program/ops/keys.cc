@@ -33,6 +33,11 @@ void count_cost(const Compress& op, CostContext& context) {
   }
 }
 
+void count_cost(const PutTokens& op, CostContext& context) {
+  context.add_bytes(product(op.count, context.source()), sizeof(int32_t));
+  context.add_bytes(2 * product(op.count, op.out.cols), sizeof(float));
+}
+
 void count_cost(const Pack& op, CostContext& context) {
   for (int32_t g = 0; g < op.groups.count; ++g) {
     const int64_t k = context.program().group(op.groups, g).projections[0].rows_of(context.source());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/types.h"
+#include "model/limits.h"
 #include "program/key_groups.h"
 #include "program/ops/operand.h"
 
@@ -15,6 +16,16 @@ struct Compress {
   int32_t side = 0;
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(Compress, projected), Use::rows}}}; }
+};
+
+// out[j] = the row of `rows` whose token is tokens[j], the first that isn't masked, for j < count and tokens that the
+// sequence has
+struct PutTokens {
+  View out, rows;
+  uint32_t tokens[max_exact_tokens] = {};
+  int32_t count = 0;
+
+  static constexpr OperandTable<1> operands() { return {{{offsetof(PutTokens, rows), Use::rows}}}; }
 };
 
 // out = the item's group of compressed keys or values, as panels of K^T (`transposed`) or V

@@ -21,6 +21,12 @@ void list(const Compress& op, TextContext& context) {
   if (shown < op.groups.count) text.add(" ... (%d heads)", op.groups.count);
 }
 
+void list(const PutTokens& op, TextContext& context) {
+  context.view(op.out);
+  context.text().add(" has the rows of the first tokens");
+  for (int32_t i = 0; i < op.count; ++i) context.text().add(" %u", op.tokens[i]);
+}
+
 void list(const Pack& op, TextContext& context) {
   context.text().add("%s = panels of %d x %s", info(op.out.buffer).name, op.groups.count, op.transposed ? "K^T" : "V");
 }

@@ -40,6 +40,7 @@ namespace LINFORMER_NAMESPACE {
   ROW(Gate, gate, "gate")                            \
   ROW(Rotate, rotate, "rotate")                      \
   ROW(Compress, compress, "compress")                \
+  ROW(PutTokens, put_tokens, "put_tokens")           \
   ROW(Pack, pack, "pack")                            \
   ROW(PackRows, pack_rows, "pack")                   \
   ROW(PackBlock, pack_block, "pack")                 \

@@ -64,6 +64,7 @@ void list(const Activate& op, TextContext& context);
 void list(const Gate& op, TextContext& context);
 void list(const Rotate& op, TextContext& context);
 void list(const Compress& op, TextContext& context);
+void list(const PutTokens& op, TextContext& context);
 void list(const Pack& op, TextContext& context);
 void list(const PackRows& op, TextContext& context);
 void list(const Attend& op, TextContext& context);
