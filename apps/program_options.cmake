@@ -1,8 +1,9 @@
 # Compiler and linker options of the programs and their own libraries; the runtime has its own.
 #
-# A folder says how its release builds are optimised: -Os where code runs once in a command or reads descriptions, which
-# makes it a third smaller; -O2 where it runs for each record. -O3 gained no measurable time there, and made the programs
-# a tenth larger. Loops over weights keep -O3 (linformer_fast).
+# Each folder chooses the optimisation of its release builds. Code that runs once in a command, or reads descriptions,
+# is compiled with -Os, which makes it a third smaller than -O2. Code that runs for each record is compiled with -O2,
+# since -O3 gained no measurable time and made the programs a tenth larger. Loops over weights keep -O3
+# (linformer_fast).
 #
 # The others make memory errors harder to exploit. Kernels could be slower with them.
 #

@@ -67,11 +67,11 @@ struct Projection {
   uint32_t kernel = 0, stride = 0;  // convolution and pooling
   // Of a linear projection without a bias of its own, in the order after_linear.
   LengthScale length_scale = LengthScale::none;
-  // Of a linear projection beside a window: so many of the last rows of E use its last n columns, not its first, so that
-  // column N - 1 belongs to a text's last row.
+  // Of a linear projection beside a window: so many of the last rows of E use its last n columns, not its first, so
+  // that column N - 1 belongs to a text's last row.
   uint32_t end_rows = 0;
-  // Of a linear projection beside a window: in a text that has the token exact_tokens[i], row i of the compressed keys
-  // or values is that of the first such token that isn't masked, as it is, and not row i of E.
+  // Token ids, only in a linear projection beside a window. In a text that contains exact_tokens[i], compressed row i
+  // is a copy of the key or value of the first such token that isn't masked, and row i of E is not used.
   Array<uint32_t> exact_tokens = {};
 };
 

@@ -53,7 +53,7 @@ typedef struct lnf_layer_info {
   float scale, rotary_base; /* of the scores; 0: no rotary positions */
   float rotary_scale;       /* what those multiply positions by */
   int32_t value_is_key, causal, position_bias, full_attention, gated;
-  int32_t query_key_norms; /* queries or keys have norms of their own */
+  int32_t query_key_norms;                    /* queries or keys have norms of their own */
   const char* key_source;                     /* "own", "encoder_states" or "encoder_states_or_own" */
   const char* row_mask;                       /* "none", "zeroed" or "excluded" */
   const char *output_activation, *activation; /* of attention, of the feed-forward network */
@@ -68,12 +68,12 @@ typedef struct lnf_projection_info {
   int32_t weight, bias;   /* indices for lnf_model_get_tensor(); -1: none */
   const char* kind;       /* "linear", "convolution", "mean_pool", "max_pool" or "none" (full attention) */
   const char* order;      /* "before_linear" or "after_linear" of keys and values */
-  /* Of each of the k rows of a text of n tokens: "none", "inverse_root" (1 / sqrt(n)) or "restored_norm" (the norm of its
-   * row of the weight over that of the row's first n elements). */
+  /* Of each of the k rows of a text of n tokens: "none", "inverse_root" (1 / sqrt(n)) or "restored_norm" (the norm of
+   * its row of the weight over that of the row's first n elements). */
   const char* length_scale;
   int64_t end_rows; /* so many of the last rows of E end at a text's last row; the others begin at its first */
-  /* In a text that has the token exact_tokens[i], compressed row i is that of the first such token as it is. Valid as
-   * long as the model. */
+  /* Token ids. In a text that contains exact_tokens[i], the key and the value in compressed row i are copied from the
+   * first such token that isn't masked; row i of E is not used. The array is valid as long as the model. */
   const uint32_t* exact_tokens;
   int64_t exact_token_count;
 } lnf_projection_info;

@@ -82,7 +82,8 @@ struct Norm {
   static LINFORMER_DEVICE const Floats* units(const float* from) { return reinterpret_cast<const Floats*>(from); }
 };
 
-// Row s * count + j: out[j] of sequence s = its row of the first token tokens[j] that isn't masked, if it has one.
+// What the op put_tokens does, with one warp for each sequence s and each token j, whose number is s * count + j: if
+// the sequence contains tokens[j], out[j] becomes a copy of the row of the first such token that isn't masked.
 struct PutTokens {
   static constexpr int most_tokens = 8;
   float* out;
@@ -96,7 +97,8 @@ struct PutTokens {
   uint32_t tokens[most_tokens];
   LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
     const int64_t sequence = row / count, j = row % count, begin = sequence * n;
-    // The smallest position. Those of the longest texts are exact in f32.
+    // The maximum of the negated positions gives the first position. A warp compares f32, in which every position is
+    // exact, since a text has at most 2^24 tokens.
     const float found = warp.max([&](int lane) {
       int64_t r = lane;
       while (r < n &&

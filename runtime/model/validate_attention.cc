@@ -232,9 +232,10 @@ Status check_window_beside(const FieldName& field, const EncoderDescription& enc
   return {};
 }
 
-// Refuses a projection with end_rows or exact_tokens in a layer without a window.
+// end_rows and exact_tokens are implemented only for compressed keys beside a window, so a layer without a window must
+// not use a projection that has them.
 Status check_needs_window(const FieldName& field, const EncoderDescription& encoder,
-                             const AttentionDescription& attention) {
+                          const AttentionDescription& attention) {
   if (attention.window != 0) return {};
   for (const Array<uint32_t>* list : {&attention.key_projections, &attention.value_projections}) {
     for (uint32_t index : *list) {

@@ -14,7 +14,7 @@ class TermScan {
   void scan() {
     count_extents();
     for (const Stage& stage : program_.stages) {
-      // The stage is of a head that scores each token.
+      // This stage computes a head that scores every token, so its buffers need a row for each token of the call.
       if (stage.domain == Domain::scored && stage.extent == 0) arena_.widen(Term::scored, program_.extents.rows);
       for (int32_t i = stage.op_begin; i < stage.op_end; ++i) count(program_.ops[static_cast<size_t>(i)]);
     }
@@ -56,7 +56,8 @@ class TermScan {
     if (const auto* attend = op.get<ops::Attend>()) count(*attend);
   }
 
-  // Views of a buffer with rows share a leading dimension, which the widest decides. A slot holds the largest view.
+  // All views of a buffer with rows have the same leading dimension: the width of the widest view. A slot of a sequence
+  // is as large as the largest view of it.
   void count(const View& view) {
     if (view.buffer == BufferId::count || view.place == Place::source) return;
     arena_.use(view.buffer);

@@ -94,15 +94,15 @@ class Planner {
   void plan_feed_forward() {
     plan_.dense_gate = !target_.device;
     if (!layer_.ffn_in.present()) return;
-    // A device makes both halves of a gated network in one product. On a CPU the second half of the weight is read from
-    // its middle on, which must be where a panel begins.
+    // A device computes both factors of a gated network with one product. On a CPU the product for the second factor
+    // starts at the middle column of the weight, which must be the first column of a panel.
     if (layer_.gated && (target_.device || tensor(layer_.ffn_in.weight).shape[0] / 2 % panel_width != 0)) return;
     const ElementType type = product(layer_.ffn_in);
     if (type == ElementType::f32 || product(layer_.ffn_out) != type) return;
     plan_.slice_type = type;
     plan_.slice = target_.device ? static_cast<int64_t>(tensor(layer_.ffn_in.weight).shape[0]) : int8_slice;
     // The bf16 epilogue writes no padding, so the width must be a multiple of what products read at once.
-    // Both factors of a gate are multiplied in f32 before they are rounded.
+    // A gated network multiplies its two factors in f32 and rounds their product, so no GEMM writes a rounded slice.
     plan_.rounded_multiple = layer_.gated ? 0 : target_.device ? 1 : type == ElementType::bf16 ? 32 : 0;
   }
 

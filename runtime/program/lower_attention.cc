@@ -293,7 +293,7 @@ void Lowering::full_side(const LayerState& layer, int side) {
 }
 
 // E (Z W) of the rows that full_side() stored. The first rows of E begin at the text's first row, its end_rows last
-// ones end at the text's last. Exact tokens then take the place of their rows.
+// ones end at the text's last. The rows of exact tokens are overwritten afterwards.
 void Lowering::compress_beside(const LayerState& layer, int side) {
   const Projection& projection = projection_of(layer.description->attention, side, 0);
   key_stage(layer, Domain::compressed_rows, {}, projection.k, side == value_side).whole_keys = false;
@@ -344,7 +344,8 @@ void Lowering::pack_sides(const LayerState& layer) {
   }
 }
 
-// The buffers that queries of a thread need: of scores, and where keys are whole of the online softmax.
+// Adds the buffers that a thread needs for its queries: one for scores and, if the layer keeps whole keys, one for the
+// online softmax.
 void Lowering::add_scores(LayerState* layer) {
   ops::Attend& attend = layer->attend;
   if (layer->plan.score_rows == 0) return;

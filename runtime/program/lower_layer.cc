@@ -47,7 +47,8 @@ void Lowering::attention_output(const LayerState& layer, const View& context, co
   gemm(between, attention.output_second, out).residual = residual;
 }
 
-// out = activation(left W + bias) for the columns of the network's first product that begin at `begin`.
+// Adds the product of one slice of the feed-forward network's inner width: out = activation(left W + bias), where the
+// columns of W and of the bias are the out.cols ones from column `begin` on.
 void Lowering::inner_slice(const Linear& linear, const View& left, int64_t begin, Activation activation,
                            const View& out) {
   ops::Gemm gemm;
@@ -63,8 +64,8 @@ void Lowering::inner_slice(const Linear& linear, const View& left, int64_t begin
 }
 
 // Slice after slice of the inner width, each consumed while it is in the core's own cache: out = the first slice's
-// product + bias + residual, to which the others are added in order. Slices take the query's block, which is free by
-// now and still near.
+// product + bias + residual, to which the others are added in order. Slices lie in the
+// buffer of the query's block, which nothing else needs by now and which is still in the core's cache.
 void Lowering::sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual) {
   const LayerDescription& description = *layer.description;
   const int64_t inner = outputs(description.ffn_in) / (description.gated ? 2 : 1);

@@ -222,7 +222,7 @@ class Encoder:
         return np.stack([sum(weight[t] @ row for t, row in enumerate(window)) + bias for window in windows])
 
     def side(self, attention, linear, projections, z, keep, tokens, norm=None, rotary=(0, 1)):
-        """The compressed keys or values of each query head. `tokens`: of the rows z, or None."""
+        """The compressed keys or values of each query head. `tokens` has the token id of each row of z, or is None."""
         model, heads, dim = self.model, attention["heads"], attention["head_dim"]
         in_group = heads // attention["kv_heads"]
         whole = model.linear(linear, z)

@@ -217,7 +217,7 @@ TEST_CASE("what no implementation does is refused by name") {
         }).find("layer 0 uses full attention in some of its heads only") == 0);
 }
 
-TEST_CASE("rows of E that end at the text's end, and exact tokens, need a window and are the same of keys and values") {
+TEST_CASE("a projection with end_rows or exact_tokens needs a window, and keys and values must agree on them") {
   const auto loaded = [](auto change) {
     linformer_test::RandomModel shape;
     shape.order = ProjectionOrder::after_linear;

@@ -9,7 +9,7 @@ Status run(const ops::Activate& op, const Context& context, const Item& item) {
   return {};
 }
 
-// Row by row, since a row of `out` may lie on a row of `from` or of `factor` that has been read before.
+// The loop finishes one row before the next, because a row of `out` may overwrite earlier rows of `from` and `factor`.
 Status run(const ops::Gate& op, const Context& context, const Item& item) {
   const MutableMatrix from = context.matrix(op.from, item), out = context.matrix(op.out, item);
   const MutableMatrix factor = context.matrix(op.factor, item);

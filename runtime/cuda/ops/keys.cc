@@ -79,7 +79,8 @@ Status run(const ops::PutTokens& op, Context& context, const Item& item) {
   return context.stream->launch(kernel, kernel.grid());
 }
 
-// A device reads keys and values as rows. A program that packs panels for the CPU's kernels is refused before it runs.
+// Only the CPU's kernels read panels. The attention kernel on a GPU reads keys and values row by row, so programs for a
+// GPU contain none of these ops, and check() refuses a program that does.
 Status check(const ops::Pack&) { return no_kernel(OpKind::pack); }
 Status check(const ops::PackRows&) { return no_kernel(OpKind::pack_rows); }
 Status check(const ops::PackBlock&) { return no_kernel(OpKind::pack_block); }

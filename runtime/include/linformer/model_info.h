@@ -130,8 +130,8 @@ struct LayerInfo {
   const char* key_source = "own";  // "own", "encoder_states" or "encoder_states_or_own" (where there are any)
   const char* row_mask = "none";   // what attention does with masked rows: "none", "zeroed" or "excluded"
   const char* output_activation = "none";
-  float rotary_base = 0;            // 0: no rotary positions
-  float rotary_scale = 1;           // what those multiply positions by
+  float rotary_base = 0;   // 0: no rotary positions
+  float rotary_scale = 1;  // what those multiply positions by
   // So many rows on each side are what a row sees of the others as they are. 0: all, of full attention; else none.
   // Compressed keys are seen by every row, beside a window too.
   int64_t window = 0;
@@ -156,8 +156,8 @@ struct ProjectionInfo {
   // "restored_norm", the norm of its row of the weight over that of the row's first n elements.
   const char* length_scale = "none";
   int64_t end_rows = 0;  // so many of the last rows of E end at a text's last row; the others begin at its first
-  // In a text that has the token exact_tokens[i], compressed row i is that of the first such token as it is. Valid as
-  // long as the model.
+  // Token ids. In a text that contains exact_tokens[i], the key and the value in compressed row i are copied from the
+  // first such token that isn't masked; row i of E is not used. The span is valid as long as the model.
   std::span<const uint32_t> exact_tokens;
 };
 

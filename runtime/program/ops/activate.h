@@ -13,8 +13,8 @@ struct Activate {
   static constexpr OperandTable<0> operands() { return {}; }
 };
 
-// out = activation(from) * factor, element by element. `out` may begin where `from` does, with a leading dimension that
-// is not larger. An executor may overwrite `from`.
+// out = activation(from) * factor, element by element. `out` may share its memory with `from`: it then begins at the
+// same address, and its leading dimension is at most that of `from`. An executor may overwrite `from` in any case.
 struct Gate {
   View out, from, factor;
   Activation activation = Activation::none;

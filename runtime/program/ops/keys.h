@@ -18,8 +18,8 @@ struct Compress {
   static constexpr OperandTable<1> operands() { return {{{offsetof(Compress, projected), Use::rows}}}; }
 };
 
-// out[j] = the row of `rows` whose token is tokens[j], the first that isn't masked, for j < count and tokens that the
-// sequence has
+// For each j < count: if the sequence contains the token tokens[j], out[j] becomes a copy of the row in `rows` of the
+// first such token that isn't masked. Otherwise out[j] stays as it is.
 struct PutTokens {
   View out, rows;
   uint32_t tokens[max_exact_tokens] = {};
