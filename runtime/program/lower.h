@@ -97,30 +97,34 @@ class Lowering {
   void add_positions(const View& out);
   // lower_attention.cc
   void keys_and_values(LayerState* layer);
+  void describe_attention(LayerState* layer);
   size_t groups_of(const AttentionDescription& attention) const;
   void add_groups(LayerState* layer);
-  void add_short(LayerState* layer);
-  View projection_table(const View& e, bool transposed, int64_t n, ElementType compute);
+  void add_scores(LayerState* layer);
+  const Projection& projection_of(const AttentionDescription& attention, int side, size_t group) const;
   View panels(BufferId buffer, const ops::Attend& attend) const;
   View key_slot(const LayerState& layer, int side) const;
-  void describe_attention(LayerState* layer);
-  void pack_sides(const LayerState& layer);
-  const Projection& projection_of(const AttentionDescription& attention, int side, size_t group) const;
   Stage& key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins);
-  View projected_slot(const LayerState& layer, int side);
-  void compress_side(const LayerState& layer, int side);
-  void scale_by_length(const Projection& projection, const View& key);
-  void shared_side(const LayerState& layer, int side);
   void project_rows(const LayerState& layer, int side, const View& out);
-  void compress_by_head(const LayerState& layer, int side, bool joins);
-  void full_side(const LayerState& layer, int side);
-  void compress_beside(const LayerState& layer, int side);
-  void keys_beside(const LayerState& layer, int sides);
-  void pack_block(const LayerState& layer, int side, const View& rows, int64_t k);
-  static View beside(const View& whole, int64_t k);
   void norm_heads(const Norm& of, const View& x);
   void rotate(const LayerState& layer, const View& x);
-  void add_scores(LayerState* layer);
+  // lower_compressed_keys.cc
+  void compressed_keys(LayerState* layer);
+  void add_short(LayerState* layer);
+  View projection_table(const View& e, bool transposed, int64_t n, ElementType compute);
+  View projected_slot(const LayerState& layer, int side);
+  void compress_side(const LayerState& layer, int side);
+  void shared_side(const LayerState& layer, int side);
+  void scale_by_length(const Projection& projection, const View& key);
+  void compress_by_head(const LayerState& layer, int side, bool joins);
+  void pack_sides(const LayerState& layer);
+  // lower_whole_keys.cc
+  void whole_keys(LayerState* layer);
+  void whole_side(const LayerState& layer, int side);
+  void keys_beside(LayerState* layer, int sides);
+  void compress_beside(const LayerState& layer, int side);
+  void pack_block(const LayerState& layer, int side, const View& rows, int64_t k);
+  static View beside(const View& whole, int64_t k);
   // lower_layer.cc
   void layer(size_t index, int64_t* width);
   void layer_rows(const LayerState& layer);

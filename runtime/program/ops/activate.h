@@ -12,6 +12,7 @@ struct Activate {
 
   static constexpr OperandTable<0> operands() { return {}; }
 };
+void list(const Activate& op, TextContext& context);
 
 // out = activation(from) * factor, element by element. `out` may share its memory with `from`: it then begins at the
 // same address, and its leading dimension is at most that of `from`. An executor may overwrite `from` in any case.
@@ -23,5 +24,6 @@ struct Gate {
     return {{{offsetof(Gate, from), Use::rows}, {offsetof(Gate, factor), Use::rows}}};
   }
 };
+void list(const Gate& op, TextContext& context);
 
 }  // namespace LINFORMER_NAMESPACE::ops

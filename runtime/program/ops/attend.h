@@ -49,5 +49,7 @@ struct Attend {
              {offsetof(Attend, position_bias), Use::rows}}};
   }
 };
+void count_cost(const Attend& op, CostContext& context);
+void list(const Attend& op, TextContext& context);
 
 }  // namespace LINFORMER_NAMESPACE::ops

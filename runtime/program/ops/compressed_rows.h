@@ -19,6 +19,7 @@ struct AddRowSums {
     return {{{offsetof(AddRowSums, e), Use::projection}, {offsetof(AddRowSums, bias), Use::vector}}};
   }
 };
+void list(const AddRowSums& op, TextContext& context);
 
 // out[j] *= 1 / sqrt(n), or the norm of e[j] over that of its first n elements
 struct ScaleByLength {
@@ -27,6 +28,7 @@ struct ScaleByLength {
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(ScaleByLength, e), Use::projection}}}; }
 };
+void list(const ScaleByLength& op, TextContext& context);
 
 }  // namespace ops
 }  // namespace LINFORMER_NAMESPACE

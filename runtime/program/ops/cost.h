@@ -42,18 +42,4 @@ double product(A a, B b, C c) {
   return product(product(a, b), c);
 }
 
-// Of ops whose cost isn't one read or write of each operand.
-void count_cost(const Gather& op, CostContext& context);
-void count_cost(const AddPosition& op, CostContext& context);
-void count_cost(const AddType& op, CostContext& context);
-void count_cost(const Gemm& op, CostContext& context);
-void count_cost(const Compress& op, CostContext& context);
-void count_cost(const PutTokens& op, CostContext& context);
-void count_cost(const Pack& op, CostContext& context);
-void count_cost(const PackRows& op, CostContext& context);
-void count_cost(const Attend& op, CostContext& context);
-void count_cost(const Pool& op, CostContext& context);
-void count_cost(const Expand& op, CostContext& context);
-void count_cost(const NormalizeLength& op, CostContext& context);
-
 }  // namespace LINFORMER_NAMESPACE::ops

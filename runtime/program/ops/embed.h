@@ -12,6 +12,8 @@ struct Gather {
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(Gather, table), Use::table}}}; }
 };
+void count_cost(const Gather& op, CostContext& context);
+void list(const Gather& op, TextContext& context);
 
 // out[r] += table[position of r]
 struct AddPosition {
@@ -19,6 +21,8 @@ struct AddPosition {
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(AddPosition, table), Use::table}}}; }
 };
+void count_cost(const AddPosition& op, CostContext& context);
+void list(const AddPosition& op, TextContext& context);
 
 // out[r] += table[token type of r]
 struct AddType {
@@ -26,6 +30,8 @@ struct AddType {
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(AddType, table), Use::table}}}; }
 };
+void count_cost(const AddType& op, CostContext& context);
+void list(const AddType& op, TextContext& context);
 
 // out[r] = the caller's vector of r; zero for the prefix
 struct ReadVectors {

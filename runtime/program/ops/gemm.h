@@ -32,5 +32,7 @@ struct Gemm {
              {offsetof(Gemm, residual), Use::rows}}};
   }
 };
+void count_cost(const Gemm& op, CostContext& context);
+void list(const Gemm& op, TextContext& context);
 
 }  // namespace LINFORMER_NAMESPACE::ops

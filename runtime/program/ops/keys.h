@@ -17,6 +17,8 @@ struct Compress {
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(Compress, projected), Use::rows}}}; }
 };
+void count_cost(const Compress& op, CostContext& context);
+void list(const Compress& op, TextContext& context);
 
 // For each j < count: if the sequence contains the token tokens[j], out[j] becomes a copy of the row in `rows` of the
 // first such token that isn't masked. Otherwise out[j] stays as it is.
@@ -27,6 +29,8 @@ struct PutTokens {
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(PutTokens, rows), Use::rows}}}; }
 };
+void count_cost(const PutTokens& op, CostContext& context);
+void list(const PutTokens& op, TextContext& context);
 
 // out = the item's group of compressed keys or values, as panels of K^T (`transposed`) or V
 struct Pack {
@@ -37,6 +41,8 @@ struct Pack {
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(Pack, rows), Use::rows}}}; }
 };
+void count_cost(const Pack& op, CostContext& context);
+void list(const Pack& op, TextContext& context);
 
 // out = the item's group of a short sequence's rows of Z W, as panels of (Z W)^T (`transposed`) or Z W
 struct PackRows {
@@ -48,6 +54,8 @@ struct PackRows {
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(PackRows, rows), Use::rows}}}; }
 };
+void count_cost(const PackRows& op, CostContext& context);
+void list(const PackRows& op, TextContext& context);
 
 // out = a block of rows of whole keys or values, as a part of the panels of K^T (`transposed`) or V of each group
 struct PackBlock {

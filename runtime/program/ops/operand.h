@@ -29,4 +29,14 @@ struct OperandInfo {
 template <size_t count>
 using OperandTable = std::array<OperandInfo, count>;
 
+namespace ops {
+
+// The cost and the line in a listing of an op are derived from its operands. A header in which a struct stands also
+// declares count_cost() for an op that costs more or less than one read or write of each operand, and list() for an op
+// whose line says more than "out = the other operand".
+class CostContext;  // ops/cost.h
+class TextContext;  // ops/text.h
+
+}  // namespace ops
+
 }  // namespace LINFORMER_NAMESPACE

@@ -23,6 +23,7 @@ struct Pool {
     return {{{offsetof(Pool, rows), Use::rows}, {offsetof(Pool, first_rows), Use::rows}}};
   }
 };
+void count_cost(const Pool& op, CostContext& context);
 
 // out[i] = (a, b, a b, a - b) of sequences 2i and 2i + 1
 struct Pair {
@@ -40,6 +41,7 @@ struct Expand {
     return {{{offsetof(Expand, rows), Use::rows}, {offsetof(Expand, second), Use::rows}}};
   }
 };
+void count_cost(const Expand& op, CostContext& context);
 
 // The caller's, from its logits: softmax, or `activation`
 struct Probabilities {
@@ -49,6 +51,7 @@ struct Probabilities {
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(Probabilities, logits), Use::rows}}}; }
 };
+void list(const Probabilities& op, TextContext& context);
 
 // out[s] /= its Euclidean length
 struct NormalizeLength {
@@ -56,5 +59,7 @@ struct NormalizeLength {
 
   static constexpr OperandTable<0> operands() { return {}; }
 };
+void count_cost(const NormalizeLength& op, CostContext& context);
+void list(const NormalizeLength& op, TextContext& context);
 
 }  // namespace LINFORMER_NAMESPACE::ops

@@ -50,26 +50,5 @@ class TextContext {
   FixedText& text_;
 };
 
-// Of ops that say more than "out = the other operand".
-void list(const Gather& op, TextContext& context);
-void list(const AddPosition& op, TextContext& context);
-void list(const AddType& op, TextContext& context);
-void list(const Zero& op, TextContext& context);
-void list(const Add& op, TextContext& context);
-void list(const Norm& op, TextContext& context);
-void list(const Gemm& op, TextContext& context);
-void list(const AddRowSums& op, TextContext& context);
-void list(const ScaleByLength& op, TextContext& context);
-void list(const Activate& op, TextContext& context);
-void list(const Gate& op, TextContext& context);
-void list(const Rotate& op, TextContext& context);
-void list(const Compress& op, TextContext& context);
-void list(const PutTokens& op, TextContext& context);
-void list(const Pack& op, TextContext& context);
-void list(const PackRows& op, TextContext& context);
-void list(const Attend& op, TextContext& context);
-void list(const Probabilities& op, TextContext& context);
-void list(const NormalizeLength& op, TextContext& context);
-
 }  // namespace ops
 }  // namespace LINFORMER_NAMESPACE

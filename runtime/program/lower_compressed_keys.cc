@@ -1,0 +1,162 @@
+// Keys and values that are compressed before queries read them: by one projection E for all heads, or by projections
+// of each head's own. Paper section 4, equation 7, and "additional efficiency techniques".
+#include <algorithm>
+
+#include "program/lower.h"
+#include "program/lower_keys.h"
+
+namespace LINFORMER_NAMESPACE {
+
+// The panels of the first n columns of E, or of their transpose; the same for all layers that have it.
+View Lowering::projection_table(const View& e, bool transposed, int64_t n, ElementType compute) {
+  const int64_t depth = transposed ? n : e.rows, width = transposed ? e.rows : n;
+  View view = buffer_view(Place::table, BufferId::projection_table, width, program_.arena.value(Term::projection));
+  view.type = compute;
+  view.layout = RightLayout::panel16;
+  view.rows = depth;
+  Array<ProjectionTable>& tables = program_.projections;
+  for (const ProjectionTable& t : tables) {
+    if (t.e.tensor != e.tensor || t.transposed != transposed || t.n != n || t.compute != compute) continue;
+    view.offset = t.offset;
+    return view;
+  }
+  Count& elements = program_.arena[Term::projection];
+  out_of_memory_ = out_of_memory_ || !tables.try_push({e, transposed, n, compute, view.offset});
+  elements = elements + Count(round_up(depth, panel_depth(ElementType::bf16))) * round_up(width, panel_width);
+  return view;
+}
+
+// What short sequences need beside Z W.
+void Lowering::add_short(LayerState* layer) {
+  ops::Attend& attend = layer->attend;
+  attend.short_rows = std::min(layer->plan.longest, attend.short_below - 1);
+  if (attend.short_rows < 1) return;
+  const int64_t n = attend.short_rows;
+  attend.short_panels = group_panels(attend.d_head, n);
+  attend.row_keys = panels(BufferId::keys, attend);
+  attend.row_values = panels(BufferId::values, attend);
+  const KeyGroup& group = program_.group(attend.groups, 0);
+  attend.e_transposed = projection_table(group.projections[key_side].weight, true, n, attend.compute);
+  attend.e = projection_table(group.projections[value_side].weight, false, n, attend.compute);
+  attend.scores.cols = std::max(attend.scores.cols, round_up(group.k, panel_width) + round_up(n, panel_width));
+}
+
+// Z W of sequences that are too short for E Z to pay.
+View Lowering::projected_slot(const LayerState& layer, int side) {
+  return slot(compressed_of(side), std::min(layer.plan.longest, layer.plan.project_first_below - 1), layer.key_width);
+}
+
+// One linear E for all heads: E Z of long sequences, Z W of those that are projected first.
+void Lowering::compress_side(const LayerState& layer, int side) {
+  const AttentionDescription& description = layer.description->attention;
+  const Projection& projection = projection_of(description, side, 0);
+  const bool same = side == key_side || layer.plan.shared_projection;
+  const bool compresses = layer.plan.longest >= layer.plan.project_first_below,
+             projects = layer.plan.project_first_below > 1;
+  const int64_t d = inputs(linear_of(description, side));
+  if (compresses && (side == key_side || !same)) {
+    key_stage(layer, Domain::source_columns, {.from = layer.plan.project_first_below}, d, side == value_side);
+    ops::Gemm compress;
+    compress.a = weight(projection.weight);
+    compress.b = source(layer, d);
+    compress.out = slot(compressed_of(side), projection.k, d);
+    add(compress);
+  }
+  if (projects) {
+    key_stage(layer, Domain::source_rows, {.below = layer.plan.project_first_below}, 0,
+              compresses || side == value_side);
+    project_rows(layer, side, projected_slot(layer, side));
+  }
+}
+
+// Scales K or V by a factor that depends on n, which no stored weight can contain.
+void Lowering::scale_by_length(const Projection& projection, const View& key) {
+  if (projection.length_scale == LengthScale::none) return;
+  add(ops::ScaleByLength{key, weight(projection.weight), projection.length_scale});
+}
+
+// K or V: (E Z) W, or E (Z W).
+void Lowering::shared_side(const LayerState& layer, int side) {
+  const AttentionDescription& description = layer.description->attention;
+  const Projection& projection = projection_of(description, side, 0);
+  const bool same = side == key_side || layer.plan.shared_projection;
+  const Linear linear = linear_of(description, side);
+  const int64_t k = projection.k;
+  const bool after = bias_after(linear, projection);
+  const int64_t short_below = layer.attend.short_below;
+  const bool compresses = layer.plan.longest >= layer.plan.project_first_below;
+  const bool projects =
+      layer.plan.project_first_below > std::max<int64_t>(short_below, 1) && layer.plan.longest >= short_below;
+  if (!compresses && !projects) return;
+  const View e = weight(projection.weight), key = slot(keys_of(side), k, layer.key_width);
+  if (compresses) {
+    key_stage(layer, Domain::compressed_rows, {.from = layer.plan.project_first_below}, k, side == value_side);
+    // The dialect adds b before E: (E Z) W then misses (E 1) b^T.
+    const bool row_sums = linear.bias != absent && !after;
+    Linear plain = linear;
+    if (row_sums) plain.bias = absent;
+    const View compressed = slot(compressed_of(same ? key_side : side), k, inputs(linear));
+    gemm(compressed, plain, key).row_bias = weight(projection.bias);
+    if (row_sums) add(ops::AddRowSums{key, e, weight(linear.bias)});
+    scale_by_length(projection, key);
+  }
+  if (projects) {
+    key_stage(layer, Domain::compressed_rows, {short_below, layer.plan.project_first_below}, k,
+              compresses || side == value_side);
+    ops::Gemm product;
+    product.a = e;
+    product.b = projected_slot(layer, side);
+    product.row_bias = weight(projection.bias);
+    if (after) product.bias = weight(linear.bias);
+    product.out = key;
+    add(product);
+    scale_by_length(projection, key);
+  }
+}
+
+// K or V of each head from its columns of Z W.
+void Lowering::compress_by_head(const LayerState& layer, int side, bool joins) {
+  const ops::Attend& attend = layer.attend;
+  key_stage(layer, Domain::key_heads, {}, attend.groups.count, joins);
+  const View projected = slot(compressed_of(side), layer.plan.longest, layer.key_width);
+  add(ops::Compress{key_slot(layer, side), projected, attend.groups, attend.d_head, side});
+}
+
+// Panels of K^T and V, and of a short sequence's rows of Z W.
+void Lowering::pack_sides(const LayerState& layer) {
+  const ops::Attend& attend = layer.attend;
+  const bool has_long = layer.plan.longest >= attend.short_below;
+  if (has_long) {
+    key_stage(layer, Domain::key_heads, {.from = attend.short_below}, attend.groups.count, false);
+    for (int side : {key_side, value_side}) {
+      const View out = side == key_side ? attend.keys : attend.values;
+      add(ops::Pack{out, key_slot(layer, side), attend.groups, attend.d_head, side == key_side});
+    }
+  }
+  if (attend.short_rows < 1) return;
+  key_stage(layer, Domain::key_heads, {.below = attend.short_below}, attend.groups.count, has_long);
+  for (int side : {key_side, value_side}) {
+    const View out = side == key_side ? attend.row_keys : attend.row_values;
+    const View rows = projected_slot(layer, layer.value_is_key ? key_side : side);
+    add(ops::PackRows{out, rows, attend.groups, attend.d_head, attend.short_panels, side == key_side});
+  }
+}
+
+void Lowering::compressed_keys(LayerState* layer) {
+  if (layer->attend.short_below > 0) add_short(layer);
+  const int sides = layer->value_is_key ? 1 : 2;
+  if (layer->plan.one_projection) {
+    program_.project_first_below = std::max(program_.project_first_below, layer->plan.project_first_below);
+    for (int side = 0; side < sides; ++side) compress_side(*layer, side);
+    for (int side = 0; side < sides; ++side) shared_side(*layer, side);
+  } else {
+    for (int side = 0; side < sides; ++side) {
+      key_stage(*layer, Domain::source_rows, {}, 0, side > 0);
+      project_rows(*layer, side, slot(compressed_of(side), layer->plan.longest, layer->key_width));
+    }
+    for (int side = 0; side < sides; ++side) compress_by_head(*layer, side, side > 0);
+  }
+  if (layer->plan.panels) pack_sides(*layer);
+}
+
+}  // namespace LINFORMER_NAMESPACE
