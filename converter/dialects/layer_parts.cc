@@ -25,7 +25,10 @@ constexpr Role roles[] = {
     {"attention.output", &AttentionDescription::output, &LayerSizes::d_model, &LayerSizes::heads},
     {"ffn_in", &LayerDescription::ffn_in, &LayerSizes::ffn, &LayerSizes::d_model},
     {"ffn_out", &LayerDescription::ffn_out, &LayerSizes::d_model, &LayerSizes::ffn},
+    {"attention.query_norm", &AttentionDescription::query_norm, &LayerSizes::heads, nullptr},
+    {"attention.key_norm", &AttentionDescription::key_norm, &LayerSizes::heads, nullptr},
     {"attention_norm", &LayerDescription::attention_norm, &LayerSizes::d_model, nullptr},
+    {"outer_norm", &LayerDescription::outer_norm, &LayerSizes::d_model, nullptr},
     {"ffn_norm", &LayerDescription::ffn_norm, &LayerSizes::d_model, nullptr},
 };
 
@@ -45,6 +48,10 @@ void read_layer_parts(Conversion& conversion, TensorTable& tensors, std::span<co
     const std::string path = "layers[" + std::to_string(index) + "]." + role.name, name = prefix + part.name;
     if (const auto* norm = std::get_if<Norm LayerDescription::*>(&part.member)) {
       layer->** norm = read_norm(conversion, tensors, path, name, sizes.*role.out);
+      continue;
+    }
+    if (const auto* norm = std::get_if<Norm AttentionDescription::*>(&part.member)) {
+      layer->attention.** norm = read_norm(conversion, tensors, path, name, sizes.*role.out);
       continue;
     }
     const auto* of_attention = std::get_if<Linear AttentionDescription::*>(&part.member);

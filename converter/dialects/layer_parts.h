@@ -13,7 +13,9 @@ namespace linformer::convert {
 
 struct LayerPart {
   const char* name;  // below the layer; NAME.weight and NAME.bias are there
-  std::variant<Linear AttentionDescription::*, Linear LayerDescription::*, Norm LayerDescription::*> member;
+  std::variant<Linear AttentionDescription::*, Linear LayerDescription::*, Norm AttentionDescription::*,
+               Norm LayerDescription::*>
+      member;
 };
 
 struct LayerSizes {

@@ -19,7 +19,7 @@ constexpr ModelFamily families[] = {
      "masked LM, replaced tokens, sequence and token classification, question answering", transformers},
     {"ALBERT", "albert-base-v2", "hugging-face", "albert", all_heads, transformers},
     {"RoFormer", "roformer_chinese_base", "hugging-face", "roformer", all_heads, transformers},
-    {"jina-embeddings-v2", "small and base, not the code model", "hugging-face", "bert",
+    {"jina-embeddings-v2", "small, base and the models of base-code's code", "hugging-face", "bert",
      "masked LM, sequence and token classification, question answering",
      "a reference from text-embeddings-inference's source, the rows alone"},
     {"ModernBERT", "gte-modernbert and its reranker, granite-r2, Ettin", "modernbert", "modernbert", all_heads,

@@ -119,6 +119,9 @@ struct LayerDescription {
   Activation activation = Activation::gelu;
   // ffn_in gives twice what ffn_out takes: the activation of its first half times its second half.
   bool gated = false;
+  // Absent in most. Post-norm: the layer's input is added to what attention_norm gives, and this norm follows:
+  // outer_norm(x + attention_norm(x + attention(x))), as in jina-embeddings-v2-base-code.
+  Norm outer_norm;
 };
 
 enum class PositionKind : uint8_t {

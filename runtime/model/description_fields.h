@@ -124,6 +124,7 @@ LINFORMER_FIELDS(LayerDescription, "Layer", "layer") {
   FIELD(ffn_resample);
   FIELD(activation);
   FIELD(gated);
+  OPTIONAL(outer_norm, object.outer_norm.present());
 }
 
 LINFORMER_FIELDS(VectorInput, "VectorInput", "vectors") {

@@ -318,6 +318,19 @@ Status check_projections_of(const FieldName& field, const EncoderDescription& en
   return {};
 }
 
+// The layer's input is added again behind the attention's norm, so it has to be there and as wide.
+Status check_outer_norm(const FieldName& field, const EncoderDescription& encoder, const LayerDescription& layer) {
+  if (!layer.outer_norm.present()) return {};
+  const AttentionDescription& attention = layer.attention;
+  if (encoder.norm_placement != NormPlacement::post || encoder.residual != ResidualKind::standard) {
+    return bad_field(field, "needs norms behind each half of a layer, and what they add");
+  }
+  if (layer.attention_resample.present() || !attention.output.present() || attention.output_second.present()) {
+    return bad_field(field, "needs an attention with one output projection that keeps the width");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status validate_projections(const EncoderDescription& encoder, const TensorFields& tensors) {
@@ -411,6 +424,8 @@ Status validate_attention(const EncoderDescription& encoder, const TensorFields&
   }
   const uint64_t norm_width = encoder.norm_placement == NormPlacement::pre ? *width : output_width;
   LINFORMER_TRY(tensors.norm(FieldName("layers[%zu].attention_norm", layer), description.attention_norm, norm_width));
+  LINFORMER_TRY(check_outer_norm(FieldName("layers[%zu].outer_norm", layer), encoder, description));
+  LINFORMER_TRY(tensors.norm(FieldName("layers[%zu].outer_norm", layer), description.outer_norm, output_width));
   *width = output_width;
   return {};
 }

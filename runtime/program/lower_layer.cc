@@ -20,7 +20,8 @@ View Lowering::attend(const LayerState& layer, const View& query) {
   return context;
 }
 
-// target += the output projection of the context in the query's block, or target = it where there is no residual.
+// target += the output projection of the context in the query's block, or target = it where there is no residual. With
+// an outer norm the sum goes to a block instead, since the layer's input is needed once more.
 void Lowering::attention_output(const LayerState& layer, const View& context, const View& target) {
   const LayerDescription& description = *layer.description;
   const AttentionDescription& attention = description.attention;
@@ -36,6 +37,14 @@ void Lowering::attention_output(const LayerState& layer, const View& context, co
     if (!adds()) add(ops::Zero{out});
     if (residual.place == Place::block) add(ops::Copy{out, residual});
     add(ops::Add{out, context});
+    return;
+  }
+  if (description.outer_norm.present()) {
+    const View sum = block(BufferId::ffn, layer.width_between);
+    gemm(context, attention.output, sum).residual = residual;
+    if (description.attention_norm.present()) norm(description.attention_norm, sum, sum);
+    add(ops::Add{sum, out});
+    norm(description.outer_norm, sum, out);
     return;
   }
   if (!attention.output_second.present()) {
@@ -177,7 +186,8 @@ void Lowering::layer_rows(const LayerState& layer) {
   if (!first_only_) rotate(layer, query);  // position 0 is turned by no angle
   attention_output(layer, attend(layer, query), target);
   const View between = rows(BufferId::rows, layer.width_between);
-  if (!pre_norm() && description.attention_norm.present()) norm(description.attention_norm, between, between);
+  const bool normalizes_sum = !pre_norm() && description.attention_norm.present() && !description.outer_norm.present();
+  if (normalizes_sum) norm(description.attention_norm, between, between);
   if (description.ffn_in.present()) {
     feed_forward(layer, between, rows(stream(), layer.width_between));
     const View out = rows(BufferId::rows, layer.width_out);

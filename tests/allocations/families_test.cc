@@ -31,7 +31,7 @@ const Family families[] = {
     {"RoFormer", {"hugging-face/roformer_labels", "hugging-face/roformer_masked_lm"}},
     {"NomicBERT", {"rotary-bert/nomic_bert_labels", "rotary-bert/nomic_bert_masked_lm"}},
     {"GTE", {"rotary-bert/gte_masked_lm", "rotary-bert/gte_tokens"}},
-    {"jina-v2", {"hugging-face/jina_encoder"}},
+    {"jina-v2", {"hugging-face/jina_encoder", "hugging-face/jina_code_encoder"}},
 };
 
 // The golden case as a model file.

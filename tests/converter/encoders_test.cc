@@ -225,11 +225,17 @@ TEST_CASE("jina-v2: ALiBi on both sides, as much of it as the input may ask for"
        {"unsaid longest text", {{"max_position_embeddings", nullptr}}, {"max_position_embeddings\": NUMBER"}},
        {"longest text 0", {{"max_position_embeddings", 0}}, {"max_position_embeddings is 0"}},
        {"a table that is too large", {{"max_position_embeddings", 16'000'000}}, {"bytes of memory"}}});
-  // The code model's layers have another norm, on queries and keys too.
-  std::vector<HandTensor> tensors = {random_tensor("embeddings.word_embeddings.weight", {5, 4}, 1),
-                                     random_tensor("encoder.layer.0.attention.self.query.weight", {4, 4}, 2),
-                                     random_tensor("encoder.layer.0.attention.self.layer_norm_q.weight", {4}, 3),
-                                     random_tensor("encoder.layer.0.mlp.up_gated_layer.weight", {8, 4}, 4)};
-  check_sentence(conversion_error(safetensors(tensors), R"({"model_type": "bert", "num_attention_heads": 2})"),
-                 {"layer_norm_q", "normalise queries", "not supported"});
+}
+
+TEST_CASE("jina-v2's other code: norms of queries and keys, and of the layer's input once more") {
+  GoldenCase golden("hugging-face/jina_code_encoder");
+  const Converted made = golden.convert();
+  const LayerDescription& layer = made.description().encoder.layers[1];
+  CHECK(layer.attention.query_norm.present());
+  CHECK(layer.attention.key_norm.present());
+  CHECK(layer.outer_norm.present());
+  CHECK(layer.outer_norm.epsilon == 1e-12f);
+  CHECK(layer.attention.key_norm.epsilon == 1e-12f);
+  CHECK(layer.gated);
+  CHECK(attention_of(made, 0).position_bias != absent);
 }

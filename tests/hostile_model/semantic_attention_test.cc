@@ -280,6 +280,28 @@ TEST_CASE("positions in attention that can't have them") {
          attention(m).query_norm = m.encoder.layers[0].attention_norm;
          attention(m).query_norm.epsilon = 0;
        }},
+      {"outer norm", "",
+       [&](ModelDescription& m) { m.encoder.layers[0].outer_norm = m.encoder.layers[0].attention_norm; }},
+      {"outer norm, narrow", "layers[0].outer_norm.scale needs shape [16]",
+       [&](ModelDescription& m) {
+         m.encoder.layers[0].outer_norm = m.encoder.layers[0].attention_norm;
+         m.encoder.layers[0].outer_norm.scale = m.encoder.layers[0].ffn_in.bias;
+       }},
+      {"outer norm, pre-norm", "outer_norm needs norms behind each half of a layer",
+       [&](ModelDescription& m) {
+         m.encoder.norm_placement = NormPlacement::pre;
+         m.encoder.layers[0].outer_norm = m.encoder.layers[0].attention_norm;
+       }},
+      {"outer norm, nothing added", "outer_norm needs norms behind each half of a layer",
+       [&](ModelDescription& m) {
+         m.encoder.residual = ResidualKind::none;
+         m.encoder.layers[0].outer_norm = m.encoder.layers[0].attention_norm;
+       }},
+      {"outer norm without output", "outer_norm needs an attention with one output projection",
+       [&](ModelDescription& m) {
+         attention(m).output = {};
+         m.encoder.layers[0].outer_norm = m.encoder.layers[0].attention_norm;
+       }},
       {"kind of a norm", "norm kind is 2",
        [&](ModelDescription& m) { m.encoder.layers[0].attention_norm.kind = NormKind{2}; }},
       {"norm of keys before the linear", "key_norm changes keys that are compressed before they are made",

@@ -1,9 +1,9 @@
-"""Makes the small checkpoint and float64 outputs of a jina-embeddings-v2 in tests/data/golden/hugging-face.
+"""Makes small checkpoints and float64 outputs of both codes of jina-embeddings-v2 in tests/data/golden/hugging-face.
 
     python3 jina.py FOLDER
 
 Needs NumPy alone. Written from what huggingface/text-embeddings-inference computes (backends/candle/src/models/jina.rs,
-alibi.rs), with the names of tensors that it reads; the models' own code is not on an index that this project reaches,
+jina_code.rs, alibi.rs), with the names of tensors that it reads; the models' own code is not on an index that this project reaches,
 so nothing here was compared with it. Nothing of linformer.cpp is used.
 """
 
@@ -38,10 +38,13 @@ class Encoder:
                 weights.linear(prefix + "attention.self." + part, WIDTH, WIDTH)
             weights.linear(prefix + "attention.output.dense", WIDTH, WIDTH)
             weights.norm(prefix + "attention.output.LayerNorm", WIDTH)
-            weights.make(prefix + "mlp.gated_layers.weight", 2 * INNER, WIDTH, width=0.5)
-            weights.linear(prefix + "mlp.wo", WIDTH, INNER)
-            weights.norm(prefix + "mlp.layernorm", WIDTH)
+            self.make_rest(prefix)
         self.values = {name: tensor.astype(np.float64) for name, tensor in weights.items()}
+
+    def make_rest(self, prefix):
+        self.weights.make(prefix + "mlp.gated_layers.weight", 2 * INNER, WIDTH, width=0.5)
+        self.weights.linear(prefix + "mlp.wo", WIDTH, INNER)
+        self.weights.norm(prefix + "mlp.layernorm", WIDTH)
 
     def linear(self, name, x):
         return x @ self.values[name + ".weight"].T + self.values[name + ".bias"]
@@ -51,16 +54,22 @@ class Encoder:
         scaled = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPSILON)
         return scaled * self.values[name + ".weight"] + self.values[name + ".bias"]
 
-    def layer(self, prefix, x, there):
-        q, k, v = [self.linear(f"{prefix}attention.self.{part}", x).reshape(len(x), HEADS, -1).transpose(1, 0, 2)
+    def heads(self, prefix, part, x):
+        return self.linear(f"{prefix}attention.self.{part}", x)
+
+    def attention(self, prefix, x, there):
+        q, k, v = [self.heads(prefix, part, x).reshape(len(x), HEADS, -1).transpose(1, 0, 2)
                    for part in ("query", "key", "value")]
         distances = np.abs(np.arange(len(x))[:, None] - np.arange(len(x))[None, :])
         scores = q @ k.transpose(0, 2, 1) / math.sqrt(WIDTH // HEADS)
         scores = scores - np.array(slopes(HEADS))[:, None, None] * distances
         context = softmax(np.where(there, scores, -np.inf)) @ v
         context = context.transpose(1, 0, 2).reshape(len(x), -1)
-        x = self.norm(prefix + "attention.output.LayerNorm",
-                      x + self.linear(prefix + "attention.output.dense", context))
+        return self.norm(prefix + "attention.output.LayerNorm",
+                         x + self.linear(prefix + "attention.output.dense", context))
+
+    def layer(self, prefix, x, there):
+        x = self.attention(prefix, x, there)
         both = x @ self.values[prefix + "mlp.gated_layers.weight"].T
         inner = gelu(both[:, :INNER]) * both[:, INNER:]
         return self.norm(prefix + "mlp.layernorm", x + self.linear(prefix + "mlp.wo", inner))
@@ -73,12 +82,33 @@ class Encoder:
         return x
 
 
-def main():
-    folder = pathlib.Path(sys.argv[1]) / "hugging-face" / "jina_encoder"
+class CodeEncoder(Encoder):
+    """The code of jina-embeddings-v2-base-code."""
+
+    def make_rest(self, prefix):
+        for part in ("q", "k"):
+            self.weights.norm(f"{prefix}attention.self.layer_norm_{part}", WIDTH)
+        self.weights.norm(prefix + "layer_norm_1", WIDTH)
+        self.weights.make(prefix + "mlp.up_gated_layer.weight", 2 * INNER, WIDTH, width=0.5)
+        self.weights.linear(prefix + "mlp.down_layer", WIDTH, INNER)
+        self.weights.norm(prefix + "layer_norm_2", WIDTH)
+
+    def heads(self, prefix, part, x):
+        made = self.linear(f"{prefix}attention.self.{part}", x)
+        return made if part == "value" else self.norm(f"{prefix}attention.self.layer_norm_{part[0]}", made)
+
+    def layer(self, prefix, x, there):
+        x = self.norm(prefix + "layer_norm_1", self.attention(prefix, x, there) + x)
+        both = x @ self.values[prefix + "mlp.up_gated_layer.weight"].T
+        inner = both[:, :INNER] * gelu(both[:, INNER:])
+        return self.norm(prefix + "layer_norm_2", x + self.linear(prefix + "mlp.down_layer", inner))
+
+
+def write_case(folder, name, model, seed, what):
+    folder = folder / "hugging-face" / name
     folder.mkdir(parents=True, exist_ok=True)
-    model = Encoder(84)
     write_safetensors(folder / "checkpoint.safetensors", model.weights)
-    random = np.random.RandomState(84)
+    random = np.random.RandomState(seed)
     arrays = {}
     for run, count, length in (("n40", 1, POSITIONS), ("n6", 2, 6), ("pair", 2, 9)):
         ids = random.randint(1, VOCABULARY, (count, length)).astype(np.int64)
@@ -93,9 +123,15 @@ def main():
                   feed_forward_type="geglu", emb_pooler="mean", hidden_size=WIDTH, num_hidden_layers=LAYERS,
                   num_attention_heads=HEADS, intermediate_size=INNER, hidden_act="gelu", layer_norm_eps=EPSILON,
                   type_vocab_size=2, vocab_size=VOCABULARY, max_position_embeddings=POSITIONS, pad_token_id=PAD)
-    meta = {"family": "hugging-face", "case": "jina_encoder", "config": config,
-            "what": "jina-embeddings-v2: ALiBi on both sides, a gated network"}
+    meta = {"family": "hugging-face", "case": name, "config": config, "what": what}
     (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    write_case(folder, "jina_encoder", Encoder(84), 84, "jina-embeddings-v2: ALiBi on both sides, a gated network")
+    write_case(folder, "jina_code_encoder", CodeEncoder(85), 85,
+               "jina-embeddings-v2-base-code: norms of queries and keys, and one behind a second residual")
 
 
 if __name__ == "__main__":

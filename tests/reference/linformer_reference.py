@@ -316,12 +316,14 @@ class Encoder:
         else:
             hidden = [x]
             for layer in encoder["layers"]:
-                x = self.step(
+                y = self.step(
                     layer["attention_norm"],
                     layer["attention_resample"],
                     x,
                     lambda z, layer=layer: self.attend(layer["attention"], z, text),
                 )
+                # An outer norm is of the layer's input and what the inner one gave.
+                x = model.norm(layer["outer_norm"], x + y) if layer["outer_norm"] else y
                 if layer["ffn_in"]["weight"] >= 0:
                     x = self.step(
                         layer["ffn_norm"],

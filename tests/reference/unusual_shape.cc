@@ -142,6 +142,7 @@ void make_grouped(Chance& chance, RandomModel* shape) {
   shape->norm_kind = chance.of({NormKind::layer, NormKind::rms});
   shape->norm_bias = chance.one_in(2);
   shape->head_norms = chance.of({HeadNorms::none, HeadNorms::each, HeadNorms::all});
+  shape->outer_norm = chance.one_in(2);
 }
 
 // A window beside compressed keys.

@@ -147,6 +147,7 @@ std::vector<Variant> variants(uint32_t n, uint32_t n_full) {
     s.norm_kind = NormKind::rms;
     s.norm_bias = false;
     s.head_norms = HeadNorms::each;
+    s.outer_norm = true;
     s.layer.attention.rotary_base = 10000;
   });
   add("window beside compressed keys", true, [](RandomModel& s) {

@@ -197,6 +197,10 @@ class Maker {
     attention(e, &layer.attention, index, width, between, source);
     if (norms) layer.attention_norm = norm(name + ".self_attn_layer_norm", shape_.pre_norm ? width : between);
     if (between != width) layer.attention_resample = linear(name + ".attention_resample", between, width);
+    const bool keeps_width = between == width && shape_.output_projection && shape_.second_output == 0;
+    if (shape_.outer_norm && keeps_width && !shape_.pre_norm && shape_.residual == ResidualKind::standard) {
+      layer.outer_norm = norm(name + ".outer_norm", width);
+    }
     width = between;
     if (ffn != 0) {
       const uint32_t out = last || shape_.between == 0 ? shape_.d_model : shape_.between;

@@ -81,6 +81,7 @@ struct RandomModel {
   linformer::ResidualKind residual = linformer::ResidualKind::standard;
   bool norms = true;
   linformer::NormKind norm_kind = linformer::NormKind::layer;
+  bool outer_norm = false;         // of layers that can have one
   uint32_t between = 0;            // width between layers, where it isn't d_model
   uint32_t attention_between = 0;  // the same, of every other layer's attention
 

@@ -183,7 +183,23 @@ void EncoderReader::add_gated_network(const std::string& prefix, const std::stri
     fail("the tensor ", quote(gates.name), " is ", shape_text(gates), ": half of its rows should be gates");
   }
   layer->gated = true;
-  layer->ffn_in = read_linear_maybe_bias(conversion_, tensors_, role + "ffn_in", name, {rows, "ffn width"}, d_model());
+  if (family_.extras.activates_second_half) {
+    // The half that is activated comes first in the model file.
+    const Tensor* const bias = tensors_.use(name + ".bias");
+    if (bias != nullptr && dimension(*bias, 0) != rows) {
+      fail("the tensor ", quote(bias->name), " is ", shape_text(*bias), ": it should have ", rows, " elements");
+    }
+    std::vector<Tensor> weights, biases;
+    for (const uint64_t first : {rows / 2, uint64_t{0}}) {
+      weights.push_back(slice_rows(gates, first, rows / 2));
+      if (bias != nullptr) biases.push_back(slice_rows(*bias, first, rows / 2));
+    }
+    layer->ffn_in =
+        conversion_.weights.stacked_linear(role + "ffn_in", weights, biases, {rows, "ffn width"}, d_model());
+  } else {
+    layer->ffn_in =
+        read_linear_maybe_bias(conversion_, tensors_, role + "ffn_in", name, {rows, "ffn width"}, d_model());
+  }
   for (const LayerPart& part : family_.parts) {
     const auto* member = std::get_if<Linear LayerDescription::*>(&part.member);
     if (member == nullptr || *member != &LayerDescription::ffn_out) continue;
@@ -210,7 +226,10 @@ LayerDescription& EncoderReader::add_layer(uint32_t index) {
   if (family_.extras.gates != nullptr) add_gated_network(prefix, role, &layer);
   read_layer_parts(conversion_, tensors_, family_.parts, prefix, index, {d_model(), d_model(), {0, "ffn width"}},
                    &layer);
-  layer.attention_norm.epsilon = layer.ffn_norm.epsilon = epsilon_;
+  for (Norm* norm :
+       {&attention.query_norm, &attention.key_norm, &layer.attention_norm, &layer.outer_norm, &layer.ffn_norm}) {
+    if (norm->present()) norm->epsilon = epsilon_;
+  }
   const TensorDescription& inner = conversion_.description.tensors[static_cast<size_t>(layer.ffn_in.weight)];
   const uint64_t ffn = inner.shape[0] / (layer.gated ? 2 : 1);
   if (index == 0) conversion_.report.add_fact("ffn width", std::to_string(ffn), "rows of " + inner.name);

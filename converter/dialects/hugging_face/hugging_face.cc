@@ -56,11 +56,6 @@ class HuggingFaceConverter {
 
 void HuggingFaceConverter::refuse() const {
   refuse_unsupported(settings_, family_.extras.gates != nullptr ? "alibi" : "absolute");
-  if (tensors_.any("encoder.layer.*.attention.self.layer_norm_q.*")) {
-    fail(
-        "the tensors encoder.layer.*.attention.self.layer_norm_q.* normalise queries, as jina-embeddings-v2-base-code ",
-        "does, which is not supported");
-  }
   const std::optional<Setting<bool>> values = settings_.flag("rotary_value");
   if (values && values->value) {
     fail("the setting rotary_value is true (", values->source, "): values that are turned too are not supported");
@@ -116,9 +111,9 @@ Recognition HuggingFace::recognise(const Checkpoint& checkpoint) const {
                            distilbert_query = "transformer.layer.0.attention.q_lin.weight",
                            mpnet_query = "encoder.layer.0.attention.attn.q.weight",
                            albert_query = "encoder.albert_layer_groups.0.albert_layers.0.attention.query.weight";
-  static const std::string code_gates = "encoder.layer.0.mlp.up_gated_layer.weight";  // to be refused by name
   const std::string rotary_table = roformer().extras.rotary_table,
-                    gates = jina().layers + std::string("0.") + jina().extras.gates + ".weight";
+                    gates = jina().layers + std::string("0.") + jina().extras.gates + ".weight",
+                    code_gates = jina_code().layers + std::string("0.") + jina_code().extras.gates + ".weight";
   const size_t prefix = wrapper_prefix(checkpoint);
   const std::string* found = nullptr;
   bool positions = false;

@@ -59,6 +59,20 @@ constexpr LayerPart jina_parts[] = {
     {"mlp.layernorm", &LayerDescription::ffn_norm},
 };
 
+constexpr LayerPart jina_code_parts[] = {
+    {"attention.self.query", &AttentionDescription::query},
+    {"attention.self.key", &AttentionDescription::key},
+    {"attention.self.value", &AttentionDescription::value},
+    {"attention.self.layer_norm_q", &AttentionDescription::query_norm},
+    {"attention.self.layer_norm_k", &AttentionDescription::key_norm},
+    {"attention.output.dense", &AttentionDescription::output},
+    {"mlp.up_gated_layer", &LayerDescription::ffn_in},
+    {"mlp.down_layer", &LayerDescription::ffn_out},
+    {"attention.output.LayerNorm", &LayerDescription::attention_norm},
+    {"layer_norm_1", &LayerDescription::outer_norm},
+    {"layer_norm_2", &LayerDescription::ffn_norm},
+};
+
 constexpr SettingNames bert_settings = {"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
                                         "hidden_act"};
 constexpr MaskedLmNames bert_masked_lm = {"cls.predictions.transform.dense",
@@ -191,6 +205,22 @@ const Family& jina() {
                                     false,
                                     0,
                                     {.gates = "mlp.gated_layers"}};
+  return family;
+}
+
+// The code of jina-embeddings-v2-base-code, which other models of theirs have too: queries and keys have norms, the
+// layer's input is added to the attention's sum once more, and the second half of the gated network is activated.
+const Family& jina_code() {
+  static constexpr Family family = {"JinaBERT with norms of queries and keys",
+                                    "bert.",
+                                    "encoder.layer.",
+                                    jina_code_parts,
+                                    bert_masked_lm,
+                                    bert_settings,
+                                    true,
+                                    false,
+                                    0,
+                                    {.gates = "mlp.up_gated_layer", .activates_second_half = true}};
   return family;
 }
 

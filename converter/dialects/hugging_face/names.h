@@ -35,10 +35,11 @@ struct FamilyExtras {
   // [N, head_dim], sines and cosines that the settings give: rows have no positions of their own, and queries and keys
   // are turned in pairs of neighbouring channels.
   const char* rotary_table = nullptr;
-  // Below a layer, both halves of a gated network, of which the first is activated. Such a family has ALiBi instead of
+  // Below a layer, both halves of a gated network, of which one is activated. Such a family has ALiBi instead of
   // positions (alibi.h).
   const char* gates = nullptr;
-  bool embedding_norm = true;  // behind the sum of the embedding's tables
+  bool activates_second_half = false;  // of `gates`, and not the first
+  bool embedding_norm = true;          // behind the sum of the embedding's tables
 };
 
 // One way to name and to compose the parts of an encoder.
@@ -63,6 +64,7 @@ const Family& electra();
 const Family& albert();
 const Family& roformer();
 const Family& jina();
+const Family& jina_code();
 const Family& linformer();
 // All of them.
 std::span<const Family* const> families();

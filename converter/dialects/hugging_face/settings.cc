@@ -35,9 +35,13 @@ bool any_tensor(const Checkpoint& checkpoint, std::string_view prefix) {
   });
 }
 
-bool has_gates(const Checkpoint& checkpoint) {
-  const std::string first = jina().layers + std::string("0.") + jina().extras.gates;
-  return any_tensor(checkpoint, first) || any_tensor(checkpoint, jina().prefix + first);
+// The family whose gated networks the checkpoint has; null: none of them.
+const Family* family_of_gates(const Checkpoint& checkpoint) {
+  for (const Family* family : {&jina(), &jina_code()}) {
+    const std::string first = family->layers + std::string("0.") + family->extras.gates;
+    if (any_tensor(checkpoint, first) || any_tensor(checkpoint, family->prefix + first)) return family;
+  }
+  return nullptr;
 }
 
 // The first text of a list, or the only one.
@@ -76,11 +80,12 @@ const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, 
     report.add_fact("model type", said->value, "model_type, " + said->source);
     const Family& family = type->family();
     // Jina's models of gated networks call themselves BERT.
-    return &family == &bert() && has_gates(checkpoint) ? jina() : family;
+    const Family* const gated = &family == &bert() ? family_of_gates(checkpoint) : nullptr;
+    return gated != nullptr ? *gated : family;
   }
-  if (has_gates(checkpoint)) {
-    report.add_fact("model type", jina().name, "names of the tensors");
-    return jina();
+  if (const Family* const gated = family_of_gates(checkpoint)) {
+    report.add_fact("model type", gated->name, "names of the tensors");
+    return *gated;
   }
   for (const Family* family : families()) {
     const bool prefixed = any_tensor(checkpoint, family->prefix);
