@@ -67,8 +67,9 @@ struct Projection {
   uint32_t kernel = 0, stride = 0;  // convolution and pooling
   // Of a linear projection without a bias of its own, in the order after_linear.
   LengthScale length_scale = LengthScale::none;
-  // Of a linear projection beside a window: so many of the last rows of E use its last n columns, not its first, so
-  // that column N - 1 belongs to a text's last row.
+  // How many of E's last rows are multiplied by their last n columns instead of their first n, in a text of n rows. The
+  // last column of such a row is then always multiplied by the text's last row. Only in a linear projection beside a
+  // window.
   uint32_t end_rows = 0;
   // Token ids, only in a linear projection beside a window. In a text that contains exact_tokens[i], compressed row i
   // is a copy of the key or value of the first such token that isn't masked, and row i of E is not used.

@@ -71,9 +71,10 @@ typedef struct lnf_projection_info {
   /* Of each of the k rows of a text of n tokens: "none", "inverse_root" (1 / sqrt(n)) or "restored_norm" (the norm of
    * its row of the weight over that of the row's first n elements). */
   const char* length_scale;
-  int64_t end_rows; /* so many of the last rows of E end at a text's last row; the others begin at its first */
-  /* Token ids. In a text that contains exact_tokens[i], the key and the value in compressed row i are copied from the
-   * first such token that isn't masked; row i of E is not used. The array is valid as long as the model. */
+  /* This many of E's last rows are aligned with the end of a text; the other rows are aligned with its beginning. */
+  int64_t end_rows;
+  /* This array has token ids. If a text contains the token exact_tokens[i], compressed row i is a copy of the key and
+   * the value of its first unmasked occurrence, and row i of E is not used. The array is valid as long as the model. */
   const uint32_t* exact_tokens;
   int64_t exact_token_count;
 } lnf_projection_info;

@@ -97,8 +97,8 @@ struct PutTokens {
   uint32_t tokens[most_tokens];
   LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
     const int64_t sequence = row / count, j = row % count, begin = sequence * n;
-    // The maximum of the negated positions gives the first position. A warp compares f32, in which every position is
-    // exact, since a text has at most 2^24 tokens.
+    // Warp::max() compares f32 values, and -max(-position) is the smallest position. f32 represents every position
+    // exactly because a text has at most 2^24 tokens.
     const float found = warp.max([&](int lane) {
       int64_t r = lane;
       while (r < n &&

@@ -232,8 +232,7 @@ Status check_window_beside(const FieldName& field, const EncoderDescription& enc
   return {};
 }
 
-// end_rows and exact_tokens are implemented only for compressed keys beside a window, so a layer without a window must
-// not use a projection that has them.
+// Refuses a layer without a window whose projection has end_rows or exact_tokens, which exist only beside a window.
 Status check_needs_window(const FieldName& field, const EncoderDescription& encoder,
                           const AttentionDescription& attention) {
   if (attention.window != 0) return {};

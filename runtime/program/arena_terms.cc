@@ -14,7 +14,8 @@ class TermScan {
   void scan() {
     count_extents();
     for (const Stage& stage : program_.stages) {
-      // This stage computes a head that scores every token, so its buffers need a row for each token of the call.
+      // A stage with extent 0 computes a head that scores each token. Its buffers need one row for each token of a
+      // call.
       if (stage.domain == Domain::scored && stage.extent == 0) arena_.widen(Term::scored, program_.extents.rows);
       for (int32_t i = stage.op_begin; i < stage.op_end; ++i) count(program_.ops[static_cast<size_t>(i)]);
     }
@@ -56,8 +57,8 @@ class TermScan {
     if (const auto* attend = op.get<ops::Attend>()) count(*attend);
   }
 
-  // All views of a buffer with rows have the same leading dimension: the width of the widest view. A slot of a sequence
-  // is as large as the largest view of it.
+  // The widest view of a buffer with rows determines the leading dimension of all its views. The largest view of a
+  // sequence's slot determines the size of the slot.
   void count(const View& view) {
     if (view.buffer == BufferId::count || view.place == Place::source) return;
     arena_.use(view.buffer);

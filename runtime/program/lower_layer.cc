@@ -56,8 +56,8 @@ void Lowering::attention_output(const LayerState& layer, const View& context, co
   gemm(between, attention.output_second, out).residual = residual;
 }
 
-// Adds the product of one slice of the feed-forward network's inner width: out = activation(left W + bias), where the
-// columns of W and of the bias are the out.cols ones from column `begin` on.
+// Adds the product of one slice of the feed-forward network's inner width: out = activation(left W + bias). The slice
+// consists of out.cols columns of W and of the bias, and `begin` is the first of them.
 void Lowering::inner_slice(const Linear& linear, const View& left, int64_t begin, Activation activation,
                            const View& out) {
   ops::Gemm gemm;

@@ -79,8 +79,7 @@ Status run(const ops::PutTokens& op, Context& context, const Item& item) {
   return context.stream->launch(kernel, kernel.grid());
 }
 
-// Only the CPU's kernels read panels. The attention kernel on a GPU reads keys and values row by row, so programs for a
-// GPU contain none of these ops, and check() refuses a program that does.
+// A program for a GPU must not contain these ops. They make panels, which only kernels for CPUs read.
 Status check(const ops::Pack&) { return no_kernel(OpKind::pack); }
 Status check(const ops::PackRows&) { return no_kernel(OpKind::pack_rows); }
 Status check(const ops::PackBlock&) { return no_kernel(OpKind::pack_block); }

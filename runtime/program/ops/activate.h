@@ -14,8 +14,9 @@ struct Activate {
 };
 void list(const Activate& op, TextContext& context);
 
-// out = activation(from) * factor, element by element. `out` may share its memory with `from`: it then begins at the
-// same address, and its leading dimension is at most that of `from`. An executor may overwrite `from` in any case.
+// out = activation(from) * factor, element by element. `out` may lie in the memory of `from` if both begin at the same
+// address and the leading dimension of `out` is not larger. An executor may overwrite `from`, whether they share memory
+// or not.
 struct Gate {
   View out, from, factor;
   Activation activation = Activation::none;
