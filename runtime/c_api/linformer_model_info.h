@@ -53,9 +53,10 @@ typedef struct lnf_layer_info {
   float scale, rotary_base; /* of the scores; 0: no rotary positions */
   float rotary_scale;       /* what those multiply positions by */
   int32_t value_is_key, causal, position_bias, full_attention, gated;
-  int32_t query_key_norms;                    /* queries or keys have norms of their own */
-  const char* key_source;                     /* "own", "encoder_states" or "encoder_states_or_own" */
-  const char* row_mask;                       /* "none", "zeroed" or "excluded" */
+  int32_t query_key_norms; /* queries or keys have norms of their own */
+  int32_t outer_norm;      /* the sum of the layer's input and the normalised attention has a norm too */
+  const char* key_source;  /* "own", "encoder_states" or "encoder_states_or_own" */
+  const char* row_mask;    /* "none", "zeroed" or "excluded" */
   const char *output_activation, *activation; /* of attention, of the feed-forward network */
   const char* norm_kind;                      /* of the norms around both: "layer" or "rms" */
 } lnf_layer_info;

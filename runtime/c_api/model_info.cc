@@ -94,6 +94,7 @@ lnf_code lnf_model_get_layer(const lnf_model* model, int32_t part, int32_t layer
   made.full_attention = of.full_attention;
   made.gated = of.gated;
   made.query_key_norms = of.query_key_norms;
+  made.outer_norm = of.outer_norm;
   made.norm_kind = of.norm_kind;
   made.key_source = of.key_source;
   made.row_mask = of.row_mask;

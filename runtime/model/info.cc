@@ -147,6 +147,7 @@ LayerInfo Model::layer(int layer, Part part) const {
   info.window = a.window;
   info.norm_kind = enum_name(l->attention_norm.present() ? l->attention_norm.kind : l->ffn_norm.kind);
   info.query_key_norms = a.query_norm.present() || a.key_norm.present();
+  info.outer_norm = l->outer_norm.present();
   info.position_bias = a.position_bias != absent;
   info.full_attention = std::all_of(a.key_projections.begin(), a.key_projections.end(),
                                     [&](uint32_t index) { return e.projections[index].kind == ProjectionKind::none; });

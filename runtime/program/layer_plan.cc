@@ -94,9 +94,9 @@ class Planner {
   void plan_feed_forward() {
     plan_.dense_gate = !target_.device;
     if (!layer_.ffn_in.present()) return;
-    // A device computes both factors of a gated network with one product. On a CPU a product of
-    // its own computes the second factor, from the second half of the weight's columns. That half has to begin with a
-    // panel, because products read whole panels.
+    // A device computes both factors of a gated network with one product. On a CPU a second product computes the second
+    // factor, from the second half of the weight's columns. That half has to begin with a panel, because products read
+    // whole panels.
     if (layer_.gated && (target_.device || tensor(layer_.ffn_in.weight).shape[0] / 2 % panel_width != 0)) return;
     const ElementType type = product(layer_.ffn_in);
     if (type == ElementType::f32 || product(layer_.ffn_out) != type) return;

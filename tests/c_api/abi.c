@@ -107,6 +107,7 @@ int main(void) {
   FIELD(lnf_layer_info, full_attention);
   FIELD(lnf_layer_info, gated);
   FIELD(lnf_layer_info, query_key_norms);
+  FIELD(lnf_layer_info, outer_norm);
   FIELD(lnf_layer_info, key_source);
   FIELD(lnf_layer_info, row_mask);
   FIELD(lnf_layer_info, output_activation);

@@ -16,15 +16,17 @@ namespace {
 
 std::string label(const std::string& line) { return line.empty() ? "" : json::parse(line).value("label", "ERROR"); }
 
-// Runs `command` on a pipe that gets `lines` and stays open, waits until the file `watched` has `most` lines or the
-// time is over, and ends it. Returns what it says on standard error.
+// Runs `command` on a pipe that gets `lines` and stays open, waits until the file `watched` has `most` lines and the
+// program sleeps, which it does when it waits for more input, or until the time is over, and ends it. A program that
+// has written its answers may not have counted them before it sleeps. Returns what it says on standard error.
 std::string said_at_interruption(const CliFixture& f, const std::string& command, const std::string& lines,
                                  const std::string& watched, int most) {
   const std::string script =
       "cd \"$1\" && rm -f in out && mkfifo in && : >out && { \"$0\" " + command +
-      " <in >out 2>err & pid=$!; exec 3>in; printf '" + lines + "' >&3; i=0; while [ \"$(wc -l <" + watched +
+      " <in >out 2>err & pid=$!; exec 3>in; printf '" + lines + "' >&3; i=0; while { [ \"$(wc -l <" + watched +
       ")\" -lt " + std::to_string(most) +
-      " ] && [ $i -lt 100 ]; do sleep 0.05; i=$((i + 1)); done; kill -TERM $pid; wait $pid; cat err; }";
+      " ] || [ \"$(cut -d' ' -f3 /proc/$pid/stat)\" != S ]; } && [ $i -lt 100 ]; do sleep 0.05; i=$((i + 1)); done; "
+      "kill -TERM $pid; wait $pid; cat err; }";
   return run_program("/bin/sh", {"-c", script, LINFORMER_PROGRAM, f.path("")}).out;
 }
 

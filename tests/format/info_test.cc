@@ -29,6 +29,8 @@ std::vector<T> list(std::span<const T> values) {
 
 TEST_CASE("a plain model") {
   TinyModel tiny;
+  LayerDescription& last = tiny.builder.description.encoder.layers[1];
+  last.outer_norm = last.attention_norm;
   const auto model = loaded(tiny);
   const ModelInfo info = model->info();
   CHECK(info.prefix_rows == 0);
@@ -65,6 +67,8 @@ TEST_CASE("a plain model") {
   CHECK(layer.ffn_width == 24);
   CHECK(layer.activation == std::string_view("gelu"));
   CHECK_FALSE(layer.full_attention);
+  CHECK_FALSE(layer.outer_norm);
+  CHECK(model->layer(1).outer_norm);
 
   const ProjectionInfo projection = model->projection(1);
   CHECK(projection.kind == std::string_view("linear"));

@@ -3,8 +3,8 @@
     python3 jina.py FOLDER
 
 Needs NumPy alone. Written from what huggingface/text-embeddings-inference computes (backends/candle/src/models/jina.rs,
-jina_code.rs, alibi.rs), with the names of tensors that it reads; the models' own code is not on an index that this project reaches,
-so nothing here was compared with it. Nothing of linformer.cpp is used.
+jina_code.rs, alibi.rs), with the names of tensors that it reads; the models' own code is not on an index that this
+project reaches, so nothing here was compared with it. Nothing of linformer.cpp is used.
 """
 
 import json

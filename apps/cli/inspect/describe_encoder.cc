@@ -36,6 +36,7 @@ nlohmann::ordered_json layer_json(const LayerInfo& layer) {
           {"window", layer.window},
           {"norm_kind", layer.norm_kind},
           {"query_key_norms", layer.query_key_norms},
+          {"outer_norm", layer.outer_norm},
           {"activation", layer.activation},
           {"gated", layer.gated},
           {"width", layer.width},

@@ -10,7 +10,8 @@ namespace linformer::files {
 void count_answers(size_t records);
 
 // Says that the answers of all counted records were written. Where some were counted, even 0, the handlers say how many
-// there are when SIGINT or SIGTERM ends the program.
+// there are when SIGINT or SIGTERM ends the program. A signal that comes between the write and this call finds the
+// count from before the write.
 void answers_written();
 
 // Writes that sentence to standard error. `unfinished`: a file of the program's output was not finished, and is gone.

@@ -208,8 +208,8 @@ const Family& jina() {
   return family;
 }
 
-// The code of jina-embeddings-v2-base-code, which other models of theirs have too: queries and keys have norms, the
-// layer's input is added to the attention's sum once more, and the second half of the gated network is activated.
+// The code of jina-embeddings-v2-base-code: queries and keys have norms, the layer's input is added to the attention's
+// normalised sum once more, and the second half of the gated network is activated.
 const Family& jina_code() {
   static constexpr Family family = {"JinaBERT with norms of queries and keys",
                                     "bert.",

@@ -38,7 +38,7 @@ struct FamilyExtras {
   // Below a layer, both halves of a gated network, of which one is activated. Such a family has ALiBi instead of
   // positions (alibi.h).
   const char* gates = nullptr;
-  bool activates_second_half = false;  // of `gates`, and not the first
+  bool activates_second_half = false;  // the second half of `gates`, not the first, is activated
   bool embedding_norm = true;          // behind the sum of the embedding's tables
 };
 
