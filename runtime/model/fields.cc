@@ -49,6 +49,8 @@ FieldName::FieldName(const char* format, ...) {
   va_end(arguments);
 }
 
+FieldName FieldName::operator/(const char* member) const { return FieldName("%s.%s", text_, member); }
+
 Status bad_field(const FieldName& field, const char* format, ...) {
   char sentence[224];
   va_list arguments;
@@ -70,12 +72,15 @@ Status TensorFields::mismatch(const FieldName& field, TensorIndex index, std::sp
                    tensor.name.c_str(), ShapeText(tensor.shape).text);
 }
 
+bool TensorFields::has_shape(TensorIndex index, std::initializer_list<uint64_t> shape) const {
+  const auto& of_tensor = (*this)[index].shape;
+  return std::equal(shape.begin(), shape.end(), of_tensor.begin(), of_tensor.end());
+}
+
 Status TensorFields::floats(const FieldName& field, TensorIndex index, std::initializer_list<uint64_t> shape) const {
   LINFORMER_TRY(reference(field, index));
   const TensorDescription& tensor = (*this)[index];
-  if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end())) {
-    return mismatch(field, index, std::span(shape.begin(), shape.size()));
-  }
+  if (!has_shape(index, shape)) return mismatch(field, index, std::span(shape.begin(), shape.size()));
   if (tensor.type != ElementType::f32 || tensor.layout != TensorLayout::row_major) {
     return bad_field(field, "needs f32 row_major, tensor %" PRId32 " (%.60s) is %s %s", index, tensor.name.c_str(),
                      name_of(tensor.type), name_of(tensor.layout));
@@ -86,9 +91,7 @@ Status TensorFields::floats(const FieldName& field, TensorIndex index, std::init
 Status TensorFields::left(const FieldName& field, TensorIndex index, std::initializer_list<uint64_t> shape) const {
   LINFORMER_TRY(reference(field, index));
   if ((*this)[index].layout != TensorLayout::padded_rows) return floats(field, index, shape);
-  const TensorDescription& tensor = (*this)[index];
-  if (std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end())) return {};
-  return mismatch(field, index, std::span(shape.begin(), shape.size()));
+  return has_shape(index, shape) ? Status() : mismatch(field, index, std::span(shape.begin(), shape.size()));
 }
 
 Status TensorFields::table(const FieldName& field, TensorIndex index, uint64_t width, uint64_t* rows) const {

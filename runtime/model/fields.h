@@ -16,7 +16,8 @@ class FieldName {
  public:
   explicit FieldName(const char* format, ...) __attribute__((format(printf, 2, 3)));
   const char* text() const { return text_; }
-  FieldName operator/(const char* member) const { return FieldName("%s.%s", text_, member); }
+  // Defined in fields.cc, because inlined in each place it is a kilobyte of code.
+  FieldName operator/(const char* member) const;
 
  private:
   char text_[128];
@@ -57,6 +58,7 @@ class TensorFields {
   const TensorDescription& operator[](TensorIndex index) const { return tensors_[static_cast<size_t>(index)]; }
 
  private:
+  bool has_shape(TensorIndex index, std::initializer_list<uint64_t> shape) const;
   Status mismatch(const FieldName& field, TensorIndex index, std::span<const uint64_t> expected) const;
   std::span<const TensorDescription> tensors_;
 };

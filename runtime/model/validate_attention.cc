@@ -423,8 +423,9 @@ Status validate_attention(const EncoderDescription& encoder, const TensorFields&
   }
   const uint64_t norm_width = encoder.norm_placement == NormPlacement::pre ? *width : output_width;
   LINFORMER_TRY(tensors.norm(FieldName("layers[%zu].attention_norm", layer), description.attention_norm, norm_width));
-  LINFORMER_TRY(check_outer_norm(FieldName("layers[%zu].outer_norm", layer), encoder, description));
-  LINFORMER_TRY(tensors.norm(FieldName("layers[%zu].outer_norm", layer), description.outer_norm, output_width));
+  const FieldName outer_norm("layers[%zu].outer_norm", layer);
+  LINFORMER_TRY(check_outer_norm(outer_norm, encoder, description));
+  LINFORMER_TRY(tensors.norm(outer_norm, description.outer_norm, output_width));
   *width = output_width;
   return {};
 }

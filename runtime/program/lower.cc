@@ -133,6 +133,10 @@ void Lowering::norm(const Norm& norm, const View& from, const View& out) {
   add(ops::Norm{out, from, weight(norm.scale), weight(norm.bias), norm.epsilon, norm.kind});
 }
 
+void Lowering::norm_in_place(const Norm& norm, const View& x) {
+  if (norm.present()) this->norm(norm, x, x);
+}
+
 // The rows of X, or of both streams side by side, for the caller.
 void Lowering::hidden(Section* section, int64_t width, int64_t streams) {
   const int32_t begin = stage_count();
@@ -162,7 +166,7 @@ bool Lowering::finishes() const {
 void Lowering::finish_rows() {
   const View x = rows(BufferId::rows, last_.width_out), out = rows(BufferId::rows, program_.output_width);
   if (reversible()) add(ops::Add{x, rows(BufferId::second_rows, last_.width_out)});
-  if (encoder_.final_norm.present()) norm(encoder_.final_norm, x, x);
+  norm_in_place(encoder_.final_norm, x);
   if (encoder_.output.present()) {
     const View made = block(BufferId::query, program_.output_width);
     gemm(x, encoder_.output, made);

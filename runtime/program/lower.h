@@ -89,6 +89,7 @@ class Lowering {
   // The common ops.
   ops::Gemm& gemm(const View& a, const Linear& linear, const View& out, Activation activation = Activation::none);
   void norm(const Norm& norm, const View& from, const View& out);
+  void norm_in_place(const Norm& norm, const View& x);  // does nothing if the norm is absent
   ops::Pool& pool(Pooling pooling, const View& out);
   void hidden(Section* section, int64_t width, int64_t streams);
 
@@ -106,7 +107,6 @@ class Lowering {
   View key_slot(const LayerState& layer, int side) const;
   Stage& key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins);
   void project_rows(const LayerState& layer, int side, const View& out);
-  void norm_heads(const Norm& of, const View& x);
   void rotate(const LayerState& layer, const View& x);
   // lower_compressed_keys.cc
   void compressed_keys(LayerState* layer);

@@ -81,10 +81,6 @@ Stage& Lowering::key_stage(const LayerState& layer, Domain domain, const Lengths
   return made;
 }
 
-void Lowering::norm_heads(const Norm& of, const View& x) {
-  if (of.present()) norm(of, x, x);
-}
-
 // Rotary positions of queries or keys, where the layer has them. The table is the same for all layers of one base and
 // scale.
 void Lowering::rotate(const LayerState& layer, const View& x) {
@@ -118,7 +114,7 @@ void Lowering::project_rows(const LayerState& layer, int side, const View& out) 
   if (bias_after(linear, projection_of(description, side, 0))) linear.bias = absent;
   gemm(source(layer, inputs(linear)), linear, out);
   if (side == key_side) {
-    norm_heads(description.key_norm, out);
+    norm_in_place(description.key_norm, out);
     rotate(layer, out);
   }
   if (layer.zeroes_masked) add(ops::Zero{out, ZeroRows::masked});

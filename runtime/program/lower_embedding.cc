@@ -10,10 +10,10 @@ void Lowering::read_vectors(const VectorInput& vectors, const View& out) {
   const bool has_linear = vectors.linear.present();
   const View read = has_linear ? block(BufferId::query, vectors.width) : out;
   add(ops::ReadVectors{read});
-  if (vectors.norm_in.present()) norm(vectors.norm_in, read, read);
+  norm_in_place(vectors.norm_in, read);
   if (has_linear) {
     gemm(read, vectors.linear, out);
-    if (vectors.norm_out.present()) norm(vectors.norm_out, out, out);
+    norm_in_place(vectors.norm_out, out);
   }
 }
 

@@ -69,7 +69,7 @@ void Lowering::sentence_embedding(const SentenceEmbedding& embedding) {
   const View out = caller(program_.embedding_width);
   pool(embedding.pooling, has_dense ? scored(BufferId::pooled, program_.output_width) : out);
   if (has_dense) gemm(scored(BufferId::pooled, program_.output_width), embedding.dense, out, embedding.activation);
-  if (embedding.norm.present()) norm(embedding.norm, out, out);
+  norm_in_place(embedding.norm, out);
   if (embedding.normalize) add(ops::NormalizeLength{out});
   program_.sentence_embedding = section(begin);
 }
@@ -83,7 +83,7 @@ void Lowering::masked_lm(const MaskedLmHead& mlm) {
   if (mlm.dense.present()) {
     const View dense = block(BufferId::ffn, outputs(mlm.dense));
     gemm(x, mlm.dense, dense, mlm.activation);
-    if (mlm.norm.present()) norm(mlm.norm, dense, dense);
+    norm_in_place(mlm.norm, dense);
     x = dense;
   }
   gemm(x, mlm.output, caller(program_.vocabulary));

@@ -39,16 +39,14 @@ void Lowering::attention_output(const LayerState& layer, const View& context, co
     add(ops::Add{out, context});
     return;
   }
-  if (description.outer_norm.present()) {
-    const View sum = block(BufferId::ffn, layer.width_between);
+  if (!attention.output_second.present()) {
+    const bool twice = description.outer_norm.present();
+    const View sum = twice ? block(BufferId::ffn, layer.width_between) : out;
     gemm(context, attention.output, sum).residual = residual;
-    if (description.attention_norm.present()) norm(description.attention_norm, sum, sum);
+    if (!twice) return;
+    norm_in_place(description.attention_norm, sum);
     add(ops::Add{sum, out});
     norm(description.outer_norm, sum, out);
-    return;
-  }
-  if (!attention.output_second.present()) {
-    gemm(context, attention.output, out).residual = residual;
     return;
   }
   const View between = block(BufferId::ffn, inner);
@@ -182,16 +180,15 @@ void Lowering::layer_rows(const LayerState& layer) {
   const View target = rows(BufferId::rows, layer.width_in);
   const View query = block(BufferId::query, layer.attend.heads * layer.attend.d_head);
   gemm(rows(normalizes ? BufferId::normalized : stream(), layer.width_in), attention.query, query);
-  norm_heads(attention.query_norm, query);
+  norm_in_place(attention.query_norm, query);
   if (!first_only_) rotate(layer, query);  // position 0 is turned by no angle
   attention_output(layer, attend(layer, query), target);
   const View between = rows(BufferId::rows, layer.width_between);
-  const bool normalizes_sum = !pre_norm() && description.attention_norm.present() && !description.outer_norm.present();
-  if (normalizes_sum) norm(description.attention_norm, between, between);
+  if (!pre_norm() && !description.outer_norm.present()) norm_in_place(description.attention_norm, between);
   if (description.ffn_in.present()) {
     feed_forward(layer, between, rows(stream(), layer.width_between));
     const View out = rows(BufferId::rows, layer.width_out);
-    if (!pre_norm() && description.ffn_norm.present()) norm(description.ffn_norm, out, out);
+    if (!pre_norm()) norm_in_place(description.ffn_norm, out);
   }
 }
 
