@@ -67,9 +67,9 @@ struct Projection {
   uint32_t kernel = 0, stride = 0;  // convolution and pooling
   // Of a linear projection without a bias of its own, in the order after_linear.
   LengthScale length_scale = LengthScale::none;
-  // How many of E's last rows are multiplied by their last n columns instead of their first n, in a text of n rows. The
-  // last column of such a row is then always multiplied by the text's last row. Only in a linear projection beside a
-  // window.
+  // In a text of n rows, the last `end_rows` rows of E use their last n columns, and the other rows their first n. So
+  // the last column of such a row always belongs to the text's last row. Only a linear projection beside a window may
+  // have end_rows.
   uint32_t end_rows = 0;
   // Token ids, only in a linear projection beside a window. In a text that contains exact_tokens[i], compressed row i
   // is a copy of the key or value of the first such token that isn't masked, and row i of E is not used.
@@ -120,7 +120,7 @@ struct LayerDescription {
   Activation activation = Activation::gelu;
   // ffn_in gives twice what ffn_out takes: the activation of its first half times its second half.
   bool gated = false;
-  // Absent in most. Post-norm: the layer's input is added to what attention_norm gives, and this norm follows:
+  // Most layers have none. If it is present, a layer with the input x computes
   // outer_norm(x + attention_norm(x + attention(x))), as in jina-embeddings-v2-base-code.
   Norm outer_norm;
 };

@@ -317,7 +317,7 @@ Status check_projections_of(const FieldName& field, const EncoderDescription& en
   return {};
 }
 
-// The layer's input is added again behind the attention's norm, so it has to be there and as wide.
+// The layer's input is added again after attention_norm, so there must be a residual, and the width must not change.
 Status check_outer_norm(const FieldName& field, const EncoderDescription& encoder, const LayerDescription& layer) {
   if (!layer.outer_norm.present()) return {};
   const AttentionDescription& attention = layer.attention;

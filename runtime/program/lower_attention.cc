@@ -1,5 +1,5 @@
-// A layer's keys and values, and what its queries do with them. lower_compressed_keys.cc makes compressed ones,
-// lower_whole_keys.cc whole ones.
+// Lowers what all kinds of attention have in common. lower_compressed_keys.cc lowers compressed keys and values, and
+// lower_whole_keys.cc those that are not compressed.
 #include <algorithm>
 
 #include "base/description.h"

@@ -1,5 +1,5 @@
-// Keys and values that are compressed before queries read them: by one projection E for all heads, or by projections
-// of each head's own. Paper section 4, equation 7, and "additional efficiency techniques".
+// Lowers attention whose keys and values are compressed before queries read them. Either all heads share one projection
+// E, or each head has its own. Source: paper section 4, equation 7, and "additional efficiency techniques".
 #include <algorithm>
 
 #include "program/lower.h"
@@ -7,7 +7,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// The panels of the first n columns of E, or of their transpose; the same for all layers that have it.
+// Returns the panels of the first n columns of E, or of their transpose. Layers with the same E share the panels.
 View Lowering::projection_table(const View& e, bool transposed, int64_t n, ElementType compute) {
   const int64_t depth = transposed ? n : e.rows, width = transposed ? e.rows : n;
   View view = buffer_view(Place::table, BufferId::projection_table, width, program_.arena.value(Term::projection));
@@ -26,7 +26,7 @@ View Lowering::projection_table(const View& e, bool transposed, int64_t n, Eleme
   return view;
 }
 
-// What short sequences need beside Z W.
+// Adds the operands that attention over short sequences needs in addition to Z W.
 void Lowering::add_short(LayerState* layer) {
   ops::Attend& attend = layer->attend;
   attend.short_rows = std::min(layer->plan.longest, attend.short_below - 1);
@@ -41,12 +41,12 @@ void Lowering::add_short(LayerState* layer) {
   attend.scores.cols = std::max(attend.scores.cols, round_up(group.k, panel_width) + round_up(n, panel_width));
 }
 
-// Z W of sequences that are too short for E Z to pay.
+// Returns the slot of Z W for sequences in which E (Z W) takes fewer operations than (E Z) W.
 View Lowering::projected_slot(const LayerState& layer, int side) {
   return slot(compressed_of(side), std::min(layer.plan.longest, layer.plan.project_first_below - 1), layer.key_width);
 }
 
-// One linear E for all heads: E Z of long sequences, Z W of those that are projected first.
+// Adds E Z for long sequences and Z W for those that are projected first. All heads share one linear E.
 void Lowering::compress_side(const LayerState& layer, int side) {
   const AttentionDescription& description = layer.description->attention;
   const Projection& projection = projection_of(description, side, 0);
@@ -75,7 +75,7 @@ void Lowering::scale_by_length(const Projection& projection, const View& key) {
   add(ops::ScaleByLength{key, weight(projection.weight), projection.length_scale});
 }
 
-// K or V: (E Z) W, or E (Z W).
+// Adds K or V, computed as (E Z) W or as E (Z W).
 void Lowering::shared_side(const LayerState& layer, int side) {
   const AttentionDescription& description = layer.description->attention;
   const Projection& projection = projection_of(description, side, 0);
@@ -114,7 +114,7 @@ void Lowering::shared_side(const LayerState& layer, int side) {
   }
 }
 
-// K or V of each head from its columns of Z W.
+// Adds the ops that compress K or V of each head. A head reads its own columns of Z W.
 void Lowering::compress_by_head(const LayerState& layer, int side, bool joins) {
   const ops::Attend& attend = layer.attend;
   key_stage(layer, Domain::key_heads, {}, attend.groups.count, joins);
@@ -122,7 +122,7 @@ void Lowering::compress_by_head(const LayerState& layer, int side, bool joins) {
   add(ops::Compress{key_slot(layer, side), projected, attend.groups, attend.d_head, side});
 }
 
-// Panels of K^T and V, and of a short sequence's rows of Z W.
+// Adds the ops that pack K^T and V into panels, and for short sequences the rows of Z W.
 void Lowering::pack_sides(const LayerState& layer) {
   const ops::Attend& attend = layer.attend;
   const bool has_long = layer.plan.longest >= attend.short_below;

@@ -1,4 +1,4 @@
-// What the lowering of every kind of keys and values reads of a layer's description.
+// Functions that the lowering of compressed keys and the lowering of whole keys share.
 #pragma once
 
 #include "base/description.h"
@@ -17,7 +17,7 @@ inline const Linear& linear_of(const AttentionDescription& attention, int side) 
   return side == key_side ? attention.key : attention.value;
 }
 
-// Whether the bias of the linear layer is added after E, and not to Z W.
+// Returns whether the bias of the linear layer is added after E instead of to Z W.
 inline bool bias_after(const Linear& linear, const Projection& first) {
   return linear.bias != absent && first.kind == ProjectionKind::linear && first.order == ProjectionOrder::before_linear;
 }

@@ -20,8 +20,8 @@ View Lowering::attend(const LayerState& layer, const View& query) {
   return context;
 }
 
-// target += the output projection of the context in the query's block, or target = it where there is no residual. With
-// an outer norm the sum goes to a block instead, since the layer's input is needed once more.
+// Adds the output projection of the context to the layer's rows, or writes it there if the layer has no residual. If
+// the layer has an outer norm, the sum is written to a block instead, because the layer's input is needed again.
 void Lowering::attention_output(const LayerState& layer, const View& context, const View& target) {
   const LayerDescription& description = *layer.description;
   const AttentionDescription& attention = description.attention;
@@ -55,7 +55,7 @@ void Lowering::attention_output(const LayerState& layer, const View& context, co
 }
 
 // Adds the product of one slice of the feed-forward network's inner width: out = activation(left W + bias). The slice
-// consists of out.cols columns of W and of the bias, and `begin` is the first of them.
+// has the columns from `begin` to begin + out.cols of W and of the bias.
 void Lowering::inner_slice(const Linear& linear, const View& left, int64_t begin, Activation activation,
                            const View& out) {
   ops::Gemm gemm;

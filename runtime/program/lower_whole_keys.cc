@@ -1,5 +1,5 @@
-// Keys and values that have a row for each row of the sequence, and the compressed rows beside them in a layer with a
-// window.
+// Lowers attention that keeps a key and a value for each row of the sequence. If the layer has a window, it may also
+// have compressed keys and values.
 #include <algorithm>
 
 #include "program/lower.h"
@@ -7,7 +7,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// The compressed rows behind those of a `view` of whole keys or values.
+// Returns the view of the k compressed rows that are stored behind the rows of `whole`.
 View Lowering::beside(const View& whole, int64_t k) {
   View view = whole;
   view.place = Place::beside;
@@ -27,7 +27,7 @@ void Lowering::pack_block(const LayerState& layer, int side, const View& rows, i
   }
 }
 
-// K or V of every block of rows, whole.
+// Adds the ops that compute K or V for a block of rows.
 void Lowering::whole_side(const LayerState& layer, int side) {
   const bool stored = !layer.plan.panels || layer.plan.beside > 0;
   View rows = stored ? key_slot(layer, side) : block(BufferId::ffn, layer.key_width);
@@ -36,8 +36,8 @@ void Lowering::whole_side(const LayerState& layer, int side) {
   if (layer.plan.panels) pack_block(layer, side, rows, 0);
 }
 
-// E (Z W) of the rows that whole_side() stored. The first rows of E begin at the text's first row, its end_rows last
-// ones end at the text's last. The rows of exact tokens are overwritten afterwards.
+// Adds E (Z W), which compresses the rows that whole_side() stored. E's first rows begin at the text's first row, and
+// its last `end_rows` rows end at the text's last row. The rows of exact tokens are overwritten afterwards.
 void Lowering::compress_beside(const LayerState& layer, int side) {
   const Projection& projection = projection_of(layer.description->attention, side, 0);
   key_stage(layer, Domain::compressed_rows, {}, projection.k, side == value_side).whole_keys = false;

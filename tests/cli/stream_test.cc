@@ -16,9 +16,9 @@ namespace {
 
 std::string label(const std::string& line) { return line.empty() ? "" : json::parse(line).value("label", "ERROR"); }
 
-// Runs `command` on a pipe that gets `lines` and stays open, waits until the file `watched` has `most` lines and the
-// program sleeps, which it does when it waits for more input, or until the time is over, and ends it. A program that
-// has written its answers may not have counted them before it sleeps. Returns what it says on standard error.
+// Runs `command` and writes `lines` to its input, which stays open. Sends SIGTERM when the file `watched` has `most`
+// lines and the program sleeps because it waits for more input: by then it has counted the answers that it wrote. After
+// five seconds the signal is sent in any case. Returns what the program wrote to standard error.
 std::string said_at_interruption(const CliFixture& f, const std::string& command, const std::string& lines,
                                  const std::string& watched, int most) {
   const std::string script =

@@ -35,7 +35,7 @@ bool any_tensor(const Checkpoint& checkpoint, std::string_view prefix) {
   });
 }
 
-// The family whose gated networks the checkpoint has; null: none of them.
+// Returns the family whose gated networks the checkpoint has, or null if it has none.
 const Family* family_of_gates(const Checkpoint& checkpoint) {
   for (const Family* family : {&jina(), &jina_code()}) {
     const std::string first = family->layers + std::string("0.") + family->extras.gates;

@@ -79,7 +79,7 @@ Status run(const ops::PutTokens& op, Context& context, const Item& item) {
   return context.stream->launch(kernel, kernel.grid());
 }
 
-// A program for a GPU must not contain these ops. They make panels, which only kernels for CPUs read.
+// Refuse ops that a program for a GPU must not contain. They write panels, which only the kernels of CPUs read.
 Status check(const ops::Pack&) { return no_kernel(OpKind::pack); }
 Status check(const ops::PackRows&) { return no_kernel(OpKind::pack_rows); }
 Status check(const ops::PackBlock&) { return no_kernel(OpKind::pack_block); }

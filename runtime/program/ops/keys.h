@@ -20,8 +20,8 @@ struct Compress {
 void count_cost(const Compress& op, CostContext& context);
 void list(const Compress& op, TextContext& context);
 
-// Replaces row j of `out`, for each j < count, if the sequence contains the token tokens[j]: the new row is a copy of
-// the row that the token's first unmasked occurrence has in `rows`. If there is no such token, row j keeps its values.
+// Each row j < count of `out` belongs to the token tokens[j]. If that token occurs unmasked in the sequence, row j
+// becomes a copy of the row in `rows` at its first unmasked occurrence. Otherwise row j keeps its values.
 struct PutTokens {
   View out, rows;
   uint32_t tokens[max_exact_tokens] = {};

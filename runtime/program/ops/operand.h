@@ -31,9 +31,9 @@ using OperandTable = std::array<OperandInfo, count>;
 
 namespace ops {
 
-// The cost and the line in a listing of an op are derived from its operands. A header in which a struct stands also
-// declares count_cost() for an op that costs more or less than one read or write of each operand, and list() for an op
-// whose line says more than "out = the other operand".
+// By default an op costs one read or write of each operand, and its line in a listing is "out = the other operand". An
+// op for which that is wrong declares functions of its own below its struct: count_cost() for its cost, list() for its
+// line.
 class CostContext;  // ops/cost.h
 class TextContext;  // ops/text.h
 
