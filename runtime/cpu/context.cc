@@ -94,17 +94,12 @@ std::byte* Context::bytes(const View& view, const Item& item, int64_t units) con
           const_cast<float*>(source.rows + (source.starts[item.sequence] + item.row) * source.ld));
     }
     case Place::sequence: {
-      const bool is_key = view.buffer == BufferId::keys || view.buffer == BufferId::values;
-      const int64_t slot = is_key ? program.key_slot : program.compressed_slot;
-      return buffer<std::byte>(view.buffer) + (item.sequence * slot + view.offset + row + units) * unit;
+      const int64_t first = item.sequence * program.slot(view.buffer) + view.offset;
+      return buffer<std::byte>(view.buffer) + (first + row + units) * unit;
     }
     case Place::key_rows:
       return buffer<std::byte>(view.buffer) +
              (source_of(item).panel_start(item.sequence) * program.full_width + row + units) * unit;
-    case Place::beside: {
-      const int64_t first = source_of(item).panel_start(batch.sequences) + item.sequence * program.beside_rows;
-      return buffer<std::byte>(view.buffer) + (first * program.full_width + row + units) * unit;
-    }
     case Place::block:
       return buffer<std::byte>(view.buffer) +
              static_cast<uint64_t>(item.thread) * layout.strides[static_cast<int>(view.buffer)] + view.offset * size;

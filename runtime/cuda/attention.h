@@ -23,8 +23,10 @@ struct AttentionParameters {
   const float *keys = nullptr, *values = nullptr;
   int64_t key_ld = 0, slot = 0;  // of a sequence: elements, or of full attention those of a row (`by_rows`)
   bool by_rows = false;
-  // Further keys of a sequence that all its rows see: how many, and elements to those of the first sequence and of each.
-  int64_t beside = 0, beside_place = 0, beside_slot = 0;
+  // Compressed keys and values that all rows of a sequence see beside those of their window: how many there are, and
+  // elements from those of one sequence to those of the next.
+  const float *keys_beside = nullptr, *values_beside = nullptr;
+  int64_t beside = 0, beside_slot = 0;
   const GroupKeys* groups = nullptr;  // of the layer's groups of heads
   int heads_in_group = 1;
   const int32_t* starts = nullptr;       // [sequences + 1]: first query row
@@ -103,11 +105,11 @@ struct AttentionKernel {
       if (first_row + here + p.window < seen) seen = first_row + here + p.window;
       if (first_row > p.window) first_seen = (first_row - p.window) / keys_at_once * keys_at_once;
     }
-    const auto some = [&](int64_t at, int64_t first, int64_t all, const Reach& by) {
+    const auto some = [&](const float* key_rows, const float* value_rows, int64_t first, int64_t all, const Reach& by) {
       const int left = static_cast<int>(all - first < keys_at_once ? all - first : keys_at_once);
       block.each([&](int thread) {
-        const auto some_keys = read<keys_at_once>(thread, p.keys + at, p.key_ld, left, nullptr);
-        const auto some_values = read<keys_at_once>(thread, p.values + at, p.key_ld, left, nullptr);
+        const auto some_keys = read<keys_at_once>(thread, key_rows + first * p.key_ld, p.key_ld, left, nullptr);
+        const auto some_values = read<keys_at_once>(thread, value_rows + first * p.key_ld, p.key_ld, left, nullptr);
         put(thread, some_keys, &s.keys[0][0]);
         put(thread, some_values, &s.values[0][0]);
       });
@@ -115,12 +117,12 @@ struct AttentionKernel {
         if (warp.index() * tile_rows < here) attend(warp, s, states.of(warp), by, first, left);
       });
     };
-    const int64_t beside = p.beside_place + int64_t{sequence} * p.beside_slot + keys.offset;
+    const int64_t beside = int64_t{sequence} * p.beside_slot + keys.offset;
     for (int64_t first = 0; first < p.beside; first += keys_at_once) {
-      some(beside + first * p.key_ld, first, p.beside, {head, first_row, source, here, false});
+      some(p.keys_beside + beside, p.values_beside + beside, first, p.beside, {head, first_row, source, here, false});
     }
     for (int64_t first = first_seen; first < seen; first += keys_at_once) {
-      some(place + first * p.key_ld, first, count, reach);
+      some(p.keys + place, p.values + place, first, count, reach);
     }
     block.each_warp([&](Warp& warp) {
       WarpState& state = states.of(warp);

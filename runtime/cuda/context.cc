@@ -32,23 +32,15 @@ Operand Context::operand(const View& view, const Item& item) const {
       x.data = source.rows + source.host_starts[item.sequence] * source.ld * int64_t{sizeof(float)};
       break;
     }
-    case Place::sequence: {
-      const bool is_key = view.buffer == BufferId::keys || view.buffer == BufferId::values;
-      x.step = is_key ? program.key_slot : program.compressed_slot;
+    case Place::sequence:
+      x.step = program.slot(view.buffer);
       x.data = device_buffer(view.buffer) + (item.sequence * x.step + view.offset) * int64_t{sizeof(float)};
       break;
-    }
     case Place::key_rows:
       x.step = item.n * view.ld;
       x.data = device_buffer(view.buffer) +
                int64_t{source_of(item).host_starts[item.sequence]} * view.ld * int64_t{sizeof(float)};
       break;
-    case Place::beside: {
-      const int64_t first = source_of(item).host_starts[batch.sequences] + item.sequence * program.beside_rows;
-      x.step = program.beside_rows * view.ld;
-      x.data = device_buffer(view.buffer) + first * view.ld * int64_t{sizeof(float)};
-      break;
-    }
     case Place::block:
       x.step = item.rows * view.ld;
       x.data = device_buffer(view.buffer) + view.offset * element_bytes(view.type);

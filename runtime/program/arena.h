@@ -34,6 +34,7 @@ enum class Term : uint8_t {
   projection,
   compressed,
   keys,
+  beside,
   panels,
   full,
   scratch,

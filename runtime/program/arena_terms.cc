@@ -21,8 +21,10 @@ class TermScan {
     }
     arena_[Term::positions] = program_.sinusoidal.rows;
     count_whole_keys();
-    program_.key_slot = arena_.value(Term::keys);
-    program_.compressed_slot = arena_.value(Term::compressed);
+    for (int i = 0; i < buffer_count; ++i) {
+      const BufferInfo& buffer = info(static_cast<BufferId>(i));
+      if (buffer.factors[0] == Term::sequences) program_.slots[i] = arena_.value(buffer.factors[1]);
+    }
   }
 
  private:
@@ -63,8 +65,7 @@ class TermScan {
     if (view.buffer == BufferId::count || view.place == Place::source) return;
     arena_.use(view.buffer);
     if (view.place == Place::sequence) {
-      const bool is_key = view.buffer == BufferId::keys || view.buffer == BufferId::values;
-      arena_.widen(is_key ? Term::keys : Term::compressed, Count(view.rows) * view.cols);
+      arena_.widen(info(view.buffer).factors[1], Count(view.rows) * view.cols);
       return;
     }
     const BufferInfo& buffer = info(view.buffer);
@@ -78,28 +79,33 @@ class TermScan {
 
   const KeyGroup& last_of(const KeyGroups& groups) const { return program_.group(groups, groups.count - 1); }
 
+  // Elements of the panels of all groups' compressed keys or values.
+  Count panels_of(const ops::Attend& attend) const {
+    const KeyGroup& last = last_of(attend.groups);
+    return Count(last.panels_offset) + group_panels(attend.d_head, last.k);
+  }
+
   void count(const ops::Attend& attend) {
     const bool panels = attend.keys.layout == RightLayout::panel16;
     if (attend.whole) {
       const int64_t padded = round_up(attend.d_head, panel_width);
       program_.full_width = std::max(program_.full_width, panels ? attend.groups.count * padded : attend.keys.cols);
-      program_.beside_rows = std::max(program_.beside_rows, round_up(attend.beside, panel_width));
       has_whole_panels_ = has_whole_panels_ || panels;
-      has_whole_rows_ = has_whole_rows_ || !panels || attend.beside > 0;
+      // Compressed keys are made of the rows that the window shows, which are therefore kept beside their panels.
+      has_whole_rows_ = has_whole_rows_ || !panels || attend.beside() > 0;
+      if (panels && attend.beside() > 0) arena_.widen(Term::beside, panels_of(attend));
     } else if (panels) {
-      const KeyGroup& last = last_of(attend.groups);
-      arena_.widen(Term::compressed, Count(last.panels_offset) + group_panels(attend.d_head, last.k));
+      arena_.widen(Term::compressed, panels_of(attend));
     }
     if (attend.short_rows > 0) arena_.widen(Term::keys, Count(attend.short_panels) * attend.groups.count);
   }
 
-  // Each sequence's rows begin at a multiple of the panel width, and so do its compressed rows behind those of all.
+  // Each sequence's rows begin at a multiple of the panel width.
   void count_whole_keys() {
     const Extents& extents = program_.extents;
     const Count own = larger(extents.rows, Count(extents.sequences) * extents.encoder_states);
     const Count rows =
-        (own + Count(panel_width - 1) * extents.sequences).rounded_up(static_cast<uint64_t>(panel_width)) +
-        Count(program_.beside_rows) * extents.sequences;
+        (own + Count(panel_width - 1) * extents.sequences).rounded_up(static_cast<uint64_t>(panel_width));
     if (has_whole_panels_) arena_.widen(Term::panels, rows * program_.full_width);
     if (has_whole_rows_) arena_.widen(Term::full, rows * program_.full_width);
   }

@@ -47,7 +47,6 @@ class Planner {
 
   void plan_keys() {
     plan_.longest = extents_.longest_source(attention_.key_source);
-    if (attention_.window > 0) plan_.beside = key().k;
     plan_.whole_keys = key().kind == ProjectionKind::none || attention_.window > 0;
     const size_t values = attention_.value_is_key ? 1 : attention_.value_projections.size();
     plan_.one_projection = !plan_.whole_keys && attention_.key_projections.size() == 1 && values == 1 &&

@@ -12,7 +12,6 @@ namespace LINFORMER_NAMESPACE {
 struct LayerPlan {
   int64_t longest = 0;             // the most rows that a sequence's keys are made of
   bool whole_keys = false;         // keys have a row for each row that they are made of
-  int64_t beside = 0;              // compressed keys beside those that a window shows; 0: full attention
   bool one_projection = false;     // one linear E makes the keys of all heads, and one their values
   bool shared_projection = false;  // both are the same
   // Sequences of fewer rows than this are projected before they are compressed.

@@ -76,7 +76,7 @@ class Lowering {
     return buffer_view(Place::block, buffer, cols, offset);
   }
   View scored(BufferId buffer, int64_t cols) { return buffer_view(Place::scored, buffer, cols, 0); }
-  View slot(BufferId buffer, int64_t slot_rows, int64_t cols);
+  static View slot(BufferId buffer, int64_t slot_rows, int64_t cols);
   View buffer_view(Place place, BufferId buffer, int64_t cols, int64_t offset);
   View source(const LayerState& layer, int64_t cols);
   View weight(TensorIndex index) const;  // row-major, or the right side of a product
@@ -121,10 +121,11 @@ class Lowering {
   // lower_whole_keys.cc
   void whole_keys(LayerState* layer);
   void whole_side(const LayerState& layer, int side);
-  void keys_beside(LayerState* layer, int sides);
   void compress_beside(const LayerState& layer, int side);
-  void pack_block(const LayerState& layer, int side, const View& rows, int64_t k);
-  static View beside(const View& whole, int64_t k);
+  void pack_beside(const LayerState& layer);
+  void pack_block(const LayerState& layer, int side, const View& rows);
+  void view_keys_beside(LayerState* layer);
+  View rows_beside(const LayerState& layer, int side) const;
   // lower_layer.cc
   void layer(size_t index, int64_t* width);
   void layer_rows(const LayerState& layer);

@@ -137,7 +137,7 @@ void Lowering::add_scores(LayerState* layer) {
   if (layer->plan.score_rows == 0) return;
   int64_t columns = 0;
   if (attend.whole) {
-    columns = std::min(full_keys, round_up(std::max(layer->plan.longest, attend.beside), panel_width));
+    columns = std::min(full_keys, round_up(std::max(layer->plan.longest, attend.beside()), panel_width));
     attend.softmax = block(BufferId::softmax, round_up(attend.d_head, panel_width) + 3);
   } else {
     int64_t k = 0;
@@ -160,7 +160,6 @@ void Lowering::describe_attention(LayerState* layer) {
   attend.compute = layer->plan.attention;
   attend.short_below = layer->plan.short_below;
   attend.window = description.window;
-  attend.beside = layer->plan.beside;
   attend.position_bias = weight(description.position_bias);
   layer->value_is_key = description.value_is_key;
   attend.value_side = description.value_is_key ? key_side : value_side;
@@ -174,6 +173,7 @@ void Lowering::describe_attention(LayerState* layer) {
 void Lowering::keys_and_values(LayerState* layer) {
   describe_attention(layer);
   add_groups(layer);
+  if (layer->plan.whole_keys) view_keys_beside(layer);
   add_scores(layer);
   ops::Attend& attend = layer->attend;
   const bool packs = layer->plan.panels;

@@ -7,21 +7,32 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Returns the view of the k compressed rows that are stored behind the rows of `whole`.
-View Lowering::beside(const View& whole, int64_t k) {
-  View view = whole;
-  view.place = Place::beside;
-  view.rows = k;
-  return view;
+// Returns the view of the compressed keys or values that stand beside those of a window, as rows.
+View Lowering::rows_beside(const LayerState& layer, int side) const {
+  const BufferId buffer = side == key_side || layer.value_is_key ? BufferId::keys_beside : BufferId::values_beside;
+  return slot(buffer, projection_of(layer.description->attention, side, 0).k, layer.key_width);
 }
 
-// Packs `rows` into the panels of keys or of values, or into both if values are keys. `rows` are a block of the
-// sequence's own rows if k = 0, and otherwise the k compressed rows that stand beside them.
-void Lowering::pack_block(const LayerState& layer, int side, const View& rows, int64_t k) {
+// Sets the compressed keys and values that queries see beside those of a window. Other layers have none.
+void Lowering::view_keys_beside(LayerState* layer) {
+  ops::Attend& attend = layer->attend;
+  const int64_t k = projection_of(layer->description->attention, key_side, 0).k;
+  if (attend.window == 0 || k == 0) return;
+  attend.keys_beside = rows_beside(*layer, key_side);
+  attend.values_beside = rows_beside(*layer, value_side);
+  if (!layer->plan.panels) return;
+  for (View* side : {&attend.keys_beside, &attend.values_beside}) {
+    *side = slot(side == &attend.keys_beside ? BufferId::packed_keys_beside : BufferId::packed_values_beside, k, 0);
+    side->type = attend.compute;
+    side->layout = RightLayout::panel16;
+  }
+}
+
+// Packs a block of the sequence's rows into the panels of keys or of values, or into both if values are keys.
+void Lowering::pack_block(const LayerState& layer, int side, const View& rows) {
   for (int to : {key_side, value_side}) {
     if (to != side && !layer.value_is_key) continue;
     View out = panels(compressed_of(to), layer.attend);
-    if (k > 0) out = beside(out, k);
     out.cols = layer.key_width;
     add(ops::PackBlock{out, rows, layer.attend.groups, layer.attend.d_head, to == key_side});
   }
@@ -29,11 +40,11 @@ void Lowering::pack_block(const LayerState& layer, int side, const View& rows, i
 
 // Adds the ops that compute K or V for a block of rows.
 void Lowering::whole_side(const LayerState& layer, int side) {
-  const bool stored = !layer.plan.panels || layer.plan.beside > 0;
+  const bool stored = !layer.plan.panels || layer.attend.beside() > 0;
   View rows = stored ? key_slot(layer, side) : block(BufferId::ffn, layer.key_width);
   rows.ld = layer.key_width;  // rows next to one another: what every GEMM provider writes fastest
   project_rows(layer, side, rows);
-  if (layer.plan.panels) pack_block(layer, side, rows, 0);
+  if (layer.plan.panels) pack_block(layer, side, rows);
 }
 
 // Adds E (Z W), which compresses the rows that whole_side() stored. E's first rows begin at the text's first row, and
@@ -44,7 +55,7 @@ void Lowering::compress_beside(const LayerState& layer, int side) {
   const int64_t at_start = projection.k - projection.end_rows;
   ops::Gemm product;
   product.b = key_slot(layer, side);
-  product.out = beside(product.b, projection.k);
+  product.out = rows_beside(layer, side);
   product.a = weight(projection.weight);
   product.row_bias = weight(projection.bias);
   product.end_m = at_start;
@@ -60,14 +71,14 @@ void Lowering::compress_beside(const LayerState& layer, int side) {
   add(put);
 }
 
-void Lowering::keys_beside(LayerState* layer, int sides) {
-  const int64_t k = layer->plan.beside;
-  layer->attend.keys_beside = beside(layer->attend.keys, k);
-  layer->attend.values_beside = beside(layer->attend.values, k);
-  for (int side = 0; side < sides; ++side) compress_beside(*layer, side);
-  if (!layer->plan.panels) return;
-  key_stage(*layer, Domain::compressed_rows, {}, k, false);
-  for (int side = 0; side < sides; ++side) pack_block(*layer, side, beside(key_slot(*layer, side), k), k);
+// Packs the compressed rows into panels of K^T and V, group by group.
+void Lowering::pack_beside(const LayerState& layer) {
+  const ops::Attend& attend = layer.attend;
+  key_stage(layer, Domain::key_heads, {}, attend.groups.count, false);
+  for (int side : {key_side, value_side}) {
+    const View out = side == key_side ? attend.keys_beside : attend.values_beside;
+    add(ops::Pack{out, rows_beside(layer, side), attend.groups, attend.d_head, side == key_side});
+  }
 }
 
 void Lowering::whole_keys(LayerState* layer) {
@@ -76,7 +87,9 @@ void Lowering::whole_keys(LayerState* layer) {
     if (side == 0 || !layer->plan.converts_once) key_stage(*layer, Domain::source_rows, {}, 0, side > 0);
     whole_side(*layer, side);
   }
-  if (layer->attend.beside > 0) keys_beside(layer, sides);
+  if (layer->attend.beside() == 0) return;
+  for (int side = 0; side < sides; ++side) compress_beside(*layer, side);
+  if (layer->plan.panels) pack_beside(*layer);
 }
 
 }  // namespace LINFORMER_NAMESPACE

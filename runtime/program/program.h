@@ -125,14 +125,12 @@ struct Program {
 
   bool needs_states = false;  // a layer's keys are made of encoder states and nothing else
   int32_t pad_id = -1;
-  int64_t states_width = 0;                   // of a row of encoder states
-  int64_t output_width = 0;                   // of the encoder's output
-  int64_t embedding_width = 0;                // of a sentence embedding; 0: there is none
-  int64_t vocabulary = 0;                     // of the masked-LM head's logits
-  int64_t max_pooled_rows = 0;                // mean_over_max_tokens: N
-  int64_t key_slot = 0, compressed_slot = 0;  // elements of a sequence's slot
-  int64_t beside_rows = 0;                    // compressed rows of a sequence beside its own, a multiple of the panel width
-  int64_t full_width = 0;                     // full attention: elements that one row of K takes, all heads
+  int64_t states_width = 0;     // of a row of encoder states
+  int64_t output_width = 0;     // of the encoder's output
+  int64_t embedding_width = 0;  // of a sentence embedding; 0: there is none
+  int64_t vocabulary = 0;       // of the masked-LM head's logits
+  int64_t max_pooled_rows = 0;  // mean_over_max_tokens: N
+  int64_t full_width = 0;       // full attention: elements that one row of K takes, all heads
   // Full and compressed attention share buffers and divide them among sequences in different ways: what one layer has
   // of a sequence may lie where another has something of the next.
   bool mixes_attention = false;
@@ -140,12 +138,14 @@ struct Program {
   // The largest of any layer.
   int64_t project_first_below = 0;
   Arena arena;
+  int64_t slots[buffer_count] = {};  // elements of a sequence's slot, of each buffer that has slots
 
   Program() = default;
   // Defined in lower.cc alone: each is 1 KB of code.
   Program(Program&& other) noexcept;
   Program& operator=(Program&& other) noexcept;
 
+  int64_t slot(BufferId buffer) const { return slots[static_cast<int>(buffer)]; }
   const KeyGroup& group(const KeyGroups& of, int64_t group) const {
     return groups[static_cast<size_t>(of.first + group)];
   }

@@ -17,7 +17,6 @@ enum class Place : uint8_t {
   source,    // the rows that a layer's keys and values are made of: packed rows, or encoder states
   sequence,  // a buffer with one slot for each sequence
   key_rows,  // a buffer with a row for each source row; each sequence's begin at a multiple of the panel width
-  beside,    // behind all rows of such a buffer: a slot of Program::beside_rows compressed rows for each sequence
   block,     // a buffer of a thread's own: one row for each row of the block that it works on
   scored,    // a buffer with one row for each row of scores, or for each sequence
   table,     // a buffer that is filled once for a session
@@ -47,6 +46,10 @@ enum class BufferId : uint8_t {
   compressed_value,
   keys,
   values,
+  keys_beside,  // the compressed keys and values of each sequence that stand beside those of a window
+  values_beside,
+  packed_keys_beside,  // the same as panels of K^T and V
+  packed_values_beside,
   query,    // Q of a block; the context takes its place head by head
   scores,   // one head's scores of a block
   softmax,  // full attention: one head's context, then row_max, row_sum and rescale of each row

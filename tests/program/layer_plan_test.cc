@@ -78,11 +78,9 @@ TEST_CASE("norms of keys come before E, and a window's keys are kept as they are
   CHECK(plan(model, native()).project_first_below > 400);
   model = shape();
   model.order = ProjectionOrder::after_linear;
-  CHECK(plan(model, native()).beside == 0);
   model.layer.attention.window = 16;
   const LayerPlan window = plan(model, native());
   CHECK(window.whole_keys);
-  CHECK(window.beside == 32);
   CHECK_FALSE(window.one_projection);
   CHECK(window.short_below == 0);
 }

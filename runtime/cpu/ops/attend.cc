@@ -35,7 +35,7 @@ Status declare_group(const ops::Attend& op, const KeyGroup& group, GemmIds::Grou
   const Extents& extents = to.program.extents;
   GemmDesc scores;
   scores.max_m = op.whole ? extents.full_queries() : extents.block_rows;
-  scores.n = op.whole ? std::min(full_keys, std::max(to.longest_source(), op.beside)) : group.k;
+  scores.n = op.whole ? std::min(full_keys, std::max(to.longest_source(), op.beside())) : group.k;
   scores.varying_n = op.whole || group.projections[0].kind != ProjectionKind::linear;
   scores.k = op.d_head;
   scores.layout = panels ? RightLayout::panel16 : RightLayout::transposed;
@@ -82,7 +82,8 @@ void softmax(const ops::Attend& op, MutableMatrix scores, int64_t row, float* in
   }
 }
 
-// A group's K^T or V of k rows, as its entry and its view say.
+}  // namespace
+
 RightMatrix compressed_side(const View& side, const ops::Attend& op, const KeyGroup& group, int64_t k, bool transposed,
                             const Context& context, const Item& item) {
   const bool panels = side.layout == RightLayout::panel16;
@@ -91,6 +92,8 @@ RightMatrix compressed_side(const View& side, const ops::Attend& op, const KeyGr
   return {data,   op.compute, panels ? side.layout : rows, transposed ? op.d_head : k, transposed ? k : op.d_head,
           side.ld};
 }
+
+namespace {
 
 Status attend_compressed(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item) {
   const int64_t d_head = op.d_head, n = context.source_of(item).length(item.sequence);

@@ -23,6 +23,10 @@ inline bool rounds_queries(const ops::Attend& op) {
 // What the softmax left of `scores`.
 LeftMatrix probabilities_of(const ops::Attend& op, MutableMatrix scores);
 
+// K^T (`transposed`) or V of a group, compressed to k rows, as the group's entry and the view `side` say.
+RightMatrix compressed_side(const View& side, const ops::Attend& op, const KeyGroup& group, int64_t k, bool transposed,
+                            const Context& context, const Item& item);
+
 // item: row 0 of the sequence whose queries these are.
 Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item);
 

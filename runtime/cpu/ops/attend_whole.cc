@@ -1,5 +1,5 @@
 // Full attention in blocks of keys with an online softmax, so that nothing n x n exists: Vaswani et al. 2017,
-// section 3.2.1; Milakov and Gimelshein 2018 for the softmax.
+// section 3.2.1; Milakov and Gimelshein 2018 for the softmax. Compressed keys beside a window are further blocks.
 #include <algorithm>
 #include <limits>
 
@@ -89,102 +89,135 @@ LeftMatrix rows_of(const LeftMatrix& whole, int64_t first, int64_t count) {
   return part;
 }
 
+// One head's queries of a block, and what the online softmax has of them so far.
+struct HeadQueries {
+  const ops::Attend& op;
+  const Context& context;
+  const GemmIds::Group& gemms;
+  int thread;
+  int64_t position;                    // of the first query in its sequence
+  LeftMatrix queries;                  // [m, d_head]
+  MutableMatrix sums;                  // [m, d_head]: values, weighted and not yet divided by row_sum
+  float *row_max, *row_sum, *rescale;  // [m]
+};
+
+// Attends from queries [first, first + rows) to the given keys. `later` is true if these queries have already attended
+// to other keys, so that their online softmax goes on. `mask` is null where every query sees every key.
+Status attend_to(const HeadQueries& of, int64_t first, int64_t rows, const RightMatrix& keys, const RightMatrix& values,
+                 const ScoreMask* mask, bool later) {
+  const ops::Attend& op = of.op;
+  const Context& context = of.context;
+  const MutableMatrix scores = {context.block_buffer(op.scores.buffer, of.thread), rows, keys.n, op.scores.ld};
+  GemmArgs args;
+  args.a = rows_of(of.queries, first, rows);
+  args.b = keys;
+  args.c = scores;
+  LINFORMER_TRY(context.provider->run(of.gemms.scores, args, context.scratch(of.thread)));
+  if (mask != nullptr) apply(context.kernels, *mask, scores);
+  const OnlineSoftmax state = {of.row_max + first, of.row_sum + first, of.rescale + first};
+  if (op.compute == ElementType::bf16) {
+    context.kernels.softmax_step_bf16(scores, op.scale, state);
+  } else {
+    context.kernels.softmax_step(scores, op.scale, state);
+  }
+  const MutableMatrix sums = of.sums.part(first, 0, rows, op.d_head);
+  args.a = probabilities_of(op, scores);
+  args.b = values;
+  args.c = sums;
+  if (later) {
+    context.kernels.scale_rows(sums, state.rescale);
+    args.epilogue.accumulate = true;
+  }
+  return context.provider->run(later ? of.gemms.context_add : of.gemms.context, args, context.scratch(of.thread));
+}
+
+// All queries see all of the compressed keys.
+Status attend_beside(const HeadQueries& of, int64_t group, const Item& item) {
+  const ops::Attend& op = of.op;
+  const KeyGroup& described = of.context.program.group(op.groups, group);
+  const int64_t k = op.beside(), m = of.sums.rows, rows_at_once = of.context.program.extents.full_queries();
+  const RightMatrix keys = compressed_side(op.keys_beside, op, described, k, true, of.context, item);
+  const RightMatrix values = compressed_side(op.values_beside, op, described, k, false, of.context, item);
+  for (int64_t first = 0; first < k; first += full_keys) {
+    const int64_t count = std::min(full_keys, k - first);
+    for (int64_t r = 0; r < m; r += rows_at_once) {
+      LINFORMER_TRY(attend_to(of, r, std::min(rows_at_once, m - r), part_of_side(keys, true, first, count),
+                              part_of_side(values, false, first, count), nullptr, first > 0));
+    }
+  }
+  return {};
+}
+
+// Queries see the sequence's own keys as far as `mask` and the window let them. Blocks of keys begin at the same places
+// for all queries, so that a row's bits depend on nothing else.
+Status attend_own(const HeadQueries& of, int64_t group, ScoreMask mask, const Item& item) {
+  const ops::Attend& op = of.op;
+  const int64_t n = of.context.source_of(item).length(item.sequence), m = of.sums.rows;
+  const int64_t rows_at_once = of.context.program.extents.full_queries();
+  const RightMatrix keys = whole_side(op.keys, op.groups, group, op.d_head, true, of.context, item);
+  const RightMatrix values = whole_side(op.values, op.groups, group, op.d_head, false, of.context, item);
+  const Reach all = reach_of(op, of.position, m, n);
+  for (int64_t first = all.begin / full_keys * full_keys; first < all.end; first += full_keys) {
+    for (int64_t r = 0; r < m; r += rows_at_once) {
+      const int64_t rows = std::min(rows_at_once, m - r);
+      const Reach reach = reach_of(op, of.position + r, rows, n);
+      mask.row = of.position + r;
+      mask.first = std::max(first, reach.begin);
+      const int64_t count = std::min(first + full_keys, reach.end) - mask.first;
+      if (count <= 0) continue;
+      LINFORMER_TRY(attend_to(of, r, rows, part_of_side(keys, true, mask.first, count),
+                              part_of_side(values, false, mask.first, count), &mask,
+                              op.beside() > 0 || mask.first > reach.begin));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
-// Blocks of keys begin at the same places for all queries, so that a row's bits depend on nothing else.
 Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item) {
   const Source source = context.source_of(item);
-  const int64_t d_head = op.d_head, m = block.queries.rows, row = block.position;
-  const int64_t padded = round_up(d_head, panel_width), n = source.length(item.sequence);
+  const int64_t d_head = op.d_head, m = block.queries.rows;
   ScoreMask mask;
   mask.causal = op.causal;
   mask.window = op.window;
   mask.inverse_scale = 1 / op.scale;
   if (op.excludes_masked && context.batch.has_masks) mask.masks = source.masks + source.starts[item.sequence];
 
-  const int64_t most = context.program.extents.block_rows;
-  float* const context_rows = context.block_buffer(op.softmax.buffer, block.thread);
-  const MutableMatrix head_context = {context_rows, m, d_head, padded};
-  float* const row_max = context_rows + most * padded;
+  const int64_t most = context.program.extents.block_rows, padded = round_up(d_head, panel_width);
+  float* const sums = context.block_buffer(op.softmax.buffer, block.thread);
+  float* const row_max = sums + most * padded;
   float* const row_sum = row_max + most;
   float* const rescale = row_sum + most;
-  float* const room = context.block_buffer(op.scores.buffer, block.thread);
-  const int64_t scores_ld = op.scores.ld;
-  const int64_t rows_at_once = context.program.extents.full_queries();
-  const Reach all = reach_of(op, row, m, n);
   for (int64_t head = block.begin; head < block.end; ++head) {
-    const int64_t g = op.groups.of_head(head);
-    const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(op.groups.first + g)];
-    const RightMatrix keys = whole_side(op.keys, op.groups, g, d_head, true, context, item);
-    const RightMatrix values = whole_side(op.values, op.groups, g, d_head, false, context, item);
+    const int64_t group = op.groups.of_head(head);
     if (op.position_bias.present()) {
       const View& bias = op.position_bias;
       mask.position_bias = context.floats(bias) + head * bias.ld + bias.cols / 2;
     }
     const MutableMatrix q = block.queries.part(0, head * d_head, m, d_head);
-    LeftMatrix left = q;
+    HeadQueries of{op,
+                   context,
+                   context.gemms.groups[static_cast<size_t>(op.groups.first + group)],
+                   block.thread,
+                   block.position,
+                   q,
+                   {sums, m, d_head, padded},
+                   row_max,
+                   row_sum,
+                   rescale};
     if (rounds_queries(op)) {
       uint16_t* const rounded = reinterpret_cast<uint16_t*>(q.data);
       context.kernels.round_rows(q, {rounded, m, d_head, 2 * q.ld});
-      left = {rounded, ElementType::bf16, m, d_head, 2 * q.ld};
+      of.queries = {rounded, ElementType::bf16, m, d_head, 2 * q.ld};
     }
     std::fill_n(row_max, m, -std::numeric_limits<float>::infinity());
     std::fill_n(row_sum, m, 0.f);
-    // Attends from query rows [r, r + rows) to some of the keys. `later` is true if these queries have already attended
-    // to other keys, so that their online softmax goes on.
-    const auto attend = [&](int64_t r, int64_t rows, const RightMatrix& some_keys, const RightMatrix& some_values,
-                            const ScoreMask* masked, bool later) -> Status {
-      const MutableMatrix scores = {room, rows, some_keys.n, scores_ld};
-      GemmArgs args;
-      args.a = rows_of(left, r, rows);
-      args.b = some_keys;
-      args.c = scores;
-      LINFORMER_TRY(context.provider->run(ids.scores, args, context.scratch(block.thread)));
-      if (masked != nullptr) apply(context.kernels, *masked, scores);
-      const OnlineSoftmax state = {row_max + r, row_sum + r, rescale + r};
-      if (op.compute == ElementType::bf16) {
-        context.kernels.softmax_step_bf16(scores, op.scale, state);
-      } else {
-        context.kernels.softmax_step(scores, op.scale, state);
-      }
-      const MutableMatrix sums = head_context.part(r, 0, rows, d_head);
-      args.a = probabilities_of(op, scores);
-      args.b = some_values;
-      args.c = sums;
-      if (later) {
-        context.kernels.scale_rows(sums, state.rescale);
-        args.epilogue.accumulate = true;
-      }
-      const int product = later ? ids.context_add : ids.context;
-      return context.provider->run(product, args, context.scratch(block.thread));
-    };
-    if (op.beside > 0) {
-      const RightMatrix all_keys = whole_side(op.keys_beside, op.groups, g, d_head, true, context, item);
-      const RightMatrix all_values = whole_side(op.values_beside, op.groups, g, d_head, false, context, item);
-      for (int64_t first = 0; first < op.beside; first += full_keys) {
-        const int64_t count = std::min(full_keys, op.beside - first);
-        for (int64_t r = 0; r < m; r += rows_at_once) {
-          LINFORMER_TRY(attend(r, std::min(rows_at_once, m - r), part_of_side(all_keys, true, first, count),
-                               part_of_side(all_values, false, first, count), nullptr, first > 0));
-        }
-      }
-    }
-    for (int64_t first = all.begin / full_keys * full_keys; first < all.end; first += full_keys) {
-      for (int64_t r = 0; r < m; r += rows_at_once) {
-        const int64_t rows = std::min(rows_at_once, m - r);
-        const Reach reach = reach_of(op, row + r, rows, n);
-        mask.row = row + r;
-        mask.first = std::max(first, reach.begin);
-        const int64_t count = std::min(first + full_keys, reach.end) - mask.first;
-        if (count <= 0) continue;
-        LINFORMER_TRY(attend(r, rows, part_of_side(keys, true, mask.first, count),
-                             part_of_side(values, false, mask.first, count), &mask,
-                             op.beside > 0 || mask.first > reach.begin));
-      }
-    }
+    if (op.beside() > 0) LINFORMER_TRY(attend_beside(of, group, item));
+    LINFORMER_TRY(attend_own(of, group, mask, item));
     for (int64_t r = 0; r < m; ++r) rescale[r] = 1.f / row_sum[r];
-    context.kernels.scale_rows(head_context, rescale);
-    for (int64_t r = 0; r < m; ++r) std::copy_n(head_context.row(r), d_head, block.queries.row(r) + head * d_head);
+    context.kernels.scale_rows(of.sums, rescale);
+    for (int64_t r = 0; r < m; ++r) std::copy_n(of.sums.row(r), d_head, block.queries.row(r) + head * d_head);
   }
   return {};
 }

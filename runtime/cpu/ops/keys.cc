@@ -37,7 +37,7 @@ RightMatrix whole_side(const View& side, const KeyGroups& groups, int64_t group,
                        const Context& context, const Item& item) {
   Item whole = item;
   whole.row = 0;
-  const int64_t n = side.place == Place::beside ? side.rows : context.source_of(item).length(item.sequence);
+  const int64_t n = context.source_of(item).length(item.sequence);
   RightMatrix b{nullptr, side.type, side.layout, transposed ? d_head : n, transposed ? n : d_head, side.ld};
   if (side.layout == RightLayout::panel16) {
     // Room for f32; bf16 takes half of it.

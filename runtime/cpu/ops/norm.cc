@@ -7,7 +7,7 @@ Status run(const ops::Norm& op, const Context& context, const Item& item) {
   const NormWeights weights{context.floats(op.scale), context.floats(op.bias), op.epsilon, op.kind};
   for (int64_t column = 0; column < op.out.cols; column += op.scale.cols) {
     context.kernels.norm_rows(in.part(0, column, in.rows, op.scale.cols), weights,
-                                    out.part(0, column, out.rows, op.scale.cols));
+                              out.part(0, column, out.rows, op.scale.cols));
   }
   return {};
 }

@@ -28,7 +28,7 @@ Status run(const ops::Attend& op, Context& context, const Item& item) {
   p.values = context.device_as<float>(op.values.buffer);
   p.key_ld = op.keys.ld;
   p.by_rows = op.whole;
-  p.slot = op.whole ? op.keys.ld : context.program.key_slot;
+  p.slot = op.whole ? op.keys.ld : context.program.slot(op.keys.buffer);
   p.groups = reinterpret_cast<const GroupKeys*>(context.scratch(context.regions.groups)) + op.groups.first;
   p.heads_in_group = op.groups.heads;
   p.starts = context.device_as<int32_t>(BufferId::row_starts);
@@ -40,9 +40,12 @@ Status run(const ops::Attend& op, Context& context, const Item& item) {
     p.position_bias = context.floats(op.position_bias) + op.position_bias.cols / 2;
   }
   p.window = op.whole ? op.window : 0;
-  p.beside = op.beside;
-  p.beside_place = int64_t{source.host_starts[context.batch.sequences]} * p.key_ld;
-  p.beside_slot = context.program.beside_rows * p.key_ld;
+  if (op.beside() > 0) {
+    p.keys_beside = context.device_as<float>(op.keys_beside.buffer);
+    p.values_beside = context.device_as<float>(op.values_beside.buffer);
+    p.beside = op.beside();
+    p.beside_slot = context.program.slot(op.keys_beside.buffer);
+  }
   p.d_head = static_cast<int>(op.d_head);
   p.scale = op.scale;
   p.causal = op.causal;

@@ -33,7 +33,7 @@ struct PlanTerm {
 
 // The memory of a session before it exists.
 struct Plan {
-  static constexpr int max_buffers = 32, max_terms = 32;
+  static constexpr int max_buffers = 40, max_terms = 40;
   SessionOptions options;  // with every 0 resolved; for this machine also with its instruction set
   int64_t block_rows = 0;  // rows that one thread takes through a layer at once
   // Texts of fewer tokens are projected before they, or their scores, are compressed: E (X W). The others take (E X) W.

@@ -8,13 +8,13 @@ namespace LINFORMER_NAMESPACE::ops {
 
 // out = softmax(query K^T scale) V, head by head. Without `query`, out holds the queries, and the context takes their
 // place. A sequence's K and V are
-//   whole: one row for each source row. They are read in blocks, with an online softmax. If `beside` > 0, every query
-//     also sees that many compressed rows, under the same softmax; or
+//   whole: one row for each source row. They are read in blocks, with an online softmax. Every query also sees the
+//     compressed rows of `keys_beside` and `values_beside`, under the same softmax; or
 //   compressed: of each group as many rows as its projection gives.
 // They lie as panels of K^T and V, or as rows.
 struct Attend {
   View out, query, keys, values;
-  View keys_beside, values_beside;  // whole
+  View keys_beside, values_beside;  // whole: absent where a layer has no compressed keys beside its window
   View position_bias;               // whole: [heads, 2N - 1], column j - i + N - 1
   // For a sequence of fewer rows than short_below the scores are compressed instead of the keys. Panels of its own rows
   // (Z W)^T and Z W, and of E^T and E:
@@ -32,7 +32,9 @@ struct Attend {
   ElementType compute = ElementType::f32;  // of scores and context: f32 or bf16
   bool whole = false, causal = false, excludes_masked = false;
   int64_t window = 0;  // whole: |i - j| at most this; 0: all
-  int64_t beside = 0;
+
+  // Compressed rows that every query sees beside those of the window.
+  int64_t beside() const { return keys_beside.rows; }
 
   static constexpr OperandTable<12> operands() {
     return {{{offsetof(Attend, query), Use::rows},

@@ -56,7 +56,7 @@ void TextContext::view(const View& v) {
   } else if (v.place == Place::source) {
     text_.add("%s[%lld, %lld]", source_name(), static_cast<long long>(source_), cols);
   } else if (v.present()) {
-    text_.add("%s%s[%lld, %lld]%s", v.place == Place::beside ? "beside " : "", info(v.buffer).name, rows, cols, type);
+    text_.add("%s[%lld, %lld]%s", info(v.buffer).name, rows, cols, type);
     if (v.place == Place::block && v.offset > 0) text_.add(" from column %lld", static_cast<long long>(v.offset));
   }
 }
