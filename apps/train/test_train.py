@@ -27,6 +27,7 @@ import blend
 import bpe
 import checkpoint
 import train
+from baseline import linear_accuracy
 from config import SHARING_MODES, ModelConfig
 from embedding_init import token_vectors
 from linformer_model import LinearAttention, LinformerClassifier, initialise
@@ -389,6 +390,22 @@ class TrainTest(unittest.TestCase):
                 self.assertRegex(err.splitlines()[-1], r"^train\.py: error: \S")
                 self.assertEqual(err.count("error"), 1, err)
                 self.assertNotIn("Traceback", err)
+
+    def test_linear_model_learns_words_and_is_reported(self):
+        records = list(made_up_records(300, 11))
+        texts, labels = [r["text"] for r in records], [int(r["label"] == "sun") for r in records]
+        held = (texts[200:], labels[200:])
+        accuracy = linear_accuracy((texts[:200], labels[:200]), [held], 2)
+        self.assertGreater(accuracy, 0.9)
+        wrong = (texts[200:], [1 - label for label in labels[200:]])
+        self.assertAlmostEqual(linear_accuracy((texts[:200], labels[:200]), [held, wrong], 2), 0.5)
+        # A model that has seen 20 steps at a tiny rate has learned nothing, which the program says.
+        status, printed, err = run("--train", self.data, "--out", self.path("model"), *SIZES, "--epochs", "1",
+                                   "--lr", "1e-9")
+        self.assertEqual(status, 0, err)
+        self.assertRegex(printed, r"a linear model on the same texts \(TF-IDF, logistic regression\): "
+                                  r"validation accuracy [01]\.[0-9]{4}\n")
+        self.assertIn("note: the linear model is no worse here", printed)
 
     def test_bad_checkpoints(self):
         out = self.train("--epochs", "1")

@@ -195,6 +195,7 @@ def run_training(args):
     import torch
     import bpe
     import checkpoint
+    from baseline import linear_accuracy
     from batches import TrainingBatches
     from records import label_ids, label_order, read_records
     from trainer import Schedule, train
@@ -249,10 +250,16 @@ def run_training(args):
 
     schedule = Schedule(**{name: getattr(args, name) for name in Schedule.__dataclass_fields__})
     best = train(model, batches, valid, schedule, save_best)
+    linear = linear_accuracy((plain_texts(records), classes),
+                             [(plain_texts(part), ids) for part, ids in zip(valid_files, valid_classes)], len(labels))
     return {"out": args.out, "parameters": parameters, "best_epoch": best["epoch"],
-            "valid_accuracy": best["accuracy"], "valid_loss": best["loss"],
+            "valid_accuracy": best["accuracy"], "valid_loss": best["loss"], "linear_valid_accuracy": linear,
             "valid_accuracies": dict(zip(valid_paths, best["accuracies"])),
             "seconds": round(time.monotonic() - started, 1)}
+
+
+def plain_texts(records):
+    return [f"{record.text} {record.pair}" if record.pair else record.text for record in records]
 
 
 def new_model(args, records, found):
@@ -359,6 +366,10 @@ def run(argv):
     if args.train:
         print("saved {out}: best epoch {best_epoch}, validation accuracy {valid_accuracy:.4f}, "
               "{seconds:.0f} s".format(**results["train"]))
+        linear = results["train"]["linear_valid_accuracy"]
+        print(f"a linear model on the same texts (TF-IDF, logistic regression): validation accuracy {linear:.4f}")
+        if linear >= results["train"]["valid_accuracy"]:
+            print("note: the linear model is no worse here: use one for these texts, or train on more of them")
         print(f"next: linformer-convert {shlex.quote(args.out)} -o model.lnfr")
     if args.eval:
         print("{file}: accuracy {accuracy:.4f} ({correct} of {records}), loss {loss:.4f}"
