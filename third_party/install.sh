@@ -22,6 +22,7 @@ linformer_packages_test=(
   libsentencepiece-dev # a second opinion on unigram tokenizers
   valgrind             # counts instructions
   man-db zsh fish      # read the manual pages and completions
+  doxygen              # writes the API reference
   python3-numpy        # a second opinion on the encoder
   python3-pip          # fetches NVRTC, which compiles the GPU's kernels
 )
