@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Builds what a release has, from a bare Debian 12: archives of programs and of the library, the source, checksums,
+a list of what is in them (SPDX) and recipes of package managers.
+
+    python3 apps/release/release.py --to build/release-files
+    python3 apps/release/release.py --to FOLDER --hosts linux-x86_64,windows-x86_64 --address https://example.org/0.1.0
+
+The same commit gives the same bytes. README.md says what it needs and what was tried on which host.
+"""
+import argparse
+import gzip
+import hashlib
+import io
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+
+import sbom
+from hosts import HOSTS
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+ROOT = FOLDER.parents[1]
+
+
+class ReleaseError(Exception):
+    """What went wrong, in one sentence."""
+
+
+def run(*command, cwd=ROOT, log=None):
+    """Runs a command, whose output goes to a log file, and returns what it printed where there is no log."""
+    command = [str(part) for part in command]
+    if log is None:
+        done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, text=True, check=False)
+    else:
+        with open(log, "ab") as file:
+            done = subprocess.run(command, cwd=cwd, stdout=file, stderr=subprocess.STDOUT, check=False)
+    if done.returncode != 0:
+        where = f": see {log}" if log else ""
+        raise ReleaseError(f"'{' '.join(command[:4])} ...' ended with {done.returncode}{where}")
+    return done.stdout if log is None else ""
+
+
+def version():
+    for line in (ROOT / "CMakeLists.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("project(linformer VERSION "):
+            return line.split()[2]
+    raise ReleaseError("CMakeLists.txt names no version")
+
+
+def commit_time():
+    """Seconds since 1970 of the commit, which every file of an archive gets."""
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    return int(given) if given else int(run("git", "log", "-1", "--format=%ct"))
+
+
+def files_of(folder):
+    return sorted(path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
+
+
+def write_tar(folder, name, to, seconds):
+    """`folder` as name.tar.gz, with nothing of this machine in it: no owner, no time but the commit's."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path in files_of(folder):
+            entry = archive.gettarinfo(path, f"{name}/{path.relative_to(folder).as_posix()}")
+            entry.uid = entry.gid = 0
+            entry.uname = entry.gname = ""
+            entry.mtime = seconds
+            entry.mode = 0o755 if entry.mode & 0o100 else 0o644
+            if entry.isreg():
+                with open(path, "rb") as file:
+                    archive.addfile(entry, file)
+            else:
+                archive.addfile(entry)
+    with open(to / f"{name}.tar.gz", "wb") as file:
+        with gzip.GzipFile("", "wb", 9, file, mtime=seconds) as packed:
+            packed.write(buffer.getvalue())
+
+
+def write_zip(folder, name, to, seconds):
+    stamp = time.gmtime(max(seconds, 315532800))[:6]  # a zip archive's times begin in 1980
+    with zipfile.ZipFile(to / f"{name}.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for path in files_of(folder):
+            entry = zipfile.ZipInfo(f"{name}/{path.relative_to(folder).as_posix()}", stamp)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o755 << 16 if os.access(path, os.X_OK) else 0o644 << 16
+            archive.writestr(entry, path.read_bytes())
+
+
+def build(host, work, archives, seconds):
+    """Configures and builds one host, and returns the folders of its programs and of its library."""
+    folder, log = work / host.name, work / f"{host.name}.log"
+    log.unlink(missing_ok=True)
+    os.environ["SOURCE_DATE_EPOCH"] = str(seconds)
+    arguments = ["-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                 f"-DCMAKE_TOOLCHAIN_FILE={FOLDER / 'toolchains/zig.cmake'}", f"-DLINFORMER_ZIG_TARGET={host.target}",
+                 f"-DLINFORMER_ZIG={sys.executable};-m;ziglang", "-DLINFORMER_FETCH_DEPS=ON",
+                 f"-DLINFORMER_DEPS_DIR={archives}", "-DLINFORMER_BUILD_TESTS=OFF", "-DLINFORMER_ONEDNN=OFF",
+                 "-DLINFORMER_OPENBLAS=OFF", "-DCMAKE_INSTALL_LIBDIR=lib"]
+    run("cmake", *arguments, *host.options, log=log)
+    run("cmake", "--build", folder, "--parallel", os.cpu_count(), log=log)
+    result = {}
+    for kind, components in (("linformer", ["programs"]), ("liblinformer", ["shared", "development"])):
+        staged = work / f"{host.name}-{kind}"
+        shutil.rmtree(staged, ignore_errors=True)
+        for component in components:
+            run("cmake", "--install", folder, "--prefix", staged, "--strip", "--component", component, log=log)
+        licence = staged / "share/doc/linformer/LICENSE"
+        licence.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / "LICENSE", licence)
+        result[kind] = staged
+    return result
+
+
+def write_source(to, name, seconds):
+    """The tree of the commit, as `git archive` has it."""
+    data = subprocess.run(["git", "archive", "--format=tar", f"--prefix={name}/", "HEAD"], cwd=ROOT,
+                          stdout=subprocess.PIPE, check=True).stdout
+    with open(to / f"{name}.tar.gz", "wb") as file:
+        with gzip.GzipFile("", "wb", 9, file, mtime=seconds) as packed:
+            packed.write(data)
+
+
+def digest(path, kind):
+    return hashlib.new(kind, path.read_bytes()).hexdigest()
+
+
+def write_recipes(to, number, address):
+    """The recipes, each with the checksums of the archive that it takes, where that was built."""
+    for recipe in sorted((FOLDER / "recipes").glob("*/*.in")):
+        text = recipe.read_text(encoding="utf-8")
+        taken = f"linformer-{number}-source.tar.gz"
+        if recipe.parent.name == "winget":
+            taken = f"linformer-{number}-windows-x86_64.zip"
+        if not (to / taken).is_file():
+            continue
+        values = {"VERSION": number, "RELEASE": address, "SHA256": digest(to / taken, "sha256"),
+                  "SHA512": digest(to / taken, "sha512")}
+        for name, value in values.items():
+            text = text.replace(f"@{name}@", value)
+        out = to / "recipes" / recipe.parent.name / recipe.stem
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, encoding="utf-8")
+
+
+def write_sums(to):
+    files = sorted(path for path in to.iterdir() if path.is_file() and path.name != "SHA256SUMS")
+    (to / "SHA256SUMS").write_text("".join(f"{digest(path, 'sha256')}  {path.name}\n" for path in files),
+                                   encoding="utf-8")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description="Builds the archives, checksums and recipes of a release.")
+    parser.add_argument("--to", type=pathlib.Path, required=True, metavar="FOLDER", help="folder for the files")
+    parser.add_argument("--hosts", default=",".join(HOSTS), help="hosts with commas between (%(default)s)")
+    parser.add_argument("--archives", default="", metavar="FOLDER",
+                        help="folder with the pinned libraries of third_party/README.md; else they are downloaded")
+    parser.add_argument("--address", default="https://example.invalid", metavar="URL",
+                        help="address of the release, for the recipes")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/release-work", metavar="FOLDER",
+                        help="folder of the builds (%(default)s)")
+    arguments = parser.parse_args()
+    arguments.hosts = [name for name in arguments.hosts.split(",") if name]
+    unknown = [name for name in arguments.hosts if name not in HOSTS]
+    if unknown:
+        raise ReleaseError(f"the host {unknown[0]} is unknown: give some of {', '.join(HOSTS)}")
+    return arguments
+
+
+def make_release(arguments):
+    number, seconds = version(), commit_time()
+    to, work = arguments.to.resolve(), arguments.work.resolve()
+    to.mkdir(parents=True, exist_ok=True)
+    work.mkdir(parents=True, exist_ok=True)
+    write_source(to, f"linformer-{number}-source", seconds)
+    for name in arguments.hosts:
+        print(f"{name}: building", file=sys.stderr, flush=True)
+        for kind, folder in build(HOSTS[name], work, arguments.archives, seconds).items():
+            pack = write_zip if name.startswith("windows") else write_tar
+            pack(folder, f"{kind}-{number}-{name}", to, seconds)
+    write_recipes(to, number, arguments.address)
+    sbom.write(to / f"linformer-{number}.spdx.json", number, seconds, ROOT)
+    write_sums(to)
+    for path in files_of(to):
+        print(f"{path.stat().st_size:>10}  {path.relative_to(to)}")
+
+
+def main():
+    try:
+        make_release(parse_arguments())
+    except ReleaseError as error:
+        print(f"release.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
