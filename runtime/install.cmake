@@ -1,4 +1,6 @@
-# What is installed: both libraries, their headers, a CMake package and files for pkg-config.
+# What is installed: both libraries, their headers, a CMake package and files for pkg-config. A program that links the
+# shared library needs the component `shared` when it runs; to build one takes `development` as well, whose files name
+# those of `shared`. The component of the programs and their pages is `programs` (apps/common/help/manual.cmake).
 include(CMakePackageConfigHelpers)
 
 # Installed, utf8proc is looked up again on the user's machine (linformer-config.cmake): the same kind of library by its
@@ -43,24 +45,40 @@ foreach(kind static shared)
     continue()
   endif()
   install(TARGETS ${target} EXPORT linformer-${kind}-targets
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
-    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT shared NAMELINK_COMPONENT development
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT shared
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(EXPORT linformer-${kind}-targets NAMESPACE linformer:: DESTINATION ${package_directory} COMPONENT library)
+  install(EXPORT linformer-${kind}-targets NAMESPACE linformer:: DESTINATION ${package_directory}
+    COMPONENT development)
   configure_file(${pc_file}.in ${CMAKE_CURRENT_BINARY_DIR}/${pc_file} @ONLY)
-  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${pc_file} DESTINATION ${pkg_config_directory} COMPONENT library)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${pc_file} DESTINATION ${pkg_config_directory} COMPONENT development)
 endforeach()
-install(DIRECTORY include/linformer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
+install(DIRECTORY include/linformer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
   FILES_MATCHING PATTERN "*.h")
 install(FILES c_api/linformer.h c_api/linformer_masks.h c_api/linformer_model_info.h c_api/linformer_prompts.h
   c_api/linformer_ranking.h c_api/linformer_reader.h c_api/linformer_spans.h c_api/linformer_texts.h
   c_api/linformer_tokenizer.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 configure_package_config_file(linformer-config.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/linformer-config.cmake
   INSTALL_DESTINATION ${package_directory})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/linformer-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/linformer-config.cmake utf8proc_version.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/linformer-config-version.cmake
-  DESTINATION ${package_directory} COMPONENT library)
+  DESTINATION ${package_directory} COMPONENT development)
+
+# The licence is a component of its own, because packages of a distribution have it in a form and a place of their own.
+set(linformer_doc_directory ${CMAKE_INSTALL_DOCDIR})
+if(NOT linformer_top_level)
+  set(linformer_doc_directory ${CMAKE_INSTALL_DATAROOTDIR}/doc/linformer)  # the variable names the parent's folder
+endif()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${linformer_doc_directory} COMPONENT licence)
+
+if(linformer_top_level)
+  add_custom_target(uninstall
+    COMMAND ${CMAKE_COMMAND} -DMANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt
+      "-DFOLDERS=${CMAKE_INSTALL_INCLUDEDIR}/linformer;${package_directory};${linformer_doc_directory}"
+      -P ${CMAKE_CURRENT_SOURCE_DIR}/uninstall.cmake
+    VERBATIM)
+endif()

@@ -1,9 +1,36 @@
 # Run by ctest with -DCHECK=find_package|find_package_c|find_package_shared|pkg_config|pkg_config_shared|size|symbols|
-# programs|quickstart|needed|address_space; CMakeLists.txt gives the other variables.
+# programs|quickstart|needed|address_space|uninstall; CMakeLists.txt gives the other variables.
 cmake_minimum_required(VERSION 3.22)
 include(${SOURCE}/run.cmake)
 set(work ${WORK}/${CHECK})
 set(prefix ${work}/prefix)
+
+# Two of the components: what a project needs that links the library. Neither has the programs.
+function(install_library)
+  foreach(component shared development)
+    run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component ${component})
+  endforeach()
+  if(EXISTS ${prefix}/bin)
+    message(FATAL_ERROR "the library's components install programs")
+  endif()
+endfunction()
+
+# Everything, below ${prefix}. CMake lists the files in the build folder, where `uninstall` looks for them: the list of
+# what a person had installed comes back when restore_manifest() is called.
+set(manifest ${BUILD}/install_manifest.txt)
+function(install_everything)
+  if(EXISTS ${manifest})
+    file(RENAME ${manifest} ${work}/install_manifest.txt)
+  endif()
+  run(ignored ${CMAKE_COMMAND} -E env ${ARGN} ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+endfunction()
+function(restore_manifest)
+  if(EXISTS ${work}/install_manifest.txt)
+    file(RENAME ${work}/install_manifest.txt ${manifest})
+  else()
+    file(REMOVE ${manifest})
+  endif()
+endfunction()
 
 # `program` was built against the installed library: it links what the same program of the tree does.
 function(links_like_the_tree program)
@@ -33,7 +60,7 @@ file(MAKE_DIRECTORY ${work})
 separate_arguments(flags UNIX_COMMAND "${FLAGS}")
 
 if(CHECK STREQUAL "find_package")
-  run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component library)
+  install_library()
   run(ignored ${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${work}/build -G ${GENERATOR} -DHOW=find_package -DLINK=static
     -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=${CONFIG} "-DCMAKE_CXX_FLAGS=${FLAGS}")
   run(ignored ${CMAKE_COMMAND} --build ${work}/build)
@@ -81,14 +108,14 @@ if(CHECK STREQUAL "find_package")
 
 elseif(CHECK STREQUAL "find_package_c")
   # The CMake target must name the C++ libraries that the archive needs, because the C linker adds none.
-  run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component library)
+  install_library()
   run(ignored ${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${work}/build -G ${GENERATOR} -DHOW=find_package -DLINK=static
     -DONLY_C=ON -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CC} "-DCMAKE_C_FLAGS=${FLAGS}")
   run(ignored ${CMAKE_COMMAND} --build ${work}/build)
   classifies_in_c(${work}/build/c_consumer)
 
 elseif(CHECK STREQUAL "find_package_shared")
-  run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component library)
+  install_library()
   run(ignored ${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${work}/build -G ${GENERATOR} -DHOW=find_package -DLINK=shared
     -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CC} "-DCMAKE_C_FLAGS=${FLAGS}")
   run(ignored ${CMAKE_COMMAND} --build ${work}/build)
@@ -106,7 +133,7 @@ elseif(CHECK MATCHES "^pkg_config")
     message("skipped: pkg-config is not here")
     return()
   endif()
-  run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component library)
+  install_library()
   set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
   if(CHECK STREQUAL "pkg_config_shared")
     run(arguments ${pkg_config} --cflags --libs linformer-shared)
@@ -127,7 +154,8 @@ elseif(CHECK MATCHES "^pkg_config")
   endif()
 
 elseif(CHECK STREQUAL "programs")
-  run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+  install_everything()
+  restore_manifest()
   foreach(program linformer linformer-convert)
     run(text ${prefix}/bin/${program} --version)
     if(NOT text MATCHES "^${program} [0-9]")
@@ -144,6 +172,58 @@ elseif(CHECK STREQUAL "programs")
   if(NOT EXISTS ${prefix}/share/man/man1/linformer-fill-mask.1)
     message(FATAL_ERROR "the man page of linformer fill-mask is not installed")
   endif()
+  # Without a component's name all of them are installed: the three and the licence.
+  file(GLOB_RECURSE all RELATIVE ${prefix} ${prefix}/*)
+  file(REMOVE_RECURSE ${prefix})
+  foreach(component programs shared development licence)
+    run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component ${component})
+  endforeach()
+  file(GLOB_RECURSE parts RELATIVE ${prefix} ${prefix}/*)
+  if(NOT parts STREQUAL all OR NOT "share/doc/linformer/LICENSE" IN_LIST all)
+    message(FATAL_ERROR "without a component's name these are installed:\n${all}\nby the components:\n${parts}")
+  endif()
+
+elseif(CHECK STREQUAL "uninstall")
+  # uninstalls(SUCCEEDS WORDS VARIABLE=VALUE...): whether it does, and what it says.
+  function(uninstalls succeeds words)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env ${ARGN} ${CMAKE_COMMAND} --build ${BUILD} --target uninstall
+      RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
+    if((code EQUAL 0 AND NOT succeeds) OR (NOT code EQUAL 0 AND succeeds) OR NOT text MATCHES "${words}")
+      message(FATAL_ERROR "expected ${words}, not code ${code} and\n${text}")
+    endif()
+  endfunction()
+  # leaves(ROOT FILES): nothing but FILES is left below ROOT, and none of the folders that are ours alone without them.
+  function(leaves root expected)
+    file(GLOB_RECURSE left LIST_DIRECTORIES true RELATIVE ${root} ${root}/*)
+    foreach(path IN LISTS left)
+      if(IS_DIRECTORY ${root}/${path} AND NOT path MATCHES "linformer")
+        list(REMOVE_ITEM left ${path})
+      endif()
+    endforeach()
+    if(NOT left STREQUAL expected)
+      message(FATAL_ERROR "after uninstall these are left below ${root}:\n${left}")
+    endif()
+  endfunction()
+
+  install_everything()
+  file(GLOB_RECURSE installed ${prefix}/*)
+  list(LENGTH installed count)
+  if(count LESS 50)
+    message(FATAL_ERROR "only ${count} files were installed: this check sees nothing")
+  endif()
+  # Another's file stays, in a folder of ours too.
+  file(WRITE ${prefix}/include/linformer/another.h "")
+  file(WRITE ${prefix}/bin/another.sh "")
+  uninstalls(TRUE "Removed ${count} of the ${count} files")
+  leaves(${prefix} "bin/another.sh;include/linformer;include/linformer/another.h")
+  uninstalls(FALSE "Nothing was installed")
+  file(REMOVE_RECURSE ${prefix})
+
+  install_everything(DESTDIR=${work}/staged)
+  uninstalls(FALSE "None of the ${count} files.*DESTDIR")
+  uninstalls(TRUE "Removed ${count} of the ${count} files.* and 3 empty folders" DESTDIR=${work}/staged)
+  leaves(${work}/staged${prefix} "")
+  restore_manifest()
 
 elseif(CHECK STREQUAL "quickstart")
   # apps/quickstart.sh builds some targets only; what it builds must be all that `cmake --install` asks for.
