@@ -1,6 +1,6 @@
 # The target `uninstall` runs this script. It removes the files that the last `cmake --install` without a component
-# listed in MANIFEST, below $DESTDIR where that is set. FOLDERS are the folders that hold nothing but such files, relative
-# to the prefix or absolute: they and the folders in them are removed when they are left empty.
+# listed in MANIFEST, below $DESTDIR where that is set. FOLDERS are the folders that hold nothing but such files,
+# relative to the prefix or absolute: they and the folders in them are removed when they are left empty.
 cmake_minimum_required(VERSION 3.22)
 if(NOT EXISTS "${MANIFEST}")
   message(FATAL_ERROR "Nothing was installed from here: ${MANIFEST}, which cmake --install writes, does not exist")

@@ -3,6 +3,7 @@
 #   linformer_install build         # library, converter and programs
 #   linformer_install build test    # and what the tests need
 #   linformer_install build fuzz    # and what the fuzz targets need (tests/fuzz)
+#   linformer_install build debian  # and what makes Debian packages (apps/release)
 #   linformer_install aarch64       # and what a build for that machine needs (tests/targets)
 #   linformer_ccache                # from the source root: what is built afterwards goes through ccache
 # Asks apt only for what is missing, without questions. On a system without apt it names the list and goes on:
@@ -28,6 +29,12 @@ linformer_packages_test=(
 )
 linformer_packages_fuzz=(
   clang libclang-rt-dev # libFuzzer and the sanitizers
+)
+linformer_packages_debian=(
+  dpkg-dev file # find the libraries that a package depends on
+)
+linformer_packages_debian_check=(
+  lintian debootstrap # check packages, and make the bare system that they are installed in
 )
 
 # Compilers of other machines, and what runs their programs (tests/targets).
