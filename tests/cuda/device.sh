@@ -92,7 +92,8 @@ step_build() {
   fi
   # Without LINFORMER_DEVELOPER=OFF, warnings of that machine's compiler would be errors.
   local options=(-DLINFORMER_DEVELOPER=OFF -DCMAKE_CUDA_ARCHITECTURES="$architectures" -DLINFORMER_FETCH_DEPS=ON
-    -DLINFORMER_DEPS_DIR="$pack/archives" -DCMAKE_PREFIX_PATH="$pack/prefix" -DLINFORMER_SHARED_DIR="$pack/shared")
+    -DLINFORMER_FETCH_PROGRAM_DEPS=OFF -DLINFORMER_DEPS_DIR="$pack/archives"
+    -DCMAKE_PREFIX_PATH="$pack/prefix" -DLINFORMER_SHARED_DIR="$pack/shared")
   if [ -d "$pack/xsimd" ]; then options+=(-DFETCHCONTENT_SOURCE_DIR_LINFORMER_XSIMD="$pack/xsimd"); fi
   cmake --preset cuda "${options[@]}" &&
     cmake --build --preset cuda --parallel "$jobs" --target linformer_cli linformer-convert device_programs
