@@ -14,7 +14,7 @@ namespace LINFORMER_NAMESPACE {
 // "layers[3].attention.query.weight": built on the stack, cut when absurdly long.
 class FieldName {
  public:
-  explicit FieldName(const char* format, ...) __attribute__((format(printf, 2, 3)));
+  [[gnu::format(printf, 2, 3)]] explicit FieldName(const char* format, ...);
   const char* text() const { return text_; }
   // Defined in fields.cc, because inlined in each place it is a kilobyte of code.
   FieldName operator/(const char* member) const;
@@ -24,7 +24,7 @@ class FieldName {
 };
 
 // corrupt_file with "<field> <sentence>: convert the checkpoint again".
-Status bad_field(const FieldName& field, const char* format, ...) __attribute__((format(printf, 2, 3)));
+[[gnu::format(printf, 2, 3)]] Status bad_field(const FieldName& field, const char* format, ...);
 
 // Checks of references into `tensors`, which were themselves validated before.
 class TensorFields {

@@ -12,7 +12,7 @@ namespace LINFORMER_NAMESPACE {
 class FixedText {
  public:
   FixedText(char* room, size_t size) : room_(room), size_(size) { room_[0] = '\0'; }
-  __attribute__((format(printf, 2, 3))) void add(const char* format, ...);
+  [[gnu::format(printf, 2, 3)]] void add(const char* format, ...);
 
  private:
   char* room_;
