@@ -1,5 +1,3 @@
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -235,7 +233,7 @@ void refuse_unused(const writer::ModelBuilder& builder, const Report& report) {
   const std::vector<std::string> unused = builder.unused_patterns();
   if (unused.empty()) return;
   const std::string pattern = quote(unused[0]), option = mark(Option::keep);
-  const auto matches = [&](const std::string& name) { return ::fnmatch(unused[0].c_str(), name.c_str(), 0) == 0; };
+  const auto matches = [&](const std::string& name) { return files::fits_pattern(unused[0], name); };
   for (const TensorDescription& tensor : builder.description.tensors) {
     if (tensor.shape.size() != 2 || !matches(std::string(tensor.name))) continue;
     fail("each weight with a name like ", pattern, " (", option, ") has its type from an earlier ", option,

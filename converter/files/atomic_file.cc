@@ -1,29 +1,18 @@
 #include "converter/files/atomic_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
+
+#include "converter/files/file_calls.h"
 
 namespace linformer::files {
 namespace {
 
 constexpr size_t buffer_size = size_t{1} << 20;
 constexpr int name_attempts = 100;
-
-// 0, or errno's value.
-int synced(int descriptor) {
-  while (::fsync(descriptor) != 0) {
-    if (errno != EINTR) return errno;
-  }
-  return 0;
-}
 
 // The beginning of a name, so that one of the longest length still has a temporary one; no character is cut.
 std::string beginning(const std::string& name) {
@@ -46,17 +35,9 @@ AtomicFile::AtomicFile(const std::string& path)
     open_temporary();
     return;
   }
-  descriptor_ = target_.kind == OutputTarget::Kind::descriptor
-                    ? ::fcntl(target_.descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-                    : ::open(target_.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  descriptor_ =
+      target_.kind == OutputTarget::Kind::descriptor ? duplicate(target_.descriptor) : open_stream(target_.path);
   if (descriptor_ < 0) fail("write", errno);
-}
-
-// The permissions of the new file before the umask applies: none that the replaced file doesn't have.
-mode_t AtomicFile::new_mode() const {
-  constexpr mode_t any_file = 0666;
-  struct stat replaced {};
-  return ::stat(target_.path.c_str(), &replaced) == 0 ? replaced.st_mode & any_file : any_file;
 }
 
 void AtomicFile::open_temporary() {
@@ -65,14 +46,17 @@ void AtomicFile::open_temporary() {
   if (folder_.empty()) folder_.push_back('.');
   removal_ = std::make_unique<TemporaryName>();
   buffer_.reserve(buffer_size);
-  const mode_t mode = new_mode();
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
     std::string unique = beginning(target.filename().string());
-    unique.append(".").append(std::to_string(::getpid())).append(".").append(std::to_string(attempt)).append(".tmp");
+    unique.append(".")
+        .append(std::to_string(process_number()))
+        .append(".")
+        .append(std::to_string(attempt))
+        .append(".tmp");
     temporary_ = folder_;
     temporary_.append("/.").append(unique);
     removal_->set(temporary_);
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    descriptor_ = create_file(temporary_, target_.path);
     if (descriptor_ >= 0) break;
     const int error = errno;
     removal_->clear();
@@ -85,8 +69,8 @@ void AtomicFile::open_temporary() {
 }
 
 AtomicFile::~AtomicFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (descriptor_ >= 0) close_quietly(descriptor_);
+  if (!temporary_.empty()) remove_file(temporary_.c_str());
 }
 
 void AtomicFile::append(std::span<const std::byte> bytes) {
@@ -111,7 +95,7 @@ void AtomicFile::append_zeros(uint64_t count) {
 void AtomicFile::flush() {
   size_t done = 0;
   while (done < buffer_.size()) {
-    const ssize_t written = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
+    const std::ptrdiff_t written = write_some(descriptor_, buffer_.data() + done, buffer_.size() - done);
     if (written < 0 && errno != EINTR) fail("write", errno);
     if (written > 0) done += static_cast<size_t>(written);
   }
@@ -121,7 +105,7 @@ void AtomicFile::flush() {
 void AtomicFile::rewrite_start(std::string_view bytes) {
   flush();
   for (size_t done = 0; done < bytes.size();) {
-    const ssize_t written = ::pwrite(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    const std::ptrdiff_t written = write_some_at(descriptor_, bytes.data() + done, bytes.size() - done, done);
     if (written < 0 && errno != EINTR) fail("write", errno);
     if (written > 0) done += static_cast<size_t>(written);
   }
@@ -129,19 +113,14 @@ void AtomicFile::rewrite_start(std::string_view bytes) {
 
 void AtomicFile::commit() {
   flush();
-  if (const int error = is_file() ? synced(descriptor_) : 0) fail("sync", error);
-  const int closed = ::close(std::exchange(descriptor_, -1));
-  if (closed != 0 && errno != EINTR) fail("close", errno);
+  if (const int error = is_file() ? sync_file(descriptor_) : 0) fail("sync", error);
+  if (!close_written(std::exchange(descriptor_, -1))) fail("close", errno);
   if (!is_file()) return;
-  if (std::rename(temporary_.c_str(), target_.path.c_str()) != 0) fail("rename the finished file to", errno);
+  if (!rename_over(temporary_, target_.path)) fail("rename the finished file to", errno);
   temporary_.clear();
   removal_->clear();
-  const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;  // a folder that may be written but not read: the rename stands, only its sync is lost
-  const int error = synced(folder);
-  ::close(folder);
-  // Some file systems can't sync folders; the file itself is safe by now.
-  if (error != 0 && error != EINVAL && error != ENOTSUP) fail("sync the folder of", error);
+  // The file itself is safe by now.
+  if (const int error = sync_folder(folder_)) fail("sync the folder of", error);
 }
 
 }  // namespace linformer::files

@@ -1,8 +1,6 @@
 // A file that appears under its name complete or not at all.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -44,7 +42,6 @@ class AtomicFile {
   uint64_t size() const { return size_; }
 
  private:
-  mode_t new_mode() const;
   void open_temporary();
   void flush();
   [[noreturn]] void fail(const char* what, int error) const;

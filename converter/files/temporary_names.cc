@@ -1,22 +1,22 @@
 #include "converter/files/temporary_names.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 
+#include "converter/files/file_calls.h"
 #include "converter/files/write_error.h"
 
 namespace linformer::files {
 namespace {
 
+constexpr size_t longest_path = 4096;  // that Linux opens
+
 // Static memory: a handler may run in any thread while another one is just leaving an object.
 struct Slot {
   std::atomic<bool> taken = false, armed = false;
-  char path[PATH_MAX] = {};
+  char path[longest_path] = {};
 };
 
 std::array<Slot, 8> slots;
@@ -30,7 +30,7 @@ bool remove_temporary_files() {
   for (const Slot& slot : slots) {
     if (!slot.armed.load()) continue;
     any = true;
-    ::unlink(slot.path);
+    remove_file(slot.path);
   }
   errno = error;
   return any;
@@ -53,7 +53,7 @@ TemporaryName::~TemporaryName() {
 void TemporaryName::set(const std::string& path) {
   Slot& slot = slots[static_cast<size_t>(slot_)];
   slot.armed = false;
-  if (path.size() >= sizeof slot.path) return;  // the system refuses to open such a path
+  if (path.size() >= sizeof slot.path) return;  // Linux refuses to open such a path
   std::memcpy(slot.path, path.c_str(), path.size() + 1);
   slot.armed = true;
 }

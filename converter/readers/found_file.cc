@@ -1,10 +1,9 @@
 #include "converter/readers/found_file.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 
+#include "converter/files/file_calls.h"
 #include "converter/readers/error.h"
 
 namespace linformer::convert {
@@ -24,7 +23,7 @@ bool finds_file(const fs::path& path) {
   if (meant != fs::file_type::regular) {
     fail(path.string(), " is not a regular file, so it can't be read: replace or remove it");
   }
-  if (::access(path.c_str(), R_OK) != 0) fail(path.string(), " can't be read: ", std::strerror(errno));
+  if (!files::may_read(path.string())) fail(path.string(), " can't be read: ", std::strerror(errno));
   return true;
 }
 

@@ -1,8 +1,5 @@
 #include "converter/writer/model_builder.h"
 
-#include <fnmatch.h>
-
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <numeric>
@@ -15,6 +12,7 @@
 #include "base/checked.h"
 #include "base/description.h"
 #include "converter/files/atomic_file.h"
+#include "converter/files/name_pattern.h"
 #include "converter/seed.h"
 #include "converter/writer/metadata.h"
 #include "io/container.h"
@@ -51,13 +49,10 @@ void throw_if(const Status& status) {
 }  // namespace
 
 AlignedBytes::AlignedBytes(size_t size) : size_(size) {
-  // aligned_alloc wants a multiple of the alignment.
-  data_ = static_cast<std::byte*>(std::aligned_alloc(
-      tensor_alignment, static_cast<size_t>(round_up(static_cast<int64_t>(size), tensor_alignment))));
-  if (data_ == nullptr) throw std::bad_alloc();
+  data_ = static_cast<std::byte*>(::operator new(size, std::align_val_t(tensor_alignment)));
 }
 
-AlignedBytes::~AlignedBytes() { std::free(data_); }
+AlignedBytes::~AlignedBytes() { ::operator delete(data_, std::align_val_t(tensor_alignment)); }
 
 AlignedBytes::AlignedBytes(AlignedBytes&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
@@ -73,7 +68,7 @@ ModelBuilder::ModelBuilder(ElementType weight_type, std::vector<convert::KeptWei
 
 ElementType ModelBuilder::type_of(const std::string& name) {
   for (size_t i = 0; i < kept_.size(); ++i) {
-    if (::fnmatch(kept_[i].pattern.c_str(), name.c_str(), 0) != 0) continue;
+    if (!files::fits_pattern(kept_[i].pattern, name)) continue;
     kept_used_[i] = true;
     return kept_[i].type;
   }

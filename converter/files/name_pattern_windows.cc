@@ -1,0 +1,70 @@
+// Windows has no fnmatch(). Bytes are compared, as that of POSIX does in the locale C; there are no classes such as
+// [:alpha:].
+#include <cstddef>
+
+#include "converter/files/name_pattern.h"
+
+namespace linformer::files {
+namespace {
+
+// Whether `character` fits the brackets that begin at `*at`, which becomes the end of them. Brackets without an end are
+// the character [.
+bool fits_brackets(const std::string& pattern, size_t* at, char character) {
+  const auto byte = [](char c) { return static_cast<unsigned char>(c); };
+  size_t next = *at + 1;
+  const bool others = next < pattern.size() && (pattern[next] == '!' || pattern[next] == '^');
+  if (others) ++next;
+  bool found = false;
+  for (bool first = true; next < pattern.size() && (first || pattern[next] != ']'); first = false) {
+    if (pattern[next] == '\\' && next + 1 < pattern.size()) ++next;
+    const char begin = pattern[next++];
+    char end = begin;
+    if (next + 1 < pattern.size() && pattern[next] == '-' && pattern[next + 1] != ']') {
+      end = pattern[next + 1];
+      next += 2;
+    }
+    found = found || (byte(begin) <= byte(character) && byte(character) <= byte(end));
+  }
+  if (next >= pattern.size()) {
+    ++*at;
+    return character == '[';
+  }
+  *at = next + 1;
+  return found != others;
+}
+
+// Whether `character` fits the part of the pattern at `*at`, which is no *; *at becomes the next part.
+bool fits_part(const std::string& pattern, size_t* at, char character) {
+  if (pattern[*at] == '[') return fits_brackets(pattern, at, character);
+  const bool any = pattern[*at] == '?';
+  if (pattern[*at] == '\\' && *at + 1 < pattern.size()) ++*at;
+  return pattern[(*at)++] == character || any;
+}
+
+}  // namespace
+
+bool fits_pattern(const std::string& pattern, const std::string& name) {
+  // Where the last * stands, and how much of the name it takes: nothing before it has to be tried again.
+  size_t star = std::string::npos, taken = 0;
+  size_t at = 0, place = 0;
+  while (place < name.size()) {
+    if (at < pattern.size() && pattern[at] == '*') {
+      star = ++at;
+      taken = place;
+      continue;
+    }
+    size_t next = at;
+    if (at < pattern.size() && fits_part(pattern, &next, name[place])) {
+      at = next;
+      ++place;
+      continue;
+    }
+    if (star == std::string::npos) return false;
+    at = star;
+    place = ++taken;
+  }
+  while (at < pattern.size() && pattern[at] == '*') ++at;
+  return at == pattern.size();
+}
+
+}  // namespace linformer::files
