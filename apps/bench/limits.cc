@@ -1,12 +1,12 @@
 #include "bench/limits.h"
 
+#if defined(__linux__)
 #include <sys/mman.h>
-#include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <new>
@@ -54,9 +54,8 @@ class Team {
 // a core has for itself; but no more than half of the free memory.
 size_t words_to_read(int threads) {
   constexpr uint64_t least = uint64_t{192} << 20, least_of_thread = uint64_t{8} << 20;
-  const long shared = sysconf(_SC_LEVEL3_CACHE_SIZE);
   const uint64_t count = static_cast<uint64_t>(threads), free_bytes = available_memory();
-  uint64_t bytes = std::max(std::max(least, 4 * static_cast<uint64_t>(std::max(shared, 0L))), least_of_thread * count);
+  uint64_t bytes = std::max({least, 4 * shared_cache_bytes(), least_of_thread * count});
   if (free_bytes > 0) bytes = std::min(bytes, free_bytes / 2);
   constexpr uint64_t block = 4096;
   return static_cast<size_t>(std::max(bytes / count / block, uint64_t{1}) * block / sizeof(uint64_t));
@@ -113,18 +112,18 @@ Rate arithmetic_rate(ElementType type, int threads, double seconds) {
   return {best_rate(threads, seconds, loop.operations, work), loop.instruction};
 }
 
+constexpr size_t huge_page = size_t{2} << 20;
+
 struct Free {
-  void operator()(uint64_t* words) const { std::free(words); }
+  void operator()(uint64_t* words) const { ::operator delete(words, std::align_val_t(huge_page)); }
 };
 using Words = std::unique_ptr<uint64_t[], Free>;
 
 // In huge pages where the system has them: with a large cache the words are gigabytes, and small pages of them take
 // longer to set up than the measurement.
 Words allocate_words(size_t count) {
-  constexpr size_t huge_page = size_t{2} << 20;
   const size_t bytes = (count * sizeof(uint64_t) + huge_page - 1) / huge_page * huge_page;
-  Words words(static_cast<uint64_t*>(std::aligned_alloc(huge_page, bytes)));
-  if (words == nullptr) throw std::bad_alloc();
+  Words words(static_cast<uint64_t*>(::operator new(bytes, std::align_val_t(huge_page))));
 #if defined(MADV_HUGEPAGE)
   ::madvise(words.get(), bytes, MADV_HUGEPAGE);
 #endif
@@ -209,8 +208,8 @@ void Limits::raise(const Limits& other) {
 }
 
 Limits measure_limits(int threads, double seconds) {
-  // An attempt longer than this gives no higher rate. A shorter one may, on a busy machine, miss the moments in which the
-  // threads have their processors for themselves.
+  // An attempt longer than this gives no higher rate. A shorter one may, on a busy machine, miss the moments in which
+  // the threads have their processors for themselves.
   const double attempt = std::min(seconds / (4 * attempts), 0.1);
   Limits limits;
   limits.f32 = arithmetic_rate(ElementType::f32, threads, attempt);

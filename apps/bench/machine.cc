@@ -1,8 +1,5 @@
 #include "bench/machine.h"
 
-#include <sys/sysinfo.h>
-#include <sys/utsname.h>
-
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -36,24 +33,13 @@ Machine this_machine() {
     if (!machine.instructions.empty()) machine.instructions.push_back(' ');
     machine.instructions.append(flag);
   }
-  utsname names{};
-  if (::uname(&names) == 0) machine.system = std::string(names.sysname) + " " + names.release;
+  machine.system = system_name();
 #if defined(__clang__)
   machine.compiler = __VERSION__;
 #elif defined(__GNUC__)
   machine.compiler = "GCC " __VERSION__;
 #endif
   return machine;
-}
-
-uint64_t available_memory() {
-  std::ifstream in("/proc/meminfo");
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("MemAvailable:")) return std::stoull(line.substr(13)) * 1024;
-  }
-  // Without /proc the kernel reports only memory that is free, not the caches that it could give back.
-  struct sysinfo facts {};
-  return ::sysinfo(&facts) == 0 ? uint64_t{facts.freeram} * facts.mem_unit : 0;
 }
 
 void to_json(nlohmann::ordered_json& json, const Machine& machine) {

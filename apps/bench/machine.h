@@ -17,6 +17,10 @@ struct Machine {
 Machine this_machine();
 // Memory that can be had without swapping, in bytes; 0 where the system doesn't say.
 uint64_t available_memory();
+// Of the largest cache that processors share; 0 where the system doesn't say.
+uint64_t shared_cache_bytes();
+// "Linux 6.1.0"; empty where the system doesn't say.
+std::string system_name();
 
 void to_json(nlohmann::ordered_json& json, const Machine& machine);
 

@@ -30,7 +30,7 @@ bool can_make_models();
 void write_random_model(const ModelShape& shape, ElementType type, const std::string& path);
 
 // A file that nobody else sees and nothing leaves behind: its name is gone, a descriptor that child processes inherit
-// keeps it.
+// keeps it. On Windows it has a name, in the folder of temporary files, until it is destroyed.
 class TemporaryModel {
  public:
   TemporaryModel(const ModelShape& shape, ElementType type);
@@ -40,7 +40,7 @@ class TemporaryModel {
   const std::string& path() const { return path_; }  // for this process and its children
 
  private:
-  int fd_ = -1;
+  [[maybe_unused]] int fd_ = -1;  // not on Windows
   std::string path_;
 };
 

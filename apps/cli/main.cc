@@ -1,3 +1,7 @@
 #include "commands/commands.h"
+#include "system/process.h"
 
-int main(int argument_count, char** arguments) { return linformer::cli::run_program(argument_count, arguments); }
+int main(int argument_count, char** arguments) {
+  linformer::system::prepare_process(&argument_count, &arguments);
+  return linformer::cli::run_program(argument_count, arguments);
+}

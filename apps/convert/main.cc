@@ -1,6 +1,4 @@
 // linformer-convert: from a trained checkpoint to a model file, and back.
-#include <signal.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -26,6 +24,9 @@
 #include "input_files/open_model.h"
 #include "linformer/convert.h"
 #include "linformer/session_options.h"
+#include "system/descriptors.h"
+#include "system/process.h"
+#include "system/terminal.h"
 #include "terminal/progress_line.h"
 #include "terminal/shown_text.h"
 #include "usage.h"
@@ -95,7 +96,8 @@ int complain(const char* sentence, const Arguments& arguments) {
 
 // The message when a mapped file is truncated. The line is cleared first, because a progress bar may stand in it.
 linformer::files::FinalMessage final_message(const std::string& sentence) {
-  return {"", (isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") + ("linformer-convert: " + line_of(sentence) + "\n")};
+  return {"", (linformer::system::is_terminal(linformer::system::standard_error) ? "\r\033[K" : "") +
+                  ("linformer-convert: " + line_of(sentence) + "\n")};
 }
 
 linformer::files::FinalMessage final_message_in_json(const std::string& sentence) {
@@ -210,6 +212,7 @@ void run(const Arguments& arguments, ConversionProgress* progress) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  linformer::system::prepare_process(&argc, &argv);
   CLI::App app("Converts a trained Linformer checkpoint to a .lnfr model file, and back.", "linformer-convert");
   app.set_version_flag("-V,--version", std::string("linformer-convert ") + LINFORMER_VERSION);
   Arguments arguments;
@@ -227,7 +230,7 @@ int main(int argc, char** argv) {
   }
 
   linformer::files::remove_temporary_files_at_signals();
-  ::signal(SIGXFSZ, SIG_IGN);  // a limit of the file's size is then an error of write()
+  linformer::system::ignore_size_limits();
   // Nothing is computed here; it is the programs' common rule.
   if (const linformer::Status environment = linformer::check_environment(); !environment.ok()) {
     return complain_of_usage(environment.message());

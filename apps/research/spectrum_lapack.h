@@ -23,7 +23,7 @@ class OneBlasThread {
   OneBlasThread& operator=(const OneBlasThread&) = delete;
 
  private:
-  int before_ = 0;
+  [[maybe_unused]] int before_ = 0;  // only with LAPACK
 };
 
 // c[m, n] = scale a[m, k] b[k, n], or b[n, k] transposed. All row-major without gaps.

@@ -17,7 +17,7 @@ const std::set<std::string> c_headers = {"linformer.h", "stddef.h", "stdint.h"};
 // What programs share (`files` is also the converter's folder of that name), and what each has beside it. Of the
 // library and the converter they know public headers alone; `bench` and `research`, which the program `linformer`
 // links, may look inside.
-const std::set<std::string> common_may_include = {"files",        "input_files", "terminal",
+const std::set<std::string> common_may_include = {"files",        "input_files", "terminal", "system",
                                                   "command_line", "help",        "linformer"};
 const std::set<std::string> common_headers = {"usage.h"};
 const std::map<std::string, std::set<std::string>> programs = {

@@ -1,11 +1,10 @@
 #include "answers/columns.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "command_line/display.h"
 #include "command_line/errors.h"
+#include "system/terminal.h"
 
 namespace linformer::cli {
 namespace {
@@ -68,7 +67,7 @@ int id_columns(bool numbered, int width) {
 }
 
 ColumnWriter::ColumnWriter(bool csv, Names columns, OutputStream* output)
-    : csv_(csv), safe_(::isatty(output->fd()) != 0), columns_(std::move(columns)), output_(output) {}
+    : csv_(csv), safe_(system::is_terminal(output->fd())), columns_(std::move(columns)), output_(output) {}
 
 void ColumnWriter::write(const OwnFields& own, const Names& cells) {
   if (!header_written_) write_header(own);

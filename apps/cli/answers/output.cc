@@ -1,15 +1,15 @@
 #include "answers/output.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 
 #include "command_line/errors.h"
 #include "files/atomic_file.h"
+#include "files/file_calls.h"
 #include "files/interrupted.h"
 #include "files/output_target.h"
 #include "files/same_file.h"
+#include "system/descriptors.h"
 
 namespace linformer::cli {
 namespace {
@@ -18,7 +18,7 @@ constexpr size_t flush_bytes = 1 << 16;
 
 void write_all(int fd, const char* bytes, size_t count, const std::string& name) {
   while (count > 0) {
-    const ssize_t written = ::write(fd, bytes, count);
+    const std::ptrdiff_t written = files::write_some(fd, bytes, count);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EPIPE) throw OutputClosed{};
     if (written < 0) throw DataError("cannot write " + name + ": " + std::strerror(errno));
@@ -65,7 +65,7 @@ AnswerOutput::AnswerOutput(const std::string& path) {
 }
 
 OutputStream& standard_output() {
-  static OutputStream output(STDOUT_FILENO, "standard output");
+  static OutputStream output(system::standard_output, "standard output");
   return output;
 }
 

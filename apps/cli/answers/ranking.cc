@@ -1,11 +1,10 @@
 #include "answers/ranking.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "command_line/display.h"
 #include "command_line/errors.h"
+#include "system/terminal.h"
 
 namespace linformer::cli {
 namespace {
@@ -23,7 +22,7 @@ std::vector<std::string> column_names(bool several) {
 RankingWriter::RankingWriter(OutputFormat format, bool several, OutputStream* output)
     : format_(format),
       several_(several),
-      width_(output->fd() >= 0 && ::isatty(output->fd()) != 0 ? terminal_width(output->fd(), 100) : 0),
+      width_(output->fd() >= 0 && system::is_terminal(output->fd()) ? terminal_width(output->fd(), 100) : 0),
       output_(output) {
   if (format == OutputFormat::csv || format == OutputFormat::tsv) {
     columns_.emplace(format == OutputFormat::csv, column_names(several), output);

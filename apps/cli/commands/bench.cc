@@ -69,7 +69,8 @@ class Bench {
         flags_.random.empty() ? flags_.models.size() : flags_.ks.size() * types_of(flags_, default_types()).size();
     cases_ = models * flags_.backends.size() * lengths().size() * flags_.batches.size();
     if (flags_.random.empty()) {
-      for (const std::string& model : flags_.models) measure_model(std::filesystem::path(model).filename(), model);
+      for (const std::string& model : flags_.models)
+        measure_model(std::filesystem::path(model).filename().string(), model);
     } else {
       measure_random();
     }

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -21,6 +19,8 @@
 #include "models/model_file.h"
 #include "models/text_queue.h"
 #include "models/text_scorer.h"
+#include "system/descriptors.h"
+#include "system/terminal.h"
 
 namespace linformer::cli {
 namespace {
@@ -102,7 +102,8 @@ class Classify {
                [this](Job& job, std::span<const float> values) { take_values(static_cast<Answer&>(job), values); }),
         format_(flags.format()),
         output_(flags.output.output),
-        progress_(output_.is_file() || !::isatty(STDOUT_FILENO) || (!flags.eval.empty() && !flags.records)) {
+        progress_(output_.is_file() || !system::is_terminal(system::standard_output) ||
+                  (!flags.eval.empty() && !flags.records)) {
     if (!flags.eval.empty()) {
       evaluator_.emplace(labels_[0].labels, evaluator_options());
       if (takes_lists()) fields_.max_labels = labels_[0].labels.size();

@@ -1,5 +1,4 @@
 // How far two model files, or a model file and its original program, are apart on the same texts.
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

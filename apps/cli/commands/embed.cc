@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
@@ -24,6 +22,8 @@
 #include "linformer/embedder.h"
 #include "models/model_file.h"
 #include "models/text_queue.h"
+#include "system/descriptors.h"
+#include "system/terminal.h"
 
 namespace linformer::cli {
 namespace {
@@ -93,7 +93,8 @@ class Embed {
             [this](Job& job, std::span<const float> values) { take(static_cast<Vector&>(job), values); }),
         width_(embedder_.width()),
         format_(flags.format()),
-        progress_(format_ == OutputFormat::npy || to_file(flags.output.output) || !::isatty(STDOUT_FILENO)) {
+        progress_(format_ == OutputFormat::npy || to_file(flags.output.output) ||
+                  !system::is_terminal(system::standard_output)) {
     if (format_ == OutputFormat::npy) {
       array_.emplace(flags.output.output, width_);
       return;

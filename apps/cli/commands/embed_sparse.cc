@@ -1,7 +1,5 @@
 #include "commands/embed_sparse.h"
 
-#include <unistd.h>
-
 #include <unordered_set>
 
 #include "answers/columns.h"
@@ -13,6 +11,8 @@
 #include "linformer/sparse_embedder.h"
 #include "models/model_file.h"
 #include "models/text_queue.h"
+#include "system/descriptors.h"
+#include "system/terminal.h"
 
 namespace linformer::cli {
 namespace {
@@ -35,7 +35,7 @@ class EmbedSparse {
             },
             [this](Job& job, std::span<const float>) { write(job); }),
         output_(given.output.output),
-        progress_(output_.is_file() || !::isatty(STDOUT_FILENO)) {}
+        progress_(output_.is_file() || !system::is_terminal(system::standard_output)) {}
 
   int operator()() {
     RecordLoop loop;

@@ -1,10 +1,10 @@
 #include "commands/evaluated_records.h"
 
-#include <unistd.h>
-
 #include "command_line/display.h"
 #include "command_line/errors.h"
 #include "inspect/profile.h"
+#include "system/descriptors.h"
+#include "system/terminal.h"
 
 namespace linformer::cli {
 
@@ -14,7 +14,7 @@ EvaluatedRecords::EvaluatedRecords(const InputOptions& input, OutputFormat forma
 
 OutputStream* EvaluatedRecords::open_output(const std::string& path) {
   output_.emplace(path);
-  progress_.emplace(output_->is_file() || !::isatty(STDOUT_FILENO) || evaluates());
+  progress_.emplace(output_->is_file() || !system::is_terminal(system::standard_output) || evaluates());
   return output_->stream();
 }
 

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
@@ -17,6 +15,8 @@
 #include "linformer/mask_filler.h"
 #include "models/model_file.h"
 #include "models/text_queue.h"
+#include "system/descriptors.h"
+#include "system/terminal.h"
 
 namespace linformer::cli {
 namespace {
@@ -51,7 +51,7 @@ class FillMask {
             [this](Job& job, std::span<const float>) { take(static_cast<FilledText&>(job)); }),
         format_(flags.format()),
         output_(flags.output.output),
-        progress_(output_.is_file() || !::isatty(STDOUT_FILENO)),
+        progress_(output_.is_file() || !system::is_terminal(system::standard_output)),
         writer_(make_filled_writer(format_, flags.input.numbered(), terminal_width(output_.stream()->fd(), 100),
                                    &names_, output_.stream())) {}
 

@@ -1,7 +1,5 @@
 #include "evaluation/perplexity.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cmath>

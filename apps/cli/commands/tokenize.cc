@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <array>
 #include <string_view>
@@ -15,6 +13,8 @@
 #include "commands/flags/text_flags.h"
 #include "input/record_loop.h"
 #include "models/tokenizer_source.h"
+#include "system/descriptors.h"
+#include "system/terminal.h"
 
 namespace linformer::cli {
 namespace {
@@ -45,7 +45,7 @@ class Tokenize {
         tokenizer_(flags.model.empty() ? tokenizer_of_folder(flags.tokenizer) : tokenizer_of_model(flags.model)),
         options_(encode_options(flags)),
         output_(flags.output.output),
-        progress_(output_.is_file() || !::isatty(STDOUT_FILENO)) {
+        progress_(output_.is_file() || !system::is_terminal(system::standard_output)) {
     if (!fields_.pair) {
       fields_.pair = "pair";
       fields_.pair_optional = true;

@@ -1,37 +1,14 @@
 #include "input/input_options.h"
 
-#include <poll.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <string_view>
 
 #include "command_line/errors.h"
+#include "system/descriptors.h"
 
 namespace linformer::cli {
-namespace {
-
-// Returns whether standard input is a pipe or a regular file with bytes to read. For a pipe it blocks until the first
-// bytes arrive or the writer closes it. Terminals, devices and sockets are read only where the user gives "-".
-bool standard_input_has_bytes() {
-  struct stat properties {};
-  if (::fstat(STDIN_FILENO, &properties) != 0) return false;
-  if (S_ISREG(properties.st_mode)) return ::lseek(STDIN_FILENO, 0, SEEK_CUR) < properties.st_size;
-  if (!S_ISFIFO(properties.st_mode)) return false;
-  pollfd pipe{STDIN_FILENO, POLLIN, 0};
-  while (::poll(&pipe, 1, -1) < 0 && errno == EINTR) {
-  }
-  int bytes = 0;
-  return ::ioctl(STDIN_FILENO, FIONREAD, &bytes) == 0 && bytes > 0;
-}
-
-}  // namespace
-
 void InputOptions::take_pipe() {
-  if (empty() && standard_input_has_bytes()) inputs = {"-"};
+  if (empty() && system::standard_input_has_bytes()) inputs = {"-"};
 }
 
 std::vector<std::string> InputOptions::paths(std::vector<std::string> more) const {
@@ -103,8 +80,7 @@ void InputOptions::check_whole_files(const std::string& label) const {
 }
 
 void InputOptions::fail_without_fields(const char* option, const std::string& path) {
-  throw UsageError(std::string(option) + " needs records with fields, and " +
-                   (path == "-" ? "standard input" : path) +
+  throw UsageError(std::string(option) + " needs records with fields, and " + (path == "-" ? "standard input" : path) +
                    " is read as text lines; add --format jsonl, csv, tsv or fasttext");
 }
 

@@ -1,8 +1,5 @@
 #include "input/record_loop.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -11,9 +8,11 @@
 #include "answers/output.h"
 #include "command_line/display.h"
 #include "command_line/errors.h"
+#include "files/file_calls.h"
 #include "files/interrupted.h"
 #include "input/input_notes.h"
 #include "input/text_records.h"
+#include "system/descriptors.h"
 
 namespace linformer::cli {
 namespace {
@@ -23,15 +22,14 @@ constexpr uint64_t max_reported = 20;  // bad records that get their own line on
 // Refuses a wrong name before the first file is read. A file that is there is left unopened, because a FIFO may not be
 // opened twice. Returns the file's size, 0 for what is no regular file.
 uint64_t check_input(const std::string& path) {
-  struct stat properties {};
   if (path == "-") return 0;
-  const bool exists = ::stat(path.c_str(), &properties) == 0;
-  if (exists && S_ISDIR(properties.st_mode)) {
+  const system::FileFacts facts = system::facts_of(path);
+  if (facts.kind == system::FileFacts::Kind::folder) {
     throw DataError(path + " is a folder; name its files, -i " + path + (path.ends_with('/') ? "*" : "/*") +
                     ", or leave it out");
   }
-  if (::access(path.c_str(), R_OK) != 0) ByteSource missing(path);
-  return S_ISREG(properties.st_mode) ? static_cast<uint64_t>(properties.st_size) : 0;
+  if (!files::may_read(path)) ByteSource missing(path);
+  return facts.size;
 }
 
 }  // namespace
@@ -163,8 +161,7 @@ void Tally::summarize(int64_t max_tokens, const std::string& hint) const {
 
 void warn_of_file_names(const InputOptions& input, const std::string& what_happens) {
   for (const std::string& text : input.texts) {
-    struct stat properties {};
-    if (text != "-" && text.size() < 4096 && ::stat(text.c_str(), &properties) == 0 && S_ISREG(properties.st_mode)) {
+    if (text != "-" && text.size() < 4096 && system::facts_of(text).regular()) {
       if (text.ends_with(".lnfr")) {
         throw UsageError("'" + excerpt(text, 200) + "' is a model file: MODEL comes before the texts");
       }

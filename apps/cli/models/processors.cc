@@ -1,6 +1,8 @@
 #include "models/processors.h"
 
+#if defined(__linux__)
 #include <sched.h>
+#endif
 
 #include <algorithm>
 #include <charconv>
@@ -84,9 +86,11 @@ std::optional<double> quota_of_line(const std::string& line, const std::string& 
 }
 
 int affinity() {
+#if defined(__linux__)
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(CPU_COUNT(&allowed), 1);
+#endif
   return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
 }
 

@@ -6,17 +6,18 @@
 #include <string_view>
 #include <vector>
 
+#include "system/terminal.h"
 #include "terminal/shown_text.h"
 
 namespace linformer::cli {
 
+using system::terminal_width;
 using terminal::display_width;
 using terminal::excerpt;
 using terminal::excerpt_of_end;
 using terminal::excerpt_of_part;
 using terminal::json_text;
 using terminal::shows_colors;
-using terminal::terminal_width;
 using terminal::uncut;
 
 // `text` filled with spaces to `width` columns, at the right or, for numbers, at the left.

@@ -1,9 +1,11 @@
 #include "files/interrupted.h"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <cstring>
+
+#include "files/file_calls.h"
+#include "system/descriptors.h"
+#include "system/terminal.h"
 
 namespace linformer::files {
 namespace {
@@ -30,7 +32,7 @@ void report_interruption(bool unfinished) {
     std::memcpy(text + length, part, bytes);
     length += bytes;
   };
-  if (::isatty(STDERR_FILENO) == 1) add("\r\033[K");  // over the progress
+  if (system::is_terminal(system::standard_error)) add("\r\033[K");  // over the progress
   add("linformer: interrupted after ");
   const bool one = count == 1;
   char digits[20];
@@ -41,7 +43,7 @@ void report_interruption(bool unfinished) {
   add(one ? " record was answered" : " records were answered");
   if (unfinished) add("; no output file was written");
   add("\n");
-  if (::write(STDERR_FILENO, text, length) < 0) return;
+  if (write_some(system::standard_error, text, length) < 0) return;
 }
 
 }  // namespace linformer::files

@@ -1,29 +1,29 @@
 #include "files/same_file.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+
+#include "system/descriptors.h"
 
 namespace linformer::files {
 namespace {
 
 // Devices, pipes and folders are not replaced, so that one may be both.
-bool is_regular(const std::string& path, int standard, struct stat* facts) {
-  if (path.empty()) return false;
-  return (path == "-" ? ::fstat(standard, facts) : ::stat(path.c_str(), facts)) == 0 && S_ISREG(facts->st_mode);
+system::FileFacts facts_of_file(const std::string& path, int standard) {
+  if (path.empty()) return {};
+  const system::FileFacts facts = path == "-" ? system::facts_of(standard) : system::facts_of(path);
+  return facts.regular() ? facts : system::FileFacts();
 }
 
 }  // namespace
 
 const std::string* same_file(const std::string& output, std::span<const std::string> inputs) {
-  struct stat written {};
-  if (!is_regular(output, STDOUT_FILENO, &written)) return nullptr;
+  const system::FileFacts written = facts_of_file(output, system::standard_output);
+  if (!written.regular()) return nullptr;
   const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const std::string& input) {
-    struct stat read {};
-    return is_regular(input, STDIN_FILENO, &read) && read.st_dev == written.st_dev && read.st_ino == written.st_ino;
+    const system::FileFacts read = facts_of_file(input, system::standard_input);
+    return read.regular() && read.device == written.device && read.number == written.number;
   });
   return found == inputs.end() ? nullptr : &*found;
 }

@@ -1,11 +1,11 @@
 #include "terminal/progress_line.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
+#include "system/descriptors.h"
+#include "system/terminal.h"
 #include "terminal/shown_text.h"
 
 namespace linformer::terminal {
@@ -17,7 +17,7 @@ std::string time_text(double seconds) {
   return seconds < 2 * hour ? rounded(seconds / minute) + " min" : rounded(seconds / hour) + " h";
 }
 
-ProgressLine::ProgressLine(bool wanted) : active_(wanted && ::isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine(bool wanted) : active_(wanted && system::is_terminal(system::standard_error)) {}
 
 bool ProgressLine::due() {
   if (!active_) return false;
@@ -43,7 +43,7 @@ void ProgressLine::show(const std::string& text, double share) {
   }
   line += text;
   if (share > 0 && has_rate()) line += ", " + time_text(seconds() / share - seconds()) + " left";
-  std::fprintf(stderr, "\r\033[K%s", excerpt(line, terminal_width(STDERR_FILENO, 80) - 1).c_str());
+  std::fprintf(stderr, "\r\033[K%s", excerpt(line, system::terminal_width(system::standard_error, 80) - 1).c_str());
   std::fflush(stderr);
   shown_ = true;
 }

@@ -1,13 +1,13 @@
 #include "terminal/shown_text.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
 #include <utf8proc.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <utility>
+
+#include "system/terminal.h"
 
 namespace linformer::terminal {
 namespace {
@@ -104,15 +104,10 @@ std::string excerpt_of_part(std::string_view text) {
 }
 
 bool shows_colors(int fd) {
-  if (::isatty(fd) == 0) return false;
+  if (!system::is_terminal(fd)) return false;
   const char* const unwanted = std::getenv("NO_COLOR");
   const char* const terminal = std::getenv("TERM");
   return (unwanted == nullptr || *unwanted == '\0') && terminal != nullptr && std::string_view(terminal) != "dumb";
-}
-
-int terminal_width(int fd, int otherwise) {
-  winsize size{};
-  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : otherwise;
 }
 
 int display_width(std::string_view text) {

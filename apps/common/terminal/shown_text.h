@@ -17,8 +17,6 @@ std::string excerpt_of_end(std::string_view text, int max_width);
 std::string excerpt_of_part(std::string_view text);
 // Whether the terminal behind `fd` shows colours, and its user wants them: NO_COLOR is empty or not set.
 bool shows_colors(int fd);
-// The width of the terminal behind `fd`, or `otherwise` when it is none.
-int terminal_width(int fd, int otherwise);
 // The columns that `text`, valid UTF-8, takes on a terminal.
 int display_width(std::string_view text);
 

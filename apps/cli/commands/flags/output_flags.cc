@@ -1,13 +1,13 @@
 #include "commands/flags/output_flags.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 
 #include "answers/notes.h"
 #include "command_line/errors.h"
+#include "system/descriptors.h"
+#include "system/terminal.h"
 
 namespace linformer::cli {
 namespace {
@@ -71,7 +71,7 @@ std::optional<OutputFormat> OutputFlags::asked() const {
 }
 
 OutputFormat OutputFlags::chosen_for_records(bool keeps) const {
-  const bool shown = output.empty() && ::isatty(STDOUT_FILENO) != 0;
+  const bool shown = output.empty() && system::is_terminal(system::standard_output);
   return chosen(shown ? OutputFormat::table : OutputFormat::lines, keeps);
 }
 

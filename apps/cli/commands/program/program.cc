@@ -1,7 +1,3 @@
-#include <fcntl.h>
-#include <signal.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
@@ -25,20 +21,15 @@
 #include "input_files/lost_file.h"
 #include "linformer/edit_distance.h"
 #include "linformer/session_options.h"
+#include "system/descriptors.h"
+#include "system/process.h"
+#include "system/terminal.h"
 #include "usage.h"
 
 namespace linformer::cli {
 namespace {
 
 constexpr char version[] = "linformer " LINFORMER_VERSION;
-
-// A file opened later must not become standard output or error because the caller closed them.
-void fill_standard_descriptors() {
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    // Read-only, so that writing still fails.
-    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDONLY) < 0) return;
-  }
-}
 
 // Returns one line without control characters, which names and contents of files may have put into the sentence.
 std::string error_line(const std::string& sentence) { return "linformer: " + excerpt(sentence, 2000) + "\n"; }
@@ -50,7 +41,7 @@ int complain(int code, const std::string& sentence) {
 
 // The line is cleared first, because the progress may stand in it.
 files::FinalMessage final_message(const std::string& sentence) {
-  return {"", (::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") + error_line(sentence)};
+  return {"", (system::is_terminal(system::standard_error) ? "\r\033[K" : "") + error_line(sentence)};
 }
 
 std::vector<std::string> command_names(const CLI::App& app) {
@@ -151,11 +142,11 @@ void add_commands(CLI::App* app, Run* run, std::string_view only) {
     void (*add)(CLI::App* app, Run* run);
   };
   static constexpr Command commands[] = {
-      {"classify", add_classify},     {"encode", add_encode},     {"embed", add_embed},
-      {"fill-mask", add_fill_mask},   {"tag", add_tag},           {"answer", add_answer},
-      {"rerank", add_rerank},         {"search", add_search},     {"perplexity", add_perplexity},
-      {"tokenize", add_tokenize},     {"inspect", add_inspect},   {"compare", add_compare},
-      {"spectrum", add_spectrum},     {"bench", add_bench}};
+      {"classify", add_classify},   {"encode", add_encode},   {"embed", add_embed},
+      {"fill-mask", add_fill_mask}, {"tag", add_tag},         {"answer", add_answer},
+      {"rerank", add_rerank},       {"search", add_search},   {"perplexity", add_perplexity},
+      {"tokenize", add_tokenize},   {"inspect", add_inspect}, {"compare", add_compare},
+      {"spectrum", add_spectrum},   {"bench", add_bench}};
   const bool one = std::any_of(std::begin(commands), std::end(commands),
                                [only](const Command& command) { return command.name == only; });
   for (const Command& command : commands) {
@@ -183,11 +174,9 @@ int run_program(int argument_count, char** given) {
     converters.push_back(nullptr);
     return complain(exit_data, run_converter(converters.data()));
   }
-  // A closed pipe is then an error of write(), and temporary files are cleaned up.
-  ::signal(SIGPIPE, SIG_IGN);
-  // Writing beyond a limit of the file's size (ulimit -f) is then an error of write(), as on a full disk.
-  ::signal(SIGXFSZ, SIG_IGN);
-  fill_standard_descriptors();
+  system::ignore_closed_pipes();
+  system::ignore_size_limits();
+  system::fill_standard_descriptors();
   files::remove_temporary_files_at_signals();
   files::set_final_message(final_message);
   try {

@@ -1,11 +1,6 @@
 #include "commands/program/run_converter.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <system_error>
+#include "system/process.h"
 
 namespace linformer::cli {
 
@@ -13,12 +8,7 @@ std::string run_converter(char** arguments) {
   char name[] = "linformer-convert";
   arguments[0] = name;
   // The one beside this program is of the same version.
-  std::error_code error;
-  const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) ::execv((here.parent_path() / name).c_str(), arguments);
-  ::execvp(name, arguments);
-  const int reason = errno;
-  return std::string("linformer-convert can't be started (") + std::strerror(reason) +
+  return "linformer-convert can't be started (" + system::become_program(arguments) +
          "): install it beside linformer or on the PATH; builds with LINFORMER_BUILD_CONVERTER make it";
 }
 

@@ -1,44 +1,31 @@
 #include "input/bytes/byte_source.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "command_line/errors.h"
 #include "input/bytes/file_kind.h"
+#include "system/descriptors.h"
 
 namespace linformer::cli {
 
 ByteSource::ByteSource(const std::string& path)
     : name_(path == "-" ? "standard input" : path), buffer_(std::make_unique<char[]>(buffer_bytes)) {
-  fd_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  fd_ = path == "-" ? system::standard_input : system::open_for_reading(path);
   if (fd_ < 0) throw DataError(name_ + ": " + std::strerror(errno) + "; check the path");
-  struct stat properties {};
-  if (::fstat(fd_, &properties) == 0 && S_ISREG(properties.st_mode)) {
-    file_bytes_ = static_cast<uint64_t>(properties.st_size);
-  }
+  file_bytes_ = system::facts_of(fd_).size;
 }
 
 ByteSource::~ByteSource() {
-  if (fd_ > STDERR_FILENO) ::close(fd_);
+  if (fd_ > system::standard_error) system::close_descriptor(fd_);
 }
 
 void ByteSource::expect_text(bool or_npy) { expect_ = or_npy ? Expect::text_or_npy : Expect::text; }
 
 size_t ByteSource::read_file(char* destination, size_t count) {
-  if (wait_hook_) {
-    pollfd readable{fd_, POLLIN, 0};
-    if (::poll(&readable, 1, 0) == 0) wait_hook_();
-  }
-  ssize_t got;
-  do {
-    got = ::read(fd_, destination, count);
-  } while (got < 0 && errno == EINTR);
+  if (wait_hook_ && !system::has_bytes_now(fd_)) wait_hook_();
+  const std::ptrdiff_t got = system::read_some(fd_, destination, count);
   if (got < 0) throw DataError(name_ + ": can't be read: " + std::strerror(errno));
   file_position_ += static_cast<size_t>(got);
   return static_cast<size_t>(got);

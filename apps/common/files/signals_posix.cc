@@ -1,8 +1,7 @@
-#include "files/signals.h"
-
 #include <signal.h>
 
 #include "files/interrupted.h"
+#include "files/signals.h"
 #include "files/temporary_names.h"
 
 namespace linformer::files {

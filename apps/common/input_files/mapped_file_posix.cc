@@ -1,5 +1,3 @@
-#include "input_files/mapped_file.h"
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -7,6 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
+
+#include "input_files/mapped_file.h"
 
 namespace linformer::files {
 

@@ -1,5 +1,3 @@
-#include "input_files/lost_file.h"
-
 #include <signal.h>
 #include <unistd.h>
 
@@ -9,6 +7,7 @@
 #include <mutex>
 
 #include "files/temporary_names.h"
+#include "input_files/lost_file.h"
 
 namespace linformer::files {
 
