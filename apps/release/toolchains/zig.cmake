@@ -1,0 +1,47 @@
+# Builds for another system with zig, which brings that system's headers and libraries:
+#   cmake -S . -B build/windows -G Ninja -DCMAKE_TOOLCHAIN_FILE=apps/release/toolchains/zig.cmake \
+#     -DLINFORMER_ZIG_TARGET=x86_64-windows-gnu -DLINFORMER_FETCH_DEPS=ON -DCMAKE_BUILD_TYPE=Release
+# LINFORMER_ZIG_TARGET is a target as zig names it, such as x86_64-linux-musl, aarch64-linux-gnu.2.28 (which runs with
+# glibc 2.28 and newer), x86_64-macos or aarch64-macos. LINFORMER_ZIG is the program; by default the one on the PATH.
+#
+# Libraries and headers of this machine are of another system, so none is looked for: LINFORMER_FETCH_DEPS brings them.
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES LINFORMER_ZIG LINFORMER_ZIG_TARGET LINFORMER_ZIG_SCRIPTS)
+if(NOT LINFORMER_ZIG)
+  find_program(LINFORMER_ZIG zig)
+endif()
+if(NOT LINFORMER_ZIG)
+  message(FATAL_ERROR "there is no zig on the PATH: set LINFORMER_ZIG")
+endif()
+if(NOT LINFORMER_ZIG_TARGET MATCHES "^(x86_64|aarch64)-(linux|windows|macos)")
+  message(FATAL_ERROR "LINFORMER_ZIG_TARGET is '${LINFORMER_ZIG_TARGET}': set it to x86_64 or aarch64 of linux, windows or \
+macos, such as x86_64-windows-gnu")
+endif()
+set(CMAKE_SYSTEM_PROCESSOR ${CMAKE_MATCH_1})
+string(REPLACE linux Linux CMAKE_SYSTEM_NAME ${CMAKE_MATCH_2})
+string(REPLACE windows Windows CMAKE_SYSTEM_NAME ${CMAKE_SYSTEM_NAME})
+string(REPLACE macos Darwin CMAKE_SYSTEM_NAME ${CMAKE_SYSTEM_NAME})
+
+# CMake wants programs of one word where it doesn't take a list, so each of zig's commands becomes a script.
+if(NOT LINFORMER_ZIG_SCRIPTS)
+  set(LINFORMER_ZIG_SCRIPTS ${CMAKE_BINARY_DIR}/zig)
+endif()
+foreach(command cc c++ ar ranlib rc)
+  set(words ${command})
+  if(command MATCHES "^c")
+    set(words "${command} -target ${LINFORMER_ZIG_TARGET}")
+  endif()
+  file(CONFIGURE OUTPUT ${LINFORMER_ZIG_SCRIPTS}/${command} CONTENT "#!/bin/sh\nexec '@LINFORMER_ZIG@' @words@ \"$@\"\n"
+    @ONLY)
+  file(CHMOD ${LINFORMER_ZIG_SCRIPTS}/${command} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+endforeach()
+set(CMAKE_C_COMPILER ${LINFORMER_ZIG_SCRIPTS}/cc)
+set(CMAKE_CXX_COMPILER ${LINFORMER_ZIG_SCRIPTS}/c++)
+set(CMAKE_AR ${LINFORMER_ZIG_SCRIPTS}/ar CACHE FILEPATH "")
+set(CMAKE_RANLIB ${LINFORMER_ZIG_SCRIPTS}/ranlib CACHE FILEPATH "")
+set(CMAKE_RC_COMPILER ${LINFORMER_ZIG_SCRIPTS}/rc)
+
+set(CMAKE_FIND_ROOT_PATH ${LINFORMER_ZIG_SCRIPTS})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
