@@ -76,6 +76,12 @@ aarch64() {
   bash tests/targets/run.sh aarch64
 }
 
+# Builds for Windows with zig, and runs tests and both programs under wine. Takes half an hour on two cores.
+windows() {
+  build release linformer_cli linformer-convert
+  bash tests/windows/run.sh
+}
+
 # build PRESET TARGET...: builds the targets of this preset.
 build() {
   local preset=$1
@@ -87,7 +93,7 @@ build() {
   cmake --build --preset "$preset" --parallel "$(nproc)" --target "$@"
 }
 
-subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks simulated shared aarch64)
+subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks simulated shared aarch64 windows)
 if [ $# -eq 0 ]; then
   echo "Subjects: ${subjects[*]}"
   exit 0
