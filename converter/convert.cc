@@ -15,6 +15,7 @@
 #include "converter/dialects/hugging_face/sentence_transformers.h"
 #include "converter/dialects/static_embedding/static_embedding.h"
 #include "converter/export/exported_facts.h"
+#include "converter/files/name_pattern.h"
 #include "converter/files/output_target.h"
 #include "converter/labels.h"
 #include "converter/option_names.h"
