@@ -6,6 +6,6 @@ foreach(theme light dark)
   execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${WORK}/times-${theme}.svg ${FOLDER}/times-${theme}.svg
     RESULT_VARIABLE differs)
   if(differs)
-    message(FATAL_ERROR "apps/bench/times-${theme}.svg is not what draw_times.py makes of MEASUREMENTS.md: run it again")
+    message(FATAL_ERROR "apps/bench/picture/times-${theme}.svg is not what draw_times.py makes of MEASUREMENTS.md: run it again")
   endif()
 endforeach()

@@ -36,9 +36,11 @@ FileFacts facts_from(HANDLE handle) {
   return facts;
 }
 
-// The bytes that wait in a pipe; false where its writer has closed it.
+// The bytes that wait in a pipe; false where its writer has closed it. A pipe that can't be looked into may have some.
 bool waiting_bytes(HANDLE pipe, DWORD* bytes) {
-  return ::PeekNamedPipe(pipe, nullptr, 0, nullptr, bytes, nullptr) != 0;
+  if (::PeekNamedPipe(pipe, nullptr, 0, nullptr, bytes, nullptr) != 0) return true;
+  *bytes = 1;
+  return ::GetLastError() != ERROR_BROKEN_PIPE;
 }
 
 }  // namespace

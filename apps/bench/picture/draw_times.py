@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Draws the README's picture from the table of MEASUREMENTS.md: time by length of text, beside other engines.
+"""Draws the README's picture from the table of ../MEASUREMENTS.md: time by length of text, beside other engines.
 
-    python3 apps/bench/draw_times.py     writes times-light.svg and times-dark.svg beside this script
+    python3 apps/bench/picture/draw_times.py     writes times-light.svg and times-dark.svg beside this script
 
 It needs nothing but Python. tests/docs compares the two files with what it writes.
 """
@@ -94,7 +94,7 @@ def main():
     parser = argparse.ArgumentParser(description="Draws the README's picture from the table of MEASUREMENTS.md.")
     parser.add_argument("--to", type=pathlib.Path, default=FOLDER, help="folder of the pictures (%(default)s)")
     folder = parser.parse_args().to
-    times = read_times((FOLDER / "MEASUREMENTS.md").read_text(encoding="utf-8"))
+    times = read_times((FOLDER.parent / "MEASUREMENTS.md").read_text(encoding="utf-8"))
     for theme, colors in THEMES.items():
         (folder / f"times-{theme}.svg").write_text(draw(times, colors), encoding="utf-8")
 
