@@ -10,6 +10,7 @@ The same commit gives the same bytes. README.md says what it needs and what was 
 import argparse
 import gzip
 import hashlib
+import importlib.util
 import io
 import os
 import pathlib
@@ -58,6 +59,17 @@ def commit_time():
     return int(given) if given else int(run("git", "log", "-1", "--format=%ct"))
 
 
+def find_zig():
+    """The program zig: that of the Python package ziglang, or else the one on the PATH."""
+    package = importlib.util.find_spec("ziglang")
+    if package is not None:
+        return pathlib.Path(package.origin).parent / "zig"
+    found = shutil.which("zig")
+    if found is None:
+        raise ReleaseError("zig is not here: install the Python package ziglang, or leave the hosts out with --hosts ''")
+    return found
+
+
 def files_of(folder):
     return sorted(path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
 
@@ -99,7 +111,7 @@ def build(host, work, archives, seconds):
     os.environ["SOURCE_DATE_EPOCH"] = str(seconds)
     arguments = ["-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                  f"-DCMAKE_TOOLCHAIN_FILE={FOLDER / 'toolchains/zig.cmake'}", f"-DLINFORMER_ZIG_TARGET={host.target}",
-                 f"-DLINFORMER_ZIG={sys.executable};-m;ziglang", "-DLINFORMER_FETCH_DEPS=ON",
+                 f"-DLINFORMER_ZIG={find_zig()}", "-DLINFORMER_FETCH_DEPS=ON",
                  f"-DLINFORMER_DEPS_DIR={archives}", "-DLINFORMER_BUILD_TESTS=OFF", "-DLINFORMER_ONEDNN=OFF",
                  "-DLINFORMER_OPENBLAS=OFF", "-DCMAKE_INSTALL_LIBDIR=lib"]
     run("cmake", *arguments, *host.options, log=log)
