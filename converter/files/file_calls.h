@@ -1,5 +1,5 @@
 // The calls of the system that files are written with. file_calls_posix.cc and file_calls_windows.cc implement them.
-// Paths are UTF-8. Descriptors are those of the C library on every system, and errors are in errno.
+// Paths are UTF-8. A descriptor is the C library's, on Windows too. A call that fails sets errno.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Paths as Windows takes them; only what is compiled for Windows includes this.
+// Conversions between UTF-8 and the UTF-16 that Windows uses. Only files that are compiled for Windows include this.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace linformer::files {
 
-// UTF-16 of a text in UTF-8. Bytes that are no UTF-8 become U+FFFD, which is in the name of no file that is meant.
+// Returns the UTF-8 text as UTF-16. Invalid bytes become U+FFFD, so a path that contains them names no existing file.
 std::wstring wide(std::string_view utf8);
-// UTF-8 of a text in UTF-16.
+// Returns the UTF-16 text as UTF-8.
 std::string narrow(std::wstring_view utf16);
 // Sets errno from GetLastError(), for the sentences that std::strerror() makes.
 void set_errno();

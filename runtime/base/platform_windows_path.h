@@ -1,4 +1,4 @@
-// Paths as Windows takes them, for base/platform_windows*.cc alone.
+// UTF-16 paths, which Windows expects. Only base/platform_windows*.cc include this.
 #pragma once
 
 #include "linformer/version.h"

@@ -1,5 +1,5 @@
-// Lowers attention whose keys and values are compressed before queries read them. Either all heads share one projection
-// E, or each head has its own. Source: paper section 4, equation 7, and "additional efficiency techniques".
+// Lowers attention whose keys and values are compressed before queries read them. The heads of a layer either share one
+// projection E or have one each. Source: the paper's section 4, equation 7 and "additional efficiency techniques".
 #include <algorithm>
 
 #include "program/lower.h"
@@ -26,7 +26,8 @@ View Lowering::projection_table(const View& e, bool transposed, int64_t n, Eleme
   return view;
 }
 
-// Adds the operands that attention over short sequences needs in addition to Z W.
+// Sets the operands of attention over short sequences, which compresses scores instead of keys. They are panels of Z W,
+// E^T and E.
 void Lowering::add_short(LayerState* layer) {
   ops::Attend& attend = layer->attend;
   attend.short_rows = std::min(layer->plan.longest, attend.short_below - 1);

@@ -20,8 +20,8 @@ View Lowering::attend(const LayerState& layer, const View& query) {
   return context;
 }
 
-// Adds the output projection of the context to the layer's rows, or writes it there if the layer has no residual. If
-// the layer has an outer norm, the sum is written to a block instead, because the layer's input is needed again.
+// Multiplies the context by the output projection and adds the product to the layer's rows. Without a residual, the
+// product replaces them. With an outer norm, the sum goes to a block, because a later op reads the layer's input.
 void Lowering::attention_output(const LayerState& layer, const View& context, const View& target) {
   const LayerDescription& description = *layer.description;
   const AttentionDescription& attention = description.attention;

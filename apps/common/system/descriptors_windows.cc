@@ -36,7 +36,8 @@ FileFacts facts_from(HANDLE handle) {
   return facts;
 }
 
-// The bytes that wait in a pipe; false where its writer has closed it. A pipe that can't be looked into may have some.
+// Sets the number of bytes that can be read from the pipe. Returns false if its writer has closed it. The number is 1
+// if Windows doesn't say how many there are, so that the caller reads.
 bool waiting_bytes(HANDLE pipe, DWORD* bytes) {
   if (::PeekNamedPipe(pipe, nullptr, 0, nullptr, bytes, nullptr) != 0) return true;
   *bytes = 1;

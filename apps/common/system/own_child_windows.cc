@@ -20,7 +20,7 @@ struct Handle {
   }
 };
 
-// Its processes end when this process does, however it ends.
+// Makes a job object. The processes that are assigned to it end when this process ends, even if it crashes.
 HANDLE make_job() {
   const HANDLE job = ::CreateJobObjectW(nullptr, nullptr);
   if (job == nullptr) return nullptr;
@@ -67,7 +67,7 @@ ChildOutput output_of_own_child(const std::vector<std::string>& arguments) {
   return output;
 }
 
-// The parent's job does it.
+// Nothing to do: the parent assigned this process to a job that ends with the parent.
 void end_with_parent() {}
 
 }  // namespace linformer::system

@@ -1,4 +1,4 @@
-// This process, and another program in its place.
+// Calls that concern this process: its arguments, its standard streams, and its replacement by another program.
 #pragma once
 
 #include <string>
@@ -18,9 +18,10 @@ void ignore_size_limits();
 
 // The path of this program; empty where the system doesn't say.
 std::string own_program();
-// Runs the program `arguments[0]`, a name, in the place of this one: that beside this program, or else one on the PATH.
-// Where a system can't replace a program, it becomes a child, and this process ends with its exit code. Returns only
-// where it can't be started, with the reason. `arguments` ends with a null pointer.
+// Replaces this process by the program whose file name is `arguments[0]`. The file in this program's own folder is
+// preferred to one on the PATH.
+// Windows can't replace a process: there the program runs as a child, and this process ends with its exit code. Returns
+// the reason if the program can't be started, and not at all otherwise. `arguments` ends with a null pointer.
 std::string become_program(char** arguments);
 
 }  // namespace linformer::system

@@ -36,7 +36,7 @@ void append_argument(const std::wstring& argument, std::wstring* line) {
   *line += L'"';
   size_t backslashes = 0;
   for (const wchar_t unit : argument) {
-    // Backslashes mean themselves but before a quote.
+    // A backslash is an escape only where a quote follows, so the backslashes before a quote are doubled.
     if (unit == L'"') line->append(backslashes + 1, L'\\');
     backslashes = unit == L'\\' ? backslashes + 1 : 0;
     *line += unit;

@@ -31,9 +31,8 @@ using OperandTable = std::array<OperandInfo, count>;
 
 namespace ops {
 
-// By default an op costs one read or write of each operand, and its line in a listing is "out = the other operand". An
-// op for which that is wrong declares functions of its own below its struct: count_cost() for its cost, list() for its
-// line.
+// By default, the cost of an op is one read or write of each operand, and its line in a listing is "out = the other
+// operand". An op with another cost declares count_cost() below its struct, and one with another line declares list().
 class CostContext;  // ops/cost.h
 class TextContext;  // ops/text.h
 
