@@ -64,6 +64,10 @@ class TermScan {
   void count(const View& view) {
     if (view.buffer == BufferId::count || view.place == Place::source) return;
     arena_.use(view.buffer);
+    if (view.place == Place::key_rows) {
+      (view.layout == RightLayout::panel16 ? has_whole_panels_ : has_whole_rows_) = true;
+      return;
+    }
     if (view.place == Place::sequence) {
       arena_.widen(info(view.buffer).factors[1], Count(view.rows) * view.cols);
       return;
@@ -90,10 +94,6 @@ class TermScan {
     if (attend.whole) {
       const int64_t padded = round_up(attend.d_head, panel_width);
       program_.full_width = std::max(program_.full_width, panels ? attend.groups.count * padded : attend.keys.cols);
-      has_whole_panels_ = has_whole_panels_ || panels;
-      // Compressed keys are made of the rows that the window shows, which are therefore kept beside their panels.
-      has_whole_rows_ = has_whole_rows_ || !panels || attend.beside() > 0;
-      if (panels && attend.beside() > 0) arena_.widen(Term::beside, panels_of(attend));
     } else if (panels) {
       arena_.widen(Term::compressed, panels_of(attend));
     }

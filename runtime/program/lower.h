@@ -119,13 +119,8 @@ class Lowering {
   void compress_by_head(const LayerState& layer, int side, bool joins);
   void pack_sides(const LayerState& layer);
   // lower_whole_keys.cc
+  friend class WholeKeys;
   void whole_keys(LayerState* layer);
-  void whole_side(const LayerState& layer, int side);
-  void compress_beside(const LayerState& layer, int side);
-  void pack_beside(const LayerState& layer);
-  void pack_block(const LayerState& layer, int side, const View& rows);
-  void view_keys_beside(LayerState* layer);
-  View rows_beside(const LayerState& layer, int side) const;
   // lower_layer.cc
   void layer(size_t index, int64_t* width);
   void layer_rows(const LayerState& layer);

@@ -137,7 +137,7 @@ void Lowering::add_scores(LayerState* layer) {
   if (layer->plan.score_rows == 0) return;
   int64_t columns = 0;
   if (attend.whole) {
-    columns = std::min(full_keys, round_up(std::max(layer->plan.longest, attend.beside()), panel_width));
+    columns = std::min(full_keys, round_up(attend.most_keys(layer->plan.longest), panel_width));
     attend.softmax = block(BufferId::softmax, round_up(attend.d_head, panel_width) + 3);
   } else {
     int64_t k = 0;
@@ -173,8 +173,6 @@ void Lowering::describe_attention(LayerState* layer) {
 void Lowering::keys_and_values(LayerState* layer) {
   describe_attention(layer);
   add_groups(layer);
-  if (layer->plan.whole_keys) view_keys_beside(layer);
-  add_scores(layer);
   ops::Attend& attend = layer->attend;
   const bool packs = layer->plan.panels;
   attend.keys = packs ? panels(BufferId::compressed_key, attend) : key_slot(*layer, key_side);

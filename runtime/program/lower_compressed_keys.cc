@@ -144,6 +144,7 @@ void Lowering::pack_sides(const LayerState& layer) {
 }
 
 void Lowering::compressed_keys(LayerState* layer) {
+  add_scores(layer);
   if (layer->attend.short_below > 0) add_short(layer);
   const int sides = layer->value_is_key ? 1 : 2;
   if (layer->plan.one_projection) {

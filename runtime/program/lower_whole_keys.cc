@@ -7,89 +7,114 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Returns the view of the compressed keys or values that stand beside those of a window, as rows.
-View Lowering::rows_beside(const LayerState& layer, int side) const {
-  const BufferId buffer = side == key_side || layer.value_is_key ? BufferId::keys_beside : BufferId::values_beside;
-  return slot(buffer, projection_of(layer.description->attention, side, 0).k, layer.key_width);
-}
+// Lowers one layer's keys and values.
+class WholeKeys {
+ public:
+  WholeKeys(Lowering* to, Lowering::LayerState* layer)
+      : to_(*to), layer_(*layer), attend_(layer->attend), sides_(layer->value_is_key ? 1 : 2) {}
 
-// Sets the compressed keys and values that queries see beside those of a window. Other layers have none.
-void Lowering::view_keys_beside(LayerState* layer) {
-  ops::Attend& attend = layer->attend;
-  const int64_t k = projection_of(layer->description->attention, key_side, 0).k;
-  if (attend.window == 0 || k == 0) return;
-  attend.keys_beside = rows_beside(*layer, key_side);
-  attend.values_beside = rows_beside(*layer, value_side);
-  if (!layer->plan.panels) return;
-  for (View* side : {&attend.keys_beside, &attend.values_beside}) {
-    *side = slot(side == &attend.keys_beside ? BufferId::packed_keys_beside : BufferId::packed_values_beside, k, 0);
-    side->type = attend.compute;
-    side->layout = RightLayout::panel16;
+  // Sets the compressed keys and values that queries see beside those of a window. Other layers have none.
+  void view_beside() {
+    const int64_t k = projection(key_side).k;
+    if (attend_.window == 0 || k == 0) return;
+    attend_.beside = k;
+    attend_.keys_beside = beside(BufferId::packed_keys_beside, key_side);
+    attend_.values_beside = beside(BufferId::packed_values_beside, value_side);
   }
-}
 
-// Packs a block of the sequence's rows into the panels of keys or of values, or into both if values are keys.
-void Lowering::pack_block(const LayerState& layer, int side, const View& rows) {
-  for (int to : {key_side, value_side}) {
-    if (to != side && !layer.value_is_key) continue;
-    View out = panels(compressed_of(to), layer.attend);
-    out.cols = layer.key_width;
-    add(ops::PackBlock{out, rows, layer.attend.groups, layer.attend.d_head, to == key_side});
+  void lower() {
+    for (int side = 0; side < sides_; ++side) {
+      if (side == 0 || !layer_.plan.converts_once) to_.key_stage(layer_, Domain::source_rows, {}, 0, side > 0);
+      compute(side);
+    }
+    if (attend_.beside == 0) return;
+    for (int side = 0; side < sides_; ++side) compress(side);
+    if (layer_.plan.panels) pack();
   }
-}
 
-// Adds the ops that compute K or V for a block of rows.
-void Lowering::whole_side(const LayerState& layer, int side) {
-  const bool stored = !layer.plan.panels || layer.attend.beside() > 0;
-  View rows = stored ? key_slot(layer, side) : block(BufferId::ffn, layer.key_width);
-  rows.ld = layer.key_width;  // rows next to one another: what every GEMM provider writes fastest
-  project_rows(layer, side, rows);
-  if (layer.plan.panels) pack_block(layer, side, rows);
-}
+ private:
+  const Projection& projection(int side) const { return to_.projection_of(layer_.description->attention, side, 0); }
 
-// Adds E (Z W), which compresses the rows that whole_side() stored. E's first rows begin at the text's first row, and
-// its last `end_rows` rows end at the text's last row. The rows of exact tokens are overwritten afterwards.
-void Lowering::compress_beside(const LayerState& layer, int side) {
-  const Projection& projection = projection_of(layer.description->attention, side, 0);
-  key_stage(layer, Domain::compressed_rows, {}, projection.k, side == value_side).whole_keys = false;
-  const int64_t at_start = projection.k - projection.end_rows;
-  ops::Gemm product;
-  product.b = key_slot(layer, side);
-  product.out = rows_beside(layer, side);
-  product.a = weight(projection.weight);
-  product.row_bias = weight(projection.bias);
-  product.end_m = at_start;
-  if (at_start > 0) add(product);
-  product.first_m = at_start;
-  product.end_m = projection.k;
-  product.from_end = true;
-  if (projection.end_rows > 0) add(product);
-  if (projection.exact_tokens.empty()) return;
-  ops::PutTokens put{product.out, product.b};
-  put.count = static_cast<int32_t>(projection.exact_tokens.size());
-  std::copy(projection.exact_tokens.begin(), projection.exact_tokens.end(), put.tokens);
-  add(put);
-}
-
-// Packs the compressed rows into panels of K^T and V, group by group.
-void Lowering::pack_beside(const LayerState& layer) {
-  const ops::Attend& attend = layer.attend;
-  key_stage(layer, Domain::key_heads, {}, attend.groups.count, false);
-  for (int side : {key_side, value_side}) {
-    const View out = side == key_side ? attend.keys_beside : attend.values_beside;
-    add(ops::Pack{out, rows_beside(layer, side), attend.groups, attend.d_head, side == key_side});
+  // Returns the view of the compressed keys or values that stand beside those of a window, as rows.
+  View rows_beside(int side) const {
+    const BufferId buffer = side == key_side || layer_.value_is_key ? BufferId::keys_beside : BufferId::values_beside;
+    return Lowering::slot(buffer, projection(side).k, layer_.key_width);
   }
-}
+
+  // Returns what queries read of them: the panels of all groups in `packed`, or the rows.
+  View beside(BufferId packed, int side) const {
+    if (!layer_.plan.panels) return rows_beside(side);
+    const KeyGroup& last = to_.program_.group(attend_.groups, attend_.groups.count - 1);
+    View view = Lowering::slot(packed, 1, last.panels_offset + group_panels(attend_.d_head, last.k));
+    view.type = attend_.compute;
+    view.layout = RightLayout::panel16;
+    return view;
+  }
+
+  // Adds the ops that compute K or V for a block of rows.
+  void compute(int side) {
+    // Compressed keys are made of the rows that the window shows, which are therefore kept beside their panels.
+    const bool stored = !layer_.plan.panels || attend_.beside > 0;
+    View rows = stored ? to_.key_slot(layer_, side) : to_.block(BufferId::ffn, layer_.key_width);
+    rows.ld = layer_.key_width;  // rows next to one another: what every GEMM provider writes fastest
+    to_.project_rows(layer_, side, rows);
+    if (layer_.plan.panels) pack_block(side, rows);
+  }
+
+  // Packs a block of the sequence's rows into the panels of keys or of values, or into both if values are keys.
+  void pack_block(int side, const View& rows) {
+    for (int to : {key_side, value_side}) {
+      if (to != side && !layer_.value_is_key) continue;
+      View out = to_.panels(compressed_of(to), attend_);
+      out.cols = layer_.key_width;
+      to_.add(ops::PackBlock{out, rows, attend_.groups, attend_.d_head, to == key_side});
+    }
+  }
+
+  // Adds E (Z W), which compresses the rows that compute() stored. E's first rows begin at the text's first row, and
+  // its last `end_rows` rows end at the text's last row. The rows of exact tokens are overwritten afterwards.
+  void compress(int side) {
+    const Projection& e = projection(side);
+    to_.key_stage(layer_, Domain::compressed_rows, {}, e.k, side == value_side).whole_keys = false;
+    const int64_t at_start = e.k - e.end_rows;
+    ops::Gemm product;
+    product.b = to_.key_slot(layer_, side);
+    product.out = rows_beside(side);
+    product.a = to_.weight(e.weight);
+    product.row_bias = to_.weight(e.bias);
+    product.end_m = at_start;
+    if (at_start > 0) to_.add(product);
+    product.first_m = at_start;
+    product.end_m = e.k;
+    product.from_end = true;
+    if (e.end_rows > 0) to_.add(product);
+    if (e.exact_tokens.empty()) return;
+    ops::PutTokens put{product.out, product.b};
+    put.count = static_cast<int32_t>(e.exact_tokens.size());
+    std::copy(e.exact_tokens.begin(), e.exact_tokens.end(), put.tokens);
+    to_.add(put);
+  }
+
+  // Packs the compressed rows into panels of K^T and V, group by group.
+  void pack() {
+    to_.key_stage(layer_, Domain::key_heads, {}, attend_.groups.count, false);
+    for (int side : {key_side, value_side}) {
+      const View& out = side == key_side ? attend_.keys_beside : attend_.values_beside;
+      to_.add(ops::Pack{out, rows_beside(side), attend_.groups, attend_.d_head, side == key_side});
+    }
+  }
+
+  Lowering& to_;
+  const Lowering::LayerState& layer_;
+  ops::Attend& attend_;
+  int sides_;  // 1 where values are keys
+};
 
 void Lowering::whole_keys(LayerState* layer) {
-  const int sides = layer->value_is_key ? 1 : 2;
-  for (int side = 0; side < sides; ++side) {
-    if (side == 0 || !layer->plan.converts_once) key_stage(*layer, Domain::source_rows, {}, 0, side > 0);
-    whole_side(*layer, side);
-  }
-  if (layer->attend.beside() == 0) return;
-  for (int side = 0; side < sides; ++side) compress_beside(*layer, side);
-  if (layer->plan.panels) pack_beside(*layer);
+  WholeKeys keys(this, layer);
+  keys.view_beside();
+  add_scores(layer);
+  keys.lower();
 }
 
 }  // namespace LINFORMER_NAMESPACE

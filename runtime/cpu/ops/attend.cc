@@ -35,7 +35,7 @@ Status declare_group(const ops::Attend& op, const KeyGroup& group, GemmIds::Grou
   const Extents& extents = to.program.extents;
   GemmDesc scores;
   scores.max_m = op.whole ? extents.full_queries() : extents.block_rows;
-  scores.n = op.whole ? std::min(full_keys, std::max(to.longest_source(), op.beside())) : group.k;
+  scores.n = op.whole ? std::min(full_keys, op.most_keys(to.longest_source())) : group.k;
   scores.varying_n = op.whole || group.projections[0].kind != ProjectionKind::linear;
   scores.k = op.d_head;
   scores.layout = panels ? RightLayout::panel16 : RightLayout::transposed;

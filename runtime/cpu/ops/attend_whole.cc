@@ -135,7 +135,7 @@ Status attend_to(const HeadQueries& of, int64_t first, int64_t rows, const Right
 Status attend_beside(const HeadQueries& of, int64_t group, const Item& item) {
   const ops::Attend& op = of.op;
   const KeyGroup& described = of.context.program.group(op.groups, group);
-  const int64_t k = op.beside(), m = of.sums.rows, rows_at_once = of.context.program.extents.full_queries();
+  const int64_t k = op.beside, m = of.sums.rows, rows_at_once = of.context.program.extents.full_queries();
   const RightMatrix keys = compressed_side(op.keys_beside, op, described, k, true, of.context, item);
   const RightMatrix values = compressed_side(op.values_beside, op, described, k, false, of.context, item);
   for (int64_t first = 0; first < k; first += full_keys) {
@@ -167,7 +167,7 @@ Status attend_own(const HeadQueries& of, int64_t group, ScoreMask mask, const It
       if (count <= 0) continue;
       LINFORMER_TRY(attend_to(of, r, rows, part_of_side(keys, true, mask.first, count),
                               part_of_side(values, false, mask.first, count), &mask,
-                              op.beside() > 0 || mask.first > reach.begin));
+                              op.beside > 0 || mask.first > reach.begin));
     }
   }
   return {};
@@ -213,7 +213,7 @@ Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Contex
     }
     std::fill_n(row_max, m, -std::numeric_limits<float>::infinity());
     std::fill_n(row_sum, m, 0.f);
-    if (op.beside() > 0) LINFORMER_TRY(attend_beside(of, group, item));
+    if (op.beside > 0) LINFORMER_TRY(attend_beside(of, group, item));
     LINFORMER_TRY(attend_own(of, group, mask, item));
     for (int64_t r = 0; r < m; ++r) rescale[r] = 1.f / row_sum[r];
     context.kernels.scale_rows(of.sums, rescale);

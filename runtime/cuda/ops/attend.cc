@@ -40,10 +40,10 @@ Status run(const ops::Attend& op, Context& context, const Item& item) {
     p.position_bias = context.floats(op.position_bias) + op.position_bias.cols / 2;
   }
   p.window = op.whole ? op.window : 0;
-  if (op.beside() > 0) {
+  if (op.beside > 0) {
     p.keys_beside = context.device_as<float>(op.keys_beside.buffer);
     p.values_beside = context.device_as<float>(op.values_beside.buffer);
-    p.beside = op.beside();
+    p.beside = op.beside;
     p.beside_slot = context.program.slot(op.keys_beside.buffer);
   }
   p.d_head = static_cast<int>(op.d_head);

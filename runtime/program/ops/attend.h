@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "base/types.h"
 #include "program/key_groups.h"
 #include "program/ops/operand.h"
@@ -32,9 +34,10 @@ struct Attend {
   ElementType compute = ElementType::f32;  // of scores and context: f32 or bf16
   bool whole = false, causal = false, excludes_masked = false;
   int64_t window = 0;  // whole: |i - j| at most this; 0: all
+  int64_t beside = 0;  // whole: compressed rows that every query sees beside those of the window
 
-  // Compressed rows that every query sees beside those of the window.
-  int64_t beside() const { return keys_beside.rows; }
+  // Whole: the most keys that a query's scores may be of at once, if the longest sequence has `longest` rows.
+  int64_t most_keys(int64_t longest) const { return std::max(longest, beside); }
 
   static constexpr OperandTable<12> operands() {
     return {{{offsetof(Attend, query), Use::rows},

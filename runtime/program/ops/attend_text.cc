@@ -21,7 +21,7 @@ void list(const Attend& op, TextContext& context) {
            op.causal ? ", causal" : "", op.excludes_masked ? ", masked keys excluded" : "",
            op.position_bias.present() ? ", position bias" : "");
   if (op.window > 0) text.add(", window %lld", static_cast<long long>(op.window));
-  if (op.beside() > 0) text.add(" beside %lld compressed keys", static_cast<long long>(op.beside()));
+  if (op.beside > 0) text.add(" beside %lld compressed keys", static_cast<long long>(op.beside));
 }
 
 }  // namespace LINFORMER_NAMESPACE::ops
