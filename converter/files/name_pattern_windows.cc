@@ -20,8 +20,9 @@ bool fits_brackets(const std::string& pattern, size_t* at, char character) {
     const char begin = pattern[next++];
     char end = begin;
     if (next + 1 < pattern.size() && pattern[next] == '-' && pattern[next + 1] != ']') {
-      end = pattern[next + 1];
-      next += 2;
+      ++next;
+      if (pattern[next] == '\\' && next + 1 < pattern.size()) ++next;
+      end = pattern[next++];
     }
     found = found || (byte(begin) <= byte(character) && byte(character) <= byte(end));
   }
@@ -37,7 +38,7 @@ bool fits_brackets(const std::string& pattern, size_t* at, char character) {
 bool fits_part(const std::string& pattern, size_t* at, char character) {
   if (pattern[*at] == '[') return fits_brackets(pattern, at, character);
   const bool any = pattern[*at] == '?';
-  if (pattern[*at] == '\\' && *at + 1 < pattern.size()) ++*at;
+  if (pattern[*at] == '\\' && ++*at == pattern.size()) return false;  // nothing is escaped
   return pattern[(*at)++] == character || any;
 }
 
