@@ -7,32 +7,20 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=build/quickstart
 begin=$SECONDS
 
-step() { printf '\n\033[1m%s\033[0m\n' "$*"; }
-if [ ! -t 1 ]; then step() { printf '\n%s\n' "$*"; }; fi
-show() {  # prints a command as one would type it, then runs it
-  printf '$ %s\n' "$*"
-  "$@"
-}
+. apps/common/steps.sh
+log=$build.log
 
 step "1. Packages that are missing"
 . third_party/install.sh
 linformer_install build
 
-step "2. Build (a few minutes; log in $build.log)"
+step "2. Build (a few minutes; log in $log)"
 mkdir -p build
 linformer_ccache
-compile() {
-  printf '$ %s\n' "$*"
-  if ! "$@" >>"$build.log" 2>&1; then
-    tail -n 40 "$build.log" >&2
-    echo "The build failed; the whole log is $build.log" >&2
-    exit 1
-  fi
-}
-: >"$build.log"
-compile cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_BUILD_TESTS=OFF
+: >"$log"
+logged cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_BUILD_TESTS=OFF
 # Everything that `cmake --install` installs: the programs write their man pages and completions.
-compile cmake --build "$build" --target linformer linformer_shared linformer_manual --parallel "$(nproc)"
+logged cmake --build "$build" --target linformer linformer_shared linformer_manual --parallel "$(nproc)"
 
 step "3. Convert the checkpoint that PyTorch saved to one model file"
 show "$build/apps/convert/linformer-convert" apps/sample/checkpoint.pt -o "$build/sample.lnfr" \
@@ -46,7 +34,7 @@ show "$build/apps/cli/linformer" classify "$build/sample.lnfr" --input apps/samp
 
 printf '\nDone in %d s. Your own texts:\n$ %s classify %s "A lovely, moving film." "What a waste of two hours!"\n' \
   "$((SECONDS - begin))" "$build/apps/cli/linformer" "$build/sample.lnfr"
-as_root=sudo
-if [ "$(id -u)" -eq 0 ]; then as_root=; fi
+sudo="sudo "
+if [ "$(id -u)" -eq 0 ]; then sudo=; fi
 printf '\nTo have linformer and linformer-convert on the PATH (below /usr/local):\n$ %scmake --install %s\n' \
-  "${as_root:+$as_root }" "$build"
+  "$sudo" "$build"

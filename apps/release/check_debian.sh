@@ -22,21 +22,13 @@ system=
 if [ $# -eq 2 ]; then system=$(realpath -m "$2"); fi
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-step() { printf '\n\033[1m%s\033[0m\n' "$*"; }
-if [ ! -t 1 ]; then step() { printf '\n%s\n' "$*"; }; fi
+. apps/common/steps.sh
 logs=$(mktemp -d)
+log=$logs/log
 trap 'rm -rf "$logs"' EXIT
 if [ -z "$system" ]; then
   system=$logs/system
 fi
-logged() {  # prints the command, and what it says when it fails
-  printf '$ %s\n' "$*"
-  if ! "$@" >"$logs/log" 2>&1 </dev/null; then
-    tail -n 40 "$logs/log" >&2
-    echo "This failed: $*" >&2
-    exit 1
-  fi
-}
 
 step "1. Packages that are missing"
 . third_party/install.sh
@@ -67,22 +59,22 @@ logged inside dpkg --verify linformer liblinformer-dev
 inside ldconfig -p | grep liblinformer
 
 step "5. Use"
-show() {  # runs a command in the folder with the sample, after printing it
+show_inside() {  # prints a command, and runs it in the folder with the sample
   printf '$ %s\n' "$*"
   inside sh -ec "cd /packages; $*"
 }
-show linformer --version
-show linformer-convert sample/checkpoint.pt -o sample.lnfr --tokenizer sample --labels sample/labels.txt
+show_inside linformer --version
+show_inside linformer-convert sample/checkpoint.pt -o sample.lnfr --tokenizer sample --labels sample/labels.txt
 text='"A lovely, moving film."'
-show linformer classify sample.lnfr "$text"
+show_inside linformer classify sample.lnfr "$text"
 
 step "6. Build programs with pkg-config"
 logged inside "${apt_get[@]}" install g++ pkg-config
-show 'gcc examples/classify.c -o shared $(pkg-config --cflags --libs linformer-shared)'
-show 'gcc examples/classify.c -o static $(pkg-config --cflags --libs linformer)'
-show 'g++ -std=c++20 examples/classify.cc -o classify $(pkg-config --cflags --libs linformer)'
+show_inside 'gcc examples/classify.c -o shared $(pkg-config --cflags --libs linformer-shared)'
+show_inside 'gcc examples/classify.c -o static $(pkg-config --cflags --libs linformer)'
+show_inside 'g++ -std=c++20 examples/classify.cc -o classify $(pkg-config --cflags --libs linformer)'
 for program in ./shared ./static ./classify; do
-  show "$program" sample.lnfr "$text" | tee "$logs/out"
+  show_inside "$program" sample.lnfr "$text" | tee "$logs/out"
   if ! grep -q positive "$logs/out"; then
     echo "$program did not classify the text." >&2
     exit 1

@@ -15,8 +15,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=build/debian
 umask 022
 
-step() { printf '\n\033[1m%s\033[0m\n' "$*"; }
-if [ ! -t 1 ]; then step() { printf '\n%s\n' "$*"; }; fi
+. apps/common/steps.sh
+log=$build.log
 
 step "1. Packages that are missing"
 . third_party/install.sh
@@ -26,18 +26,10 @@ if ! command -v dpkg-shlibdeps >/dev/null; then
   exit 1
 fi
 
-step "2. Build (a few minutes; log in $build.log)"
+step "2. Build (a few minutes; log in $log)"
 mkdir -p build "$folder"
 linformer_ccache
-logged() {
-  printf '$ %s\n' "$*"
-  if ! "$@" >>"$build.log" 2>&1; then
-    tail -n 40 "$build.log" >&2
-    echo "This failed; the whole log is $build.log" >&2
-    exit 1
-  fi
-}
-: >"$build.log"
+: >"$log"
 # Without a commit (a source archive) the date is that of the file that names the version.
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date -r CMakeLists.txt +%s)}
 contact=()
