@@ -46,7 +46,7 @@ endmacro()
 # linformer_fast(SOURCES...): these files loop over weights or measure what the processor can do.
 function(linformer_fast)
   # CMake never compiles a file that has options of its own as a part of a larger one.
-  if(NOT LINFORMER_CONVERTER_UNITY)
+  if(NOT LINFORMER_UNITY OR CMAKE_BUILD_TYPE STREQUAL Release)
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
   endif()
 endfunction()

@@ -71,6 +71,16 @@ shared() {
   ctest --preset asan-ubsan -R '_shared$'
 }
 
+# Compiles each file by itself, where other builds compile the files of a target together (runtime/unity.cmake).
+separate() {
+  . third_party/install.sh
+  linformer_install build
+  linformer_ccache
+  cmake -S . -B build/separate -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_DEVELOPER=ON -DLINFORMER_UNITY=OFF \
+    -DLINFORMER_BUILD_TESTS=OFF >/dev/null
+  cmake --build build/separate --parallel "$(nproc)" --target all linformer_shared
+}
+
 # Everything that runs on aarch64, where CI converts the goldens with this machine's converter.
 aarch64() {
   bash tests/targets/run.sh aarch64
@@ -93,7 +103,7 @@ build() {
   cmake --build --preset "$preset" --parallel "$(nproc)" --target "$@"
 }
 
-subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks simulated shared aarch64 windows)
+subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks simulated shared separate aarch64 windows)
 if [ $# -eq 0 ]; then
   echo "Subjects: ${subjects[*]}"
   exit 0

@@ -17,16 +17,16 @@ namespace linformer::bench {
 #if defined(LINFORMER_WITH_CUDA)
 namespace {
 
-constexpr int attempts = 4, calls_of_attempt = 5;
+constexpr int device_attempts = 4, calls_of_attempt = 5;
 constexpr uint64_t workspace_bytes = uint64_t{8} << 20;
 
-void require(const Status& status) {
+void require_device(const Status& status) {
   if (!status.ok()) throw std::runtime_error(status.message());
 }
 
 template <class T>
 T take(Result<T> result) {
-  require(result.status());
+  require_device(result.status());
   return std::move(result.value());
 }
 
@@ -58,7 +58,8 @@ class DeviceMemory {
       }
     }
     for (int64_t i = 0; i < elements; i += some) {
-      require(device_.upload(data_ + i * size, bytes, static_cast<uint64_t>(std::min(some, elements - i) * size)));
+      require_device(
+          device_.upload(data_ + i * size, bytes, static_cast<uint64_t>(std::min(some, elements - i) * size)));
     }
   }
 
@@ -69,14 +70,14 @@ class DeviceMemory {
 
 // Of `amount` for each call of work(), in 1e9 a second.
 template <class Work>
-double best_rate(cuda::Stream& stream, double amount, const Work& work) {
+double device_rate(cuda::Stream& stream, double amount, const Work& work) {
   double best = 0;
-  for (int attempt = 0; attempt < attempts; ++attempt) {
-    require(work());
-    require(stream.wait());
+  for (int attempt = 0; attempt < device_attempts; ++attempt) {
+    require_device(work());
+    require_device(stream.wait());
     const auto begin = std::chrono::steady_clock::now();
-    for (int call = 0; call < calls_of_attempt; ++call) require(work());
-    require(stream.wait());
+    for (int call = 0; call < calls_of_attempt; ++call) require_device(work());
+    require_device(stream.wait());
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     best = std::max(best, calls_of_attempt * amount / seconds / 1e9);
   }
@@ -103,10 +104,10 @@ double product_rate(const cuda::Device& device, ElementType type, int64_t rows, 
   product.k = product.a_ld = product.b_ld = inner;
   product.transposed = true;
   stream->rehearse(true);
-  require(stream->multiply(product));
+  require_device(stream->multiply(product));
   stream->rehearse(false);
   const double flop = 2. * static_cast<double>(rows) * static_cast<double>(inner) * static_cast<double>(width);
-  return best_rate(*stream, flop, [&] { return stream->multiply(product); });
+  return device_rate(*stream, flop, [&] { return stream->multiply(product); });
 }
 
 }  // namespace
@@ -128,7 +129,7 @@ Limits measure_device_limits(int index, int64_t side) {
   const DeviceMemory from(*device, static_cast<uint64_t>(bytes)), to(*device, static_cast<uint64_t>(bytes));
   from.fill(ElementType::f32, side * side);
   const auto copy = [&] { return stream->copy(to.data(), bytes, from.data(), bytes, bytes, 1); };
-  limits.memory = {best_rate(*stream, 2. * static_cast<double>(bytes), copy), "copy"};
+  limits.memory = {device_rate(*stream, 2. * static_cast<double>(bytes), copy), "copy"};
   return limits;
 }
 

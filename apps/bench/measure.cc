@@ -49,7 +49,7 @@ Flop encoder_flop(const Model& model, const SessionOptions& options, int64_t tok
 
 std::vector<std::array<double, 2>> encoder_ops(const Model& model, const SessionOptions& options, int64_t tokens,
                                                int64_t batch) {
-  Result<LoweredModel> lowered = lower_model(model.description(), options, planned_bf16(options, Machine()));
+  Result<LoweredModel> lowered = lower_model(model.description(), options, planned_bf16(options, linformer::Machine()));
   require(lowered.status());
   const Program& program = lowered->program;
   const int64_t states = lowered->plan.options.memory.max_encoder_states;

@@ -18,7 +18,7 @@ using bench::paper_lengths;
 using bench::PaperCell;
 using bench::PaperRun;
 
-constexpr double width = 1180, plot_width = 430, plot_height = 300;
+constexpr double picture_width = 1180, plot_width = 430, plot_height = 300;
 constexpr double left_plot = 84, right_plot = 624, legend = 1070;
 constexpr double first_row = 128, row_height = 420;
 
@@ -35,9 +35,9 @@ struct Axes {
   }
 };
 
-class Picture {
+class PaperPicture {
  public:
-  explicit Picture(const PaperReport& report) : report_(report) {}
+  explicit PaperPicture(const PaperReport& report) : report_(report) {}
 
   std::string svg() {
     const std::string title = "Linformer beside Transformer: " + excerpt(report_.machine.processor, 60);
@@ -53,7 +53,7 @@ class Picture {
       saved(report_.runs[i], top);
       names(top);
     }
-    return drawing_.svg(width, first_row + row_height * static_cast<double>(report_.runs.size()), title);
+    return drawing_.svg(picture_width, first_row + row_height * static_cast<double>(report_.runs.size()), title);
   }
 
  private:
@@ -145,6 +145,6 @@ class Picture {
 
 }  // namespace
 
-std::string paper_svg(const PaperReport& report) { return Picture(report).svg(); }
+std::string paper_svg(const PaperReport& report) { return PaperPicture(report).svg(); }
 
 }  // namespace linformer::research

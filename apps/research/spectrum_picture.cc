@@ -26,9 +26,9 @@ struct Range {
   double part(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
 };
 
-class Picture {
+class SpectrumPicture {
  public:
-  explicit Picture(const SpectrumReport& report) : report_(report), spectrum_(report.spectrum) {
+  explicit SpectrumPicture(const SpectrumReport& report) : report_(report), spectrum_(report.spectrum) {
     const double rows = static_cast<double>(spectrum_.layers.size());
     cell_height_ = std::max(curves_height / rows, 15.0);
     map_height_ = cell_height_ * rows;
@@ -222,10 +222,10 @@ class Picture {
 
 }  // namespace
 
-std::string spectrum_svg(const SpectrumReport& report) { return Picture(report).svg(); }
+std::string spectrum_svg(const SpectrumReport& report) { return SpectrumPicture(report).svg(); }
 
 std::string spectrum_html(const SpectrumReport& report) {
-  Picture picture(report);
+  SpectrumPicture picture(report);
   const std::string svg = picture.svg();
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>" + escaped(picture.name()) +
          "</title>\n<style>body{margin:0;background:#fff}svg{display:block;margin:auto;max-width:100%;height:auto}"

@@ -6,7 +6,7 @@ using namespace linformer::c_api;
 
 namespace {
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a batch of sequences"); }
+Status no_memory_for_sequences() { return Status::error(Code::out_of_memory, "no memory for a batch of sequences"); }
 
 }  // namespace
 
@@ -185,7 +185,7 @@ lnf_code lnf_batch_inputs(lnf_batch* batch, const lnf_input** inputs, lnf_status
       } else {
         made.vectors = input.vectors.data();
       }
-      if (!batch->inputs.try_push(made)) return no_memory();
+      if (!batch->inputs.try_push(made)) return no_memory_for_sequences();
     }
     *inputs = batch->inputs.data();
     return {};

@@ -17,7 +17,7 @@ static_assert(sizeof(lnf_position) == sizeof(MaskPosition));
 
 namespace {
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a call's inputs and outputs"); }
+Status no_memory_for_call() { return Status::error(Code::out_of_memory, "no memory for a call's inputs and outputs"); }
 
 Status other_size(const char* name) {
   return Status::error(Code::invalid_argument, "the structs in the list of %s differ in size", name);
@@ -124,7 +124,7 @@ Status read_output(const lnf_output* given, Array<MaskPosition>* positions, Outp
   // read_call() has reserved them.
   const MaskPosition* first = positions->end();
   for (size_t i = 0; i < read.position_count; ++i) {
-    if (!positions->try_push({read.positions[i].text, read.positions[i].position})) return no_memory();
+    if (!positions->try_push({read.positions[i].text, read.positions[i].position})) return no_memory_for_call();
   }
   to->positions = {first, read.position_count};
   return {};
@@ -147,7 +147,7 @@ Status read_call(lnf_session* session, const lnf_input* inputs, size_t input_cou
     const lnf_input* given = element(inputs, i);
     if (size_of(given) != size_of(inputs)) return other_size("inputs");
     LINFORMER_TRY(read_input(*session, given, &input));
-    if (!session->inputs.try_push(input)) return no_memory();
+    if (!session->inputs.try_push(input)) return no_memory_for_call();
   }
   size_t positions = 0;
   for (size_t i = 0; i < output_count; ++i) {
@@ -156,14 +156,14 @@ Status read_call(lnf_session* session, const lnf_input* inputs, size_t input_cou
     const lnf_output* given = element(outputs, i);
     if (size_of(given) != size_of(outputs)) return other_size("outputs");
     LINFORMER_TRY(read_struct(given, "lnf_output", &read));
-    if (read.position_count > SIZE_MAX / 2 - positions) return no_memory();
+    if (read.position_count > SIZE_MAX / 2 - positions) return no_memory_for_call();
     positions += read.position_count;
   }
-  if (!session->positions.try_reserve(positions)) return no_memory();
+  if (!session->positions.try_reserve(positions)) return no_memory_for_call();
   for (size_t i = 0; i < output_count; ++i) {
     Output output;
     LINFORMER_TRY(read_output(element(outputs, i), &session->positions, &output));
-    if (!session->outputs.try_push(output)) return no_memory();
+    if (!session->outputs.try_push(output)) return no_memory_for_call();
   }
   return {};
 }

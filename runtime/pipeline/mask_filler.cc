@@ -14,20 +14,20 @@ namespace {
 
 constexpr size_t most_candidates = size_t{1} << 22;  // that wait to be visited, where one text has no more: 32 MiB
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for masked tokens"); }
+Status no_memory_for_masked_tokens() { return Status::error(Code::out_of_memory, "no memory for masked tokens"); }
 
 // The mask token as it is written in a text.
 Status spell_mask(const TokenizerDescription& description, const Tokenizer& tokenizer, Array<char>* to) {
   const auto& added = description.added_tokens;
   const auto own = std::find_if(added.begin(), added.end(), [&](const auto& t) { return t.id == description.mask; });
   if (own != added.end()) {
-    return to->try_append(own->content.data(), own->content.size()) ? Status() : no_memory();
+    return to->try_append(own->content.data(), own->content.size()) ? Status() : no_memory_for_masked_tokens();
   }
   TextBuffer buffer;
   const Status decoded = tokenizer.decode({&description.mask, 1}, {}, &buffer);
   if (decoded.code() == Code::out_of_memory) return decoded;
   const std::string_view text = decoded.ok() ? buffer.view() : "<mask>";
-  return to->try_append(text.data(), text.size()) ? Status() : no_memory();
+  return to->try_append(text.data(), text.size()) ? Status() : no_memory_for_masked_tokens();
 }
 
 }  // namespace
@@ -83,10 +83,10 @@ Result<MaskFiller> MaskFiller::create(std::shared_ptr<const Model> model, const 
   const size_t top_k = static_cast<size_t>(std::min<int64_t>(options.top_k, vocabulary));
   const size_t max_batch = static_cast<size_t>(parts->max_batch());
   std::unique_ptr<State> state(new (std::nothrow) State(std::move(*parts), max_batch, top_k));
-  if (!state) return no_memory();
+  if (!state) return no_memory_for_masked_tokens();
   LINFORMER_TRY(spell_mask(tokenizer, state->parts().reader.tokenizer(), &state->mask));
   state->mask_id = tokenizer.mask;
-  if (!state->order.try_resize_for_overwrite(static_cast<size_t>(vocabulary))) return no_memory();
+  if (!state->order.try_resize_for_overwrite(static_cast<size_t>(vocabulary))) return no_memory_for_masked_tokens();
   return MaskFiller(std::move(state));
 }
 
@@ -112,16 +112,17 @@ void MaskFiller::State::report_none(TextReport* report) const {
 Status MaskFiller::State::took(const TextSequence& sequence, Tokens read, QueuedText* text) {
   text->first = ids.size();
   text->count = read.size();
-  if (!ids.try_append(read.data(), read.size())) return no_memory();
+  if (!ids.try_append(read.data(), read.size())) return no_memory_for_masked_tokens();
   for (const Asked& at : asked()) {
     const MaskedToken masked = {at.token, sequence.texts[at.in_sequence], sequence.offsets[at.in_sequence], {}};
-    if (!masks.try_push(masked)) return no_memory();
+    if (!masks.try_push(masked)) return no_memory_for_masked_tokens();
   }
   return {};
 }
 
 Status MaskFiller::State::start(size_t positions) {
-  if (positions > SIZE_MAX / top_k || !candidates.try_resize_for_overwrite(positions * top_k)) return no_memory();
+  if (positions > SIZE_MAX / top_k || !candidates.try_resize_for_overwrite(positions * top_k))
+    return no_memory_for_masked_tokens();
   return {};
 }
 

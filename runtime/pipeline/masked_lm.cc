@@ -33,7 +33,7 @@ MaskedLm::~MaskedLm() = default;
 
 namespace {
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for masked-LM logits"); }
+Status no_memory_for_logits() { return Status::error(Code::out_of_memory, "no memory for masked-LM logits"); }
 
 Status check_order(std::span<const MaskPosition> positions, size_t texts) {
   int64_t last = 0;
@@ -59,7 +59,7 @@ Result<MaskedLm> MaskedLm::create(const Session& session, int64_t positions_at_o
   const Result<Shape> shape = session.shape(Output::masked_lm({}, {}), 1, 1);
   if (!shape.ok()) return shape.status();
   std::unique_ptr<State> state(new (std::nothrow) State);
-  if (!state) return no_memory();
+  if (!state) return no_memory_for_logits();
   state->vocabulary = static_cast<size_t>(shape->columns);
   if (positions_at_once == 0)
     positions_at_once = std::max<int64_t>(1, most_logits / std::max<int64_t>(1, shape->columns));
@@ -80,12 +80,13 @@ Status MaskedLm::run(Session* session, std::span<const Input> inputs, std::span<
     s.positions.clear();
     for (size_t i = 0; i < part.size(); ++i) {
       const bool begins = i == 0 || part[i].text != part[i - 1].text;
-      if (begins && !s.inputs.try_push(inputs[static_cast<size_t>(part[i].text)])) return no_memory();
-      if (!s.positions.try_push({static_cast<int64_t>(s.inputs.size()) - 1, part[i].position})) return no_memory();
+      if (begins && !s.inputs.try_push(inputs[static_cast<size_t>(part[i].text)])) return no_memory_for_logits();
+      if (!s.positions.try_push({static_cast<int64_t>(s.inputs.size()) - 1, part[i].position}))
+        return no_memory_for_logits();
     }
-    if (part.size() > SIZE_MAX / s.vocabulary) return no_memory();
+    if (part.size() > SIZE_MAX / s.vocabulary) return no_memory_for_logits();
     const size_t floats = part.size() * s.vocabulary;
-    if (s.logits.size() < floats && !s.logits.try_resize_for_overwrite(floats)) return no_memory();
+    if (s.logits.size() < floats && !s.logits.try_resize_for_overwrite(floats)) return no_memory_for_logits();
     LINFORMER_TRY(
         session->run(s.inputs.span(), Output::masked_lm({s.logits.data(), floats}, s.positions.span()), control));
     for (size_t i = 0; i < part.size(); ++i) {

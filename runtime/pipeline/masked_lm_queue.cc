@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t most_bad_texts = 1024;  // that wait beside a batch
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for texts of a masked-LM head"); }
+Status no_memory_for_texts() { return Status::error(Code::out_of_memory, "no memory for texts of a masked-LM head"); }
 
 Result<Tokenizer> tokenizer_of(const std::shared_ptr<const Model>& model, const TextOptions& texts,
                                bool masks_in_texts) {
@@ -103,7 +103,7 @@ Status MaskedLmQueue::add(const TextInput& input, bool* wanted) {
       LINFORMER_TRY(put(*sequence, &text));
     }
   }
-  return waiting_.try_push(std::move(text)) ? Status() : no_memory();
+  return waiting_.try_push(std::move(text)) ? Status() : no_memory_for_texts();
 }
 
 // What the session keeps of a sequence, and what is asked of it.
@@ -114,8 +114,8 @@ Status MaskedLmQueue::keep(const TextSequence& sequence) {
   for (size_t i = 0; i < sequence.ids.size(); ++i) {
     const int32_t id = sequence.ids[i];
     if (parts_.strips && id == parts_.pad_id) continue;
-    if (asks(id) && !asked_.try_push({i, kept_ids_.size()})) return no_memory();
-    if (!kept_ids_.try_push(id) || !kept_types_.try_push(sequence.types[i])) return no_memory();
+    if (asks(id) && !asked_.try_push({i, kept_ids_.size()})) return no_memory_for_texts();
+    if (!kept_ids_.try_push(id) || !kept_types_.try_push(sequence.types[i])) return no_memory_for_texts();
   }
   return {};
 }
@@ -127,7 +127,7 @@ Status MaskedLmQueue::put(const TextSequence& sequence, QueuedText* text) {
   text->first_position = positions_.size();
   text->positions = asked_.size();
   for (const Asked& asked : asked_) {
-    if (!positions_.try_push({in_batch, static_cast<int64_t>(asked.token) + prefix})) return no_memory();
+    if (!positions_.try_push({in_batch, static_cast<int64_t>(asked.token) + prefix})) return no_memory_for_texts();
   }
   // With the pads that are kept.
   return took(sequence, parts_.batch.inputs().back().tokens, text);

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t most_chunk_bytes = size_t{8} << 20;  // of texts that are in memory at once
 constexpr int64_t bytes_of_a_token = 4;               // about, in most languages and vocabularies
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a batch of texts"); }
+Status no_memory_for_batch() { return Status::error(Code::out_of_memory, "no memory for a batch of texts"); }
 
 size_t bytes_of(const TextInput& input) {
   return input.text.size() + (input.pair ? input.pair->size() : 0) + input.vectors.size_bytes();
@@ -44,7 +44,7 @@ Status TextRunner::State::take_chunk(const TextList& texts, size_t begin) {
     const TextInput input = texts[i];
     bytes += bytes_of(input);
     if (!chunk_.empty() && bytes > most_chunk_bytes) break;
-    if (!chunk_.try_push(input)) return no_memory();
+    if (!chunk_.try_push(input)) return no_memory_for_batch();
   }
   return {};
 }
@@ -64,7 +64,7 @@ Status TextRunner::State::plan_chunk() {
   groups_.clear();
   if (!reports_.try_resize(count) || !order_.try_resize_for_overwrite(count) ||
       !values_.try_assign(count * row_, 0.f)) {
-    return no_memory();
+    return no_memory_for_batch();
   }
   std::iota(order_.begin(), order_.end(), 0u);
   std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
@@ -75,13 +75,13 @@ Status TextRunner::State::plan_chunk() {
   for (uint32_t i = 0; i < count; ++i) {
     const int64_t more = estimate(chunk_[order_[i]]);
     if (members > 0 && (rows + more > group_rows_ || (members + 1) * sequences_each() > max_batch_)) {
-      if (!groups_.try_push(i)) return no_memory();
+      if (!groups_.try_push(i)) return no_memory_for_batch();
       rows = members = 0;
     }
     rows += more;
     ++members;
   }
-  return groups_.try_push(static_cast<uint32_t>(count)) ? Status() : no_memory();
+  return groups_.try_push(static_cast<uint32_t>(count)) ? Status() : no_memory_for_batch();
 }
 
 Status TextRunner::State::run_chunk() {
@@ -145,13 +145,13 @@ Status TextRunner::State::add(Worker* worker, size_t text) {
 
 Status TextRunner::State::append(Worker* worker, size_t text, int64_t window, const TextSequence& sequence) {
   if (!worker->batch->fits(worker->batch->rows_of(sequence.ids.size()))) LINFORMER_TRY(run_batch(worker));
-  if (!worker->texts.try_push(text)) return no_memory();
+  if (!worker->texts.try_push(text)) return no_memory_for_batch();
   if (takes_tokens()) {
     const size_t size = sequence.ids.size();
     if (!worker->sequences.try_push({window, worker->offsets.size(), size, sequence.first, sequence.nearest}) ||
         !worker->offsets.try_append(sequence.offsets.data(), size) ||
         !worker->token_texts.try_append(sequence.texts.data(), size)) {
-      return no_memory();
+      return no_memory_for_batch();
     }
   }
   return worker->batch->add(sequence.ids, sequence.types);
@@ -174,7 +174,7 @@ Status TextRunner::State::append_vectors(Worker* worker, size_t text) {
   if (!report.status.ok()) return {};
   report.tokens = report.total_tokens = count;
   if (!worker->batch->fits(count + prefix_rows_)) LINFORMER_TRY(run_batch(worker));
-  if (!worker->texts.try_push(text)) return no_memory();
+  if (!worker->texts.try_push(text)) return no_memory_for_batch();
   return worker->batch->add_vectors(input.vectors, count);
 }
 
@@ -184,13 +184,13 @@ Status TextRunner::State::run_batch(Worker* worker) {
                                      : worker->batch->size() / static_cast<size_t>(sequences_each());
   worker->outputs.clear();
   const size_t columns = takes_tokens() ? static_cast<size_t>(shapes_[0]) : row_;
-  if (!worker->values.try_resize_for_overwrite(rows * columns)) return no_memory();
+  if (!worker->values.try_resize_for_overwrite(rows * columns)) return no_memory_for_batch();
   size_t offset = 0;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     Output output = outputs_[i];
     output.values = {worker->values.data() + offset, rows * static_cast<size_t>(shapes_[i])};
     offset += output.values.size();
-    if (!worker->outputs.try_push(output)) return no_memory();
+    if (!worker->outputs.try_push(output)) return no_memory_for_batch();
   }
   RunControl control = control_;
   control.one_thread = control_.one_thread || !worker->alone;
@@ -228,7 +228,7 @@ Status TextRunner::State::take(Worker* worker) {
       report.status = not_finite();
       continue;
     }
-    if (!worker->row_tokens.try_resize_for_overwrite(rows)) return no_memory();
+    if (!worker->row_tokens.try_resize_for_overwrite(rows)) return no_memory_for_batch();
     const std::span<int64_t> tokens(worker->row_tokens.data(), rows);
     LINFORMER_TRY(worker->session->row_tokens(inputs[i], tokens));
     LINFORMER_TRY(taker_.take(taker_.context, {static_cast<size_t>(worker - workers_.data()),

@@ -31,7 +31,7 @@ SequenceBatch::~SequenceBatch() = default;
 
 namespace {
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a batch of sequences"); }
+Status no_memory_for_sequences() { return Status::error(Code::out_of_memory, "no memory for a batch of sequences"); }
 
 }  // namespace
 
@@ -45,7 +45,7 @@ Result<SequenceBatch> SequenceBatch::create(const Session& session, const Sequen
                          static_cast<long long>(options.pad_to));
   }
   std::unique_ptr<State> state(new (std::nothrow) State);
-  if (!state) return no_memory();
+  if (!state) return no_memory_for_sequences();
   const MemoryOptions& planned = session.plan().options.memory;
   state->max_sequences = planned.max_batch;
   state->max_rows = options.max_rows > 0 ? std::min(options.max_rows, planned.max_rows) : planned.max_rows;
@@ -74,14 +74,15 @@ Status SequenceBatch::add(Tokens ids, std::span<const uint8_t> types) {
                          types.size(), ids.size());
   }
   const size_t start = s.ids.size(), size = std::max(ids.size(), static_cast<size_t>(s.pad_to));
-  if (!s.make_room() || !s.ids.try_reserve(start + size) || !s.types.try_reserve(start + size)) return no_memory();
+  if (!s.make_room() || !s.ids.try_reserve(start + size) || !s.types.try_reserve(start + size))
+    return no_memory_for_sequences();
   // There is room for all of it.
   if (!s.ids.try_append(ids.data(), ids.size()) || !s.types.try_append(types.data(), types.size()) ||
       !s.types.try_resize(start + size) || !s.sequences.try_push({start, size, true})) {
-    return no_memory();
+    return no_memory_for_sequences();
   }
   while (s.ids.size() < start + size) {
-    if (!s.ids.try_push(s.pad_id)) return no_memory();
+    if (!s.ids.try_push(s.pad_id)) return no_memory_for_sequences();
   }
   s.rows += rows_of(ids.size());
   return {};
@@ -96,7 +97,7 @@ Status SequenceBatch::add_vectors(std::span<const float> vectors, int64_t count)
   const size_t start = s.vectors.size();
   if (!s.make_room() || !s.vectors.try_append(vectors.data(), vectors.size()) ||
       !s.sequences.try_push({start, vectors.size(), false})) {
-    return no_memory();
+    return no_memory_for_sequences();
   }
   s.rows += count + s.prefix_rows;
   return {};

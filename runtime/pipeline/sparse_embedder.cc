@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t most_weights = size_t{1} << 22;  // that wait to be visited, where one text has no more: 32 MiB
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for sparse vectors"); }
+Status no_memory_for_sparse_vectors() { return Status::error(Code::out_of_memory, "no memory for sparse vectors"); }
 
 }  // namespace
 
@@ -56,7 +56,7 @@ Result<SparseEmbedder> SparseEmbedder::create(std::shared_ptr<const Model> model
   const size_t most_texts =
       std::clamp<size_t>(most_weights / std::max<size_t>(vocabulary, 1), 1, static_cast<size_t>(parts->max_batch()));
   std::unique_ptr<State> state(new (std::nothrow) State(std::move(*parts), most_texts));
-  if (!state || !state->largest.try_resize_for_overwrite(vocabulary)) return no_memory();
+  if (!state || !state->largest.try_resize_for_overwrite(vocabulary)) return no_memory_for_sparse_vectors();
   return SparseEmbedder(std::move(state));
 }
 
@@ -100,7 +100,7 @@ Status SparseEmbedder::State::finish(QueuedText* text) {
   text->first = weights.size();
   for (size_t i = 0; i < largest.size(); ++i) {
     const float weight = std::log1p(largest[i]);
-    if (weight > 0 && !weights.try_push({static_cast<int32_t>(i), weight})) return no_memory();
+    if (weight > 0 && !weights.try_push({static_cast<int32_t>(i), weight})) return no_memory_for_sparse_vectors();
   }
   text->count = weights.size() - text->first;
   std::sort(weights.begin() + text->first, weights.end(), [](const TokenWeight& a, const TokenWeight& b) {

@@ -12,7 +12,7 @@ namespace {
 
 long long printed(int64_t number) { return static_cast<long long>(number); }
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a reader of texts"); }
+Status no_memory_for_reader() { return Status::error(Code::out_of_memory, "no memory for a reader of texts"); }
 
 // What all readers that read alike have in common.
 struct ReadRules {
@@ -104,7 +104,7 @@ Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, Tokeni
     return Status::error(Code::invalid_argument, "there is no on_long number %d", static_cast<int>(texts.on_long));
   }
   std::unique_ptr<ReadRules> rules(new (std::nothrow) ReadRules(std::move(tokenizer)));
-  if (!rules) return no_memory();
+  if (!rules) return no_memory_for_reader();
   RunOptions run = texts.run;
   if (options.session != nullptr) {
     const SessionOptions& planned = options.session->plan().options;
@@ -130,7 +130,7 @@ Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, Tokeni
   rules->reads_none = encoder.layers.empty();
   const bool cuts = texts.on_long == OnLong::truncate && texts.keep == Keep::head;
   if (cuts) rules->most_characters = rules->max_tokens * int64_t{description.embedding.characters_per_token};
-  if (!rules->prompt.try_assign(options.prompt)) return no_memory();
+  if (!rules->prompt.try_assign(options.prompt)) return no_memory_for_reader();
   const int64_t room = rules->max_tokens - rules->template_tokens(false);
   if (room < 1) {
     return Status::error(Code::invalid_argument, "max_tokens of %lld leaves no room for a text: raise it",
@@ -142,13 +142,13 @@ Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, Tokeni
   }
   std::shared_ptr<const ReadRules> shared = try_share(std::move(rules));
   std::unique_ptr<State> state(shared ? new (std::nothrow) State(std::move(shared)) : nullptr);
-  if (!state) return no_memory();
+  if (!state) return no_memory_for_reader();
   return TextReader(std::move(state));
 }
 
 Result<TextReader> TextReader::another() const {
   std::unique_ptr<State> state(new (std::nothrow) State(state_->rules));
-  if (!state) return no_memory();
+  if (!state) return no_memory_for_reader();
   return TextReader(std::move(state));
 }
 
@@ -187,7 +187,7 @@ Status TextReader::State::add_prompt() {
   const std::string_view prompt = rules->prompt;
   if (!prompted.try_append(prompt.data(), prompt.size()) ||
       !prompted.try_append(input.text.data(), input.text.size())) {
-    return no_memory();
+    return no_memory_for_reader();
   }
   input.text = {prompted.data(), prompted.size()};
   return {};

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t texts_for_a_thread = 256;
 constexpr size_t most_chunk_floats = size_t{16} << 20;  // of their answers
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a runner of texts"); }
+Status no_memory_for_runner() { return Status::error(Code::out_of_memory, "no memory for a runner of texts"); }
 
 }  // namespace
 
@@ -28,7 +28,7 @@ Result<TextRunner> TextRunner::create(std::shared_ptr<const Model> model, std::s
                                       const TextOptions& options) {
   if (model == nullptr) return Status::error(Code::invalid_argument, "no model: load one first");
   std::unique_ptr<State> state(new (std::nothrow) State);
-  if (!state) return no_memory();
+  if (!state) return no_memory_for_runner();
   state->model_ = std::move(model);
   LINFORMER_TRY(state->prepare(options, outputs));
   return TextRunner(std::move(state));
@@ -37,7 +37,7 @@ Result<TextRunner> TextRunner::create(std::shared_ptr<const Model> model, std::s
 Result<TextRunner> TokenScoresTaker::create_runner(std::shared_ptr<const Model> model, const Output& output,
                                                    const TextOptions& options, bool short_last_window) const {
   std::unique_ptr<TextRunner::State> state(new (std::nothrow) TextRunner::State);
-  if (!state) return no_memory();
+  if (!state) return no_memory_for_runner();
   state->model_ = std::move(model);
   state->taker_ = *this;
   state->short_last_window_ = short_last_window;
@@ -48,7 +48,7 @@ Result<TextRunner> TokenScoresTaker::create_runner(std::shared_ptr<const Model> 
 Result<TextRunner> PromptedRunner::create(std::shared_ptr<const Model> model, const Output& output,
                                           const TextOptions& options, std::string_view prompt) {
   std::unique_ptr<TextRunner::State> state(new (std::nothrow) TextRunner::State);
-  if (!state || !state->prompt_.try_assign(prompt)) return no_memory();
+  if (!state || !state->prompt_.try_assign(prompt)) return no_memory_for_runner();
   state->model_ = std::move(model);
   LINFORMER_TRY(state->prepare(options, {&output, 1}));
   return TextRunner(std::move(state));
@@ -111,7 +111,7 @@ Status TextRunner::State::prepare(const TextOptions& options, std::span<const Ou
     const Result<Shape> shape = first.shape(output, 2, 6);
     if (!shape.ok()) return shape.status();
     if (takes_tokens()) {
-      if (!outputs_.try_push(output) || !shapes_.try_push(shape->columns)) return no_memory();
+      if (!outputs_.try_push(output) || !shapes_.try_push(shape->columns)) return no_memory_for_runner();
       return {};
     }
     if (shape->rows != (apart_ ? 1 : 2)) {
@@ -121,7 +121,7 @@ Status TextRunner::State::prepare(const TextOptions& options, std::span<const Ou
                                : "a head that compares two texts and outputs for each text don't go together: run "
                                  "them one after the other");
     }
-    if (!outputs_.try_push(output) || !shapes_.try_push(shape->columns)) return no_memory();
+    if (!outputs_.try_push(output) || !shapes_.try_push(shape->columns)) return no_memory_for_runner();
     row_ += static_cast<size_t>(shape->columns);
   }
   texts_at_once_ = std::clamp<size_t>(most_chunk_floats / std::max<size_t>(row_, 1), 1, texts_at_once_);
@@ -148,7 +148,7 @@ Status TextRunner::State::make_workers(const TextOptions& options) {
       if (!reader.ok()) return reader.status();
       worker.reader = std::move(*reader);
     }
-    if (!workers_.try_push(std::move(worker))) return no_memory();
+    if (!workers_.try_push(std::move(worker))) return no_memory_for_runner();
   }
   return {};
 }
@@ -171,7 +171,7 @@ Status TextRunner::State::start(const SessionOptions& session, int threads, cons
     }
     Result<Session> made = Session::create(*weights, options);
     if (!made.ok()) return made.status();
-    if (!sessions_.try_push(std::move(made.value()))) return no_memory();
+    if (!sessions_.try_push(std::move(made.value()))) return no_memory_for_runner();
   }
   return {};
 }

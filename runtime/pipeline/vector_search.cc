@@ -17,9 +17,9 @@ constexpr size_t most_found = size_t{1} << 22;  // scores that all threads keep 
 constexpr int64_t block_floats = int64_t{1} << 16;  // of rows that are in the cache for products and lengths
 constexpr int64_t least_block = 16, most_block = 512;
 constexpr size_t alignment = 16;  // floats: of a panel
-constexpr double least_length = 1e-12;
+constexpr double least_norm = 1e-12;
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a search of vectors"); }
+Status no_memory_for_search() { return Status::error(Code::out_of_memory, "no memory for a search of vectors"); }
 
 // So many sums side by side as a vector register has elements, in one order for every row.
 double length_of(const float* values, int64_t count) {
@@ -32,7 +32,7 @@ double length_of(const float* values, int64_t count) {
   double sum = 0;
   for (const float square : squares) sum += static_cast<double>(square);
   for (; i < count; ++i) sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
-  return std::max(std::sqrt(sum), least_length);
+  return std::max(std::sqrt(sum), least_norm);
 }
 
 float* aligned(Array<float>* memory) {
@@ -93,7 +93,7 @@ Result<VectorSearch> VectorSearch::create(std::span<const float> rows, int64_t w
                          CpuOptions::max_threads);
   }
   std::unique_ptr<State> state(new (std::nothrow) State);
-  if (!state) return no_memory();
+  if (!state) return no_memory_for_search();
   State& s = *state;
   Isa isa = options.cpu.isa;
   if (isa == Isa::automatic) {
@@ -113,7 +113,7 @@ Result<VectorSearch> VectorSearch::create(std::span<const float> rows, int64_t w
   const size_t threads = static_cast<size_t>(options.cpu.threads);
   s.group = std::clamp<size_t>(most_found / threads / s.top_k, 1, most_queries);
   LINFORMER_TRY(s.set(rows));
-  if (!s.workers.try_resize(threads) || !s.tasks.try_reserve(options.cpu.threads)) return no_memory();
+  if (!s.workers.try_resize(threads) || !s.tasks.try_reserve(options.cpu.threads)) return no_memory_for_search();
   LINFORMER_TRY(s.team.start(options.cpu.threads, {options.cpu.parallel, options.cpu.parallel_context}));
   return VectorSearch(std::move(state));
 }
@@ -158,7 +158,7 @@ Status VectorSearch::search(std::span<const float> queries, std::span<Scored> be
 // Packs the queries of a pass, and empties what was found.
 Status VectorSearch::State::prepare(std::span<const float> queries, size_t count) {
   const size_t elements = static_cast<size_t>(panel_elements(ElementType::f32, width, static_cast<int64_t>(count)));
-  if (!panels.try_resize_for_overwrite(elements + alignment)) return no_memory();
+  if (!panels.try_resize_for_overwrite(elements + alignment)) return no_memory_for_search();
   const ConstMatrix source = {queries.data(), static_cast<int64_t>(count), width, width};
   kernels->pack_panel(source, true, aligned(&panels));
   for (size_t i = 0; i < count; ++i) lengths[i] = length_of(queries.data() + i * static_cast<size_t>(width), width);
@@ -167,11 +167,11 @@ Status VectorSearch::State::prepare(std::span<const float> queries, size_t count
   for (Worker& worker : workers) {
     if (!worker.products.try_resize_for_overwrite(products + alignment) ||
         !worker.lengths.try_resize_for_overwrite(static_cast<size_t>(block))) {
-      return no_memory();
+      return no_memory_for_search();
     }
     for (size_t i = 0; i < count; ++i) {
       worker.best[i].clear();
-      if (!worker.best[i].try_reserve(found)) return no_memory();
+      if (!worker.best[i].try_reserve(found)) return no_memory_for_search();
     }
   }
   return {};
@@ -192,13 +192,13 @@ Status VectorSearch::State::search_group(std::span<const float> queries, size_t 
     }
   });
   if (cancelled) return Status::error(Code::cancelled, "the call was cancelled");
-  if (!kept) return no_memory();
+  if (!kept) return no_memory_for_search();
   for (size_t i = 0; i < count; ++i) {
     Array<Scored>& best = workers[0].best[i];
     for (size_t t = 1; t < workers.size(); ++t) {
       for (const Scored& scored : workers[t].best[i]) {
         int64_t dropped = -1;
-        if (has_place(best, top_k, scored) && !try_keep(&best, top_k, scored, &dropped)) return no_memory();
+        if (has_place(best, top_k, scored) && !try_keep(&best, top_k, scored, &dropped)) return no_memory_for_search();
       }
     }
     std::sort_heap(best.begin(), best.end(), is_better);

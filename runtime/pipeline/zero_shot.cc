@@ -10,7 +10,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a zero-shot classifier"); }
+Status no_memory_for_zero_shot() { return Status::error(Code::out_of_memory, "no memory for a zero-shot classifier"); }
 
 // Whether `name` begins with `start`, which is in small letters, in any case.
 bool begins_with(std::string_view name, std::string_view start) {
@@ -115,13 +115,13 @@ Result<ZeroShotClassifier> ZeroShotClassifier::create(std::shared_ptr<const Mode
   Result<TextRunner> runner = TextRunner::create(std::move(model), {&output, 1}, texts);
   if (!runner.ok()) return runner.status();
   std::unique_ptr<State> state(new (std::nothrow) State(std::move(*runner)));
-  if (!state) return no_memory();
+  if (!state) return no_memory_for_zero_shot();
   state->entailment = *entailment;
   state->contradiction = *entailment == 0 ? classes - 1 : 0;
   state->multi_label = options.multi_label || options.labels.size() == 1;
   for (const std::string_view label : options.labels) LINFORMER_TRY(state->add_sentence(options.hypothesis, label));
   if (!state->entails.try_resize(options.labels.size()) || !state->scores.try_resize(options.labels.size())) {
-    return no_memory();
+    return no_memory_for_zero_shot();
   }
   return ZeroShotClassifier(std::move(state));
 }
@@ -137,7 +137,7 @@ Status ZeroShotClassifier::State::add_sentence(std::string_view hypothesis, std:
   if (!text.try_append(hypothesis.data(), place) || !text.try_append(label.data(), label.size()) ||
       !text.try_append(end.data(), end.size()) || !sentence.try_assign({text.data(), text.size()}) ||
       !sentences.try_push(std::move(sentence))) {
-    return no_memory();
+    return no_memory_for_zero_shot();
   }
   return {};
 }

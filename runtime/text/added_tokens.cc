@@ -8,7 +8,9 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for the tokenizer's added tokens"); }
+Status no_memory_for_added_tokens() {
+  return Status::error(Code::out_of_memory, "no memory for the tokenizer's added tokens");
+}
 
 uint32_t code_point_before(std::string_view text, size_t at) {
   do {
@@ -45,7 +47,8 @@ Status AddedTokens::add(const AddedToken& token, std::string_view content, bool 
   }
   const Token added = {
       token.id, static_cast<uint32_t>(content.size()), special, token.single_word, token.strip_left, token.strip_right};
-  if (!tokens_.try_push(added) || !backwards_.try_append(content.data(), content.size())) return no_memory();
+  if (!tokens_.try_push(added) || !backwards_.try_append(content.data(), content.size()))
+    return no_memory_for_added_tokens();
   std::reverse(backwards_.end() - content.size(), backwards_.end());
   return {};
 }
@@ -53,12 +56,12 @@ Status AddedTokens::add(const AddedToken& token, std::string_view content, bool 
 Status AddedTokens::finish() {
   if (tokens_.empty()) return {};
   Array<TokenTrie::Entry> entries;
-  if (!entries.try_reserve(tokens_.size())) return no_memory();
+  if (!entries.try_reserve(tokens_.size())) return no_memory_for_added_tokens();
   const char* name = backwards_.data();
   for (size_t i = 0; i < tokens_.size(); name += tokens_[i++].bytes) {
     // Of equal names the trie keeps the largest number: the first token has it.
     const auto number = static_cast<int32_t>(tokens_.size() - 1 - i);
-    if (!entries.try_push({{name, tokens_[i].bytes}, number})) return no_memory();
+    if (!entries.try_push({{name, tokens_[i].bytes}, number})) return no_memory_for_added_tokens();
   }
   LINFORMER_TRY(trie_.create(&entries));
   std::reverse(tokens_.begin(), tokens_.end());
@@ -71,7 +74,7 @@ Status AddedTokens::finish() {
                          "says which one is meant: keep one",
                          found.id, tokens_[i].id);
   }
-  if (!links_.try_resize_for_overwrite(trie_.size())) return no_memory();
+  if (!links_.try_resize_for_overwrite(trie_.size())) return no_memory_for_added_tokens();
   link_nodes();
   backwards_ = Array<char>();  // {} would be a list, whose copy may throw
   return {};

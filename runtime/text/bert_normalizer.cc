@@ -7,9 +7,6 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-constexpr uint32_t capital_i_with_dot = 0x130;  // the one character whose lower case is two
-constexpr uint32_t combining_dot_above = 0x307;
-
 bool push_utf8(uint32_t code_point, uint32_t origin, NormalizedText* normalized) {
   char encoded[4];
   const size_t length = encode_code_point(code_point, encoded);

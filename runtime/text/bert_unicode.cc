@@ -35,8 +35,6 @@ constexpr uint32_t hanunoo_pamudpod = 0x1734;      // was a nonspacing mark
 constexpr uint32_t canadian_chi_sign = 0x166D;     // was punctuation
 constexpr uint32_t sharada_sandhi_mark = 0x111C9;  // was punctuation
 
-bool between(uint32_t value, uint32_t first, uint32_t last) { return value - first <= last - first; }
-
 const utf8proc_property_t& properties(uint32_t code_point) {
   return *utf8proc_get_property(static_cast<utf8proc_int32_t>(code_point));
 }

@@ -10,15 +10,10 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-constexpr uint32_t capital_i_with_dot = 0x130;  // the one character whose lower case is two
-constexpr uint32_t combining_dot_above = 0x307;
-
 // A grapheme of this many bytes or more is never replaced as a whole.
 constexpr size_t long_grapheme = 6;
 
 constexpr size_t max_text_characters = size_t{1} << 28;  // so that positions in bytes fit 32 bits
-
-bool between(uint32_t value, uint32_t first, uint32_t last) { return value - first <= last - first; }
 
 bool is_removed_by_nmt(uint32_t c) {
   return between(c, 0x1, 0x8) || c == 0xB || between(c, 0xE, 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F;
@@ -58,7 +53,7 @@ void filter(NormalizedText* normalized, Keep keep) {
   characters.truncate(kept);
 }
 
-bool lower(NormalizedText* normalized) {
+bool make_lower_case(NormalizedText* normalized) {
   auto& kept = normalized->kept;
   kept.clear();
   for (const auto& character : normalized->characters) {
@@ -226,7 +221,7 @@ bool NormalizerSteps::apply(const Step& step, NormalizedText* normalized) const 
       return to_normal_form(compatibility, composed, normalized) && apply_changes(normalized);
     }
     case NormalizerKind::lowercase:
-      return lower(normalized);
+      return make_lower_case(normalized);
     case NormalizerKind::strip_accents:
       filter(normalized, [](uint32_t c) { return !is_combining_mark(c); });
       return true;

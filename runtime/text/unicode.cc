@@ -9,8 +9,6 @@ utf8proc_category_t category_of(uint32_t code_point) {
   return static_cast<utf8proc_category_t>(utf8proc_get_property(static_cast<utf8proc_int32_t>(code_point))->category);
 }
 
-bool between(uint32_t value, uint32_t first, uint32_t last) { return value - first <= last - first; }
-
 // What the byte at `at` begins: the length of a valid sequence, or minus the length of the maximal subpart to replace.
 int sequence_at(const uint8_t* bytes, size_t left) {
   const uint8_t lead = bytes[0];

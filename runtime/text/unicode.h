@@ -10,6 +10,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
+inline bool between(uint32_t value, uint32_t first, uint32_t last) { return value - first <= last - first; }
 inline bool is_continuation(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) == 0x80; }
 
 // Length of the longest prefix of `text` that is valid UTF-8 (shortest forms, no surrogates, up to U+10FFFF).
@@ -57,7 +58,9 @@ bool is_number(uint32_t code_point);          // N*
 bool is_white_space(uint32_t code_point);     // the property White_Space
 bool is_word_character(uint32_t code_point);  // \w of Unicode's regular expressions (UTS 18, annex C)
 
-uint32_t lower_case(uint32_t code_point);  // the simple mapping
+uint32_t lower_case(uint32_t code_point);       // the simple mapping
+constexpr uint32_t capital_i_with_dot = 0x130;  // the one character whose lower case is two
+constexpr uint32_t combining_dot_above = 0x307;
 
 // What expressions that tell capitals from small letters ask about.
 enum class LetterCase : uint8_t {

@@ -14,7 +14,7 @@ constexpr uint32_t nowhere = UINT32_MAX;
 constexpr double unknown_penalty = 10;
 constexpr std::string_view unknown_text = " \xE2\x81\x87 ";  // what SentencePiece decodes an unknown piece to
 
-std::string_view bytes_of(const TokenizerDescription& description, size_t token) {
+std::string_view piece_bytes(const TokenizerDescription& description, size_t token) {
   const uint32_t begin = description.token_offsets[token];
   return {description.token_bytes.data() + begin, description.token_offsets[token + 1] - begin};
 }
@@ -98,7 +98,7 @@ Status Unigram::create(const TokenizerDescription& description) {
   if (!entries.try_reserve(scores_.size()))
     return Status::error(Code::out_of_memory, "no memory for the tokenizer's tokens");
   for (size_t token = 0; token < scores_.size(); ++token) {
-    const std::string_view bytes = bytes_of(description, token);
+    const std::string_view bytes = piece_bytes(description, token);
     if (const int byte = byte_of_name(bytes); byte >= 0) byte_tokens_[byte] = static_cast<int32_t>(token);
     if (!uses_.empty() && uses_[token] == static_cast<uint8_t>(TokenUse::hidden)) continue;
     if (bytes.size() > max_unigram_token_bytes) {

@@ -7,7 +7,9 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for the tokenizer's vocabulary"); }
+Status no_memory_for_vocabulary() {
+  return Status::error(Code::out_of_memory, "no memory for the tokenizer's vocabulary");
+}
 
 }  // namespace
 
@@ -40,9 +42,10 @@ Status Vocabulary::create(const TokenizerDescription& description) {
                            max_dimension);
     }
     // A table by id would be as large as a hostile file says its largest id is.
-    if (!tokens_by_id_.try_reserve(tokens)) return no_memory();
+    if (!tokens_by_id_.try_reserve(tokens)) return no_memory_for_vocabulary();
     for (size_t token = 0; token < tokens; ++token) {
-      if (token_ids_[token] >= 0 && !tokens_by_id_.try_push(static_cast<int32_t>(token))) return no_memory();
+      if (token_ids_[token] >= 0 && !tokens_by_id_.try_push(static_cast<int32_t>(token)))
+        return no_memory_for_vocabulary();
     }
     std::sort(tokens_by_id_.begin(), tokens_by_id_.end(), [this](int32_t a, int32_t b) {
       const int32_t first = token_ids_[static_cast<size_t>(a)], second = token_ids_[static_cast<size_t>(b)];
@@ -73,9 +76,9 @@ Status Vocabulary::finish(const TokenizerDescription& description) {
 
 Status Vocabulary::add_name(int32_t id, std::string_view name, bool special) {
   const size_t begin = names_.size();
-  if (name.size() > UINT32_MAX - begin) return no_memory();
+  if (name.size() > UINT32_MAX - begin) return no_memory_for_vocabulary();
   const Named named = {id, static_cast<uint32_t>(begin), static_cast<uint32_t>(begin + name.size()), special};
-  return names_.try_append(name.data(), name.size()) && named_.try_push(named) ? Status() : no_memory();
+  return names_.try_append(name.data(), name.size()) && named_.try_push(named) ? Status() : no_memory_for_vocabulary();
 }
 
 int32_t Vocabulary::token_of(int32_t id) const {

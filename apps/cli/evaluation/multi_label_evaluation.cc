@@ -10,22 +10,20 @@
 namespace linformer::cli {
 namespace {
 
-using Scores = MultiLabelEvaluation::Scores;
-
 double or_zero(double value) { return std::isnan(value) ? 0 : value; }
 
-void add_weighted(const Scores& scores, double weight, Scores* sum) {
+void add_weighted(const MultiLabelEvaluation::Scores& scores, double weight, MultiLabelEvaluation::Scores* sum) {
   sum->precision += weight * or_zero(scores.precision);
   sum->recall += weight * or_zero(scores.recall);
   sum->f1 += weight * or_zero(scores.f1);
 }
 
 // NaN for a divisor of 0.
-Scores divided(const Scores& sum, double divisor) {
+MultiLabelEvaluation::Scores divided(const MultiLabelEvaluation::Scores& sum, double divisor) {
   return {sum.precision / divisor, sum.recall / divisor, sum.f1 / divisor};
 }
 
-nlohmann::ordered_json json_of(const Scores& scores) {
+nlohmann::ordered_json json_of(const MultiLabelEvaluation::Scores& scores) {
   return {{"precision", number_or_null(scores.precision)},
           {"recall", number_or_null(scores.recall)},
           {"f1", number_or_null(scores.f1)}};
@@ -47,7 +45,7 @@ void MultiLabelEvaluation::add(const std::vector<size_t>& truth, const std::vect
   correct_ += truth == predicted ? 1 : 0;
 }
 
-Scores MultiLabelEvaluation::scores_of(const Counts& counts) {
+MultiLabelEvaluation::Scores MultiLabelEvaluation::scores_of(const Counts& counts) {
   return {.precision = ratio(counts.right, counts.predicted),
           .recall = ratio(counts.right, counts.truly),
           .f1 = ratio(2 * counts.right, counts.predicted + counts.truly)};
@@ -63,23 +61,25 @@ MultiLabelEvaluation::Counts MultiLabelEvaluation::total() const {
   return sum;
 }
 
-Scores MultiLabelEvaluation::scores(size_t label) const { return scores_of(counts_[label]); }
+MultiLabelEvaluation::Scores MultiLabelEvaluation::scores(size_t label) const { return scores_of(counts_[label]); }
 
-Scores MultiLabelEvaluation::micro() const { return scores_of(total()); }
+MultiLabelEvaluation::Scores MultiLabelEvaluation::micro() const { return scores_of(total()); }
 
-Scores MultiLabelEvaluation::macro() const {
+MultiLabelEvaluation::Scores MultiLabelEvaluation::macro() const {
   Scores sum{};
   for (const Counts& label : counts_) add_weighted(scores_of(label), 1, &sum);
   return divided(sum, records_ == 0 ? 0 : static_cast<double>(labels_.size()));
 }
 
-Scores MultiLabelEvaluation::weighted() const {
+MultiLabelEvaluation::Scores MultiLabelEvaluation::weighted() const {
   Scores sum{};
   for (const Counts& label : counts_) add_weighted(scores_of(label), static_cast<double>(label.truly), &sum);
   return divided(sum, static_cast<double>(total().truly));
 }
 
-Scores MultiLabelEvaluation::samples() const { return divided(sample_sums_, static_cast<double>(records_)); }
+MultiLabelEvaluation::Scores MultiLabelEvaluation::samples() const {
+  return divided(sample_sums_, static_cast<double>(records_));
+}
 
 double MultiLabelEvaluation::accuracy() const { return ratio(correct_, records_); }
 
@@ -96,7 +96,7 @@ std::string MultiLabelEvaluation::text() const {
   out += "Hamming loss  " + fixed(hamming_loss(), 4) + "\n\n";
 
   Table table({"label", "precision", "recall", "F1", "support"}, {false, true, true, true, true});
-  const auto add = [&](const std::string& name, const Scores& scores, uint64_t support) {
+  const auto add = [&](const std::string& name, const MultiLabelEvaluation::Scores& scores, uint64_t support) {
     table.add({name, fixed(scores.precision, 4), fixed(scores.recall, 4), fixed(scores.f1, 4), grouped(support)});
   };
   for (size_t i = 0; i < labels_.size(); ++i) add(excerpt(labels_[i], label_width), scores(i), counts_[i].truly);

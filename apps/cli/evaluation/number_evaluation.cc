@@ -11,13 +11,12 @@
 namespace linformer::cli {
 namespace {
 
-using Scores = NumberEvaluation::Scores;
 using Numbers = std::vector<double>;
 
-constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
+constexpr double undefined_score = std::numeric_limits<double>::quiet_NaN();
 
 double mean_of(const Numbers& values) {
-  if (values.empty()) return undefined;
+  if (values.empty()) return undefined_score;
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
@@ -29,7 +28,7 @@ double correlation(const Numbers& a, const Numbers& b) {
     squares_a += (a[i] - mean_a) * (a[i] - mean_a);
     squares_b += (b[i] - mean_b) * (b[i] - mean_b);
   }
-  if (squares_a == 0 || squares_b == 0) return undefined;
+  if (squares_a == 0 || squares_b == 0) return undefined_score;
   return std::clamp(both / (std::sqrt(squares_a) * std::sqrt(squares_b)), -1.0, 1.0);
 }
 
@@ -46,7 +45,7 @@ Numbers ranks_of(const Numbers& values) {
   return ranks;
 }
 
-nlohmann::ordered_json json_of(const Scores& scores) {
+nlohmann::ordered_json json_of(const NumberEvaluation::Scores& scores) {
   return {{"mse", number_or_null(scores.mse)},
           {"mae", number_or_null(scores.mae)},
           {"pearson", number_or_null(scores.pearson)},
@@ -65,7 +64,7 @@ void NumberEvaluation::add(const std::vector<double>& truth, const std::vector<f
   }
 }
 
-Scores NumberEvaluation::scores(size_t output) const {
+NumberEvaluation::Scores NumberEvaluation::scores(size_t output) const {
   const Numbers &truth = truths_[output], &predicted = predictions_[output];
   Numbers squares, distances;
   for (size_t i = 0; i < truth.size(); ++i) {
@@ -79,7 +78,7 @@ Scores NumberEvaluation::scores(size_t output) const {
           .spearman = correlation(ranks_of(truth), ranks_of(predicted))};
 }
 
-Scores NumberEvaluation::mean() const {
+NumberEvaluation::Scores NumberEvaluation::mean() const {
   Scores sum{};
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const Scores each = scores(i);

@@ -13,7 +13,6 @@
 namespace linformer::cli {
 namespace {
 
-constexpr int text_width = 90;
 constexpr int long_text_width = 1000;  // where an excerpt would leave out what the model is
 
 std::string pooling_text(Pooling pooling) {

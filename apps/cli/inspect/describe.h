@@ -10,6 +10,9 @@
 
 namespace linformer::cli {
 
+// Columns of a terminal that a name or another text of the model may take.
+inline constexpr int text_width = 90;
+
 // Aligned lines "name  value". `planned`: of a session as the user asks for it; null where none can be had.
 std::string describe_text(const Model& model, const std::string& path, const Plan* planned);
 nlohmann::ordered_json describe_json(const Model& model, const std::string& path, const Plan* planned);

@@ -10,8 +10,6 @@
 namespace linformer::cli {
 namespace {
 
-constexpr int text_width = 90;
-
 std::string shape_text(std::span<const uint64_t> shape) {
   std::string text;
   for (const uint64_t extent : shape) text += (text.empty() ? "" : " x ") + std::to_string(extent);

@@ -3,7 +3,7 @@
 namespace linformer::help {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string fish_quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') out += '\\';
@@ -14,16 +14,16 @@ std::string quoted(const std::string& text) {
 
 std::string option_line(const std::string& program, const std::string& condition, const Option& option) {
   std::string out = "complete -c " + program;
-  if (!condition.empty()) out += " -n " + quoted(condition);
+  if (!condition.empty()) out += " -n " + fish_quoted(condition);
   for (const std::string& name : option.names) {
     out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   }
   if (!option.value.empty()) {
     std::string choices;
     for (const std::string& choice : option.choices) choices += (choices.empty() ? "" : " ") + choice;
-    out += is_path(option.value) ? " -r -F" : choices.empty() ? " -x" : " -x -a " + quoted(choices);
+    out += is_path(option.value) ? " -r -F" : choices.empty() ? " -x" : " -x -a " + fish_quoted(choices);
   }
-  return out + " -d " + quoted(summary(option.text)) + "\n";
+  return out + " -d " + fish_quoted(summary(option.text)) + "\n";
 }
 
 }  // namespace
@@ -35,7 +35,8 @@ std::string fish_completion(const Command& program) {
   const std::string first = has_commands ? "__fish_use_subcommand" : "";
   for (const Option& option : program.options) out += option_line(program.name, first, option);
   const auto command_line = [&](const std::string& condition, const std::string& name, const std::string& text) {
-    return "complete -c " + program.name + " -n " + quoted(condition) + " -f -a " + name + " -d " + quoted(text) + "\n";
+    return "complete -c " + program.name + " -n " + fish_quoted(condition) + " -f -a " + name + " -d " +
+           fish_quoted(text) + "\n";
   };
   for (const std::string& condition : {first, std::string("__fish_seen_subcommand_from help")}) {
     for (const Command& command : program.commands) {
@@ -51,8 +52,8 @@ std::string fish_completion(const Command& program) {
     for (const Option& option : command.options) out += option_line(program.name, condition, option);
     if (!command.options.empty()) continue;
     // A program of its own: fish is asked what would complete its command line.
-    out += "complete -c " + program.name + " -n " + quoted(condition) + " -a " +
-           quoted("(complete -C \"" + hyphenated(command.name) + " \"(commandline -ct))") + "\n";
+    out += "complete -c " + program.name + " -n " + fish_quoted(condition) + " -a " +
+           fish_quoted("(complete -C \"" + hyphenated(command.name) + " \"(commandline -ct))") + "\n";
   }
   return out;
 }

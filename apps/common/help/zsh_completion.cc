@@ -4,7 +4,7 @@ namespace linformer::help {
 namespace {
 
 // Within single quotes and within the brackets and colons of _arguments.
-std::string quoted(const std::string& text) {
+std::string zsh_quoted(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == '\'') {
@@ -19,7 +19,7 @@ std::string quoted(const std::string& text) {
 
 std::string value_of(const Option& option) {
   if (option.value.empty()) return "";
-  std::string out = ":" + quoted(option.value) + ":";
+  std::string out = ":" + zsh_quoted(option.value) + ":";
   if (!option.choices.empty()) {
     out += "(";
     for (const std::string& choice : option.choices) out += (out.back() == '(' ? "" : " ") + choice;
@@ -43,11 +43,11 @@ std::string arguments_of_zsh(const Command& command, const std::string& indent) 
     } else {
       out += "'(" + all + ")'";
     }
-    out += (option.names.size() > 1 ? "{" + braces + "}" : braces) + "'[" + quoted(summary(option.text)) + "]" +
+    out += (option.names.size() > 1 ? "{" + braces + "}" : braces) + "'[" + zsh_quoted(summary(option.text)) + "]" +
            value_of(option) + "'";
   }
   for (const Option& option : command.positionals) {
-    out += " \\\n" + indent + "'" + (option.repeated ? "*" : "") + ":" + quoted(option.names[0]) + ":" +
+    out += " \\\n" + indent + "'" + (option.repeated ? "*" : "") + ":" + zsh_quoted(option.names[0]) + ":" +
            (is_path(option.names[0]) ? "_files" : " ") + "'";
   }
   return out;
@@ -61,7 +61,7 @@ std::string zsh_completion(const Command& program) {
   if (program.commands.empty()) return out + "_arguments" + arguments_of_zsh(program, "  ") + "\n";
   out += "local curcontext=\"$curcontext\" state line\nlocal -a commands=(";
   for (const Command& command : program.commands) {
-    out += "\n  '" + last_word(command.name) + ":" + quoted(summary(command.text)) + "'";
+    out += "\n  '" + last_word(command.name) + ":" + zsh_quoted(summary(command.text)) + "'";
   }
   out += "\n  'help:Show the help of a command'\n  'version:Show the version'\n)\n_arguments -C" +
          arguments_of_zsh(program, "  ") +

@@ -20,7 +20,7 @@ using hugging_face::activation_of;
 using hugging_face::architecture_of;
 
 constexpr const char *token_embeddings = "embeddings.tok_embeddings.weight", *decoder = "decoder.weight";
-constexpr const char* layers = "layers.";
+constexpr const char* layer_names = "layers.";
 
 // Without the encoder's prefix in models with a head.
 std::string canonical_name(std::string name) {
@@ -90,7 +90,7 @@ void ModernBertConverter::read_sizes() {
   const Tensor& tokens = use_tokens();
   encoder_.vocab_size = dimension(tokens, 0);
   encoder_.d_model = dimension(tokens, 1);
-  layers_ = count_modules(tensors_, layers);
+  layers_ = count_modules(tensors_, layer_names);
   encoder_.pad_id = hugging_face::pad_of(settings_, usual_pad, encoder_.vocab_size, report_);
   encoder_.norm_placement = NormPlacement::pre;
   report_.add_fact("d_model", std::to_string(encoder_.d_model), "shape of " + tokens.name);
@@ -138,7 +138,7 @@ void ModernBertConverter::add_packed_attention(const std::string& prefix, const 
 
 void ModernBertConverter::add_layer(uint32_t index) {
   LayerDescription& layer = encoder_.layers.emplace_back();
-  const std::string prefix = layers + std::to_string(index) + ".";
+  const std::string prefix = layer_names + std::to_string(index) + ".";
   const std::string role = "layers[" + std::to_string(index) + "].";
   AttentionDescription& attention = layer.attention;
   attention.heads = attention.kv_heads = heads_;

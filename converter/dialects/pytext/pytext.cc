@@ -17,7 +17,7 @@ constexpr const char* root = "transformer.";
 constexpr const char* compressing = "transformer.layers.*.attention.compress_k.weight";
 
 // Models hold the transformer as encoder.encoder.transformer, encoder modules as encoder.transformer.
-std::string canonical_name(std::string name) {
+std::string canonical_pytext_name(std::string name) {
   for (const char* outer : {"encoder.encoder.transformer.", "encoder.transformer."}) {
     if (name.starts_with(outer)) return root + name.substr(std::string(outer).size());
   }
@@ -28,7 +28,7 @@ class PytextConverter {
  public:
   explicit PytextConverter(Conversion& conversion)
       : conversion_(conversion),
-        tensors_(conversion.checkpoint, canonical_name),
+        tensors_(conversion.checkpoint, canonical_pytext_name),
         settings_(settings_beside(conversion)),
         encoder_(conversion.description.encoder),
         report_(conversion.report),
@@ -236,7 +236,8 @@ DialectFacts Pytext::facts() const {
 Recognition Pytext::recognise(const Checkpoint& checkpoint) const {
   const size_t prefix = wrapper_prefix(checkpoint);
   for (const Tensor& tensor : checkpoint.tensors) {
-    if (matches(canonical_name(tensor.name.substr(prefix)), compressing)) return {100, "the tensor " + tensor.name};
+    if (matches(canonical_pytext_name(tensor.name.substr(prefix)), compressing))
+      return {100, "the tensor " + tensor.name};
   }
   return {0, std::string("[encoder.][encoder.]") + compressing + " (not there)"};
 }

@@ -52,7 +52,8 @@ RightMatrix whole_side(const View& side, const KeyGroups& groups, int64_t group,
 namespace {
 
 // E (Z W) of one head, or the first and later taps of its convolution. Pooling needs no product.
-Status declare_group(const ops::Compress& op, const KeyGroup& group, GemmIds::Group* ids, const Declaration& to) {
+Status declare_packed_group(const ops::Compress& op, const KeyGroup& group, GemmIds::Group* ids,
+                            const Declaration& to) {
   const int side = op.side;
   const HeadProjection& projection = group.projections[side];
   GemmDesc desc;
@@ -82,7 +83,7 @@ Status declare_group(const ops::Compress& op, const KeyGroup& group, GemmIds::Gr
 Status declare(const ops::Compress& op, const Declaration& to) {
   for (int32_t g = 0; g < op.groups.count; ++g) {
     GemmIds::Group& ids = to.ids.groups[static_cast<size_t>(op.groups.first + g)];
-    LINFORMER_TRY(declare_group(op, to.program.group(op.groups, g), &ids, to));
+    LINFORMER_TRY(declare_packed_group(op, to.program.group(op.groups, g), &ids, to));
   }
   return {};
 }

@@ -11,7 +11,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for an answerer"); }
+Status no_memory_for_answerer() { return Status::error(Code::out_of_memory, "no memory for an answerer"); }
 
 // The head whose tokens begin and end answers: the one that is asked for, or the first.
 Result<int> answering_head(const Model& model, int asked) {
@@ -93,7 +93,7 @@ Result<Answerer> Answerer::create(std::shared_ptr<const Model> model, const Answ
   const Result<int> head = answering_head(*model, options.head);
   if (!head.ok()) return head.status();
   std::unique_ptr<State> state(new (std::nothrow) State);
-  if (!state) return no_memory();
+  if (!state) return no_memory_for_answerer();
   TokenScoresTaker taker;
   taker.context = state.get();
   taker.start = [](void* answerer, size_t begin, size_t count) {
@@ -111,7 +111,7 @@ Result<Answerer> Answerer::create(std::shared_ptr<const Model> model, const Answ
   state->runner = std::move(*runner);
   for (size_t i = 0; i < state->runner->sessions().size(); ++i) {
     AnswerSpans spans(options.max_answer_tokens, options.top_k, options.no_answer);
-    if (!state->workers.try_push(State::Worker(std::move(spans)))) return no_memory();
+    if (!state->workers.try_push(State::Worker(std::move(spans)))) return no_memory_for_answerer();
   }
   return Answerer(std::move(state));
 }
@@ -120,7 +120,7 @@ Status Answerer::State::start(size_t begin, size_t count) {
   chunk = begin;
   for (Worker& worker : workers) worker.answers.clear();
   found.clear();
-  return found.try_resize(count) ? Status() : no_memory();
+  return found.try_resize(count) ? Status() : no_memory_for_answerer();
 }
 
 Status Answerer::State::take(const TokenScores& scores) {
@@ -129,7 +129,7 @@ Status Answerer::State::take(const TokenScores& scores) {
   Found& text = found[scores.text];
   if (scores.window == 0) {
     text = {scores.worker, worker.answers.size(), 0};
-    if (!worker.spans.start(*scores.input.pair)) return no_memory();
+    if (!worker.spans.start(*scores.input.pair)) return no_memory_for_answerer();
   }
   logits.clear();
   for (size_t row = 0; row < scores.tokens.size(); ++row) {
@@ -144,11 +144,11 @@ Status Answerer::State::take(const TokenScores& scores) {
     if (scores.texts[token] != 1) continue;
     if (!logits.begins.try_push(begin) || !logits.ends.try_push(end) ||
         !logits.offsets.try_push(scores.offsets[token])) {
-      return no_memory();
+      return no_memory_for_answerer();
     }
   }
-  if (!worker.spans.add(logits)) return no_memory();
-  if (scores.window + 1 == scores.windows && !worker.spans.finish(&worker.answers)) return no_memory();
+  if (!worker.spans.add(logits)) return no_memory_for_answerer();
+  if (scores.window + 1 == scores.windows && !worker.spans.finish(&worker.answers)) return no_memory_for_answerer();
   text.count = worker.answers.size() - text.begin;
   return {};
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view outside = "O";
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a tagger's labels"); }
+Status no_memory_for_labels() { return Status::error(Code::out_of_memory, "no memory for a tagger's labels"); }
 
 uint32_t count_characters(std::string_view text) {
   uint32_t count = 0;
@@ -35,7 +35,7 @@ Status TagLabels::create(const Model& model, int head) {
   // Views of the numbers stay where they are.
   if (!labels_.try_resize(classes) || !order.try_resize_for_overwrite(classes) ||
       !numbers_.try_reserve(unnamed * most_digits)) {
-    return no_memory();
+    return no_memory_for_labels();
   }
   for (size_t i = 0; i < classes; ++i) {
     Label& label = labels_[i];
@@ -45,7 +45,7 @@ Status TagLabels::create(const Model& model, int head) {
       char digits[most_digits];
       const size_t size = static_cast<size_t>(std::to_chars(digits, digits + most_digits, i).ptr - digits);
       const size_t begin = numbers_.size();
-      if (!numbers_.try_append(digits, size) || !numbers_.try_push('\0')) return no_memory();
+      if (!numbers_.try_append(digits, size) || !numbers_.try_push('\0')) return no_memory_for_labels();
       label.name = {numbers_.data() + begin, size};
     }
     label.begins = label.name.starts_with("B-");
@@ -69,7 +69,7 @@ Status WordRule::create(const Model& model) {
   unk_ = tokenizer.unk;
   prefixed_ = tokenizer.kind == TokenizerKind::wordpiece && !tokenizer.continuing_prefix.empty();
   if (!prefixed_) return {};
-  if (!lengths_.try_resize(model.description().encoder.vocab_size)) return no_memory();
+  if (!lengths_.try_resize(model.description().encoder.vocab_size)) return no_memory_for_labels();
   const auto set = [this](int32_t id, std::string_view name) {
     if (id >= 0 && static_cast<size_t>(id) < lengths_.size()) {
       lengths_[static_cast<size_t>(id)] = count_characters(name);

@@ -11,7 +11,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory for a tagger"); }
+Status no_memory_for_tagger() { return Status::error(Code::out_of_memory, "no memory for a tagger"); }
 
 // The head that labels each token: the one that is asked for, or the first.
 Result<int> labelling_head(const Model& model, int asked) {
@@ -78,7 +78,7 @@ Result<Tagger> Tagger::create(std::shared_ptr<const Model> model, const TaggerOp
   const Result<int> head = labelling_head(*model, options.head);
   if (!head.ok()) return head.status();
   std::unique_ptr<State> state(new (std::nothrow) State);
-  if (!state) return no_memory();
+  if (!state) return no_memory_for_tagger();
   TokenScoresTaker taker;
   taker.context = state.get();
   taker.start = [](void* tagger, size_t begin, size_t count) {
@@ -98,7 +98,7 @@ Result<Tagger> Tagger::create(std::shared_ptr<const Model> model, const TaggerOp
   if (by_word) LINFORMER_TRY(state->words.create(*model));
   for (size_t i = 0; i < state->runner->sessions().size(); ++i) {
     EntityBuilder builder(options.aggregation, state->labels.labels(), &state->words);
-    if (!state->workers.try_push(State::Worker(std::move(builder)))) return no_memory();
+    if (!state->workers.try_push(State::Worker(std::move(builder)))) return no_memory_for_tagger();
   }
   return Tagger(std::move(state));
 }
@@ -107,7 +107,7 @@ Status Tagger::State::start(size_t begin, size_t count) {
   chunk = begin;
   for (Worker& worker : workers) worker.entities.clear();
   found.clear();
-  return found.try_resize(count) ? Status() : no_memory();
+  return found.try_resize(count) ? Status() : no_memory_for_tagger();
 }
 
 Status Tagger::State::take(const TokenScores& scores) {
@@ -115,7 +115,7 @@ Status Tagger::State::take(const TokenScores& scores) {
   Found& text = found[scores.text];
   if (scores.window == 0) {
     text = {scores.worker, worker.entities.size(), 0};
-    if (!worker.builder.start(scores.input.text)) return no_memory();
+    if (!worker.builder.start(scores.input.text)) return no_memory_for_tagger();
   }
   const auto first = std::find(scores.texts.begin(), scores.texts.end(), int8_t{0}) - scores.texts.begin();
   for (size_t row = 0; row < scores.tokens.size(); ++row) {
@@ -125,10 +125,10 @@ Status Tagger::State::take(const TokenScores& scores) {
     const int64_t of_text = scores.first[0] + scores.tokens[row] - first;
     if (of_text < scores.nearest[0] || of_text >= scores.nearest[1]) continue;
     if (!worker.builder.add(scores.ids[token], scores.offsets[token], scores.row(row), &worker.entities)) {
-      return no_memory();
+      return no_memory_for_tagger();
     }
   }
-  if (scores.window + 1 == scores.windows && !worker.builder.finish(&worker.entities)) return no_memory();
+  if (scores.window + 1 == scores.windows && !worker.builder.finish(&worker.entities)) return no_memory_for_tagger();
   text.count = worker.entities.size() - text.begin;
   return {};
 }
