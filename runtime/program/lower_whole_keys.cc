@@ -41,7 +41,7 @@ class WholeKeys {
     return Lowering::slot(buffer, projection(side).k, layer_.key_width);
   }
 
-  // Returns what queries read of them: the panels of all groups in `packed`, or the rows.
+  // Returns the view of the same that queries read: panels of all groups in the buffer `packed`, or rows.
   View beside(BufferId packed, int side) const {
     if (!layer_.plan.panels) return rows_beside(side);
     const KeyGroup& last = to_.program_.group(attend_.groups, attend_.groups.count - 1);
