@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "text/unicode.h"
+
 namespace LINFORMER_NAMESPACE {
 namespace {
 
