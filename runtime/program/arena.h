@@ -1,4 +1,4 @@
-// The arena of a program: which buffers it has, what the terms of their sizes are, and where they lie.
+// The arena of a program: the buffers that the program uses, the values of the terms of their sizes, and their offsets.
 #pragma once
 
 #include <cstdint>

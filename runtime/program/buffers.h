@@ -1,4 +1,5 @@
-// The buffers of an arena, and the terms that their sizes are products of. A new buffer or term is added here alone.
+// The buffers of an arena, and the terms of their sizes: the size of a buffer is a product of terms, such as
+// rows x d_row. Each new buffer or term needs an enumerator and a row of a table, both in this file.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// The numbers that sizes are products of.
+// The factors of buffers' sizes.
 enum class Term : uint8_t {
   none,
   sequences,
@@ -206,7 +207,7 @@ inline constexpr BufferInfo buffers[] = {
     {BufferId::logits, "logits", 4, {Term::scored, Term::classes}, Term::classes},
 };
 
-// Each table has a row for each enumerator, in the same order.
+// Returns whether both tables have one row for each enumerator, in the order of the enumerators.
 consteval bool in_order() {
   if (std::size(terms) != term_count || std::size(buffers) != buffer_count) return false;
   for (int i = 0; i < term_count; ++i) {

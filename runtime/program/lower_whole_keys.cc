@@ -7,13 +7,14 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Lowers one layer's keys and values.
+// Lowers the keys and values of one layer that keeps a key and a value for each row.
 class WholeKeys {
  public:
   WholeKeys(Lowering* to, Lowering::LayerState* layer)
       : to_(*to), layer_(*layer), attend_(layer->attend), sides_(layer->value_is_key ? 1 : 2) {}
 
-  // Sets the compressed keys and values that queries see beside those of a window. Other layers have none.
+  // If the layer has a window and compressed keys, sets the views of the compressed keys and values that attention
+  // reads.
   void view_beside() {
     const int64_t k = projection(key_side).k;
     if (attend_.window == 0 || k == 0) return;
@@ -35,13 +36,14 @@ class WholeKeys {
  private:
   const Projection& projection(int side) const { return to_.projection_of(layer_.description->attention, side, 0); }
 
-  // Returns the view of the compressed keys or values that stand beside those of a window, as rows.
+  // Returns the view of the rows that compress() writes: the layer's compressed keys or its compressed values.
   View rows_beside(int side) const {
     const BufferId buffer = side == key_side || layer_.value_is_key ? BufferId::keys_beside : BufferId::values_beside;
     return Lowering::slot(buffer, projection(side).k, layer_.key_width);
   }
 
-  // Returns the view of the same that queries read: panels of all groups in the buffer `packed`, or rows.
+  // Returns the view of compressed keys or values that attention reads. If the layer's keys are packed, it is the view
+  // of the panels of all groups in the buffer `packed`, and otherwise the rows themselves.
   View beside(BufferId packed, int side) const {
     if (!layer_.plan.panels) return rows_beside(side);
     const KeyGroup& last = to_.program_.group(attend_.groups, attend_.groups.count - 1);
@@ -61,7 +63,8 @@ class WholeKeys {
     if (layer_.plan.panels) pack_block(side, rows);
   }
 
-  // Packs a block of the sequence's rows into the panels of keys or of values, or into both if values are keys.
+  // Adds the op that packs a block of rows into the panels of keys or of values. If the layer's values are its keys,
+  // adds one op for each.
   void pack_block(int side, const View& rows) {
     for (int to : {key_side, value_side}) {
       if (to != side && !layer_.value_is_key) continue;
@@ -71,8 +74,9 @@ class WholeKeys {
     }
   }
 
-  // Adds E (Z W), which compresses the rows that compute() stored. E's first rows begin at the text's first row, and
-  // its last `end_rows` rows end at the text's last row. The rows of exact tokens are overwritten afterwards.
+  // Adds the product E (Z W) of the projection E and the rows Z W that compute() stored. The last `end_rows` rows of E
+  // are aligned with the end of the text, and the others with its beginning. Compressed rows that stand for exact
+  // tokens are then replaced by the rows of these tokens.
   void compress(int side) {
     const Projection& e = projection(side);
     to_.key_stage(layer_, Domain::compressed_rows, {}, e.k, side == value_side).whole_keys = false;
@@ -95,7 +99,7 @@ class WholeKeys {
     to_.add(put);
   }
 
-  // Packs the compressed rows into panels of K^T and V, group by group.
+  // Adds the ops that pack the compressed rows of each group into panels of K^T and of V.
   void pack() {
     to_.key_stage(layer_, Domain::key_heads, {}, attend_.groups.count, false);
     for (int side : {key_side, value_side}) {

@@ -1,5 +1,5 @@
-// Patterns of file names: what Windows builds use instead of fnmatch() decides as fnmatch() does. Classes such as
-// [:alpha:] and other names in brackets are left out, because Windows builds have none.
+// Compares the function that Windows builds use for patterns of file names with POSIX's fnmatch(). The patterns have no
+// character classes such as [:alpha:], because the function for Windows does not support them.
 #include <doctest/doctest.h>
 #include <fnmatch.h>
 
@@ -8,7 +8,8 @@
 #include "support/chance.h"
 
 namespace linformer::files {
-// converter/files/name_pattern_windows.cc, compiled with this name in place of fits_pattern.
+// This is fits_pattern() of converter/files/name_pattern_windows.cc. The build compiles that file with this other name
+// for the function, so that both systems' functions can be in one program.
 bool fits_pattern_of_windows(const std::string& pattern, const std::string& name);
 }  // namespace linformer::files
 
@@ -48,7 +49,7 @@ TEST_CASE("name patterns of Windows builds decide as fnmatch does") {
   CHECK(fitting > cases / 100);
 }
 
-TEST_CASE("a name pattern of many stars takes no more than the product of both lengths") {
+TEST_CASE("a pattern of 2,000 stars is compared with a long name without exponential time") {
   std::string pattern;
   for (int i = 0; i < 2000; ++i) pattern += "a*";
   CHECK_FALSE(fits_pattern_of_windows(pattern + "b", std::string(20000, 'a')));
