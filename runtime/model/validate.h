@@ -24,6 +24,8 @@ Status validate_heads(const ModelDescription& model);
 Status validate_tokenizer(const TokenizerDescription& tokenizer, uint32_t vocab_size, uint64_t token_types);
 
 // Parts of the encoder.
+// An error that names the field, unless `value` is 1 to `largest`.
+Status check_range(const char* field, uint32_t value, uint32_t largest);
 Status validate_embedding(const EncoderDescription& encoder, const TensorFields& tensors);
 // Width of the encoder's output rows, which mlm and heads read.
 uint64_t output_width(const EncoderDescription& encoder, const TensorFields& tensors);

@@ -8,11 +8,6 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-Status check_vector_range(const char* field, uint32_t value, uint32_t largest) {
-  if (value >= 1 && value <= largest) return {};
-  return bad_field(FieldName("%s", field), "is %" PRIu32 ", 1 to %" PRIu32 " are possible", value, largest);
-}
-
 Status check_positions(const EncoderDescription& encoder, const TensorFields& tensors, uint64_t width) {
   const EmbeddingDescription& embedding = encoder.embedding;
   const FieldName field("embedding.positions");
@@ -81,7 +76,7 @@ Status check_tokens(const EncoderDescription& encoder, const TensorFields& tenso
 Status check_vectors(const EncoderDescription& encoder, const TensorFields& tensors, uint64_t* width) {
   const EmbeddingDescription& embedding = encoder.embedding;
   const VectorInput& vectors = embedding.vectors;
-  LINFORMER_TRY(check_vector_range("embedding.vectors.width", vectors.width, max_dimension));
+  LINFORMER_TRY(check_range("embedding.vectors.width", vectors.width, max_dimension));
   *width = vectors.width;
   LINFORMER_TRY(tensors.norm(FieldName("embedding.vectors.norm_in"), vectors.norm_in, vectors.width));
   const FieldName linear("embedding.vectors.linear"), norm_out("embedding.vectors.norm_out");

@@ -6,12 +6,12 @@
 #include "model/validate.h"
 
 namespace LINFORMER_NAMESPACE {
-namespace {
-
 Status check_range(const char* field, uint32_t value, uint32_t largest) {
   if (value >= 1 && value <= largest) return {};
   return bad_field(FieldName("%s", field), "is %" PRIu32 ", 1 to %" PRIu32 " are possible", value, largest);
 }
+
+namespace {
 
 Status check_feed_forward(const EncoderDescription& encoder, const TensorFields& tensors, size_t index,
                           uint64_t* width) {
