@@ -77,7 +77,7 @@ separate() {
   linformer_install build
   linformer_ccache
   cmake -S . -B build/separate -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_DEVELOPER=ON -DLINFORMER_UNITY=OFF \
-    -DLINFORMER_BUILD_TESTS=OFF >/dev/null
+    -DLINFORMER_BUILD_TESTS=ON >/dev/null
   cmake --build build/separate --parallel "$(nproc)" --target all linformer_shared
 }
 

@@ -19,7 +19,7 @@
 #include "support/random_model.h"
 #include "support/skip.h"
 
-namespace linformer_test {
+namespace linformer_test::allocations_test {
 namespace {
 
 using namespace linformer;
@@ -214,4 +214,4 @@ TEST_CASE("the planned bytes are the bytes used") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::allocations_test

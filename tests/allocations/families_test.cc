@@ -12,7 +12,7 @@
 #include "support/files.h"
 #include "support/shared_data.h"
 
-namespace linformer_test {
+namespace linformer_test::families_test {
 namespace {
 
 using namespace linformer;
@@ -84,4 +84,4 @@ TEST_CASE("each family's sessions use no more bytes than were planned and alloca
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::families_test

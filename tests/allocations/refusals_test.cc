@@ -15,7 +15,7 @@
 #include "support/skip.h"
 #include "text/tokenizer_factory.h"
 
-namespace linformer_test {
+namespace linformer_test::refusals_test {
 namespace {
 
 using namespace linformer;
@@ -113,4 +113,4 @@ TEST_CASE("a tokenizer takes memory for its tokens, however large their ids are"
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::refusals_test

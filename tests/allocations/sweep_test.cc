@@ -29,7 +29,7 @@
 #include "support/random_model.h"
 #include "text/tokenizer_factory.h"
 
-namespace linformer_test {
+namespace linformer_test::sweep_test {
 namespace {
 
 using namespace linformer;
@@ -361,4 +361,4 @@ TEST_CASE("the sweep finds memory that is lost, and requests that go unnoticed")
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::sweep_test

@@ -6,7 +6,7 @@
 #include "allocations/model_calls.h"
 #include "support/skip.h"
 
-namespace linformer_test {
+namespace linformer_test::variants_test {
 namespace {
 
 using namespace linformer;
@@ -41,4 +41,4 @@ TEST_CASE("no kind of model makes a session allocate, and each uses the bytes th
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::variants_test

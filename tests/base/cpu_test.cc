@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+namespace linformer_test::cpu_test {
 namespace {
 
 using namespace linformer;
@@ -80,3 +81,5 @@ TEST_CASE("GCC's own detection says the same") {
 #endif
 
 }  // namespace
+
+}  // namespace linformer_test::cpu_test

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+namespace linformer_test::platform_test {
 namespace {
 
 using namespace linformer;
@@ -122,3 +123,5 @@ TEST_CASE("the machine is asked") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::platform_test

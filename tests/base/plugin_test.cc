@@ -7,6 +7,7 @@
 
 #include "support/random_model.h"
 
+namespace linformer_test::plugin_test {
 namespace {
 
 bool is_mapped(const std::string& file) {
@@ -34,3 +35,5 @@ TEST_CASE("a plugin with the runtime in it is gone after dlclose") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::plugin_test

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+namespace linformer_test::threads_test {
 namespace {
 
 using namespace linformer;
@@ -175,3 +176,5 @@ TEST_CASE("teams start and end, asleep or not") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::threads_test

@@ -4,7 +4,7 @@
 #include "bench/measure.h"
 #include "support/random_model.h"
 
-namespace linformer_test {
+namespace linformer_test::flop_test {
 namespace {
 
 constexpr double d = 768, k = 128, ffn = 3072;
@@ -70,4 +70,4 @@ TEST_CASE("heads are not counted") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::flop_test

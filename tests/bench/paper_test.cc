@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace linformer_test {
+namespace linformer_test::paper_test {
 namespace {
 
 using namespace linformer::bench;
@@ -95,4 +95,4 @@ TEST_CASE("What the memory can't hold is left out, and says so") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::paper_test

@@ -9,7 +9,7 @@
 #include "base/description.h"
 #include "bench/measure.h"
 
-namespace linformer_test {
+namespace linformer_test::random_model_test {
 namespace {
 
 using linformer::ElementType;
@@ -87,4 +87,4 @@ TEST_CASE("A case is measured") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::random_model_test

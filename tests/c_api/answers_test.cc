@@ -15,7 +15,7 @@
 #include "linformer/embedder.h"
 #include "pipeline/sentences.h"
 
-namespace linformer_test {
+namespace linformer_test::answers_test {
 namespace {
 
 using namespace linformer;
@@ -282,10 +282,11 @@ struct Grown {
 };
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::answers_test
 template <>
-inline constexpr size_t linformer::c_api::first_size<linformer_test::Grown> = sizeof(size_t) + sizeof(int64_t);
-namespace linformer_test {
+inline constexpr size_t linformer::c_api::first_size<linformer_test::answers_test::Grown> = sizeof(size_t) +
+                                                                                            sizeof(int64_t);
+namespace linformer_test::answers_test {
 namespace {
 
 TEST_CASE("an older caller's shorter struct is filled and read as far as it goes") {
@@ -357,4 +358,4 @@ TEST_CASE("models from every kind of source; memory is released once, whatever h
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::answers_test

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace linformer_test {
+namespace linformer_test::hostile_test {
 namespace {
 
 TEST_CASE("null handles and places") {
@@ -315,4 +315,4 @@ TEST_CASE("an environment that names no instruction set") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::hostile_test

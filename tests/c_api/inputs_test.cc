@@ -7,7 +7,7 @@
 
 #include "support/random_model.h"
 
-namespace linformer_test {
+namespace linformer_test::inputs_test {
 namespace {
 
 using namespace linformer;
@@ -124,4 +124,4 @@ TEST_CASE("vectors") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::inputs_test

@@ -13,7 +13,7 @@
 #include "linformer/text_runner.h"
 #include "pipeline/sentences.h"
 
-namespace linformer_test {
+namespace linformer_test::masks_test {
 namespace {
 
 using namespace linformer;
@@ -413,4 +413,4 @@ TEST_CASE("what nobody should pass") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::masks_test

@@ -5,7 +5,7 @@
 #include "c_api/handles.h"
 #include "c_api/hostile.h"
 
-namespace linformer_test {
+namespace linformer_test::model_info_test {
 namespace {
 
 template <class T>
@@ -153,4 +153,4 @@ TEST_CASE("parts that a model lacks, structs of wrong sizes, and no model") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::model_info_test

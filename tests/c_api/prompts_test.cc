@@ -9,7 +9,7 @@
 #include "linformer/embedder.h"
 #include "pipeline/loaded_model.h"
 
-namespace linformer_test {
+namespace linformer_test::prompts_test {
 namespace {
 
 TEST_CASE("prompts: what a model has, by name, the default and none") {
@@ -63,4 +63,4 @@ TEST_CASE("prompts: what a model has, by name, the default and none") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::prompts_test

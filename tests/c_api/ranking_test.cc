@@ -11,7 +11,7 @@
 #include "linformer/reranker.h"
 #include "linformer/zero_shot.h"
 
-namespace linformer_test {
+namespace linformer_test::ranking_test {
 namespace {
 
 using namespace linformer;
@@ -211,4 +211,4 @@ TEST_CASE("ranking: arguments that no caller should pass") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::ranking_test

@@ -4,7 +4,7 @@
 
 #include "c_api/hostile.h"
 
-namespace linformer_test {
+namespace linformer_test::sizes_test {
 namespace {
 
 // An options struct with a size of its own, and bytes behind it.
@@ -101,4 +101,4 @@ TEST_CASE("structs of other sizes") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::sizes_test

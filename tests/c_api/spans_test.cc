@@ -12,7 +12,7 @@
 #include "linformer/tagger.h"
 #include "pipeline/token_model.h"
 
-namespace linformer_test {
+namespace linformer_test::spans_test {
 namespace {
 
 using namespace linformer;
@@ -257,4 +257,4 @@ TEST_CASE("hostile calls of taggers and answerers") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::spans_test

@@ -5,7 +5,8 @@
 #include "refused.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::answer_test {
+
 using nlohmann::json;
 
 namespace {
@@ -128,3 +129,5 @@ TEST_CASE("answer: what doesn't go together, and models without such a head") {
   check_refused({"answer", f.model(), "-i", lines, "--eval", "e", "--keep", "all"}, 2, "no answers are written");
   check_refused({"answer", f.model(), "-i", lines, "--eval", "e", "--records"}, 2, "--records");
 }
+
+}  // namespace linformer_test::answer_test

@@ -8,7 +8,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::arguments_test {
+
 using nlohmann::json;
 
 namespace {
@@ -375,3 +376,5 @@ TEST_CASE("--delimiter names what stands between fields, and makes a table of wh
   CHECK(run({"classify", f.model(), "good", "--delimiter", ";"}).code == 2);
   CHECK(run({"classify", f.model(), "-i", f.file("a.jsonl", ""), "--delimiter", ";"}).code == 2);
 }
+
+}  // namespace linformer_test::arguments_test

@@ -38,7 +38,7 @@ std::string float_array(const Shape& shape, const std::vector<T>& values) {
                    std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)));
 }
 
-struct Array {
+struct FloatArray {
   Shape shape;
   std::vector<float> values;
   // Row `r` of the last dimension.
@@ -49,7 +49,7 @@ struct Array {
   }
 };
 
-inline Array load_array(const std::string& bytes) {
+inline FloatArray load_array(const std::string& bytes) {
   const NpyArray array = parse_npy(bytes);
   CHECK(array.dtype == "<f4");
   if (array.bytes.empty()) return {array.shape, {}};

@@ -10,7 +10,7 @@
 #include "sentiment_model.h"
 #include "support/files.h"
 
-namespace linformer_test {
+namespace linformer_test::bench_test {
 namespace {
 
 using nlohmann::json;
@@ -292,4 +292,4 @@ TEST_CASE("bench --paper: tables, CSV, JSON and picture of what was measured") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::bench_test

@@ -4,7 +4,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::classify_long_test {
+
 using nlohmann::json;
 
 namespace {
@@ -122,3 +123,5 @@ TEST_CASE("backends and instruction sets agree") {
     CHECK(json_lines(ran.out)[0]["probability"].get<double>() == doctest::Approx(expected).epsilon(1e-5));
   }
 }
+
+}  // namespace linformer_test::classify_long_test

@@ -9,7 +9,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::classify_test {
+
 using nlohmann::json;
 
 namespace {
@@ -327,3 +328,5 @@ TEST_CASE("classify: usage errors are 2, one line each, with a next step") {
   CHECK(run({"--help"}).code == 0);
   CHECK(run({"--version"}).out.rfind("linformer ", 0) == 0);
 }
+
+}  // namespace linformer_test::classify_test

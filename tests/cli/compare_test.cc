@@ -8,7 +8,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::compare_test {
+
 using nlohmann::json;
 
 namespace {
@@ -33,7 +34,7 @@ struct Models : CliFixture {
     first.insert(first.end(), more.begin(), more.end());
     return run(first);
   }
-  Array array(const std::string& model, const std::string& what) const {
+  FloatArray array(const std::string& model, const std::string& what) const {
     std::vector<std::string> arguments = {"encode", model, "--what", what, "-o", path("o.npy")};
     if (what == "vector") arguments = {"embed", model, "--pooling", "mean", "-o", path("o.npy")};
     for (const std::string& argument : input()) arguments.push_back(argument);
@@ -43,7 +44,7 @@ struct Models : CliFixture {
   }
 };
 
-void check_numbers(const json& said, const Array& original, const Array& other) {
+void check_numbers(const json& said, const FloatArray& original, const FloatArray& other) {
   double largest = 0, sum = 0, squares = 0, all = 0, cosines = 0, least = 1;
   const size_t width = static_cast<size_t>(original.shape[1]), rows = static_cast<size_t>(original.shape[0]);
   for (size_t r = 0; r < rows; ++r) {
@@ -97,13 +98,13 @@ TEST_CASE("compare: two precisions, as classify and embed answer") {
   CHECK(said["first"]["compute"] == "f32");
   CHECK(said["second"]["compute"] == "int8");
   CHECK(said["records"] == 3);
-  const Array wide = f.array(f.model(), "logits"), narrow = f.array(f.small(), "logits");
+  const FloatArray wide = f.array(f.model(), "logits"), narrow = f.array(f.small(), "logits");
   check_numbers(said["logits"], wide, narrow);
   check_numbers(said["vectors"], f.array(f.model(), "vector"), f.array(f.small(), "vector"));
   int changed = 0, right[2] = {};
   const int truths[] = {2, 0, 2};
   for (size_t r = 0; r < 3; ++r) {
-    const auto best = [&](const Array& logits) {
+    const auto best = [&](const FloatArray& logits) {
       const std::vector<float> row = logits.row(r);
       return static_cast<int>(std::max_element(row.begin(), row.end()) - row.begin());
     };
@@ -119,7 +120,7 @@ TEST_CASE("compare: two precisions, as classify and embed answer") {
 
 TEST_CASE("compare: the original program's logits or vectors instead of a second model") {
   const Models f;
-  const Array logits = f.array(f.model(), "logits");
+  const FloatArray logits = f.array(f.model(), "logits");
   const std::string reference = f.path("reference.npy");
   run({"encode", f.model(), "--what", "logits", "-o", reference, "-i", f.path("t.jsonl"), "--field", "t"});
   const Ran same = f.compare({f.model()}, {"--reference", reference, "--json"});
@@ -202,3 +203,5 @@ TEST_CASE("compare: records and models that can't be compared") {
   usage_error(run({"compare", f.model(), f.small()}), "nothing to compare on");
   usage_error(f.compare({f.model(), f.path("headless.lnfr")}, {"--eval", "l"}), "--eval needs a head");
 }
+
+}  // namespace linformer_test::compare_test

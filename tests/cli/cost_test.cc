@@ -10,8 +10,7 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::cost_test {
 namespace {
 
 constexpr uint64_t megabyte = 1 << 20;
@@ -88,3 +87,5 @@ TEST_CASE("cost: ids are held, one line or many") {
   CHECK(held.code == 0);
   if (measures_memory) CHECK(held.memory < rest + 16 * many.size());
 }
+
+}  // namespace linformer_test::cost_test

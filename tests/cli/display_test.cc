@@ -6,6 +6,8 @@
 
 #include "answers/answers.h"
 
+namespace linformer_test::display_test {
+
 using namespace linformer::cli;
 
 TEST_CASE("excerpts fit and can't disturb a terminal") {
@@ -68,3 +70,5 @@ TEST_CASE("best classes: descending, ties by index, top-k and threshold") {
   CHECK(best_classes(probabilities, linformer::HeadKind::single_label, {.top_k = 9, .threshold = 0.9}).empty());
   CHECK(best_classes(probabilities, linformer::HeadKind::single_label, {}).front() == 1);
 }
+
+}  // namespace linformer_test::display_test

@@ -7,7 +7,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::embed_test {
+
 using nlohmann::json;
 
 namespace {
@@ -19,7 +20,7 @@ double length_of(const std::vector<float>& values) {
 }
 
 // The mean of each text's rows in `hidden`.
-std::vector<float> mean(const Array& hidden, size_t first, size_t rows) {
+std::vector<float> mean(const FloatArray& hidden, size_t first, size_t rows) {
   std::vector<float> result(sentiment_width);
   for (size_t i = 0; i < sentiment_width; ++i) {
     double sum = 0;
@@ -39,7 +40,7 @@ void check_close(const std::vector<float>& a, const std::vector<float>& b) {
 TEST_CASE("embed: pooling as said, divided by the length or not") {
   const CliFixture f;
   const std::string file = f.file("t.txt", "good film\na bad plot .\n");
-  const Array hidden = load_array(run({"encode", f.model(), "-i", file, "-o", "-"}).out);  // 4 and 6 tokens
+  const FloatArray hidden = load_array(run({"encode", f.model(), "-i", file, "-o", "-"}).out);  // 4 and 6 tokens
   const auto embed = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"embed", f.model(), "-i", file, "-o", f.path("o.npy")});
     const Ran ran = run(more);
@@ -47,18 +48,18 @@ TEST_CASE("embed: pooling as said, divided by the length or not") {
     CHECK(ran.err == "");
     return load_array(read_file(f.path("o.npy")));
   };
-  const Array means = embed({"--pooling", "mean"});
+  const FloatArray means = embed({"--pooling", "mean"});
   CHECK(means.shape == Shape{2, 16});
   check_close(means.row(0), mean(hidden, 0, 4));
   check_close(means.row(1), mean(hidden, 6, 6));
   CHECK(embed({"--pooling", "first"}).row(1) == hidden.row(6));
-  const Array largest = embed({"--pooling", "max"});
+  const FloatArray largest = embed({"--pooling", "max"});
   for (size_t i = 0; i < 16; ++i) {
     float expected = hidden.row(0)[i];
     for (size_t r = 1; r < 4; ++r) expected = std::max(expected, hidden.row(r)[i]);
     CHECK(largest.row(0)[i] == expected);
   }
-  const Array divided = embed({"--pooling", "mean", "--normalize"});
+  const FloatArray divided = embed({"--pooling", "mean", "--normalize"});
   for (size_t t = 0; t < 2; ++t) {
     CHECK(length_of(divided.row(t)) == doctest::Approx(1));
     std::vector<float> scaled = means.row(t);
@@ -82,7 +83,7 @@ TEST_CASE("embed: a model's own way, and what overrides it") {
     CHECK(ran.code == 0);
     return load_array(ran.out);
   };
-  const Array own = embed({}), bare = embed({"--no-normalize"});
+  const FloatArray own = embed({}), bare = embed({"--no-normalize"});
   CHECK(load_array(run({"encode", f.model(), "-i", file, "--what", "embedding", "-o", "-"}).out).values == own.values);
   CHECK(embed({"--pooling", "mean"}).values == bare.values);
   CHECK(embed({"--normalize"}).values == own.values);
@@ -110,7 +111,7 @@ TEST_CASE("embed: JSON lines carry ids, and bad records keep their place") {
   CHECK(ran.err == "linformer: 1 of 3 records bad\n");
   const Ran array = run({"embed", f.model(), "-i", file, "--id", "k", "-o", f.path("o.npy")});
   CHECK(array.code == 1);
-  const Array values = load_array(read_file(f.path("o.npy")));
+  const FloatArray values = load_array(read_file(f.path("o.npy")));
   REQUIRE(values.shape == Shape{3, 16});
   for (const float value : values.row(1)) CHECK(std::isnan(value));
   for (const size_t t : {0u, 2u}) {
@@ -162,8 +163,8 @@ TEST_CASE("embed: the first dimensions alone, cut before the division by the len
     CHECK(ran.code == 0);
     return load_array(ran.out);
   };
-  const Array all = embed({"--no-normalize"}), cut = embed({"--dimensions", "5"}),
-              bare = embed({"--no-normalize", "--dimensions", "5"});
+  const FloatArray all = embed({"--no-normalize"}), cut = embed({"--dimensions", "5"}),
+                   bare = embed({"--no-normalize", "--dimensions", "5"});
   CHECK(cut.shape == Shape{2, 5});
   for (size_t t = 0; t < 2; ++t) {
     std::vector<float> expected = all.row(t);
@@ -234,7 +235,7 @@ TEST_CASE("embed: a static embedding, whose texts without tokens are zeros") {
   const Ran ran = run({"embed", f.model(), "-i", file, "-o", "-"});
   CHECK(ran.code == 0);
   CHECK(ran.err == "");
-  const Array vectors = load_array(ran.out);
+  const FloatArray vectors = load_array(ran.out);
   CHECK(vectors.row(0)[0] == 1);
   CHECK(vectors.row(1) == std::vector<float>(sentiment_width));
   for (const char* flag : {"--plan", "--tensors", "--memory=12"}) {
@@ -257,7 +258,7 @@ TEST_CASE("embed --sparse: log(1 + logit) of each token's largest logit, where i
   const auto answers = json_lines(ran.out);
   REQUIRE(answers.size() == texts.size());
   for (size_t t = 0; t < texts.size(); ++t) {
-    const Array logits = load_array(run({"encode", f.model(), texts[t], "--what", "mlm", "-o", "-"}).out);
+    const FloatArray logits = load_array(run({"encode", f.model(), texts[t], "--what", "mlm", "-o", "-"}).out);
     std::vector<float> largest(13);
     for (size_t row = 0; row < static_cast<size_t>(logits.shape[1]); ++row) {
       for (size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], logits.row(row)[i]);
@@ -288,3 +289,5 @@ TEST_CASE("embed --sparse: log(1 + logit) of each token's largest logit, where i
   refused({"--pooling", "mean"}, "other vectors");
   refused({"--on-long", "window"}, "one window");
 }
+
+}  // namespace linformer_test::embed_test

@@ -8,12 +8,14 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::encode_test {
+
 using nlohmann::json;
 
 namespace {
 
-Array encode(const CliFixture& f, const std::string& ids, const std::string& what, std::vector<std::string> more = {}) {
+FloatArray encode(const CliFixture& f, const std::string& ids, const std::string& what,
+                  std::vector<std::string> more = {}) {
   more.insert(more.begin(), {"encode", f.model(), "--ids", ids, "--what", what, "-o", f.path("out.npy")});
   const Ran ran = run(more);
   CHECK(ran.code == 0);
@@ -30,23 +32,23 @@ TEST_CASE("encode: shapes of every output, from npy and from JSON lines") {
   const std::string npy = f.file("ids.npy", id_array({{2, 5, 3}, {2, 6, 3}}));
   const std::string narrow = f.file("ids4.npy", id_array({{2, 5, 3}, {2, 6, 3}}, true));
   const std::string lines = f.file("ids.jsonl", "[2, 5, 3]\r\n\n[2,6,3]");
-  const Array hidden = encode(f, npy, "hidden");
+  const FloatArray hidden = encode(f, npy, "hidden");
   CHECK(hidden.shape == Shape{2, 3, 16});
   for (const std::string& same : {narrow, lines}) CHECK(encode(f, same, "hidden").values == hidden.values);
   CHECK(encode(f, npy, "hidden:1").values == hidden.values);  // post-norm: the last layer is the output
-  const Array embedding = encode(f, npy, "hidden:0");
+  const FloatArray embedding = encode(f, npy, "hidden:0");
   CHECK(embedding.row(1)[0] == 1);  // "good"
   CHECK(embedding.row(4)[1] == 1);  // "bad"
-  const Array pooled = encode(f, npy, "pooled");
+  const FloatArray pooled = encode(f, npy, "pooled");
   CHECK(pooled.shape == Shape{2, 16});
   CHECK(pooled.row(0) == hidden.row(0));
   CHECK(pooled.row(1) == hidden.row(3));
-  const Array logits = encode(f, npy, "logits");
+  const FloatArray logits = encode(f, npy, "logits");
   CHECK(logits.shape == Shape{2, 3});
   CHECK(logits.row(0)[2] == doctest::Approx(hidden.row(0)[0] - hidden.row(0)[1]));
   CHECK(encode(f, npy, "logits:topic").shape == Shape{2, 4});
   CHECK(encode(f, npy, "logits:0").values == logits.values);
-  const Array mlm = encode(f, npy, "mlm");
+  const FloatArray mlm = encode(f, npy, "mlm");
   CHECK(mlm.shape == Shape{2, 3, 13});
   CHECK(mlm.row(0)[5] == doctest::Approx(hidden.row(0)[0]));  // tied: the row of "good"
   CHECK(mlm.row(5)[6] == doctest::Approx(hidden.row(5)[1]));
@@ -55,7 +57,7 @@ TEST_CASE("encode: shapes of every output, from npy and from JSON lines") {
 TEST_CASE("encode: ragged input is filled with zero rows") {
   const CliFixture f;
   const std::string ids = f.file("ids.jsonl", "[2, 5, 3]\n[2, 6, 7, 8, 3]\n[4]\n");
-  const Array hidden = encode(f, ids, "hidden"), mlm = encode(f, ids, "mlm");
+  const FloatArray hidden = encode(f, ids, "hidden"), mlm = encode(f, ids, "mlm");
   CHECK(hidden.shape == Shape{3, 5, 16});
   CHECK(mlm.shape == Shape{3, 5, 13});
   for (const size_t row : {3u, 4u, 11u, 12u, 13u, 14u}) {
@@ -64,7 +66,7 @@ TEST_CASE("encode: ragged input is filled with zero rows") {
   }
   for (const size_t row : {2u, 9u, 10u}) CHECK(hidden.row(row) != zeros);
   // Each text as alone, whatever the batch.
-  const Array alone = encode(f, f.file("one.jsonl", "[2, 6, 7, 8, 3]"), "hidden");
+  const FloatArray alone = encode(f, f.file("one.jsonl", "[2, 6, 7, 8, 3]"), "hidden");
   for (size_t i = 0; i < 5; ++i) CHECK(hidden.row(5 + i) == alone.row(i));
   for (const char* batch : {"1", "2"}) {
     CHECK(encode(f, ids, "hidden", {"--batch", batch, "--threads", "2"}).values == hidden.values);
@@ -78,9 +80,9 @@ TEST_CASE("encode: pads are stripped by default, and act with keep") {
   const std::string bare = f.file("bare.jsonl", "[2, 5, 3]\n[2, 6, 7, 8, 3]\n");
   for (const char* what : {"hidden", "mlm", "pooled", "logits"}) {
     CAPTURE(what);
-    const Array expected = encode(f, bare, what);
+    const FloatArray expected = encode(f, bare, what);
     CHECK(encode(f, padded, what).values == expected.values);
-    const Array kept = encode(f, padded, what, {"--padding", "keep"});
+    const FloatArray kept = encode(f, padded, what, {"--padding", "keep"});
     CHECK(kept.shape == expected.shape);
     CHECK(kept.values != expected.values);
     // --pad-to says the same as pads in the file.
@@ -100,8 +102,8 @@ TEST_CASE("encode: pads of one line widen no row") {
   for (int i = 0; i < 254; ++i) pads += "0,";
   for (int i = 0; i < 2000; ++i) lines += "[5]\n";
   for (const char* what : {"hidden", "mlm"}) {
-    const Array bare = encode(f, f.file("bare.jsonl", lines + "[5,6]\n"), what);
-    const Array array = encode(f, f.file("ids.jsonl", lines + "[5," + pads + "6]\n"), what);
+    const FloatArray bare = encode(f, f.file("bare.jsonl", lines + "[5,6]\n"), what);
+    const FloatArray array = encode(f, f.file("ids.jsonl", lines + "[5," + pads + "6]\n"), what);
     CHECK(array.shape == Shape{2001, 2, bare.shape[2]});
     CHECK(array.values == bare.values);
   }
@@ -129,7 +131,7 @@ TEST_CASE("encode: pipes") {
 TEST_CASE("encode: texts") {
   const CliFixture f;
   const Ran texts = run({"encode", f.model(), "good", "a bad film", "-o", "-"});
-  const Array expected = encode(f, f.file("ids.jsonl", "[2,5,3]\n[2,8,6,7,3]\n"), "hidden");
+  const FloatArray expected = encode(f, f.file("ids.jsonl", "[2,5,3]\n[2,8,6,7,3]\n"), "hidden");
   CHECK(load_array(texts.out).values == expected.values);
   const Ran file = run({"encode", f.model(), "-i", f.file("t.txt", "good\na bad film\n"), "-o", "-"});
   CHECK(load_array(file.out).values == expected.values);
@@ -221,3 +223,5 @@ TEST_CASE("encode: the output replaces a file whole or not at all") {
   CHECK(run({"encode", f.model(), "--ids", ids, "-o", f.path("absent/out.npy")}).code == 1);
   CHECK(f.entries() == 4);
 }
+
+}  // namespace linformer_test::encode_test

@@ -6,6 +6,8 @@
 
 #include "models/label_names.h"
 
+namespace linformer_test::evaluation_test {
+
 using namespace linformer::cli;
 
 TEST_CASE("labels by name, by a name in another case, as LABEL_i, or else by index") {
@@ -108,3 +110,5 @@ TEST_CASE("many labels need no square of memory") {
     if (count < 1000) CHECK_FALSE(evaluation.json().contains("confusion"));
   }
 }
+
+}  // namespace linformer_test::evaluation_test

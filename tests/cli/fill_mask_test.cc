@@ -12,7 +12,8 @@
 #include "sentiment_model.h"
 #include "text/tokenizer_factory.h"
 
-using namespace linformer_test;
+namespace linformer_test::fill_mask_test {
+
 using nlohmann::json;
 
 TEST_CASE("fill-mask: the likeliest tokens of each mask, with the probabilities of the whole vocabulary") {
@@ -25,7 +26,7 @@ TEST_CASE("fill-mask: the likeliest tokens of each mask, with the probabilities 
   REQUIRE(answers.size() == 2);
   CHECK(answers[0]["filled"] == "good good film good good");
   CHECK(answers[1]["filled"] == "bad bad bad.");
-  const Array logits =
+  const FloatArray logits =
       load_array(run({"encode", f.model(), "--ids", f.file("i", "[2,5,4,7,4,5,3]"), "--what", "mlm", "-o", "-"}).out);
   REQUIRE(answers[0]["masks"].size() == 2);
   for (size_t m = 0; m < 2; ++m) {
@@ -261,3 +262,5 @@ TEST_CASE("fill-mask: spellings of the mask are replaced in time that grows with
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));  // quadratic: more than a minute
   }
 }
+
+}  // namespace linformer_test::fill_mask_test

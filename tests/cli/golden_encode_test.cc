@@ -9,8 +9,7 @@
 #include "support/npz.h"
 #include "support/shared_data.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::golden_encode_test {
 namespace {
 
 // How many outputs were compared.
@@ -71,3 +70,5 @@ TEST_CASE("encode --padding keep reproduces fairseq's padded batches") { CHECK(c
 TEST_CASE("encode --padding keep reproduces all of fairseq's padded batches" * doctest::test_suite("shared")) {
   if (const auto golden = shared_path("golden")) CHECK(compare_padded(*golden) >= 15);
 }
+
+}  // namespace linformer_test::golden_encode_test

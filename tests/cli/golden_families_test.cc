@@ -10,8 +10,7 @@
 #include "sentiment_model.h"
 #include "support/shared_data.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::golden_families_test {
 namespace {
 
 std::string converted(const Folder& folder, const FamilyCase& c) {
@@ -22,7 +21,7 @@ std::string converted(const Folder& folder, const FamilyCase& c) {
   return model;
 }
 
-void check_close(const Array& ours, const NpyArray& theirs, double tolerance) {
+void check_close(const FloatArray& ours, const NpyArray& theirs, double tolerance) {
   REQUIRE(ours.shape == theirs.shape);
   const std::vector<double> expected = theirs.values<double>();
   double worst = 0;
@@ -97,3 +96,5 @@ TEST_CASE("an encoder-decoder: described, its encoder's rows saved, its heads re
     CHECK(ran.err.find("decoder, which only the library runs") != std::string::npos);
   }
 }
+
+}  // namespace linformer_test::golden_families_test

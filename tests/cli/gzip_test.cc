@@ -10,8 +10,9 @@
 #include "process.h"
 #include "sentiment_model.h"
 
+namespace linformer_test::gzip_test {
+
 using namespace linformer::cli;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -127,3 +128,5 @@ TEST_CASE("gzip: lines are answered as their bytes arrive, and a bomb costs the 
   talk.close_input();
   CHECK(talk.wait() == 1);
 }
+
+}  // namespace linformer_test::gzip_test

@@ -5,7 +5,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::heads_test {
+
 using nlohmann::json;
 
 namespace {
@@ -42,8 +43,8 @@ TEST_CASE("pairs: token types reach the model, from the command line and from fi
     CHECK(ran.code == 0);
     return load_array(ran.out);
   };
-  const Array with = encode(typed, {"film", "--pair-text", "bad", "--what", "hidden:0"});
-  const Array without = encode(plain, {"film", "--pair-text", "bad", "--what", "hidden:0"});
+  const FloatArray with = encode(typed, {"film", "--pair-text", "bad", "--what", "hidden:0"});
+  const FloatArray without = encode(plain, {"film", "--pair-text", "bad", "--what", "hidden:0"});
   CHECK(with.shape == Shape{1, 5, 16});
   for (size_t row = 0; row < 5; ++row) {
     CHECK(with.row(row)[0] == without.row(row)[0] + (row < 3 ? 0.f : 2.f));
@@ -129,7 +130,7 @@ TEST_CASE("heads: one that compares two texts takes them apart") {
   const Ran saved = run({"classify", f.model(), "good film", "--pair-text", "a bad film", "--head", "better",
                          "--logits", f.path("c.npy")});
   CHECK(saved.code == 0);
-  const Array classified = load_array(read_file(f.path("c.npy")));
+  const FloatArray classified = load_array(read_file(f.path("c.npy")));
   const Ran texts =
       run({"encode", f.model(), "good film", "--pair-text", "a bad film", "--what", "logits:better", "-o", "-"});
   CHECK(load_array(texts.out).shape == Shape{1, 2});
@@ -152,8 +153,9 @@ TEST_CASE("heads: one that compares two texts takes them apart") {
 TEST_CASE("heads: one that scores each token is saved with encode") {
   const CliFixture f({.more_heads = true});
   const std::string ids = f.file("i.jsonl", "[2,5,7,3]\n[2,8,3]\n");
-  const Array scores = load_array(run({"encode", f.model(), "--ids", ids, "--what", "logits:words", "-o", "-"}).out);
-  const Array hidden = load_array(run({"encode", f.model(), "--ids", ids, "-o", "-"}).out);
+  const FloatArray scores =
+      load_array(run({"encode", f.model(), "--ids", ids, "--what", "logits:words", "-o", "-"}).out);
+  const FloatArray hidden = load_array(run({"encode", f.model(), "--ids", ids, "-o", "-"}).out);
   CHECK(scores.shape == Shape{2, 4, 2});
   for (size_t row = 0; row < 7; ++row) {
     double sum = 0;
@@ -165,3 +167,5 @@ TEST_CASE("heads: one that scores each token is saved with encode") {
   CHECK(refused.code == 2);
   CHECK(refused.err.find("encode --what logits:words") != std::string::npos);
 }
+
+}  // namespace linformer_test::heads_test

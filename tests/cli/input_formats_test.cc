@@ -8,8 +8,9 @@
 #include "process.h"
 #include "sentiment_model.h"
 
+namespace linformer_test::input_formats_test {
+
 using namespace linformer::cli;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -166,3 +167,5 @@ TEST_CASE("a NUL far into a text makes its record bad, and the others are answer
   }
   CHECK(run({"classify", f.model(), "-", "--format", "jsonl"}, "{\"text\":\"a\\u0000b\"}\n").code == 0);
 }
+
+}  // namespace linformer_test::input_formats_test

@@ -7,8 +7,9 @@
 #include "process.h"
 #include "sentiment_model.h"
 
+namespace linformer_test::input_notes_test {
+
 using namespace linformer::cli;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -173,3 +174,5 @@ TEST_CASE("invalid UTF-8 is counted and noted at the end") {
             "d \xF0\x9F\x98\x80\n")
             .err == "");
 }
+
+}  // namespace linformer_test::input_notes_test

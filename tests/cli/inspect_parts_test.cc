@@ -6,8 +6,9 @@
 #include "sentiment_model.h"
 #include "support/random_model.h"
 
+namespace linformer_test::inspect_parts_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -165,3 +166,5 @@ TEST_CASE("inspect: vectors") {
   CHECK(data["vector_width"] == 16);
   CHECK(data["prefix"] == "row");
 }
+
+}  // namespace linformer_test::inspect_parts_test

@@ -6,8 +6,9 @@
 #include "sentiment_model.h"
 #include "support/random_model.h"
 
+namespace linformer_test::inspect_plan_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using linformer::cli::common_operands;
 using linformer::cli::ranges_text;
 using nlohmann::json;
@@ -185,3 +186,5 @@ TEST_CASE("operands of layers that are alike") {
   CHECK(ranges_text({0, 2, 4}) == "0, 2, 4");
   CHECK(ranges_text({0, 1, 2, 5}) == "0 to 2 and 5");
 }
+
+}  // namespace linformer_test::inspect_plan_test

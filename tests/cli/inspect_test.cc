@@ -7,7 +7,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::inspect_test {
+
 using nlohmann::json;
 
 TEST_CASE("inspect: what the model is") {
@@ -175,3 +176,5 @@ TEST_CASE("inspect: --verify finds a changed weight") {
   CHECK(run({"inspect", f.model(), "--verify"}).code == 0);
   CHECK(run({"inspect"}).code == 2);
 }
+
+}  // namespace linformer_test::inspect_test

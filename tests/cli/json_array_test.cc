@@ -9,8 +9,9 @@
 #include "process.h"
 #include "sentiment_model.h"
 
+namespace linformer_test::json_array_test {
+
 using namespace linformer::cli;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -157,3 +158,5 @@ TEST_CASE("a JSON array is answered as it comes, in the memory of one element") 
   talk.close_input();
   CHECK(talk.wait() == 0);
 }
+
+}  // namespace linformer_test::json_array_test

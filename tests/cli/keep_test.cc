@@ -7,7 +7,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::keep_test {
+
 using linformer::cli::OwnFields;
 using nlohmann::json;
 
@@ -240,3 +241,5 @@ TEST_CASE("--quiet says nothing but errors, and --verbose says each of them") {
   CHECK(has(all.back(), "31 records in "));
   CHECK(run({"classify", f.model(), "good", "--quiet", "--verbose"}).code == 2);
 }
+
+}  // namespace linformer_test::keep_test

@@ -8,7 +8,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::many_files_test {
+
 using nlohmann::json;
 
 namespace {
@@ -226,3 +227,5 @@ TEST_CASE("--limit waits for no more records than it answers") {
   CHECK(has(talk.read_line(), "neg"));
   CHECK(talk.wait() == 0);  // although the input is still open
 }
+
+}  // namespace linformer_test::many_files_test

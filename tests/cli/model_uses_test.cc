@@ -6,7 +6,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::model_uses_test {
+
 using linformer::files::ModelUse;
 
 namespace {
@@ -51,3 +52,5 @@ TEST_CASE("what a model is for: heads with one score and those that compare two 
   const auto uses = linformer::files::uses_of(**linformer::Model::load(f.model().c_str()));
   CHECK(uses.at(1).arguments == "--query \"Who won?\" \"Ann won.\" \"It rained.\" --head 2");
 }
+
+}  // namespace linformer_test::model_uses_test

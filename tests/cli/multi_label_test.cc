@@ -8,8 +8,9 @@
 #include "process.h"
 #include "sentiment_model.h"
 
+namespace linformer_test::multi_label_test {
+
 using namespace linformer::cli;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -258,3 +259,5 @@ TEST_CASE("classify --eval --records with several labels, and usage") {
   CHECK(single.code == 0);
   CHECK(single.out.find("Confusion") != std::string::npos);
 }
+
+}  // namespace linformer_test::multi_label_test

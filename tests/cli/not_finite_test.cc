@@ -8,7 +8,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::not_finite_test {
+
 using nlohmann::json;
 
 namespace {
@@ -41,7 +42,7 @@ TEST_CASE("not finite: encode names the record, writes what the model gave, and 
     for (const char* batch : {"1", "16"}) {
       const std::string out = f.path("out.npy");
       check_told(run({"encode", f.model(), "--ids", f.ids, "--what", what, "-o", out, "--batch", batch}));
-      const Array array = load_array(read_file(out));
+      const FloatArray array = load_array(read_file(out));
       REQUIRE(array.shape[0] == 3);
       const auto each = static_cast<ptrdiff_t>(array.values.size() / 3);
       for (ptrdiff_t record = 0; record < 3; ++record) {
@@ -146,3 +147,5 @@ TEST_CASE("not finite: compare names the model and leaves the record out") {
     CHECK(lines_of(ran.err)[0] == "linformer: record \"2\": " + f.model() + ": " + reason);
   }
 }
+
+}  // namespace linformer_test::not_finite_test

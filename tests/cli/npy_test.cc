@@ -7,8 +7,9 @@
 #include "command_line/errors.h"
 #include "sentiment_model.h"
 
+namespace linformer_test::npy_test {
+
 using namespace linformer::cli;
-using linformer_test::Folder;
 
 namespace {
 
@@ -120,3 +121,5 @@ TEST_CASE("npy: the written header has one length for each number of dimensions"
   CHECK(a.back() == '\n');
   CHECK(a.find("'shape': (0, 0, 1)") != std::string::npos);
 }
+
+}  // namespace linformer_test::npy_test

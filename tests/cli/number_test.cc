@@ -10,8 +10,9 @@
 #include "process.h"
 #include "sentiment_model.h"
 
+namespace linformer_test::number_test {
+
 using namespace linformer::cli;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -93,7 +94,7 @@ TEST_CASE("classify: heads of every kind in one run, windows, and logits") {
       json_lines(f.classify("relevance", {text, "--on-long", "window", "--overlap", "0", "--json"}).out).at(0);
   CHECK(windows["windows"] == 2);
   CHECK(f.classify("squashed", {"good", "bad", "--logits", f.path("l.npy")}).code == 0);
-  const Array logits = load_array(read_file(f.path("l.npy")));
+  const FloatArray logits = load_array(read_file(f.path("l.npy")));
   CHECK(logits.shape == Shape{2, 1});
   CHECK(logits.values[0] == doctest::Approx(f.relevance("good")));
 }
@@ -294,3 +295,5 @@ TEST_CASE("encode --what logits without a head points to what the model has") {
   CHECK(other.err.find("--what hidden") != std::string::npos);
   CHECK(other.err.find("mlm") == std::string::npos);
 }
+
+}  // namespace linformer_test::number_test

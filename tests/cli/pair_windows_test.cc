@@ -5,7 +5,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::pair_windows_test {
+
 using nlohmann::json;
 
 namespace {
@@ -194,7 +195,7 @@ TEST_CASE("pairs by windows: batches, logits, and heads that compare two texts")
   std::vector<double> mean(3);
   for (const std::string& part : {joined(context, 0, 7), joined(context, 6, 13), joined(context, 8)}) {
     CHECK(run({"classify", f.model(), "bad film", "--pair-text", part, "--logits", f.path("w.npy")}).code == 0);
-    const Array one = load_array(read_file(f.path("w.npy")));
+    const FloatArray one = load_array(read_file(f.path("w.npy")));
     for (size_t c = 0; c < 3; ++c) mean[c] += static_cast<double>(one.values[c]) / 3;
   }
   for (size_t c = 0; c < 3; ++c) CHECK(expected.second[2 * 3 + c] == doctest::Approx(mean[c]).epsilon(1e-5));
@@ -232,3 +233,5 @@ TEST_CASE("pairs by windows: embed is the mean, and perplexity counts each token
     CHECK(json::parse(ran.out)["pseudo"]["tokens"] == 40);
   }
 }
+
+}  // namespace linformer_test::pair_windows_test

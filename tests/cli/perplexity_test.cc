@@ -9,7 +9,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::perplexity_test {
+
 using nlohmann::json;
 
 namespace {
@@ -20,7 +21,7 @@ struct Expected {
 };
 
 // From logits that `encode` gives for rows of ids.
-void add(const Array& logits, size_t row, int64_t truth, Expected* sum) {
+void add(const FloatArray& logits, size_t row, int64_t truth, Expected* sum) {
   const std::vector<float> values = logits.row(row);
   double total = 0;
   size_t best = 0;
@@ -41,7 +42,7 @@ void check_equal(const json& ours, const Expected& expected) {
   CHECK(ours["accuracy"].get<double>() == doctest::Approx(static_cast<double>(expected.right) / expected.tokens));
 }
 
-Array logits_of(const CliFixture& f, const std::vector<std::vector<int64_t>>& rows) {
+FloatArray logits_of(const CliFixture& f, const std::vector<std::vector<int64_t>>& rows) {
   std::string lines;
   for (const auto& row : rows) lines += json(row).dump() + "\n";
   return load_array(run({"encode", f.model(), "--ids", f.file("rows.jsonl", lines), "--what", "mlm", "-o", "-"}).out);
@@ -148,7 +149,7 @@ TEST_CASE("perplexity: both measures are those of the logits that encode gives")
     }
   }
   Expected mlm, pseudo;
-  const Array masked_logits = logits_of(f, masked), alone_logits = logits_of(f, alone);
+  const FloatArray masked_logits = logits_of(f, masked), alone_logits = logits_of(f, alone);
   const size_t masked_rows = static_cast<size_t>(masked_logits.shape[1]);
   for (size_t t = 0; t < dumped.size(); ++t) {
     for (const size_t p : dumped[t]["positions"].get<std::vector<size_t>>()) {
@@ -240,3 +241,5 @@ TEST_CASE("perplexity: a table, an empty input, and usage") {
   CHECK(refused.err.find("no masked-LM head") != std::string::npos);
   CHECK(run({"perplexity", "--help"}).out.find("Examples:") != std::string::npos);
 }
+
+}  // namespace linformer_test::perplexity_test

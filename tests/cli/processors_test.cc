@@ -7,8 +7,9 @@
 
 #include "sentiment_model.h"
 
+namespace linformer_test::processors_test {
+
 using linformer::cli::processors;
-using linformer_test::Folder;
 
 namespace {
 
@@ -88,3 +89,5 @@ TEST_CASE("processors: malformed files are ignored") {
     CHECK(Root(groups).count() == all);
   }
 }
+
+}  // namespace linformer_test::processors_test

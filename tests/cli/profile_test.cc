@@ -7,7 +7,8 @@
 #include "sentiment_model.h"
 #include "support/random_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::profile_test {
+
 using nlohmann::json;
 
 namespace {
@@ -101,3 +102,5 @@ TEST_CASE("profile: layers that are alike are summed") {
   CHECK(has(report, "layers 0 to 3"));
   CHECK(has(report, std::string(session->plan().precision) + "\n"));
 }
+
+}  // namespace linformer_test::profile_test

@@ -8,6 +8,8 @@
 #include "input/records.h"
 #include "sentiment_model.h"
 
+namespace linformer_test::records_mutation_test {
+
 using namespace linformer::cli;
 
 namespace {
@@ -79,3 +81,5 @@ TEST_CASE("mutated records are read or refused") {
   MESSAGE("mutated inputs: " << records << " records, " << errors << " errors, " << refused
                              << " refused at the header");
 }
+
+}  // namespace linformer_test::records_mutation_test

@@ -6,8 +6,9 @@
 #include "command_line/errors.h"
 #include "sentiment_model.h"
 
+namespace linformer_test::records_test {
+
 using namespace linformer::cli;
-using linformer_test::Folder;
 
 namespace {
 
@@ -188,3 +189,5 @@ TEST_CASE("inputs that can't be read") {
   ByteSource directory(folder.path(""));
   CHECK_THROWS_AS(directory.get(), DataError);
 }
+
+}  // namespace linformer_test::records_test

@@ -8,7 +8,8 @@
 #include "refused.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::rerank_test {
+
 using nlohmann::json;
 
 namespace {
@@ -141,3 +142,5 @@ TEST_CASE("rerank: what is missing or doesn't go together is one line that says 
   check_refused({"rerank", vectors.model(), "good", "--query", "film"}, 1, "linformer search");
   check_refused({"rerank", f.model(), "good", "--query", "film", "-o", f.model()}, 2, "would replace");
 }
+
+}  // namespace linformer_test::rerank_test

@@ -10,8 +10,7 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::same_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -125,3 +124,5 @@ TEST_CASE("same_file: regular files alone, and no name that doesn't exist") {
     CHECK(linformer::files::same_file(other, read) == nullptr);
   }
 }
+
+}  // namespace linformer_test::same_file_test

@@ -9,7 +9,8 @@
 #include "refused.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::search_test {
+
 using nlohmann::json;
 
 namespace {
@@ -43,8 +44,8 @@ TEST_CASE("search: the nearest texts, whether their vectors are made now or were
   const Texts f;
   const std::string texts = f.path("texts.txt"), vectors = f.path("v.npy");
   REQUIRE(run({"embed", f.model(), "-i", texts, "-o", vectors}).code == 0);
-  const Array rows = load_array(read_file(vectors));
-  const Array query = load_array(run({"embed", f.model(), "good film", "-o", "-"}).out);
+  const FloatArray rows = load_array(read_file(vectors));
+  const FloatArray query = load_array(run({"embed", f.model(), "good film", "-o", "-"}).out);
   const auto search = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"search", f.model(), "--query", "good film", "--json"});
     return run(more);
@@ -144,7 +145,7 @@ TEST_CASE("search: arrays that are no vectors of these texts are refused") {
   refused({"--vectors", vectors, "--keep", "a"}, 2, "--keep");
   refused({"good", "--top-k", "0"}, 2, "--top-k");
   // Doubles are read, and so is what can't be mapped at a float's place.
-  const Array rows = load_array(array);
+  const FloatArray rows = load_array(array);
   const std::string doubles =
       f.file("d.npy", float_array<double>({60, 16}, std::vector<double>(rows.values.begin(), rows.values.end())));
   const auto found = [&](const std::string& file) {
@@ -153,3 +154,5 @@ TEST_CASE("search: arrays that are no vectors of these texts are refused") {
   CHECK(found(doubles) == found(vectors));
   CHECK(json_lines(found(vectors)).size() == 10);
 }
+
+}  // namespace linformer_test::search_test

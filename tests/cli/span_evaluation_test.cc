@@ -6,6 +6,7 @@
 #include "evaluation/answer_evaluation.h"
 #include "evaluation/tag_evaluation.h"
 
+namespace linformer_test::span_evaluation_test {
 namespace {
 
 using linformer::cli::answer_words;
@@ -85,3 +86,5 @@ TEST_CASE("answers are compared word by word as SQuAD's script does it") {
   CHECK(evaluation.exact_match() == 0.5);
   CHECK(evaluation.f1() == doctest::Approx((0.8 + 1 + 0 + 1) / 4));
 }
+
+}  // namespace linformer_test::span_evaluation_test

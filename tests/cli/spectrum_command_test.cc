@@ -12,8 +12,9 @@
 #include "support/random_model.h"
 #include "support/skip.h"
 
+namespace linformer_test::spectrum_command_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -322,3 +323,5 @@ TEST_CASE("spectrum: what is refused") {
     CHECK(help.out.find(option) != std::string::npos);
   }
 }
+
+}  // namespace linformer_test::spectrum_command_test

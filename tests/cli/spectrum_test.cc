@@ -16,12 +16,13 @@
 #include "support/random_model.h"
 #include "support/skip.h"
 
+namespace linformer_test::spectrum_test {
+
 using namespace linformer;
 using namespace linformer::research;
 using cli::check;
 using cli::DataError;
 using cli::take;
-using linformer_test::RandomModel;
 
 namespace {
 
@@ -339,3 +340,5 @@ TEST_CASE("a matrix that is not finite is said and not decomposed" * doctest::te
   SpectrumSum sum(*model, 8, 2);
   CHECK_THROWS_AS(sum.add(&session, linformer_test::random_ids(1, 8, shape.vocabulary), [] {}), DataError);
 }
+
+}  // namespace linformer_test::spectrum_test

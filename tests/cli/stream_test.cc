@@ -9,7 +9,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::stream_test {
+
 using nlohmann::json;
 
 namespace {
@@ -184,3 +185,5 @@ TEST_CASE("an interrupted run leaves no temporary file") {
   CHECK(talk.wait() == 128 + SIGTERM);
   CHECK(f.entries() == 1);
 }
+
+}  // namespace linformer_test::stream_test

@@ -6,8 +6,9 @@
 
 #include "sentiment_model.h"
 
+namespace linformer_test::table_rows_test {
+
 using namespace linformer::cli;
-using linformer_test::Folder;
 
 namespace {
 
@@ -105,3 +106,5 @@ TEST_CASE("csv: what is written quoted is read back, whatever it holds") {
     CHECK(rows_of(text) == table);
   }
 }
+
+}  // namespace linformer_test::table_rows_test

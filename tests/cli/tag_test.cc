@@ -5,7 +5,8 @@
 #include "refused.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::tag_test {
+
 using nlohmann::json;
 
 namespace {
@@ -164,3 +165,5 @@ TEST_CASE("tag: what doesn't go together, and models without such a head") {
   check_refused({"tag", f.model(), "-i", lines, "--eval", "e", "--output-format", "csv"}, 2,
                 "leave --output-format out");
 }
+
+}  // namespace linformer_test::tag_test

@@ -7,7 +7,8 @@
 #include "sentiment_model.h"
 #include "support/shared_data.h"
 
-using namespace linformer_test;
+namespace linformer_test::tokenize_test {
+
 using nlohmann::json;
 
 TEST_CASE("tokenize: ids, tokens and offsets") {
@@ -100,3 +101,5 @@ TEST_CASE("tokenize: RoBERTa's reference lines" * doctest::test_suite("shared"))
   CHECK(checked == lines.size());
   MESSAGE(checked << " lines equal");
 }
+
+}  // namespace linformer_test::tokenize_test

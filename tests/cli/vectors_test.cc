@@ -5,7 +5,8 @@
 #include "process.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::vectors_test {
+
 using nlohmann::json;
 
 namespace {
@@ -61,7 +62,7 @@ TEST_CASE("encode --vectors: rows, the one put before them included") {
     CHECK(ran.err == "");
     return load_array(read_file(f.path("o.npy")));
   };
-  const Array embedding = encode("hidden:0", "2");
+  const FloatArray embedding = encode("hidden:0", "2");
   CHECK(embedding.shape == Shape{3, 3, 16});
   for (size_t item = 0; item < 3; ++item) {
     CHECK(embedding.row(3 * item) == std::vector<float>(16, 0.f));
@@ -70,7 +71,7 @@ TEST_CASE("encode --vectors: rows, the one put before them included") {
       CHECK(embedding.row(3 * item + 1 + v) == std::vector<float>(from, from + 16));
     }
   }
-  const Array hidden = encode("hidden", "1"), pooled = encode("pooled", "3");
+  const FloatArray hidden = encode("hidden", "1"), pooled = encode("pooled", "3");
   CHECK(hidden.shape == Shape{3, 3, 16});
   CHECK(pooled.shape == Shape{3, 16});
   for (size_t item = 0; item < 3; ++item) CHECK(pooled.row(item) == hidden.row(3 * item));
@@ -118,3 +119,5 @@ TEST_CASE("vectors: wrong arrays, and the wrong kind of input, are one line and 
   CHECK(run({"classify", f.model(), "--vectors", good, "--eval", "y"}).code == 2);
   CHECK(run({"encode", f.model(), "good", "--vectors", good, "-o", "-"}).code == 2);
 }
+
+}  // namespace linformer_test::vectors_test

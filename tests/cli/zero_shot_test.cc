@@ -6,7 +6,8 @@
 #include "refused.h"
 #include "sentiment_model.h"
 
-using namespace linformer_test;
+namespace linformer_test::zero_shot_test {
+
 using nlohmann::json;
 
 namespace {
@@ -108,3 +109,5 @@ TEST_CASE("zero-shot: what doesn't go together, and models that know no entailme
                  "--multi-label", "--eval", "label"},
                 2, "--multi-label");
 }
+
+}  // namespace linformer_test::zero_shot_test

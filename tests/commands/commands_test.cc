@@ -14,8 +14,9 @@
 #include "commands/model_files.h"
 #include "support/shared_data.h"
 
+namespace linformer_test::commands_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -141,3 +142,5 @@ TEST_CASE("complete: every command line on every golden" * doctest::skip()) {
 TEST_CASE("complete: every command line on random and unusual models" * doctest::skip()) {
   run_random(random_models(), 1);
 }
+
+}  // namespace linformer_test::commands_test

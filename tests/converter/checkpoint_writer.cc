@@ -71,7 +71,7 @@ std::string archive_of(const std::string& pickle, const std::vector<HandTensor>&
   return zip_archive(entries);
 }
 
-std::string quoted(const std::string& text) { return std::string("\"").append(text).append("\""); }
+std::string quote(const std::string& text) { return std::string("\"").append(text).append("\""); }
 
 }  // namespace
 
@@ -145,7 +145,7 @@ std::string safetensors_file(const std::string& header, const std::string& data)
 std::string safetensors(const std::vector<HandTensor>& tensors, const std::map<std::string, std::string>& metadata) {
   std::string header, data;
   for (const auto& [key, value] : metadata) {
-    header.append(header.empty() ? "{\"__metadata__\":{" : ",").append(quoted(key)).append(":").append(quoted(value));
+    header.append(header.empty() ? "{\"__metadata__\":{" : ",").append(quote(key)).append(":").append(quote(value));
   }
   header.append(metadata.empty() ? "{" : "}");
   for (const HandTensor& tensor : tensors) {
@@ -155,7 +155,7 @@ std::string safetensors(const std::vector<HandTensor>& tensors, const std::map<s
     std::string type = linformer::convert::data_type_name(tensor.type);
     std::transform(type.begin(), type.end(), type.begin(), [](char c) { return static_cast<char>(std::toupper(c)); });
     if (header.size() > 1) header.append(",");
-    header.append(quoted(tensor.name)).append(":{\"dtype\":").append(quoted(type)).append(",\"shape\":[").append(shape);
+    header.append(quote(tensor.name)).append(":{\"dtype\":").append(quote(type)).append(",\"shape\":[").append(shape);
     header.append("],\"data_offsets\":[").append(std::to_string(data.size())).append(",");
     header.append(std::to_string(data.size() + bytes.size())).append("]}");
     data += bytes;

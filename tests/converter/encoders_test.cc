@@ -11,8 +11,9 @@
 #include "support/files.h"
 #include "support/shared_data.h"
 
+namespace linformer_test::encoders_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -239,3 +240,5 @@ TEST_CASE("jina-v2's other code: norms of queries and keys, and of the layer's i
   CHECK(layer.gated);
   CHECK(attention_of(made, 0).position_bias != absent);
 }
+
+}  // namespace linformer_test::encoders_test

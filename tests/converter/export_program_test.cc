@@ -7,7 +7,8 @@
 #include "converter/tiny_hugging_face.h"
 #include "converter/workplace.h"
 
-using namespace linformer_test;
+namespace linformer_test::export_program_test {
+
 using nlohmann::json;
 
 namespace {
@@ -152,3 +153,5 @@ TEST_CASE("a damaged tokenizer in an exported file is an error, not a crash") {
   std::printf("damaged tokenizers in exported files: %d errors, %d converted\n", errors, converted);
   CHECK(errors > 100);
 }
+
+}  // namespace linformer_test::export_program_test

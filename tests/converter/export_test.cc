@@ -21,8 +21,9 @@
 #include "support/files.h"
 #include "support/shared_data.h"
 
+namespace linformer_test::export_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using convert::Checkpoint;
 using nlohmann::json;
 
@@ -389,3 +390,5 @@ TEST_CASE("base64: all lengths and bytes there and back, and nothing else") {
     CHECK(!convert::from_base64(bad).has_value());
   }
 }
+
+}  // namespace linformer_test::export_test

@@ -7,8 +7,9 @@
 #include "converter/checks.h"
 #include "converter/tiny_fairseq.h"
 
+namespace linformer_test::fairseq_hf_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -159,3 +160,5 @@ TEST_CASE("Hugging Face port of fairseq: a classifier, unused tensors and refusa
   remove(tensors, "roberta.encoder.layer.1.attention.self.compress_k.weight");
   CHECK(contains(conversion_error(torch_zip(tensors), settings), "layer.1.attention.self.compress_k.weight"));
 }
+
+}  // namespace linformer_test::fairseq_hf_test

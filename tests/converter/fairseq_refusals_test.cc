@@ -7,8 +7,7 @@
 #include "converter/checks.h"
 #include "converter/tiny_fairseq.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::fairseq_refusals_test {
 namespace {
 
 const std::string layer0 = tiny_encoder + "layers.0.", layer1 = tiny_encoder + "layers.1.";
@@ -150,3 +149,5 @@ TEST_CASE("what can't be known or does not fit together is refused with a senten
   }
   std::printf("%d refusals\n", refused);
 }
+
+}  // namespace linformer_test::fairseq_refusals_test

@@ -10,8 +10,9 @@
 #include "converter/tiny_fairseq.h"
 #include "format/same_description.h"
 
+namespace linformer_test::fairseq_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -350,3 +351,5 @@ TEST_CASE("settings: the user's come first, and activations are fairseq's") {
   CHECK(assumed.description().encoder.layers[0].activation == Activation::gelu);
   CHECK(contains(assumed.report.notes.at(0), "activation_fn"));
 }
+
+}  // namespace linformer_test::fairseq_test

@@ -12,7 +12,8 @@
 #include "support/files.h"
 #include "support/shared_data.h"
 
-using namespace linformer_test;
+namespace linformer_test::family_settings_test {
+
 using nlohmann::json;
 
 namespace {
@@ -86,3 +87,5 @@ TEST_CASE("settings of 0, below 0, huge, and of another kind are refused by name
     }
   }
 }
+
+}  // namespace linformer_test::family_settings_test

@@ -10,7 +10,8 @@
 #include "converter/tiny_tatp22.h"
 #include "converter/workplace.h"
 
-using namespace linformer_test;
+namespace linformer_test::first_steps_test {
+
 using nlohmann::json;
 
 namespace {
@@ -354,3 +355,5 @@ TEST_CASE("-o - is standard output, the report then goes to standard error") {
   CHECK(bad.status == 1);
   CHECK(bad.out == "");
 }
+
+}  // namespace linformer_test::first_steps_test

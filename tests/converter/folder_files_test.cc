@@ -8,7 +8,8 @@
 #include "converter/tiny_hugging_face.h"
 #include "converter/workplace.h"
 
-using namespace linformer_test;
+namespace linformer_test::folder_files_test {
+
 using nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -184,3 +185,5 @@ TEST_CASE("nothing that the converter reads is overwritten, by whatever name") {
     refused("--tokenizer " + place.path("words/vocab.txt"), file);
   }
 }
+
+}  // namespace linformer_test::folder_files_test

@@ -4,8 +4,7 @@
 
 #include "converter/workplace.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::given_config_test {
 namespace {
 
 // A fairseq checkpoint without settings, so that --config must give them.
@@ -56,3 +55,5 @@ TEST_CASE("a pipe named config.json beside the checkpoint is refused without wai
   CHECK(run.status == 1);
   CHECK(contains(run.err, "config.json is not a regular file"));
 }
+
+}  // namespace linformer_test::given_config_test

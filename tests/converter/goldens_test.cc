@@ -12,8 +12,9 @@
 #include "support/files.h"
 #include "support/shared_data.h"
 
+namespace linformer_test::goldens_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -137,3 +138,5 @@ TEST_CASE("every family's checkpoints are claimed by one dialect, their own") {
 TEST_CASE("every family's checkpoints, all of them, are claimed by one dialect" * doctest::test_suite("shared")) {
   if (const std::optional<std::string> golden = shared_path("golden")) CHECK(check_claims(*golden) >= 60);
 }
+
+}  // namespace linformer_test::goldens_test

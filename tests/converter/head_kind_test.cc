@@ -12,8 +12,9 @@
 #include "converter/tiny_hugging_face.h"
 #include "converter/workplace.h"
 
+namespace linformer_test::head_kind_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using Json = nlohmann::json;
 
 namespace {
@@ -276,3 +277,5 @@ TEST_CASE("linformer-convert --head-kind, for every head and by name, there and 
   CAPTURE(said.out);
   CHECK(contains(said.out, "score (the output as it is)"));
 }
+
+}  // namespace linformer_test::head_kind_test

@@ -12,8 +12,9 @@
 #include "converter/tiny_hugging_face.h"
 #include "support/temporary_folder.h"
 
+namespace linformer_test::hugging_face_folders_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using Json = nlohmann::json;
 
 namespace {
@@ -305,3 +306,5 @@ TEST_CASE("a tokenizer that gives the second text a type fits a model with one t
   CHECK(std::ranges::any_of(made.report.notes,
                             [](const std::string& note) { return note.find("one for all") != note.npos; }));
 }
+
+}  // namespace linformer_test::hugging_face_folders_test

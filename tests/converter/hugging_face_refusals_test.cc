@@ -9,8 +9,7 @@
 #include "converter/tiny_fairseq.h"
 #include "converter/tiny_hugging_face.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::hugging_face_refusals_test {
 namespace {
 
 using Tensors = std::vector<HandTensor>;
@@ -165,3 +164,5 @@ TEST_CASE("encoders of this layout that compress their keys are not taken for fu
     CHECK(contains(recognised(tensors).reason, name));
   }
 }
+
+}  // namespace linformer_test::hugging_face_refusals_test

@@ -10,8 +10,9 @@
 #include "converter/tiny_fairseq.h"
 #include "converter/tiny_hugging_face.h"
 
+namespace linformer_test::hugging_face_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -328,3 +329,5 @@ TEST_CASE("the pooler of a plain model is its sentence embedding, and the next-s
   CHECK(made.description().heads[0].dense.weight == embedding.dense.weight);
   CHECK(made.description().mlm.present());
 }
+
+}  // namespace linformer_test::hugging_face_test

@@ -5,8 +5,7 @@
 #include "converter/checks.h"
 #include "converter/workplace.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::inline_settings_test {
 namespace {
 
 // The settings of the first "--config '...'" in an error.
@@ -62,3 +61,5 @@ TEST_CASE("the error for a missing number shows a placeholder, which is refused 
   CHECK(shown_settings(missing.err) == R"({"encoder_attention_heads": NUMBER})");
   CHECK(run(" --config '" + shown_settings(missing.err) + "'").status == 1);
 }
+
+}  // namespace linformer_test::inline_settings_test

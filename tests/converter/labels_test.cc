@@ -6,8 +6,7 @@
 #include "converter/tiny_hugging_face.h"
 #include "converter/workplace.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::labels_test {
 namespace {
 
 // Three heads: sentence_classification_head with 2 classes, tone and topic with 3 each.
@@ -156,3 +155,5 @@ TEST_CASE("labels.txt of the checkpoint's folder is used where it fits one head"
   CHECK(contains(unfit.out, "was not used"));
   CHECK(labels_of(place.path("x.lnfr")).empty());
 }
+
+}  // namespace linformer_test::labels_test

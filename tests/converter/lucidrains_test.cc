@@ -11,8 +11,9 @@
 #include "support/files.h"
 #include "support/shared_data.h"
 
+namespace linformer_test::lucidrains_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -394,3 +395,5 @@ TEST_CASE("lucidrains goldens") { CHECK(check_goldens(golden_in_tree()) == 4); }
 TEST_CASE("lucidrains goldens, all of them" * doctest::test_suite("shared")) {
   if (const std::optional<std::string> golden = shared_path("golden")) CHECK(check_goldens(*golden) >= 12);
 }
+
+}  // namespace linformer_test::lucidrains_test

@@ -8,8 +8,9 @@
 #include "support/files.h"
 #include "support/shared_data.h"
 
+namespace linformer_test::newer_linformers_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -132,3 +133,5 @@ TEST_CASE("masked-linformer: whether rows are scaled by the length must be said"
   check_sentence(plain.error({{"renorm", "yes"}}), {"renorm"});
   CHECK(Case("lucidrains/masked_shared").made().description().encoder.layers[0].attention.value_is_key);
 }
+
+}  // namespace linformer_test::newer_linformers_test

@@ -7,8 +7,9 @@
 #include "converter/checks.h"
 #include "support/shared_data.h"
 
+namespace linformer_test::nystromformer_goldens_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -63,3 +64,5 @@ TEST_CASE("nystromformer goldens") { CHECK(check_goldens(golden_in_tree()) == 4)
 TEST_CASE("nystromformer goldens, all of them" * doctest::test_suite("shared")) {
   if (const std::optional<std::string> golden = shared_path("golden")) CHECK(check_goldens(*golden) >= 7);
 }
+
+}  // namespace linformer_test::nystromformer_goldens_test

@@ -9,8 +9,9 @@
 #include "converter/tiny_fairseq.h"
 #include "support/temporary_folder.h"
 
+namespace linformer_test::nystromformer_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -361,3 +362,5 @@ TEST_CASE("nystromformer: what can't be reproduced is refused with a sentence th
   }
   std::printf("%d refusals of nystromformer\n", refused);
 }
+
+}  // namespace linformer_test::nystromformer_test

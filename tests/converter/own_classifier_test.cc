@@ -7,8 +7,9 @@
 #include "support/files.h"
 #include "support/shared_data.h"
 
+namespace linformer_test::own_classifier_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -191,3 +192,5 @@ TEST_CASE("a model around linformer-pytorch's encoder is asked for settings too"
   const TensorIndex table = as_said.description().encoder.embedding.positions;
   CHECK(as_shown.values(as_shown.description().encoder.embedding.positions) == as_said.values(table));
 }
+
+}  // namespace linformer_test::own_classifier_test

@@ -12,7 +12,8 @@
 #include "converter/tiny_tatp22.h"
 #include "converter/workplace.h"
 
-using namespace linformer_test;
+namespace linformer_test::program_test {
+
 using nlohmann::json;
 
 TEST_CASE("exit codes: 0 for help and success, 1 for bad input, 2 for a bad command line") {
@@ -348,3 +349,5 @@ TEST_CASE("a model that takes vectors has no tokenizer and is refused one") {
   write_tokenizer(place, "vocabulary", 0);
   CHECK(contains(place.run(convert + " --tokenizer " + place.path("vocabulary")).err, "leave --tokenizer out"));
 }
+
+}  // namespace linformer_test::program_test

@@ -11,7 +11,8 @@
 #include "converter/workplace.h"
 #include "linformer/convert.h"
 
-using namespace linformer_test;
+namespace linformer_test::public_header_test {
+
 using namespace linformer::convert;
 using linformer::Access;
 using linformer::Code;
@@ -216,3 +217,5 @@ TEST_CASE("every supported dialect says what it is, and --list-dialects lists th
     CHECK(listed[i]["settings"].size() == infos[i].needs.size());
   }
 }
+
+}  // namespace linformer_test::public_header_test

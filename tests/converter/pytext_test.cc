@@ -7,8 +7,9 @@
 #include "converter/checks.h"
 #include "converter/tiny_fairseq.h"
 
+namespace linformer_test::pytext_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -191,3 +192,5 @@ TEST_CASE("PyText: refusals say what is wrong") {
   refused([](Tensors& t) { std::erase_if(t, [](const HandTensor& x) { return contains(x.name, "compress"); }); },
           settings, {"no supported implementation", "supported_dialects says which tensors"});
 }
+
+}  // namespace linformer_test::pytext_test

@@ -16,7 +16,8 @@
 #include "converter/readers/torch/pickle.h"
 #include "converter/writer/narrow.h"
 
-using namespace linformer_test;
+namespace linformer_test::readers_test {
+
 using namespace linformer::convert;
 using linformer::bf16_to_f32;
 using linformer::f16_to_f32;
@@ -321,3 +322,5 @@ TEST_CASE("a safetensors file is one whatever the length of its header is") {
     CHECK(read_all(checkpoint, "w") == std::vector<float>{1, 2});
   }
 }
+
+}  // namespace linformer_test::readers_test

@@ -7,7 +7,8 @@
 #include "converter/tiny_hugging_face.h"
 #include "converter/workplace.h"
 
-using namespace linformer_test;
+namespace linformer_test::shards_test {
+
 using nlohmann::json;
 
 namespace {
@@ -206,3 +207,5 @@ TEST_CASE("no shard is overwritten") {
   check_error(run, {"is the input"});
   CHECK(read_file(sharded.path(sharded.file(1))) == before);
 }
+
+}  // namespace linformer_test::shards_test

@@ -18,8 +18,9 @@
 #include "support/files.h"
 #include "support/shared_data.h"
 
+namespace linformer_test::static_embedding_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -196,3 +197,5 @@ TEST_CASE("prompts: kept from the folder, and refused where they can't be") {
   CHECK(given.description().embedding.prompts.size() == 1);
   CHECK(given.description().embedding.excludes_prompt);
 }
+
+}  // namespace linformer_test::static_embedding_test

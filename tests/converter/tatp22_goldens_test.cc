@@ -9,8 +9,9 @@
 #include "support/files.h"
 #include "support/shared_data.h"
 
+namespace linformer_test::tatp22_goldens_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -110,3 +111,5 @@ TEST_CASE("tatp22 goldens without their projections, and a pickled module") {
   }
   std::printf("%d golden files of tatp22 refused\n", files);
 }
+
+}  // namespace linformer_test::tatp22_goldens_test

@@ -6,7 +6,7 @@
 #include "converter/checks.h"
 #include "converter/tiny_tatp22.h"
 
-using namespace linformer_test;
+namespace linformer_test::tatp22_refusals_test {
 
 TEST_CASE("tatp22: what can't be known or does not fit together is refused with a sentence that says why") {
   using Tensors = std::vector<HandTensor>;
@@ -157,3 +157,5 @@ TEST_CASE("tatp22: a safetensors file that lacks projections for no known sharin
   });
   CHECK(contains(conversion_error(safetensors(tensors), R"({"activation": "gelu"})"), "missing"));
 }
+
+}  // namespace linformer_test::tatp22_refusals_test

@@ -7,8 +7,9 @@
 #include "converter/conversion.h"
 #include "converter/tiny_tatp22.h"
 
+namespace linformer_test::tatp22_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -310,3 +311,5 @@ TEST_CASE("tatp22: decoders, alone and behind an encoder") {
   CHECK(both.report.mapped.size() == tensors.size());
   CHECK(contains(conversion_error(torch_zip(tensors)), "\"enc_full_attention\": false"));
 }
+
+}  // namespace linformer_test::tatp22_test

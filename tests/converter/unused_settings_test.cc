@@ -6,7 +6,8 @@
 #include "converter/tiny_hugging_face.h"
 #include "converter/workplace.h"
 
-using namespace linformer_test;
+namespace linformer_test::unused_settings_test {
+
 using linformer::convert::Settings;
 using linformer::convert::UnusedSetting;
 using linformer::convert::ValueStore;
@@ -141,3 +142,5 @@ TEST_CASE("the report names unused settings in a line of at most 12, as JSON all
   REQUIRE(place.run(convert).status == 0);
   CHECK(read_file(place.path("x.lnfr")) == plain);
 }
+
+}  // namespace linformer_test::unused_settings_test

@@ -10,8 +10,9 @@
 #include "support/files.h"
 #include "support/shared_data.h"
 
+namespace linformer_test::vit_linformer_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -157,3 +158,5 @@ TEST_CASE("ViT goldens") {
   }
   std::printf("%d ViT golden files converted\n", files);
 }
+
+}  // namespace linformer_test::vit_linformer_test

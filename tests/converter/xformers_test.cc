@@ -12,8 +12,9 @@
 #include "support/files.h"
 #include "support/shared_data.h"
 
+namespace linformer_test::xformers_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -243,3 +244,5 @@ TEST_CASE("xformers golden") {
   CHECK(model.report.mapped.size() == meta["state_dict"].size());
   std::printf("1 xformers golden file converted\n");
 }
+
+}  // namespace linformer_test::xformers_test

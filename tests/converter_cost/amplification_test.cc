@@ -5,9 +5,10 @@
 #include "converter/writer/tensor_data.h"
 #include "converter_cost/cost.h"
 
+namespace linformer_test::amplification_test {
+
 using namespace linformer;
 using namespace linformer::writer;
-using namespace linformer_test;
 
 namespace {
 
@@ -48,3 +49,5 @@ TEST_CASE("panels of one part and of several decode to what was encoded") {
     CHECK(back == expected);
   }
 }
+
+}  // namespace linformer_test::amplification_test

@@ -6,7 +6,8 @@
 #include "converter/conversion.h"
 #include "converter_cost/cost.h"
 
-using namespace linformer_test;
+namespace linformer_test::budget_test {
+
 using linformer::convert::Error;
 
 namespace {
@@ -60,3 +61,5 @@ TEST_CASE("a charge beyond all numbers is an error and not a small one") {
   }
   CHECK(budget.memory() == 0);
 }
+
+}  // namespace linformer_test::budget_test

@@ -7,7 +7,8 @@
 #include "converter/tiny_tatp22.h"
 #include "converter_cost/cost.h"
 
-using namespace linformer_test;
+namespace linformer_test::dialects_cost_test {
+
 using namespace linformer::convert;
 
 namespace {
@@ -136,3 +137,5 @@ TEST_CASE("patterns: a star stands for anything but dots, two at the end for any
     CHECK(!matches(name, pattern));
   }
 }
+
+}  // namespace linformer_test::dialects_cost_test

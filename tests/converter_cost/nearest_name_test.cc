@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+namespace linformer_test::nearest_name_test {
+
 using linformer::convert::nearest_name;
 
 namespace {
@@ -66,3 +68,5 @@ TEST_CASE("case, - and _ don't count") {
   CHECK(nearest_name("num_layer", {"num_layers", "layers"}) == "num_layers");
   CHECK(nearest_name("unlike", {"num_layers"}).empty());
 }
+
+}  // namespace linformer_test::nearest_name_test

@@ -3,7 +3,7 @@
 
 #include "converter/workplace.h"
 
-using namespace linformer_test;
+namespace linformer_test::program_test {
 
 // The sanitizers map more than any limit allows.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -25,3 +25,5 @@ TEST_CASE("too little memory is said in one sentence, and nothing is left behind
   }
 }
 #endif
+
+}  // namespace linformer_test::program_test

@@ -4,7 +4,8 @@
 #include "converter/readers/checkpoint.h"
 #include "converter_cost/cost.h"
 
-using namespace linformer_test;
+namespace linformer_test::readers_cost_test {
+
 using namespace linformer::convert;
 
 namespace {
@@ -207,3 +208,5 @@ TEST_CASE("JSON of many small values") {
                                      }),
                  "nests deeper than 64"));
 }
+
+}  // namespace linformer_test::readers_cost_test

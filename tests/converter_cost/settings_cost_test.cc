@@ -6,7 +6,8 @@
 #include "converter/dialects/settings.h"
 #include "converter_cost/cost.h"
 
-using namespace linformer_test;
+namespace linformer_test::settings_cost_test {
+
 using namespace linformer::convert;
 using nlohmann::json;
 
@@ -114,3 +115,5 @@ TEST_CASE("a dict of many keys is found in as one of few: the last value of a ke
     CHECK(!pickled.value.find(""));
   }
 }
+
+}  // namespace linformer_test::settings_cost_test

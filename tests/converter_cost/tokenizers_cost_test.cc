@@ -6,7 +6,8 @@
 #include "converter/workplace.h"
 #include "converter_cost/cost.h"
 
-using namespace linformer_test;
+namespace linformer_test::tokenizers_cost_test {
+
 using linformer::convert::load_tokenizer;
 using nlohmann::json;
 
@@ -108,3 +109,5 @@ TEST_CASE("lines end at \\n or \\r\\n, and the end of the file begins none") {
   CHECK(loading("lines", "vocab.txt", "[UNK]\n[CLS]\n[SEP]\n\n", &note) == "");
   CHECK(contains(note, "4 tokens"));
 }
+
+}  // namespace linformer_test::tokenizers_cost_test

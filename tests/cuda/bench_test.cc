@@ -12,6 +12,7 @@
 #include "bench/random_model.h"
 #include "linformer/session.h"
 
+namespace linformer_test::bench_test {
 namespace {
 
 using namespace linformer;
@@ -118,3 +119,5 @@ TEST_CASE("the profile by op has the operations of whole calls, and takes time")
 }
 
 }  // namespace
+
+}  // namespace linformer_test::bench_test

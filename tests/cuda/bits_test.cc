@@ -17,10 +17,10 @@
 #include <cuda_runtime_api.h>
 #endif
 
+namespace linformer_test::bits_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomModel;
 using Text = std::vector<int32_t>;
 using Rows = std::vector<float>;
 
@@ -155,3 +155,5 @@ TEST_CASE("a text has the same bits on a device in any batch, in two sessions at
 }
 
 }  // namespace
+
+}  // namespace linformer_test::bits_test

@@ -13,14 +13,10 @@
 #include "session/variants.h"
 #include "support/engines.h"
 
+namespace linformer_test::every_kernel_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::Answer;
-using linformer_test::RandomHead;
-using linformer_test::RandomInput;
-using linformer_test::RandomModel;
-using linformer_test::Variant;
 
 constexpr uint32_t longest = 21;
 
@@ -107,3 +103,5 @@ TEST_CASE("every kernel is launched in each type, and the results are near the C
 }
 
 }  // namespace
+
+}  // namespace linformer_test::every_kernel_test

@@ -9,10 +9,10 @@
 #include "support/engines.h"
 #include "support/random_model.h"
 
+namespace linformer_test::gpu_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomModel;
 
 class DeviceFloats {
  public:
@@ -101,3 +101,5 @@ TEST_CASE("a session leaves the calling thread's device as it was") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::gpu_test

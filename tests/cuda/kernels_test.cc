@@ -10,6 +10,7 @@
 #include "cuda/attention.h"
 #include "cuda/device.h"
 
+namespace linformer_test::kernels_test {
 namespace {
 
 using namespace linformer;
@@ -120,3 +121,5 @@ TEST_CASE("attention of compressed and of all keys") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::kernels_test

@@ -14,10 +14,10 @@
 #include "support/outputs.h"
 #include "support/random_model.h"
 
+namespace linformer_test::session_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomModel;
 
 SessionOptions on_device() {
   SessionOptions options;
@@ -299,3 +299,5 @@ TEST_CASE("each op's time on a device") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::session_test

@@ -13,13 +13,10 @@
 #include "session/variant_answers.h"
 #include "support/engines.h"
 
+namespace linformer_test::variants_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::Answer;
-using linformer_test::difference;
-using linformer_test::RandomInput;
-using linformer_test::Variant;
 
 SessionOptions with(int device, Padding padding) {
   SessionOptions options;
@@ -66,3 +63,5 @@ TEST_CASE("models of every kind on a device") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::variants_test

@@ -13,7 +13,7 @@
 #include "support/skip.h"
 #include "support/temporary_folder.h"
 
-namespace linformer_test {
+namespace linformer_test::loading_test {
 namespace {
 
 // A folder with a model, which goes with it.
@@ -138,4 +138,4 @@ TEST_CASE("two copies in one process") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::loading_test

@@ -15,9 +15,9 @@
 #include "support/temporary_folder.h"
 #include "support/files.h"
 
+namespace linformer_test::atomic_file_test {
+
 using namespace linformer::files;
-using linformer_test::read_file;
-using linformer_test::TemporaryFolder;
 
 namespace {
 
@@ -210,3 +210,5 @@ TEST_CASE("the new file has the mode of any new file") {
   REQUIRE(::stat(folder.path("file").c_str(), &facts) == 0);
   CHECK((facts.st_mode & 0777) == 0640);
 }
+
+}  // namespace linformer_test::atomic_file_test

@@ -9,8 +9,9 @@
 #include "files/hub_name.h"
 #include "support/temporary_folder.h"
 
+namespace linformer_test::endings_test {
+
 using namespace linformer::files;
-using linformer_test::TemporaryFolder;
 
 TEST_CASE("an ending of another format is refused with the right one, and every other ending is accepted") {
   struct Case {
@@ -70,3 +71,5 @@ TEST_CASE("names of the Hugging Face Hub are distinguished from paths") {
     CHECK(hub_name_advice(path) == "");
   }
 }
+
+}  // namespace linformer_test::endings_test

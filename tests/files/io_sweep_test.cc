@@ -12,8 +12,7 @@
 #include "files/writing_programs.h"
 #include "support/files.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::io_sweep_test {
 namespace {
 
 const std::string old_content = "what was there before";
@@ -169,3 +168,5 @@ TEST_CASE("a file that may not grow is an error, not the end by SIGXFSZ") {
     CHECK(folder.entries() == entries);
   }
 }
+
+}  // namespace linformer_test::io_sweep_test

@@ -12,7 +12,8 @@
 #include "files/writing_programs.h"
 #include "support/files.h"
 
-using namespace linformer_test;
+namespace linformer_test::lost_file_test {
+
 using Arguments = std::vector<std::string>;
 
 namespace {
@@ -206,3 +207,5 @@ TEST_CASE("a SIGBUS that no truncated file caused ends the program without the e
     CHECK(ran.err.find("was truncated") == std::string::npos);
   }
 }
+
+}  // namespace linformer_test::lost_file_test

@@ -13,8 +13,9 @@ namespace linformer::files {
 bool fits_pattern_of_windows(const std::string& pattern, const std::string& name);
 }  // namespace linformer::files
 
+namespace linformer_test::name_pattern_test {
+
 using linformer::files::fits_pattern_of_windows;
-using linformer_test::Chance;
 
 namespace {
 
@@ -54,3 +55,5 @@ TEST_CASE("a pattern of 2,000 stars is compared with a long name without exponen
   for (int i = 0; i < 2000; ++i) pattern += "a*";
   CHECK_FALSE(fits_pattern_of_windows(pattern + "b", std::string(20000, 'a')));
 }
+
+}  // namespace linformer_test::name_pattern_test

@@ -8,7 +8,8 @@
 #include "support/files.h"
 #include "support/skip.h"
 
-using namespace linformer_test;
+namespace linformer_test::places_test {
+
 using Arguments = std::vector<std::string>;
 
 namespace {
@@ -88,3 +89,5 @@ TEST_CASE("on a system without /proc the answers and files are the same") {
 }
 
 TEST_SUITE_END();
+
+}  // namespace linformer_test::places_test

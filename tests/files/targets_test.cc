@@ -8,8 +8,7 @@
 #include "files/writing_programs.h"
 #include "support/files.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::targets_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -161,3 +160,5 @@ TEST_CASE("an output with the ending of another format is refused before anythin
     fs::remove(folder.path("out.mine"));
   }
 }
+
+}  // namespace linformer_test::targets_test

@@ -10,10 +10,10 @@
 #include "format/tiny_model.h"
 #include "linformer/model.h"
 
+namespace linformer_test::builder_test {
+
 using namespace linformer;
 using namespace linformer::writer;
-using linformer_test::TemporaryFolder;
-using linformer_test::TinyModel;
 
 namespace {
 
@@ -116,3 +116,5 @@ TEST_CASE("a model that is mapped keeps its bytes while its file is replaced") {
   CHECK(model.value()->verify().ok());
   CHECK(model.value()->description().tensors[0].type == ElementType::f32);
 }
+
+}  // namespace linformer_test::builder_test

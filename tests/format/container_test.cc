@@ -10,6 +10,8 @@
 #include "converter/writer/model_builder.h"
 #include "io/hash.h"
 
+namespace linformer_test::container_test {
+
 using namespace linformer;
 
 namespace {
@@ -119,3 +121,5 @@ TEST_CASE("the hash is XXH3-64") {
   // Of the empty input with seed 0: the value in the specification's test vectors.
   CHECK(hash_bytes({}) == 0x2d06800538d394c2ull);
 }
+
+}  // namespace linformer_test::container_test

@@ -19,6 +19,8 @@
 // After the above, which decides about the library's assertions.
 #include <flatbuffers/reflection_generated.h>
 
+namespace linformer_test::fields_test {
+
 using namespace linformer;
 
 namespace {
@@ -285,3 +287,5 @@ TEST_CASE("a description of defaults is read back as it was") {
   CHECK(!read.embedding.present);
   CHECK(!read.has_decoder());
 }
+
+}  // namespace linformer_test::fields_test

@@ -14,9 +14,9 @@
 #include "model/flatbuffers_compat.h"
 #include "support/skip.h"
 
+namespace linformer_test::golden_test {
+
 using namespace linformer;
-using linformer_test::golden_model;
-using linformer_test::TinyModel;
 
 TEST_CASE("each golden file loads, says what it always said, and is still written byte for byte") {
   for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
@@ -78,3 +78,5 @@ TEST_CASE("every field survives writing and loading") {
     CHECK(linformer_test::difference(loaded.value()->description(), tiny.builder.description) == "");
   }
 }
+
+}  // namespace linformer_test::golden_test

@@ -8,8 +8,9 @@
 #include "format/tiny_model.h"
 #include "linformer/model.h"
 
+namespace linformer_test::info_test {
+
 using namespace linformer;
-using linformer_test::TinyModel;
 
 namespace {
 
@@ -210,3 +211,5 @@ TEST_CASE("what a model lacks is an empty struct") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::info_test

@@ -15,9 +15,9 @@
 #include "linformer/model.h"
 #include "support/skip.h"
 
+namespace linformer_test::large_file_test {
+
 using namespace linformer;
-using linformer_test::TemporaryFolder;
-using linformer_test::TinyModel;
 
 namespace {
 
@@ -81,3 +81,5 @@ TEST_CASE("a file of more than 4 GiB is used in place, and refused where address
   REQUIRE(::truncate(path.c_str(), static_cast<off_t>(size - 1)) == 0);
   CHECK_FALSE(Model::load(path.c_str()).ok());
 }
+
+}  // namespace linformer_test::large_file_test

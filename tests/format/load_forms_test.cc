@@ -13,9 +13,9 @@
 #include "format/tiny_model.h"
 #include "linformer/model.h"
 
+namespace linformer_test::load_forms_test {
+
 using namespace linformer;
-using linformer_test::TemporaryFolder;
-using linformer_test::TinyModel;
 
 namespace {
 
@@ -191,3 +191,5 @@ TEST_CASE("bytes that a function brings") {
   check_refused(Model::load_with(&Source::read, &source, UINT64_MAX), Code::out_of_memory, "no memory");
   check_refused(Model::load_with(nullptr, nullptr, 64), Code::invalid_argument, "no function");
 }
+
+}  // namespace linformer_test::load_forms_test

@@ -15,9 +15,9 @@
 #include "linformer/model.h"
 #include "linformer/verify.h"
 
+namespace linformer_test::load_test {
+
 using namespace linformer;
-using linformer_test::TemporaryFolder;
-using linformer_test::TinyModel;
 
 namespace {
 
@@ -185,3 +185,5 @@ TEST_CASE("a mapping moves and is released once") {
   third = std::move(second);
   CHECK(third.bytes()[0] == std::byte{'a'});
 }
+
+}  // namespace linformer_test::load_test

@@ -7,6 +7,8 @@
 #include <limits>
 #include <random>
 
+namespace linformer_test::narrow_test {
+
 using namespace linformer;
 using namespace linformer::writer;
 
@@ -88,3 +90,5 @@ TEST_CASE("narrow reports the first finite value that a type can't hold") {
   widen(out, ElementType::f32, back);
   CHECK(back[2] == -70000.f);
 }
+
+}  // namespace linformer_test::narrow_test

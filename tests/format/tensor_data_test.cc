@@ -13,6 +13,8 @@
 #include "converter/writer/narrow.h"
 #include "converter/writer/write_error.h"
 
+namespace linformer_test::tensor_data_test {
+
 using namespace linformer;
 using namespace linformer::writer;
 
@@ -243,3 +245,5 @@ TEST_CASE("equal_values compares what is stored") {
   CHECK(equal_values(tensor, copy_of(a), copy_of(near)));
   CHECK_FALSE(equal_values(tensor, copy_of(a), copy_of(far)));
 }
+
+}  // namespace linformer_test::tensor_data_test

@@ -6,8 +6,9 @@
 #include "format/tiny_model.h"
 #include "linformer/model.h"
 
+namespace linformer_test::unigram_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 TEST_CASE("a unigram tokenizer is the same after writing and reading") {
   const std::string bytes = "<unk>ab\u2581";
@@ -57,3 +58,5 @@ TEST_CASE("a unigram tokenizer is the same after writing and reading") {
     CHECK(difference(model.value()->description(), other) == "tokenizer.rules.splits[1].behavior");
   }
 }
+
+}  // namespace linformer_test::unigram_test

@@ -7,8 +7,9 @@
 #include "gemm/gemm_problem.h"
 #include "support/skip.h"
 
+namespace linformer_test::allocations_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 TEST_CASE("allocations of run()") {
   if (!counting_works()) {
@@ -85,3 +86,5 @@ TEST_CASE("oneDNN multiplies 16-bit weights by generated code" * doctest::test_s
     CHECK(counted.bytes <= 32 * 1024);
   }
 }
+
+}  // namespace linformer_test::allocations_test

@@ -4,8 +4,9 @@
 
 #include "gemm/gemm_problem.h"
 
+namespace linformer_test::contract_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -128,3 +129,5 @@ TEST_CASE("run refuses sizes and epilogues that were not declared and leaves C a
     for (int64_t i = 0; i < c.size(); ++i) REQUIRE(c[i] == 7.f);
   }
 }
+
+}  // namespace linformer_test::contract_test

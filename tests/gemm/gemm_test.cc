@@ -4,8 +4,9 @@
 
 #include "gemm/gemm_problem.h"
 
+namespace linformer_test::gemm_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -184,3 +185,5 @@ TEST_CASE("native: a row's bits don't depend on the rows and columns beside it, 
     }
   }
 }
+
+}  // namespace linformer_test::gemm_test

@@ -10,6 +10,8 @@
 #include "gemm/gemm.h"
 #include "gemm/openblas/openblas_library.h"
 
+namespace linformer_test::opening_test {
+
 using namespace linformer;
 
 namespace {
@@ -81,3 +83,5 @@ TEST_CASE("the version of OpenBLAS is that of the library which is open") {
   CHECK(std::string(config()).find(expected) != std::string::npos);
   CHECK(*opened_backend_version(BackendKind::native) == library_version());
 }
+
+}  // namespace linformer_test::opening_test

@@ -6,8 +6,9 @@
 
 #include "gemm/gemm_problem.h"
 
+namespace linformer_test::scratch_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -98,3 +99,5 @@ TEST_CASE("planned scratch saturates instead of wrapping") {
     }
   }
 }
+
+}  // namespace linformer_test::scratch_test

@@ -7,8 +7,9 @@
 #include "gemm/gemm_problem.h"
 #include "support/skip.h"
 
+namespace linformer_test::threads_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 TEST_CASE("run() from several threads at once gives the bits of one thread") {
   for (BackendKind kind : all_providers()) {
@@ -83,3 +84,5 @@ TEST_CASE("enter_thread changes the OpenMP count of this thread alone, and leave
   CHECK(provider.value()->add(desc).ok());  // building primitives puts the count back too
   CHECK(get() == 3);
 }
+
+}  // namespace linformer_test::threads_test

@@ -16,11 +16,10 @@
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 
+namespace linformer_test::fairseq_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::Engine;
-using linformer_test::NpyArray;
 using Arrays = std::map<std::string, NpyArray>;
 
 // Absolute, as the original implementations' own float32 differs from their float64 by up to a third of these.
@@ -173,3 +172,5 @@ TEST_CASE("all fairseq golden cases" * doctest::test_suite("shared")) {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::fairseq_test

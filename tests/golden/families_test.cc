@@ -17,14 +17,10 @@
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 
+namespace linformer_test::families_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::Engine;
-using linformer_test::FamilyCase;
-using linformer_test::FamilyInputs;
-using linformer_test::label_of;
-using linformer_test::NpyArray;
 
 // Absolute, as the original implementations' own float32 differs from their float64 by up to a third of these.
 constexpr double vocabulary_tolerance = 1e-4, hidden_tolerance = 5e-5, class_tolerance = 1e-5;
@@ -351,3 +347,5 @@ TEST_CASE("encoders with full attention and their heads") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::families_test

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace linformer_test {
+namespace linformer_test::formats_test {
 namespace {
 
 using namespace linformer::help;
@@ -72,4 +72,4 @@ TEST_CASE("completions quote what their shells would read") {
   CHECK(has(fish, "complete -c tool -l mode -x -a 'fast slow' -d 'How'"));
 }
 
-}  // namespace linformer_test
+}  // namespace linformer_test::formats_test

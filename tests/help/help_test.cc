@@ -10,7 +10,7 @@
 #include "commands/program/help_texts.h"
 #include "help/command_table.h"
 
-namespace linformer_test {
+namespace linformer_test::help_test {
 namespace {
 
 using linformer::cli::help_texts;
@@ -161,4 +161,4 @@ TEST_CASE("the program's help says where a model file comes from, and its man pa
   CHECK(has(run({"--help-format", "roff"}).err, "{man,bash,zsh,fish}"));
 }
 
-}  // namespace linformer_test
+}  // namespace linformer_test::help_test

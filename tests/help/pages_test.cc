@@ -14,7 +14,7 @@
 #include "cli/process.h"
 #include "commands/commands.h"
 
-namespace linformer_test {
+namespace linformer_test::pages_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -219,4 +219,4 @@ TEST_CASE("the table of commands and options has what there is, and a reason for
   for (const auto& [option, count] : known) CHECK_MESSAGE((count < 3 || listed.count(option) == 1), option);
 }
 
-}  // namespace linformer_test
+}  // namespace linformer_test::pages_test

@@ -17,8 +17,9 @@
 #include "support/part_under_sanitizers.h"
 #include "support/shared_data.h"
 
+namespace linformer_test::dialects_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -221,3 +222,5 @@ TEST_CASE("tensors and settings of hand-made checkpoints altered") {
   report("tatp22", counts);
   CHECK(counts.errors > 0);
 }
+
+}  // namespace linformer_test::dialects_test

@@ -7,8 +7,7 @@
 #include "hostile_checkpoint/attempt.h"
 #include "support/part_under_sanitizers.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::exhaustive_test {
 namespace {
 
 TinyFairseq smallest() {
@@ -109,3 +108,5 @@ TEST_CASE("every 8, 4 and 2 byte number set to extremes: an error, or a reading"
     }
   }
 }
+
+}  // namespace linformer_test::exhaustive_test

@@ -12,8 +12,7 @@
 #include "support/temporary_folder.h"
 #include "hostile_checkpoint/attempt.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::pickle_test {
 namespace {
 
 // The pickle with one storage "0" of 8 floats beside it.
@@ -375,3 +374,5 @@ TEST_CASE("legacy files that lie") {
     CHECK(!attempts.attempt(lie.second, false, lie.first).empty());
   }
 }
+
+}  // namespace linformer_test::pickle_test

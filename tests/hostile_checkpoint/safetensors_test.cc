@@ -6,8 +6,7 @@
 #include "converter/pickle_writer.h"
 #include "hostile_checkpoint/attempt.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::safetensors_test {
 namespace {
 
 std::string entry(const std::string& type, const std::string& shape, const std::string& offsets) {
@@ -125,3 +124,5 @@ TEST_CASE("files of other kinds are named as such") {
   Attempts attempts("other kinds of files");
   for (const auto& [file, part] : cases) CHECK(contains(attempts.attempt(file, false, part), part));
 }
+
+}  // namespace linformer_test::safetensors_test

@@ -10,8 +10,7 @@
 #include "converter/readers/crc32.h"
 #include "hostile_checkpoint/attempt.h"
 
-using namespace linformer_test;
-
+namespace linformer_test::zip_test {
 namespace {
 
 std::string one_tensor_pickle(int64_t elements = 4) {
@@ -193,3 +192,5 @@ TEST_CASE("entries that overlap are refused even where their headers are sound")
   Attempts attempts("zip, overlapping entries");
   CHECK(contains(attempts.attempt(file, false, "overlap"), "overlap"));
 }
+
+}  // namespace linformer_test::zip_test

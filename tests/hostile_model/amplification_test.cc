@@ -12,8 +12,9 @@
 #include "model/limits.h"
 #include "support/allocations.h"
 
+namespace linformer_test::amplification_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using flatbuffers::FlatBufferBuilder;
 
 namespace {
@@ -140,3 +141,5 @@ TEST_CASE("metadata of another kind") {
   const auto* bytes = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
   refuse("other identifier", assemble({bytes, builder.GetSize()}, {}), "damaged");
 }
+
+}  // namespace linformer_test::amplification_test

@@ -12,8 +12,9 @@
 #include "hostile_model/metadata_fields.h"
 #include "support/part_under_sanitizers.h"
 
+namespace linformer_test::exhaustive_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -205,3 +206,5 @@ TEST_CASE("every aligned number of the metadata set to hostile values, with righ
   }
   CHECK(outcome.errors() > 0);
 }
+
+}  // namespace linformer_test::exhaustive_test

@@ -21,8 +21,9 @@
 #include "model/limits.h"
 #include "support/allocations.h"
 
+namespace linformer_test::export_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using convert::Checkpoint;
 
 namespace {
@@ -276,3 +277,5 @@ TEST_CASE("export: an error leaves no file") {
   std::printf("export: %d errors on disk, none left a file\n", errors);
   CHECK(errors > 20);
 }
+
+}  // namespace linformer_test::export_test

@@ -12,8 +12,9 @@
 #include "hostile_model/hostile_file.h"
 #include "hostile_model/metadata_fields.h"
 
+namespace linformer_test::families_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -141,3 +142,5 @@ TEST_CASE("every number of newer files set to hostile values, with right checksu
     CHECK(outcome.loaded() > 0);
   }
 }
+
+}  // namespace linformer_test::families_test

@@ -6,8 +6,9 @@
 #include "base/description.h"
 #include "hostile_model/attack.h"
 
+namespace linformer_test::semantic_attention_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -396,3 +397,5 @@ TEST_CASE("positions in attention that can't have them") {
   };
   run_attacks("positions in attention", attacks);
 }
+
+}  // namespace linformer_test::semantic_attention_test

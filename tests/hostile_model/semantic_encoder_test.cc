@@ -6,8 +6,9 @@
 #include "base/description.h"
 #include "hostile_model/attack.h"
 
+namespace linformer_test::semantic_encoder_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 TEST_CASE("an encoder that contradicts its tensors or itself") {
   const Attack attacks[] = {
@@ -142,3 +143,5 @@ TEST_CASE("an encoder that contradicts its tensors or itself") {
   };
   run_attacks("encoder", attacks);
 }
+
+}  // namespace linformer_test::semantic_encoder_test

@@ -6,8 +6,9 @@
 #include "base/description.h"
 #include "hostile_model/attack.h"
 
+namespace linformer_test::semantic_heads_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -137,3 +138,5 @@ TEST_CASE("heads that contradict their tensors or themselves") {
   };
   run_attacks("heads", attacks);
 }
+
+}  // namespace linformer_test::semantic_heads_test

@@ -6,8 +6,9 @@
 #include "base/description.h"
 #include "hostile_model/attack.h"
 
+namespace linformer_test::semantic_tensors_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -115,3 +116,5 @@ TEST_CASE("tensors that contradict the file or themselves") {
   };
   run_attacks("tensors", attacks);
 }
+
+}  // namespace linformer_test::semantic_tensors_test

@@ -6,8 +6,9 @@
 #include "base/description.h"
 #include "hostile_model/attack.h"
 
+namespace linformer_test::semantic_tokenizer_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -207,3 +208,5 @@ TEST_CASE("tokenizers whose ids and templates contradict the vocabulary") {
   };
   run_attacks("ids and templates", attacks);
 }
+
+}  // namespace linformer_test::semantic_tokenizer_test

@@ -11,6 +11,7 @@
 #include "kernels/carried.h"
 #include "kernels/kernels.h"
 
+namespace linformer_test::bf16_choice_test {
 namespace {
 
 using namespace linformer;
@@ -138,3 +139,5 @@ TEST_CASE("the tables of kernels have the choice for this machine") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::bf16_choice_test

@@ -7,8 +7,9 @@
 
 #include "kernels/narrow_problem.h"
 
+namespace linformer_test::bfdot_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -103,3 +104,5 @@ TEST_CASE("NEON's bf16 products are BFDOT's, bit for bit") {
     }
   }
 }
+
+}  // namespace linformer_test::bfdot_test

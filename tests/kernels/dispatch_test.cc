@@ -6,6 +6,8 @@
 #include "kernels/carried.h"
 #include "kernels/kernel_support.h"
 
+namespace linformer_test::dispatch_test {
+
 using namespace linformer;
 
 TEST_CASE("kernels_for gives the asked table, the environment's, or the best") {
@@ -53,3 +55,5 @@ TEST_CASE("a table has kernels for bf16 where the machine has instructions for i
     if (table->bf16.faster) CHECK(multiplies_bf16);
   }
 }
+
+}  // namespace linformer_test::dispatch_test

@@ -4,8 +4,9 @@
 
 #include "kernels/kernel_support.h"
 
+namespace linformer_test::gemm_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -244,3 +245,5 @@ TEST_CASE("pack_panel lays out both orders and zeroes the padding") {
     }
   }
 }
+
+}  // namespace linformer_test::gemm_test

@@ -5,8 +5,9 @@
 
 #include "kernels/narrow_problem.h"
 
+namespace linformer_test::narrow_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -430,3 +431,5 @@ TEST_CASE("softmax_step_bf16: softmax_step, in bf16 where it lies, zeros behind"
     }
   }
 }
+
+}  // namespace linformer_test::narrow_test

@@ -4,8 +4,9 @@
 
 #include "kernels/kernel_support.h"
 
+namespace linformer_test::rows_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -408,3 +409,5 @@ TEST_CASE("every 16-bit pattern widens exactly") {
     }
   }
 }
+
+}  // namespace linformer_test::rows_test

@@ -10,8 +10,9 @@
 #include "kernels/kernel_support.h"
 #include "kernels/tables.h"
 
+namespace linformer_test::tiles_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -406,3 +407,5 @@ TEST_CASE("tiles: an epilogue row by row has the same bits as one that finishes 
     }
   }
 }
+
+}  // namespace linformer_test::tiles_test

@@ -27,10 +27,10 @@ const std::map<std::string, std::set<std::string>> programs = {
     {"apps/train/", {}}};
 const std::set<std::string> not_of_converter = {"iostream",  "CLI/CLI.hpp", "signal.h",      "csignal",
                                                 "termios.h", "spawn.h",     "sys/resource.h"};
-const std::set<std::string> forbidden_calls = {"printf", "vprintf", "puts",       "putchar", "perror", "isatty",
-                                               "abort",  "exit",    "_exit",      "_Exit",   "raise",  "kill",
-                                               "signal", "setenv",  "quick_exit", "system",  "fork",   "sigaction"};
-const std::set<std::string> forbidden_words = {"cout", "cerr", "clog", "stdout", "stderr"};
+const std::set<std::string> printing_and_exiting_calls = {
+    "printf", "vprintf", "puts", "putchar", "perror", "isatty",     "abort",  "exit", "_exit",
+    "_Exit",  "raise",   "kill", "signal",  "setenv", "quick_exit", "system", "fork", "sigaction"};
+const std::set<std::string> output_streams = {"cout", "cerr", "clog", "stdout", "stderr"};
 const std::set<std::string> targets_of_programs = {
     "linformer_files",        "linformer_help",     "linformer_input_files",    "linformer_terminal",
     "linformer_command_line", "linformer_bench",    "linformer_cli_support",    "linformer_convert_support",
@@ -85,7 +85,7 @@ Findings check_converter(const std::string& file, const std::string& source) {
       const std::string name = it->str();
       const size_t after = static_cast<size_t>(it->position()) + name.size();
       const bool called = after < line.size() && line[after] == '(';
-      if (forbidden_words.count(name) != 0 || (called && forbidden_calls.count(name) != 0)) {
+      if (output_streams.count(name) != 0 || (called && printing_and_exiting_calls.count(name) != 0)) {
         findings.push_back({file, number, "the converter does without " + name});
       }
     }

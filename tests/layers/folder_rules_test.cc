@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace linformer_test {
+namespace linformer_test::folder_rules_test {
 namespace {
 
 TEST_CASE("the converter includes itself and the runtime") {
@@ -96,4 +96,4 @@ TEST_CASE("files are found by the folder that they are in") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::folder_rules_test

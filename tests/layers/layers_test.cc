@@ -4,7 +4,7 @@
 
 #include "layers/rules.h"
 
-namespace linformer_test {
+namespace linformer_test::layers_test {
 namespace {
 
 void print(const char* kind, const Findings& findings) {
@@ -173,4 +173,4 @@ TEST_CASE("length is a hint") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::layers_test

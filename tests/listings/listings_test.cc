@@ -15,11 +15,10 @@
 
 #include "session/variants.h"
 
+namespace linformer_test::listings_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomModel;
-using linformer_test::Variant;
 
 #if defined(LINFORMER_TEST_DEVICE)
 constexpr int device = 0;
@@ -186,3 +185,5 @@ TEST_CASE("the recorded listings take at most 300 KB and each is of a variant") 
   CHECK(files == listed().size() + 2);
   CHECK(bytes <= (device >= 0 ? 100'000 : 200'000));
 }
+
+}  // namespace linformer_test::listings_test

@@ -16,11 +16,10 @@
 #include "session/state.h"
 #include "session/variants.h"
 
+namespace linformer_test::op_steps_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomModel;
-using linformer_test::Variant;
 
 constexpr uint32_t longest = 60;
 constexpr double tolerance = 2e-4;  // of |ours - theirs| / (1 + |theirs|), f32
@@ -253,3 +252,5 @@ TEST_CASE("the first op that differs is named") {
           });
         }) == "layer 0: norm to rows, columns 0 to 30");
 }
+
+}  // namespace linformer_test::op_steps_test

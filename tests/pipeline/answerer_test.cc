@@ -13,7 +13,7 @@
 #include "pipeline/loaded_model.h"
 #include "pipeline/token_model.h"
 
-namespace linformer_test {
+namespace linformer_test::answerer_test {
 namespace {
 
 using namespace linformer;
@@ -383,4 +383,4 @@ TEST_CASE("answers: models and options that don't fit are refused by name") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::answerer_test

@@ -9,7 +9,7 @@
 #include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
 
-namespace linformer_test {
+namespace linformer_test::classifier_test {
 namespace {
 
 using namespace linformer;
@@ -316,4 +316,4 @@ TEST_CASE("options that don't fit are refused by name") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::classifier_test

@@ -7,7 +7,7 @@
 
 #include "pipeline/sentences.h"
 
-namespace linformer_test {
+namespace linformer_test::embedder_test {
 namespace {
 
 using namespace linformer;
@@ -76,4 +76,4 @@ TEST_CASE("a model that doesn't say how needs a pooling") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::embedder_test

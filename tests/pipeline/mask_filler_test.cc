@@ -15,7 +15,7 @@
 #include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
 
-namespace linformer_test {
+namespace linformer_test::mask_filler_test {
 namespace {
 
 using namespace linformer;
@@ -312,4 +312,4 @@ TEST_CASE("masks: models and options that don't fit are refused by name") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::mask_filler_test

@@ -11,8 +11,9 @@
 #include "support/outputs.h"
 #include "support/random_model.h"
 
+namespace linformer_test::masked_lm_test {
+
 using namespace linformer;
-using linformer_test::first_layer_flop;
 
 namespace {
 
@@ -145,3 +146,5 @@ TEST_CASE("log_sum_exp: what probabilities are divided by") {
   const float infinite[] = {1, std::numeric_limits<float>::infinity()};
   CHECK(std::isnan(log_sum_exp(infinite)));
 }
+
+}  // namespace linformer_test::masked_lm_test

@@ -12,7 +12,7 @@
 #include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
 
-namespace linformer_test {
+namespace linformer_test::reranker_test {
 namespace {
 
 using namespace linformer;
@@ -172,4 +172,4 @@ TEST_CASE("models and heads that score no document are refused") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::reranker_test

@@ -8,7 +8,7 @@
 
 #include "cli/sentiment_model.h"
 
-namespace linformer_test {
+namespace linformer_test::sequence_batch_test {
 namespace {
 
 using namespace linformer;
@@ -114,4 +114,4 @@ TEST_CASE("vectors, with the row that the model puts before them") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::sequence_batch_test

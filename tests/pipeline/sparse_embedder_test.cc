@@ -11,7 +11,7 @@
 #include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
 
-namespace linformer_test {
+namespace linformer_test::sparse_embedder_test {
 namespace {
 
 using namespace linformer;
@@ -123,4 +123,4 @@ TEST_CASE("sparse vectors: numbers that are not finite are an error of the text,
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::sparse_embedder_test

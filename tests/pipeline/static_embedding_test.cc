@@ -11,7 +11,7 @@
 #include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
 
-namespace linformer_test {
+namespace linformer_test::static_embedding_test {
 namespace {
 
 using namespace linformer;
@@ -220,4 +220,4 @@ TEST_CASE("a reader puts its prompt before the first of two texts, and before ea
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::static_embedding_test

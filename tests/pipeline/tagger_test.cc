@@ -13,7 +13,7 @@
 #include "pipeline/sentences.h"
 #include "pipeline/tagger_reference.h"
 
-namespace linformer_test {
+namespace linformer_test::tagger_test {
 namespace {
 
 using namespace linformer;
@@ -305,4 +305,4 @@ TEST_CASE("entities: models and options that don't fit are refused by name") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::tagger_test

@@ -9,7 +9,7 @@
 
 #include "pipeline/sentences.h"
 
-namespace linformer_test {
+namespace linformer_test::text_reader_test {
 namespace {
 
 using namespace linformer;
@@ -268,4 +268,4 @@ TEST_CASE("limits of the options, or of a session") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::text_reader_test

@@ -9,7 +9,7 @@
 #include "linformer/embedder.h"
 #include "pipeline/sentences.h"
 
-namespace linformer_test {
+namespace linformer_test::text_runner_test {
 namespace {
 
 using namespace linformer;
@@ -90,4 +90,4 @@ TEST_CASE("outputs that have no row for a text are refused") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::text_runner_test

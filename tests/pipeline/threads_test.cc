@@ -8,7 +8,7 @@
 #include "linformer/classifier.h"
 #include "pipeline/sentences.h"
 
-namespace linformer_test {
+namespace linformer_test::threads_test {
 namespace {
 
 using namespace linformer;
@@ -200,4 +200,4 @@ TEST_CASE("the caller's threads do all the work") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::threads_test

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace linformer_test {
+namespace linformer_test::vector_search_test {
 namespace {
 
 using namespace linformer;
@@ -206,4 +206,4 @@ TEST_CASE("top scores: the best of a stream, whatever its order") {
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::vector_search_test

@@ -10,7 +10,7 @@
 #include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
 
-namespace linformer_test {
+namespace linformer_test::zero_shot_test {
 namespace {
 
 using namespace linformer;
@@ -211,4 +211,4 @@ TEST_CASE("zero-shot: labels and hypotheses that are wrong, and models that know
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::zero_shot_test

@@ -10,6 +10,7 @@
 #include "base/description.h"
 #include "session/state.h"
 
+namespace linformer_test::corners_test {
 namespace {
 
 using namespace linformer;
@@ -208,3 +209,5 @@ TEST_CASE("computed positions are as many as tokens are planned") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::corners_test

@@ -9,10 +9,10 @@
 #include "session/state.h"
 #include "support/random_model.h"
 
+namespace linformer_test::costs_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomModel;
 
 // `first_rows`: of what outputs that read first rows alone take.
 double flop(const Model& model, int64_t n, bool first_rows = false) {
@@ -156,3 +156,5 @@ TEST_CASE("a profile counts what ran: the FLOPs of its sequences, and seconds fo
 }
 
 }  // namespace
+
+}  // namespace linformer_test::costs_test

@@ -5,6 +5,8 @@
 #include "program/arena.h"
 #include "support/formula.h"
 
+namespace linformer_test::count_test {
+
 using linformer::Count;
 
 namespace {
@@ -60,3 +62,5 @@ TEST_CASE("an arena with a size that doesn't fit isn't laid out") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::count_test

@@ -5,10 +5,10 @@
 
 #include "support/random_model.h"
 
+namespace linformer_test::layer_plan_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomModel;
 
 RandomModel shape() {
   RandomModel model;
@@ -142,3 +142,5 @@ TEST_CASE("the types of products decide on slices, on the context and on what is
   CHECK_FALSE(f16.dense_gate);
   CHECK(plan(model, native()).dense_gate);
 }
+
+}  // namespace linformer_test::layer_plan_test

@@ -5,6 +5,7 @@
 
 #include "program/ops/op.h"
 
+namespace linformer_test::ops_test {
 namespace {
 
 using namespace linformer;
@@ -46,3 +47,5 @@ TEST_CASE("an op is no struct but its own") {
   const Op copy = op;
   CHECK(copy.as<ops::Norm>().epsilon == 1);
 }
+
+}  // namespace linformer_test::ops_test

@@ -12,12 +12,10 @@
 #include "session/variants.h"
 #include "support/outputs.h"
 
+namespace linformer_test::parts_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomInput;
-using linformer_test::RandomModel;
-using linformer_test::Variant;
 
 // Everything that a call gives, for `sequences` sequences of the same lengths.
 struct Results {
@@ -241,3 +239,5 @@ TEST_CASE("a team shares its tasks out, however few threads come in time") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::parts_test

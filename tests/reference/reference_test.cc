@@ -17,12 +17,10 @@
 #include "support/skip.h"
 #include "support/temporary_folder.h"
 
+namespace linformer_test::reference_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::Engine;
-using linformer_test::RandomCase;
-using linformer_test::TemporaryFolder;
 
 using Arrays = std::map<std::string, linformer_test::NpyArray>;
 
@@ -217,3 +215,5 @@ TEST_CASE("random models of every kind agree with double precision") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::reference_test

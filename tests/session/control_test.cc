@@ -10,10 +10,10 @@
 #include "support/outputs.h"
 #include "support/random_model.h"
 
+namespace linformer_test::control_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomModel;
 
 using Values = std::vector<float>;
 
@@ -231,3 +231,5 @@ TEST_CASE("a call that is refused says nothing of progress") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::control_test

@@ -12,12 +12,10 @@
 #include "support/engines.h"
 #include "support/random_model.h"
 
+namespace linformer_test::executor_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::Engine;
-using linformer_test::Matrix;
-using linformer_test::RandomModel;
 
 RandomModel random_shape(std::mt19937_64& random) {
   const auto pick = [&](uint32_t low, uint32_t high) {
@@ -262,3 +260,5 @@ TEST_CASE("larger shapes: several row blocks, column chunks and panels" * doctes
 }
 
 }  // namespace
+
+}  // namespace linformer_test::executor_test

@@ -11,10 +11,10 @@
 #include "support/random_model.h"
 #include "support/skip.h"
 
+namespace linformer_test::fork_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomModel;
 
 using Values = std::vector<float>;
 
@@ -141,3 +141,5 @@ TEST_CASE("fork() during another thread's run: the child creates a session and r
   runner.join();
   CHECK(wrong == 0);
 }
+
+}  // namespace linformer_test::fork_test

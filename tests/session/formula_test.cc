@@ -16,7 +16,7 @@
 #include "support/engines.h"
 #include "support/files.h"
 
-namespace linformer_test {
+namespace linformer_test::formula_test {
 namespace {
 
 using namespace linformer;
@@ -110,4 +110,4 @@ TEST_CASE("every formula gives its buffer's bytes, for every kind of model and b
 }
 
 }  // namespace
-}  // namespace linformer_test
+}  // namespace linformer_test::formula_test

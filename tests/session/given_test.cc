@@ -12,12 +12,10 @@
 #include "session/variants.h"
 #include "support/outputs.h"
 
+namespace linformer_test::given_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomInput;
-using linformer_test::RandomModel;
-using linformer_test::Variant;
 
 using Values = std::vector<float>;
 using Task = void (*)(void* argument, int index);
@@ -216,3 +214,5 @@ TEST_CASE("an arena that is too small or at another address is refused") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::given_test

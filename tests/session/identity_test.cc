@@ -14,11 +14,10 @@
 #include "support/engines.h"
 #include "support/random_model.h"
 
+namespace linformer_test::identity_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::Engine;
-using linformer_test::RandomModel;
 
 struct Answer {
   std::vector<float> hidden, logits;
@@ -222,3 +221,5 @@ TEST_CASE("a NaN in a later row is the largest of its column") {
     }
   }
 }
+
+}  // namespace linformer_test::identity_test

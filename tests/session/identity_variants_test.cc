@@ -11,12 +11,10 @@
 #include "support/engines.h"
 #include "support/outputs.h"
 
+namespace linformer_test::identity_variants_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::Engine;
-using linformer_test::RandomInput;
-using linformer_test::Variant;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool best_only = true;  // the others would take minutes
@@ -197,3 +195,5 @@ TEST_CASE("every kind of model: an arena full of NaN changes no bit" * doctest::
 }
 
 }  // namespace
+
+}  // namespace linformer_test::identity_variants_test

@@ -8,10 +8,10 @@
 #include "base/description.h"
 #include "support/random_model.h"
 
+namespace linformer_test::inputs_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomModel;
 
 // A session, and outputs that are all 42 until a call succeeds.
 class Refusals {
@@ -203,3 +203,5 @@ TEST_CASE("the parts of a model are asked for what they have") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::inputs_test

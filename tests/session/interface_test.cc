@@ -12,10 +12,10 @@
 #include "support/engines.h"
 #include "support/random_model.h"
 
+namespace linformer_test::interface_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomModel;
 
 bool says(const Status& status, Code code, const char* part) {
   INFO(std::string(status.message()));
@@ -267,3 +267,5 @@ TEST_CASE("a reversible model has one width within its layers too") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::interface_test

@@ -5,11 +5,10 @@
 #include "session/variant_answers.h"
 #include "support/engines.h"
 
+namespace linformer_test::narrow_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomInput;
-using linformer_test::Variant;
 
 TEST_CASE("every kind of model: what is computed in bf16 or int8 stays near what is computed in f32") {
   struct Limits {
@@ -55,3 +54,5 @@ TEST_CASE("every kind of model: what is computed in bf16 or int8 stays near what
 }
 
 }  // namespace
+
+}  // namespace linformer_test::narrow_test

@@ -11,13 +11,10 @@
 #include "base/description.h"
 #include "session/variants.h"
 
+namespace linformer_test::outputs_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomHead;
-using linformer_test::RandomInput;
-using linformer_test::RandomModel;
-using linformer_test::Variant;
 
 using Values = std::vector<float>;
 
@@ -378,3 +375,5 @@ TEST_CASE("row_tokens() names the token of each output row") {
 }
 
 }  // namespace
+
+}  // namespace linformer_test::outputs_test

@@ -9,12 +9,10 @@
 #include "session/variant_answers.h"
 #include "support/engines.h"
 
+namespace linformer_test::precision_test {
 namespace {
 
 using namespace linformer;
-using linformer_test::RandomInput;
-using linformer_test::RandomModel;
-using linformer_test::Variant;
 
 constexpr ElementType f32 = ElementType::f32, bf16 = ElementType::bf16, f16 = ElementType::f16,
                       int8 = ElementType::int8;
@@ -234,3 +232,5 @@ TEST_CASE("every kind of model: automatic gives the bits of the type that it cho
 }
 
 }  // namespace
+
+}  // namespace linformer_test::precision_test

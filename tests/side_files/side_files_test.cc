@@ -12,7 +12,8 @@
 #include "converter/workplace.h"
 #include "support/shared_data.h"
 
-using namespace linformer_test;
+namespace linformer_test::side_files_test {
+
 using nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -339,3 +340,5 @@ TEST_CASE("a file that lacks its end is an error, and so is a file of another mo
     }
   }
 }
+
+}  // namespace linformer_test::side_files_test

@@ -8,7 +8,8 @@
 #include "support/random_model.h"
 #include "terminal/printed.h"
 
-using namespace linformer_test;
+namespace linformer_test::answers_test {
+
 using Arguments = std::vector<std::string>;
 
 namespace {
@@ -169,3 +170,5 @@ TEST_CASE("errors name hostile paths, commands and options in one line") {
   CHECK(check({hostile_bytes}).code == 2);
   CHECK(check({"--" + hostile_bytes}).code == 2);
 }
+
+}  // namespace linformer_test::answers_test

@@ -8,7 +8,8 @@
 #include "converter/tiny_fairseq.h"
 #include "terminal/printed.h"
 
-using namespace linformer_test;
+namespace linformer_test::conversions_test {
+
 using Arguments = std::vector<std::string>;
 
 namespace {
@@ -131,3 +132,5 @@ TEST_CASE("a conversion prints no control character of the files beside the chec
     std::filesystem::remove(folder + "/" + name);
   }
 }
+
+}  // namespace linformer_test::conversions_test

@@ -11,7 +11,8 @@
 #include "model/description_fields.h"
 #include "terminal/printed.h"
 
-using namespace linformer_test;
+namespace linformer_test::model_strings_test {
+
 using namespace linformer;
 
 namespace {
@@ -97,3 +98,5 @@ TEST_CASE("control characters in a string of a model file are refused or not pri
   CHECK(places >= 40);
   CHECK(refused > places / 2);
 }
+
+}  // namespace linformer_test::model_strings_test

@@ -18,7 +18,8 @@
 #include "terminal/printed.h"
 #include "terminal/progress_line.h"
 
-using namespace linformer_test;
+namespace linformer_test::progress_test {
+
 using Arguments = std::vector<std::string>;
 
 namespace {
@@ -186,3 +187,5 @@ TEST_CASE("a length of time is shown in the unit that fits it") {
   CHECK(linformer::terminal::time_text(7200) == "2 h");
   CHECK(linformer::terminal::time_text(1e300) == "1000000000 h");
 }
+
+}  // namespace linformer_test::progress_test

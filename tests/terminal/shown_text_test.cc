@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+namespace linformer_test::shown_text_test {
+
 using namespace linformer::terminal;
 
 TEST_CASE("JSON text holds no raw control character, and parses to the same text") {
@@ -46,3 +48,5 @@ TEST_CASE("a part of a line keeps a space at its ends") {
   CHECK(excerpt_of_part("\n") == " ");
   CHECK(excerpt_of_part("\xff") == "\xEF\xBF\xBD");
 }
+
+}  // namespace linformer_test::shown_text_test

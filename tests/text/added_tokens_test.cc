@@ -6,8 +6,9 @@
 #include "text/tokenizer_factory.h"
 #include "text/tokenizer_folder.h"
 
+namespace linformer_test::added_tokens_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using convert::load_tokenizer;
 using nlohmann::json;
 
@@ -100,3 +101,5 @@ TEST_CASE("white space that an added token strips is found again only by an adde
   CHECK(tokens(true, "lin 1") == json{{"lin ", "1"}, {{0, 4}, {4, 5}}});
   CHECK(tokens(true, "lin x") == json{{"lin ", "x"}, {{0, 4}, {4, 5}}});
 }
+
+}  // namespace linformer_test::added_tokens_test

@@ -7,8 +7,9 @@
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
 
+namespace linformer_test::bpe_goldens_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -127,3 +128,5 @@ TEST_CASE("invalid UTF-8 is replaced as the reference replaces it") {
   });
   CHECK(count > 0);
 }
+
+}  // namespace linformer_test::bpe_goldens_test

@@ -11,8 +11,9 @@
 #include "text/tokenizer_factory.h"
 #include "text/whole_words.h"
 
+namespace linformer_test::encoding_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -262,3 +263,5 @@ TEST_CASE("an Encoding may go from one tokenizer to another") {
     CHECK(ids_of(fresh) == ids_of(shared));
   }
 }
+
+}  // namespace linformer_test::encoding_test

@@ -12,8 +12,9 @@
 #include "text/golden_lines.h"
 #include "text/wordpiece.h"
 
+namespace linformer_test::hostile_text_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -328,3 +329,5 @@ TEST_CASE("added tokens are found as by looking at each place for each of them")
     CHECK(actual.str() == expected.str());
   }
 }
+
+}  // namespace linformer_test::hostile_text_test

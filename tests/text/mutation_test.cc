@@ -17,8 +17,9 @@
 #include "text/tokenizer_factory.h"
 #include "text/whole_words.h"
 
+namespace linformer_test::mutation_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -331,3 +332,5 @@ TEST_CASE("damaged files") {
   CHECK(used > 100);
   CHECK(refused > 1000);
 }
+
+}  // namespace linformer_test::mutation_test

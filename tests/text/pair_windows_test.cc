@@ -4,8 +4,9 @@
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
 
+namespace linformer_test::pair_windows_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -119,3 +120,5 @@ TEST_CASE("windows of a pair: the text that stays must leave room") {
   options.max_length = 0;
   CHECK(tokenizer.encode_window(question, context, options, 0, &encoding).code() == Code::invalid_argument);
 }
+
+}  // namespace linformer_test::pair_windows_test

@@ -9,8 +9,9 @@
 #include "text/tokenizer_folder.h"
 #include "text/word_patterns.h"
 
+namespace linformer_test::pre_tokenizer_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using convert::load_tokenizer;
 using nlohmann::json;
 
@@ -180,3 +181,5 @@ TEST_CASE("texts that no expression cuts cost what others do") {
     if (!over_marks) CHECK(workspace.steps < 1000);  // the same word again and again
   }
 }
+
+}  // namespace linformer_test::pre_tokenizer_test

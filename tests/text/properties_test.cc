@@ -12,8 +12,9 @@
 #include "text/unicode.h"
 #include "text/word_patterns.h"
 
+namespace linformer_test::properties_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -268,3 +269,5 @@ TEST_CASE("repairing UTF-8 is idempotent and leaves valid text alone") {
     if (valid_utf8_prefix(text) == text.size()) REQUIRE(view == text);
   }
 }
+
+}  // namespace linformer_test::properties_test

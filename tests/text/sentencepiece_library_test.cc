@@ -9,8 +9,9 @@
 #include "text/golden_lines.h"
 #include "text/unicode.h"
 
+namespace linformer_test::sentencepiece_library_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -68,3 +69,5 @@ TEST_CASE("published models" * doctest::test_suite("shared")) {
     compare(*folder + "/" + name, 2000);
   }
 }
+
+}  // namespace linformer_test::sentencepiece_library_test

@@ -20,8 +20,9 @@
 #include "text/sentencepiece_message.h"
 #include "text/tokenizer_factory.h"
 
+namespace linformer_test::sentencepiece_models_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -232,3 +233,5 @@ TEST_CASE("damaged SentencePiece models equal the library, or are refused") {
   CHECK(counts[equal] > 0);
   CHECK(counts[refused] > 0);
 }
+
+}  // namespace linformer_test::sentencepiece_models_test

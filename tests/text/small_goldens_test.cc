@@ -5,8 +5,9 @@
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
 
+namespace linformer_test::small_goldens_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -145,3 +146,5 @@ TEST_CASE("special tokens inside a text are plain characters where the caller wa
   REQUIRE(loaded.tokenizer.encode("x->y", options, &encoding).ok());  // added, but not special
   CHECK(encoding.ids().size() == 5);  // each part has its prefix space, a token of its own
 }
+
+}  // namespace linformer_test::small_goldens_test

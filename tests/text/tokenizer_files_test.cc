@@ -5,8 +5,9 @@
 #include "text/golden_lines.h"
 #include "text/tokenizer_folder.h"
 
+namespace linformer_test::tokenizer_files_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using convert::load_tokenizer;
 namespace fs = std::filesystem;
 
@@ -181,3 +182,5 @@ TEST_CASE("vocab.txt without what BERT needs, or with broken text, is refused") 
   folder.write("vocab.txt", "");
   CHECK(contains(error_of(load), "vocab.txt has no tokens"));
 }
+
+}  // namespace linformer_test::tokenizer_files_test

@@ -8,8 +8,9 @@
 #include "text/golden_lines.h"
 #include "text/tokenizer_folder.h"
 
+namespace linformer_test::tokenizer_json_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using convert::load_tokenizer;
 using nlohmann::json;
 
@@ -277,3 +278,5 @@ TEST_CASE("merges as pairs and as strings mean the same") {
   folder.write("tokenizer.json", document.dump());
   CHECK(load_tokenizer(folder.path()).merges == pairs);
 }
+
+}  // namespace linformer_test::tokenizer_json_test

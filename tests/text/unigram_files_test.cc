@@ -11,8 +11,9 @@
 #include "text/sentencepiece_message.h"
 #include "text/tokenizer_factory.h"
 
+namespace linformer_test::unigram_files_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using convert::load_tokenizer;
 using nlohmann::json;
 namespace fs = std::filesystem;
@@ -160,3 +161,5 @@ TEST_CASE("a tokenizer.json with Unigram that is wrong is named with the place")
     }
   }
 }
+
+}  // namespace linformer_test::unigram_files_test

@@ -4,8 +4,9 @@
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
 
+namespace linformer_test::unigram_goldens_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -85,3 +86,5 @@ TEST_CASE("a SentencePiece model equals its library, there and back") {
   });
   CHECK(count == 2460);
 }
+
+}  // namespace linformer_test::unigram_goldens_test

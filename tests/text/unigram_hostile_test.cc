@@ -17,8 +17,9 @@
 #include "text/tokenizer_factory.h"
 #include "text/unigram.h"
 
+namespace linformer_test::unigram_hostile_test {
+
 using namespace linformer;
-using namespace linformer_test;
 
 namespace {
 
@@ -248,3 +249,5 @@ TEST_CASE("a SentencePiece model cut anywhere is an error or another model, neve
   }
   CHECK(refused > static_cast<int>(whole.size()) * 9 / 10);
 }
+
+}  // namespace linformer_test::unigram_hostile_test

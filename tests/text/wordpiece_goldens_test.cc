@@ -4,8 +4,9 @@
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
 
+namespace linformer_test::wordpiece_goldens_test {
+
 using namespace linformer;
-using namespace linformer_test;
 using nlohmann::json;
 
 namespace {
@@ -87,3 +88,5 @@ TEST_CASE("WordPiece pairs, special tokens in the text and truncation equal the 
   CHECK(for_each_line(*shared_path(goldens + "wordpiece_truncation.jsonl"),
                       [&](const json& line) { check_truncation(bert.tokenizer, line, &encoding); }) > 0);
 }
+
+}  // namespace linformer_test::wordpiece_goldens_test
