@@ -74,7 +74,7 @@ shared() {
 # Compiles each file by itself, where other builds compile the files of a target together (runtime/unity.cmake).
 separate() {
   . third_party/install.sh
-  linformer_install build
+  linformer_install build test
   linformer_ccache
   cmake -S . -B build/separate -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_DEVELOPER=ON -DLINFORMER_UNITY=OFF \
     -DLINFORMER_BUILD_TESTS=ON >/dev/null
