@@ -49,8 +49,8 @@ hostile() {
   done
 }
 
-# Looks for leaks at the end of each program that these tests start; CI does so in the test commands. Two of them run in
-# CI without sanitizers only.
+# The tests that start programs, which CI runs without sanitizers, with them; and looks for leaks at the end of each
+# program that they start, which CI does in the test commands.
 leaks() {
   build asan-ubsan test_cli test_programs_output test_terminal
   local test
@@ -59,10 +59,30 @@ leaks() {
   done
 }
 
-# The simulated device under sanitizers, whose goldens and bits alone CI compares so.
+# The simulated device under sanitizers; CI runs it without.
 simulated() {
-  build asan-ubsan test_cuda_simulated
-  ASAN_OPTIONS=intercept_tls_get_addr=0 build/asan-ubsan/tests/cuda/test_cuda_simulated
+  local names=(kernels bench simulated simulated_reference simulated_bits simulated_every_kernel simulated_golden
+    simulated_golden_fairseq)
+  build asan-ubsan "${names[@]/#/test_cuda_}"
+  local name
+  for name in "${names[@]}"; do
+    echo "cuda_$name"
+    ASAN_OPTIONS=intercept_tls_get_addr=0 "build/asan-ubsan/tests/cuda/test_cuda_$name"
+  done
+}
+
+# Runs all cases of the tests of sessions with the address sanitizer and with the thread sanitizer, of which CI runs a
+# part. Takes a quarter of an hour on two cores.
+sanitized() {
+  local preset test
+  for preset in asan-ubsan tsan; do
+    build "$preset" test_session test_pipeline test_program
+    for test in session pipeline program; do
+      # The thread sanitizer of GCC 12 can't start where the kernel spreads addresses widely.
+      LINFORMER_EXHAUSTIVE=1 ASAN_OPTIONS=intercept_tls_get_addr=0 setarch "$(uname -m)" -R \
+        "build/$preset/tests/$test/test_$test"
+    done
+  done
 }
 
 # The tests that read ../shared with sanitizers; CI runs them without.
@@ -103,7 +123,7 @@ build() {
   cmake --build --preset "$preset" --parallel "$(nproc)" --target "$@"
 }
 
-subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks simulated shared separate aarch64 windows)
+subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks simulated sanitized shared separate aarch64 windows)
 if [ $# -eq 0 ]; then
   echo "Subjects: ${subjects[*]}"
   exit 0

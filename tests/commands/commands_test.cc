@@ -23,7 +23,7 @@ namespace {
 // CI runs one in `part_in_ci` of a model's command lines, and different ones on the next model. The test cases whose
 // names begin with "complete" run all of them.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr size_t part_in_ci = 12;
+constexpr size_t part_in_ci = 16;
 #else
 constexpr size_t part_in_ci = 5;
 #endif

@@ -4,6 +4,7 @@
 #   bash tests/targets/run.sh clang-14 i386 ...     some
 #   JOBS=4 LINFORMER_TARGETS_COMPILE_ONLY=1 ...     only the library
 #   TESTS="kernels session" ...                     only these tests
+#   OLDER=cortex-a57 ...                            this older processor alone, of those that are emulated too
 #   CONVERTER=build/release/apps/convert/... ...    goldens are converted by this machine's program, not by the target's
 # Installs what is missing (Debian names). Ends with a table; the exit code is 1 where a target failed.
 set -uo pipefail
@@ -41,7 +42,7 @@ utf8proc_archive() {  # TARGET CC AR
 # Where a machine is emulated; clang runs all.
 read -ra tests <<<"${TESTS:-base base_waits kernels gemm session text format golden_fairseq golden_families}"
 # Once more with these processors, which have fewer instructions than qemu: without bf16, and without dot products.
-declare -A older=([aarch64]="neoverse-n1 cortex-a57")
+declare -A older=([aarch64]="${OLDER:-neoverse-n1 cortex-a57}")
 older_tests=
 for test in "${tests[@]}"; do
   if [[ $test =~ ^(kernels|gemm|golden_families)$ ]]; then older_tests+=${older_tests:+|}$test; fi
