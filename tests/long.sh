@@ -39,8 +39,8 @@ terminal() {
   LINFORMER_EXHAUSTIVE=1 build/release/tests/terminal/test_terminal
 }
 
-# Alters every bit and every number of model files and checkpoints under sanitizers, of which CI takes a part. Takes
-# half an hour on one core.
+# Alters every bit and every number of model files and checkpoints under sanitizers, of which CI takes a third, and
+# fewer under sanitizers. Takes half an hour on one core.
 hostile() {
   build asan-ubsan test_hostile_model test_hostile_checkpoint
   local test

@@ -2,7 +2,7 @@
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "LINFORMER_FUZZ needs clang 14 or newer: use the preset fuzz, or -DCMAKE_CXX_COMPILER=clang++")
 endif()
-# -fno-sanitize=vptr: the runtime is compiled without RTTI.
-add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all
-  -fno-omit-frame-pointer)
+# The runtime is compiled without RTTI, which vptr needs. The address sanitizer reports what null and object-size would.
+add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=vptr,null,object-size
+  -fno-sanitize-recover=all -fno-omit-frame-pointer)
 add_link_options(-fsanitize=address,undefined)

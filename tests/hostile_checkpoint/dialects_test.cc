@@ -116,7 +116,7 @@ class Attack {
   const Tensors& tensors_;
   const json& config_;
   Counts& counts_;
-  const size_t part_ = part_under_sanitizers(8);
+  const size_t part_ = part_under_sanitizers(10, 3);
 };
 
 Tensors tensors_of(const std::string& path) {

@@ -90,7 +90,7 @@ TEST_CASE("every single bit flipped") {
   HostileFile file;
   Outcome outcome("bit flipped");
   // Of an odd part, so that every bit of a byte has its turn.
-  for (size_t bit = 0; bit < 8 * file.size(); bit += part_under_sanitizers(5)) {
+  for (size_t bit = 0; bit < 8 * file.size(); bit += part_under_sanitizers(7, 3)) {
     flip(file.data(), bit);
     outcome.load(file.bytes(), with_checksums, [&] { return named("flipped bit ", bit); });
     flip(file.data(), bit);
@@ -101,7 +101,7 @@ TEST_CASE("every single bit flipped") {
 TEST_CASE("every bit of the metadata flipped, with right checksums") {
   HostileFile file;
   Outcome outcome("metadata bit flipped, fixed up");
-  for (size_t bit = 0; bit < 8 * file.metadata().size(); bit += part_under_sanitizers(3)) {
+  for (size_t bit = 0; bit < 8 * file.metadata().size(); bit += part_under_sanitizers(5, 3)) {
     flip(file.metadata().data(), bit);
     file.fix_metadata();
     outcome.load(file.bytes(), without_tensor_checksums, [&] { return named("flipped metadata bit ", bit); });
