@@ -78,6 +78,16 @@ def copy(path, to):
     shutil.copyfile(path, to)
 
 
+def relocate(path, prefix):
+    """Lets a copied CMake file name `prefix` where it has /usr. Some of Debian's do, such as doctest's, and then headers
+    are looked for in the system, where the machine with the GPU doesn't have them."""
+    up = os.path.relpath(prefix, os.path.dirname(path))
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace('"/usr"', f'"${{CMAKE_CURRENT_LIST_DIR}}/{up}"'))
+
+
 def stage(package, prefix):
     """Copies the package's headers, CMake files and static libraries; the latter leave Debian's architecture folder."""
     for path in package_files(package):
@@ -85,6 +95,8 @@ def stage(package, prefix):
         library = re.fullmatch(r"/usr/lib/[^/]*/(lib[^/]*\.a)", path)
         if inside:
             copy(path, os.path.join(prefix, inside.group(1)))
+            if path.endswith(".cmake"):
+                relocate(os.path.join(prefix, inside.group(1)), prefix)
         elif library:
             copy(path, os.path.join(prefix, "lib", library.group(1)))
 

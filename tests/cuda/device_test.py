@@ -47,6 +47,21 @@ class Pack(unittest.TestCase):
             self.assertTrue(url.startswith("https://") and "$" not in url, url)
             self.assertTrue(all(re.search(r"\.tar\.\w+$", name) for name, _ in archives), archives)
 
+    def test_cmake_files_of_packages_name_the_folder_that_they_are_copied_to(self):
+        for package in device_pack.PACKAGES:
+            if subprocess.run(["dpkg", "-s", package], capture_output=True).returncode != 0:
+                self.skipTest(f"the package {package} is not installed")
+        with tempfile.TemporaryDirectory() as prefix:
+            for package in device_pack.PACKAGES:
+                device_pack.stage(package, prefix)
+            for root, _, names in os.walk(prefix):
+                for name in (name for name in names if name.endswith(".cmake")):
+                    with open(os.path.join(root, name), encoding="utf-8") as file:
+                        self.assertFalse('"/usr"' in file.read(), f"{name} names the system's folder")
+            targets = os.path.join(prefix, "lib/cmake/doctest/doctestTargets.cmake")
+            with open(targets, encoding="utf-8") as file:
+                self.assertTrue('set(_IMPORT_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../..")' in file.read())
+
 
 class Summary(Folder):
     def test_the_summary_has_steps_figures_and_the_first_failure(self):
