@@ -40,7 +40,7 @@ terminal() {
 }
 
 # Alters every bit and every number of model files and checkpoints under sanitizers, of which CI takes a third, and
-# fewer under sanitizers. Takes half an hour on one core.
+# fewer under sanitizers. Takes a quarter of an hour on one core.
 hostile() {
   build asan-ubsan test_hostile_model test_hostile_checkpoint
   local test
@@ -49,8 +49,8 @@ hostile() {
   done
 }
 
-# The tests that start programs, which CI runs without sanitizers, with them; and looks for leaks at the end of each
-# program that they start, which CI does in the test commands.
+# Runs tests that start programs, with sanitizers, which CI does without them, and looks for leaks at the end of each
+# program that they start. In CI the test commands looks for leaks.
 leaks() {
   build asan-ubsan test_cli test_programs_output test_terminal
   local test
@@ -59,7 +59,7 @@ leaks() {
   done
 }
 
-# The simulated device under sanitizers; CI runs it without.
+# Runs the tests of the simulated device under sanitizers. CI runs them without.
 simulated() {
   local names=(kernels bench simulated simulated_reference simulated_bits simulated_every_kernel simulated_golden
     simulated_golden_fairseq)
