@@ -39,8 +39,8 @@ terminal() {
   LINFORMER_EXHAUSTIVE=1 build/release/tests/terminal/test_terminal
 }
 
-# Alters every bit and every number of model files and checkpoints under sanitizers, of which CI takes a third, and
-# fewer under sanitizers. Takes a quarter of an hour on one core.
+# Alters every bit and every number of model files and checkpoints, under sanitizers. CI makes one of three of these
+# changes without sanitizers, and fewer with them. The subject takes a quarter of an hour on one core.
 hostile() {
   build asan-ubsan test_hostile_model test_hostile_checkpoint
   local test
@@ -49,8 +49,8 @@ hostile() {
   done
 }
 
-# Runs tests that start programs, with sanitizers, which CI does without them, and looks for leaks at the end of each
-# program that they start. In CI the test commands looks for leaks.
+# Runs the tests that start programs under sanitizers, and searches each program for leaks when it ends. CI runs these
+# tests without sanitizers; there only the test `commands` searches for leaks.
 leaks() {
   build asan-ubsan test_cli test_programs_output test_terminal
   local test
@@ -59,7 +59,7 @@ leaks() {
   done
 }
 
-# Runs the tests of the simulated device under sanitizers. CI runs them without.
+# Runs the tests of the simulated device under sanitizers. CI runs these tests without sanitizers.
 simulated() {
   local names=(kernels bench simulated simulated_reference simulated_bits simulated_every_kernel simulated_golden
     simulated_golden_fairseq)
@@ -71,14 +71,14 @@ simulated() {
   done
 }
 
-# Runs all cases of the tests of sessions with the address sanitizer and with the thread sanitizer, of which CI runs a
-# part. Takes a quarter of an hour on two cores.
+# Runs all cases of `session`, `pipeline` and `program`, once with the address sanitizer and once with the thread
+# sanitizer. CI runs a part of these cases under sanitizers.
 sanitized() {
   local preset test
   for preset in asan-ubsan tsan; do
     build "$preset" test_session test_pipeline test_program
     for test in session pipeline program; do
-      # The thread sanitizer of GCC 12 can't start where the kernel spreads addresses widely.
+      # Without setarch the thread sanitizer may not start; .ci/run says why.
       LINFORMER_EXHAUSTIVE=1 ASAN_OPTIONS=intercept_tls_get_addr=0 setarch "$(uname -m)" -R \
         "build/$preset/tests/$test/test_$test"
     done
@@ -123,7 +123,8 @@ build() {
   cmake --build --preset "$preset" --parallel "$(nproc)" --target "$@"
 }
 
-subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks simulated sanitized shared separate aarch64 windows)
+subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks simulated sanitized shared
+  separate aarch64 windows)
 if [ $# -eq 0 ]; then
   echo "Subjects: ${subjects[*]}"
   exit 0

@@ -79,8 +79,8 @@ def copy(path, to):
 
 
 def relocate(path, prefix):
-    """Lets a copied CMake file name `prefix` where it has /usr. Some of Debian's do, such as doctest's, and then headers
-    are looked for in the system, where the machine with the GPU doesn't have them."""
+    """Replaces /usr by `prefix` in a copied CMake file. Debian's file for doctest names /usr, and the machine with the
+    GPU has no doctest there."""
     up = os.path.relpath(prefix, os.path.dirname(path))
     with open(path, encoding="utf-8") as file:
         text = file.read()

@@ -14,7 +14,7 @@
 #include "converter/tiny_hugging_face.h"
 #include "converter/tiny_tatp22.h"
 #include "golden/family_case.h"
-#include "support/part_under_sanitizers.h"
+#include "support/part_of_cases.h"
 #include "support/shared_data.h"
 
 namespace linformer_test::dialects_test {
@@ -116,7 +116,7 @@ class Attack {
   const Tensors& tensors_;
   const json& config_;
   Counts& counts_;
-  const size_t part_ = part_under_sanitizers(10, 3);
+  const size_t part_ = part_of_cases(10, 3);
 };
 
 Tensors tensors_of(const std::string& path) {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "support/temporary_folder.h"
 #include "hostile_model/alteration.h"
 #include "hostile_model/hostile_file.h"
 #include "hostile_model/metadata_fields.h"
-#include "support/part_under_sanitizers.h"
+#include "support/part_of_cases.h"
+#include "support/temporary_folder.h"
 
 namespace linformer_test::exhaustive_test {
 
@@ -90,7 +90,7 @@ TEST_CASE("every single bit flipped") {
   HostileFile file;
   Outcome outcome("bit flipped");
   // Of an odd part, so that every bit of a byte has its turn.
-  for (size_t bit = 0; bit < 8 * file.size(); bit += part_under_sanitizers(7, 3)) {
+  for (size_t bit = 0; bit < 8 * file.size(); bit += part_of_cases(7, 3)) {
     flip(file.data(), bit);
     outcome.load(file.bytes(), with_checksums, [&] { return named("flipped bit ", bit); });
     flip(file.data(), bit);
@@ -101,7 +101,7 @@ TEST_CASE("every single bit flipped") {
 TEST_CASE("every bit of the metadata flipped, with right checksums") {
   HostileFile file;
   Outcome outcome("metadata bit flipped, fixed up");
-  for (size_t bit = 0; bit < 8 * file.metadata().size(); bit += part_under_sanitizers(5, 3)) {
+  for (size_t bit = 0; bit < 8 * file.metadata().size(); bit += part_of_cases(5, 3)) {
     flip(file.metadata().data(), bit);
     file.fix_metadata();
     outcome.load(file.bytes(), without_tensor_checksums, [&] { return named("flipped metadata bit ", bit); });
@@ -188,7 +188,7 @@ TEST_CASE("every number of the metadata set to hostile values, with right checks
 TEST_CASE("every aligned number of the metadata set to hostile values, with right checksums") {
   HostileFile file;
   Outcome outcome("any aligned number, fixed up");
-  const size_t part = part_under_sanitizers(3);
+  const size_t part = part_of_cases(3);
   size_t number = 0;
   for (size_t bytes : {2, 4}) {
     for (size_t offset = 0; offset + bytes <= file.metadata().size(); offset += bytes) {

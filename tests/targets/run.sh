@@ -4,7 +4,7 @@
 #   bash tests/targets/run.sh clang-14 i386 ...     some
 #   JOBS=4 LINFORMER_TARGETS_COMPILE_ONLY=1 ...     only the library
 #   TESTS="kernels session" ...                     only these tests
-#   OLDER=cortex-a57 ...                            this older processor alone, of those that are emulated too
+#   OLDER=cortex-a57 ...                            of the older processors only this one is emulated
 #   CONVERTER=build/release/apps/convert/... ...    goldens are converted by this machine's program, not by the target's
 # Installs what is missing (Debian names). Ends with a table; the exit code is 1 where a target failed.
 set -uo pipefail
