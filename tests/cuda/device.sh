@@ -245,13 +245,13 @@ rehearse() {
   fi
   local toolkit tree=$root/linformer
   toolkit=$(readlink -f "$(dirname "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")/..")
+  rm -rf "$tree"  # Nothing of an earlier rehearsal is used again.
   mkdir -p "$tree" "$root$toolkit" "$root/usr/local"
   ln -sfn "$toolkit" "$root/usr/local/cuda"
   {
     git ls-files -z --cached --others --exclude-standard
     find build/device -type f -print0
   } | tar --null --ignore-failed-read -cf - -T - | tar -xf - -C "$tree" || exit
-  rm -rf "$tree/build/device-results"
   # The commands in ROOT have no network, and of this machine's files only the toolkit.
   unshare --net --mount bash -c '
     mount --make-rprivate / && mount --bind "$2" "$1$2" && mount -t proc proc "$1/proc" && mount --bind /dev "$1/dev" &&

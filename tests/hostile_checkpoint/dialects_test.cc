@@ -14,7 +14,7 @@
 #include "converter/tiny_hugging_face.h"
 #include "converter/tiny_tatp22.h"
 #include "golden/family_case.h"
-#include "support/part_of_cases.h"
+#include "support/case_step.h"
 #include "support/shared_data.h"
 
 namespace linformer_test::dialects_test {
@@ -44,7 +44,7 @@ class Attack {
 
  private:
   // Whether the next alteration is tried. Asked before it is made, because making it takes long too.
-  bool next() { return counts_.tried++ % part_ == 0; }
+  bool next() { return counts_.tried++ % step_ == 0; }
 
   void attempt(const std::string& what, const Tensors& tensors, const std::string& config) {
     CAPTURE(what);
@@ -116,7 +116,7 @@ class Attack {
   const Tensors& tensors_;
   const json& config_;
   Counts& counts_;
-  const size_t part_ = part_of_cases(10, 3);
+  const size_t step_ = case_step(10, 3);
 };
 
 Tensors tensors_of(const std::string& path) {

@@ -5,7 +5,7 @@
 
 #include "converter/tiny_fairseq.h"
 #include "hostile_checkpoint/attempt.h"
-#include "support/part_of_cases.h"
+#include "support/case_step.h"
 
 namespace linformer_test::exhaustive_test {
 namespace {
@@ -60,7 +60,7 @@ TEST_CASE("every bit flipped in whole checkpoints: an error, or a conversion") {
     Attempts attempts(name.c_str());
     REQUIRE(attempts.attempt(c.file, c.convert, name).empty());
     std::string file = c.file;
-    for (size_t bit = 0; bit < 8 * file.size(); bit += part_of_cases(7, 3)) {
+    for (size_t bit = 0; bit < 8 * file.size(); bit += case_step(7, 3)) {
       const char mask = static_cast<char>(1u << (bit % 8));
       file[bit / 8] = static_cast<char>(file[bit / 8] ^ mask);
       const std::string error = attempts.attempt(file, c.convert, name + ": bit " + std::to_string(bit));
@@ -96,7 +96,7 @@ TEST_CASE("every 8, 4 and 2 byte number set to extremes: an error, or a reading"
     const std::string name = title(c.format, "extreme numbers");
     Attempts attempts(name.c_str());
     for (const size_t width : {2, 4, 8}) {
-      for (size_t at = 0; at + width <= c.file.size(); at += 2 * part_of_cases(3)) {
+      for (size_t at = 0; at + width <= c.file.size(); at += 2 * case_step(3)) {
         for (const char fill : {'\x00', '\xff', '\x7f'}) {
           std::string file = c.file;
           std::fill_n(file.begin() + static_cast<ptrdiff_t>(at), width, '\xff');

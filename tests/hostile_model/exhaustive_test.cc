@@ -9,7 +9,7 @@
 #include "hostile_model/alteration.h"
 #include "hostile_model/hostile_file.h"
 #include "hostile_model/metadata_fields.h"
-#include "support/part_of_cases.h"
+#include "support/case_step.h"
 #include "support/temporary_folder.h"
 
 namespace linformer_test::exhaustive_test {
@@ -89,8 +89,8 @@ TEST_CASE("metadata truncated at every byte, with right checksums") {
 TEST_CASE("every single bit flipped") {
   HostileFile file;
   Outcome outcome("bit flipped");
-  // Of an odd part, so that every bit of a byte has its turn.
-  for (size_t bit = 0; bit < 8 * file.size(); bit += part_of_cases(7, 3)) {
+  // The step is odd, so that every bit of a byte is altered somewhere.
+  for (size_t bit = 0; bit < 8 * file.size(); bit += case_step(7, 3)) {
     flip(file.data(), bit);
     outcome.load(file.bytes(), with_checksums, [&] { return named("flipped bit ", bit); });
     flip(file.data(), bit);
@@ -101,7 +101,7 @@ TEST_CASE("every single bit flipped") {
 TEST_CASE("every bit of the metadata flipped, with right checksums") {
   HostileFile file;
   Outcome outcome("metadata bit flipped, fixed up");
-  for (size_t bit = 0; bit < 8 * file.metadata().size(); bit += part_of_cases(5, 3)) {
+  for (size_t bit = 0; bit < 8 * file.metadata().size(); bit += case_step(5, 3)) {
     flip(file.metadata().data(), bit);
     file.fix_metadata();
     outcome.load(file.bytes(), without_tensor_checksums, [&] { return named("flipped metadata bit ", bit); });
@@ -188,14 +188,14 @@ TEST_CASE("every number of the metadata set to hostile values, with right checks
 TEST_CASE("every aligned number of the metadata set to hostile values, with right checksums") {
   HostileFile file;
   Outcome outcome("any aligned number, fixed up");
-  const size_t part = part_of_cases(3);
+  const size_t step = case_step(3);
   size_t number = 0;
   for (size_t bytes : {2, 4}) {
     for (size_t offset = 0; offset + bytes <= file.metadata().size(); offset += bytes) {
       std::byte* at = file.metadata().data() + offset;
       const uint64_t value = load_number(at, bytes);
       for (uint64_t hostile : hostile_values(value, bytes)) {
-        if (number++ % part != 0) continue;
+        if (number++ % step != 0) continue;
         store_number(at, bytes, hostile);
         file.fix_metadata();
         outcome.load(file.bytes(), without_tensor_checksums,

@@ -12,7 +12,7 @@
 #include "pipeline/created.h"
 #include "pipeline/loaded_model.h"
 #include "pipeline/token_model.h"
-#include "support/part_of_cases.h"
+#include "support/case_step.h"
 
 namespace linformer_test::answerer_test {
 namespace {
@@ -203,7 +203,7 @@ TEST_CASE("answers: as the pipeline defines them, by windows with the whole ques
     for (const int64_t top_k : {1, 3, 50}) {
       for (const int64_t most : {1, 4, 15, 1000}) {
         for (const int64_t overlap : {-1, 0, 9}) {
-          if (settings++ % part_of_cases(5) != 0) continue;
+          if (settings++ % case_step(5) != 0) continue;
           CAPTURE(top_k);
           CAPTURE(most);
           CAPTURE(overlap);

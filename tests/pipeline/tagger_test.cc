@@ -12,7 +12,7 @@
 #include "pipeline/loaded_model.h"
 #include "pipeline/sentences.h"
 #include "pipeline/tagger_reference.h"
-#include "support/part_of_cases.h"
+#include "support/case_step.h"
 
 namespace linformer_test::tagger_test {
 namespace {
@@ -74,7 +74,7 @@ TEST_CASE("entities: as the pipeline defines them, of every kind of tokenizer, b
       shape.prefix = prefix;
       const TokenModel loaded(shape);
       REQUIRE(loaded.model != nullptr);
-      const std::vector<std::string> texts = random_texts(40 / part_of_cases(5), 110, 3);
+      const std::vector<std::string> texts = random_texts(40 / case_step(5), 110, 3);
       const int64_t window = prefix ? 23 : 24;
       for (const int64_t overlap : {-1, 0, 1, 7, 16}) {
         TaggerReference reference(loaded, shape.labels, window, overlap);
@@ -102,7 +102,7 @@ TEST_CASE("entities: as the pipeline defines them, of every kind of tokenizer, b
 
 TEST_CASE("entities: the same bits with any threads and batches, in the order of the texts") {
   const TokenModel loaded;
-  const std::vector<std::string> texts = random_texts(400 / part_of_cases(4), 50, 8);
+  const std::vector<std::string> texts = random_texts(400 / case_step(4), 50, 8);
   for (const Aggregation aggregation : {Aggregation::simple, Aggregation::average}) {
     TaggerOptions options;
     options.aggregation = aggregation;

@@ -9,7 +9,7 @@
 
 #include "base/description.h"
 #include "session/state.h"
-#include "support/part_of_cases.h"
+#include "support/case_step.h"
 
 namespace linformer_test::corners_test {
 namespace {
@@ -164,7 +164,7 @@ TEST_CASE("plan() at every corner of the limits") {
                         for (int threads : {1, ThreadTeam::max_threads})
                           for (BackendKind backend :
                                {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
-                            if (calls++ % part_of_cases(7) != 0) continue;
+                            if (calls++ % case_step(7) != 0) continue;
                             SessionOptions options;
                             options.memory.max_batch = batch;
                             options.memory.max_rows = rows;

@@ -10,7 +10,7 @@
 
 #include "base/description.h"
 #include "session/variants.h"
-#include "support/part_of_cases.h"
+#include "support/case_step.h"
 
 namespace linformer_test::outputs_test {
 namespace {
@@ -162,8 +162,8 @@ TEST_CASE("every kind of model: outputs of one call have the bits of calls of th
         agrees(all);
         std::reverse(all.begin(), all.end());
         agrees(all);
-        const size_t part = part_of_cases(4);
-        for (size_t i = static_cast<size_t>(kinds) % part; i < all.size(); i += part) agrees({all[i]});
+        const size_t step = case_step(4);
+        for (size_t i = static_cast<size_t>(kinds) % step; i < all.size(); i += step) agrees({all[i]});
         // One kind of head with everything else: threads take sequences of their own.
         for (int head = 0; session.classes(head) > 0; ++head) {
           std::vector<size_t> some;
