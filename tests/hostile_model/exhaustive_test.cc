@@ -89,7 +89,7 @@ TEST_CASE("metadata truncated at every byte, with right checksums") {
 TEST_CASE("every single bit flipped") {
   HostileFile file;
   Outcome outcome("bit flipped");
-  // The step is odd, so that every bit of a byte is altered somewhere.
+  // Both steps are odd, so that each of the eight bits is flipped in some of the bytes.
   for (size_t bit = 0; bit < 8 * file.size(); bit += case_step(7, 3)) {
     flip(file.data(), bit);
     outcome.load(file.bytes(), with_checksums, [&] { return named("flipped bit ", bit); });
