@@ -54,7 +54,9 @@ json.dump(json.load(open(sys.argv[1])).get("config", {}), open(sys.argv[2], "w")
     for isa in scalar avx2 avx512 neon; do
       some=()
       if [ $isa = scalar ]; then some=(--limit 100); fi
-      for options in "--backend native" "--backend onednn" "--backend openblas"; do
+      # A batch holds the texts that had been read when it began, so its size varies from run to run. As oneDNN and
+      # OpenBLAS may choose code by the number of rows (runtime/cpu/README.md), one text is a batch for them.
+      for options in "--backend native" "--backend onednn --batch 1" "--backend openblas --batch 1"; do
         for threads in 1 2; do
           # shellcheck disable=SC2086
           printf 'texts, %s, %s, %s, %s threads: %s\n' $dtype $isa "${options#* }" $threads "$(
