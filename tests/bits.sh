@@ -4,9 +4,9 @@
 # every backend and instruction set, with 1 and 2 threads, and on the simulated device.
 #   bash tests/bits.sh OLD NEW [REVIEWS.jsonl]     OLD and NEW: build folders of two source trees, such as build/release
 #   BITS_MODELS=40 bash tests/bits.sh ...          number of random models; the default is 400
-# Each record of REVIEWS.jsonl has a field "text". The default is apps/sample/reviews.jsonl. The scalar kernels read its
-# first 100 records only, because they would take hours for some thousands. Both build folders must be configured with
-# their tests. The two builds run at the same time. The lines that differ are printed, and the exit code is then 1.
+# Each record of REVIEWS.jsonl has a field "text". The default is apps/sample/reviews.jsonl. With the scalar kernels the
+# program reads its first 100 records only, because thousands would take hours. Both build folders must be configured
+# with their tests. The two builds run at the same time. The lines that differ are printed, and the exit code is then 1.
 set -euo pipefail
 
 if [ $# -lt 2 ] || [ $# -gt 3 ]; then
@@ -17,7 +17,12 @@ tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 old=$(cd "$1" && pwd) new=$(cd "$2" && pwd)
 reviews=$(realpath "${3:-$tree/apps/sample/reviews.jsonl}")
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+
+finish() {  # ends the build that still runs when the other one failed
+  jobs -pr | xargs -r kill 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
 
 build() {  # build BUILD FILE: builds what write() runs; FILE.log gets the output
   cmake --build "$1" --parallel "${JOBS:-$(nproc)}" \
@@ -30,7 +35,7 @@ write() {
   local build=$1 out=$2 models=$2.models sample=$2.sample.lnfr
   mkdir -p "$models"
   local linformer=$build/apps/cli/linformer convert=$build/apps/convert/linformer-convert
-  local golden checkpoint name config dtype isa options threads some
+  local golden checkpoint name config dtype isa options threads limit
   for golden in "$tree"/tests/data/golden/*/*/ "$tree"/../shared/golden/*/*/; do
     name=$(basename "$(dirname "$golden")")-$(basename "$golden")
     config=()
@@ -52,15 +57,15 @@ json.dump(json.load(open(sys.argv[1])).get("config", {}), open(sys.argv[2], "w")
     "$convert" "$tree/apps/sample/checkpoint.pt" -o "$sample" --force --quiet --dtype $dtype \
       --tokenizer "$tree/apps/sample" --labels "$tree/apps/sample/labels.txt" >>"$out.log" 2>&1
     for isa in scalar avx2 avx512 neon; do
-      some=()
-      if [ $isa = scalar ]; then some=(--limit 100); fi
-      # A batch holds the texts that had been read when it began, so its size varies from run to run. As oneDNN and
-      # OpenBLAS may choose code by the number of rows (runtime/cpu/README.md), one text is a batch for them.
+      limit=()
+      if [ $isa = scalar ]; then limit=(--limit 100); fi
+      # A batch holds the texts that had been read when it began, so its size varies from run to run. oneDNN and
+      # OpenBLAS may choose code by the number of rows (runtime/cpu/README.md), so each of their batches holds one text.
       for options in "--backend native" "--backend onednn --batch 1" "--backend openblas --batch 1"; do
         for threads in 1 2; do
           # shellcheck disable=SC2086
           printf 'texts, %s, %s, %s, %s threads: %s\n' $dtype $isa "${options#* }" $threads "$(
-            "$linformer" classify "$sample" -i "$reviews" "${some[@]}" --json --isa $isa $options \
+            "$linformer" classify "$sample" -i "$reviews" "${limit[@]}" --json --isa $isa $options \
               --threads $threads 2>&1 | sha256sum | cut -c1-16)" >>"$out"
           if [ $isa = scalar ]; then break; fi
         done
@@ -72,11 +77,9 @@ json.dump(json.load(open(sys.argv[1])).get("config", {}), open(sys.argv[2], "w")
 build "$old" "$work/old"
 build "$new" "$work/new"
 write "$old" "$work/old" &
-of_old=$!
 write "$new" "$work/new" &
-of_new=$!
-wait $of_old
-wait $of_new
+wait -n
+wait -n
 echo "$(wc -l <"$work/new") lines of bits, $(find "$work/new.models" -name '*.lnfr' | wc -l) goldens"
 if diff "$work/old" "$work/new"; then
   echo "The bits are the same."
