@@ -4,6 +4,7 @@
 #   linformer_install build test    # and what the tests need
 #   linformer_install build fuzz    # and what the fuzz targets need (tests/fuzz)
 #   linformer_install build debian  # and what makes Debian packages (apps/release)
+#   linformer_install build release # and what makes the archives of a release (apps/release)
 #   linformer_install aarch64       # and what a build for that machine needs (tests/targets)
 #   linformer_ccache                # from the source root: what is built afterwards goes through ccache
 # Asks apt only for what is missing, without questions. On a system without apt it names the list and goes on:
@@ -32,6 +33,11 @@ linformer_packages_fuzz=(
 )
 linformer_packages_debian=(
   dpkg-dev file # find the libraries that a package depends on
+)
+linformer_packages_release=(
+  git ca-certificates python3-venv      # the source, and zig in an environment of its own
+  g++-aarch64-linux-gnu                 # the static library of that machine
+  pkg-config binutils qemu-user wine64  # try the archives
 )
 linformer_packages_debian_check=(
   lintian debootstrap # check packages, and make the bare system that they are installed in

@@ -56,7 +56,7 @@ case $(uname -m) in
   aarch64 | arm64) machine=aarch64 ;;
   *) fail "there is no archive for the processor $(uname -m): build from source" ;;
 esac
-# The archive for glibc opens oneDNN and OpenBLAS where they are installed; the one for musl needs no libraries at all.
+# The programs for musl are static and run on any Linux, so they are taken where glibc is older than 2.28 or not there.
 libc=
 if [ "$system" = linux ]; then
   libc=-musl

@@ -21,6 +21,7 @@ import tarfile
 import time
 import zipfile
 
+import notices
 import sbom
 from hosts import HOSTS
 
@@ -63,11 +64,11 @@ def find_zig():
     """The program zig: that of the Python package ziglang, or else the one on the PATH."""
     package = importlib.util.find_spec("ziglang")
     if package is not None:
-        return pathlib.Path(package.origin).parent / "zig"
+        return pathlib.Path(package.origin).resolve().parent / "zig"
     found = shutil.which("zig")
     if found is None:
         raise ReleaseError("zig is not here: install the Python package ziglang, or leave the hosts out with --hosts ''")
-    return found
+    return pathlib.Path(found).resolve()
 
 
 def files_of(folder):
@@ -104,27 +105,53 @@ def write_zip(folder, name, to, seconds):
             archive.writestr(entry, path.read_bytes())
 
 
-def build(host, work, archives, seconds):
-    """Configures and builds one host, and returns the folders of its programs and of its library."""
+def configure_and_build(folder, compiler, given, targets, log):
+    """Configures with the options of every build of a release, and builds."""
+    common = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DLINFORMER_FETCH_DEPS=ON", "-DLINFORMER_BUILD_TESTS=OFF",
+              f"-DLINFORMER_DEPS_DIR={given.archives}", "-DLINFORMER_ONEDNN=OFF", "-DLINFORMER_OPENBLAS=OFF",
+              "-DCMAKE_INSTALL_LIBDIR=lib"]
+    # flatc runs here, whatever is built for, so the first build makes it for all.
+    flatc = next(iter(sorted(folder.parent.glob("*/flatc/flatc"))), None)
+    if flatc:
+        common.append(f"-DLINFORMER_FLATC={flatc}")
+    run("cmake", "-S", ROOT, "-B", folder, *common, *compiler, *(f"-D{item}" for item in given.define), log=log)
+    run("cmake", "--build", folder, "--parallel", os.cpu_count(), *targets, log=log)
+
+
+def compilers(host):
+    """CMake's options for zig, and for the compiler of the static library."""
+    zig = [f"-DCMAKE_TOOLCHAIN_FILE={FOLDER / 'toolchains/zig.cmake'}", f"-DLINFORMER_ZIG_TARGET={host.target}",
+           f"-DLINFORMER_ZIG={find_zig()}"]
+    if not host.library_compiler:
+        return zig, None
+    machine = host.target.split("-")[0]
+    return zig, [f"-DCMAKE_CXX_COMPILER={host.library_compiler}", "-DCMAKE_SYSTEM_NAME=Linux",
+                 f"-DCMAKE_C_COMPILER={host.library_compiler.replace('g++', 'gcc')}",
+                 f"-DCMAKE_SYSTEM_PROCESSOR={machine}", "-DLINFORMER_BUILD_APPS=OFF", "-DLINFORMER_BUILD_CONVERTER=OFF"]
+
+
+def build(host, work, given):
+    """Builds for one host, and returns the folders of its programs and of its library."""
     folder, log = work / host.name, work / f"{host.name}.log"
     log.unlink(missing_ok=True)
-    os.environ["SOURCE_DATE_EPOCH"] = str(seconds)
-    arguments = ["-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-                 f"-DCMAKE_TOOLCHAIN_FILE={FOLDER / 'toolchains/zig.cmake'}", f"-DLINFORMER_ZIG_TARGET={host.target}",
-                 f"-DLINFORMER_ZIG={find_zig()}", "-DLINFORMER_FETCH_DEPS=ON",
-                 f"-DLINFORMER_DEPS_DIR={archives}", "-DLINFORMER_BUILD_TESTS=OFF", "-DLINFORMER_ONEDNN=OFF",
-                 "-DLINFORMER_OPENBLAS=OFF", "-DCMAKE_INSTALL_LIBDIR=lib"]
-    run("cmake", *arguments, *host.options, log=log)
-    run("cmake", "--build", folder, "--parallel", os.cpu_count(), log=log)
+    zig, other = compilers(host)
+    configure_and_build(folder, zig, given, (), log)
+    development = folder
+    if other:
+        development = work / f"{host.name}-library"
+        configure_and_build(development, other, given, (), log)
     result = {}
-    for kind, components in (("linformer", ["programs"]), ("liblinformer", ["shared", "development"])):
+    for kind, parts in (("linformer", [(folder, "programs")]),
+                        ("liblinformer", [(folder, "shared"), (development, "development")])):
         staged = work / f"{host.name}-{kind}"
         shutil.rmtree(staged, ignore_errors=True)
-        for component in components:
-            run("cmake", "--install", folder, "--prefix", staged, "--strip", "--component", component, log=log)
+        for source, component in parts:
+            strip = ["--strip"] if source == folder else []
+            run("cmake", "--install", source, "--prefix", staged, *strip, "--component", component, log=log)
         licence = staged / "share/doc/linformer/LICENSE"
         licence.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / "LICENSE", licence)
+        notices.write(folder, find_zig(), host.target, kind == "linformer", licence.parent / "third-party")
         result[kind] = staged
     return result
 
@@ -170,6 +197,8 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description="Builds the archives, checksums and recipes of a release.")
     parser.add_argument("--to", type=pathlib.Path, required=True, metavar="FOLDER", help="folder for the files")
     parser.add_argument("--hosts", default=",".join(HOSTS), help="hosts with commas between (%(default)s)")
+    parser.add_argument("--define", action="append", default=[], metavar="NAME=VALUE",
+                        help="a variable of CMake for every build; may be repeated")
     parser.add_argument("--archives", default="", metavar="FOLDER",
                         help="folder with the pinned libraries of third_party/README.md; else they are downloaded")
     parser.add_argument("--address", default="https://example.invalid", metavar="URL",
@@ -187,16 +216,18 @@ def parse_arguments():
 def make_release(arguments):
     number, seconds = version(), commit_time()
     to, work = arguments.to.resolve(), arguments.work.resolve()
+    os.environ["SOURCE_DATE_EPOCH"] = str(seconds)
     to.mkdir(parents=True, exist_ok=True)
     work.mkdir(parents=True, exist_ok=True)
     write_source(to, f"linformer-{number}-source", seconds)
     for name in arguments.hosts:
         print(f"{name}: building", file=sys.stderr, flush=True)
-        for kind, folder in build(HOSTS[name], work, arguments.archives, seconds).items():
+        for kind, folder in build(HOSTS[name], work, arguments).items():
             pack = write_zip if name.startswith("windows") else write_tar
             pack(folder, f"{kind}-{number}-{name}", to, seconds)
     write_recipes(to, number, arguments.address)
-    sbom.write(to / f"linformer-{number}.spdx.json", number, seconds, ROOT)
+    zig_version = run(find_zig(), "version").strip() if arguments.hosts else ""
+    sbom.write(to / f"linformer-{number}.spdx.json", number, seconds, ROOT, zig_version)
     write_sums(to)
     for path in files_of(to):
         print(f"{path.stat().st_size:>10}  {path.relative_to(to)}")
@@ -205,7 +236,7 @@ def make_release(arguments):
 def main():
     try:
         make_release(parse_arguments())
-    except ReleaseError as error:
+    except (ReleaseError, OSError) as error:
         print(f"release.py: {error}", file=sys.stderr)
         return 1
     return 0

@@ -4,9 +4,8 @@ import json
 import re
 import uuid
 
-# SPDX's names of the licences of third_party/README.md.
-LICENCES = {"xsimd": "BSD-3-Clause", "xxhash": "BSD-2-Clause", "utf8proc": "MIT AND Unicode-DFS-2015",
-            "flatbuffers": "Apache-2.0", "zlib": "Zlib", "cli11": "BSD-3-Clause", "nlohmann_json": "MIT"}
+from notices import LIBRARIES, OF_ZIG
+
 TESTS_ALONE = {"doctest"}  # in no archive
 FETCH = re.compile(r"linformer_fetch\((\w+)\s+(\S+)\s+(\S+?)-?([0-9][0-9.]*)\.tar\.\w+\s+([0-9a-f]{64})")
 
@@ -19,13 +18,17 @@ def pinned_libraries(root):
         for name, value in re.findall(r"set\((\w+_version) ([0-9.]+)\)", text):
             text = text.replace("${" + name + "}", value)
         found += [(m[1], m[4], m[2], m[5]) for m in FETCH.finditer(text) if m[1] not in TESTS_ALONE]
-    if {name for name, *_ in found} != set(LICENCES):
-        raise ValueError("third_party pins other libraries than those of which sbom.py knows the licence")
+    if {name for name, *_ in found} != set(LIBRARIES):
+        raise ValueError("third_party pins other libraries than those whose licence notices.py knows")
     return found
 
 
+def reference(name):
+    return "SPDXRef-" + name.replace("_", "-")  # SPDX permits letters, digits, dots and dashes
+
+
 def package(name, version, address, licence, sha256):
-    entry = {"SPDXID": f"SPDXRef-{name}", "name": name, "versionInfo": version, "downloadLocation": address,
+    entry = {"SPDXID": reference(name), "name": name, "versionInfo": version, "downloadLocation": address,
              "filesAnalyzed": False, "licenseConcluded": licence, "licenseDeclared": licence,
              "copyrightText": "NOASSERTION"}
     if sha256:
@@ -33,13 +36,18 @@ def package(name, version, address, licence, sha256):
     return entry
 
 
-def document(version, seconds, libraries):
+def document(version, seconds, libraries, zig_version):
     packages = [package("linformer", version, "NOASSERTION", "Apache-2.0", None)]
-    packages += [package(name, number, address, LICENCES[name], sha256) for name, number, address, sha256 in libraries]
+    packages += [package(name, number, address, LIBRARIES[name], sha256) for name, number, address, sha256 in libraries]
+    names = [name for name, *_ in libraries]
+    if zig_version:
+        names += OF_ZIG
+        packages += [package(name, f"of zig {zig_version}", "NOASSERTION", licence, None)
+                     for name, (licence, _) in OF_ZIG.items()]
     relations = [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES",
                   "relatedSpdxElement": "SPDXRef-linformer"}]
     relations += [{"spdxElementId": "SPDXRef-linformer", "relationshipType": "STATIC_LINK",
-                   "relatedSpdxElement": f"SPDXRef-{name}"} for name, *_ in libraries]
+                   "relatedSpdxElement": reference(name)} for name in names]
     made = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     # A name of its own for each version and time, and the same one for the same release.
     name = uuid.uuid5(uuid.NAMESPACE_URL, f"linformer {version} {seconds}")
@@ -49,5 +57,7 @@ def document(version, seconds, libraries):
             "packages": packages, "relationships": relations}
 
 
-def write(path, version, seconds, root):
-    path.write_text(json.dumps(document(version, seconds, pinned_libraries(root)), indent=2) + "\n", encoding="utf-8")
+def write(path, version, seconds, root, zig_version):
+    """Writes the list. `zig_version` is empty where nothing was built with zig."""
+    made = document(version, seconds, pinned_libraries(root), zig_version)
+    path.write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")

@@ -2,11 +2,14 @@
 """Makes the files that the sample is trained and measured with, from IMDB's and SST-2's own.
 
     python3 training_data.py --imdb train.jsonl.gz --sst2 FOLDER --out data
+    python3 training_data.py --answers answers.jsonl --out data
 
 FOLDER has SST-2's train.tsv, dev.tsv and test.tsv (`sentence`, `label`). Written as JSON lines, fields
 `text` and `label` (0 negative, 1 positive):
 
   reviews.jsonl          nine tenths of the reviews
+  unlabelled.jsonl       their sentences of up to 40 words, each with the label of its review
+  composed.jsonl         verdicts of a few words (verdicts.py)
   ends.jsonl             the short first and last sentences of these reviews, with the review's label
   sentences.jsonl        SST-2's training phrases, each as it is and as people write it
   negations.jsonl        those of them that negate something in a few words
@@ -14,6 +17,11 @@ FOLDER has SST-2's train.tsv, dev.tsv and test.tsv (`sentence`, `label`). Writte
   valid_sentences.jsonl  SST-2's dev sentences as they are
   test_sentences.jsonl   SST-2's test sentences as they are
   test_written.jsonl     the same as people write them
+
+The second command reads what `linformer classify --json` answered about unlabelled.jsonl, and writes labelled.jsonl:
+the sentences of whose class the teacher (teacher.py) was sure, with its class.
+
+No training file has a text of short_sentences.tsv, which are for the test.
 """
 
 import argparse
@@ -25,10 +33,15 @@ import re
 
 import numpy
 
+from verdicts import verdicts
+
 VALID_SHARE = 0.1
 SPLIT_SEED = 1
 # Longer first and last sentences often tell a story instead of a verdict.
 MOST_END_WORDS = 12
+MOST_SENTENCE_WORDS = 40
+COMPOSED = 12_000
+SURE = 0.95
 NEGATION = re.compile(r"\b(not|never|no|nothing|neither|nor|without|hardly|cannot)\b|n't\b", re.IGNORECASE)
 # In longer phrases the negated word rarely decides.
 MOST_NEGATION_WORDS = 7
@@ -66,16 +79,30 @@ def ends(text):
     return [s for s in (sentences[0], sentences[-1]) if len(s.split()) <= MOST_END_WORDS]
 
 
+def sentences(text):
+    parts = re.split(r"(?<=[.!?])\s+", re.sub(r"<br />", " ", text).strip())
+    return [part for part in (part.strip() for part in parts) if 1 < len(part.split()) <= MOST_SENTENCE_WORDS]
+
+
+def plain(text):
+    """The letters alone, by which texts are compared."""
+    return re.sub(r"[^a-z]", "", text.lower())
+
+
+def held_out():
+    folder = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(folder, "short_sentences.tsv"), encoding="utf-8") as file:
+        return {plain(line.split("\t")[0]) for line in file}
+
+
+HELD_OUT = held_out()
+
+
 def negates(text):
     return len(text.split()) <= MOST_NEGATION_WORDS and NEGATION.search(text) is not None
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, metavar in (("imdb", "FILE"), ("sst2", "FOLDER"), ("out", "DIR")):
-        parser.add_argument("--" + name, required=True, metavar=metavar)
-    args = parser.parse_args()
-
+def write_from_sources(args):
     with gzip.open(args.imdb, "rt", encoding="utf-8") as file:
         records = [(r["text"], r["label"]) for r in map(json.loads, file)]
     reviews, valid_reviews = split_reviews(records)
@@ -87,20 +114,58 @@ def main():
     source = random.Random(SPLIT_SEED)
     written = [(as_written(text, source.choice((".", ".", "!", ""))), label) for text, label in phrases]
 
-    os.makedirs(args.out, exist_ok=True)
-    for name, rows in (
-            ("reviews", reviews),
-            ("ends", [(end, label) for text, label in reviews for end in ends(text)]),
-            ("sentences", phrases + written),
-            ("negations", [(text, label) for text, label in phrases + written if negates(text)]),
-            ("valid_reviews", valid_reviews),
-            ("valid_sentences", dev),
-            ("test_sentences", test),
-            ("test_written", [(as_written(text, ""), label) for text, label in test])):
-        with open(os.path.join(args.out, name + ".jsonl"), "w", encoding="utf-8") as file:
+    composed = verdicts(random.Random(SPLIT_SEED), COMPOSED)
+    unlabelled = dict.fromkeys((sentence, label) for text, label in reviews for sentence in sentences(text))
+
+    write(args.out, {
+        "reviews": reviews,
+        "ends": for_training((end, label) for text, label in reviews for end in ends(text)),
+        "sentences": for_training(phrases + written),
+        "negations": for_training((text, label) for text, label in phrases + written if negates(text)),
+        "composed": for_training(composed),
+        "unlabelled": for_training(unlabelled),
+        "valid_reviews": valid_reviews,
+        "valid_sentences": dev,
+        "test_sentences": test,
+        "test_written": [(as_written(text, ""), label) for text, label in test]})
+
+
+def write_sure_answers(args):
+    """The sentences of whose class the teacher is sure."""
+    with open(args.answers, encoding="utf-8") as file:
+        answers = [json.loads(line) for line in file]
+    with open(os.path.join(args.out, "unlabelled.jsonl"), encoding="utf-8") as file:
+        texts = [json.loads(line)["text"] for line in file]
+    sure = [(text, int(answer["label"] == "positive"))
+            for text, answer in zip(texts, answers, strict=True) if answer["probability"] >= SURE]
+    write(args.out, {"labelled": sure})
+
+
+def for_training(rows):
+    return [(text, label) for text, label in rows if plain(text) not in HELD_OUT]
+
+
+def write(folder, files):
+    os.makedirs(folder, exist_ok=True)
+    for name, rows in files.items():
+        with open(os.path.join(folder, name + ".jsonl"), "w", encoding="utf-8") as file:
             for text, label in rows:
                 file.write(json.dumps({"text": text, "label": label}, ensure_ascii=False) + "\n")
         print(f"{name}: {len(rows)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, metavar in (("imdb", "FILE"), ("sst2", "FOLDER"), ("answers", "FILE")):
+        parser.add_argument("--" + name, metavar=metavar)
+    parser.add_argument("--out", required=True, metavar="DIR")
+    args = parser.parse_args()
+    if args.answers:
+        write_sure_answers(args)
+    elif args.imdb and args.sst2:
+        write_from_sources(args)
+    else:
+        parser.error("give --imdb and --sst2, or --answers")
 
 
 if __name__ == "__main__":

@@ -21,17 +21,26 @@ string(REPLACE linux Linux CMAKE_SYSTEM_NAME ${CMAKE_MATCH_2})
 string(REPLACE windows Windows CMAKE_SYSTEM_NAME ${CMAKE_SYSTEM_NAME})
 string(REPLACE macos Darwin CMAKE_SYSTEM_NAME ${CMAKE_SYSTEM_NAME})
 
-# CMake wants programs of one word where it doesn't take a list, so each of zig's commands becomes a script.
+# CMake wants programs of one word where it doesn't take a list, so each of zig's commands becomes a script. zig names
+# processors in its own way, so the script for the compilers translates the kernels' -march=armv8.2-a+EXTENSION.
+set(translate "for argument; do
+  shift
+  case $argument in -march=armv8.2-a+*) argument=-mcpu=generic+v8_2a+\${argument##*+} ;; esac
+  set -- \"$@\" \"$argument\"
+done
+")
 if(NOT LINFORMER_ZIG_SCRIPTS)
   set(LINFORMER_ZIG_SCRIPTS ${CMAKE_BINARY_DIR}/zig)
 endif()
 foreach(command cc c++ ar ranlib rc)
   set(words ${command})
+  set(before "")
   if(command MATCHES "^c")
     set(words "${command} -target ${LINFORMER_ZIG_TARGET}")
+    set(before "${translate}")
   endif()
-  file(CONFIGURE OUTPUT ${LINFORMER_ZIG_SCRIPTS}/${command} CONTENT "#!/bin/sh\nexec '@LINFORMER_ZIG@' @words@ \"$@\"\n"
-    @ONLY)
+  file(CONFIGURE OUTPUT ${LINFORMER_ZIG_SCRIPTS}/${command}
+    CONTENT "#!/bin/sh\n@before@exec '@LINFORMER_ZIG@' @words@ \"$@\"\n" @ONLY)
   file(CHMOD ${LINFORMER_ZIG_SCRIPTS}/${command} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endforeach()
 set(CMAKE_C_COMPILER ${LINFORMER_ZIG_SCRIPTS}/cc)

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Tries the archives that release.py made: unpacks each one, converts and classifies the sample with its programs, and
+builds and runs a program with its library. Prints a table; the exit code is 1 where an answer is wrong.
+
+    python3 apps/release/check_archives.py FOLDER --native build/release
+
+The answers are compared with those of the programs in the build folder --native. Programs of other systems run with
+qemu-aarch64 and wine64; what this machine can't run is only read, and the table says so.
+"""
+import argparse
+import json
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import zipfile
+
+from hosts import HOSTS
+from release import ROOT, ReleaseError, find_zig, version
+
+TEXTS = ["A lovely, moving film.", "What a waste of two hours!"]
+NEAREST = 1e-5  # by which a probability may differ, as compilers order sums differently
+NEWEST_GLIBC = (2, 28)
+
+
+def runner(host):
+    """What runs this host's programs here, and its name for the table; None where nothing does."""
+    machine, system = host.target.split("-")[:2]
+    if system == "windows":
+        wine = shutil.which("wine64") or shutil.which("wine")
+        return ([wine], "wine") if wine else (None, "not run: no wine")
+    if system != "linux" or platform.system() != "Linux":
+        return None, "not run: no such system here"
+    if machine == platform.machine():
+        return [], "run"
+    qemu = shutil.which(f"qemu-{machine}")
+    if not qemu:
+        return None, f"not run: no qemu-{machine}"
+    return [qemu, "-L", f"/usr/{machine}-linux-gnu"], "qemu"
+
+
+def unpack(archive, to):
+    if archive.suffix == ".zip":
+        with zipfile.ZipFile(archive) as file:
+            for entry in file.infolist():
+                path = pathlib.Path(file.extract(entry, to))
+                path.chmod(entry.external_attr >> 16 & 0o777 | 0o600)
+    else:
+        with tarfile.open(archive) as file:
+            file.extractall(to, filter="data")
+    return next(to.iterdir())
+
+
+def call(*command, cwd=None):
+    done = subprocess.run([str(part) for part in command], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env={**os.environ, "WINEDEBUG": "-all"}, check=False)
+    if done.returncode != 0:
+        raise ReleaseError(f"{command[0]} ended with {done.returncode}: {done.stderr.decode(errors='replace')[-400:]}")
+    return done.stdout.decode()
+
+
+def first_answer(programs, start, folder):
+    """Converts and classifies, and returns the model's bytes and the answers."""
+    suffix = ".exe" if (programs / "linformer.exe").is_file() else ""
+    sample = ROOT / "apps/sample"
+    call(*start, programs / f"linformer-convert{suffix}", sample / "checkpoint.pt", "-o", "sample.lnfr", "--tokenizer",
+         sample, "--labels", sample / "labels.txt", cwd=folder)
+    lines = call(*start, programs / f"linformer{suffix}", "classify", "sample.lnfr", *TEXTS, "--json", cwd=folder)
+    return (folder / "sample.lnfr").read_bytes(), [json.loads(line) for line in lines.splitlines()]
+
+
+def same_answers(found, expected):
+    return found[0] == expected[0] and len(found[1]) == len(expected[1]) and all(
+        one["label"] == other["label"] and abs(one["probability"] - other["probability"]) <= NEAREST
+        for one, other in zip(*(answers for _, answers in (found, expected))))
+
+
+def newest_glibc(path):
+    """The newest version of glibc that a program or a library needs, (0, 0) without any."""
+    words = call("objdump", "-T", path).replace("(", " ").replace(")", " ").split()
+    return max((tuple(map(int, word[6:].split("."))) for word in words if word.startswith("GLIBC_2")), default=(0, 0))
+
+
+def check_programs(host, archive, folder, expected):
+    begin = time.monotonic()
+    programs = unpack(archive, folder) / "bin"
+    start, how = runner(host)
+    if start is None:
+        return how, ""
+    found = first_answer(programs, start, folder)
+    seconds = time.monotonic() - begin
+    if not same_answers(found, expected):
+        raise ReleaseError(f"{archive.name} answers {found[1]} and not {expected[1]}")
+    if "gnu." in host.target and newest_glibc(programs / "linformer") > NEWEST_GLIBC:
+        raise ReleaseError(f"{archive.name} needs a newer glibc than {NEWEST_GLIBC}")
+    return how, f"{seconds:.2f}"
+
+
+def link_program(host, tree, kind, source, out):
+    """Compiles an example and links it with the library of that kind, by the flags of its file for pkg-config."""
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", kind], stdout=subprocess.PIPE, text=True, check=True,
+                           env={**os.environ, "PKG_CONFIG_LIBDIR": str(tree / "lib/pkgconfig")}).stdout.split()
+    zig = [find_zig(), "c++" if source.suffix == ".cc" else "cc", "-target", host.target]
+    compiler = zig
+    if kind == "linformer" and host.library_compiler:
+        compiler = [host.library_compiler if source.suffix == ".cc" else host.library_compiler.replace("g++", "gcc")]
+    dialect = ["-std=c++20"] if source.suffix == ".cc" else []
+    call(*compiler, *dialect, source, "-o", out, *flags)
+
+
+def check_library(host, archive, folder, model):
+    """Builds a program in C with each library and one in C++ with the static one, and runs them."""
+    start, how = runner(host)
+    tree = unpack(archive, folder)
+    (folder / "sample.lnfr").write_bytes(model)
+    suffix = ".exe" if "windows" in host.target else ""
+    wanted = [("linformer", "classify.cc"), ("linformer", "classify.c")]
+    if (tree / "lib/pkgconfig/linformer-shared.pc").is_file():
+        wanted.append(("linformer-shared", "classify.c"))
+    for path in tree.glob("bin/*.dll"):
+        shutil.copy(path, folder)
+    os.environ["LD_LIBRARY_PATH"] = str(tree / "lib")
+    for kind, source in wanted:
+        program = folder / f"{kind}-{source[9:]}{suffix}"
+        link_program(host, tree, kind, ROOT / "apps/examples" / source, program)
+        if start is None:
+            continue
+        answer = call(*start, program, "sample.lnfr", TEXTS[0], cwd=folder)
+        if "positive" not in answer:
+            raise ReleaseError(f"{program.name} with {archive.name} answers {answer}")
+    return f"{how if start is not None else 'linked, ' + how}: {len(wanted)} programs"
+
+
+def check_host(host, given, number, expected):
+    """The rows of the table for one host."""
+    suffix = "zip" if host.name.startswith("windows") else "tar.gz"
+    rows = []
+    for kind in ("linformer", "liblinformer"):
+        archive = given.folder / f"{kind}-{number}-{host.name}.{suffix}"
+        if not archive.is_file():
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            if kind == "linformer":
+                how, seconds = check_programs(host, archive, folder, expected)
+            else:
+                how, seconds = check_library(host, archive, folder, expected[0]), ""
+        rows.append((archive.name, f"{archive.stat().st_size / 1e6:.2f} MB", how, seconds))
+        print(f"{archive.name}: {how}", file=sys.stderr, flush=True)
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Tries the archives that release.py made.")
+    parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER", help="folder of the archives")
+    parser.add_argument("--native", type=pathlib.Path, required=True, metavar="BUILD",
+                        help="build folder whose programs give the answers to compare with")
+    given = parser.parse_args()
+    given.folder = given.folder.resolve()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            folder, native = pathlib.Path(folder), given.native.resolve()
+            for program in ("cli/linformer", "convert/linformer-convert"):
+                shutil.copy(native / "apps" / program, folder)
+            expected = first_answer(folder, [], folder)
+        rows = [("archive", "size", "tried", "seconds to the first answer")]
+        for host in HOSTS.values():
+            rows += check_host(host, given, version(), expected)
+    except ReleaseError as error:
+        print(f"check_archives.py: {error}", file=sys.stderr)
+        return 1
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+#!/bin/bash
+# Everything that a release page has, from a bare Debian 12: installs what is missing, builds the archives of all hosts
+# and the Debian packages, and leaves them in FOLDER (build/release-files) and in FOLDER/debian.
+#   bash apps/release/release.sh [FOLDER] [OPTION...]      the options are those of release.py
+# The pinned libraries are downloaded, or taken from the folder that --archives names.
+set -euo pipefail
+folder=build/release-files
+if [ $# -gt 0 ] && [[ "$1" != -* ]]; then folder=$1 && shift; fi
+folder=$(realpath -m "$folder")
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+. apps/common/steps.sh
+mkdir -p build
+log=$PWD/build/release.log
+: >"$log"
+
+step "1. Packages that are missing"
+. third_party/install.sh
+linformer_install build release
+if [ ! -x build/zig/bin/python ]; then logged python3 -m venv build/zig; fi
+logged build/zig/bin/pip install --requirement apps/release/requirements.txt
+
+step "2. Archives (about five minutes for each host)"
+build/zig/bin/python apps/release/release.py --to "$folder" "$@"
+
+step "3. Debian packages"
+bash apps/release/debian.sh "$folder/debian"
