@@ -30,6 +30,9 @@ if(CMAKE_C_IMPLICIT_LINK_LIBRARIES)
 endif()
 list(REMOVE_DUPLICATES linformer_cxx_libraries)
 list(FILTER linformer_cxx_libraries INCLUDE REGEX "^[A-Za-z0-9_+-]+$")  # names, not files of this machine
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND NOT MSVC AND NOT "${linformer_cxx_libraries}" MATCHES "c\\+\\+")
+  list(APPEND linformer_cxx_libraries c++)  # zig links the files of clang's library, and knows it by this name
+endif()
 
 add_library(linformer STATIC ${linformer_objects} $<TARGET_OBJECTS:linformer_c_api>)
 add_library(linformer::linformer ALIAS linformer)

@@ -214,6 +214,7 @@ void run(const Arguments& arguments, ConversionProgress* progress) {
 int main(int argc, char** argv) {
   linformer::system::prepare_process(&argc, &argv);
   CLI::App app("Converts a trained Linformer checkpoint to a .lnfr model file, and back.", "linformer-convert");
+  app.allow_windows_style_options(false);  // an argument that begins with / is a path on each system
   app.set_version_flag("-V,--version", std::string("linformer-convert ") + LINFORMER_VERSION);
   Arguments arguments;
   linformer::convert::declare(app, &arguments);

@@ -10,6 +10,7 @@ FOLDER has SST-2's train.tsv, dev.tsv and test.tsv (`sentence`, `label`). Writte
   reviews.jsonl          nine tenths of the reviews
   unlabelled.jsonl       their sentences of up to 40 words, each with the label of its review
   composed.jsonl         verdicts of a few words (verdicts.py)
+  valid_composed.jsonl   others of them
   ends.jsonl             the short first and last sentences of these reviews, with the review's label
   sentences.jsonl        SST-2's training phrases, each as it is and as people write it
   negations.jsonl        those of them that negate something in a few words
@@ -40,7 +41,8 @@ SPLIT_SEED = 1
 # Longer first and last sentences often tell a story instead of a verdict.
 MOST_END_WORDS = 12
 MOST_SENTENCE_WORDS = 40
-COMPOSED = 12_000
+COMPOSED = 16_000
+VALID_COMPOSED = 500
 SURE = 0.95
 NEGATION = re.compile(r"\b(not|never|no|nothing|neither|nor|without|hardly|cannot)\b|n't\b", re.IGNORECASE)
 # In longer phrases the negated word rarely decides.
@@ -114,7 +116,7 @@ def write_from_sources(args):
     source = random.Random(SPLIT_SEED)
     written = [(as_written(text, source.choice((".", ".", "!", ""))), label) for text, label in phrases]
 
-    composed = verdicts(random.Random(SPLIT_SEED), COMPOSED)
+    composed = for_training(verdicts(random.Random(SPLIT_SEED), COMPOSED + VALID_COMPOSED))
     unlabelled = dict.fromkeys((sentence, label) for text, label in reviews for sentence in sentences(text))
 
     write(args.out, {
@@ -122,7 +124,8 @@ def write_from_sources(args):
         "ends": for_training((end, label) for text, label in reviews for end in ends(text)),
         "sentences": for_training(phrases + written),
         "negations": for_training((text, label) for text, label in phrases + written if negates(text)),
-        "composed": for_training(composed),
+        "composed": composed[VALID_COMPOSED:],
+        "valid_composed": composed[:VALID_COMPOSED],
         "unlabelled": for_training(unlabelled),
         "valid_reviews": valid_reviews,
         "valid_sentences": dev,

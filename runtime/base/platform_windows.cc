@@ -2,7 +2,6 @@
 #define WIN32_LEAN_AND_MEAN
 #define NOMINMAX
 #define PSAPI_VERSION 2  // QueryWorkingSetEx() is then in the library that every program has
-#define _CRT_RAND_S
 #include <windows.h>
 //
 #include <io.h>

@@ -1,8 +1,8 @@
 #include "text/unigram.h"
 
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
+#include <limits>
 
 #include "base/description.h"
 #include "text/unicode.h"
@@ -37,8 +37,8 @@ Status Unigram::create_scores(const TokenizerDescription& description) {
   }
   if (!scores_.try_resize_for_overwrite(tokens))
     return Status::error(Code::out_of_memory, "no memory for the tokenizer's scores");
-  double smallest = sentencepiece_ ? double{FLT_MAX} : HUGE_VAL;
-  largest_score_ = FLT_MIN;
+  double smallest = sentencepiece_ ? double{std::numeric_limits<float>::max()} : HUGE_VAL;
+  largest_score_ = std::numeric_limits<float>::min();
   for (size_t i = 0; i < tokens; ++i) {
     scores_[i] = rules.exact_scores.empty() ? double{description.scores[i]} : rules.exact_scores[i];
     if (!std::isfinite(scores_[i])) {

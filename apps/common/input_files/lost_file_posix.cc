@@ -73,7 +73,7 @@ LostFile::LostFile(std::span<const std::byte> bytes, const std::string& path) {
     struct sigaction action {};
     action.sa_sigaction = Mappings::handle;
     action.sa_flags = SA_SIGINFO;
-    ::sigfillset(&action.sa_mask);
+    sigfillset(&action.sa_mask);  // a macro on macOS
     return ::sigaction(SIGBUS, &action, &Mappings::before) == 0;
   }();
   static_cast<void>(handled);

@@ -6,19 +6,19 @@
 namespace linformer::system {
 namespace {
 
-HANDLE handle_of(int descriptor) { return reinterpret_cast<HANDLE>(::_get_osfhandle(descriptor)); }
+HANDLE console_of(int descriptor) { return reinterpret_cast<HANDLE>(::_get_osfhandle(descriptor)); }
 
 }  // namespace
 
 // The C library's isatty() is true of the device NUL too.
 bool is_terminal(int descriptor) {
   DWORD mode = 0;
-  return ::GetConsoleMode(handle_of(descriptor), &mode) != 0;
+  return ::GetConsoleMode(console_of(descriptor), &mode) != 0;
 }
 
 int terminal_width(int descriptor, int otherwise) {
   CONSOLE_SCREEN_BUFFER_INFO facts{};
-  if (::GetConsoleScreenBufferInfo(handle_of(descriptor), &facts) == 0) return otherwise;
+  if (::GetConsoleScreenBufferInfo(console_of(descriptor), &facts) == 0) return otherwise;
   const int width = facts.srWindow.Right - facts.srWindow.Left + 1;
   return width > 0 ? width : otherwise;
 }

@@ -98,6 +98,7 @@ int parse_and_run(const std::vector<char*>& arguments) {
   const int argument_count = static_cast<int>(arguments.size());
   CLI::App app("Classifies, embeds and ranks texts by a model file: linformer convert CHECKPOINT -o MODEL.lnfr",
                "linformer");
+  app.allow_windows_style_options(false);  // an argument that begins with / is a path on each system
   app.set_version_flag("-V,--version", version);
   app.require_subcommand(1);
   Run run;
