@@ -108,7 +108,13 @@ aarch64() {
 # Builds for Windows with zig, and runs tests and both programs under wine. Takes half an hour on two cores.
 windows() {
   build release linformer_cli linformer-convert
-  bash tests/windows/run.sh
+  bash tests/hosts/run.sh windows-x86_64
+}
+
+# The same for static programs of Linux, which run here without an emulator.
+musl() {
+  build release linformer_cli linformer-convert
+  bash tests/hosts/run.sh "linux-$(uname -m)-musl"
 }
 
 # run_test COMMAND...: runs a test program that was built with a sanitizer; tests/README.md describes ASAN_OPTIONS. The
@@ -131,7 +137,7 @@ build() {
 }
 
 subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks simulated sanitized shared
-  separate aarch64 windows)
+  separate aarch64 windows musl)
 if [ $# -eq 0 ]; then
   echo "Subjects: ${subjects[*]}"
   exit 0
