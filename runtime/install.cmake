@@ -29,6 +29,12 @@ if(linformer_hiding_options)
   string(APPEND linformer_libs " -Wl,${linformer_hiding_options}")
 endif()
 
+# By its file on Windows, where some linkers take the static library for -llinformer.
+set(linformer_shared_link "-L\${libdir} -llinformer")
+if(WIN32)
+  set(linformer_shared_link "\${libdir}/${CMAKE_IMPORT_LIBRARY_PREFIX}linformer${CMAKE_IMPORT_LIBRARY_SUFFIX}")
+endif()
+
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/linformer)
 set(pkg_config_directory ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH linformer_pc_up /${pkg_config_directory} /)
