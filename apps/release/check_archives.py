@@ -86,6 +86,14 @@ def newest_glibc(path):
     return max((tuple(map(int, word[6:].split("."))) for word in words if word.startswith("GLIBC_2")), default=(0, 0))
 
 
+def check_protections(path):
+    """Memory errors are harder to exploit in a program that lies anywhere and whose relocations are read-only."""
+    facts = call("readelf", "-hlW", path)
+    for word, sentence in (("DYN", "is not position-independent"), ("GNU_RELRO", "has writable relocations")):
+        if word not in facts:
+            raise ReleaseError(f"{path.name} {sentence}")
+
+
 def check_programs(host, archive, folder, expected):
     start, how = runner(host)
     if start is None:
@@ -98,6 +106,9 @@ def check_programs(host, archive, folder, expected):
     seconds = time.monotonic() - begin
     if not same_answers(found, expected):
         raise ReleaseError(f"{archive.name} answers {found[1]} and not {expected[1]}")
+    if "linux" in host.target:
+        check_protections(programs / "linformer")
+        check_protections(programs / "linformer-convert")
     if "gnu." in host.target and newest_glibc(programs / "linformer") > NEWEST_GLIBC:
         raise ReleaseError(f"{archive.name} needs a newer glibc than {NEWEST_GLIBC}")
     return how, f"{seconds:.2f}"
