@@ -20,7 +20,7 @@ linformer_install build release
 if [ ! -x build/zig/bin/python ]; then logged python3 -m venv build/zig; fi
 logged build/zig/bin/pip install --requirement apps/release/requirements.txt
 
-step "2. Archives (about five minutes for each host)"
+step "2. Archives (about three minutes for each host)"
 build/zig/bin/python apps/release/release.py --to "$folder" "$@"
 
 step "3. Debian packages"

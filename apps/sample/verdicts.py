@@ -1,4 +1,4 @@
-"""Short verdicts on films, composed of a few words each: the training texts that teach what "not" and "never" do."""
+"""Short verdicts on films, composed of a few words each: the training texts that teach what "not" and "never" mean."""
 
 
 def phrases(text):
