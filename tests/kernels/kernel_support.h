@@ -1,9 +1,6 @@
 // Memory that notices a stray access, and random data, for kernel tests.
 #pragma once
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -15,6 +12,7 @@
 #include <vector>
 
 #include "kernels/kernels.h"
+#include "support/guarded_pages.h"
 
 namespace linformer_test {
 
@@ -23,17 +21,15 @@ template <class T>
 class GuardedArray {
  public:
   explicit GuardedArray(int64_t count) : count_(count) {
-    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t page = page_bytes();
     const size_t bytes = static_cast<size_t>(count) * sizeof(T);
     const size_t usable = (bytes + page - 1) / page * page + page;
-    mapped_bytes_ = usable + page;
-    void* mapping = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapping == MAP_FAILED || mprotect(static_cast<char*>(mapping) + usable, page, PROT_NONE) != 0) std::abort();
-    mapping_ = static_cast<char*>(mapping);
+    mapped_bytes_ = usable;
+    mapping_ = map_guarded(usable);
     data_ = reinterpret_cast<T*>(mapping_ + usable - bytes);
     std::memset(mapping_, 0x5a, usable - bytes);
   }
-  ~GuardedArray() { munmap(mapping_, mapped_bytes_); }
+  ~GuardedArray() { unmap_guarded(mapping_, mapped_bytes_); }
   GuardedArray(const GuardedArray&) = delete;
   GuardedArray& operator=(const GuardedArray&) = delete;
 
