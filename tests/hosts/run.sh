@@ -18,7 +18,8 @@ native=$(realpath "${NATIVE:-build/release}")
 read -ra tests <<<"${TESTS:-kernels gemm session golden_fairseq golden_families}"
 
 options=(-DLINFORMER_FETCH_DEPS=ON -DLINFORMER_DEPS_DIR="${LINFORMER_DEPS_DIR-}" -DLINFORMER_BUILD_TESTS=ON
-  -DLINFORMER_ONEDNN=OFF -DLINFORMER_OPENBLAS=OFF)
+  -DLINFORMER_ONEDNN=OFF -DLINFORMER_OPENBLAS=OFF
+  "-DLINFORMER_TEST_OPTIONS=-O0;-fno-sanitize=undefined")  # zig adds a sanitizer to what isn't optimised
 if [ -n "${LINFORMER_TEST_XSIMD_SOURCE-}" ]; then
   options+=(-DFETCHCONTENT_SOURCE_DIR_LINFORMER_XSIMD="$LINFORMER_TEST_XSIMD_SOURCE")
 fi

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <numbers>
 #include <random>
 #include <string>
 #include <vector>
@@ -100,7 +101,7 @@ inline double activated(linformer::Activation activation, double x) {
     case linformer::Activation::gelu:
       return 0.5 * x * std::erfc(-x / std::sqrt(2.));
     case linformer::Activation::gelu_tanh:
-      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
     case linformer::Activation::tanh:
       return std::tanh(x);
     case linformer::Activation::leaky_relu:
