@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Tries the archives that release.py made: unpacks each one, converts and classifies the sample with its programs, and
-builds and runs a program with its library. Prints a table; the exit code is 1 where an answer is wrong.
+builds and runs programs with its library. Prints a table; the exit code is 1 where an answer is wrong.
 
     python3 apps/release/check_archives.py FOLDER --native build/release
 
 The answers are compared with those of the programs in the build folder --native. Programs of other systems run with
-qemu-aarch64 and wine64; what this machine can't run is only read, and the table says so.
+qemu-aarch64 and wine64; what this machine can't run is only linked, and the table says so.
 """
 import argparse
 import json

@@ -11,7 +11,7 @@ class Host:
     library_compiler: str = ""
 
 
-# glibc 2.28 is that of Debian 10 and Red Hat 8.
+# Debian 10 and Red Hat Enterprise Linux 8 have glibc 2.28, so these archives run there and on newer systems.
 HOSTS = {host.name: host for host in (
     Host("linux-x86_64", "x86_64-linux-gnu.2.28", "g++"),
     Host("linux-aarch64", "aarch64-linux-gnu.2.28", "aarch64-linux-gnu-g++"),

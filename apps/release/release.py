@@ -105,7 +105,7 @@ def write_zip(folder, name, to, seconds):
             archive.writestr(entry, path.read_bytes())
 
 
-def configure_and_build(folder, compiler, given, targets, log):
+def configure_and_build(folder, compiler, given, log):
     """Configures with the options of every build of a release, and builds."""
     common = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DLINFORMER_FETCH_DEPS=ON", "-DLINFORMER_BUILD_TESTS=OFF",
               f"-DLINFORMER_DEPS_DIR={given.archives}", "-DLINFORMER_ONEDNN=OFF", "-DLINFORMER_OPENBLAS=OFF",
@@ -115,7 +115,7 @@ def configure_and_build(folder, compiler, given, targets, log):
     if flatc:
         common.append(f"-DLINFORMER_FLATC={flatc}")
     run("cmake", "-S", ROOT, "-B", folder, *common, *compiler, *(f"-D{item}" for item in given.define), log=log)
-    run("cmake", "--build", folder, "--parallel", os.cpu_count(), *targets, log=log)
+    run("cmake", "--build", folder, "--parallel", os.cpu_count(), log=log)
 
 
 def compilers(host):
@@ -135,11 +135,11 @@ def build(host, work, given):
     folder, log = work / host.name, work / f"{host.name}.log"
     log.unlink(missing_ok=True)
     zig, other = compilers(host)
-    configure_and_build(folder, zig, given, (), log)
+    configure_and_build(folder, zig, given, log)
     development = folder
     if other:
         development = work / f"{host.name}-library"
-        configure_and_build(development, other, given, (), log)
+        configure_and_build(development, other, given, log)
     result = {}
     for kind, parts in (("linformer", [(folder, "programs")]),
                         ("liblinformer", [(folder, "shared"), (development, "development")])):

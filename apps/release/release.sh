@@ -1,6 +1,6 @@
 #!/bin/bash
-# Everything that a release page has, from a bare Debian 12: installs what is missing, builds the archives of all hosts
-# and the Debian packages, and leaves them in FOLDER (build/release-files) and in FOLDER/debian.
+# Builds everything that a release page has, on a bare Debian 12: the script installs missing packages, writes the
+# archives of all hosts into FOLDER (by default build/release-files), and the Debian packages into FOLDER/debian.
 #   bash apps/release/release.sh [FOLDER] [OPTION...]      the options are those of release.py
 # The pinned libraries are downloaded, or taken from the folder that --archives names.
 set -euo pipefail

@@ -2,7 +2,7 @@
 
 
 def phrases(text):
-    return [phrase.strip() for phrase in text.split(";")]
+    return [" ".join(phrase.split()) for phrase in text.split(";")]
 
 
 GOOD = ("good great superb wonderful brilliant clever funny charming moving touching beautiful delightful excellent "
@@ -11,7 +11,7 @@ GOOD = ("good great superb wonderful brilliant clever funny charming moving touc
 BAD = ("bad awful terrible boring dull silly stupid slow weak predictable tedious poor horrible lame annoying dreadful "
        "pointless flat confusing ridiculous forgettable disappointing unfunny messy clumsy lifeless shallow dumb "
        "cheap unconvincing").split()
-# Words of which "never" and "not" say something good.
+# Mild criticism, which "not" and "never" turn into praise.
 MILD = "boring dull bad silly slow predictable tedious disappointing annoying flat".split()
 FILMS = "film movie picture story comedy drama thriller".split()
 PARTS = "film movie story plot acting cast script ending music dialogue directing beginning".split()

@@ -6,7 +6,7 @@
 #   LINFORMER_DEPS_DIR=FOLDER ...    has the archives of third_party/README.md; without it they are downloaded
 #   LINFORMER_TEST_XSIMD_SOURCE=FOLDER ...    an unpacked xsimd
 #   NATIVE=build/release ...         the build whose programs' answers are compared; it must exist
-#   TESTS="kernels session" ...      only these tests
+#   TESTS="kernels session" ...      names the tests that run; without it all that are listed below run
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 zig=${LINFORMER_ZIG-$(command -v zig || true)}
@@ -57,7 +57,7 @@ journey() {  # journey HOST SUFFIX STARTER...: both programs, from a folder whos
   answers native "$native/apps/cli/linformer"
   head -n 3 "$host-texts.jsonl" "$host-reviews.jsonl"
   for answer in inspect.txt texts.jsonl reviews.jsonl piped.txt "vectors ü.npy"; do
-    # Another processor's kernels round in another order.
+    # The kernels of another processor add in another order, so the last digits of its answers differ.
     if [[ $host == *aarch64* && $answer != inspect.txt ]]; then continue; fi
     same "$host-$answer" "native-$answer"
   done

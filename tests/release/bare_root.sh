@@ -45,7 +45,7 @@ try() {  # try NAME INSTALL REMOVE
   echo "== $1"
   files >"$system/w/before"
   inside "$2"
-  inside "rm -rf ways; git clean -qfdx -e all-MiniLM-L6-v2 -e '*.csv'; bash /w/ways.sh"
+  inside "git clean -qfdx -e all-MiniLM-L6-v2 -e '*.csv'; bash /w/ways.sh"
   inside "$3"
   files >"$system/w/after"
   if ! diff "$system/w/before" "$system/w/after"; then
