@@ -71,6 +71,13 @@ simulated() {
   done
 }
 
+# Compiles the kernels for the GPUs between the oldest and the newest, for which CI compiles them.
+gpu_kernels() {
+  build release linformer_session_simulated
+  python3 tests/cuda/kernels.py --source . --work build/release/tests/cuda/nvrtc --arch 75,80,86 \
+    --archive build/release/tests/cuda/liblinformer_session_simulated.a
+}
+
 # Runs all cases of `session`, `pipeline` and `program`, once with the address sanitizer and once with the thread
 # sanitizer. CI runs a part of these cases under sanitizers.
 sanitized() {
@@ -136,7 +143,7 @@ build() {
   cmake --build --preset "$preset" --parallel "$(nproc)" --target "$@"
 }
 
-subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks simulated sanitized shared
+subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks simulated gpu_kernels sanitized shared
   separate aarch64 windows musl)
 if [ $# -eq 0 ]; then
   echo "Subjects: ${subjects[*]}"

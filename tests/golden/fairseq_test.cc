@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/description.h"
+#include "golden/convert.h"
 #include "linformer/session.h"
 #include "support/engines.h"
 #include "support/npz.h"
@@ -125,8 +126,7 @@ int check_cases(const std::string& folder) {
     for (const char* name : {"checkpoint.pt", "checkpoint_legacy.pt", "checkpoint.safetensors"}) {
       if (!std::filesystem::exists(directory / name)) continue;
       CAPTURE((directory / name).string());
-      std::string command = std::string(LINFORMER_CONVERT) + " '" + (directory / name).string() + "' -o '" +
-                            model_path + "' --quiet";
+      std::string arguments = in_quotes((directory / name).string()) + " -o " + in_quotes(model_path) + " --quiet";
       // A safetensors file has no configuration: what the tensors cannot say is given as a person would.
       const std::string config = model_path + ".json";
       if (std::string(name) == "checkpoint.safetensors") {
@@ -134,9 +134,9 @@ int check_cases(const std::string& folder) {
         REQUIRE(file != nullptr);
         std::fputs("{\"encoder_attention_heads\": 4}\n", file);
         std::fclose(file);
-        command += " --config '" + config + "'";
+        arguments += " --config " + in_quotes(config);
       }
-      REQUIRE(std::system((command + " > /dev/null").c_str()) == 0);
+      REQUIRE(linformer_test::run_converter(arguments, work.path("errors")) == 0);
       std::filesystem::remove(config);
       ++files;
       auto model = Model::load(model_path.c_str());

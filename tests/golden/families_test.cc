@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/description.h"
+#include "golden/convert.h"
 #include "golden/family_case.h"
 #include "support/engines.h"
 #include "support/outputs.h"
@@ -224,13 +225,14 @@ struct Conversion {
 
 Conversion convert(const std::string& checkpoint, const std::string& config, const std::string& output,
                    ElementType type = ElementType::f32) {
-  const std::string command = std::string(LINFORMER_CONVERT) + " '" + checkpoint + "' -o '" + output +
-                              "' --force --quiet --dtype " + name_of(type) + " --config '" + config + "' 2> '" +
-                              output + ".said' > /dev/null";
+  const std::string said = output + ".said";
   Conversion conversion;
-  conversion.status = WEXITSTATUS(std::system(command.c_str()));
-  conversion.said = linformer_test::read_file(output + ".said");
-  std::filesystem::remove(output + ".said");
+  conversion.status =
+      linformer_test::run_converter(in_quotes(checkpoint) + " -o " + in_quotes(output) + " --force --quiet --dtype " +
+                                        name_of(type) + " --config " + in_quotes(config),
+                                    said);
+  conversion.said = linformer_test::read_file(said);
+  std::filesystem::remove(said);
   return conversion;
 }
 

@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "kernels/carried.h"
 #include "kernels/kernel_support.h"
+#include "support/environment.h"
 
 namespace linformer_test::dispatch_test {
 
@@ -20,24 +21,24 @@ TEST_CASE("kernels_for gives the asked table, the environment's, or the best") {
   const char* kept = std::getenv("LINFORMER_ISA");
   const std::string before = kept == nullptr ? "" : kept;
   for (const Kernels* table : linformer_test::all_kernels()) {
-    setenv("LINFORMER_ISA", name_of(table->isa), 1);
+    set_environment("LINFORMER_ISA", name_of(table->isa));
     CHECK(kernels_for(Isa::automatic) == table);
     CHECK(kernels_for(Isa::scalar)->isa == Isa::scalar);
   }
   const Kernels* best = linformer_test::all_kernels().back();
   for (Isa isa : {Isa::avx2, Isa::avx512, Isa::neon}) {
-    setenv("LINFORMER_ISA", name_of(isa), 1);
+    set_environment("LINFORMER_ISA", name_of(isa));
     CHECK(kernels_for(Isa::automatic) == kernels_for(isa));
     CHECK(kernels_for(Isa::scalar) != nullptr);  // who names a set reads no environment
   }
-  setenv("LINFORMER_ISA", "no such set", 1);
+  set_environment("LINFORMER_ISA", "no such set");
   CHECK(kernels_for(Isa::automatic) == nullptr);
   CHECK(kernels_for(best->isa) == best);
-  setenv("LINFORMER_ISA", "", 1);
+  set_environment("LINFORMER_ISA", "");
   CHECK(kernels_for(Isa::automatic) == best);
-  unsetenv("LINFORMER_ISA");
+  set_environment("LINFORMER_ISA", nullptr);
   CHECK(kernels_for(Isa::automatic) == best);
-  if (kept != nullptr) setenv("LINFORMER_ISA", before.c_str(), 1);
+  set_environment("LINFORMER_ISA", kept == nullptr ? nullptr : before.c_str());
 }
 
 TEST_CASE("a table has kernels for bf16 where the machine has instructions for it") {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <thread>
 
 #include "base/description.h"
+#include "session/thread_count.h"
 #include "session/variants.h"
 #include "support/outputs.h"
 
@@ -45,10 +45,6 @@ void threaded(void* context, Task task, void* argument, int count) {
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i) threads.emplace_back([=] { task(argument, i); });
   for (std::thread& thread : threads) thread.join();
-}
-
-int64_t threads_of_process() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
 }
 
 // Whether the process has so many threads. A joined one may be listed for a moment more.

@@ -10,6 +10,7 @@
 #include "converter/writer/write_error.h"
 #include "kernels/kernels.h"
 #include "support/engines.h"
+#include "support/environment.h"
 #include "support/random_model.h"
 
 namespace linformer_test::interface_test {
@@ -61,7 +62,7 @@ TEST_CASE("an instruction set that the environment asks for in vain is an error"
   const char* kept = std::getenv("LINFORMER_ISA");
   const std::string before = kept == nullptr ? "" : kept;
   const char* foreign = kernels_for(Isa::neon) == nullptr ? "neon" : "avx2";
-  setenv("LINFORMER_ISA", foreign, 1);
+  set_environment("LINFORMER_ISA", foreign);
   const Status unavailable = Session::create(model, {}).status();
   CHECK(unavailable.code() == Code::unsupported);
   CHECK(check_environment().ok());  // it names a set, which this machine lacks
@@ -71,18 +72,17 @@ TEST_CASE("an instruction set that the environment asks for in vain is an error"
   SessionOptions scalar;
   scalar.cpu.isa = Isa::scalar;
   CHECK(Session::create(model, scalar).ok());  // the option is stronger
-  setenv("LINFORMER_ISA", "AVX2", 1);
+  set_environment("LINFORMER_ISA", "AVX2");
   const Status unknown = Session::create(model, {}).status();
   CHECK(unknown.code() == Code::invalid_argument);
   CHECK(std::string(unknown.message()).find("'AVX2'") != std::string::npos);
   CHECK(check_environment().code() == Code::invalid_argument);
   CHECK(std::string(check_environment().message()).find("'AVX2'") != std::string::npos);
-  setenv("LINFORMER_ISA", "scalar", 1);
+  set_environment("LINFORMER_ISA", "scalar");
   CHECK(Session::create(model, {})->plan().options.cpu.isa == Isa::scalar);
-  setenv("LINFORMER_ISA", "", 1);
+  set_environment("LINFORMER_ISA", "");
   CHECK(Session::create(model, {}).ok());
-  unsetenv("LINFORMER_ISA");
-  if (kept != nullptr) setenv("LINFORMER_ISA", before.c_str(), 1);
+  set_environment("LINFORMER_ISA", kept == nullptr ? nullptr : before.c_str());
 }
 
 TEST_CASE("the plan is a pure function whose buffers add up") {

@@ -139,6 +139,7 @@ TEST_CASE("every kind of model: outputs of one call have the bits of calls of th
     const auto model = linformer_test::random_model(variant.shape);
     const Batch batch = batch_of(*model, variant.masks);
     for (const Padding padding : {Padding::strip, Padding::keep}) {
+      if ((static_cast<size_t>(kinds) + (padding == Padding::keep)) % case_step(2) != 0) continue;
       std::vector<Values> expected;
       for (const int threads : {1, 2}) {
         CAPTURE(threads);
@@ -162,7 +163,7 @@ TEST_CASE("every kind of model: outputs of one call have the bits of calls of th
         agrees(all);
         std::reverse(all.begin(), all.end());
         agrees(all);
-        const size_t step = case_step(4);
+        const size_t step = case_step(9);
         for (size_t i = static_cast<size_t>(kinds) % step; i < all.size(); i += step) agrees({all[i]});
         // One kind of head with everything else: threads take sequences of their own.
         for (int head = 0; session.classes(head) > 0; ++head) {

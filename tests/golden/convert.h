@@ -1,0 +1,38 @@
+// Starts the converter program from a test, with the shell of POSIX or of Windows.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#ifndef _WIN32
+#include <sys/wait.h>
+#endif
+
+namespace linformer_test {
+
+// A path as an argument of `run_converter`.
+inline std::string in_quotes(const std::string& path) {
+#ifdef _WIN32
+  return '"' + path + '"';
+#else
+  return '\'' + path + '\'';
+#endif
+}
+
+// The exit code of the converter with these arguments. What it writes to stderr is in the file `errors` afterwards, and
+// its other output is thrown away.
+inline int run_converter(const std::string& arguments, const std::string& errors) {
+  std::string program = LINFORMER_CONVERT;  // it begins with a space if there is no emulator
+#ifdef _WIN32
+  program.erase(0, program.find_first_not_of(' '));
+  std::replace(program.begin(), program.end(), '/', '\\');  // Windows' shell takes what follows a slash for an option
+  // That shell removes the first and the last quotation mark of a command.
+  return std::system(('"' + in_quotes(program) + ' ' + arguments + " 2> " + in_quotes(errors) + " > NUL\"").c_str());
+#else
+  const int status = std::system((program + ' ' + arguments + " 2> " + in_quotes(errors) + " > /dev/null").c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+#endif
+}
+
+}  // namespace linformer_test

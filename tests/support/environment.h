@@ -1,0 +1,21 @@
+// Changes an environment variable of the test program.
+#pragma once
+
+#include <stdlib.h>
+
+namespace linformer_test {
+
+// Gives the variable this value, or removes it for nullptr. Windows also removes it for an empty value.
+inline void set_environment(const char* name, const char* value) {
+#ifdef _WIN32
+  _putenv_s(name, value == nullptr ? "" : value);
+#else
+  if (value == nullptr) {
+    unsetenv(name);
+  } else {
+    setenv(name, value, 1);
+  }
+#endif
+}
+
+}  // namespace linformer_test
