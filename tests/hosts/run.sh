@@ -41,7 +41,7 @@ journey() {  # journey HOST SUFFIX STARTER...: both programs, from a folder whos
   shift 2
   rm -rf "$there"
   mkdir -p "$there/Wörter 词"
-  cp apps/sample/* "$there/Wörter 词/"
+  cp -r apps/sample/* "$there/Wörter 词/"
   # The program starts the converter beside it.
   cp "$work/apps/convert/linformer-convert$suffix" "$work/apps/cli/"
   pushd "$there" >/dev/null
