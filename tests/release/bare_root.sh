@@ -17,9 +17,11 @@ debootstrap --variant=minbase bookworm "$system" ${MIRROR:+"$MIRROR"} >/dev/null
 # Packages and certificates as this machine has them.
 rm -rf "$system/etc/apt"
 cp -r /etc/apt "$system/etc/apt"
-mkdir -p "$system/etc/ssl"
-for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs; do
-  if [ -e "$file" ]; then cp -rL "$file" "$system$(dirname "$file")/"; fi
+for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs /usr/local/share/ca-certificates; do
+  if [ -e "$file" ]; then
+    mkdir -p "$system$(dirname "$file")"
+    cp -rL "$file" "$system$(dirname "$file")/"
+  fi
 done
 mount --bind /proc "$system/proc"
 mount --bind /dev "$system/dev"
@@ -36,18 +38,18 @@ inside() {
   env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
     PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=/w/python DEBIAN_FRONTEND=noninteractive chroot "$system" bash -ec "cd /w/clone; $*"
 }
-files() { inside "find / -xdev -not -path '/proc/*' -not -path '/dev/*' -not -path '/w/*' -not -path '/tmp/*' -not -path '/var/*'
-  -not -name ld.so.cache" | sort; }
+files() { (cd "$system" && find . -xdev -regextype posix-extended -not -regex '\./(proc|dev|w|tmp|var)/.*'); }
 inside "apt-get -qq update; apt-get -qq -y install curl python3-torch python3-pip >/dev/null 2>&1
-  pip install --quiet --target /w/python tokenizers==0.23.3 2>/dev/null"
+  pip install --quiet --target /w/python --root-user-action ignore tokenizers==0.23.3"
 
 try() {  # try NAME INSTALL REMOVE
   echo "== $1"
-  files >"$system/w/before"
+  files | sort >"$system/w/before"
   inside "$2"
-  inside "git clean -qfdx -e all-MiniLM-L6-v2 -e '*.csv'; bash /w/ways.sh"
+  git -C "$system/w/clone" clean -qfdx -e all-MiniLM-L6-v2 -e '*.csv'
+  inside "bash /w/ways.sh"
   inside "$3"
-  files >"$system/w/after"
+  files | sort >"$system/w/after"
   if ! diff "$system/w/before" "$system/w/after"; then
     echo "These files were left, or are lost." >&2
     exit 1

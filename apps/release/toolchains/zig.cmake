@@ -51,8 +51,8 @@ set(CMAKE_RC_COMPILER ${LINFORMER_ZIG_SCRIPTS}/rc)
 
 # As GCC does on Debian: the system chooses where the program lies in memory, static programs included.
 if(CMAKE_SYSTEM_NAME STREQUAL Linux)
-  set(CMAKE_C_FLAGS_INIT -fPIE)
-  set(CMAKE_CXX_FLAGS_INIT -fPIE)
+  set(CMAKE_C_FLAGS_INIT -fPIC)
+  set(CMAKE_CXX_FLAGS_INIT -fPIC)
   set(CMAKE_EXE_LINKER_FLAGS_INIT -pie)
 endif()
 
