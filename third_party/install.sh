@@ -21,6 +21,7 @@ linformer_packages_build=(
 )
 linformer_packages_test=(
   doctest-dev pkg-config
+  curl                 # what apps/release/install.sh fetches archives with
   libsentencepiece-dev # a second opinion on unigram tokenizers
   valgrind             # counts instructions
   man-db zsh fish      # read the manual pages and completions

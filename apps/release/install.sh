@@ -30,12 +30,16 @@ done
 [ -n "$to" ] || fail "HOME is not set: say with --to where the programs shall be" 2
 list=$to/share/linformer/installed-files
 
+# The list ends with the folders that the script made, the innermost first. Those with files of others stay.
 remove_installed() {
-  while IFS= read -r file; do
+  sed '/\/$/d' "$list" | while IFS= read -r file; do
     rm -f "$to/$file"
-  done <"$list"
+  done
+  folders=$(sed -n 's,/$,,p' "$list")
   rm -f "$list"
-  rmdir "$to/share/linformer" "$to/share/doc/linformer" 2>/dev/null || true
+  printf '%s\n' "$folders" | while IFS= read -r folder; do
+    if [ -n "$folder" ]; then rmdir "$to/$folder" 2>/dev/null || true; fi
+  done
 }
 
 if [ -n "$uninstall" ]; then
@@ -100,13 +104,16 @@ cd "$work/new"/*/ || fail "$archive is empty"
 if [ -f "$list" ]; then remove_installed; fi
 mkdir -p "$to"
 find . -type f | sed 's,^\./,,' | sort >"$work/files"
+{ find . -type d | sed '/^\.$/d; s,^\./,,' && echo share/linformer; } | sort -r | while IFS= read -r folder; do
+  if [ ! -d "$to/$folder" ]; then printf '%s/\n' "$folder"; fi
+done >"$work/folders"
 while IFS= read -r file; do
   mkdir -p "$to/$(dirname "$file")"
   cp -p "$file" "$to/$file.new"
   mv "$to/$file.new" "$to/$file"
 done <"$work/files"
 mkdir -p "$(dirname "$list")"
-cp "$work/files" "$list"
+cat "$work/files" "$work/folders" >"$list"
 echo "${archive%.tar.gz} is in $to/bin"
 case :$PATH: in
   *:"$to/bin":*) ;;

@@ -17,10 +17,11 @@ release() {
   mkdir -p "$work/release"
   for host in linux-x86_64 linux-x86_64-musl linux-aarch64 linux-aarch64-musl; do
     name=linformer-$1-$host
-    mkdir -p "$work/tree/$name/bin" "$work/tree/$name/share/doc/linformer"
+    mkdir -p "$work/tree/$name/bin" "$work/tree/$name/share/doc/linformer/third-party"
     printf '#!/bin/sh\necho linformer %s\n' "$1" >"$work/tree/$name/bin/linformer"
     if [ "$1" = 0.1.0 ]; then echo old >"$work/tree/$name/bin/only-in-the-old"; fi
     echo licence >"$work/tree/$name/share/doc/linformer/LICENSE"
+    echo licence >"$work/tree/$name/share/doc/linformer/third-party/library"
     chmod +x "$work/tree/$name/bin/linformer"
     tar -czf "$work/release/$name.tar.gz" -C "$work/tree" "$name"
   done
@@ -48,6 +49,7 @@ install --version 0.2.0 | grep -q "^linformer-0.2.0-linux-.* is in $work/to/bin$
 [ "$("$work/to/bin/linformer")" = "linformer 0.2.0" ] || fail "0.2.0 doesn't run"
 [ ! -e "$work/to/bin/only-in-the-old" ] || fail "a file of the old version is left"
 
+cp -r "$work/release" "$work/whole"
 echo more >>"$work/release/linformer-0.2.0-linux-$(uname -m).tar.gz"
 echo more >>"$work/release/linformer-0.2.0-linux-$(uname -m)-musl.tar.gz"
 refuses 1 "has SHA-256 .* nothing was installed" --from "file://$work/release" --to "$work/other"
@@ -59,7 +61,14 @@ refuses 2 "the option --form is unknown" --form x
 refuses 2 "needs a value" --from
 LINFORMER_RELEASE='' refuses 2 "say with --from"
 
+rm -r "$work/release"
+mv "$work/whole" "$work/release"
 sh "$script" --uninstall --to "$work/to" >/dev/null
-left=$(cd "$work/to" && find . -type f)
-[ "$left" = ./bin/mine ] || fail "after --uninstall is left: $left"
+left=$(cd "$work/to" && find . | sort | tr '\n' ' ')
+[ "$left" = ". ./bin ./bin/mine " ] || fail "after --uninstall is left: $left"
+install >/dev/null
+echo mine >"$work/to/share/doc/linformer/mine"
+sh "$script" --uninstall --to "$work/to" >/dev/null
+left=$(cd "$work/to" && find . -type f | sort | tr '\n' ' ')
+[ "$left" = "./bin/mine ./share/doc/linformer/mine " ] || fail "after --uninstall beside another's file is left: $left"
 echo "install.sh: all as expected"
