@@ -27,6 +27,7 @@ linformer_packages_test=(
   man-db zsh fish      # read the manual pages and completions
   doxygen              # writes the API reference
   python3-numpy        # a second opinion on the encoder
+  python3-pytest       # runs the tests of the Python package
   python3-pip          # fetches NVRTC, which compiles the GPU's kernels
 )
 linformer_packages_fuzz=(

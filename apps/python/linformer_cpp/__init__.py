@@ -1,0 +1,31 @@
+"""Runs text encoders on a CPU: embeddings, classes, entities, answers, scores and masked tokens of texts.
+
+    import linformer_cpp
+    embedder = linformer_cpp.Embedder("all-MiniLM-L6-v2", threads=2)     # a folder as it comes from Hugging Face
+    vectors = embedder.encode(["A fine film.", "A long train journey."])  # float32 [2, 384]
+"""
+from .answerer import Answerer
+from .classifier import Classifier
+from .conversion import convert
+from .embedder import Embedder
+from .encoder import Encoder
+from .errors import (Cancelled, ConversionError, CorruptFile, FileError, InvalidArgument, LinformerError, OutOfMemory,
+                     TooLong, Unsupported)
+from .fill_mask import FillMask
+from .model import Head, Model, load
+from .reranker import Reranker
+from .tagger import Tagger
+from .tokenizer import Encoding, Tokenizer
+from ._library import lib as _lib
+from ._library import text_of as _text_of
+
+__version__ = "0.1.0"
+
+__all__ = ["Answerer", "Cancelled", "Classifier", "ConversionError", "CorruptFile", "Embedder", "Encoder", "Encoding",
+           "FileError", "FillMask", "Head", "InvalidArgument", "LinformerError", "Model", "OutOfMemory", "Reranker",
+           "Tagger", "Tokenizer", "TooLong", "Unsupported", "build_info", "convert", "load"]
+
+
+def build_info():
+    """Version, backends, and the instruction set that is used here and why, in one line for logs."""
+    return _text_of(_lib.lnf_build_info)

@@ -1,0 +1,119 @@
+"""Long calls: they give up the interpreter, stop when the user presses Ctrl-C, and say how far they are."""
+import contextlib
+import ctypes
+import sys
+import threading
+
+from . import _c
+from ._library import check, filled, lib
+
+#: Texts of fewer bytes are run on the calling thread: a call of that size takes some milliseconds.
+SMALL = 4096
+
+#: How long a thread waits at once, in seconds. On Windows Ctrl-C doesn't interrupt the wait.
+_WAIT = 0.1 if sys.platform == "win32" else None
+
+
+class Cancel:
+    """A flag that ends calls from any thread."""
+
+    def __init__(self):
+        self.pointer = lib.lnf_cancel_create()
+        if self.pointer is None:
+            raise MemoryError
+
+    def set(self, value=True):
+        lib.lnf_cancel_set(self.pointer, int(value))
+
+    def __del__(self):
+        if getattr(self, "pointer", None) is not None:
+            lib.lnf_cancel_free(self.pointer)
+
+
+@contextlib.contextmanager
+def _shown(show, total):
+    """A function that takes the share that is done, for a bar of tqdm; None without one."""
+    if not show:
+        yield None
+        return
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        yield None
+        return
+    with tqdm(total=total, unit="text") as bar:
+        def shown(share):
+            bar.update(round(share * total) - bar.n)
+        yield shown
+        shown(1.0)
+
+
+def call(function, *arguments, texts, size, show_progress=False):
+    """Calls a function of the library whose last arguments are a control and a status.
+
+    Python handles signals in the main thread between two of its own instructions, and so not during a call of the
+    library. A longer call of the main thread therefore runs in a thread of its own, while the main thread waits in a way
+    that Ctrl-C interrupts. Then the flag ends the call, and the exception goes on when the library has returned.
+    """
+    if not show_progress and (size < SMALL or threading.current_thread() is not threading.main_thread()):
+        check(function, *arguments, None)
+        return
+    flag = Cancel()
+    with _shown(show_progress, texts) as shown:
+        progress = _c.Progress() if shown is None else _c.Progress(lambda _, share: shown(share))
+        control = filled(_c.Control, lib.lnf_control_init_sized, cancel=flag.pointer, progress=progress)
+        done, failed = threading.Event(), []
+
+        def run():
+            try:
+                check(function, *arguments, control)
+            except BaseException as error:  # it is raised again in the thread that called
+                failed.append(error)
+            finally:
+                done.set()
+
+        threading.Thread(target=run, daemon=True).start()
+        interrupted = None
+        # Thread.join() of Python 3.11 may return too early after an interrupted one, hence the event. The library has
+        # to return before the memory that it reads and writes may go.
+        while True:
+            try:
+                if done.wait(_WAIT):
+                    break
+            except BaseException as error:
+                interrupted = interrupted or error
+                flag.set()
+    if interrupted is not None:
+        raise interrupted
+    if failed:
+        raise failed[0]
+
+
+def cancelled_by(flag):
+    """A control that the flag stops."""
+    return filled(_c.Control, lib.lnf_control_init_sized, cancel=flag.pointer)
+
+
+class Texts:
+    """Texts as the library takes them: arrays of pointers to UTF-8 and of lengths."""
+
+    __slots__ = ("pointers", "lengths", "count", "size")
+
+    def __init__(self, texts):
+        encoded = [utf8(text, number) for number, text in enumerate(texts)]
+        self.count = len(encoded)
+        self.pointers = (ctypes.c_char_p * self.count)(*encoded)
+        lengths = list(map(len, encoded))
+        self.lengths = (ctypes.c_size_t * self.count)(*lengths)
+        self.size = sum(lengths)
+
+
+def utf8(text, number=None):
+    """The bytes of a str. Lone surrogates, which UTF-8 doesn't have, become U+FFFD."""
+    try:
+        return text.encode()
+    except AttributeError:
+        where = "the text" if number is None else f"text {number}"
+        raise TypeError(f"{where} is {text!r:.40} of type {type(text).__name__}, and not a str") from None
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text).encode()

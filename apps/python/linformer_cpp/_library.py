@@ -1,0 +1,91 @@
+"""Loads the shared library, and turns its codes into exceptions."""
+import ctypes
+import ctypes.util
+import os
+import sys
+
+from . import _c, errors
+
+#: The version of the header that ``_c.py`` follows. While the major version is 0, another minor version is another ABI.
+VERSION = (0, 1)
+
+_NAMES = {"win32": "linformer.dll", "darwin": "liblinformer.dylib"}
+
+
+def _path():
+    """The library in the wheel; ``LINFORMER_CPP_LIBRARY`` names another, and without a wheel it is the system's."""
+    given = os.environ.get("LINFORMER_CPP_LIBRARY")
+    if given:
+        return given
+    own = os.path.join(os.path.dirname(__file__), "lib", _NAMES.get(sys.platform, "liblinformer.so"))
+    return own if os.path.exists(own) else ctypes.util.find_library("linformer") or own
+
+
+def _load():
+    path = _path()
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"linformer_cpp can't load its library {path}: {error}. Install the wheel for this system, "
+                          "or set LINFORMER_CPP_LIBRARY to a liblinformer of version "
+                          f"{VERSION[0]}.{VERSION[1]}") from error
+    for name, (result, arguments) in _c.FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    version = library.lnf_version()
+    if (version >> 16, version >> 8 & 255) != VERSION:
+        raise ImportError(f"{path} has version {version >> 16}.{version >> 8 & 255}.{version & 255}, and this package "
+                          f"needs {VERSION[0]}.{VERSION[1]}")
+    return library
+
+
+lib = _load()
+
+
+def raise_for(code, message):
+    """Raises the exception of this code."""
+    name, exception = errors.BY_CODE.get(code, ("internal", errors.LinformerError))
+    raise exception(message.decode("utf-8", "replace") if isinstance(message, bytes) else message, name)
+
+
+def check(function, *arguments):
+    """Calls a function of the library that takes a status at the end, and raises its error."""
+    status = _c.Status()
+    if function(*arguments, status) != 0:
+        raise_for(status.code, status.message)
+
+
+def filled(options, function, **changes):
+    """A struct of options with the library's defaults, but for these fields."""
+    made = options()
+    function(made, ctypes.sizeof(made))
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+def text_of(function, *arguments):
+    """What a function gives that writes a text as snprintf does."""
+    needed = function(*arguments, None, 0)
+    if needed == 0:
+        return None
+    buffer = ctypes.create_string_buffer(needed)
+    function(*arguments, buffer, needed)
+    return buffer.value.decode("utf-8", "replace")
+
+
+class Handle:
+    """Owns something that the library made. ``keep`` lives as long."""
+
+    __slots__ = ("pointer", "_free", "_keep")
+
+    def __init__(self, create, free, *arguments, keep=None):
+        made = ctypes.c_void_p()
+        self.pointer = None
+        check(create, *arguments, made)
+        self.pointer, self._free, self._keep = made.value, free, keep
+
+    def __del__(self):
+        if getattr(self, "pointer", None) is not None:
+            self._free(self.pointer)
+            self.pointer = None

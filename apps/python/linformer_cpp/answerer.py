@@ -1,0 +1,80 @@
+"""Answers to questions, with the interface of the pipeline "question-answering" of transformers."""
+from __future__ import annotations
+
+from . import _c
+from ._calls import Texts, call
+from ._library import Handle, lib, raise_for
+from ._task import Task, listed
+from .model import ModelLike
+
+
+class Answerer(Task):
+    """Finds the answer to a question in a text.
+
+    model                     a ``Model``, a ``.lnfr`` file, or a checkpoint, with a head for spans
+    max_answer_len            tokens of an answer
+    top_k                     answers to a question
+    handle_impossible_answer  True: that there is none is an answer, too, for models that learned it
+    options                   as ``linformer_cpp.model.text_options`` lists them; ``overlap`` is transformers'
+                              ``doc_stride``, and ``max_tokens`` its ``max_seq_len``
+    """
+
+    def __init__(self, model: ModelLike, *, max_answer_len: int = 15, top_k: int = 1,
+                 handle_impossible_answer: bool = False, head: str | int | None = None, **options):
+        super().__init__(model, **options)
+        self._settings = {"max_answer_len": max_answer_len, "top_k": top_k,
+                          "handle_impossible_answer": handle_impossible_answer, "head": head}
+        self._answerer = Handle(lib.lnf_answerer_create, lib.lnf_answerer_free, self.model.pointer, max_answer_len,
+                                top_k, int(handle_impossible_answer),
+                                -1 if head is None else self.model.head(head).index,
+                                self._text_options(on_long="window"), keep=self.model)
+
+    def _state(self):
+        return self._settings
+
+    def __call__(self, inputs=None, *, question=None, context=None, show_progress_bar: bool = False, **ignored):
+        """The answers: dicts with "answer", "score", "start" and "end" (characters of the context).
+
+        Give ``question`` and ``context``, both texts or both lists, or a dict with the two, or a list of dicts. One
+        question has a dict where ``top_k`` is 1, else a list of them; several have a list of these.
+        """
+        if inputs is not None:
+            single = isinstance(inputs, dict)
+            items = [inputs] if single else listed(inputs)
+            questions, contexts = [item["question"] for item in items], [item["context"] for item in items]
+        else:
+            if question is None or context is None:
+                raise TypeError("give a question and a context")
+            single = isinstance(question, str)
+            questions = [question] if single else listed(question)
+            contexts = [context] * len(questions) if isinstance(context, str) else listed(context)
+        if len(questions) != len(contexts):
+            raise ValueError(f"there are {len(questions)} questions and {len(contexts)} contexts")
+        asked, given, found, failed = Texts(questions), Texts(contexts), [], []
+
+        def visit(_, answers):
+            seen = answers.contents
+            report = seen.report.contents
+            if report.code != 0:
+                failed.append((report.code, report.message))
+                return 0
+            text, best = contexts[report.index], []
+            for i in range(seen.answer_count):
+                span = seen.answers[i]
+                start, end = (0, 0) if span.no_answer else span.offset
+                best.append({"score": span.score, "start": start, "end": end, "answer": text[start:end]})
+            found.append((best[0] if best else None) if self._settings["top_k"] == 1 else best)
+            return 1
+
+        with self._lock:
+            if asked.count:
+                call(lib.lnf_answer, self._answerer.pointer, asked.pointers, asked.lengths, given.pointers,
+                     given.lengths, asked.count, _c.AnswerVisit(visit), None, texts=asked.count,
+                     size=asked.size + given.size, show_progress=show_progress_bar)
+        if failed:
+            raise_for(*failed[0])
+        return found[0] if single else found
+
+    async def call_async(self, inputs=None, **options):
+        """The same in a thread, for programs with an event loop."""
+        return await self._in_thread(self, inputs, **options)

@@ -1,0 +1,143 @@
+"""Labels of texts, with the interface of the pipeline "text-classification" of transformers."""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+
+import numpy as np
+
+from . import _c
+from ._calls import Texts, call
+from ._library import Handle, filled, lib, raise_for
+from ._task import Task, is_stream, listed, streamed
+from .model import ModelLike
+
+_LOGITS = 2
+
+
+def pairs_of(inputs):
+    """(texts, pairs, whether there was one input). Inputs are texts, or dicts with "text" and "text_pair"."""
+    single = isinstance(inputs, (str, dict))
+    items = [inputs] if single else listed(inputs)
+    texts, pairs = [], []
+    for item in items:
+        if isinstance(item, dict):
+            texts.append(item["text"])
+            pairs.append(item.get("text_pair"))
+        elif isinstance(item, (tuple, list)) and len(item) == 2:
+            texts.append(item[0])
+            pairs.append(item[1])
+        else:
+            texts.append(item)
+            pairs.append(None)
+    if all(pair is None for pair in pairs):
+        return texts, None, single
+    if any(pair is None for pair in pairs):
+        raise ValueError("some inputs have a second text and others have none")
+    return texts, pairs, single
+
+
+class Classifier(Task):
+    """Classifies texts, or pairs of texts.
+
+    model    a ``Model``, a ``.lnfr`` file, or a checkpoint
+    head     the name or index of a classification head; None: the first
+    options  as ``linformer_cpp.model.text_options`` lists them: ``threads``, ``max_tokens``, ``on_long``, ...
+    """
+
+    def __init__(self, model: ModelLike, *, head: str | int | None = None, **options):
+        super().__init__(model, **options)
+        self._given_head = head
+        self.head = self.model.head(head)
+        self._classifier = Handle(lib.lnf_classifier_create, lib.lnf_classifier_free, self.model.pointer,
+                                  (ctypes.c_int32 * 1)(self.head.index), 1, self._text_options(), keep=self.model)
+        self._runner = None
+        self.labels = self.head.labels
+
+    def _state(self):
+        return {} if self._given_head is None else {"head": self._given_head}
+
+    def predict_proba(self, texts, show_progress_bar: bool = False) -> np.ndarray:
+        """The probabilities of the classes, float32 ``[n, classes]``; the values of a head for regression."""
+        firsts, seconds, _ = pairs_of(texts)
+        return self._probabilities(firsts, seconds, show_progress_bar)
+
+    def _probabilities(self, texts, pairs, show_progress):
+        given, second = Texts(texts), None if pairs is None else Texts(pairs)
+        values = np.empty((given.count, len(self.labels)), np.float32)
+        if given.count == 0:
+            return values
+        with self._lock:
+            call(lib.lnf_classify, self._classifier.pointer, given.pointers, given.lengths,
+                 second and second.pointers, second and second.lengths, given.count,
+                 values.ctypes.data_as(ctypes.POINTER(ctypes.c_float)), values.size, texts=given.count,
+                 size=given.size + (second.size if second else 0), show_progress=show_progress)
+        return values
+
+    def logits(self, texts) -> np.ndarray:
+        """What the head computes before it becomes probabilities, float32 ``[n, classes]``."""
+        firsts, seconds, _ = pairs_of(texts)
+        given, second = Texts(firsts), None if seconds is None else Texts(seconds)
+        values = np.empty((given.count, len(self.labels)), np.float32)
+        failed = []
+
+        def visit(_, report):
+            found = report.contents
+            if found.code != 0:
+                failed.append((found.code, found.message))
+                return 0
+            ctypes.memmove(values[found.index].ctypes.data, found.values, values.strides[0])
+            return 1
+
+        with self._lock:
+            if self._runner is None:
+                output = filled(_c.Output, lambda to, size: lib.lnf_output_init_sized(to, size, _LOGITS),
+                                head=self.head.index)
+                self._runner = Handle(lib.lnf_runner_create, lib.lnf_runner_free, self.model.pointer, output, 1,
+                                      self._text_options(), keep=self.model)
+            if given.count:
+                call(lib.lnf_run_each, self._runner.pointer, given.pointers, given.lengths, second and second.pointers,
+                     second and second.lengths, given.count, _c.Visit(visit), None, texts=given.count,
+                     size=given.size + (second.size if second else 0))
+        if failed:
+            raise_for(*failed[0])
+        return values
+
+    def __call__(self, inputs, top_k: int | None = 1, function_to_apply: str | None = None,
+                 batch_size: int | None = None, show_progress_bar: bool = False, **ignored) -> list | Iterator:
+        """``[{"label": ..., "score": ...}, ...]``, one of each input.
+
+        inputs             a text, a dict with "text" and "text_pair", or a list or iterator of these
+        top_k              with another number, or None for all labels, each input has a list of its best labels
+        function_to_apply  "softmax", "sigmoid" or "none" of the logits; None: as the head's kind says
+        """
+        if is_stream(inputs):
+            return streamed(inputs, lambda some: self(some, top_k=top_k, function_to_apply=function_to_apply))
+        texts, pairs, single = pairs_of(inputs)
+        if function_to_apply is None:
+            scores = self._probabilities(texts, pairs, show_progress_bar)
+        else:
+            scores = _applied(function_to_apply, self.logits(texts if pairs is None else list(zip(texts, pairs))))
+        order = np.argsort(-scores, axis=1, kind="stable")
+        if top_k is not None:
+            order = order[:, :top_k]
+        found = [[{"label": self.labels[label], "score": float(row[label])} for label in best]
+                 for row, best in zip(scores, order)]
+        if top_k == 1:
+            return [best[0] for best in found]
+        return found[0] if single else found
+
+    async def call_async(self, inputs, **options):
+        """The same in a thread, for programs with an event loop."""
+        return await self._in_thread(self, inputs, **options)
+
+
+def _applied(function, logits):
+    if function == "none":
+        return logits
+    if function == "sigmoid":
+        return 1 / (1 + np.exp(-logits))
+    if function == "softmax":
+        shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return shifted / shifted.sum(axis=1, keepdims=True)
+    raise ValueError(f'function_to_apply is {function!r}; it is "softmax", "sigmoid", "none" or None')

@@ -1,0 +1,63 @@
+"""The exceptions of this package. Each has the library's code and its sentence, which names the thing and the fix."""
+
+
+class LinformerError(Exception):
+    """What every error of the library is. ``code`` is one of the names of ``lnf_code`` in lower case."""
+
+    def __init__(self, message, code="internal"):
+        super().__init__(message)
+        self.code = code
+
+    def __reduce__(self):
+        return type(self), (self.args[0], self.code)
+
+
+class InvalidArgument(LinformerError, ValueError):
+    """An argument has a value that the model or the library doesn't take."""
+
+
+class TooLong(LinformerError, ValueError):
+    """A text has more tokens than are read, or a buffer is too small."""
+
+
+class Cancelled(LinformerError):
+    """The call was stopped."""
+
+
+class FileError(LinformerError, OSError):
+    """The operating system refused to read or write a file."""
+
+    def __init__(self, message, code="io"):
+        LinformerError.__init__(self, message, code)
+
+    def __str__(self):
+        return self.args[0]
+
+
+class OutOfMemory(LinformerError, MemoryError):
+    """There is not enough memory for a model or a session."""
+
+
+class CorruptFile(LinformerError, ValueError):
+    """The file contradicts its format or itself."""
+
+
+class Unsupported(LinformerError):
+    """The file or the option is valid, but this version, build or processor can't do it."""
+
+
+class ConversionError(LinformerError):
+    """linformer-convert ended with an error."""
+
+
+#: (name, exception) of each ``lnf_code``.
+BY_CODE = {
+    0x10: ("invalid_argument", InvalidArgument),
+    0x11: ("too_long", TooLong),
+    0x12: ("cancelled", Cancelled),
+    0x20: ("io", FileError),
+    0x21: ("out_of_memory", OutOfMemory),
+    0x30: ("corrupt", CorruptFile),
+    0x31: ("unsupported", Unsupported),
+    0x40: ("internal", LinformerError),
+}

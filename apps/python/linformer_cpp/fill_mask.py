@@ -1,0 +1,71 @@
+"""Masked tokens, with the interface of the pipeline "fill-mask" of transformers."""
+from __future__ import annotations
+
+from . import _c
+from ._calls import Texts, call
+from ._library import Handle, lib, raise_for, text_of
+from ._task import Task, is_single, is_stream, listed, streamed
+from .model import ModelLike
+from .tokenizer import Tokenizer
+
+
+class FillMask(Task):
+    """Says which tokens belong in the place of a mask.
+
+    model    a ``Model``, a ``.lnfr`` file, or a checkpoint, with a masked-LM head
+    top_k    tokens of each mask
+    options  as ``linformer_cpp.model.text_options`` lists them: ``threads``, ``max_tokens``, ...
+    """
+
+    def __init__(self, model: ModelLike, *, top_k: int = 5, **options):
+        super().__init__(model, **options)
+        self._top_k = top_k
+        self._filler = Handle(lib.lnf_mask_filler_create, lib.lnf_mask_filler_free, self.model.pointer, top_k,
+                              self._text_options(), keep=self.model)
+        self.tokenizer = Tokenizer(self.model)
+        self.mask_token = text_of(lib.lnf_mask_filler_mask, self._filler.pointer)
+
+    def _state(self):
+        return {"top_k": self._top_k}
+
+    def __call__(self, inputs, show_progress_bar: bool = False, **ignored) -> list:
+        """Of a text with one mask the best tokens: dicts with "score", "token", "token_str" and "sequence"; of a text
+        with several masks a list of these for each mask."""
+        if is_stream(inputs):
+            return streamed(inputs, self)
+        single = is_single(inputs)
+        given, found, failed = Texts([inputs] if single else listed(inputs)), [], []
+
+        def visit(_, filling):
+            seen = filling.contents
+            report = seen.report.contents
+            if report.code != 0:
+                failed.append((report.code, report.message))
+                return 0
+            ids = seen.ids[:seen.id_count]
+            masks = []
+            for mask in seen.masks[:seen.mask_count]:
+                masks.append([(mask.token, candidate.id, candidate.probability)
+                              for candidate in mask.candidates[:mask.candidate_count]])
+            found.append((ids, masks))
+            return 1
+
+        with self._lock:
+            if given.count:
+                call(lib.lnf_fill_masks, self._filler.pointer, given.pointers, given.lengths, None, None, given.count,
+                     _c.FillVisit(visit), None, texts=given.count, size=given.size, show_progress=show_progress_bar)
+        if failed:
+            raise_for(*failed[0])
+        results = [self._result(ids, masks) for ids, masks in found]
+        return results[0] if single else results
+
+    def _result(self, ids, masks):
+        best = []
+        for mask in masks:
+            entries = []
+            for at, token, probability in mask:
+                filled = ids[:at] + [token] + ids[at + 1:]
+                entries.append({"score": probability, "token": token, "token_str": self.tokenizer.decode([token]),
+                                "sequence": self.tokenizer.decode(filled, skip_special_tokens=len(masks) == 1)})
+            best.append(entries)
+        return best[0] if len(best) == 1 else best

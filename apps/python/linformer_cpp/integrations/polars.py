@@ -1,0 +1,29 @@
+"""Expressions of Polars.
+
+    from linformer_cpp.integrations.polars import embed, classify
+    frame.with_columns(vector=embed(pl.col("text"), embedder), label=classify(pl.col("text"), classifier))
+"""
+import polars as pl
+
+
+def embed(column, embedder, **options):
+    """A column of vectors (``pl.Array(pl.Float32, d)``) of a column of texts; null stays null."""
+    width = embedder.get_sentence_embedding_dimension()
+
+    def vectors(texts):
+        given = texts.is_not_null()
+        found = embedder.encode(texts.filter(given).to_list(), **options)
+        rows = iter(found)
+        return pl.Series(texts.name, [next(rows) if known else None for known in given], pl.Array(pl.Float32, width))
+
+    return column.map_batches(vectors, return_dtype=pl.Array(pl.Float32, width))
+
+
+def classify(column, classifier):
+    """A column with each text's best label; null stays null."""
+    def labels(texts):
+        given = texts.is_not_null()
+        found = iter(classifier(texts.filter(given).to_list()))
+        return pl.Series(texts.name, [next(found)["label"] if known else None for known in given], pl.String)
+
+    return column.map_batches(labels, return_dtype=pl.String)

@@ -1,0 +1,68 @@
+"""Entities of texts, with the interface of the pipeline "token-classification" of transformers."""
+from __future__ import annotations
+
+from . import _c
+from ._calls import Texts, call
+from ._library import Handle, lib, raise_for
+from ._task import Task, is_single, is_stream, listed, streamed
+from .model import ModelLike, chosen
+
+_AGGREGATIONS = {"simple": 0, "none": 1, "first": 2, "average": 3, "max": 4}
+
+
+class Tagger(Task):
+    """Finds names and other entities.
+
+    model                 a ``Model``, a ``.lnfr`` file, or a checkpoint, with a head that labels tokens
+    aggregation_strategy  "simple", "first", "average", "max", or "none": each token by itself
+    options               as ``linformer_cpp.model.text_options`` lists them; long texts are read by windows
+    """
+
+    def __init__(self, model: ModelLike, *, aggregation_strategy: str = "simple", head: str | int | None = None,
+                 **options):
+        super().__init__(model, **options)
+        self._strategy, self._head = aggregation_strategy, head
+        self._tagger = Handle(lib.lnf_tagger_create, lib.lnf_tagger_free, self.model.pointer,
+                              chosen(_AGGREGATIONS, "aggregation_strategy", aggregation_strategy),
+                              -1 if head is None else self.model.head(head).index,
+                              self._text_options(on_long="window"), keep=self.model)
+
+    def _state(self):
+        return {"aggregation_strategy": self._strategy, "head": self._head}
+
+    def __call__(self, inputs, batch_size: int | None = None, show_progress_bar: bool = False, **ignored) -> list:
+        """Of each text its entities, in order: dicts with "entity_group" ("entity" without aggregation), "score",
+        "word" (as the text has it), "start" and "end" (characters of the text)."""
+        if is_stream(inputs):
+            return streamed(inputs, self)
+        single = is_single(inputs)
+        texts = [inputs] if single else listed(inputs)
+        given, found, failed = Texts(texts), [], []
+        label = "entity" if self._strategy == "none" else "entity_group"
+
+        def visit(_, tagging):
+            seen = tagging.contents
+            report = seen.report.contents
+            if report.code != 0:
+                failed.append((report.code, report.message))
+                return 0
+            text, entities = texts[report.index], []
+            for i in range(seen.entity_count):
+                entity = seen.entities[i]
+                start, end = entity.offset
+                entities.append({label: entity.label.decode(), "score": entity.score, "word": text[start:end],
+                                 "start": start, "end": end})
+            found.append(entities)
+            return 1
+
+        with self._lock:
+            if given.count:
+                call(lib.lnf_tag, self._tagger.pointer, given.pointers, given.lengths, given.count, _c.TagVisit(visit),
+                     None, texts=given.count, size=given.size, show_progress=show_progress_bar)
+        if failed:
+            raise_for(*failed[0])
+        return found[0] if single else found
+
+    async def call_async(self, inputs, **options):
+        """The same in a thread, for programs with an event loop."""
+        return await self._in_thread(self, inputs, **options)
