@@ -49,12 +49,20 @@ set(CMAKE_AR ${LINFORMER_ZIG_SCRIPTS}/ar CACHE FILEPATH "")
 set(CMAKE_RANLIB ${LINFORMER_ZIG_SCRIPTS}/ranlib CACHE FILEPATH "")
 set(CMAKE_RC_COMPILER ${LINFORMER_ZIG_SCRIPTS}/rc)
 
-# As GCC does on Debian: the system chooses where the program lies in memory, static programs included.
+# Debug information would name this machine's folders, so that builds in two places differed. For Windows an object has
+# the name of zig's temporary file even without it, and a program an identifier made of the debug information.
+set(flags "-g0")
 if(CMAKE_SYSTEM_NAME STREQUAL Linux)
-  set(CMAKE_C_FLAGS_INIT -fPIC)
-  set(CMAKE_CXX_FLAGS_INIT -fPIC)
+  # As GCC does on Debian: the system chooses where the program lies in memory, static programs included.
+  string(APPEND flags " -fPIC")
   set(CMAKE_EXE_LINKER_FLAGS_INIT -pie)
+elseif(CMAKE_SYSTEM_NAME STREQUAL Windows)
+  string(APPEND flags " -Xclang -object-file-name=linformer.obj")
+  set(CMAKE_EXE_LINKER_FLAGS_INIT -s)
+  set(CMAKE_SHARED_LINKER_FLAGS_INIT -s)
 endif()
+set(CMAKE_C_FLAGS_INIT "${flags}")
+set(CMAKE_CXX_FLAGS_INIT "${flags}")
 
 set(CMAKE_FIND_ROOT_PATH ${LINFORMER_ZIG_SCRIPTS})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
