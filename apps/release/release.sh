@@ -1,6 +1,6 @@
 #!/bin/bash
-# Builds everything that a release page has, on a bare Debian 12: the script installs missing packages, writes the
-# archives of all hosts into FOLDER (by default build/release-files), and the Debian packages into FOLDER/debian.
+# Builds all files of a release, on a bare Debian 12. The script installs missing packages. It writes the archives of all
+# hosts into FOLDER, by default build/release-files, and the Debian packages into FOLDER/debian.
 #   bash apps/release/release.sh [FOLDER] [OPTION...]      the options are those of release.py
 # The pinned libraries are downloaded, or taken from the folder that --archives names.
 set -euo pipefail

@@ -1,4 +1,4 @@
-// Starts the converter program from a test, with the shell of POSIX or of Windows.
+// Lets a test run the program linformer-convert, on POSIX systems and on Windows.
 #pragma once
 
 #include <algorithm>

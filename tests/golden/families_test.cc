@@ -244,7 +244,7 @@ struct Totals {
 // The same checkpoint with its weights narrowed, computed in their type.
 void check_narrow(const FamilyCase& c, const std::string& checkpoint, const std::string& model_path, ElementType type,
                   Totals* totals) {
-  // Windows replaces no file that a loaded model maps, so each type has a file of its own.
+  // The model in f32 is still loaded, and Windows refuses to replace a mapped file, so each type has its own file.
   const std::string narrow_path = model_path + "." + name_of(type);
   const Conversion conversion = convert(checkpoint, model_path + ".json", narrow_path, type);
   CHECK_MESSAGE(conversion.status == 0, conversion.said);

@@ -140,6 +140,10 @@ def test_wrong_arguments(made):
         lin.Embedder(made("embedding"), compute="fast")
     with pytest.raises(TypeError):
         lin.Embedder(made("embedding"), no_such_option=1)
+    with pytest.raises(TypeError, match="normalise"):
+        embedder.encode("a", normalise=True)
+    with pytest.raises(TypeError, match="topk"):
+        lin.Classifier(made("classifier"))("a", topk=2)
     with pytest.raises(ValueError, match="no head"):
         lin.Classifier(made("classifier"), head="other")
     with pytest.raises(lin.LinformerError):

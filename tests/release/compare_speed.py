@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 DTYPES = ("f32", "bf16", "f16", "int8")
-# Each case names the size of the model, its k (0 means full attention), the tokens of the text and the threads.
+# A case is (size of the model, its k or 0 for full attention, tokens of the text, threads).
 CASES = (("base", 128, 512, 1), ("base", 128, 512, 2), ("base", 128, 32, 2), ("base", 0, 512, 2), ("tiny", 16, 64, 1))
 
 

@@ -5,7 +5,8 @@
 
 namespace linformer_test {
 
-// Gives the variable this value, or removes it for nullptr. Windows also removes it for an empty value.
+// Sets the variable to `value`, or removes the variable if `value` is nullptr. On Windows an empty `value` removes it,
+// too.
 inline void set_environment(const char* name, const char* value) {
 #ifdef _WIN32
   _putenv_s(name, value == nullptr ? "" : value);

@@ -15,11 +15,6 @@ class Status(Structure):
     _fields_ = [("code", c_int32), ("message", c_char * 384)]
 
 
-class Build(Sized):
-    _fields_ = [("size", c_size_t), ("version", c_uint32), ("format", c_uint32), ("isa", c_int32),
-                ("has_onednn", c_int32), ("has_openblas", c_int32), ("has_cuda", c_int32)]
-
-
 class LoadOptions(Sized):
     _fields_ = [("size", c_size_t), ("verify_below", c_uint64), ("checksums", c_int32), ("read_all", c_int32)]
 
@@ -152,17 +147,14 @@ FUNCTIONS = {
     "lnf_version": (c_uint32, []),
     "lnf_format_version": (c_uint32, []),
     "lnf_build_info": (c_size_t, [c_char_p, c_size_t]),
-    "lnf_get_build": (_code, [POINTER(Build), _status]),
     "lnf_load_options_init_sized": (None, [POINTER(LoadOptions), c_size_t]),
     "lnf_model_load": (_code, [c_char_p, POINTER(LoadOptions), _made, _status]),
-    "lnf_model_load_memory": (_code, [c_char_p, c_size_t, c_void_p, c_void_p, POINTER(LoadOptions), _made, _status]),
     "lnf_model_free": (None, [_handle]),
     "lnf_model_verify": (_code, [_handle, _status]),
     "lnf_model_get_info": (_code, [_handle, POINTER(ModelInfo), _status]),
     "lnf_model_get_head": (_code, [_handle, c_int32, POINTER(HeadInfo), _status]),
     "lnf_model_head_name": (c_size_t, [_handle, c_int32, c_char_p, c_size_t]),
     "lnf_model_label": (c_size_t, [_handle, c_int32, c_int64, c_char_p, c_size_t]),
-    "lnf_model_producer": (c_size_t, [_handle, c_char_p, c_size_t]),
     "lnf_model_dialect": (c_size_t, [_handle, c_char_p, c_size_t]),
     "lnf_model_find_head": (c_int32, [_handle, c_char_p]),
     "lnf_model_get_sentence_embedding": (_code, [_handle, POINTER(SentenceEmbeddingInfo), _status]),
@@ -196,7 +188,6 @@ FUNCTIONS = {
                            _status]),
     "lnf_classifier_create": (_code, [_handle, POINTER(c_int32), c_size_t, POINTER(TextOptions), _made, _status]),
     "lnf_classifier_free": (None, [_handle]),
-    "lnf_classifier_classes": (c_int64, [_handle, c_size_t]),
     "lnf_classify": (_code, [_handle, *_two_each, _floats, c_size_t, POINTER(Control), _status]),
     "lnf_embedder_create_prompted": (_code, [_handle, c_int32, c_int32, c_int64, c_char_p, POINTER(TextOptions), _made,
                                              _status]),
@@ -205,7 +196,6 @@ FUNCTIONS = {
     "lnf_embed": (_code, [_handle, *_one_each, _floats, c_size_t, POINTER(Control), _status]),
     "lnf_runner_create": (_code, [_handle, POINTER(Output), c_size_t, POINTER(TextOptions), _made, _status]),
     "lnf_runner_free": (None, [_handle]),
-    "lnf_runner_columns": (c_int64, [_handle, c_size_t]),
     "lnf_run_each": (_code, [_handle, *_two_each, Visit, c_void_p, POINTER(Control), _status]),
     "lnf_tagger_create": (_code, [_handle, c_int32, c_int32, POINTER(TextOptions), _made, _status]),
     "lnf_tagger_free": (None, [_handle]),

@@ -5,7 +5,7 @@ import sys
 import threading
 
 from . import _c
-from ._library import check, filled, lib
+from ._library import check, filled, lib, raise_for
 
 #: Texts of fewer bytes are run on the calling thread: a call of that size takes some milliseconds.
 SMALL = 4096
@@ -52,8 +52,8 @@ def call(function, *arguments, texts, size, show_progress=False):
     """Calls a function of the library whose last arguments are a control and a status.
 
     Python handles signals in the main thread between two of its own instructions, and so not during a call of the
-    library. A longer call of the main thread therefore runs in a thread of its own, while the main thread waits in a way
-    that Ctrl-C interrupts. Then the flag ends the call, and the exception goes on when the library has returned.
+    library. A longer call of the main thread therefore runs in a thread of its own, while the main thread waits in a
+    way that Ctrl-C interrupts. Then the flag ends the call, and the exception goes on when the library has returned.
     """
     if not show_progress and (size < SMALL or threading.current_thread() is not threading.main_thread()):
         check(function, *arguments, None)
@@ -74,8 +74,8 @@ def call(function, *arguments, texts, size, show_progress=False):
 
         threading.Thread(target=run, daemon=True).start()
         interrupted = None
-        # Thread.join() of Python 3.11 may return too early after an interrupted one, hence the event. The library has
-        # to return before the memory that it reads and writes may go.
+        # The buffers of this call must live until the library returns, so this loop ends only then. It waits for an
+        # event, because Thread.join() of Python 3.11 can return too early when an earlier join() was interrupted.
         while True:
             try:
                 if done.wait(_WAIT):
@@ -89,9 +89,29 @@ def call(function, *arguments, texts, size, show_progress=False):
         raise failed[0]
 
 
-def cancelled_by(flag):
-    """A control that the flag stops."""
-    return filled(_c.Control, lib.lnf_control_init_sized, cancel=flag.pointer)
+def call_each(function, kind, take, *arguments, **about):
+    """Calls a function of the library that visits each text's answer: ``take(answer, report)`` gets it.
+
+    The first text that has an error ends the call, and its error is raised; so is what ``take`` raises, which ctypes
+    would only print.
+    """
+    failed = []
+
+    def visit(_, answer):
+        try:
+            seen = answer.contents
+            report = seen if kind is _c.Visit else seen.report.contents
+            if report.code != 0:
+                raise_for(report.code, report.message)
+            take(seen, report)
+        except BaseException as error:
+            failed.append(error)
+            return 0
+        return 1
+
+    call(function, *arguments, kind(visit), None, **about)
+    if failed:
+        raise failed[0]
 
 
 class Texts:

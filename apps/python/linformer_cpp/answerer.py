@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from . import _c
-from ._calls import Texts, call
-from ._library import Handle, lib, raise_for
+from ._calls import Texts, call_each
+from ._library import Handle, lib
 from ._task import Task, listed
 from .model import ModelLike
 
@@ -32,7 +32,7 @@ class Answerer(Task):
     def _state(self):
         return self._settings
 
-    def __call__(self, inputs=None, *, question=None, context=None, show_progress_bar: bool = False, **ignored):
+    def __call__(self, inputs=None, *, question=None, context=None, show_progress_bar: bool = False):
         """The answers: dicts with "answer", "score", "start" and "end" (characters of the context).
 
         Give ``question`` and ``context``, both texts or both lists, or a dict with the two, or a list of dicts. One
@@ -50,29 +50,21 @@ class Answerer(Task):
             contexts = [context] * len(questions) if isinstance(context, str) else listed(context)
         if len(questions) != len(contexts):
             raise ValueError(f"there are {len(questions)} questions and {len(contexts)} contexts")
-        asked, given, found, failed = Texts(questions), Texts(contexts), [], []
+        asked, given, found = Texts(questions), Texts(contexts), []
 
-        def visit(_, answers):
-            seen = answers.contents
-            report = seen.report.contents
-            if report.code != 0:
-                failed.append((report.code, report.message))
-                return 0
+        def take(answers, report):
             text, best = contexts[report.index], []
-            for i in range(seen.answer_count):
-                span = seen.answers[i]
+            for i in range(answers.answer_count):
+                span = answers.answers[i]
                 start, end = (0, 0) if span.no_answer else span.offset
                 best.append({"score": span.score, "start": start, "end": end, "answer": text[start:end]})
             found.append((best[0] if best else None) if self._settings["top_k"] == 1 else best)
-            return 1
 
         with self._lock:
             if asked.count:
-                call(lib.lnf_answer, self._answerer.pointer, asked.pointers, asked.lengths, given.pointers,
-                     given.lengths, asked.count, _c.AnswerVisit(visit), None, texts=asked.count,
-                     size=asked.size + given.size, show_progress=show_progress_bar)
-        if failed:
-            raise_for(*failed[0])
+                call_each(lib.lnf_answer, _c.AnswerVisit, take, self._answerer.pointer, asked.pointers, asked.lengths,
+                          given.pointers, given.lengths, asked.count, texts=asked.count, size=asked.size + given.size,
+                          show_progress=show_progress_bar)
         return found[0] if single else found
 
     async def call_async(self, inputs=None, **options):

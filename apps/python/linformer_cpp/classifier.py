@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from . import _c
-from ._calls import Texts, call
-from ._library import Handle, filled, lib, raise_for
+from ._calls import Texts, call, call_each
+from ._library import Handle, filled, lib
 from ._task import Task, is_stream, listed, streamed
 from .model import ModelLike
 
@@ -79,15 +79,9 @@ class Classifier(Task):
         firsts, seconds, _ = pairs_of(texts)
         given, second = Texts(firsts), None if seconds is None else Texts(seconds)
         values = np.empty((given.count, len(self.labels)), np.float32)
-        failed = []
 
-        def visit(_, report):
-            found = report.contents
-            if found.code != 0:
-                failed.append((found.code, found.message))
-                return 0
-            ctypes.memmove(values[found.index].ctypes.data, found.values, values.strides[0])
-            return 1
+        def take(_, report):
+            ctypes.memmove(values[report.index].ctypes.data, report.values, values.strides[0])
 
         with self._lock:
             if self._runner is None:
@@ -96,15 +90,13 @@ class Classifier(Task):
                 self._runner = Handle(lib.lnf_runner_create, lib.lnf_runner_free, self.model.pointer, output, 1,
                                       self._text_options(), keep=self.model)
             if given.count:
-                call(lib.lnf_run_each, self._runner.pointer, given.pointers, given.lengths, second and second.pointers,
-                     second and second.lengths, given.count, _c.Visit(visit), None, texts=given.count,
-                     size=given.size + (second.size if second else 0))
-        if failed:
-            raise_for(*failed[0])
+                call_each(lib.lnf_run_each, _c.Visit, take, self._runner.pointer, given.pointers, given.lengths,
+                          second and second.pointers, second and second.lengths, given.count, texts=given.count,
+                          size=given.size + (second.size if second else 0))
         return values
 
     def __call__(self, inputs, top_k: int | None = 1, function_to_apply: str | None = None,
-                 batch_size: int | None = None, show_progress_bar: bool = False, **ignored) -> list | Iterator:
+                 batch_size: int | None = None, show_progress_bar: bool = False) -> list | Iterator:
         """``[{"label": ..., "score": ...}, ...]``, one of each input.
 
         inputs             a text, a dict with "text" and "text_pair", or a list or iterator of these

@@ -52,10 +52,7 @@ def convert(checkpoint, output: str | os.PathLike, dtype: str = "f32", tokenizer
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         raise ConversionError((said[-1] if said else f"linformer-convert ended with {done.returncode}")
                               .removeprefix("linformer-convert: "))
-    try:
-        return json.loads(done.stdout)
-    except ValueError:
-        return {}
+    return json.loads(done.stdout)
 
 
 def _named(values):

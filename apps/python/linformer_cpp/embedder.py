@@ -68,12 +68,12 @@ class Embedder(Task):
     def encode(self, sentences: str | Sequence[str] | Iterator[str], prompt_name: str | None = None,
                prompt: str | None = None, batch_size: int = 32, show_progress_bar: bool | None = None,
                normalize_embeddings: bool = False, truncate_dim: int | None = None, convert_to_numpy: bool = True,
-               convert_to_tensor: bool = False, **ignored) -> np.ndarray | Iterator[np.ndarray]:
+               convert_to_tensor: bool = False, device=None) -> np.ndarray | Iterator[np.ndarray]:
         """float32 vectors: ``[n, d]`` of a list of texts, ``[d]`` of one text.
 
         An iterator of texts gives an iterator of vectors, of which only some hundred are computed at once. A vector
-        depends on its text alone: ``batch_size`` is accepted and changes nothing. ``prompt`` is put before each text;
-        ``prompt_name`` names one of ``prompts``. With ``normalize_embeddings`` vectors have the length 1.
+        depends on its text alone, so ``batch_size`` and ``device`` are accepted and change nothing. ``prompt`` is put
+        before each text; ``prompt_name`` names one of ``prompts``. With ``normalize_embeddings`` vectors have the length 1.
         """
         arguments = {"prompt_name": prompt_name, "prompt": prompt, "normalize_embeddings": normalize_embeddings,
                      "truncate_dim": truncate_dim}

@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from . import _c
-from ._calls import Texts, call
-from ._library import Handle, lib, raise_for, text_of
+from ._calls import Texts, call_each
+from ._library import Handle, lib, text_of
 from ._task import Task, is_single, is_stream, listed, streamed
 from .model import ModelLike
 from .tokenizer import Tokenizer
@@ -28,34 +28,24 @@ class FillMask(Task):
     def _state(self):
         return {"top_k": self._top_k}
 
-    def __call__(self, inputs, show_progress_bar: bool = False, **ignored) -> list:
+    def __call__(self, inputs, show_progress_bar: bool = False) -> list:
         """Of a text with one mask the best tokens: dicts with "score", "token", "token_str" and "sequence"; of a text
         with several masks a list of these for each mask."""
         if is_stream(inputs):
             return streamed(inputs, self)
         single = is_single(inputs)
-        given, found, failed = Texts([inputs] if single else listed(inputs)), [], []
+        given, found = Texts([inputs] if single else listed(inputs)), []
 
-        def visit(_, filling):
-            seen = filling.contents
-            report = seen.report.contents
-            if report.code != 0:
-                failed.append((report.code, report.message))
-                return 0
-            ids = seen.ids[:seen.id_count]
-            masks = []
-            for mask in seen.masks[:seen.mask_count]:
-                masks.append([(mask.token, candidate.id, candidate.probability)
-                              for candidate in mask.candidates[:mask.candidate_count]])
-            found.append((ids, masks))
-            return 1
+        def take(filling, _):
+            masks = [[(mask.token, candidate.id, candidate.probability)
+                      for candidate in mask.candidates[:mask.candidate_count]]
+                     for mask in filling.masks[:filling.mask_count]]
+            found.append((filling.ids[:filling.id_count], masks))
 
         with self._lock:
             if given.count:
-                call(lib.lnf_fill_masks, self._filler.pointer, given.pointers, given.lengths, None, None, given.count,
-                     _c.FillVisit(visit), None, texts=given.count, size=given.size, show_progress=show_progress_bar)
-        if failed:
-            raise_for(*failed[0])
+                call_each(lib.lnf_fill_masks, _c.FillVisit, take, self._filler.pointer, given.pointers, given.lengths,
+                          None, None, given.count, texts=given.count, size=given.size, show_progress=show_progress_bar)
         results = [self._result(ids, masks) for ids, masks in found]
         return results[0] if single else results
 

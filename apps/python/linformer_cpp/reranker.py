@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from . import _c
-from ._calls import Texts, call, utf8
-from ._library import Handle, lib, raise_for
+from ._calls import Texts, call, call_each, utf8
+from ._library import Handle, lib
 from ._task import Task, listed
 from .model import ModelLike
 
@@ -32,32 +32,25 @@ class Reranker(Task):
     def _state(self):
         return {"head": self._head, "logits": self._logits}
 
-    def predict(self, sentences, batch_size: int = 32, show_progress_bar: bool | None = None, **ignored):
+    def predict(self, sentences, batch_size: int = 32, show_progress_bar: bool | None = None):
         """The score of each (query, document), float32 ``[n]``; of one pair a number."""
         single = len(sentences) == 2 and all(isinstance(text, str) for text in sentences)
         pairs = [sentences] if single else listed(sentences)
         queries, documents = Texts([pair[0] for pair in pairs]), Texts([pair[1] for pair in pairs])
-        scores, failed = np.empty(len(pairs), np.float32), []
+        scores = np.empty(len(pairs), np.float32)
 
-        def visit(_, report):
-            found = report.contents
-            if found.code != 0:
-                failed.append((found.code, found.message))
-                return 0
-            scores[found.index] = found.values[0]
-            return 1
+        def take(_, report):
+            scores[report.index] = report.values[0]
 
         with self._lock:
             if pairs:
-                call(lib.lnf_rerank_each, self._reranker.pointer, queries.pointers, queries.lengths, documents.pointers,
-                     documents.lengths, len(pairs), _c.Visit(visit), None, texts=len(pairs),
-                     size=queries.size + documents.size, show_progress=bool(show_progress_bar))
-        if failed:
-            raise_for(*failed[0])
+                call_each(lib.lnf_rerank_each, _c.Visit, take, self._reranker.pointer, queries.pointers,
+                          queries.lengths, documents.pointers, documents.lengths, len(pairs), texts=len(pairs),
+                          size=queries.size + documents.size, show_progress=bool(show_progress_bar))
         return scores[0] if single else scores
 
     def rank(self, query: str, documents: Sequence[str], top_k: int | None = None, return_documents: bool = False,
-             show_progress_bar: bool | None = None, **ignored) -> list[dict]:
+             show_progress_bar: bool | None = None) -> list[dict]:
         """The documents, best first: ``[{"corpus_id": ..., "score": ...}, ...]``, with "text" where it is wanted."""
         documents = listed(documents)
         if not documents:

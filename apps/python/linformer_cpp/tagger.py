@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from . import _c
-from ._calls import Texts, call
-from ._library import Handle, lib, raise_for
+from ._calls import Texts, call_each
+from ._library import Handle, lib
 from ._task import Task, is_single, is_stream, listed, streamed
 from .model import ModelLike, chosen
 
@@ -30,37 +30,29 @@ class Tagger(Task):
     def _state(self):
         return {"aggregation_strategy": self._strategy, "head": self._head}
 
-    def __call__(self, inputs, batch_size: int | None = None, show_progress_bar: bool = False, **ignored) -> list:
+    def __call__(self, inputs, batch_size: int | None = None, show_progress_bar: bool = False) -> list:
         """Of each text its entities, in order: dicts with "entity_group" ("entity" without aggregation), "score",
         "word" (as the text has it), "start" and "end" (characters of the text)."""
         if is_stream(inputs):
             return streamed(inputs, self)
         single = is_single(inputs)
         texts = [inputs] if single else listed(inputs)
-        given, found, failed = Texts(texts), [], []
+        given, found = Texts(texts), []
         label = "entity" if self._strategy == "none" else "entity_group"
 
-        def visit(_, tagging):
-            seen = tagging.contents
-            report = seen.report.contents
-            if report.code != 0:
-                failed.append((report.code, report.message))
-                return 0
+        def take(tagging, report):
             text, entities = texts[report.index], []
-            for i in range(seen.entity_count):
-                entity = seen.entities[i]
+            for i in range(tagging.entity_count):
+                entity = tagging.entities[i]
                 start, end = entity.offset
                 entities.append({label: entity.label.decode(), "score": entity.score, "word": text[start:end],
                                  "start": start, "end": end})
             found.append(entities)
-            return 1
 
         with self._lock:
             if given.count:
-                call(lib.lnf_tag, self._tagger.pointer, given.pointers, given.lengths, given.count, _c.TagVisit(visit),
-                     None, texts=given.count, size=given.size, show_progress=show_progress_bar)
-        if failed:
-            raise_for(*failed[0])
+                call_each(lib.lnf_tag, _c.TagVisit, take, self._tagger.pointer, given.pointers, given.lengths,
+                          given.count, texts=given.count, size=given.size, show_progress=show_progress_bar)
         return found[0] if single else found
 
     async def call_async(self, inputs, **options):

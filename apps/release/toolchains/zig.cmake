@@ -49,8 +49,9 @@ set(CMAKE_AR ${LINFORMER_ZIG_SCRIPTS}/ar CACHE FILEPATH "")
 set(CMAKE_RANLIB ${LINFORMER_ZIG_SCRIPTS}/ranlib CACHE FILEPATH "")
 set(CMAKE_RC_COMPILER ${LINFORMER_ZIG_SCRIPTS}/rc)
 
-# Debug information would name this machine's folders, so that builds in two places differed. For Windows an object has
-# the name of zig's temporary file even without it, and a program an identifier made of the debug information.
+# zig adds debug information by default. It contains the names of folders, so builds in two folders would differ; -g0
+# leaves it out. Objects for Windows would still contain the name of a temporary file, hence -object-file-name, and
+# programs for Windows an identifier that is computed from debug information, hence -s.
 set(flags "-g0")
 if(CMAKE_SYSTEM_NAME STREQUAL Linux)
   # As GCC does on Debian: the system chooses where the program lies in memory, static programs included.
