@@ -13,7 +13,7 @@ logged() {  # logged COMMAND...: the same, with what the command prints in the f
   printf '$ %s\n' "$*"
   if ! "$@" >>"$log" 2>&1 </dev/null; then
     tail -n 40 "$log" >&2
-    echo "This failed: $*" >&2
+    echo "This failed: $* (everything that it printed is in $log)" >&2
     exit 1
   fi
 }
