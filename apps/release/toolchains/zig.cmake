@@ -51,7 +51,8 @@ set(CMAKE_RC_COMPILER ${LINFORMER_ZIG_SCRIPTS}/rc)
 
 # zig adds debug information by default. It contains the names of folders, so builds in two folders would differ; -g0
 # leaves it out. Objects for Windows would still contain the name of a temporary file, hence -object-file-name, and
-# programs for Windows an identifier that is computed from debug information, hence -s.
+# programs for Windows an identifier that is computed from debug information, hence -s. Programs for macOS would contain
+# the debug information of zig's own C++ library, hence -s there too, and libraries the folder of the build as their name.
 set(flags "-g0")
 if(CMAKE_SYSTEM_NAME STREQUAL Linux)
   # As GCC does on Debian: the system chooses where the program lies in memory, static programs included.
@@ -61,6 +62,11 @@ elseif(CMAKE_SYSTEM_NAME STREQUAL Windows)
   string(APPEND flags " -Xclang -object-file-name=linformer.obj")
   set(CMAKE_EXE_LINKER_FLAGS_INIT -s)
   set(CMAKE_SHARED_LINKER_FLAGS_INIT -s)
+else()
+  set(CMAKE_EXE_LINKER_FLAGS_INIT -s)
+  set(CMAKE_SHARED_LINKER_FLAGS_INIT -s)
+  set(CMAKE_INSTALL_NAME_DIR @rpath)
+  set(CMAKE_BUILD_WITH_INSTALL_NAME_DIR ON)
 endif()
 set(CMAKE_C_FLAGS_INIT "${flags}")
 set(CMAKE_CXX_FLAGS_INIT "${flags}")
