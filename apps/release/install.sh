@@ -30,8 +30,8 @@ done
 [ -n "$to" ] || fail "HOME is not set: say with --to where the programs shall be" 2
 list=$to/share/linformer/installed-files
 
-# The list of installed files ends with the folders that the script made, each before the one that it is in. A folder
-# that still has files in it stays.
+# The list of installed files ends with the folders that the script made, the innermost first. A folder that still has
+# files in it stays.
 remove_installed() {
   sed '/\/$/d' "$list" | while IFS= read -r file; do
     rm -f "$to/$file"

@@ -6,7 +6,7 @@
 #   LINFORMER_DEPS_DIR=FOLDER ...    has the archives of third_party/README.md; without it they are downloaded
 #   LINFORMER_TEST_XSIMD_SOURCE=FOLDER ...    an unpacked xsimd
 #   NATIVE=build/release ...         the build whose programs' answers are compared; it must exist
-#   TESTS="kernels session" ...      runs these tests; by default kernels, gemm, session and both golden tests
+#   TESTS="kernels session" ...      runs only these tests; by default the five that stand below
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 zig=${LINFORMER_ZIG-$(command -v zig || true)}

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 DTYPES = ("f32", "bf16", "f16", "int8")
-# A case is (size of the model, its k or 0 for full attention, tokens of the text, threads).
+# Each case is (model size, k, tokens of the text, threads); k = 0 stands for full attention.
 CASES = (("base", 128, 512, 1), ("base", 128, 512, 2), ("base", 128, 32, 2), ("base", 0, 512, 2), ("tiny", 16, 64, 1))
 
 

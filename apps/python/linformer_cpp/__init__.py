@@ -18,8 +18,9 @@ from .tagger import Tagger
 from .tokenizer import Encoding, Tokenizer
 from ._library import lib as _lib
 from ._library import text_of as _text_of
+from ._library import version_of as _version_of
 
-__version__ = "0.1.0"
+__version__ = _version_of(_lib)
 
 __all__ = ["Answerer", "Cancelled", "Classifier", "ConversionError", "CorruptFile", "Embedder", "Encoder", "Encoding",
            "FileError", "FillMask", "Head", "InvalidArgument", "LinformerError", "Model", "OutOfMemory", "Reranker",

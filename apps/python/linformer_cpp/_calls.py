@@ -1,4 +1,4 @@
-"""Long calls: they give up the interpreter, stop when the user presses Ctrl-C, and say how far they are."""
+"""Calls of the library that may take long: other threads run meanwhile, Ctrl-C stops them, and they report progress."""
 import contextlib
 import ctypes
 import sys
@@ -7,10 +7,10 @@ import threading
 from . import _c
 from ._library import check, filled, lib, raise_for
 
-#: Texts of fewer bytes are run on the calling thread: a call of that size takes some milliseconds.
+#: A call with fewer bytes of text runs on the calling thread, because it takes only some milliseconds.
 SMALL = 4096
 
-#: How long a thread waits at once, in seconds. On Windows Ctrl-C doesn't interrupt the wait.
+#: The longest wait of the main thread, in seconds. On Windows Ctrl-C doesn't interrupt a wait, so it must be short.
 _WAIT = 0.1 if sys.platform == "win32" else None
 
 
@@ -32,7 +32,7 @@ class Cancel:
 
 @contextlib.contextmanager
 def _shown(show, total):
-    """A function that takes the share that is done, for a bar of tqdm; None without one."""
+    """Shows a progress bar of tqdm. Yields a function that takes the share of the work that is done, or None."""
     if not show:
         yield None
         return
@@ -74,8 +74,9 @@ def call(function, *arguments, texts, size, show_progress=False):
 
         threading.Thread(target=run, daemon=True).start()
         interrupted = None
-        # The buffers of this call must live until the library returns, so this loop ends only then. It waits for an
-        # event, because Thread.join() of Python 3.11 can return too early when an earlier join() was interrupted.
+        # The library uses the buffers of this call until it returns, so the loop ends only then, after Ctrl-C too. The
+        # loop waits for an event and not for the thread: in Python 3.11, Thread.join() can return while the thread
+        # still runs if Ctrl-C has interrupted an earlier join().
         while True:
             try:
                 if done.wait(_WAIT):

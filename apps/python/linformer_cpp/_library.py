@@ -13,7 +13,7 @@ _NAMES = {"win32": "linformer.dll", "darwin": "liblinformer.dylib"}
 
 
 def _path():
-    """The library in the wheel; ``LINFORMER_CPP_LIBRARY`` names another, and without a wheel it is the system's."""
+    """The path of the shared library: what ``LINFORMER_CPP_LIBRARY`` names, else the wheel's, else the system's."""
     given = os.environ.get("LINFORMER_CPP_LIBRARY")
     if given:
         return given
@@ -34,16 +34,21 @@ def _load():
         function.restype, function.argtypes = result, arguments
     version = library.lnf_version()
     if (version >> 16, version >> 8 & 255) != VERSION:
-        raise ImportError(f"{path} has version {version >> 16}.{version >> 8 & 255}.{version & 255}, and this package "
-                          f"needs {VERSION[0]}.{VERSION[1]}")
+        raise ImportError(f"{path} has version {version_of(library)}, and this package needs {VERSION[0]}.{VERSION[1]}")
     return library
+
+
+def version_of(library):
+    """The version of the library, such as "0.1.0"."""
+    number = library.lnf_version()
+    return f"{number >> 16}.{number >> 8 & 255}.{number & 255}"
 
 
 lib = _load()
 
 
 def raise_for(code, message):
-    """Raises the exception of this code."""
+    """Raises the exception that stands for this code of the library."""
     name, exception = errors.BY_CODE.get(code, ("internal", errors.LinformerError))
     raise exception(message.decode("utf-8", "replace") if isinstance(message, bytes) else message, name)
 
@@ -65,7 +70,7 @@ def filled(options, function, **changes):
 
 
 def text_of(function, *arguments):
-    """What a function gives that writes a text as snprintf does."""
+    """The text that a function of the library writes into a buffer; like snprintf, it returns the needed size."""
     needed = function(*arguments, None, 0)
     if needed == 0:
         return None
@@ -75,7 +80,7 @@ def text_of(function, *arguments):
 
 
 class Handle:
-    """Owns something that the library made. ``keep`` lives as long."""
+    """Owns an object of the library and frees it. ``keep`` is a Python object that must live at least as long."""
 
     __slots__ = ("pointer", "_free", "_keep")
 

@@ -1,4 +1,4 @@
-"""The programs of the wheel, which pip installs where scripts are."""
+"""Finds the programs that a wheel brings; pip installs them in the folder of scripts."""
 import os
 import shutil
 import sys

@@ -1,16 +1,16 @@
-"""What the classes that answer texts have in common."""
+"""The base of the classes that compute results for texts, and functions for their arguments."""
 import asyncio
 import threading
 from collections.abc import Iterator
 
 from .model import load, text_options
 
-#: Texts that an iterator's results are computed in at once.
+#: How many texts of an iterator are read and computed at once.
 CHUNK = 512
 
 
 class Task:
-    """A model and options. Calls from several threads wait for each other; one object for each thread runs at once.
+    """A model and options. Only one thread at a time computes with an object; others wait.
 
     Pickled, an object is its model's path and its options, so that a process maps the same file.
     """
@@ -25,7 +25,7 @@ class Task:
         return text_options(**{**defaults, **self._options})
 
     def _state(self):
-        """The arguments beside the model and its options that make an equal object."""
+        """The arguments, without the model and the options, with which an equal object can be made."""
         return {}
 
     def __reduce__(self):
@@ -44,7 +44,7 @@ def _made(kind, model, arguments):
 
 
 def is_single(texts):
-    """Whether this is one text and no list of them."""
+    """Whether the argument is one text and not several."""
     return isinstance(texts, str)
 
 
@@ -59,12 +59,12 @@ def listed(texts):
 
 
 def is_stream(texts):
-    """Whether the texts come one after the other, and so shall their results."""
+    """Whether the argument is an iterator, whose results are then an iterator, too."""
     return isinstance(texts, Iterator)
 
 
 def chunks(texts, size=CHUNK):
-    """Lists of up to ``size`` texts of an iterator."""
+    """Divides the texts of an iterator into lists of up to ``size``."""
     some = []
     for text in texts:
         some.append(text)
@@ -76,6 +76,6 @@ def chunks(texts, size=CHUNK):
 
 
 def streamed(texts, answer):
-    """The results of an iterator's texts, one by one; only those of a chunk are in memory."""
+    """Yields the results of an iterator's texts one by one. Only one chunk of texts and results is in memory."""
     for some in chunks(texts):
         yield from answer(some)

@@ -1,4 +1,4 @@
-"""Checkpoints that were converted once: the cache's files are named by what they were made of."""
+"""The cache of converted checkpoints. The name of a model file in it has a hash of the checkpoint's content."""
 import contextlib
 import hashlib
 import json
@@ -9,13 +9,13 @@ import tempfile
 from . import conversion
 from ._library import lib
 
-#: What of a folder the converter may read. Other weights of the same model, as for ONNX, are not looked at.
+#: Endings of the files that the converter may read. Files of other formats, such as ONNX, aren't hashed.
 _SETTINGS = (".json", ".txt", ".model", ".jinja")
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
 
 
 def folder():
-    """``LINFORMER_CACHE``, or the system's folder for caches."""
+    """The folder of the cache: what ``LINFORMER_CACHE`` names, or a folder in the system's place for caches."""
     given = os.environ.get("LINFORMER_CACHE")
     if given:
         return given
@@ -46,7 +46,7 @@ def _files(path):
 
 
 def _content(path, known):
-    """A hash of a file's bytes. ``known`` remembers those of files whose size and time of change are the same."""
+    """The hash of a file's bytes. ``known`` has the hashes of files that were read before, with their size and time."""
     stat = os.stat(path)
     key = os.path.realpath(path)
     stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ino]
@@ -84,7 +84,7 @@ def _replace(path, text):
 
 @contextlib.contextmanager
 def _locked(path):
-    """One process at a time; the lock of a process that ends is free."""
+    """Holds a lock between processes. The system frees the lock of a process that ends."""
     with open(path, "ab") as file:
         if sys.platform == "win32":
             import msvcrt
@@ -105,7 +105,7 @@ def _locked(path):
 
 
 def converted(path, dtype, cache_dir, options):
-    """The path of the model file of a checkpoint, which is made where it isn't in the cache."""
+    """The path of a checkpoint's model file in the cache. Converts the checkpoint if the file isn't there."""
     place = os.path.abspath(cache_dir or folder())
     os.makedirs(place, exist_ok=True)
     index = os.path.join(place, "contents.json")

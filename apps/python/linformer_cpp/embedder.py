@@ -73,7 +73,8 @@ class Embedder(Task):
 
         An iterator of texts gives an iterator of vectors, of which only some hundred are computed at once. A vector
         depends on its text alone, so ``batch_size`` and ``device`` are accepted and change nothing. ``prompt`` is put
-        before each text; ``prompt_name`` names one of ``prompts``. With ``normalize_embeddings`` vectors have the length 1.
+        before each text; ``prompt_name`` names one of ``prompts``. With ``normalize_embeddings`` vectors have the
+        length 1.
         """
         arguments = {"prompt_name": prompt_name, "prompt": prompt, "normalize_embeddings": normalize_embeddings,
                      "truncate_dim": truncate_dim}

@@ -1,4 +1,4 @@
-"""The rows that a model computes of tokens, without a head."""
+"""Hidden states of an encoder."""
 from __future__ import annotations
 
 import ctypes

@@ -1,8 +1,8 @@
-"""The exceptions of this package. Each has the library's code and its sentence, which names the thing and the fix."""
+"""The exceptions of this package. Each has the library's error code and its message."""
 
 
 class LinformerError(Exception):
-    """What every error of the library is. ``code`` is one of the names of ``lnf_code`` in lower case."""
+    """The base of all errors. ``code`` is the name of an ``lnf_code`` in lower case, without its prefix."""
 
     def __init__(self, message, code="internal"):
         super().__init__(message)
@@ -17,7 +17,7 @@ class InvalidArgument(LinformerError, ValueError):
 
 
 class TooLong(LinformerError, ValueError):
-    """A text has more tokens than are read, or a buffer is too small."""
+    """A text has more tokens than the call may read, or a buffer is too small."""
 
 
 class Cancelled(LinformerError):

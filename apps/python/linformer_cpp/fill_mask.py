@@ -29,8 +29,8 @@ class FillMask(Task):
         return {"top_k": self._top_k}
 
     def __call__(self, inputs, show_progress_bar: bool = False) -> list:
-        """Of a text with one mask the best tokens: dicts with "score", "token", "token_str" and "sequence"; of a text
-        with several masks a list of these for each mask."""
+        """The best tokens for each mask: a list of dicts with "score", "token", "token_str" and "sequence". A text with
+        several masks has a list of such lists."""
         if is_stream(inputs):
             return streamed(inputs, self)
         single = is_single(inputs)

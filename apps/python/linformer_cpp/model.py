@@ -1,4 +1,4 @@
-"""Models: immutable, mapped from their file, and shared by everything that is made of them."""
+"""Model files. A model is immutable, and any number of objects may share it."""
 from __future__ import annotations
 
 import ctypes
@@ -17,7 +17,7 @@ _ON_LONG = {"truncate": 0, "window": 1, "error": 2}
 
 
 def chosen(values, name, value):
-    """The number of a named value, or a ValueError that lists the names."""
+    """The number that stands for a name; raises a ValueError with all names if there is no such name."""
     try:
         return values[value]
     except KeyError:
@@ -108,7 +108,7 @@ class Model:
         check(lib.lnf_model_verify, self.pointer)
 
     def plan(self, tokens: int = 0, batch: int = 1, threads: int = 1, compute: str = "auto") -> dict:
-        """What a session for calls of this size takes: ``{"arena_bytes": ..., "precision": sentence}``."""
+        """The memory and precision of a session for calls of this size: ``{"arena_bytes": int, "precision": str}``."""
         options = filled(_c.SessionOptions, lib.lnf_session_options_init_sized, max_tokens=tokens, max_batch=batch,
                          threads=threads, compute=chosen(_COMPUTE, "compute", compute))
         size, needed = ctypes.c_uint64(), ctypes.c_size_t()
@@ -127,7 +127,7 @@ class Model:
         return f"Model({os.path.basename(self.path)!r}: {', '.join(parts)})"
 
 
-#: What stands for a model: itself, or the path of a model file or a checkpoint.
+#: What functions take for a model: a ``Model``, or the path of a model file or a checkpoint.
 ModelLike = Union[Model, str, os.PathLike]
 
 

@@ -1,4 +1,4 @@
-"""Documents by a query, with the interface of sentence_transformers.CrossEncoder."""
+"""Ranks documents for a query, with the interface of sentence_transformers.CrossEncoder."""
 from __future__ import annotations
 
 import ctypes

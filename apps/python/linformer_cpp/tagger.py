@@ -31,8 +31,8 @@ class Tagger(Task):
         return {"aggregation_strategy": self._strategy, "head": self._head}
 
     def __call__(self, inputs, batch_size: int | None = None, show_progress_bar: bool = False) -> list:
-        """Of each text its entities, in order: dicts with "entity_group" ("entity" without aggregation), "score",
-        "word" (as the text has it), "start" and "end" (characters of the text)."""
+        """The entities of each text in their order: dicts with "entity_group" ("entity" without aggregation), "score",
+        "word" (copied from the text), "start" and "end" (characters of the text)."""
         if is_stream(inputs):
             return streamed(inputs, self)
         single = is_single(inputs)

@@ -49,10 +49,12 @@ set(CMAKE_AR ${LINFORMER_ZIG_SCRIPTS}/ar CACHE FILEPATH "")
 set(CMAKE_RANLIB ${LINFORMER_ZIG_SCRIPTS}/ranlib CACHE FILEPATH "")
 set(CMAKE_RC_COMPILER ${LINFORMER_ZIG_SCRIPTS}/rc)
 
-# zig adds debug information by default. It contains the names of folders, so builds in two folders would differ; -g0
-# leaves it out. Objects for Windows would still contain the name of a temporary file, hence -object-file-name, and
-# programs for Windows an identifier that is computed from debug information, hence -s. Programs for macOS would contain
-# the debug information of zig's own C++ library, hence -s there too, and libraries the folder of the build as their name.
+# Builds in two folders shall give the same bytes. These flags keep names of folders and files out of the output:
+# - zig writes debug information by default, which contains names of folders. -g0 turns it off.
+# - An object for Windows contains the name of a temporary file, unless -object-file-name gives another name. A program
+#   for Windows contains an identifier that is computed from debug information; -s removes it.
+# - A program for macOS contains the debug information of zig's own C++ library; -s removes it. The name of a shared
+#   library for macOS contains the folder of the build, unless CMAKE_INSTALL_NAME_DIR gives another folder.
 set(flags "-g0")
 if(CMAKE_SYSTEM_NAME STREQUAL Linux)
   # As GCC does on Debian: the system chooses where the program lies in memory, static programs included.
