@@ -124,6 +124,40 @@ musl() {
   bash tests/hosts/run.sh "linux-$(uname -m)-musl"
 }
 
+# The Python package inside the libraries that it works with, and its results beside theirs. Installs these libraries into
+# build/python first, some gigabytes.
+python_libraries() {
+  python_package
+  if [ ! -e build/python/ready ]; then
+    python3 apps/bench/peers.py setup --environment build/python
+    build/python/bin/pip install --quiet --requirement tests/python/requirements.txt
+    touch build/python/ready
+  fi
+  build/python/bin/python tests/python/run.py -rs
+  build/python/bin/python tests/python/compare.py
+}
+
+# The programs of apps/bulk in Spark and Ray, with a small random model. Spark needs a Java.
+bulk() {
+  python_package
+  if [ ! -e build/bulk/ready ]; then
+    python3 -m venv build/bulk
+    build/bulk/bin/pip install --quiet numpy --requirement apps/bulk/requirements.txt
+    touch build/bulk/ready
+  fi
+  build/bulk/bin/python tests/python/models.py embedding build/bulk/model.lnfr
+  build/bulk/bin/python tests/bulk/annotator_test.py build/bulk/model.lnfr
+  build/bulk/bin/python tests/bulk/engines.py --model build/bulk/model.lnfr --count 100000
+}
+
+# python_package: builds the package's library and programs, and says where they are.
+python_package() {
+  build release linformer_cli linformer-convert linformer_shared
+  export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD/apps/python
+  export LINFORMER_CPP_LIBRARY=$PWD/build/release/runtime/liblinformer.so
+  export LINFORMER_CPP_PROGRAMS=$PWD/build/release/apps/cli:$PWD/build/release/apps/convert
+}
+
 # run_test COMMAND...: runs a test program that was built with a sanitizer; tests/README.md describes ASAN_OPTIONS. The
 # status 77 means that the program skipped a case and that no case failed (support/skip.h), so the subject continues.
 run_test() {
@@ -144,7 +178,7 @@ build() {
 }
 
 subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks simulated gpu_kernels sanitized shared
-  separate aarch64 windows musl)
+  separate aarch64 windows musl python_libraries bulk)
 if [ $# -eq 0 ]; then
   echo "Subjects: ${subjects[*]}"
   exit 0

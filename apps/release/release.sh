@@ -1,6 +1,7 @@
 #!/bin/bash
 # Builds all files of a release, on a bare Debian 12. The script installs missing packages. It writes the archives of all
-# hosts into FOLDER, by default build/release-files, and the Debian packages into FOLDER/debian.
+# hosts into FOLDER, by default build/release-files, the Debian packages into FOLDER/debian, and Python's wheels into
+# FOLDER/wheels.
 #   bash apps/release/release.sh [FOLDER] [OPTION...]      the options are those of release.py
 # The pinned libraries are downloaded, or taken from the folder that --archives names.
 set -euo pipefail
@@ -25,3 +26,6 @@ build/zig/bin/python apps/release/release.py --to "$folder" "$@"
 
 step "3. Debian packages"
 bash apps/release/debian.sh "$folder/debian"
+
+step "4. Python wheels"
+python3 apps/release/wheels.py "$folder"

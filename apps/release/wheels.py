@@ -2,7 +2,7 @@
 """Makes a Python wheel of each host's archives that release.py wrote: the package of apps/python, the shared library
 and the programs. Equal archives and sources give equal bytes.
 
-    python3 apps/release/wheels.py FOLDER    # FOLDER/*.tar.gz and *.zip in, FOLDER/wheels/*.whl out
+    python3 apps/release/wheels.py FOLDER    # FOLDER/*.tar.gz and *.zip in; FOLDER/wheels/*.whl and SHA256SUMS out
 """
 import argparse
 import base64
@@ -107,7 +107,7 @@ def main():
     folder = parser.parse_args().folder
     to = folder / "wheels"
     to.mkdir(exist_ok=True)
-    made = 0
+    made = []
     for host in TAGS:
         for programs in sorted(folder.glob(f"linformer-*-{host}.*")):
             version = programs.name.split("-")[1]
@@ -115,9 +115,11 @@ def main():
             if library.exists():
                 path = write_wheel(host, version, programs, library, to)
                 print(f"{path.stat().st_size:>10}  {path.name}")
-                made += 1
-    if made == 0:
+                made.append(path)
+    if not made:
         sys.exit(f"wheels.py: {folder} has no archives")
+    sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(made))
+    (to / "SHA256SUMS").write_text(sums, encoding="utf-8")
 
 
 if __name__ == "__main__":

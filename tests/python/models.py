@@ -1,9 +1,15 @@
-"""Small random BERTs in Hugging Face's form, made with numpy alone."""
+"""Small random BERTs in Hugging Face's form, made with NumPy alone.
+
+    python3 tests/python/models.py embedding MODEL.lnfr    # writes the model of one of these functions
+"""
 import json
+import pathlib
+import sys
+import tempfile
 
 import numpy as np
 
-from linformer_cpp.conversion import write_safetensors
+from linformer_cpp.conversion import convert, write_safetensors
 
 WORDS = ("[PAD] [UNK] [CLS] [SEP] [MASK] the a of and in is was not no film train city river sailor whale house music "
          "good bad long short blue green old new runs sleeps sings Berlin Ada Oslo who where what when . , ? !").split()
@@ -110,3 +116,12 @@ def masked(folder):
     tensors.norm("cls.predictions.transform.LayerNorm")
     tensors["cls.predictions.bias"] = np.zeros(len(WORDS), np.float32)
     return write(folder, config("BertForMaskedLM"), tensors)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        convert(globals()[sys.argv[1]](pathlib.Path(scratch, sys.argv[1])), sys.argv[2])
+
+
+if __name__ == "__main__":
+    main()

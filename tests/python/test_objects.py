@@ -1,5 +1,6 @@
 """Objects in other processes and threads, and calls that are stopped."""
 import asyncio
+import concurrent.futures
 import multiprocessing
 import os
 import pickle
@@ -68,6 +69,52 @@ def test_threads_share_an_object(made):
     assert not wrong
 
 
+def test_objects_of_their_own_run_at_once(made):
+    """Each thread has an object of one shared model, as a server's workers have."""
+    model, expected = made("embedding"), lin.Embedder(made("embedding")).encode(TEXTS)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for vectors in pool.map(lambda _: lin.Embedder(model).encode(TEXTS), range(16)):
+            np.testing.assert_array_equal(vectors, expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_fork_during_a_call(made):
+    """A child that is born while another thread is in a call is told to make an object of its own."""
+    embedder = lin.Embedder(made("embedding"))
+    expected = embedder.encode(TEXTS)
+    busy = threading.Thread(target=lambda: embedder.encode(["the old sailor sings in Oslo . " * 5] * 5_000))
+    busy.start()
+    while not embedder._lock.locked():
+        time.sleep(0.001)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            embedder.encode(TEXTS)
+        except lin.LinformerError as error:
+            same = (lin.Embedder(made("embedding")).encode(TEXTS) == expected).all()
+            code = 0 if "forked" in str(error) and same else 2
+        os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    busy.join()
+    np.testing.assert_array_equal(embedder.encode(TEXTS), expected)
+
+
+def test_a_generator_may_be_left(made):
+    """Results of an iterator need not be read to the end, and its errors reach the reader."""
+    embedder = lin.Embedder(made("embedding"))
+    vectors = embedder.encode(text for text in TEXTS * 1000)
+    next(vectors)
+    vectors.close()
+
+    def texts():
+        yield from TEXTS
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        list(embedder.encode(texts()))
+
+
 def test_async(made):
     embedder = lin.Embedder(made("embedding"))
 
@@ -80,6 +127,7 @@ def test_async(made):
 
 @pytest.mark.skipif(os.name == "nt", reason="this system sends no signals")
 def test_interrupt_ends_a_long_call(made):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with SIGINT ignored
     embedder = lin.Embedder(made("embedding"))
     texts = ["the old sailor sings in Oslo . " * 5] * 400_000
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))

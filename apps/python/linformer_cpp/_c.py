@@ -138,7 +138,9 @@ AnswerVisit = CFUNCTYPE(c_int, c_void_p, POINTER(Answers))
 FillVisit = CFUNCTYPE(c_int, c_void_p, POINTER(MaskFilling))
 
 _code, _handle, _texts, _sizes, _status = c_int32, c_void_p, POINTER(c_char_p), POINTER(c_size_t), POINTER(Status)
-_floats, _made = POINTER(c_float), POINTER(c_void_p)
+_made = POINTER(c_void_p)
+#: The address of an array of floats: an int is converted faster than a pointer object is made.
+_floats = c_void_p
 _one_each = [_texts, _sizes, c_size_t]
 _two_each = [_texts, _sizes, _texts, _sizes, c_size_t]
 

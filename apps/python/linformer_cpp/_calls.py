@@ -31,21 +31,20 @@ class Cancel:
 
 
 @contextlib.contextmanager
-def _shown(show, total):
-    """Shows a progress bar of tqdm. Yields a function that takes the share of the work that is done, or None."""
-    if not show:
-        yield None
-        return
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        yield None
+def shown(show, total=None):
+    """Shows a progress bar of tqdm. Yields a function that takes how many more texts are done.
+
+    Without tqdm, or with ``show`` false, there is no bar and the function does nothing.
+    """
+    tqdm = None
+    if show:
+        with contextlib.suppress(ImportError):
+            from tqdm.auto import tqdm
+    if tqdm is None:
+        yield lambda count: None
         return
     with tqdm(total=total, unit="text") as bar:
-        def shown(share):
-            bar.update(round(share * total) - bar.n)
-        yield shown
-        shown(1.0)
+        yield bar.update
 
 
 def call(function, *arguments, texts, size, show_progress=False):
@@ -59,8 +58,16 @@ def call(function, *arguments, texts, size, show_progress=False):
         check(function, *arguments, None)
         return
     flag = Cancel()
-    with _shown(show_progress, texts) as shown:
-        progress = _c.Progress() if shown is None else _c.Progress(lambda _, share: shown(share))
+    with shown(show_progress, texts) as advance:
+        told = 0
+
+        def tell(_, share):
+            nonlocal told
+            done_texts = round(share * texts)
+            advance(done_texts - told)
+            told = done_texts
+
+        progress = _c.Progress(tell) if show_progress else _c.Progress()
         control = filled(_c.Control, lib.lnf_control_init_sized, cancel=flag.pointer, progress=progress)
         done, failed = threading.Event(), []
 
@@ -84,6 +91,8 @@ def call(function, *arguments, texts, size, show_progress=False):
             except BaseException as error:
                 interrupted = interrupted or error
                 flag.set()
+        if interrupted is None and not failed:
+            tell(None, 1.0)
     if interrupted is not None:
         raise interrupted
     if failed:

@@ -70,7 +70,7 @@ class Classifier(Task):
         with self._lock:
             call(lib.lnf_classify, self._classifier.pointer, given.pointers, given.lengths,
                  second and second.pointers, second and second.lengths, given.count,
-                 values.ctypes.data_as(ctypes.POINTER(ctypes.c_float)), values.size, texts=given.count,
+                 values.ctypes.data, values.size, texts=given.count,
                  size=given.size + (second.size if second else 0), show_progress=show_progress)
         return values
 
@@ -104,7 +104,8 @@ class Classifier(Task):
         function_to_apply  "softmax", "sigmoid" or "none" of the logits; None: as the head's kind says
         """
         if is_stream(inputs):
-            return streamed(inputs, lambda some: self(some, top_k=top_k, function_to_apply=function_to_apply))
+            return streamed(inputs, lambda some: self(some, top_k=top_k, function_to_apply=function_to_apply),
+                            show_progress_bar)
         texts, pairs, single = pairs_of(inputs)
         if function_to_apply is None:
             scores = self._probabilities(texts, pairs, show_progress_bar)

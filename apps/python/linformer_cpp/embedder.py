@@ -1,7 +1,6 @@
 """Vectors of texts, with the interface of sentence_transformers.SentenceTransformer."""
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -67,23 +66,30 @@ class Embedder(Task):
 
     def encode(self, sentences: str | Sequence[str] | Iterator[str], prompt_name: str | None = None,
                prompt: str | None = None, batch_size: int = 32, show_progress_bar: bool | None = None,
-               normalize_embeddings: bool = False, truncate_dim: int | None = None, convert_to_numpy: bool = True,
-               convert_to_tensor: bool = False, device=None) -> np.ndarray | Iterator[np.ndarray]:
+               normalize_embeddings: bool = False, truncate_dim: int | None = None, precision: str = "float32",
+               convert_to_numpy: bool = True, convert_to_tensor: bool = False,
+               device=None) -> np.ndarray | Iterator[np.ndarray]:
         """float32 vectors: ``[n, d]`` of a list of texts, ``[d]`` of one text.
 
         An iterator of texts gives an iterator of vectors, of which only some hundred are computed at once. A vector
         depends on its text alone, so ``batch_size`` and ``device`` are accepted and change nothing. ``prompt`` is put
         before each text; ``prompt_name`` names one of ``prompts``. With ``normalize_embeddings`` vectors have the
-        length 1.
+        length 1. ``precision`` "ubinary" and "binary" keep one bit of each number, eight in a byte: uint8 or int8
+        ``[n, d / 8]``.
         """
+        if precision not in ("float32", "binary", "ubinary"):
+            raise ValueError(f'precision is {precision!r}; it is "float32", "binary" or "ubinary"')
         arguments = {"prompt_name": prompt_name, "prompt": prompt, "normalize_embeddings": normalize_embeddings,
-                     "truncate_dim": truncate_dim}
+                     "truncate_dim": truncate_dim, "precision": precision}
         if is_stream(sentences):
-            return streamed(sentences, lambda some: self.encode(some, **arguments))
+            return streamed(sentences, lambda some: self.encode(some, **arguments), bool(show_progress_bar))
         single = is_single(sentences)
         texts = [sentences] if single else listed(sentences)
         vectors = self._encode(texts, prompt_name, prompt, normalize_embeddings, truncate_dim or self.truncate_dim,
                                bool(show_progress_bar))
+        if precision != "float32":
+            vectors = np.packbits(vectors > 0, axis=1)
+            vectors = vectors if precision == "ubinary" else (vectors ^ 128).view(np.int8)
         if convert_to_tensor:
             import torch
             vectors = torch.from_numpy(vectors)
@@ -109,7 +115,7 @@ class Embedder(Task):
             vectors = np.empty((given.count, self._width), np.float32)
             if given.count:
                 call(lib.lnf_embed, embedder.pointer, given.pointers, given.lengths, given.count,
-                     vectors.ctypes.data_as(ctypes.POINTER(ctypes.c_float)), vectors.size, texts=given.count,
+                     vectors.ctypes.data, vectors.size, texts=given.count,
                      size=given.size, show_progress=show_progress)
         if cut:
             vectors = vectors[:, :dimensions].copy()

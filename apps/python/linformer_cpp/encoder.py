@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 
 import numpy as np
 
 from . import _c
 from ._library import Handle, check, filled, lib
+from ._task import new_lock
 from .model import _COMPUTE, ModelLike, chosen, load
 from .tokenizer import Tokenizer
 
@@ -28,7 +28,7 @@ class Encoder:
                                keep=self.model)
         self._max_tokens = max_tokens or self.model.max_tokens
         self.tokenizer = Tokenizer(self.model) if self.model.has_tokenizer else None
-        self._lock = threading.Lock()
+        self._lock = new_lock(self)
 
     def hidden(self, texts, layer: int = -1) -> list[np.ndarray]:
         """A list with float32 ``[tokens, width]`` of each text. ``layer`` -1 is the output, 0 the embedding."""

@@ -32,7 +32,7 @@ class FillMask(Task):
         """The best tokens for each mask: a list of dicts with "score", "token", "token_str" and "sequence". A text with
         several masks has a list of such lists."""
         if is_stream(inputs):
-            return streamed(inputs, self)
+            return streamed(inputs, self, show_progress_bar)
         single = is_single(inputs)
         given, found = Texts([inputs] if single else listed(inputs)), []
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import html
 import os
 from typing import Any, Union
 
@@ -120,6 +121,16 @@ class Model:
 
     def __reduce__(self):
         return type(self), (self.path, self._read_all)
+
+    def _repr_html_(self):
+        """What a notebook shows."""
+        rows = [("file", os.path.basename(self.path)), ("megabytes", f"{self.file_bytes / 1e6:,.1f}"),
+                ("dialect", self.dialect), ("layers", f"{self.layers} of {self.width}"),
+                ("tokens of a text", f"{self.max_tokens:,}"), ("vocabulary", f"{self.vocabulary:,}")]
+        rows += [(f"head {head.name!r}", f"{head.kind}: {', '.join(head.labels[:8])}"
+                  f"{', ...' if len(head.labels) > 8 else ''}") for head in self.heads]
+        cells = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in rows)
+        return f"<table>{cells}</table>"
 
     def __repr__(self):
         parts = [f"{self.layers} layers of {self.width}", f"{self.max_tokens} tokens"]

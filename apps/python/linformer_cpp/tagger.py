@@ -21,24 +21,24 @@ class Tagger(Task):
     def __init__(self, model: ModelLike, *, aggregation_strategy: str = "simple", head: str | int | None = None,
                  **options):
         super().__init__(model, **options)
-        self._strategy, self._head = aggregation_strategy, head
+        self.aggregation_strategy, self._head = aggregation_strategy, head
         self._tagger = Handle(lib.lnf_tagger_create, lib.lnf_tagger_free, self.model.pointer,
                               chosen(_AGGREGATIONS, "aggregation_strategy", aggregation_strategy),
                               -1 if head is None else self.model.head(head).index,
                               self._text_options(on_long="window"), keep=self.model)
 
     def _state(self):
-        return {"aggregation_strategy": self._strategy, "head": self._head}
+        return {"aggregation_strategy": self.aggregation_strategy, "head": self._head}
 
     def __call__(self, inputs, batch_size: int | None = None, show_progress_bar: bool = False) -> list:
         """The entities of each text in their order: dicts with "entity_group" ("entity" without aggregation), "score",
         "word" (copied from the text), "start" and "end" (characters of the text)."""
         if is_stream(inputs):
-            return streamed(inputs, self)
+            return streamed(inputs, self, show_progress_bar)
         single = is_single(inputs)
         texts = [inputs] if single else listed(inputs)
         given, found = Texts(texts), []
-        label = "entity" if self._strategy == "none" else "entity_group"
+        label = "entity" if self.aggregation_strategy == "none" else "entity_group"
 
         def take(tagging, report):
             text, entities = texts[report.index], []

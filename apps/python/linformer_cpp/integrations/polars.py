@@ -3,6 +3,7 @@
     from linformer_cpp.integrations.polars import embed, classify
     frame.with_columns(vector=embed(pl.col("text"), embedder), label=classify(pl.col("text"), classifier))
 """
+import numpy as np
 import polars as pl
 
 
@@ -12,9 +13,10 @@ def embed(column, embedder, **options):
 
     def vectors(texts):
         given = texts.is_not_null()
-        found = embedder.encode(texts.filter(given).to_list(), **options)
-        rows = iter(found)
-        return pl.Series(texts.name, [next(rows) if known else None for known in given], pl.Array(pl.Float32, width))
+        rows = np.zeros((len(texts), width), np.float32)
+        rows[given.to_numpy()] = embedder.encode(texts.filter(given).to_list(), **options)
+        found = pl.Series(texts.name, rows, pl.Array(pl.Float32, width))
+        return pl.select(pl.when(given).then(found).alias(texts.name)).to_series()
 
     return column.map_batches(vectors, return_dtype=pl.Array(pl.Float32, width))
 

@@ -11,9 +11,12 @@ import shutil
 import torch
 
 try:
-    from sentence_transformers.models import InputModule as _Base
-except ImportError:  # before sentence-transformers 5
-    _Base = torch.nn.Module
+    from sentence_transformers.sentence_transformer.modules import InputModule as _Base
+except ImportError:  # before sentence-transformers 6
+    try:
+        from sentence_transformers.models import InputModule as _Base
+    except ImportError:  # before 5
+        _Base = torch.nn.Module
 
 from ..embedder import Embedder
 

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Embeds, classifies, tags or reranks the texts of Parquet files with Spark.
+
+Each file of the results holds some rows of one input file with the columns that were added. Spark's tasks compute one
+such file each, and its interface shows how many are done.
+"""
+import json
+import os
+import threading
+
+from pyspark import SparkFiles
+from pyspark.sql import SparkSession
+
+from linformer_cpp.bulk import job as jobs
+from linformer_cpp.bulk import work
+
+EXAMPLES = """examples:
+  spark-submit spark_job.py --task embed --model minilm.lnfr --input docs/ --output vectors/
+  spark-submit --conf spark.task.cpus=4 spark_job.py --threads 4 --send-model --task classify --model sentiment.lnfr \\
+    --input s3://bucket/reviews --output s3://bucket/labelled --field body
+"""
+
+
+def worker(settings, model, threads, output, sent, counts):
+    """The function that a task of Spark calls with its units."""
+    def compute(units):
+        path = SparkFiles.get(os.path.basename(model)) if sent else model
+        for unit in units:
+            report = work.compute(unit, settings, path, threads, output)
+            for counter, number in zip(counts, (1, report.rows, report.bad)):
+                counter.add(number)
+            yield report
+
+    return compute
+
+
+def main():
+    arguments = jobs.parser(__doc__, EXAMPLES).parse_args()
+    job = jobs.prepare(arguments)
+    builder = SparkSession.builder.appName(f"linformer {arguments.task} {arguments.input}")
+    spark = builder.config("spark.task.cpus", arguments.threads).getOrCreate()
+    context = spark.sparkContext
+    if int(context.getConf().get("spark.task.cpus", "1")) != arguments.threads:
+        raise ValueError(f"--threads is {arguments.threads}, and a task of this session of Spark has another number of "
+                         f"cores: give spark-submit --conf spark.task.cpus={arguments.threads}")
+    if arguments.send_model:
+        context.addFile(job.model)
+    progress = jobs.Progress(job)
+    if job.units:
+        counts = [context.accumulator(0) for _ in range(3)]
+        compute = worker(job.settings, job.model, job.threads, job.output, arguments.send_model, counts)
+        context.setJobDescription(f"{len(job.units)} files of {job.rows:,} texts")
+        ended = threading.Event()
+
+        def watch():
+            while not ended.wait(0.5):
+                progress.show(*(counter.value for counter in counts))
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            reports = context.parallelize(job.units, len(job.units)).mapPartitions(compute).collect()
+        finally:
+            ended.set()
+            watcher.join()
+        progress.show(len(reports), sum(report.rows for report in reports), sum(report.bad for report in reports))
+    print(json.dumps(jobs.finish(job, progress.seconds)))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    jobs.run(main)

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Runs the programs of apps/bulk with Spark and Ray over the same texts: whether their vectors are the program's to the
+bit, how many texts a second they embed, and what remains after a worker or the whole run is killed.
+
+    python3 tests/bulk/engines.py --model minilm.lnfr --texts sentences.txt --count 300000 --engines spark,ray
+
+Needs linformer_cpp with its programs, pyarrow, and pyspark with a Java, or ray. Prints a table; --json FILE keeps all
+figures. The exit code is 1 where something differs.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from linformer_cpp._programs import program
+
+BULK = pathlib.Path(__file__).resolve().parents[2] / "apps/bulk"
+SHARES = (0.4, 0.25, 0.2, 0.1, 0.05)  # of the texts, by file: they aren't equal
+PROCESSES = {"spark": "pyspark.daemon", "ray": "ray::"}  # what a worker's command line has
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--texts", help="a text a line, repeated up to --count; without it some are made up")
+    parser.add_argument("--count", type=int, default=300_000)
+    parser.add_argument("--unit-rows", type=int, default=10_000)
+    parser.add_argument("--workers", default="1,2")
+    parser.add_argument("--engines", default="spark,ray")
+    parser.add_argument("--json")
+    return parser.parse_args()
+
+
+def texts_of(path, count):
+    if path is None:
+        return [f"the sailor {number} sings in Oslo" for number in range(count)]
+    with open(path, encoding="utf-8") as file:
+        lines = [line.strip() for line in file if line.strip()]
+    return [lines[number % len(lines)] for number in range(count)]
+
+
+def write_data(folder, texts):
+    folder.mkdir()
+    bounds = [int(len(texts) * sum(SHARES[:number])) for number in range(len(SHARES))] + [len(texts)]
+    for number, (begin, end) in enumerate(zip(bounds, bounds[1:])):
+        table = pa.table({"id": pa.array(range(begin, end), pa.int64()), "text": texts[begin:end]})
+        pq.write_table(table, folder / f"part-{number}.parquet", row_group_size=7_000)
+
+
+def the_programs(model, texts, scratch, threads):
+    """The vectors that the program linformer writes, and its seconds."""
+    with open(scratch / "texts.jsonl", "w", encoding="utf-8") as file:
+        file.writelines(json.dumps({"text": text}) + "\n" for text in texts)
+    begin = time.monotonic()
+    subprocess.run([program("linformer"), "embed", model, "--input", scratch / "texts.jsonl", "-o",
+                    scratch / "expected.npy", "--threads", str(threads)], check=True)
+    return np.load(scratch / "expected.npy"), time.monotonic() - begin
+
+
+def finished(output):
+    """The files of results that are there."""
+    return len(list(output.glob("*.parquet"))) if output.exists() else 0
+
+
+def workers_of(engine):
+    """The processes that hold a model."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                if PROCESSES[engine] in line and ".lnfr" in (entry / "maps").read_text():
+                    found.append(int(entry.name))
+            except OSError:
+                continue  # it ended
+    return found
+
+
+class Runs:
+    """The runs of one engine."""
+
+    def __init__(self, engine, given, scratch, expected):
+        self.engine, self.given, self.scratch, self.expected = engine, given, scratch, expected
+        self.output, self.log = scratch / "out", scratch / f"{engine}.log"
+        self.rows, self.wrong = [], []
+
+    def _environment(self, workers):
+        variables = dict(os.environ, OMP_NUM_THREADS="1")
+        if self.engine == "spark":
+            import pyspark
+            variables.update({
+                "SPARK_HOME": os.path.dirname(pyspark.__file__), "PYSPARK_PYTHON": sys.executable,
+                "PYSPARK_SUBMIT_ARGS": f"--master local-cluster[{workers},1,1024] --conf spark.executor.memory=1g "
+                                       "--conf spark.ui.enabled=false pyspark-shell"})
+        return variables
+
+    def run(self, workers, action=None):
+        """``(code, seconds, summary)`` of a run. ``action(process)`` is called until it returns True."""
+        line = [sys.executable, str(BULK / f"{self.engine}_job.py"), "--task", "embed", "--model", self.given.model,
+                "--input", str(self.scratch / "in"), "--output", str(self.output), "--unit-rows",
+                str(self.given.unit_rows)] + (["--workers", str(workers)] if self.engine == "ray" else [])
+        begin = time.monotonic()
+        with open(self.log, "a", encoding="utf-8") as log:
+            process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True,
+                                       env=self._environment(workers))
+            while action is not None and process.poll() is None:
+                if action(process):
+                    break
+                time.sleep(0.05)
+            said = [text for text in process.communicate()[0].splitlines() if text.startswith("{")]
+        return process.returncode, time.monotonic() - begin, json.loads(said[-1]) if said else {}
+
+    def check(self, case, workers, result, **more):
+        """Compares the results with the program's, and removes them."""
+        code, seconds, summary = result
+        row = {"engine": self.engine, "workers": workers, "case": case, "seconds": seconds, "summary": summary, **more}
+        try:
+            row["same_bits"] = bool(np.array_equal(self._vectors(), self.expected))
+        except (ValueError, OSError) as error:
+            row["same_bits"], row["error"] = False, str(error)
+        if code != 0 or not row["same_bits"]:
+            self.wrong.append(f"{self.engine}, {case}: exit code {code}, {row.get('error', 'other vectors')}")
+        self.rows.append(row)
+        shutil.rmtree(self.output, ignore_errors=True)
+
+    def _vectors(self):
+        table = pq.read_table(self.output)
+        ids, count = table["id"].to_numpy(), len(self.expected)
+        if len(ids) != count or len(np.unique(ids)) != count:
+            raise ValueError(f"{len(ids)} rows with {len(np.unique(ids))} ids in the place of {count}")
+        vectors = table["embedding"].combine_chunks().flatten().to_numpy().reshape(count, -1)
+        return vectors[np.argsort(ids)]
+
+    def worker_killed(self, workers):
+        killed = []
+
+        def kill(process):
+            found = workers_of(self.engine) if finished(self.output) >= 2 else []
+            if found:
+                os.kill(found[0], signal.SIGKILL)
+                killed.append(found[0])
+            return bool(found)
+
+        self.check("a worker killed", workers, self.run(workers, kill), killed=len(killed))
+        if not killed:
+            self.wrong.append(f"{self.engine}: no worker was found in time")
+
+    def begun_again(self, workers):
+        def kill(process):
+            if finished(self.output) < 3:
+                return False
+            os.killpg(process.pid, signal.SIGKILL)
+            return True
+
+        self.run(workers, kill)
+        for process in workers_of(self.engine):  # they would go on for a while without their driver
+            os.kill(process, signal.SIGKILL)
+        time.sleep(5)
+        there = finished(self.output)
+        result = self.run(workers)
+        self.check("the run killed, begun again", workers, result, files_there=there)
+        if there == 0 or result[2].get("computed_rows", 0) >= len(self.expected):
+            self.wrong.append(f"{self.engine}: the second run computed everything again")
+
+
+def print_table(rows, count):
+    print(f"{'engine':10} workers case                           seconds  texts/s  without start")
+    for row in rows:
+        rate = row.get("summary", {}).get("rows_per_second", "")
+        bits = {True: "same bits", False: "DIFFERENT"}.get(row.get("same_bits"), "")
+        print(f"{row['engine']:10} {row['workers']:7} {row['case']:28} {row['seconds']:9.1f} "
+              f"{count / row['seconds']:8.0f}  {rate!s:>13}  {bits}")
+
+
+def main():
+    given = options()
+    texts = texts_of(given.texts, given.count)
+    workers = [int(number) for number in given.workers.split(",")]
+    rows, wrong = [], []
+    with tempfile.TemporaryDirectory(prefix="bulk-") as folder:
+        scratch = pathlib.Path(folder)
+        write_data(scratch / "in", texts)
+        for threads in workers:
+            expected, seconds = the_programs(given.model, texts, scratch, threads)
+            rows.append({"engine": "linformer", "workers": threads, "case": "threads", "seconds": seconds})
+        for engine in given.engines.split(","):
+            runs = Runs(engine, given, scratch, expected)
+            for number in workers:
+                runs.check("whole run", number, runs.run(number))
+            runs.worker_killed(max(workers))
+            runs.begun_again(max(workers))
+            rows += runs.rows
+            wrong += runs.wrong
+            if runs.wrong:
+                print(runs.log.read_text(encoding="utf-8", errors="replace")[-4000:], file=sys.stderr)
+    print_table(rows, given.count)
+    for text in wrong:
+        print(text, file=sys.stderr)
+    if given.json:
+        pathlib.Path(given.json).write_text(json.dumps({"count": given.count, "rows": rows}, indent=1))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
