@@ -137,7 +137,7 @@ python_libraries() {
   build/python/bin/python tests/python/compare.py
 }
 
-# The programs of apps/bulk in Spark and Ray, with a small random model. Spark needs a Java.
+# The programs of apps/bulk in Spark and Ray, with a small random model. Spark needs a Java runtime.
 bulk() {
   python_package
   if [ ! -e build/bulk/ready ]; then
@@ -147,7 +147,7 @@ bulk() {
   fi
   build/bulk/bin/python tests/python/models.py embedding build/bulk/model.lnfr
   build/bulk/bin/python tests/bulk/annotator_test.py build/bulk/model.lnfr
-  build/bulk/bin/python tests/bulk/engines.py --model build/bulk/model.lnfr --count 100000
+  build/bulk/bin/python tests/bulk/spark_ray_test.py --model build/bulk/model.lnfr --count 100000
 }
 
 # python_package: builds the package's library and programs, and says where they are.

@@ -12,7 +12,7 @@ from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 from linformer_cpp.bulk import job as jobs
-from linformer_cpp.bulk import work
+from linformer_cpp.bulk import options, work
 
 EXAMPLES = """examples:
   spark-submit spark_job.py --task embed --model minilm.lnfr --input docs/ --output vectors/
@@ -21,10 +21,10 @@ EXAMPLES = """examples:
 """
 
 
-def worker(settings, model, threads, output, sent, counts):
-    """The function that a task of Spark calls with its units."""
+def partition_function(settings, model, threads, output, model_is_sent, counts):
+    """Returns the function that a task of Spark calls with its units."""
     def compute(units):
-        path = SparkFiles.get(os.path.basename(model)) if sent else model
+        path = SparkFiles.get(os.path.basename(model)) if model_is_sent else model
         for unit in units:
             report = work.compute(unit, settings, path, threads, output)
             for counter, number in zip(counts, (1, report.rows, report.bad)):
@@ -35,28 +35,28 @@ def worker(settings, model, threads, output, sent, counts):
 
 
 def main():
-    arguments = jobs.parser(__doc__, EXAMPLES).parse_args()
+    arguments = options.parser(__doc__, EXAMPLES).parse_args()
     job = jobs.prepare(arguments)
     builder = SparkSession.builder.appName(f"linformer {arguments.task} {arguments.input}")
     spark = builder.config("spark.task.cpus", arguments.threads).getOrCreate()
     context = spark.sparkContext
     if int(context.getConf().get("spark.task.cpus", "1")) != arguments.threads:
-        raise ValueError(f"--threads is {arguments.threads}, and a task of this session of Spark has another number of "
-                         f"cores: give spark-submit --conf spark.task.cpus={arguments.threads}")
+        raise ValueError(f"--threads is {arguments.threads}, and this Spark session gives a task a different number of "
+                         f"cores; start it with spark-submit --conf spark.task.cpus={arguments.threads}")
     if arguments.send_model:
         context.addFile(job.model)
     progress = jobs.Progress(job)
     if job.units:
         counts = [context.accumulator(0) for _ in range(3)]
-        compute = worker(job.settings, job.model, job.threads, job.output, arguments.send_model, counts)
+        compute = partition_function(job.settings, job.model, job.threads, job.output, arguments.send_model, counts)
         context.setJobDescription(f"{len(job.units)} files of {job.rows:,} texts")
         ended = threading.Event()
 
-        def watch():
+        def show_progress():
             while not ended.wait(0.5):
                 progress.show(*(counter.value for counter in counts))
 
-        watcher = threading.Thread(target=watch, daemon=True)
+        watcher = threading.Thread(target=show_progress, daemon=True)
         watcher.start()
         try:
             reports = context.parallelize(job.units, len(job.units)).mapPartitions(compute).collect()

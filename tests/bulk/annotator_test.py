@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""linformer_cpp.bulk.Annotator in Spark's mapInPandas, mapInArrow and iterator UDFs, and in Ray Data.
+"""Tests linformer_cpp.bulk.Annotator in Spark's mapInPandas, mapInArrow and iterator UDFs, and in Ray Data.
 
     python3 tests/bulk/annotator_test.py MODEL.lnfr    # an embedding model
+
+The exit code is 77 if neither Spark nor Ray is installed.
 """
 import importlib.util
 import os
@@ -18,7 +20,7 @@ TEXTS = [f"the sailor {number} sings" for number in range(200)] + [None]
 
 
 def check(name, ids, vectors, expected):
-    assert sorted(ids) == list(range(len(TEXTS))), f"{name}: rows are missing or twice"
+    assert sorted(ids) == list(range(len(TEXTS))), f"{name}: rows are missing or duplicated"
     for row, vector in zip(ids, vectors):
         if TEXTS[row] is None:
             assert vector is None, f"{name}: a null text has a vector"
@@ -32,17 +34,17 @@ def in_spark(annotate, frame, expected):
     from pyspark.sql.functions import pandas_udf
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-    given = spark.createDataFrame(frame).repartition(4)
-    schema = annotate.spark_schema(given.schema)
+    spark_frame = spark.createDataFrame(frame).repartition(4)
+    schema = annotate.spark_schema(spark_frame.schema)
     for name in ("mapInPandas", "mapInArrow"):
-        rows = getattr(given, name)(annotate, schema).collect()
+        rows = getattr(spark_frame, name)(annotate, schema).collect()
         check(f"Spark {name}", [row.id for row in rows], [row.embedding for row in rows], expected)
 
     @pandas_udf("array<float>")
     def embed(batches: Iterator[pd.Series]) -> Iterator[pd.Series]:
         return annotate(batches)
 
-    rows = given.select("id", embed("text").alias("embedding")).collect()
+    rows = spark_frame.select("id", embed("text").alias("embedding")).collect()
     check("Spark iterator UDF", [row.id for row in rows], [row.embedding for row in rows], expected)
     spark.stop()
 
@@ -59,14 +61,14 @@ def main():
     annotate = Annotator(Embedder(sys.argv[1]))
     frame = pd.DataFrame({"id": range(len(TEXTS)), "text": TEXTS})
     expected = Embedder(sys.argv[1]).encode([text or "" for text in TEXTS])
-    tried = 0
+    tested = 0
     for library, function in (("pyspark", in_spark), ("ray", in_ray)):
         if importlib.util.find_spec(library) is None:
             print(f"skipped: {library} isn't installed")
         else:
             function(annotate, frame, expected)
-            tried += 1
-    return 0 if tried else 77
+            tested += 1
+    return 0 if tested else 77
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The largest differences between this package and sentence-transformers and transformers' pipelines on small random
-models of each kind, in f32.
+"""Prints the largest differences between the results of this package and those of sentence-transformers and of the
+pipelines of transformers, on small random models of each kind, in f32.
 
-    python3 tests/python/compare.py [MODEL_FOLDER]    # a folder of sentence-transformers is compared, too
+    python3 tests/python/compare.py [MODEL_FOLDER]    # a sentence-transformers folder to compare as well
 
 Needs torch, transformers and sentence-transformers. The exit code is 1 where a difference is larger than 2e-5.
 """
@@ -39,10 +39,10 @@ def rerankings(folder):
     pairs = [(TEXTS[0], text) for text in TEXTS]
     yield "predict", np.abs(theirs.predict(pairs) - ours.predict(pairs)).max()
     first, second = theirs.rank(TEXTS[0], TEXTS), ours.rank(TEXTS[0], TEXTS)
-    yield "rank: another order", float([e["corpus_id"] for e in first] != [e["corpus_id"] for e in second])
+    yield "rank: order differs (0 or 1)", float([e["corpus_id"] for e in first] != [e["corpus_id"] for e in second])
 
 
-def same(first, second, score="score"):
+def largest_difference(first, second, score="score"):
     """The largest difference of two lists of dicts whose other entries must be equal; infinity where they aren't."""
     if len(first) != len(second):
         return float("inf")
@@ -66,32 +66,34 @@ def pipelines(made):
         return pipeline(task, model=str(made(kind)), tokenizer=str(made(kind)), device=-1, **more)
 
     classifier, ours = theirs("text-classification", "classifier"), lin.Classifier(made("classifier"))
-    yield "text-classification", same(classifier(TEXTS), ours(TEXTS))
+    yield "text-classification", largest_difference(classifier(TEXTS), ours(TEXTS))
     for top_k in (None, 2):
         yield f"text-classification, top_k={top_k}", max(
-            same(a, b) for a, b in zip(classifier(TEXTS, top_k=top_k), ours(TEXTS, top_k=top_k)))
+            largest_difference(a, b) for a, b in zip(classifier(TEXTS, top_k=top_k), ours(TEXTS, top_k=top_k)))
     pair = {"text": TEXTS[0], "text_pair": TEXTS[3]}
-    yield "text-classification, a pair", same([classifier([pair])[0]], [ours([pair])[0]])
+    yield "text-classification, a pair", largest_difference([classifier([pair])[0]], [ours([pair])[0]])
     for strategy in ("simple", "none", "first", "average", "max"):
         tagger = theirs("token-classification", "tagger", aggregation_strategy=strategy)
-        mine = lin.Tagger(made("tagger"), aggregation_strategy=strategy)
-        drop = ("word", "index")  # joined tokens there, the text's characters here
+        ours = lin.Tagger(made("tagger"), aggregation_strategy=strategy)
+        drop = ("word", "index")  # transformers joins tokens; linformer_cpp copies the text
         yield f"token-classification, {strategy}", max(
-            same(without(drop, a), without(drop, b)) for a, b in zip(tagger(TEXTS), mine(TEXTS)))
-    filler, mine = theirs("fill-mask", "masked", top_k=5), lin.FillMask(made("masked"), top_k=5)
+            largest_difference(without(drop, a), without(drop, b)) for a, b in zip(tagger(TEXTS), ours(TEXTS)))
+    filler, ours = theirs("fill-mask", "masked", top_k=5), lin.FillMask(made("masked"), top_k=5)
     masked = [text.replace("sings", "[MASK]").replace("runs", "[MASK]") for text in (TEXTS[0], TEXTS[2])]
     drop = ("token_str", "sequence")
-    yield "fill-mask", max(same(without(drop, a), without(drop, b)) for a, b in zip(filler(masked), mine(masked)))
-    # No answer occurs twice in it: transformers 4.57 adds the scores of equal answers, and 4.40 does not.
+    yield "fill-mask", max(
+        largest_difference(without(drop, a), without(drop, b)) for a, b in zip(filler(masked), ours(masked)))
+    # Each candidate occurs once in it, because transformers 4.57 adds the scores of equal answers, and 4.40 does not.
     context = "the old sailor sings in Oslo . a long train runs and a river sleeps , no film was good"
     try:
         answerer = theirs("question-answering", "answerer", top_k=3)
     except KeyError:
         print("question-answering: this version of transformers has no such pipeline")
         return
-    mine = lin.Answerer(made("answerer"), top_k=3)
-    yield "question-answering, top_k=3", same(answerer(question="who sings ?", context=context, max_seq_len=48),
-                                              mine(question="who sings ?", context=context))
+    ours = lin.Answerer(made("answerer"), top_k=3)
+    yield "question-answering, top_k=3", largest_difference(
+        answerer(question="who sings ?", context=context, max_seq_len=48),
+        ours(question="who sings ?", context=context))
 
 
 def main():

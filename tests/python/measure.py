@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures what the package costs beside the C API: its import, a call for a short text, the memory of many processes,
-and of a stream of texts. The figures are in apps/python/MEASUREMENTS.md.
+"""Measures what the package adds to the C API: the time of its import, the time of a call for a short text, and the
+memory of many processes and of a stream of texts. apps/python/MEASUREMENTS.md has the figures.
 
     python3 tests/python/measure.py import
     python3 tests/python/measure.py call MODEL.lnfr      # needs a C compiler, and LINFORMER_CPP_LIBRARY
@@ -21,7 +21,7 @@ TEXT = "a fine film"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def imports(given):
+def measure_import(arguments):
     """Milliseconds of a process that imports NumPy, and of one that imports the package, in turns; medians."""
     times = {"import numpy": [], "import linformer_cpp": []}
     for _ in range(41):
@@ -70,34 +70,34 @@ int main(int argc, char** argv) {
 """
 
 
-def call(given):
-    """Microseconds of a call for one text of four tokens: least means of 20 rounds, in turns."""
+def measure_call(arguments):
+    """Microseconds of a call for one short text: the smallest mean of 20 rounds; C and Python take turns."""
     import linformer_cpp
     from linformer_cpp import _library
     library = pathlib.Path(_library._path()).resolve()
-    embedder = linformer_cpp.Embedder(given.model)
-    calls, python, one, c_api = given.calls, [], [], []
+    embedder = linformer_cpp.Embedder(arguments.model)
+    calls, list_times, single_times, c_times = arguments.calls, [], [], []
     with tempfile.TemporaryDirectory() as scratch:
         source, program = pathlib.Path(scratch, "call.c"), pathlib.Path(scratch, "call")
         source.write_text(C_PROGRAM)
         subprocess.run(["cc", "-O2", "-I", ROOT / "runtime/c_api", source, library, "-o", program,
                         f"-Wl,-rpath,{library.parent}"], check=True)
         for _ in range(5):
-            said = subprocess.run([program, given.model, TEXT, str(calls)], stdout=subprocess.PIPE, check=True,
+            said = subprocess.run([program, arguments.model, TEXT, str(calls)], stdout=subprocess.PIPE, check=True,
                                   env={**os.environ, "LD_LIBRARY_PATH": str(library.parent)}).stdout
-            c_api.append(float(said))
-            for argument, found in (([TEXT], python), (TEXT, one)):
+            c_times.append(float(said))
+            for argument, found in (([TEXT], list_times), (TEXT, single_times)):
                 for _ in range(20):
                     begin = time.perf_counter()
                     for _ in range(calls):
                         embedder.encode(argument)
                     found.append(1e6 * (time.perf_counter() - begin) / calls)
-    print(f"C {min(c_api):.1f} us, encode(['{TEXT}']) {min(python):.1f} us, encode('{TEXT}') {min(one):.1f} us: "
-          f"{min(python) - min(c_api):.1f} us more")
+    print(f"C {min(c_times):.1f} us, encode(['{TEXT}']) {min(list_times):.1f} us, encode('{TEXT}') "
+          f"{min(single_times):.1f} us: {min(list_times) - min(c_times):.1f} us more")
 
 
-def pss(process="self"):
-    """(proportional, resident) kilobytes of a process."""
+def memory_of(process="self"):
+    """Kilobytes of a process: the proportional set size, and the resident one."""
     found = {}
     for line in pathlib.Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:]:
         name, value = line.split()[:2]
@@ -112,33 +112,34 @@ def _encode(path, ready, leave):
     leave.wait()
 
 
-def processes(given):
-    """The proportional memory of processes with one model each, after texts of full and of short length."""
+def measure_processes(arguments):
+    """The proportional memory (PSS) of several processes that use one model file, after long and short texts."""
     context = multiprocessing.get_context("spawn")
     ready, leave = context.Semaphore(0), context.Event()
-    running = [context.Process(target=_encode, args=(given.model, ready, leave)) for _ in range(given.processes)]
+    running = [context.Process(target=_encode, args=(arguments.model, ready, leave))
+               for _ in range(arguments.processes)]
     for process in running:
         process.start()
     for _ in running:
         ready.acquire()
-    found = [pss(process.pid) for process in running]
+    found = [memory_of(process.pid) for process in running]
     leave.set()
-    file = os.path.getsize(given.model) / 1e6
+    file = os.path.getsize(arguments.model) / 1e6
     together = sum(proportional for proportional, _ in found) / 1e3
-    print(f"file {file:.1f} MB; {given.processes} processes together {together:.1f} MB (proportional), so "
-          f"{(together - file) / given.processes:.1f} MB each beside the file; largest resident set "
+    print(f"file {file:.1f} MB; {arguments.processes} processes together {together:.1f} MB (proportional), so "
+          f"{(together - file) / arguments.processes:.1f} MB each beside the file; largest resident set "
           f"{max(resident for _, resident in found) / 1e3:.1f} MB")
 
 
-def stream(given):
-    """Resident memory while texts go through an iterator."""
+def measure_stream(arguments):
+    """The resident memory of a process while texts go through an iterator."""
     import linformer_cpp
-    embedder = linformer_cpp.Embedder(given.model, threads=2)
+    embedder = linformer_cpp.Embedder(arguments.model, threads=2)
     seen, begin, points = 0, time.monotonic(), []
-    for _ in embedder.encode(f"{TEXT} {number % 1000}" for number in range(given.count)):
+    for _ in embedder.encode(f"{TEXT} {number % 1000}" for number in range(arguments.count)):
         seen += 1
-        if seen % (given.count // 20) == 0:
-            points.append(pss()[1] / 1e3)
+        if seen % (arguments.count // 20) == 0:
+            points.append(memory_of()[1] / 1e3)
             rate = seen / (time.monotonic() - begin)
             print(f"{seen:>12,} texts, {rate:,.0f} texts/s, {points[-1]:.1f} MB", flush=True)
     print(f"after a twentieth {points[0]:.1f} MB, at the end {points[-1]:.1f} MB")
@@ -151,10 +152,11 @@ def main():
     parser.add_argument("--calls", type=int, default=200)
     parser.add_argument("--count", type=int, default=10_000_000)
     parser.add_argument("--processes", type=int, default=8)
-    given = parser.parse_args()
-    if given.what != "import" and given.model is None:
-        parser.error(f"{given.what} needs a model")
-    {"import": imports, "call": call, "processes": processes, "stream": stream}[given.what](given)
+    arguments = parser.parse_args()
+    if arguments.what != "import" and arguments.model is None:
+        parser.error(f"{arguments.what} needs a model")
+    {"import": measure_import, "call": measure_call, "processes": measure_processes,
+     "stream": measure_stream}[arguments.what](arguments)
 
 
 if __name__ == "__main__":

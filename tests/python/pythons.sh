@@ -1,11 +1,12 @@
 #!/bin/bash
-# Installs a wheel into bare systems with Pythons of several versions, and runs the package's tests there. As root, by
-# hand.
-#   bash tests/python/pythons.sh WHEEL WORK [SUITE...]      SUITE: a release of Debian, or free-threaded
-# Debian's releases are made by debootstrap in WORK. MIRROR is where its packages come from. free-threaded needs trixie.
+# Installs a wheel into bare systems with Pythons of several versions, and runs the package's tests there. Run it by
+# hand, as root.
+#   bash tests/python/pythons.sh WHEEL WORK [SUITE...]
+# SUITE is a Debian release or free-threaded; without SUITE all run. debootstrap installs each release in WORK from the
+# mirror MIRROR. The suite free-threaded needs the system of the suite trixie.
 set -euo pipefail
 if [ $# -lt 2 ]; then
-  sed -n '2,5s/^# //p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,6s/^# //p' "${BASH_SOURCE[0]}" >&2
   exit 2
 fi
 wheel=$(realpath "$1")
@@ -15,7 +16,8 @@ shift 2
 if [ $# -eq 0 ]; then set -- bullseye bookworm trixie sid free-threaded; fi
 tests=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 
-# What runs in each system: a virtual environment, the wheel, and the tests, with packages that need no compiler.
+# This script runs in each system. It creates a virtual environment, installs the wheel, and runs the tests. It installs
+# only packages that need no compiler.
 cat >"$work/inside.sh" <<'E'
 set -e
 cd "$2"
@@ -31,7 +33,7 @@ environment/bin/pip uninstall -q -y linformer-cpp
 [ ! -e environment/bin/linformer ]
 E
 
-place() {  # place FOLDER: the wheel, the tests and the script above
+copy_files() {  # copy_files FOLDER: copies the wheel, the tests and the script above
   rm -rf "$1"
   mkdir -p "$1"
   cp "$wheel" "$work/inside.sh" "$1"
@@ -42,7 +44,7 @@ for suite in "$@"; do
   echo "== $suite"
   if [ "$suite" = free-threaded ]; then
     if [ ! -x "$work/free/bin/python3" ]; then bash "$tests/free_threaded.sh" "$work/free" "$work/trixie"; fi
-    place "$work/free-threaded"
+    copy_files "$work/free-threaded"
     bash "$work/inside.sh" "$work/free/bin/python3" "$work/free-threaded"
     continue
   fi
@@ -59,7 +61,7 @@ for suite in "$@"; do
     done
   fi
   cp /etc/resolv.conf /etc/hosts "$root/etc/"
-  place "$root/w"
+  copy_files "$root/w"
   mount --bind /proc "$root/proc"
   mount --bind /dev "$root/dev"
   mount --bind /dev/shm "$root/dev/shm"

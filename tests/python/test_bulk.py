@@ -68,7 +68,7 @@ def test_wrong_options(made):
 def test_pickled_annotators_share_a_task(embed):
     copies = [pickle.loads(pickle.dumps(embed)) for _ in range(2)]
     np.testing.assert_array_equal(copies[0]({"body": TEXTS})["embedding"], embed({"body": TEXTS})["embedding"])
-    assert copies[0]._kind.task is copies[1]._kind.task
+    assert copies[0]._columns.task is copies[1]._columns.task
 
 
 def test_pandas(made, embed):

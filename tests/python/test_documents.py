@@ -1,4 +1,4 @@
-"""The Python code of the documents runs as it stands there."""
+"""The Python code in the documents runs unchanged."""
 import pathlib
 import re
 
@@ -6,12 +6,12 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 if not (ROOT / "apps/python/README.md").exists():
-    pytest.skip("the documents aren't here", allow_module_level=True)
+    pytest.skip("the documents are not part of this copy of the tests", allow_module_level=True)
 
 
 @pytest.mark.parametrize("document", ["README.md", "apps/python/README.md", "apps/bulk/README.md"])
 def test_code_runs(made, cache, monkeypatch, tmp_path, document):
-    """The folders that the code names are the small models of these tests."""
+    """Small test models replace the model folders that the code names."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LINFORMER_CACHE", str(cache))
     for name, kind in (("all-MiniLM-L6-v2", "embedding"), ("bge-small-en-v1.5", "embedding"),
@@ -29,7 +29,7 @@ def test_code_runs(made, cache, monkeypatch, tmp_path, document):
 
 
 def test_notebook_runs(tmp_path, monkeypatch):
-    """The notebook's cells run in order. Its stored outputs are compared, so that they don't grow stale."""
+    """The notebook's cells run in order. The stored outputs must equal the new ones."""
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     monkeypatch.setenv("LINFORMER_CACHE", str(tmp_path))

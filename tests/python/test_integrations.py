@@ -13,7 +13,7 @@ def embedder(made):
 
 
 @pytest.fixture
-def unit(embedder):
+def unit_vectors(embedder):
     return embedder.encode(TEXTS, normalize_embeddings=True)
 
 
@@ -25,47 +25,47 @@ def test_sentence_transformers(made, embedder, tmp_path):
     vectors = model.encode(TEXTS)
     np.testing.assert_allclose(model.similarity(vectors, vectors).numpy().diagonal(), 1, atol=1e-6)
     model.save(str(tmp_path / "saved"))
-    again = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu", trust_remote_code=True)
-    np.testing.assert_array_equal(again.encode(TEXTS), embedder.encode(TEXTS))
+    reloaded = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu", trust_remote_code=True)
+    np.testing.assert_array_equal(reloaded.encode(TEXTS), embedder.encode(TEXTS))
 
 
-def test_langchain(made, unit):
+def test_langchain(made, unit_vectors):
     pytest.importorskip("langchain_core")
     from langchain_core.vectorstores import InMemoryVectorStore
     from linformer_cpp.integrations.langchain import LinformerEmbeddings
     embeddings = LinformerEmbeddings(made("embedding"))
-    np.testing.assert_array_equal(np.array(embeddings.embed_documents(TEXTS), np.float32), unit)
+    np.testing.assert_array_equal(np.array(embeddings.embed_documents(TEXTS), np.float32), unit_vectors)
     store = InMemoryVectorStore(embeddings)
     store.add_texts(TEXTS)
     assert len(store.similarity_search("who sings", k=2)) == 2
 
 
-def test_llama_index(made, unit):
+def test_llama_index(made, unit_vectors):
     pytest.importorskip("llama_index.core")
     from linformer_cpp.integrations.llama_index import LinformerEmbedding
     model = LinformerEmbedding(made("embedding"))
-    np.testing.assert_array_equal(np.array(model.get_text_embedding_batch(TEXTS), np.float32), unit)
+    np.testing.assert_array_equal(np.array(model.get_text_embedding_batch(TEXTS), np.float32), unit_vectors)
     assert len(model.get_query_embedding("Ada")) == 32
 
 
-def test_chroma(made, unit):
+def test_chroma(made, unit_vectors):
     chromadb = pytest.importorskip("chromadb")
     from linformer_cpp.integrations.chroma import LinformerEmbeddingFunction
     collection = chromadb.EphemeralClient().create_collection(
         "texts", embedding_function=LinformerEmbeddingFunction(made("embedding").path, threads=2))
     collection.add(ids=["0", "1", "2"], documents=TEXTS)
     assert collection.query(query_texts=[TEXTS[1]], n_results=1)["ids"] == [["1"]]
-    np.testing.assert_array_equal(collection.get(ids=["0"], include=["embeddings"])["embeddings"][0], unit[0])
+    np.testing.assert_array_equal(collection.get(ids=["0"], include=["embeddings"])["embeddings"][0], unit_vectors[0])
 
 
-def test_sklearn(made, unit):
+def test_sklearn(made, unit_vectors):
     pytest.importorskip("sklearn")
     from sklearn.base import clone
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from linformer_cpp.integrations.sklearn import TextClassifier, TextVectors
     vectors = TextVectors(made("embedding").path)
-    np.testing.assert_array_equal(clone(vectors).fit_transform(TEXTS), unit)
+    np.testing.assert_array_equal(clone(vectors).fit_transform(TEXTS), unit_vectors)
     pipeline = make_pipeline(vectors, LogisticRegression()).fit(TEXTS * 5, [1, 0, 1] * 5)
     assert pipeline.predict(TEXTS).shape == (3,)
     classifier = TextClassifier(made("classifier").path)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times Python libraries that embed sentences, in turns, in one run.
+"""Times Python libraries that embed sentences. The libraries take turns within one run.
 
 The libraries are sentence-transformers with PyTorch, ONNX Runtime and OpenVINO, fastembed, and linformer_cpp. Each is
 used as its documentation recommends.
@@ -7,7 +7,8 @@ used as its documentation recommends.
     python3 apps/bench/embedders/embedders.py --model all-MiniLM-L6-v2/ --texts sentences.txt --count 3000 --threads 2
 
 Libraries whose packages are missing are left out. The program prints sentences per second (of the fastest turn and of
-the median turn), and the cosine similarity of each library's vectors to those that PyTorch computes in f32.
+the median turn), and the cosine similarity of each library's vectors to those of the first library in the list, by
+default PyTorch in f32.
 """
 import argparse
 import json
@@ -80,22 +81,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--model", required=True, help="a folder of sentence-transformers")
     parser.add_argument("--shape", choices=sorted(SHAPES),
-                        help="time a model of this shape with random weights, and --model's tokenizer")
-    parser.add_argument("--texts", required=True, help="a text a line; the last 300 calibrate OpenVINO's int8")
+                        help="use a model of this shape with random weights, and the tokenizer of --model")
+    parser.add_argument("--texts", required=True,
+                        help="a file with one text per line; the last 300 calibrate OpenVINO's int8")
     parser.add_argument("--count", type=int, default=3000)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--engines", default=",".join(ENGINES))
     parser.add_argument("--json")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     import numpy as np
     with tempfile.TemporaryDirectory(prefix="embedders-") as scratch:
-        model = random_model(given.shape, given.model, os.path.join(scratch, "model")) if given.shape else given.model
+        model = arguments.model
+        if arguments.shape:
+            model = random_model(arguments.shape, model, os.path.join(scratch, "model"))
         pooling, width = pooling_of(model)
-        options = {"model": os.path.abspath(model), "texts": os.path.abspath(given.texts), "count": given.count,
-                   "threads": given.threads, "scratch": scratch, "pooling": pooling, "width": width}
+        options = {"model": os.path.abspath(model), "texts": os.path.abspath(arguments.texts), "count": arguments.count,
+                   "threads": arguments.threads, "scratch": scratch, "pooling": pooling, "width": width}
         engines = []
-        for name in given.engines.split(","):
+        for name in arguments.engines.split(","):
             if not has(ENGINES[name]):
                 print(f"{name}: left out, {' or '.join(ENGINES[name])} isn't installed", file=sys.stderr)
                 continue
@@ -104,10 +108,12 @@ def main():
                 print(f"{name}: {engine.error}", file=sys.stderr)
             else:
                 engines.append(engine)
-        for number in range(given.rounds):
+        for number in range(arguments.rounds):
             for engine in engines if number % 2 == 0 else reversed(engines):
-                time.sleep(0.2)  # threads that spin after a call come to rest
+                time.sleep(0.2)  # lets busy-waiting threads of the previous library stop
                 engine.turn()
+        if not engines:
+            sys.exit("embedders.py: no library of the list could be run")
         rows, reference = [], None
         for engine in engines:
             engine.stop()
@@ -115,16 +121,16 @@ def main():
             vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
             reference = vectors if reference is None else reference
             cosines = (vectors * reference).sum(axis=1)
-            rows.append({"engine": engine.name, "sentences_per_second": given.count / min(engine.times),
-                         "median": given.count / statistics.median(engine.times), "mean_cosine": float(cosines.mean()),
-                         "least_cosine": float(cosines.min())})
+            rows.append({"engine": engine.name, "sentences_per_second": len(vectors) / min(engine.times),
+                         "median": len(vectors) / statistics.median(engine.times),
+                         "mean_cosine": float(cosines.mean()), "min_cosine": float(cosines.min())})
     print(f"{'engine':20} {'best':>8} {'median':>8}  mean and least cosine to {engines[0].name}")
     for row in rows:
         print(f"{row['engine']:20} {row['sentences_per_second']:8.0f} {row['median']:8.0f}  {row['mean_cosine']:.6f} "
-              f"{row['least_cosine']:.6f}")
-    if given.json:
-        with open(given.json, "w", encoding="utf-8") as file:
-            json.dump({"count": given.count, "threads": given.threads, "rows": rows}, file, indent=1)
+              f"{row['min_cosine']:.6f}")
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump({"count": arguments.count, "threads": arguments.threads, "rows": rows}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,6 @@ def random_model(shape, tokenizer, folder):
 def pooling_of(model):
     with open(os.path.join(model, "1_Pooling", "config.json"), encoding="utf-8") as file:
         pooling = json.load(file)
-    if pooling.get("pooling_mode_cls_token") or pooling.get("pooling_mode") == "cls":
-        return "cls", pooling["word_embedding_dimension"]
-    return "mean", pooling["word_embedding_dimension"]
+    width = pooling.get("word_embedding_dimension") or pooling["embedding_dimension"]  # the name differs by version
+    is_first_token = pooling.get("pooling_mode_cls_token") or pooling.get("pooling_mode") == "cls"
+    return ("cls" if is_first_token else "mean"), width

@@ -31,7 +31,7 @@ class Cancel:
 
 
 @contextlib.contextmanager
-def shown(show, total=None):
+def progress_bar(show, total=None):
     """Shows a progress bar of tqdm. Yields a function that takes how many more texts are done.
 
     Without tqdm, or with ``show`` false, there is no bar and the function does nothing.
@@ -58,7 +58,7 @@ def call(function, *arguments, texts, size, show_progress=False):
         check(function, *arguments, None)
         return
     flag = Cancel()
-    with shown(show_progress, texts) as advance:
+    with progress_bar(show_progress, texts) as advance:
         told = 0
 
         def tell(_, share):

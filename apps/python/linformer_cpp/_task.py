@@ -5,7 +5,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 
-from ._calls import shown
+from ._calls import progress_bar
 from .errors import LinformerError
 from .model import load, text_options
 
@@ -13,30 +13,36 @@ from .model import load, text_options
 CHUNK = 512
 
 
-class _LeftInACall:
-    """The lock of an object that another thread was using when the process forked: that thread isn't in the child."""
+class _AbandonedLock:
+    """Replaces a lock that another thread held when the process forked.
+
+    That thread doesn't exist in the child, so nobody would release the lock.
+    """
 
     def __enter__(self):
-        raise LinformerError("this object was in a call of another thread when the process forked; make one in this "
-                             "process")
+        raise LinformerError("another thread was using this object when the process forked; create a new object in "
+                             "this process")
 
     def __exit__(self, *error):
         pass
 
+    def locked(self):
+        return True
 
-_with_locks = weakref.WeakSet()
+
+_lock_owners = weakref.WeakSet()
 
 
 def new_lock(owner):
-    """The lock that lets one thread after the other use ``owner``, which keeps it in ``_lock``."""
-    _with_locks.add(owner)
+    """Creates the lock with which ``owner`` lets one thread at a time use it; ``owner`` must store it as ``_lock``."""
+    _lock_owners.add(owner)
     return threading.Lock()
 
 
 def _after_fork():
-    for owner in _with_locks:
+    for owner in _lock_owners:
         if owner._lock.locked():
-            owner._lock = _LeftInACall()
+            owner._lock = _AbandonedLock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -46,7 +52,7 @@ if hasattr(os, "register_at_fork"):
 class Task:
     """A model and options. Only one thread at a time computes with an object; others wait.
 
-    Pickled, an object is its model's path and its options, so that a process maps the same file.
+    A pickle holds the model's path and the options, so another process maps the same file.
     """
 
     def __init__(self, model, **options):
@@ -63,7 +69,7 @@ class Task:
         return {}
 
     def __reduce__(self):
-        return _made, (type(self), self.model, {**self._options, **self._state()})
+        return _unpickle, (type(self), self.model, {**self._options, **self._state()})
 
     def _repr_html_(self):
         """What a notebook shows: the model's table below the object's own line."""
@@ -74,11 +80,11 @@ class Task:
         return f"{type(self).__name__}({self.model!r}{given})"
 
     async def _in_thread(self, function, *arguments, **options):
-        import asyncio  # takes 20 ms, which most programs needn't wait for
+        import asyncio  # imported here because the import takes 20 ms, and most programs don't need it
         return await asyncio.to_thread(function, *arguments, **options)
 
 
-def _made(kind, model, arguments):
+def _unpickle(kind, model, arguments):
     return kind(model, **arguments)
 
 
@@ -87,8 +93,8 @@ def is_single(texts):
     return isinstance(texts, str)
 
 
-def listed(texts):
-    """Texts of a list, an array, a column of pandas or polars, or an arrow array, as a list."""
+def as_list(texts):
+    """Texts of a list, an array, a column of pandas or polars, or an Arrow array, as a list or tuple."""
     if isinstance(texts, (list, tuple)):
         return texts
     for method in ("to_pylist", "tolist", "to_list"):
@@ -104,19 +110,19 @@ def is_stream(texts):
 
 def chunks(texts, size=CHUNK):
     """Divides the texts of an iterator into lists of up to ``size``."""
-    some = []
+    chunk = []
     for text in texts:
-        some.append(text)
-        if len(some) == size:
-            yield some
-            some = []
-    if some:
-        yield some
+        chunk.append(text)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
 
 
-def streamed(texts, answer, show_progress=False):
+def streamed(texts, compute, show_progress=False):
     """Yields the results of an iterator's texts one by one. Only one chunk of texts and results is in memory."""
-    with shown(show_progress) as bar:
-        for some in chunks(texts):
-            yield from answer(some)
-            bar(len(some))
+    with progress_bar(show_progress) as advance:
+        for chunk in chunks(texts):
+            yield from compute(chunk)
+            advance(len(chunk))

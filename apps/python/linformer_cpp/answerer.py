@@ -4,7 +4,7 @@ from __future__ import annotations
 from . import _c
 from ._calls import Texts, call_each
 from ._library import Handle, lib
-from ._task import Task, listed
+from ._task import Task, as_list
 from .model import ModelLike
 
 
@@ -40,14 +40,14 @@ class Answerer(Task):
         """
         if inputs is not None:
             single = isinstance(inputs, dict)
-            items = [inputs] if single else listed(inputs)
+            items = [inputs] if single else as_list(inputs)
             questions, contexts = [item["question"] for item in items], [item["context"] for item in items]
         else:
             if question is None or context is None:
                 raise TypeError("give a question and a context")
             single = isinstance(question, str)
-            questions = [question] if single else listed(question)
-            contexts = [context] * len(questions) if isinstance(context, str) else listed(context)
+            questions = [question] if single else as_list(question)
+            contexts = [context] * len(questions) if isinstance(context, str) else as_list(context)
         if len(questions) != len(contexts):
             raise ValueError(f"there are {len(questions)} questions and {len(contexts)} contexts")
         asked, given, found = Texts(questions), Texts(contexts), []

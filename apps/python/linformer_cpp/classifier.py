@@ -9,7 +9,7 @@ import numpy as np
 from . import _c
 from ._calls import Texts, call, call_each
 from ._library import Handle, filled, lib
-from ._task import Task, is_stream, listed, streamed
+from ._task import Task, as_list, is_stream, streamed
 from .model import ModelLike
 
 _LOGITS = 2
@@ -18,7 +18,7 @@ _LOGITS = 2
 def pairs_of(inputs):
     """(texts, pairs, whether there was one input). Inputs are texts, or dicts with "text" and "text_pair"."""
     single = isinstance(inputs, (str, dict))
-    items = [inputs] if single else listed(inputs)
+    items = [inputs] if single else as_list(inputs)
     texts, pairs = [], []
     for item in items:
         if isinstance(item, dict):

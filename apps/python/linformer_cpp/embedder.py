@@ -8,7 +8,7 @@ import numpy as np
 from . import _c
 from ._calls import Texts, call
 from ._library import Handle, lib
-from ._task import Task, is_single, is_stream, listed, streamed
+from ._task import Task, is_single, is_stream, as_list, streamed
 from .model import ModelLike, chosen
 
 _POOLINGS = {None: -1, "default": -1, "cls": 0, "first_token": 0, "mean": 1, "max": 3, "lasttoken": 5, "last_token": 5,
@@ -84,7 +84,7 @@ class Embedder(Task):
         if is_stream(sentences):
             return streamed(sentences, lambda some: self.encode(some, **arguments), bool(show_progress_bar))
         single = is_single(sentences)
-        texts = [sentences] if single else listed(sentences)
+        texts = [sentences] if single else as_list(sentences)
         vectors = self._encode(texts, prompt_name, prompt, normalize_embeddings, truncate_dim or self.truncate_dim,
                                bool(show_progress_bar))
         if precision != "float32":

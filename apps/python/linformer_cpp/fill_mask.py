@@ -4,7 +4,7 @@ from __future__ import annotations
 from . import _c
 from ._calls import Texts, call_each
 from ._library import Handle, lib, text_of
-from ._task import Task, is_single, is_stream, listed, streamed
+from ._task import Task, is_single, is_stream, as_list, streamed
 from .model import ModelLike
 from .tokenizer import Tokenizer
 
@@ -34,7 +34,7 @@ class FillMask(Task):
         if is_stream(inputs):
             return streamed(inputs, self, show_progress_bar)
         single = is_single(inputs)
-        given, found = Texts([inputs] if single else listed(inputs)), []
+        given, found = Texts([inputs] if single else as_list(inputs)), []
 
         def take(filling, _):
             masks = [[(mask.token, candidate.id, candidate.probability)

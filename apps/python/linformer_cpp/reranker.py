@@ -9,7 +9,7 @@ import numpy as np
 from . import _c
 from ._calls import Texts, call, call_each, utf8
 from ._library import Handle, lib
-from ._task import Task, listed
+from ._task import Task, as_list
 from .model import ModelLike
 
 
@@ -35,7 +35,7 @@ class Reranker(Task):
     def predict(self, sentences, batch_size: int = 32, show_progress_bar: bool | None = None):
         """The score of each (query, document), float32 ``[n]``; of one pair a number."""
         single = len(sentences) == 2 and all(isinstance(text, str) for text in sentences)
-        pairs = [sentences] if single else listed(sentences)
+        pairs = [sentences] if single else as_list(sentences)
         queries, documents = Texts([pair[0] for pair in pairs]), Texts([pair[1] for pair in pairs])
         scores = np.empty(len(pairs), np.float32)
 
@@ -52,7 +52,7 @@ class Reranker(Task):
     def rank(self, query: str, documents: Sequence[str], top_k: int | None = None, return_documents: bool = False,
              show_progress_bar: bool | None = None) -> list[dict]:
         """The documents, best first: ``[{"corpus_id": ..., "score": ...}, ...]``, with "text" where it is wanted."""
-        documents = listed(documents)
+        documents = as_list(documents)
         if not documents:
             return []
         asked, given = utf8(query), Texts(documents)

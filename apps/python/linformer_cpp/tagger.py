@@ -4,7 +4,7 @@ from __future__ import annotations
 from . import _c
 from ._calls import Texts, call_each
 from ._library import Handle, lib
-from ._task import Task, is_single, is_stream, listed, streamed
+from ._task import Task, is_single, is_stream, as_list, streamed
 from .model import ModelLike, chosen
 
 _AGGREGATIONS = {"simple": 0, "none": 1, "first": 2, "average": 3, "max": 4}
@@ -36,7 +36,7 @@ class Tagger(Task):
         if is_stream(inputs):
             return streamed(inputs, self, show_progress_bar)
         single = is_single(inputs)
-        texts = [inputs] if single else listed(inputs)
+        texts = [inputs] if single else as_list(inputs)
         given, found = Texts(texts), []
         label = "entity" if self.aggregation_strategy == "none" else "entity_group"
 

@@ -1,72 +1,40 @@
-"""A run over a dataset: what it shall do, what is done already, and whether all of it is there at the end.
+"""Plans a run over a dataset, finds what is finished already, and checks at the end that no result is missing.
 
-The folder of the results has a Parquet file for each unit, and beside these ``_linformer.json``: the settings, and the
-files that were read. A run with the same settings goes on where another one ended; new files in the input are added. A
-run with others is refused, because the folder would then have results of both.
+The folder of the results has a Parquet file for each unit, and ``_linformer.json``: the settings, and the input files.
+A run with the same settings goes on where another one ended; new input files are added. A run with other settings is
+refused, because the folder would then mix two kinds of results.
 """
 from __future__ import annotations
 
-import argparse
 import json
 import os
+import re
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 
+from ..errors import LinformerError
 from ..model import load
-from .annotator import ERROR
-from .sources import filesystem_of, row_count, sources
+from .options import settings_of
+from .reading import footer_of
+from .sources import filesystem_of, is_hidden, sources
 from .units import Unit, divided
-from .work import TASKS, TEMPORARY, Report, Settings, annotator, content_of, report_of
+from .work import TEMPORARY, Report, Settings, UnitError, cached_annotator, report_of
 
 MANIFEST = "_linformer.json"
 SUCCESS = "_SUCCESS"
 
-#: Requests at once to the store that has the files.
-_AT_ONCE = 32
-
-
-def parser(description, epilog):
-    """The options that the programs for all engines have."""
-    made = argparse.ArgumentParser(description=description, epilog=epilog,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--model", required=True, help="a .lnfr file, or a checkpoint, which is converted first")
-    made.add_argument("--dtype", choices=("f32", "bf16", "f16", "int8"), help="of a checkpoint's weights (f32)")
-    made.add_argument("--task", required=True, choices=sorted(TASKS))
-    made.add_argument("--input", required=True, help="a Parquet file, a folder of them, a Delta or an Iceberg table")
-    made.add_argument("--format", default="auto", choices=("auto", "parquet", "delta", "iceberg"))
-    made.add_argument("--output", required=True, help="the folder of the results")
-    made.add_argument("--field", default="text", help="the column with the texts (text)")
-    made.add_argument("--pair", help="the column with second texts")
-    made.add_argument("--prefix", default="", help="stands before the names of the added columns")
-    made.add_argument("--unit-rows", type=_positive, default=100_000,
-                      help="rows that a worker computes and writes at once (100000)")
-    made.add_argument("--threads", type=_positive, default=1, help="cores of a worker (1)")
-    made.add_argument("--send-model", action="store_true",
-                      help="send the model file to the workers; without it each machine has it at the same path")
-    made.add_argument("--normalize", action="store_true", help="embed: vectors of the length 1")
-    made.add_argument("--prompt", metavar="NAME", help="embed: one of the model's prompts")
-    made.add_argument("--dimensions", type=_positive, help="embed: the first numbers of each vector")
-    made.add_argument("--head", help="classify, tag, rerank: the head's name")
-    made.add_argument("--all-scores", action="store_true", help="classify: the scores of all classes, too")
-    made.add_argument("--max-tokens", type=_positive, help="of a text; without it as many as the model reads")
-    made.add_argument("--on-long", choices=("truncate", "window", "error"), help="what happens to longer texts")
-    return made
-
-
-def _positive(text):
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} isn't positive")
-    return value
+#: Parallel requests to the storage.
+MAX_STORAGE_REQUESTS = 32
 
 
 @dataclass(frozen=True)
 class Job:
-    """A run. ``units`` are those that are left, the largest first."""
+    """A run. ``units`` are the unfinished units, the largest first; ``done`` is the number of the finished ones."""
     settings: Settings
     model: str
     threads: int
@@ -77,48 +45,67 @@ class Job:
 
     @property
     def rows(self):
-        """Rows that are left."""
+        """Rows of the unfinished units."""
         return sum(unit.rows for unit in self.units)
-
-
-def settings_of(arguments, model):
-    """The settings that the command line gives; one that its task doesn't take is refused."""
-    options = {"max_tokens": arguments.max_tokens, "on_long": arguments.on_long, "head": arguments.head}
-    calls = {"normalize_embeddings": arguments.normalize, "prompt_name": arguments.prompt,
-             "truncate_dim": arguments.dimensions, "all_scores": arguments.all_scores}
-    taken = {"embed": {"normalize_embeddings", "prompt_name", "truncate_dim"}, "classify": {"all_scores", "head"},
-             "rerank": {"head"}, "tag": {"head"}}[arguments.task] | {"max_tokens", "on_long"}
-    flags = {"normalize_embeddings": "--normalize", "prompt_name": "--prompt", "truncate_dim": "--dimensions",
-             "all_scores": "--all-scores", "head": "--head"}
-    given = {name: value for name, value in {**options, **calls}.items() if value not in (None, False)}
-    for name in given:
-        if name not in taken:
-            raise ValueError(f"--task {arguments.task} has no option {flags[name]}")
-    return Settings(arguments.task, content_of(model), arguments.field, arguments.pair, arguments.prefix,
-                    tuple((name, value) for name, value in given.items() if name in options),
-                    tuple((name, value) for name, value in given.items() if name in calls))
 
 
 def prepare(arguments) -> Job:
     """Finds the files, checks the settings with the model, and compares both with what the output's folder has."""
-    model = load(arguments.model, arguments.dtype).path
+    model = os.path.abspath(load(arguments.model, arguments.dtype).path)
     settings = settings_of(arguments, model)
-    annotator(settings, model, arguments.threads)  # raises for what the model can't do
-    files = sources(arguments.input, arguments.format)
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        counts = list(pool.map(row_count, files))
+    annotate = cached_annotator(settings, model, arguments.threads)  # raises for what the model can't do
+    files = sources(_absolute(arguments.input), arguments.format)
+    counts = check_files(files, annotate)
     units = [unit for file, count in zip(files, counts) for unit in divided(file, count, arguments.unit_rows)]
-    output = arguments.output.rstrip("/")
+    output = _absolute(arguments.output).rstrip("/")
     fs, folder = filesystem_of(output)
+    _check_place(folder, files, arguments.input)
     fs.create_dir(folder, recursive=True)
     manifest = {"settings": json.loads(json.dumps(asdict(settings))), "unit_rows": arguments.unit_rows,
-                "files": {file.path: [file.size, count] for file, count in zip(files, counts)}}
+                "input_files": {file.path: [file.size, file.modified, count] for file, count in zip(files, counts)}}
     _compare(_read(fs, f"{folder}/{MANIFEST}"), manifest, output)
+    existing_names = {entry.base_name for entry in fs.get_file_info(pafs.FileSelector(folder)) if entry.is_file}
+    _refuse_foreign_files(existing_names, units, output)
+    unfinished = sorted((unit for unit in units if unit.name not in existing_names), key=lambda unit: -unit.rows)
     _write(fs, f"{folder}/{MANIFEST}", json.dumps(manifest, indent=1))
-    there = {entry.base_name for entry in fs.get_file_info(pafs.FileSelector(folder)) if entry.is_file}
-    _refuse_strangers(there, units, output)
-    left = sorted((unit for unit in units if unit.name not in there), key=lambda unit: -unit.rows)
-    return Job(settings, model, arguments.threads, output, left, units, len(units) - len(left))
+    if unfinished and SUCCESS in existing_names:
+        fs.delete_file(f"{folder}/{SUCCESS}")
+    return Job(settings, model, arguments.threads, output, unfinished, units, len(units) - len(unfinished))
+
+
+def _check_place(folder, files, address):
+    """Refuses a folder of results that would be read as input: by this run, or by the next one."""
+    if any(file.path.startswith(f"{folder}/") for file in files):
+        raise ValueError(f"the output folder {folder} contains files of the input; give another --output")
+    root = filesystem_of(_absolute(address))[1].rstrip("/")
+    below = folder[len(root):] if folder.startswith(f"{root}/") else ""
+    if below and not is_hidden(below):
+        raise ValueError(f"the output folder {folder} lies below the input {root}, so a second run would read it; give "
+                         "another --output, or one whose name begins with _")
+
+
+def _absolute(address):
+    """Workers may run in another folder than the program."""
+    return address if "://" in address else os.path.abspath(address)
+
+
+def check_files(files, annotate):
+    """The number of rows of each file. Raises an error for a file without the columns that the task reads."""
+    with ThreadPoolExecutor(MAX_STORAGE_REQUESTS) as pool:
+        footers = list(pool.map(footer_of, files))
+    for file, (_, schema) in zip(files, footers):
+        for name in filter(None, (annotate.field, annotate.pair_field)):
+            if name not in schema.names:
+                raise ValueError(f"{file.path} has no column {name!r}; its columns are {', '.join(schema.names)}")
+            type_ = schema.field(name).type
+            if not _is_text(type_.value_type if pa.types.is_dictionary(type_) else type_):
+                raise ValueError(f"the column {name!r} of {file.path} has values of the type {type_}, and not texts")
+        annotate.schema(schema)
+    return [count for count, _ in footers]
+
+
+def _is_text(type_):
+    return str(type_) in ("string", "large_string", "string_view", "null")
 
 
 def _compare(before, now, output):
@@ -128,19 +115,19 @@ def _compare(before, now, output):
     for name in ("settings", "unit_rows"):
         if before[name] != now[name]:
             old, new = json.dumps(before[name]), json.dumps(now[name])
-            raise ValueError(f"{output} has results of other settings ({name}: {old}; now {new}); give another "
+            raise ValueError(f"{output} has results with other settings ({name}: {old}; now {new}); give another "
                              "--output, or delete that folder")
-    for path, about in before["files"].items():
-        if now["files"].get(path) != about:
-            raise ValueError(f"{output} has results of {path}, which has changed or is gone since; give another "
+    for path, about in before["input_files"].items():
+        if now["input_files"].get(path) != about:
+            raise ValueError(f"{output} has results of {path}, which has been changed or deleted since; give another "
                              "--output, or delete that folder")
 
 
-def _refuse_strangers(there, units, output):
+def _refuse_foreign_files(existing_names, units, output):
     own = {unit.name for unit in units}
-    strange = sorted(name for name in there if name.endswith(".parquet") and name not in own)
-    if strange:
-        raise ValueError(f"{output} has the file {strange[0]}, which isn't this program's; give another --output")
+    foreign = sorted(name for name in existing_names if name.endswith(".parquet") and name not in own)
+    if foreign:
+        raise ValueError(f"{output} contains {foreign[0]}, which this run does not write; give another --output")
 
 
 def _read(fs, path):
@@ -160,16 +147,16 @@ def _write(fs, path, text):
 def finish(job: Job, seconds: float) -> dict:
     """Counts the rows of all results by their footers, and marks the folder as complete."""
     fs, folder = filesystem_of(job.output)
-    error = job.settings.prefix + ERROR
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        reports = list(pool.map(lambda unit: report_of(fs, f"{folder}/{unit.name}", error), job.all_units))
+    error_column = cached_annotator(job.settings, job.model, job.threads).error_column
+    with ThreadPoolExecutor(MAX_STORAGE_REQUESTS) as pool:
+        reports = list(pool.map(lambda unit: report_of(fs, f"{folder}/{unit.name}", error_column), job.all_units))
     for unit, report in zip(job.all_units, reports):
         if report.rows != unit.rows:
-            raise ValueError(f"{job.output}/{unit.name} has {report.rows} rows in the place of {unit.rows}; delete it "
-                             "and run the program again")
+            raise ValueError(f"{job.output}/{unit.name} has {report.rows} rows instead of {unit.rows}; delete it and "
+                             "run the program again")
     if fs.get_file_info(f"{folder}/{TEMPORARY}").type == pafs.FileType.Directory:
         fs.delete_dir(f"{folder}/{TEMPORARY}")  # files of workers that were killed
-    summary = {"files": len(job.all_units), "rows": sum(report.rows for report in reports),
+    summary = {"output_files": len(job.all_units), "rows": sum(report.rows for report in reports),
                "bad": sum(report.bad for report in reports), "computed_rows": job.rows, "seconds": round(seconds, 3),
                "rows_per_second": round(job.rows / seconds, 1) if seconds > 0 else None}
     _write(fs, f"{folder}/{SUCCESS}", json.dumps(summary))
@@ -177,14 +164,14 @@ def finish(job: Job, seconds: float) -> dict:
 
 
 class Progress:
-    """A line on standard error now and then: on a terminal it is rewritten, in a log there is one each minute."""
+    """Prints progress on standard error: on a terminal a line that is rewritten, in a log a line each minute."""
 
     def __init__(self, job: Job):
         self._job, self._begin, self._shown = job, time.monotonic(), 0.0
         self._terminal = sys.stderr.isatty()
         self._units = self._rows = self._bad = 0
         if job.done:
-            print(f"{job.done} of {len(job.all_units)} files are there already", file=sys.stderr)
+            print(f"{job.done} of {len(job.all_units)} units are finished already", file=sys.stderr)
 
     @property
     def seconds(self):
@@ -194,7 +181,7 @@ class Progress:
         self.show(self._units + 1, self._rows + report.rows, self._bad + report.bad)
 
     def show(self, units, rows, bad):
-        """What was done in this run so far."""
+        """Shows how many units, rows and bad rows this run has finished."""
         self._units, self._rows, self._bad = units, rows, bad
         last = units == len(self._job.units)
         if not last and self.seconds - self._shown < (0.5 if self._terminal else 60):
@@ -202,17 +189,34 @@ class Progress:
         self._shown = self.seconds
         rate = rows / max(self.seconds, 1e-9)
         left = (self._job.rows - rows) / rate if rows else 0
-        text = (f"{units} of {len(self._job.units)} files, {rows:,} of {self._job.rows:,} texts, {rate:,.0f} texts/s, "
+        text = (f"{units} of {len(self._job.units)} units, {rows:,} of {self._job.rows:,} texts, {rate:,.0f} texts/s, "
                 f"{bad:,} bad, {left:,.0f} s left")
         print(f"\r{text}\033[K" if self._terminal else text, end="\n" if last or not self._terminal else "",
               file=sys.stderr, flush=True)
 
 
+#: Libraries whose errors are caused by the input or by a worker.
+_ENGINES = ("deltalake", "pyiceberg", "pyarrow", "pyspark", "py4j", "ray", "_internal")
+
+
 def run(main):
-    """Ends a program with one line for an error that the user can mend."""
+    """Runs a program. Prints an error that the user can correct as one line, without a traceback."""
     try:
         main()
-    except (ValueError, OSError, ImportError) as error:
-        program = os.path.basename(sys.argv[0])
-        print(f"{program}: {error}", file=sys.stderr)
+    except Exception as error:
+        known = isinstance(error, (ValueError, OSError, ImportError, LinformerError))
+        if not known and type(error).__module__.split(".")[0] not in _ENGINES:
+            raise
+        print(f"{os.path.basename(sys.argv[0])}: {_message(error)}", file=sys.stderr)
         sys.exit(1)
+
+
+def _message(error):
+    """The sentence of a worker's UnitError, which engines put among the lines of their own errors; else the last line.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    for line in lines:
+        found = re.search(rf"\b{UnitError.__name__}: (.*)", line)
+        if found:
+            return found.group(1)
+    return lines[-1]

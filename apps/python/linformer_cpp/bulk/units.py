@@ -17,15 +17,17 @@ class Unit:
 
     @property
     def name(self) -> str:
-        """The file of its results. The same rows of the same file have the same name in every run."""
+        """The name of the file with the unit's results, which is the same in every run."""
         key = hashlib.blake2b(f"{self.source.path}\0{self.source.size}\0{self.first_row}\0{self.rows}".encode(),
                               digest_size=8)
-        stem = os.path.basename(self.source.path).removesuffix(".parquet")[:80]
+        stem = os.path.basename(self.source.path).removesuffix(".parquet").lstrip("_.")  # readers leave out _ and .
+        stem = stem.encode()[:100].decode(errors="ignore")  # file systems limit a name to 255 bytes
         return f"{stem}-{self.first_row:010d}-{key.hexdigest()}.parquet"
 
 
 def divided(source, count, unit_rows):
-    """The units of a file with ``count`` rows: as equal as can be, none above ``unit_rows``."""
+    """The units of a file with ``count`` rows. Their sizes differ by at most one row, and none is above ``unit_rows``.
+    """
     parts = -(-count // unit_rows)
     bounds = [count * part // parts for part in range(parts + 1)] if parts else []
     return [Unit(source, begin, end - begin) for begin, end in zip(bounds, bounds[1:])]

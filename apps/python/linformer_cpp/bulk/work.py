@@ -15,37 +15,43 @@ import pyarrow.parquet as pq
 
 from .. import classifier, embedder, reranker, tagger
 from ..model import Model
-from .annotator import ERROR, Annotator
-from .sources import batches, filesystem_of, schema_of
+from .annotator import Annotator
+from .reading import batches, footer_of
+from .sources import filesystem_of
 
-#: Rows that are answered at once.
+#: Rows that are computed in one call.
 BATCH_ROWS = 1024
 
-#: Rows of a row group in the results.
+#: Rows and bytes of a row group in the results. A worker holds about one row group in memory.
 GROUP_ROWS = 16384
+GROUP_BYTES = 128 << 20
 
-#: The folder of unfinished files, below that of the results; readers leave out names with an underscore.
+#: The folder of unfinished files, below that of the results. Readers skip names with an underscore.
 TEMPORARY = "_temporary"
 
 TASKS = {"embed": embedder.Embedder, "classify": classifier.Classifier, "rerank": reranker.Reranker,
          "tag": tagger.Tagger}
 
 
+class UnitError(Exception):
+    """A unit can't be computed; its message is one sentence, which the engines carry to the program."""
+
+
 @dataclass(frozen=True)
 class Settings:
-    """What decides the results of a run. ``content`` is a hash of the model file, which workers compare."""
+    """What the results of a run depend on, beside the texts."""
     task: str
-    content: str
+    model_hash: str
     field: str
     pair_field: str | None
     prefix: str
-    options: tuple  # pairs, for the task's class
-    call_options: tuple  # pairs, for the Annotator
+    options: tuple  # (name, value) pairs for the task's class
+    call_options: tuple  # (name, value) pairs for the Annotator
 
 
 @dataclass(frozen=True)
 class Report:
-    """What became of a unit. ``seconds`` is 0 where its file was there already."""
+    """The outcome of a unit. ``seconds`` is 0 where its file existed already."""
     name: str
     rows: int
     bad: int
@@ -53,8 +59,8 @@ class Report:
 
 
 @functools.lru_cache(maxsize=4)
-def content_of(path):
-    """The hash of a model file."""
+def model_hash_of(path):
+    """The hash of a model file's bytes."""
     found = hashlib.blake2b(digest_size=16)
     with open(path, "rb") as file:
         while block := file.read(1 << 22):
@@ -63,59 +69,72 @@ def content_of(path):
 
 
 @functools.lru_cache(maxsize=4)
-def annotator(settings, model, threads):
-    """The annotator of a process, which is made once."""
-    if content_of(model) != settings.content:
-        raise ValueError(f"the model file {model} of this worker has other content than that of the program that began "
-                         "the run; copy the same file to every machine, or use --send-model")
+def cached_annotator(settings, model, threads):
+    """The annotator for these settings, which a process creates once."""
+    if model_hash_of(model) != settings.model_hash:
+        raise ValueError(f"the model file {model} of this worker differs from the one with which the run was started; "
+                         "copy the same file to every machine, or use --send-model")
     task = TASKS[settings.task](Model(model), threads=threads, **dict(settings.options))
     return Annotator(task, settings.field, settings.pair_field, settings.prefix, **dict(settings.call_options))
 
 
-def received(content, name):
-    """Keeps a model file that came with the job in this machine's folder for temporary files, and returns its path.
+def save_received_model(read_bytes, model_hash):
+    """Saves a model file that was sent with the job in this machine's folder for temporary files. Returns its path.
 
-    ``content`` is called for the bytes where the file isn't there. All workers of a machine map the same file.
+    ``read_bytes()`` is called only if the file isn't there yet. All workers of a machine map the same file.
     """
-    path = os.path.join(tempfile.gettempdir(), f"linformer-{name}.lnfr")
+    path = os.path.join(tempfile.gettempdir(), f"linformer-{model_hash}.lnfr")
     if not os.path.exists(path):
         descriptor, temporary = tempfile.mkstemp(dir=tempfile.gettempdir())
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content())
-        os.replace(temporary, path)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(read_bytes())
+            os.chmod(temporary, 0o644)  # other users of this machine read the same file
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
     return path
 
 
 def compute(unit, settings, model, threads, output):
-    """Computes a unit and writes its file, which appears complete or not at all. A file that is there is left alone.
+    """Computes a unit and writes its file, which appears complete or not at all. A file that exists is left alone.
 
     Any worker may compute any unit any number of times: the file has the same name and the same bytes.
     """
+    try:
+        return _compute(unit, settings, model, threads, output)
+    except Exception as error:  # a library's error may be of a class that the driver doesn't have
+        raise UnitError(f"{unit.source.path}: {str(error) or type(error).__name__}") from error
+
+
+def _compute(unit, settings, model, threads, output):
     fs, folder = filesystem_of(output)
     final = f"{folder}/{unit.name}"
-    if fs.get_file_info(final).type == pafs.FileType.File:
-        return report_of(fs, final, settings.prefix + ERROR)
     begin = time.monotonic()
-    annotate = annotator(settings, model, threads)
+    annotate = cached_annotator(settings, model, threads)
+    if fs.get_file_info(final).type == pafs.FileType.File:
+        return report_of(fs, final, annotate.error_column)
     temporary = f"{folder}/{TEMPORARY}/{unit.name}.{uuid.uuid4().hex}"
     fs.create_dir(f"{folder}/{TEMPORARY}", recursive=True)
     rows = bad = 0
     try:
-        with pq.ParquetWriter(temporary, annotate.schema(schema_of(unit.source)), filesystem=fs,
-                              compression="zstd") as writer:
+        schema = annotate.schema(footer_of(unit.source)[1])
+        with pq.ParquetWriter(temporary, schema, filesystem=fs, compression="zstd") as writer:
             waiting = []
             for batch in batches(unit.source, unit.first_row, unit.rows, BATCH_ROWS):
                 waiting.append(annotate(batch))
                 rows += batch.num_rows
-                bad += batch.num_rows - waiting[-1].column(settings.prefix + ERROR).null_count
-                if sum(part.num_rows for part in waiting) >= GROUP_ROWS:
+                bad += batch.num_rows - waiting[-1].column(annotate.error_column).null_count
+                if (sum(part.num_rows for part in waiting) >= GROUP_ROWS or
+                        sum(part.nbytes for part in waiting) >= GROUP_BYTES):
                     writer.write_table(pa.Table.from_batches(waiting), GROUP_ROWS)
                     waiting = []
             if waiting:
                 writer.write_table(pa.Table.from_batches(waiting), GROUP_ROWS)
         if rows != unit.rows:
-            raise ValueError(f"{unit.source.path} has {rows} rows from row {unit.first_row} on, and {unit.rows} were "
-                             "planned: it has changed since the run began")
+            raise ValueError(f"there are {rows} rows from row {unit.first_row} on instead of {unit.rows}: the file has "
+                             "changed since the run began")
         fs.move(temporary, final)
     except BaseException:
         if fs.get_file_info(temporary).type != pafs.FileType.NotFound:
@@ -125,7 +144,7 @@ def compute(unit, settings, model, threads, output):
 
 
 def report_of(fs, path, error_column):
-    """The report of a file that is there, from its footer."""
+    """The report of a file that exists, from its footer."""
     with fs.open_input_file(path) as file:
         metadata = pq.ParquetFile(file).metadata
     bad = 0

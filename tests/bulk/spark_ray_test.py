@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the programs of apps/bulk with Spark and Ray over the same texts: whether their vectors are the program's to the
-bit, how many texts a second they embed, and what remains after a worker or the whole run is killed.
+"""Runs the programs of apps/bulk with Spark and Ray over the same texts. Checks that their vectors have the same bits
+as those of the program linformer, measures how many texts they embed per second, and checks that a run finishes after
+a worker or the whole run is killed.
 
-    python3 tests/bulk/engines.py --model minilm.lnfr --texts sentences.txt --count 300000 --engines spark,ray
+    python3 tests/bulk/spark_ray_test.py --model minilm.lnfr --texts sentences.txt --count 300000 --engines spark,ray
 
-Needs linformer_cpp with its programs, pyarrow, and pyspark with a Java, or ray. Prints a table; --json FILE keeps all
-figures. The exit code is 1 where something differs.
+Needs linformer_cpp with its programs, pyarrow, and pyspark with a Java runtime, or ray. Prints a table; --json FILE
+keeps all figures. The exit code is 1 where something differs.
 """
 import argparse
 import json
@@ -25,14 +26,15 @@ import pyarrow.parquet as pq
 from linformer_cpp._programs import program
 
 BULK = pathlib.Path(__file__).resolve().parents[2] / "apps/bulk"
-SHARES = (0.4, 0.25, 0.2, 0.1, 0.05)  # of the texts, by file: they aren't equal
-PROCESSES = {"spark": "pyspark.daemon", "ray": "ray::"}  # what a worker's command line has
+SHARES = (0.4, 0.25, 0.2, 0.1, 0.05)  # shares of the texts by file; they differ on purpose
+MARK = "LINFORMER_BULK_TEST"  # a variable in the environment of this run's processes
+PROCESSES = {"spark": "pyspark.daemon", "ray": "ray::"}  # text in the command line of a worker process
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--model", required=True)
-    parser.add_argument("--texts", help="a text a line, repeated up to --count; without it some are made up")
+    parser.add_argument("--texts", help="a file with one text per line, repeated up to --count (generated texts)")
     parser.add_argument("--count", type=int, default=300_000)
     parser.add_argument("--unit-rows", type=int, default=10_000)
     parser.add_argument("--workers", default="1,2")
@@ -57,7 +59,7 @@ def write_data(folder, texts):
         pq.write_table(table, folder / f"part-{number}.parquet", row_group_size=7_000)
 
 
-def the_programs(model, texts, scratch, threads):
+def command_line_vectors(model, texts, scratch, threads):
     """The vectors that the program linformer writes, and its seconds."""
     with open(scratch / "texts.jsonl", "w", encoding="utf-8") as file:
         file.writelines(json.dumps({"text": text}) + "\n" for text in texts)
@@ -67,22 +69,23 @@ def the_programs(model, texts, scratch, threads):
     return np.load(scratch / "expected.npy"), time.monotonic() - begin
 
 
-def finished(output):
-    """The files of results that are there."""
+def count_output_files(output):
+    """The number of finished files of results."""
     return len(list(output.glob("*.parquet"))) if output.exists() else 0
 
 
-def workers_of(engine):
-    """The processes that hold a model."""
-    found = []
+def workers_of(engine, scratch):
+    """Process ids of this run's workers that have mapped a model file."""
+    found, mark = [], f"{MARK}={scratch}".encode()
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-                if PROCESSES[engine] in line and ".lnfr" in (entry / "maps").read_text():
+                if (PROCESSES[engine] in line and mark in (entry / "environ").read_bytes() and
+                        ".lnfr" in (entry / "maps").read_text()):
                     found.append(int(entry.name))
             except OSError:
-                continue  # it ended
+                continue  # the process ended
     return found
 
 
@@ -92,10 +95,10 @@ class Runs:
     def __init__(self, engine, given, scratch, expected):
         self.engine, self.given, self.scratch, self.expected = engine, given, scratch, expected
         self.output, self.log = scratch / "out", scratch / f"{engine}.log"
-        self.rows, self.wrong = [], []
+        self.rows, self.failures = [], []
 
     def _environment(self, workers):
-        variables = dict(os.environ, OMP_NUM_THREADS="1")
+        variables = {**os.environ, "OMP_NUM_THREADS": "1", MARK: str(self.scratch)}
         if self.engine == "spark":
             import pyspark
             variables.update({
@@ -129,7 +132,7 @@ class Runs:
         except (ValueError, OSError) as error:
             row["same_bits"], row["error"] = False, str(error)
         if code != 0 or not row["same_bits"]:
-            self.wrong.append(f"{self.engine}, {case}: exit code {code}, {row.get('error', 'other vectors')}")
+            self.failures.append(f"{self.engine}, {case}: exit code {code}, {row.get('error', 'other vectors')}")
         self.rows.append(row)
         shutil.rmtree(self.output, ignore_errors=True)
 
@@ -137,15 +140,15 @@ class Runs:
         table = pq.read_table(self.output)
         ids, count = table["id"].to_numpy(), len(self.expected)
         if len(ids) != count or len(np.unique(ids)) != count:
-            raise ValueError(f"{len(ids)} rows with {len(np.unique(ids))} ids in the place of {count}")
+            raise ValueError(f"{len(ids)} rows with {len(np.unique(ids))} ids instead of {count}")
         vectors = table["embedding"].combine_chunks().flatten().to_numpy().reshape(count, -1)
         return vectors[np.argsort(ids)]
 
-    def worker_killed(self, workers):
+    def test_killed_worker(self, workers):
         killed = []
 
         def kill(process):
-            found = workers_of(self.engine) if finished(self.output) >= 2 else []
+            found = workers_of(self.engine, self.scratch) if count_output_files(self.output) >= 2 else []
             if found:
                 os.kill(found[0], signal.SIGKILL)
                 killed.append(found[0])
@@ -153,28 +156,28 @@ class Runs:
 
         self.check("a worker killed", workers, self.run(workers, kill), killed=len(killed))
         if not killed:
-            self.wrong.append(f"{self.engine}: no worker was found in time")
+            self.failures.append(f"{self.engine}: no worker was found in time")
 
-    def begun_again(self, workers):
+    def test_restart(self, workers):
         def kill(process):
-            if finished(self.output) < 3:
+            if count_output_files(self.output) < 3:
                 return False
             os.killpg(process.pid, signal.SIGKILL)
             return True
 
         self.run(workers, kill)
-        for process in workers_of(self.engine):  # they would go on for a while without their driver
+        for process in workers_of(self.engine, self.scratch):  # they would go on for a while without their driver
             os.kill(process, signal.SIGKILL)
         time.sleep(5)
-        there = finished(self.output)
+        there = count_output_files(self.output)
         result = self.run(workers)
         self.check("the run killed, begun again", workers, result, files_there=there)
         if there == 0 or result[2].get("computed_rows", 0) >= len(self.expected):
-            self.wrong.append(f"{self.engine}: the second run computed everything again")
+            self.failures.append(f"{self.engine}: the second run computed everything again")
 
 
 def print_table(rows, count):
-    print(f"{'engine':10} workers case                           seconds  texts/s  without start")
+    print(f"{'engine':10} workers case                           seconds  texts/s  texts/s without start")
     for row in rows:
         rate = row.get("summary", {}).get("rows_per_second", "")
         bits = {True: "same bits", False: "DIFFERENT"}.get(row.get("same_bits"), "")
@@ -186,29 +189,29 @@ def main():
     given = options()
     texts = texts_of(given.texts, given.count)
     workers = [int(number) for number in given.workers.split(",")]
-    rows, wrong = [], []
+    rows, failures = [], []
     with tempfile.TemporaryDirectory(prefix="bulk-") as folder:
         scratch = pathlib.Path(folder)
         write_data(scratch / "in", texts)
         for threads in workers:
-            expected, seconds = the_programs(given.model, texts, scratch, threads)
+            expected, seconds = command_line_vectors(given.model, texts, scratch, threads)
             rows.append({"engine": "linformer", "workers": threads, "case": "threads", "seconds": seconds})
         for engine in given.engines.split(","):
             runs = Runs(engine, given, scratch, expected)
             for number in workers:
                 runs.check("whole run", number, runs.run(number))
-            runs.worker_killed(max(workers))
-            runs.begun_again(max(workers))
+            runs.test_killed_worker(max(workers))
+            runs.test_restart(max(workers))
             rows += runs.rows
-            wrong += runs.wrong
-            if runs.wrong:
+            failures += runs.failures
+            if runs.failures:
                 print(runs.log.read_text(encoding="utf-8", errors="replace")[-4000:], file=sys.stderr)
     print_table(rows, given.count)
-    for text in wrong:
+    for text in failures:
         print(text, file=sys.stderr)
     if given.json:
         pathlib.Path(given.json).write_text(json.dumps({"count": given.count, "rows": rows}, indent=1))
-    return 1 if wrong else 0
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
