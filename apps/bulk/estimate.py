@@ -47,9 +47,11 @@ def sample_of(files, counts, size):
     filled = [number for number, count in enumerate(counts) if count]
     number_of_files = min(SAMPLED_FILES, len(filled))
     chosen = [filled[index * len(filled) // number_of_files] for index in range(number_of_files)]
-    rows_per_file = -(-size // max(1, len(chosen)))
-    parts = [pa.Table.from_batches([batch]) for number in chosen
-             for batch in batches(files[number], 0, min(rows_per_file, counts[number]), 4096)]
+    parts, left = [], size
+    for position, number in enumerate(sorted(chosen, key=counts.__getitem__)):  # large files make up for small ones
+        rows = min(-(-left // (len(chosen) - position)), counts[number])
+        parts += [pa.Table.from_batches([batch]) for batch in batches(files[number], 0, rows, 4096)]
+        left -= rows
     if not parts:
         raise ValueError("the input has no rows")
     return pa.concat_tables(parts, promote_options="permissive")

@@ -8,7 +8,7 @@ import numpy as np
 from . import _c
 from ._calls import Texts, call
 from ._library import Handle, lib
-from ._task import Task, is_single, is_stream, as_list, streamed
+from ._task import Task, as_list, is_single, is_stream, streamed
 from .model import ModelLike, chosen
 
 _POOLINGS = {None: -1, "default": -1, "cls": 0, "first_token": 0, "mean": 1, "max": 3, "lasttoken": 5, "last_token": 5,

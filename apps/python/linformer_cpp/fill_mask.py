@@ -4,7 +4,7 @@ from __future__ import annotations
 from . import _c
 from ._calls import Texts, call_each
 from ._library import Handle, lib, text_of
-from ._task import Task, is_single, is_stream, as_list, streamed
+from ._task import Task, as_list, is_single, is_stream, streamed
 from .model import ModelLike
 from .tokenizer import Tokenizer
 
