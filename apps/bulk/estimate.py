@@ -88,7 +88,8 @@ def parts_of(table, count):
 
 def main():
     parser = options.parser(__doc__, EXAMPLES, output=False)
-    parser.add_argument("--rows", type=int, help="rows of the whole input, where --input is only a part of it")
+    parser.add_argument("--rows", type=int, help="rows of the whole input, where --input is only a part of it; the files "
+                        "of the whole are then taken to hold at least --unit-rows")
     parser.add_argument("--nodes", type=int, default=1, help="machines of the cluster (1)")
     parser.add_argument("--cores", type=int, default=os.cpu_count(), help="cores of a machine (those of this one)")
     parser.add_argument("--sample", type=int, default=20_000, help="rows to compute here (20000)")
@@ -108,10 +109,10 @@ def main():
     per_core = sample.num_rows / sum(entry.seconds for entry in measurements) / threads
     bytes_per_row = sum(entry.written for entry in measurements) / sample.num_rows
     memory = max(entry.memory for entry in measurements) / 1e6
-    mean_seconds = sum(entry.seconds for entry in by_length) / len(by_length)
+    seconds_by_length = [entry.seconds for entry in by_length]
+    mean_seconds = sum(seconds_by_length) / len(by_length)
     rows = arguments.rows or sum(counts)
-    units = sum(-(-count // arguments.unit_rows) for count in counts)
-    output_files = max(round(units * rows / sum(counts)), -(-rows // arguments.unit_rows))
+    output_files = sum(-(-count // arguments.unit_rows) for count in ([rows] if arguments.rows else counts))
     per_second = per_core * arguments.cores * arguments.nodes
     print(json.dumps({
         "rows": rows,
@@ -126,7 +127,8 @@ def main():
         "output_gigabytes": round(rows * bytes_per_row / 1e9, 2),
         "worker_memory_megabytes": round(memory, 1),
         "node_memory_megabytes": round(memory * (arguments.cores // threads), 1),
-        "relative_time_by_length_group": [round(entry.seconds / mean_seconds, 2) for entry in by_length],
+        "relative_time_by_length_group": [round(seconds / mean_seconds, 2) for seconds in seconds_by_length],
+        "relative_time_sorted_by_length": round(sum(seconds_by_length) * per_core * threads / sample.num_rows, 3),
     }, indent=1))
 
 

@@ -97,17 +97,18 @@ def measure_call(arguments):
 
 
 def memory_of(process="self"):
-    """Kilobytes of a process: the proportional set size, and the resident one."""
+    """Megabytes of a process: the proportional set size, and the resident one."""
     found = {}
     for line in pathlib.Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:]:
         name, value = line.split()[:2]
-        found[name] = int(value)
+        found[name] = int(value) * 1024 / 1e6
     return found["Pss:"], found["Rss:"]
 
 
 def _encode(path, ready, leave):
     import linformer_cpp
-    linformer_cpp.Embedder(path).encode([TEXT, "word " * 300] * 20)
+    embedder = linformer_cpp.Embedder(path)  # the model stays mapped while the memory is measured
+    embedder.encode([TEXT, "word " * 300] * 20)
     ready.release()
     leave.wait()
 
@@ -125,10 +126,10 @@ def measure_processes(arguments):
     found = [memory_of(process.pid) for process in running]
     leave.set()
     file = os.path.getsize(arguments.model) / 1e6
-    together = sum(proportional for proportional, _ in found) / 1e3
+    together = sum(proportional for proportional, _ in found)
     print(f"file {file:.1f} MB; {arguments.processes} processes together {together:.1f} MB (proportional), so "
           f"{(together - file) / arguments.processes:.1f} MB each beside the file; largest resident set "
-          f"{max(resident for _, resident in found) / 1e3:.1f} MB")
+          f"{max(resident for _, resident in found):.1f} MB")
 
 
 def measure_stream(arguments):
@@ -139,7 +140,7 @@ def measure_stream(arguments):
     for _ in embedder.encode(f"{TEXT} {number % 1000}" for number in range(arguments.count)):
         seen += 1
         if seen % (arguments.count // 20) == 0:
-            points.append(memory_of()[1] / 1e3)
+            points.append(memory_of()[1])
             rate = seen / (time.monotonic() - begin)
             print(f"{seen:>12,} texts, {rate:,.0f} texts/s, {points[-1]:.1f} MB", flush=True)
     print(f"after a twentieth {points[0]:.1f} MB, at the end {points[-1]:.1f} MB")
