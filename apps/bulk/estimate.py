@@ -88,8 +88,9 @@ def parts_of(table, count):
 
 def main():
     parser = options.parser(__doc__, EXAMPLES, output=False)
-    parser.add_argument("--rows", type=int, help="rows of the whole input, where --input is only a part of it; the files "
-                        "of the whole are then taken to hold at least --unit-rows")
+    parser.add_argument("--rows", type=int,
+                        help="rows of the whole input, where --input is only a part of it; the files of the "
+                             "whole input are then taken to hold at least --unit-rows")
     parser.add_argument("--nodes", type=int, default=1, help="machines of the cluster (1)")
     parser.add_argument("--cores", type=int, default=os.cpu_count(), help="cores of a machine (those of this one)")
     parser.add_argument("--sample", type=int, default=20_000, help="rows to compute here (20000)")
