@@ -1,6 +1,5 @@
 """Loads the shared library, and turns its codes into exceptions."""
 import ctypes
-import ctypes.util
 import os
 import sys
 
@@ -18,7 +17,10 @@ def _path():
     if given:
         return given
     own = os.path.join(os.path.dirname(__file__), "lib", _NAMES.get(sys.platform, "liblinformer.so"))
-    return own if os.path.exists(own) else ctypes.util.find_library("linformer") or own
+    if os.path.exists(own):
+        return own
+    from ctypes.util import find_library  # imports subprocess and much else, which the wheel doesn't need
+    return find_library("linformer") or own
 
 
 def _load():

@@ -1,6 +1,5 @@
 """Finds the programs that a wheel brings; pip installs them in the folder of scripts."""
 import os
-import shutil
 import sys
 
 
@@ -11,6 +10,7 @@ def program(name):
     for place in os.environ.get("LINFORMER_CPP_PROGRAMS", "").split(os.pathsep):
         if place and os.path.exists(os.path.join(place, file)):
             return os.path.join(place, file)
+    import shutil
     return _installed(file) or shutil.which(name) or _missing(name)
 
 

@@ -1,5 +1,4 @@
 """The base of the classes that compute results for texts, and functions for their arguments."""
-import html
 import os
 import threading
 import weakref
@@ -73,6 +72,7 @@ class Task:
 
     def _repr_html_(self):
         """What a notebook shows: the model's table below the object's own line."""
+        import html
         return f"<code>{html.escape(repr(self))}</code>{self.model._repr_html_()}"
 
     def __repr__(self):

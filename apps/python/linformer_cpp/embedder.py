@@ -71,7 +71,7 @@ class Embedder(Task):
                device=None) -> np.ndarray | Iterator[np.ndarray]:
         """float32 vectors: ``[n, d]`` of a list of texts, ``[d]`` of one text.
 
-        An iterator of texts gives an iterator of vectors, of which only some hundred are computed at once. A vector
+        An iterator of texts gives an iterator of vectors; at most 512 texts are in memory at a time. A vector
         depends on its text alone, so ``batch_size`` and ``device`` are accepted and change nothing. ``prompt`` is put
         before each text; ``prompt_name`` names one of ``prompts``. With ``normalize_embeddings`` vectors have the
         length 1. ``precision`` "ubinary" and "binary" keep one bit of each number, eight in a byte: uint8 or int8
@@ -79,10 +79,10 @@ class Embedder(Task):
         """
         if precision not in ("float32", "binary", "ubinary"):
             raise ValueError(f'precision is {precision!r}; it is "float32", "binary" or "ubinary"')
-        arguments = {"prompt_name": prompt_name, "prompt": prompt, "normalize_embeddings": normalize_embeddings,
-                     "truncate_dim": truncate_dim, "precision": precision}
         if is_stream(sentences):
-            return streamed(sentences, lambda some: self.encode(some, **arguments), bool(show_progress_bar))
+            arguments = {"prompt_name": prompt_name, "prompt": prompt, "normalize_embeddings": normalize_embeddings,
+                         "truncate_dim": truncate_dim, "precision": precision}
+            return streamed(sentences, lambda chunk: self.encode(chunk, **arguments), bool(show_progress_bar))
         single = is_single(sentences)
         texts = [sentences] if single else as_list(sentences)
         vectors = self._encode(texts, prompt_name, prompt, normalize_embeddings, truncate_dim or self.truncate_dim,

@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 import ctypes
-import html
 import os
 from typing import Any, Union
 
-from . import _c, cache
+from . import _c
 from .errors import Unsupported
 from ._library import Handle, check, filled, lib, text_of
 
@@ -129,6 +128,7 @@ class Model:
                 ("tokens of a text", f"{self.max_tokens:,}"), ("vocabulary", f"{self.vocabulary:,}")]
         rows += [(f"head {head.name!r}", f"{head.kind}: {', '.join(head.labels[:8])}"
                   f"{', ...' if len(head.labels) > 8 else ''}") for head in self.heads]
+        import html
         cells = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in rows)
         return f"<table>{cells}</table>"
 
@@ -156,6 +156,7 @@ def load(path: ModelLike, dtype: str | None = None, cache_dir: str | os.PathLike
         if dtype is not None or convert_options:
             raise ValueError(f"{path} is a model file already: dtype and options of the conversion are for checkpoints")
         return Model(path)
+    from . import cache  # imported here, because most programs load model files and don't need hashlib and tempfile
     return Model(cache.converted(path, dtype or "f32", cache_dir, convert_options))
 
 
