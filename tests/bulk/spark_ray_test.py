@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the programs of apps/bulk with Spark and Ray over the same texts. Checks that their vectors have the same bits
-as those of the program linformer, measures how many texts they embed per second, and checks that a run finishes after
-a worker or the whole run is killed.
+as those of the program linformer, that a run finishes after a worker or the whole run is killed, and that an error of a
+worker becomes one line. Measures how many texts the programs embed per second.
 
     python3 tests/bulk/spark_ray_test.py --model minilm.lnfr --texts sentences.txt --count 300000 --engines spark,ray
 
@@ -92,8 +92,8 @@ def workers_of(engine, scratch):
 class Runs:
     """The runs of one engine."""
 
-    def __init__(self, engine, given, scratch, expected):
-        self.engine, self.given, self.scratch, self.expected = engine, given, scratch, expected
+    def __init__(self, engine, arguments, scratch, expected):
+        self.engine, self.arguments, self.scratch, self.expected = engine, arguments, scratch, expected
         self.output, self.log = scratch / "out", scratch / f"{engine}.log"
         self.rows, self.failures = [], []
 
@@ -107,11 +107,11 @@ class Runs:
                                        "--conf spark.ui.enabled=false pyspark-shell"})
         return variables
 
-    def run(self, workers, action=None):
+    def run(self, workers, action=None, folder="in"):
         """``(code, seconds, summary)`` of a run. ``action(process)`` is called until it returns True."""
-        line = [sys.executable, str(BULK / f"{self.engine}_job.py"), "--task", "embed", "--model", self.given.model,
-                "--input", str(self.scratch / "in"), "--output", str(self.output), "--unit-rows",
-                str(self.given.unit_rows)] + (["--workers", str(workers)] if self.engine == "ray" else [])
+        line = [sys.executable, str(BULK / f"{self.engine}_job.py"), "--task", "embed", "--model", self.arguments.model,
+                "--input", str(self.scratch / folder), "--output", str(self.output), "--unit-rows",
+                str(self.arguments.unit_rows)] + (["--workers", str(workers)] if self.engine == "ray" else [])
         begin = time.monotonic()
         with open(self.log, "a", encoding="utf-8") as log:
             process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True,
@@ -120,8 +120,8 @@ class Runs:
                 if action(process):
                     break
                 time.sleep(0.05)
-            said = [text for text in process.communicate()[0].splitlines() if text.startswith("{")]
-        return process.returncode, time.monotonic() - begin, json.loads(said[-1]) if said else {}
+            summaries = [text for text in process.communicate()[0].splitlines() if text.startswith("{")]
+        return process.returncode, time.monotonic() - begin, json.loads(summaries[-1]) if summaries else {}
 
     def check(self, case, workers, result, **more):
         """Compares the results with the program's, and removes them."""
@@ -171,46 +171,65 @@ class Runs:
         time.sleep(5)
         there = count_output_files(self.output)
         result = self.run(workers)
-        self.check("the run killed, begun again", workers, result, files_there=there)
+        self.check("the run killed, and started again", workers, result, files_there=there)
         if there == 0 or result[2].get("computed_rows", 0) >= len(self.expected):
             self.failures.append(f"{self.engine}: the second run computed everything again")
 
+    def test_error(self, workers):
+        """A file whose footer is right, but not its data, is found by a worker."""
+        file = self.scratch / "broken/part.parquet"
+        file.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table({"text": [f"text {number}" for number in range(1000)]}), file, compression="zstd")
+        content = bytearray(file.read_bytes())
+        content[40:400] = bytes(360)
+        file.write_bytes(content)
+        code = self.run(workers, folder="broken")[0]
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        errors = [line for line in lines if line.startswith(f"{self.engine}_job.py: ")]
+        if code != 1 or len(errors) != 1 or str(file) not in errors[0] or self.output.joinpath("_SUCCESS").exists():
+            self.failures.append(f"{self.engine}: exit code {code} for a broken file, and the errors {errors}")
+        else:
+            print(errors[0])
+        shutil.rmtree(self.output, ignore_errors=True)
+
 
 def print_table(rows, count):
-    print(f"{'engine':10} workers case                           seconds  texts/s  texts/s without start")
+    print(f"{'engine':10} workers case                              seconds  texts/s  texts/s without start")
     for row in rows:
         rate = row.get("summary", {}).get("rows_per_second", "")
+        whole = "" if "files_there" in row else f"{count / row['seconds']:.0f}"  # a second run computes a part only
         bits = {True: "same bits", False: "DIFFERENT"}.get(row.get("same_bits"), "")
-        print(f"{row['engine']:10} {row['workers']:7} {row['case']:28} {row['seconds']:9.1f} "
-              f"{count / row['seconds']:8.0f}  {rate!s:>13}  {bits}")
+        print(f"{row['engine']:10} {row['workers']:7} {row['case']:32} {row['seconds']:8.1f} "
+              f"{whole:>8}  {rate!s:>21}  {bits}")
 
 
 def main():
-    given = options()
-    texts = texts_of(given.texts, given.count)
-    workers = [int(number) for number in given.workers.split(",")]
+    arguments = options()
+    texts = texts_of(arguments.texts, arguments.count)
+    workers = [int(number) for number in arguments.workers.split(",")]
     rows, failures = [], []
     with tempfile.TemporaryDirectory(prefix="bulk-") as folder:
         scratch = pathlib.Path(folder)
         write_data(scratch / "in", texts)
         for threads in workers:
-            expected, seconds = command_line_vectors(given.model, texts, scratch, threads)
+            expected, seconds = command_line_vectors(arguments.model, texts, scratch, threads)
             rows.append({"engine": "linformer", "workers": threads, "case": "threads", "seconds": seconds})
-        for engine in given.engines.split(","):
-            runs = Runs(engine, given, scratch, expected)
+        for engine in arguments.engines.split(","):
+            runs = Runs(engine, arguments, scratch, expected)
             for number in workers:
                 runs.check("whole run", number, runs.run(number))
             runs.test_killed_worker(max(workers))
             runs.test_restart(max(workers))
+            runs.test_error(max(workers))
             rows += runs.rows
             failures += runs.failures
             if runs.failures:
                 print(runs.log.read_text(encoding="utf-8", errors="replace")[-4000:], file=sys.stderr)
-    print_table(rows, given.count)
+    print_table(rows, arguments.count)
     for text in failures:
         print(text, file=sys.stderr)
-    if given.json:
-        pathlib.Path(given.json).write_text(json.dumps({"count": given.count, "rows": rows}, indent=1))
+    if arguments.json:
+        pathlib.Path(arguments.json).write_text(json.dumps({"count": arguments.count, "rows": rows}, indent=1))
     return 1 if failures else 0
 
 

@@ -65,34 +65,34 @@ def pipelines(made):
     def theirs(task, kind, **more):
         return pipeline(task, model=str(made(kind)), tokenizer=str(made(kind)), device=-1, **more)
 
-    classifier, ours = theirs("text-classification", "classifier"), lin.Classifier(made("classifier"))
-    yield "text-classification", largest_difference(classifier(TEXTS), ours(TEXTS))
+    their_classifier, ours = theirs("text-classification", "classifier"), lin.Classifier(made("classifier"))
+    yield "text-classification", largest_difference(their_classifier(TEXTS), ours(TEXTS))
     for top_k in (None, 2):
         yield f"text-classification, top_k={top_k}", max(
-            largest_difference(a, b) for a, b in zip(classifier(TEXTS, top_k=top_k), ours(TEXTS, top_k=top_k)))
+            largest_difference(a, b) for a, b in zip(their_classifier(TEXTS, top_k=top_k), ours(TEXTS, top_k=top_k)))
     pair = {"text": TEXTS[0], "text_pair": TEXTS[3]}
-    yield "text-classification, a pair", largest_difference([classifier([pair])[0]], [ours([pair])[0]])
+    yield "text-classification, a pair", largest_difference([their_classifier([pair])[0]], [ours([pair])[0]])
     for strategy in ("simple", "none", "first", "average", "max"):
-        tagger = theirs("token-classification", "tagger", aggregation_strategy=strategy)
+        their_tagger = theirs("token-classification", "tagger", aggregation_strategy=strategy)
         ours = lin.Tagger(made("tagger"), aggregation_strategy=strategy)
         drop = ("word", "index")  # transformers joins tokens; linformer_cpp copies the text
         yield f"token-classification, {strategy}", max(
-            largest_difference(without(drop, a), without(drop, b)) for a, b in zip(tagger(TEXTS), ours(TEXTS)))
-    filler, ours = theirs("fill-mask", "masked", top_k=5), lin.FillMask(made("masked"), top_k=5)
+            largest_difference(without(drop, a), without(drop, b)) for a, b in zip(their_tagger(TEXTS), ours(TEXTS)))
+    their_filler, ours = theirs("fill-mask", "masked", top_k=5), lin.FillMask(made("masked"), top_k=5)
     masked = [text.replace("sings", "[MASK]").replace("runs", "[MASK]") for text in (TEXTS[0], TEXTS[2])]
     drop = ("token_str", "sequence")
     yield "fill-mask", max(
-        largest_difference(without(drop, a), without(drop, b)) for a, b in zip(filler(masked), ours(masked)))
+        largest_difference(without(drop, a), without(drop, b)) for a, b in zip(their_filler(masked), ours(masked)))
     # Each candidate occurs once in it, because transformers 4.57 adds the scores of equal answers, and 4.40 does not.
     context = "the old sailor sings in Oslo . a long train runs and a river sleeps , no film was good"
     try:
-        answerer = theirs("question-answering", "answerer", top_k=3)
+        their_answerer = theirs("question-answering", "answerer", top_k=3)
     except KeyError:
         print("question-answering: this version of transformers has no such pipeline")
         return
     ours = lin.Answerer(made("answerer"), top_k=3)
     yield "question-answering, top_k=3", largest_difference(
-        answerer(question="who sings ?", context=context, max_seq_len=48),
+        their_answerer(question="who sings ?", context=context, max_seq_len=48),
         ours(question="who sings ?", context=context))
 
 

@@ -1,4 +1,4 @@
-"""Tables of every engine get the results of the tasks, and bad rows their reason."""
+"""Annotators add results to the tables of every engine, and a reason to bad rows."""
 import pickle
 
 import numpy as np

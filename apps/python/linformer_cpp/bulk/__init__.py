@@ -1,4 +1,4 @@
-"""Tables in, tables with a task's results out: for Spark, Ray Data, Dask, Polars, pandas and Arrow.
+"""Adds the results of a task to the tables of Spark, Ray Data, Dask, Polars, pandas and Arrow.
 
     from linformer_cpp import Embedder
     from linformer_cpp.bulk import Annotator
@@ -6,8 +6,8 @@
     frame.mapInPandas(annotate, annotate.spark_schema(frame.schema))      # Spark
     dataset.map_batches(annotate, batch_format="pyarrow")                 # Ray Data
 
-The programs of apps/bulk use the rest of this package: ``sources`` finds Parquet files, ``units`` divides them,
-``work`` computes one unit, and ``job`` keeps what a run has done so that another one can go on.
+The programs of apps/bulk use the rest of this package: ``sources`` and ``tables`` find Parquet files, ``units`` divides
+them, ``work`` computes one unit, and ``job`` plans a run and finds what an earlier one has finished.
 """
 from .annotator import Annotator
 
