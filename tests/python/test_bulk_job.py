@@ -183,6 +183,15 @@ def test_large_rows_are_read_in_small_batches(tmp_path):
     assert sum(rows) == 100 and max(rows) < 40
 
 
+def test_empty_row_groups(tmp_path):
+    with pq.ParquetWriter(tmp_path / "a.parquet", pa.schema([("text", pa.string())])) as writer:
+        for texts in (["a", "b"], [], ["c"]):
+            writer.write_table(pa.table({"text": pa.array(texts, pa.string())}))
+    (source,) = sources.sources(str(tmp_path))
+    found = [text for batch in reading.batches(source, 1, 2, 10) for text in batch.column("text").to_pylist()]
+    assert found == ["b", "c"]
+
+
 def test_delta(made, tmp_path):
     deltalake = pytest.importorskip("deltalake")
     table = pa.table({"id": ["a", "b", "c"], "text": ["no", "good", "bad"], "year": [2020, 2020, 2021]})

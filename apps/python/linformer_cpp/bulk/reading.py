@@ -33,7 +33,7 @@ def batches(source, first_row, rows, most_rows):
         for index in range(parquet.metadata.num_row_groups):
             group = parquet.metadata.row_group(index)
             end = begin + group.num_rows
-            if end > first_row and begin < first_row + rows:
+            if group.num_rows and end > first_row and begin < first_row + rows:
                 if not groups:
                     skip = first_row - begin
                 groups.append(index)
