@@ -124,8 +124,8 @@ musl() {
   bash tests/hosts/run.sh "linux-$(uname -m)-musl"
 }
 
-# The Python package inside the libraries that it works with, and its results beside theirs. Installs these libraries into
-# build/python first, some gigabytes.
+# Tests the Python package with the libraries that it works with, and compares its results with theirs. The first run
+# installs these libraries in build/python, which takes some gigabytes.
 python_libraries() {
   python_package
   if [ ! -e build/python/ready ]; then
@@ -137,7 +137,8 @@ python_libraries() {
   build/python/bin/python tests/python/compare.py
 }
 
-# The programs of apps/bulk in Spark and Ray, with a small random model. Spark needs a Java runtime.
+# Runs the programs of apps/bulk in Spark and Ray, with a small random model. Spark needs a Java runtime. The first run
+# installs Spark and Ray in build/bulk.
 bulk() {
   python_package
   if [ ! -e build/bulk/ready ]; then

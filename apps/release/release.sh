@@ -1,7 +1,7 @@
 #!/bin/bash
-# Builds all files of a release, on a bare Debian 12. The script installs missing packages. It writes the archives of all
-# hosts into FOLDER, by default build/release-files, the Debian packages into FOLDER/debian, and Python's wheels into
-# FOLDER/wheels.
+# Builds all files of a release, on a bare Debian 12. The script installs missing packages. It writes the archives of
+# all hosts into FOLDER (build/release-files if none is given), the Debian packages into FOLDER/debian, and the Python
+# wheels into FOLDER/wheels.
 #   bash apps/release/release.sh [FOLDER] [OPTION...]      the options are those of release.py
 # The pinned libraries are downloaded, or taken from the folder that --archives names.
 set -euo pipefail

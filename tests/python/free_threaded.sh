@@ -1,8 +1,8 @@
 #!/bin/bash
-# Builds CPython 3.13 without the global interpreter lock into FOLDER, which takes some minutes. Run it as root: it
-# installs build packages on this machine with apt. Debian packages no such Python, but has its source. SYSTEM is the
-# root folder of a Debian 13 (trixie) system, whose apt downloads the source. FOLDER.log has the output of the build.
-#   bash tests/python/free_threaded.sh FOLDER SYSTEM
+# Usage, as root: bash tests/python/free_threaded.sh FOLDER SYSTEM
+# Builds free-threaded CPython 3.13 from source and installs it in FOLDER, because Debian has no package of it. The
+# build takes some minutes. The script installs build packages on this machine with apt. SYSTEM is the root folder of a
+# Debian 13 (trixie) system, whose apt downloads the source. FOLDER.log has the output of the build.
 set -euo pipefail
 if [ $# -ne 2 ]; then
   sed -n '2,5s/^# //p' "${BASH_SOURCE[0]}" >&2

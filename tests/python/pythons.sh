@@ -1,9 +1,9 @@
 #!/bin/bash
-# Installs a wheel into bare systems with Pythons of several versions, and runs the package's tests there. Run it by
-# hand, as root.
-#   bash tests/python/pythons.sh WHEEL WORK [SUITE...]
-# SUITE is a Debian release or free-threaded; without SUITE all run. debootstrap installs each release in WORK from the
-# mirror MIRROR. The suite free-threaded needs the system of the suite trixie.
+# Usage, by hand and as root: bash tests/python/pythons.sh WHEEL WORK [SUITE...]
+# Installs the package's wheel WHEEL in bare systems with different Pythons, and runs the package's tests there. SUITE
+# is bullseye, bookworm, trixie, sid (releases of Debian) or free-threaded; without SUITE all five run. debootstrap
+# installs each release in the folder WORK, from the mirror that the variable MIRROR names. The suite free-threaded
+# needs trixie in WORK.
 set -euo pipefail
 if [ $# -lt 2 ]; then
   sed -n '2,6s/^# //p' "${BASH_SOURCE[0]}" >&2

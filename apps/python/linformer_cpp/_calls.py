@@ -59,15 +59,15 @@ def call(function, *arguments, texts, size, show_progress=False):
         return
     flag = Cancel()
     with progress_bar(show_progress, texts) as advance:
-        told = 0
+        shown = 0
 
-        def tell(_, share):
-            nonlocal told
-            done_texts = round(share * texts)
-            advance(done_texts - told)
-            told = done_texts
+        def show_share(_, share):
+            nonlocal shown
+            finished = round(share * texts)
+            advance(finished - shown)
+            shown = finished
 
-        progress = _c.Progress(tell) if show_progress else _c.Progress()
+        progress = _c.Progress(show_share) if show_progress else _c.Progress()
         control = filled(_c.Control, lib.lnf_control_init_sized, cancel=flag.pointer, progress=progress)
         done, failed = threading.Event(), []
 
@@ -92,7 +92,7 @@ def call(function, *arguments, texts, size, show_progress=False):
                 interrupted = interrupted or error
                 flag.set()
         if interrupted is None and not failed:
-            tell(None, 1.0)
+            show_share(None, 1.0)
     if interrupted is not None:
         raise interrupted
     if failed:

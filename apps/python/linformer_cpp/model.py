@@ -123,12 +123,12 @@ class Model:
 
     def _repr_html_(self):
         """What a notebook shows."""
+        import html
         rows = [("file", os.path.basename(self.path)), ("megabytes", f"{self.file_bytes / 1e6:,.1f}"),
                 ("dialect", self.dialect), ("layers", f"{self.layers} of {self.width}"),
                 ("tokens of a text", f"{self.max_tokens:,}"), ("vocabulary", f"{self.vocabulary:,}")]
         rows += [(f"head {head.name!r}", f"{head.kind}: {', '.join(head.labels[:8])}"
                   f"{', ...' if len(head.labels) > 8 else ''}") for head in self.heads]
-        import html
         cells = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in rows)
         return f"<table>{cells}</table>"
 
