@@ -82,6 +82,13 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+std::string picture_page(std::string_view title, const std::string& svg) {
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>" + escaped(title) +
+         "</title>\n<style>body{margin:0;background:#fff}svg{display:block;margin:auto;max-width:100%;height:auto}"
+         "@media (prefers-color-scheme:dark){body{background:#0d1117}}</style>\n</head>\n<body>\n" +
+         svg + "</body>\n</html>\n";
+}
+
 std::string Colour::hex() const {
   char text[8];
   std::snprintf(text, sizeof text, "#%02x%02x%02x", red & 255, green & 255, blue & 255);

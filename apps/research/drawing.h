@@ -43,5 +43,7 @@ class Drawing {
 
 // `text` as it may stand in XML.
 std::string escaped(std::string_view text);
+// A page with nothing but the picture `svg`.
+std::string picture_page(std::string_view title, const std::string& svg);
 
 }  // namespace linformer::research

@@ -1,11 +1,7 @@
 #include "research/spectrum.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <mutex>
 #include <numeric>
-#include <thread>
 
 #include "command_line/errors.h"
 #include "research/spectrum_lapack.h"
@@ -64,37 +60,14 @@ void SpectrumSum::add(Session* session, Tokens text, const HeadDone& done) {
     throw cli::DataError("a text has " + std::to_string(matrices_.rows()) + " rows where the others have " +
                          std::to_string(sum_.rows));
   }
-  std::vector<std::pair<size_t, size_t>> tasks;
-  for (size_t l = 0; l < sum_.layers.size(); ++l) {
-    for (size_t h = 0; h < sum_.layers[l].size(); ++h) tasks.emplace_back(l, h);
-  }
-  std::atomic<size_t> next = 0;
-  std::mutex mutex;  // of the callback and the failure
-  std::exception_ptr failure;
-  const auto work = [&] {
-    try {
-      const OneBlasThread one;
-      AttentionMatrices::Scratch scratch;
-      std::vector<double> matrix, lapack_work;
-      for (size_t task = next++; task < tasks.size(); task = next++) {
-        const auto [layer, head] = tasks[task];
-        matrices_.matrix(static_cast<int>(layer), static_cast<int>(head), &scratch, &matrix);
-        add_head(layer, head, singular_values(&matrix, sum_.rows, &lapack_work));
-        const std::lock_guard lock(mutex);
-        done();
-      }
-    } catch (...) {
-      next = tasks.size();
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-    }
+  const auto make_task = [&]() -> HeadTask {
+    return [this, scratch = AttentionMatrices::Scratch(), matrix = std::vector<double>(),
+            lapack_work = std::vector<double>()](size_t layer, size_t head) mutable {
+      matrices_.matrix(static_cast<int>(layer), static_cast<int>(head), &scratch, &matrix);
+      add_head(layer, head, singular_values(&matrix, sum_.rows, &lapack_work));
+    };
   };
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 1; t < threads_; ++t) threads.emplace_back(work);
-    work();
-  }
-  if (failure) std::rethrow_exception(failure);
+  matrices_.for_each_head(threads_, make_task, done);
   ++sum_.texts;
 }
 

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "research/spectrum_attention.h"
@@ -29,9 +27,6 @@ struct Spectrum {
   // Mean of `share` over a layer's heads.
   std::vector<double> mean_share(size_t layer) const;
 };
-
-// Called after each head, from one thread at a time.
-using HeadDone = std::function<void()>;
 
 // The spectrum of texts of `rows` rows each, on `threads` threads.
 class SpectrumSum {

@@ -1,8 +1,12 @@
 #include "research/spectrum_attention.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
+#include <exception>
+#include <mutex>
+#include <thread>
 
 #include "base/checked.h"
 #include "base/description.h"
@@ -139,6 +143,16 @@ int AttentionMatrices::heads(int layer) const {
   return static_cast<int>(encoder_.layers[static_cast<size_t>(layer)].attention.heads);
 }
 
+size_t AttentionMatrices::all_heads() const {
+  size_t heads = 0;
+  for (const LayerDescription& layer : encoder_.layers) heads += layer.attention.heads;
+  return heads;
+}
+
+int64_t AttentionMatrices::value_width(int layer) const {
+  return encoder_.layers[static_cast<size_t>(layer)].attention.head_dim;
+}
+
 void AttentionMatrices::read(Session* session, Tokens tokens) {
   rows_ = session->output_rows(static_cast<int64_t>(tokens.size()));
   const Tokens texts[] = {tokens};
@@ -232,6 +246,49 @@ void AttentionMatrices::matrix(int layer, int head, Scratch* scratch, std::vecto
     throw DataError("the attention of layer " + std::to_string(layer) + ", head " + std::to_string(head) +
                     " has numbers that are not finite; check the model's weights");
   }
+}
+
+void AttentionMatrices::values(int layer, int head, Scratch* scratch, std::vector<double>* values) const {
+  const AttentionDescription& attention = encoder_.layers[static_cast<size_t>(layer)].attention;
+  const int64_t head_dim = attention.head_dim, value_head = head * attention.kv_heads / attention.heads;
+  project(attention.value_is_key ? attention.key : attention.value, value_head * head_dim, head_dim,
+          layers_[static_cast<size_t>(layer)], &scratch->weight, values);
+  if (!std::all_of(values->begin(), values->end(), [](double value) { return std::isfinite(value); })) {
+    throw DataError("the values of layer " + std::to_string(layer) + ", head " + std::to_string(head) +
+                    " have numbers that are not finite; check the model's weights");
+  }
+}
+
+void AttentionMatrices::for_each_head(int threads, const std::function<HeadTask()>& make_task,
+                                      const HeadDone& done) const {
+  std::vector<std::pair<size_t, size_t>> heads_of_layers;
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    for (size_t h = 0; h < encoder_.layers[l].attention.heads; ++h) heads_of_layers.emplace_back(l, h);
+  }
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;  // of the callback and the failure
+  std::exception_ptr failure;
+  const auto work = [&] {
+    try {
+      const OneBlasThread one;
+      const HeadTask task = make_task();
+      for (size_t i = next++; i < heads_of_layers.size(); i = next++) {
+        task(heads_of_layers[i].first, heads_of_layers[i].second);
+        const std::lock_guard lock(mutex);
+        done();
+      }
+    } catch (...) {
+      next = heads_of_layers.size();
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int t = 1; t < threads; ++t) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace linformer::research

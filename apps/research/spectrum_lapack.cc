@@ -1,5 +1,7 @@
 #include "research/spectrum_lapack.h"
 
+#include <algorithm>
+
 #include "command_line/errors.h"
 
 #ifdef LINFORMER_WITH_LAPACK
@@ -15,12 +17,17 @@ namespace {
 using Dgesdd = void(const char* job, const blasint* m, const blasint* n, double* a, const blasint* a_stride, double* s,
                     double* u, const blasint* u_stride, double* vt, const blasint* vt_stride, double* work,
                     const blasint* work_size, blasint* integer_work, blasint* info, size_t job_length);
+using Dsyevd = void(const char* job, const char* triangle, const blasint* n, double* a, const blasint* a_stride,
+                    double* values, double* work, const blasint* work_size, blasint* integer_work,
+                    const blasint* integer_work_size, blasint* info, size_t job_length, size_t triangle_length);
 
 struct Lapack {
   const OpenblasLibrary* blas = nullptr;
   decltype(&cblas_dgemm) dgemm = nullptr;
   decltype(&openblas_set_num_threads) set_num_threads = nullptr;
+  decltype(&cblas_dsyrk) dsyrk = nullptr;
   Dgesdd* dgesdd = nullptr;
+  Dsyevd* dsyevd = nullptr;
 };
 
 Status open(Lapack* lapack) {
@@ -30,8 +37,10 @@ Status open(Lapack* lapack) {
     return find_function((*blas)->handle, openblas_names(), name, function);
   };
   LINFORMER_TRY(find("cblas_dgemm", &lapack->dgemm));
+  LINFORMER_TRY(find("cblas_dsyrk", &lapack->dsyrk));
   LINFORMER_TRY(find("openblas_set_num_threads", &lapack->set_num_threads));
   LINFORMER_TRY(find("dgesdd_", &lapack->dgesdd));  // some builds come without LAPACK
+  LINFORMER_TRY(find("dsyevd_", &lapack->dsyevd));
   lapack->blas = *blas;
   return {};
 }
@@ -102,6 +111,33 @@ std::vector<double> singular_values(std::vector<double>* matrix, int64_t n, std:
   return values;
 }
 
+std::vector<double> right_singular_vectors(const std::vector<double>& matrix, int64_t n, std::vector<double>* vectors,
+                                           std::vector<double>* work) {
+  std::vector<double> squares(static_cast<size_t>(n));
+  vectors->resize(matrix.size());
+  const blasint size = static_cast<blasint>(n);
+  lapack().dsyrk(CblasRowMajor, CblasLower, CblasTrans, size, size, 1, matrix.data(), size, 0, vectors->data(), size);
+  // LAPACK counts by columns: the row-major lower triangle is its upper one, and its columns of eigenvectors are rows
+  // here. First only the sizes of the work arrays are asked.
+  double wanted = 0;
+  blasint wanted_integers = 0, work_size = -1, integer_size = -1, info = 0;
+  const auto call = [&](double* space, blasint* integers) {
+    lapack().dsyevd("V", "U", &size, vectors->data(), &size, squares.data(), space, &work_size, integers, &integer_size,
+                    &info, 1, 1);
+  };
+  call(&wanted, &wanted_integers);
+  if (info == 0) {
+    if (work->size() < static_cast<size_t>(wanted)) work->resize(static_cast<size_t>(wanted));
+    std::vector<blasint> integers(static_cast<size_t>(wanted_integers));
+    work_size = static_cast<blasint>(wanted);
+    integer_size = wanted_integers;
+    call(work->data(), integers.data());
+  }
+  if (info != 0) throw cli::DataError("LAPACK's dsyevd found no eigenvectors (info " + std::to_string(info) + ")");
+  for (double& square : squares) square = std::max(square, 0.0);  // rounding can make it negative
+  return squares;
+}
+
 #else
 
 namespace {
@@ -119,6 +155,10 @@ OneBlasThread::OneBlasThread() { refuse(); }
 OneBlasThread::~OneBlasThread() = default;
 void multiply(int64_t, int64_t, int64_t, double, const double*, const double*, bool, double*) { refuse(); }
 std::vector<double> singular_values(std::vector<double>*, int64_t, std::vector<double>*) { refuse(); }
+std::vector<double> right_singular_vectors(const std::vector<double>&, int64_t, std::vector<double>*,
+                                           std::vector<double>*) {
+  refuse();
+}
 
 #endif
 

@@ -34,4 +34,11 @@ void multiply(int64_t m, int64_t n, int64_t k, double scale, const double* a, co
 // DataError where LAPACK gives up.
 std::vector<double> singular_values(std::vector<double>* matrix, int64_t n, std::vector<double>* work);
 
+// The squares of the singular values of matrix[n, n], smallest first; row i of `vectors`, [n, n], becomes the right
+// singular vector of value i. They are the eigenvalues and eigenvectors of the matrix's transpose times the matrix,
+// which take a third of the time of a singular value decomposition; the squares are exact to about 1e-15 of the
+// largest. `work` is reused between calls. Throws DataError where LAPACK gives up.
+std::vector<double> right_singular_vectors(const std::vector<double>& matrix, int64_t n, std::vector<double>* vectors,
+                                           std::vector<double>* work);
+
 }  // namespace linformer::research

@@ -227,10 +227,7 @@ std::string spectrum_svg(const SpectrumReport& report) { return SpectrumPicture(
 std::string spectrum_html(const SpectrumReport& report) {
   SpectrumPicture picture(report);
   const std::string svg = picture.svg();
-  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>" + escaped(picture.name()) +
-         "</title>\n<style>body{margin:0;background:#fff}svg{display:block;margin:auto;max-width:100%;height:auto}"
-         "@media (prefers-color-scheme:dark){body{background:#0d1117}}</style>\n</head>\n<body>\n" +
-         svg + "</body>\n</html>\n";
+  return picture_page(picture.name(), svg);
 }
 
 }  // namespace linformer::research

@@ -14,32 +14,42 @@ using cli::fixed;
 using cli::grouped;
 using cli::Table;
 
-// The shortest digits that read back as the same number.
+// By layer and head, with `ends` of the row's heads behind them.
+std::string by_head(const Spectrum& spectrum, const std::vector<std::string>& last_columns,
+                    const std::function<std::string(const HeadSpectrum&)>& cell,
+                    const std::function<std::vector<std::string>(const std::vector<HeadSpectrum>&)>& ends) {
+  std::vector<size_t> heads;
+  for (const auto& layer : spectrum.layers) heads.push_back(layer.size());
+  return table_by_head(
+      heads, last_columns, [&](size_t layer, size_t head) { return cell(spectrum.layers[layer][head]); },
+      [&](size_t layer) { return ends(spectrum.layers[layer]); });
+}
+
+}  // namespace
+
 std::string digits(double value) {
   char text[40];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-// Layers as rows, heads as columns, then what `ends` says of a row.
-template <class Cell, class Ends>
-std::string by_head(const Spectrum& spectrum, std::vector<std::string> last_columns, Cell cell, Ends ends) {
-  const size_t heads = spectrum.most_heads();
+std::string table_by_head(const std::vector<size_t>& heads, const std::vector<std::string>& last_columns,
+                          const std::function<std::string(size_t, size_t)>& cell,
+                          const std::function<std::vector<std::string>(size_t)>& ends) {
+  const size_t most = *std::max_element(heads.begin(), heads.end());
   std::vector<std::string> columns = {"layer"};
-  for (size_t h = 0; h < heads; ++h) columns.push_back(std::to_string(h));
+  for (size_t h = 0; h < most; ++h) columns.push_back(std::to_string(h));
   columns.insert(columns.end(), last_columns.begin(), last_columns.end());
   const size_t width = columns.size();
   Table table(std::move(columns), std::vector<bool>(width, true));
-  for (size_t l = 0; l < spectrum.layers.size(); ++l) {
+  for (size_t l = 0; l < heads.size(); ++l) {
     std::vector<std::string> row = {std::to_string(l)};
-    for (const HeadSpectrum& head : spectrum.layers[l]) row.push_back(cell(head));
-    row.resize(1 + heads);
-    for (std::string& text : ends(spectrum.layers[l])) row.push_back(std::move(text));
+    for (size_t h = 0; h < heads[l]; ++h) row.push_back(cell(l, h));
+    row.resize(1 + most);
+    for (std::string& text : ends(l)) row.push_back(std::move(text));
     table.add(std::move(row));
   }
   return table.text(2);
 }
-
-}  // namespace
 
 std::string described_texts(const SpectrumReport& report) {
   const Spectrum& spectrum = report.spectrum;

@@ -19,6 +19,8 @@ using nlohmann::json;
 
 namespace {
 
+using Options = std::vector<std::string>;
+
 bool skipped() {
   if (research::lapack_problem().empty()) return false;
   linformer_test::skip(research::lapack_problem());
@@ -274,6 +276,108 @@ TEST_CASE("spectrum: pictures of many layers and heads stay whole" * doctest::te
   CHECK(count(ran.out, ": k = ") == 30 * 16);
 }
 
+TEST_CASE("spectrum --error: attention whose rank is known, at several lengths" * doctest::test_suite("lapack")) {
+  if (skipped()) return;
+  const Folder folder;
+  const std::string model = folder.path("equals.lnfr");
+  write_model(model, equals_shape(), attend_to_equals);
+  // Four pairs of equal tokens: rank 4, and 2 of their first half.
+  const std::string pairs = "[4,4,5,5,6,6,7,7]\n";
+  const auto approximated = [&](std::vector<std::string> rest, const std::string& ids) {
+    rest.insert(rest.begin(), {model, "--ids", "-"});
+    return measured(rest, ids);
+  };
+  const json report = approximated({"--error", "0.00001", "--max-tokens", "8,4,8"}, pairs);
+  REQUIRE(report["lengths"].size() == 2);
+  CHECK(report["texts"] == 1);
+  CHECK(report["draws"] == 5);
+  CHECK(report["lengths"][0]["n"] == 4);
+  CHECK(report["lengths"][1]["n"] == 8);
+  CHECK(report["lengths"][1]["d"] == width);
+  CHECK(report["lengths"][0]["singular"] == json({{"half", 2}, {"all", 2}}));
+  CHECK(report["lengths"][1]["singular"] == json({{"half", 4}, {"all", 4}}));
+  CHECK(report["lengths"][1]["layers"][0]["heads"][0]["singular"] == 4);
+  // A projection is never that good.
+  CHECK(report["lengths"][1]["projected"] == json({{"half", nullptr}, {"all", nullptr}}));
+  CHECK(report["lengths"][1]["layers"][0]["heads"][0]["projected"].is_null());
+  // Each length is what the beginning of the text alone gives.
+  CHECK(report["lengths"][0] == approximated({"--error", "0.00001", "--max-tokens", "4"}, "[4,4,5,5]\n")["lengths"][0]);
+
+  // 5 ln(8) / (0.25 - 0.125) = 83.2 and 5 ln(8) / 0.25 = 41.6
+  const json half = approximated({"--error", "0.5", "--max-tokens", "8"}, pairs)["lengths"][0];
+  CHECK(half["theorem_1"] == json({{"k", 84}, {"columns_within", nullptr}}));
+  CHECK(half["theorem_2"] == json({{"k", 42}, {"rows_within", nullptr}}));
+
+  // A text keeps its template at each length.
+  write_model(folder.path("words.lnfr"), full_attention());
+  const std::vector<std::string> words = {folder.path("words.lnfr"), "good film . bad plot", "--error", "0.9"};
+  const auto with = [](std::vector<std::string> arguments, const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  const json several = measured(with(words, {"--max-tokens", "4,7"}));
+  CHECK(several["lengths"][0] ==
+        measured({words[0], "--ids", "-", "--error", "0.9", "--max-tokens", "4"}, "[2,5,7,3]\n")["lengths"][0]);
+  CHECK(several["lengths"][1]["layers"].size() == 2);
+  // The number of threads changes nothing, and the seed what is drawn.
+  const std::vector<std::string> csv = with(words, {"--csv", "-"});
+  const auto printed = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = with(csv, more);
+    arguments.insert(arguments.begin(), "spectrum");
+    return run(arguments).out;
+  };
+  CHECK(printed({"--threads", "1"}) == printed({"--threads", "4"}));
+  CHECK(printed({"--seed", "0"}) == printed({}));
+  CHECK(printed({"--seed", "1"}) != printed({}));
+  CHECK(printed({"--draws", "1"}) != printed({}));
+  CHECK(lines_of(printed({"--max-tokens", "4,7"})).size() == 1 + 2 * 2 * (4 + 7));
+}
+
+TEST_CASE("spectrum --error: tables, CSV and pictures" * doctest::test_suite("lapack")) {
+  if (skipped()) return;
+  const Folder folder;
+  const std::string model = folder.path("a<b>&\"c\".lnfr"), text = folder.file("t&<t>.txt", "good film . bad plot ,\n");
+  write_model(model, full_attention());
+  const std::string csv = folder.path("out.csv"), svg = folder.path("out.svg"), html = folder.path("out.html");
+  const Ran ran = run({"spectrum", model, "-i", text, "--error", "0.75", "--max-tokens", "4,8", "--csv", csv, "--svg",
+                       svg, "--html", html});
+  REQUIRE(ran.code == 0);
+  CHECK(ran.err == "");
+  for (const char* part : {"relative error of P V at 0.75", "1 text of 4 and 8 tokens (t&<t>.txt)", "theorem 1",
+                           "Projected k of n = 8", "mean over 5 draws of it (seed 0)", "Singular k of n = 8", ">8"}) {
+    CAPTURE(std::string(part));
+    CHECK(ran.out.find(part) != std::string::npos);
+  }
+  const std::vector<std::string> rows = lines_of(content(csv));
+  REQUIRE(rows.size() == 1 + 2 * 2 * (4 + 8));
+  CHECK(rows[0] == "n,layer,head,k,projected_error,columns_within,rows_within,singular_error");
+  CHECK(rows[4].starts_with("4,0,0,4,"));
+  CHECK(rows[4].ends_with(",0"));  // all singular values leave nothing out
+  CHECK(rows.back().starts_with("8,1,1,8,"));
+
+  const std::string drawn = content(svg), page = content(html);
+  CHECK(xml_error(drawn) == "");
+  CHECK(xml_error(page) == "");
+  CHECK(page.find(drawn) != std::string::npos);
+  CHECK(drawn.find("a&lt;b&gt;&amp;&quot;c&quot;.lnfr") != std::string::npos);
+  CHECK(drawn.find("theorem 1, n 8: k = 74") != std::string::npos);      // 5 ln(8) / (0.5625 - 0.421875) = 73.9
+  CHECK(drawn.find("theorem 2, layer 1: k = 19") != std::string::npos);  // 5 ln(8) / 0.5625 = 18.5
+  CHECK(count(drawn, "singular, half, n ") == 2);
+  CHECK(count(drawn, "singular, all, layer ") == 2);
+  for (const char* part : {"<script", "href", "url(", "@import", "nan", "inf\""}) {
+    CAPTURE(std::string(part));
+    CHECK(page.find(part) == std::string::npos);
+  }
+  // One length and one layer draw points alone.
+  RandomModel single = full_attention();
+  single.layers = single.heads = 1;
+  write_model(folder.path("single.lnfr"), single);
+  const Ran points = run({"spectrum", folder.path("single.lnfr"), "-i", text, "--error", "0.00001", "--svg", "-"});
+  CHECK(points.code == 0);
+  CHECK(xml_error(points.out) == "");
+  CHECK(points.out.find("nan") == std::string::npos);
+}
+
 TEST_CASE("spectrum: what is refused") {
   const Folder folder;
   const CliFixture linear;
@@ -306,7 +410,34 @@ TEST_CASE("spectrum: what is refused") {
   CHECK(code({"-i", text, "--max-tokens", "2"}) == 2);  // the template alone
   CHECK(code({"-i", text, "--rank", "5"}) == 2);
   CHECK(code({"-i", text, "--share", "1.5"}) == 2);
+  CHECK(code({"-i", text, "--share", "nan"}) == 2);
   CHECK(code({"-i", text, "--json", "--svg", "-"}) == 2);
+  for (const char* error :
+       {"nan", "-nan", "inf", "-inf", "0", "-0", "1", "1.5", "-0.5", "1e-9", "1e-320", "1e999", "0.5x", "x", ""}) {
+    CAPTURE(std::string(error));
+    CHECK(code({"-i", text, "--error", error}) == 2);
+  }
+  for (const Options& more : {Options{"--seed", "-1"},
+                              {"--seed", "1.5"},
+                              {"--seed", ""},
+                              {"--seed", "99999999999999999999"},
+                              {"--draws", "0"},
+                              {"--draws", "1001"},
+                              {"--draws", ""},
+                              {"--rank", "1"},
+                              {"--share", "0.5"},
+                              {"--max-tokens", "4,17"},
+                              {"--max-tokens", "4,2"},
+                              {"--max-tokens", "4,x"},
+                              {"--max-tokens", "4,nan"},
+                              {"--max-tokens", ""}}) {
+    CAPTURE(more[0] + " " + more[1]);
+    CHECK(code({"-i", text, "--error", "0.5", more[0], more[1]}) == 2);
+  }
+  CHECK(code({"-i", text, "--error", "0.5", "--max-tokens", "4,8"}) == 1);  // longer than the text
+  CHECK(code({"-i", text, "--max-tokens", "3,4"}) == 2);
+  CHECK(code({"-i", text, "--draws", "3"}) == 2);
+  CHECK(code({"-i", text, "--seed", "3"}) == 2);
   CHECK(code({"-i", text, "--max-tokens", "8"}) == 1);  // longer than the text
   CHECK(code({"-i", text, "--apart"}) == 1);
   CHECK(code({"-"}, "") == 1);
@@ -318,7 +449,7 @@ TEST_CASE("spectrum: what is refused") {
   const Ran help = run({"spectrum", "--help"});
   CHECK(help.code == 0);
   for (const char* option :
-       {"MODEL", "TEXT", "--max-tokens", "--limit", "--rank", "--share", "--json", "--csv", "--svg"}) {
+       {"MODEL", "TEXT", "--max-tokens", "--limit", "--rank", "--share", "--error", "--json", "--csv", "--svg"}) {
     CAPTURE(std::string(option));
     CHECK(help.out.find(option) != std::string::npos);
   }

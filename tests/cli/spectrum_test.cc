@@ -148,20 +148,21 @@ struct Weight {
   size_t inputs;
 };
 
-// What layer `l` adds to its rows, made of the matrices.
-Numbers attended(const Model& model, const AttentionMatrices& matrices, int l, const Numbers& input) {
+// What layer `l` adds to its rows, made of the matrices and values.
+Numbers attended(const Model& model, const AttentionMatrices& matrices, int l) {
   const AttentionDescription& attention = model.description().encoder.layers[static_cast<size_t>(l)].attention;
-  const Weight value(model, attention.value), output(model, attention.output);
-  const size_t n = static_cast<size_t>(matrices.rows()), head_dim = attention.head_dim;
+  const Weight output(model, attention.output);
+  const size_t n = static_cast<size_t>(matrices.rows()), head_dim = static_cast<size_t>(matrices.value_width(l));
   const size_t width = attention.heads * head_dim, d = output.values.size() / width;
-  Numbers context(n * width), result(n * d), matrix;
+  Numbers context(n * width), result(n * d), matrix, values;
   AttentionMatrices::Scratch scratch;
   for (uint32_t h = 0; h < attention.heads; ++h) {
     matrices.matrix(l, static_cast<int>(h), &scratch, &matrix);
+    matrices.values(l, static_cast<int>(h), &scratch, &values);
+    REQUIRE(values.size() == n * head_dim);
     for (size_t j = 0; j < n; ++j) {
       for (size_t e = 0; e < head_dim; ++e) {
-        const size_t column = attention.kv_heads == 1 ? e : h * head_dim + e;
-        const double v = value.apply(input.data() + j * value.inputs, column);
+        const double v = values[j * head_dim + e];
         for (size_t i = 0; i < n; ++i) context[i * width + h * head_dim + e] += matrix[i * n + j] * v;
       }
     }
@@ -170,26 +171,6 @@ Numbers attended(const Model& model, const AttentionMatrices& matrices, int l, c
     for (size_t o = 0; o < d; ++o) result[i * d + o] = output.apply(context.data() + i * width, o);
   }
   return result;
-}
-
-Numbers normalized(const Model& model, const Norm& norm, const Numbers& rows, size_t width) {
-  const auto read = [&](TensorIndex i) {
-    return writer::decode(model.description().tensors[static_cast<size_t>(i)], model.data(i));
-  };
-  const std::vector<float> scale = read(norm.scale), bias = read(norm.bias);
-  Numbers out(rows.size());
-  for (size_t start = 0; start < rows.size(); start += width) {
-    const double* row = rows.data() + start;
-    const double mean = std::accumulate(row, row + width, 0.0) / static_cast<double>(width);
-    double variance = 0;
-    for (size_t i = 0; i < width; ++i) variance += std::pow(row[i] - mean, 2) / static_cast<double>(width);
-    for (size_t i = 0; i < width; ++i) {
-      out[start + i] =
-          (row[i] - mean) / std::sqrt(variance + static_cast<double>(norm.epsilon)) * static_cast<double>(scale[i]) +
-          static_cast<double>(bias[i]);
-    }
-  }
-  return out;
 }
 
 }  // namespace
@@ -216,7 +197,7 @@ TEST_CASE("the k that keeps a share") {
   CHECK(head.share_at(2) == 0.75);
 }
 
-TEST_CASE("attention matrices are those that the runtime attends with" * doctest::test_suite("lapack")) {
+TEST_CASE("attention matrices and values are those that the runtime attends with" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   for (const RandomModel& shape : shapes()) {
     CAPTURE(shape.seed);
@@ -229,23 +210,19 @@ TEST_CASE("attention matrices are those that the runtime attends with" * doctest
     narrow.read(&session, ids);
     CHECK(matrices.rows() == session.output_rows(31));
     CHECK(narrow.rows() == matrices.rows());
-    const EncoderDescription& encoder = model->description().encoder;
     const bool reversible = shape.residual == ResidualKind::reversible;
-    const size_t d = shape.d_model, stride = reversible ? 2 * d : d, second = reversible ? d : 0;
+    const size_t d = shape.d_model, stride = reversible ? 2 * d : d;
     for (int l = 0; l < matrices.layers(); ++l) {
       CAPTURE(l);
       const std::vector<float> before = hidden(&session, ids, l), after = hidden(&session, ids, l + 1);
-      Numbers input, added;
+      Numbers added;
       for (size_t r = 0; r < static_cast<size_t>(matrices.rows()); ++r) {
         for (size_t i = 0; i < d; ++i) {
-          input.push_back(static_cast<double>(before[r * stride + second + i]));
           added.push_back(static_cast<double>(after[r * stride + i]) - static_cast<double>(before[r * stride + i]));
         }
       }
-      const Norm& norm = encoder.layers[static_cast<size_t>(l)].attention_norm;
-      if (norm.present()) input = normalized(*model, norm, input, d);
-      CHECK(difference(attended(*model, matrices, l, input), added) < 3e-5);
-      CHECK(attended(*model, narrow, l, input) == attended(*model, matrices, l, input));
+      CHECK(difference(attended(*model, matrices, l), added) < 3e-5);
+      CHECK(attended(*model, narrow, l) == attended(*model, matrices, l));
     }
   }
 }

@@ -325,6 +325,9 @@ class Lines {
     add("spectrum", {"--ids", ids, "--max-tokens", "2", "--apart", "--csv", "-", "--rank", "1"});
     add("spectrum",
         {"--ids", ids, "--svg", folder_.path("out.svg"), "--html", "-", "--share", "0.5", "--threads", "2"});
+    add_both("spectrum", {"-i", texts, "--error", "0.5", "--draws", "2", "--seed", "3"}, Answers::json_object);
+    add("spectrum", {"--ids", ids, "--error", "0.9", "--max-tokens", "2,3", "--csv", folder_.path("out.csv"), "--html",
+                     folder_.path("out.html"), "--svg", "-"});
   }
 
   // `bench` measures the machine, and then each case in a process that it starts with --case. That process is run here

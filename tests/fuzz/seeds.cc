@@ -356,6 +356,10 @@ void write_commands(const Writer& writer) {
       {"inspect_other", {"inspect", "other.lnfr"}, {{"other.lnfr", std::string("\x89LNFR\r\n\x1a\4", 9)}}},
       {"spectrum", {"spectrum", "full.lnfr", "--ids", "in.jsonl", "--max-tokens", "4", "--svg", "out.svg"}, ids},
       {"spectrum_json", {"spectrum", "full.lnfr", "--ids", "in.jsonl", "--max-tokens", "3", "--json"}, ids},
+      {"spectrum_error",
+       {"spectrum", "full.lnfr", "--ids", "in.jsonl", "--max-tokens", "3,4", "--error", "0.5", "--draws", "2", "--seed",
+        "1"},
+       ids},
       {"pads", {"encode", "words.lnfr", "--ids", "in.jsonl", "-o", "out.npy"}, {{"in.jsonl", "[0,0,0,0,0,0,0,0,5]\n"}}},
       {"help", {"classify", "--help"}, {}},
   };

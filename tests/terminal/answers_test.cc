@@ -117,6 +117,8 @@ TEST_CASE("answers, reports and errors of records hold no control character of t
       {"spectrum", files.full_attention, "--ids", files.ids, "--max-tokens", "3", "--csv", "-"},
       {"spectrum", files.full_attention, "--ids", files.ids, "--max-tokens", "3", "--svg", "-"},
       {"spectrum", files.full_attention, "--ids", files.ids, "--max-tokens", "3", "--html", "-"},
+      {"spectrum", files.full_attention, "--ids", files.ids, "--max-tokens", "2,3", "--error", "0.5"},
+      {"spectrum", files.full_attention, "--ids", files.ids, "--max-tokens", "2,3", "--error", "0.5", "--svg", "-"},
       {"bench", files.model, "--seconds", "0.01", "--n", "4"},
       {"bench", files.model, "--seconds", "0.01", "--n", "4", "--profile"}};
   for (const Arguments& arguments : runs) {

@@ -1,6 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <functional>
+#include <optional>
 
 #include "answers/notes.h"
 #include "answers/output.h"
@@ -14,22 +17,35 @@
 #include "input/chunks.h"
 #include "input/record_loop.h"
 #include "models/model_file.h"
+#include "research/approximation_picture.h"
 #include "research/spectrum_lapack.h"
 #include "research/spectrum_picture.h"
 
 namespace linformer::cli {
 namespace {
 
-constexpr int64_t most_rows = 1 << 14;  // a matrix of 2 GiB
+constexpr int64_t most_rows = 1 << 14;   // a matrix of 2 GiB
+constexpr double smallest_error = 1e-5;  // what is below is rounding of the rows, which are in single precision
 
 struct SpectrumFlags {
   std::string model, csv, svg, html;
   InputFlags input;
   ChunkOptions chunks;
-  int64_t rank = 0;
-  double keep = 0.9;
+  std::vector<int64_t> lengths;  // shortest first; empty: one, by the text
+  std::optional<int64_t> rank;
+  std::optional<double> keep, error;
+  std::optional<int> draws;
+  std::optional<int64_t> seed;
   int threads = 0;
   bool json = false;
+};
+
+constexpr double default_keep = 0.9;
+
+// A report in each of its forms.
+struct Forms {
+  std::function<std::string()> text, csv, svg, html;
+  std::function<nlohmann::ordered_json()> json;
 };
 
 std::string file_name(const std::string& path) {
@@ -43,7 +59,30 @@ std::string text_name(const SpectrumFlags& flags) {
   return file_name(files[0]) + (files.size() > 1 ? " and " + std::to_string(files.size() - 1) + " more" : "");
 }
 
+void check_numbers(const SpectrumFlags& flags) {
+  if (flags.keep && std::isnan(*flags.keep)) throw UsageError("--share is not a number; give 0.001 to 1");
+  if (flags.error && std::isnan(*flags.error)) {
+    throw UsageError("--error is not a number; give more than 0 and less than 1");
+  }
+  if (!flags.error) {
+    if (flags.draws || flags.seed) throw UsageError("--draws and --seed go with --error");
+    if (flags.lengths.size() > 1) throw UsageError("several lengths of --max-tokens go with --error");
+    return;
+  }
+  if (!(*flags.error > 0 && *flags.error < 1)) {
+    throw UsageError("--error " + significant(*flags.error, 6) + ": give more than 0 and less than 1");
+  }
+  if (*flags.error < smallest_error) {
+    throw UsageError("--error " + significant(*flags.error, 6) + " is less than rounding; give " +
+                     significant(smallest_error, 6) + " or more");
+  }
+  if (flags.rank || flags.keep) {
+    throw UsageError("--rank and --share do not go with --error");
+  }
+}
+
 void check_flags(const SpectrumFlags& flags) {
+  check_numbers(flags);
   if (flags.input.empty() == flags.chunks.ids.empty()) {
     throw UsageError("give either texts, --input FILE or --ids FILE; - is standard input");
   }
@@ -71,16 +110,77 @@ void write_file(const std::string& path, const std::string& content) {
   file.commit();
 }
 
-void write_report(const research::SpectrumReport& report, const SpectrumFlags& flags) {
-  if (!flags.csv.empty()) write_file(flags.csv, research::spectrum_csv(report));
-  if (!flags.svg.empty()) write_file(flags.svg, research::spectrum_svg(report));
-  if (!flags.html.empty()) write_file(flags.html, research::spectrum_html(report));
+void write_report(const Forms& forms, const SpectrumFlags& flags) {
+  if (!flags.csv.empty()) write_file(flags.csv, forms.csv());
+  if (!flags.svg.empty()) write_file(flags.svg, forms.svg());
+  if (!flags.html.empty()) write_file(flags.html, forms.html());
   if (flags.json) {
-    standard_output().write(json_text(research::spectrum_json(report)) + "\n");
+    standard_output().write(json_text(forms.json()) + "\n");
   } else if (!files::is_standard_output(flags.csv) && !files::is_standard_output(flags.svg) &&
              !files::is_standard_output(flags.html)) {
-    standard_output().write(research::spectrum_text(report));
+    standard_output().write(forms.text());
   }
+}
+
+// What measure() has made ready.
+struct Measuring {
+  const Model& model;
+  const Chunks& chunks;
+  Session* session;
+  int threads;
+};
+
+void measure_spectrum(const SpectrumFlags& flags, const Measuring& ready) {
+  const int64_t n = ready.chunks.rows;
+  research::SpectrumSum sum(ready.model, n, ready.threads);
+  {
+    Progress progress(true, "matrix", "matrices");
+    const size_t matrices = ready.chunks.texts.size() * sum.heads();
+    size_t done = 0;
+    const auto step = [&] {
+      ++done;
+      progress.update(done, done, matrices);
+    };
+    for (const std::vector<int32_t>& text : ready.chunks.texts) sum.add(ready.session, text, step);
+  }
+  const research::SpectrumReport report{sum.mean(), file_name(flags.model), text_name(flags),
+                                        flags.rank.value_or(std::max<int64_t>(n / 4, 1)),
+                                        flags.keep.value_or(default_keep)};
+  write_report({[&] { return research::spectrum_text(report); }, [&] { return research::spectrum_csv(report); },
+                [&] { return research::spectrum_svg(report); }, [&] { return research::spectrum_html(report); },
+                [&] { return research::spectrum_json(report); }},
+               flags);
+}
+
+void measure_approximation(const SpectrumFlags& flags, const Measuring& ready) {
+  research::ApproximationReport report;
+  report.model = file_name(flags.model);
+  report.text = text_name(flags);
+  report.options.error = *flags.error;
+  report.options.draws = flags.draws.value_or(report.options.draws);
+  report.options.seed = static_cast<uint64_t>(flags.seed.value_or(0));
+  const std::vector<int64_t> lengths = flags.lengths.empty() ? std::vector{ready.chunks.rows} : flags.lengths;
+  {
+    Progress progress(true, "matrix", "matrices");
+    // The time of a matrix grows with n^2 at least.
+    const auto cost_of = [](int64_t n) { return static_cast<uint64_t>(n * n); };
+    uint64_t matrices = 0, done = 0, all = 0;
+    for (const int64_t n : lengths) all += cost_of(n);
+    for (const int64_t n : lengths) {
+      research::ApproximationSum sum(ready.model, n, report.options, ready.threads);
+      const uint64_t each = ready.chunks.texts.size() * sum.heads();
+      const auto step = [&] { progress.update(++matrices, done += cost_of(n), all * each); };
+      for (size_t i = 0; i < ready.chunks.texts.size(); ++i) {
+        sum.add(ready.session, ready.chunks.beginning(i, n), step);
+      }
+      report.lengths.push_back(sum.mean());
+    }
+  }
+  write_report(
+      {[&] { return research::approximation_text(report); }, [&] { return research::approximation_csv(report); },
+       [&] { return research::approximation_svg(report); }, [&] { return research::approximation_html(report); },
+       [&] { return research::approximation_json(report); }},
+      flags);
 }
 
 int measure(const SpectrumFlags& flags) {
@@ -89,8 +189,8 @@ int measure(const SpectrumFlags& flags) {
   research::require_full_attention(*model, flags.model);
   if (const std::string problem = research::lapack_problem(); !problem.empty()) throw DataError(problem);
   const Chunks chunks = read_chunks(flags.input, flags.chunks, model, flags.model);
-  if (flags.rank > chunks.rows) {
-    throw UsageError("--rank " + std::to_string(flags.rank) + " is more than the " + std::to_string(chunks.rows) +
+  if (flags.rank.value_or(1) > chunks.rows) {
+    throw UsageError("--rank " + std::to_string(*flags.rank) + " is more than the " + std::to_string(chunks.rows) +
                      " singular values that a matrix has; lower it");
   }
   if (chunks.short_records > 0) {
@@ -103,24 +203,12 @@ int measure(const SpectrumFlags& flags) {
   run.batch = 1;
   const SessionOptions options = run.session_options(*model, chunks.rows);
   Session session = take(Session::create(model, options));
-  research::SpectrumSum sum(*model, chunks.rows, options.cpu.threads);
-  research::SpectrumReport report;
-  {
-    Progress progress(true, "matrix", "matrices");
-    const size_t matrices = chunks.texts.size() * sum.heads();
-    size_t done = 0;
-    const auto step = [&] {
-      ++done;
-      progress.update(done, done, matrices);
-    };
-    for (const std::vector<int32_t>& text : chunks.texts) sum.add(&session, text, step);
+  const Measuring ready{*model, chunks, &session, options.cpu.threads};
+  if (flags.error) {
+    measure_approximation(flags, ready);
+  } else {
+    measure_spectrum(flags, ready);
   }
-  report.spectrum = sum.mean();
-  report.model = file_name(flags.model);
-  report.text = text_name(flags);
-  report.rank = flags.rank > 0 ? flags.rank : std::max<int64_t>(chunks.rows / 4, 1);
-  report.keep = flags.keep;
-  write_report(report, flags);
   return exit_ok;
 }
 
@@ -138,9 +226,12 @@ void add_spectrum(CLI::App* app, Run* run) {
       ->group("Input");
   flags->input.add_files_to(command);
   command
-      ->add_option("--max-tokens", flags->chunks.rows,
-                   "Length n of each text, special tokens included; default: 512, less where model or text are shorter")
-      ->type_name("N")
+      ->add_option("--max-tokens", flags->lengths,
+                   "Length n of each text, special tokens included; several by commas with --error, each measured on "
+                   "the beginnings of the longest; default: 512, less where model or text are shorter")
+      ->type_name("N,..")
+      ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(int64_t{2}, most_rows))
       ->group("Tokens");
   command->add_option("--limit", flags->chunks.texts, "Measure N texts of that length at most; 0: all that there are")
@@ -163,14 +254,33 @@ void add_spectrum(CLI::App* app, Run* run) {
   command->add_option("--share", flags->keep, "Share of the sum that k is to keep")
       ->type_name("S")
       ->check(CLI::Range(0.001, 1.0))
-      ->capture_default_str()
+      ->default_str("0.9")
+      ->group("Results");
+  command
+      ->add_option("--error", flags->error,
+                   "Instead: the k that keeps the relative error of P V at E, by theorems 1 and 2, by random "
+                   "projections and by singular values; more than 0, less than 1")
+      ->type_name("E")
+      ->check(CLI::Number)  // refuses an empty word, which would leave the option out
+      ->group("Results");
+  command->add_option("--draws", flags->draws, "--error: random projections of each matrix; default: 5")
+      ->type_name("R")
+      ->check(CLI::Range(1, 1000))
+      ->group("Results");
+  command->add_option("--seed", flags->seed, "--error: which projections are drawn; default: 0")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 53))
       ->group("Results");
   command->add_flag("--json", flags->json, "One JSON object with all singular values instead of tables")
       ->group("Results");
-  command->add_option("--csv", flags->csv, "A row for each layer, head and index; - is standard output")
+  command
+      ->add_option("--csv", flags->csv,
+                   "A row for each layer, head and index, with --error for each length too; - is standard output")
       ->type_name("FILE")
       ->group("Results");
-  command->add_option("--svg", flags->svg, "A picture: curves, heatmap and table of k; - is standard output")
+  command
+      ->add_option("--svg", flags->svg,
+                   "A picture: curves, heatmap and table of k, with --error k against n; - is standard output")
       ->type_name("FILE")
       ->group("Results");
   command->add_option("--html", flags->html, "The same picture as a page; - is standard output")
@@ -182,6 +292,12 @@ void add_spectrum(CLI::App* app, Run* run) {
       ->group("Running");
   command->callback([flags, run] {
     *run = [flags] {
+      if (!flags->lengths.empty()) {
+        std::sort(flags->lengths.begin(), flags->lengths.end());
+        flags->lengths.erase(std::unique(flags->lengths.begin(), flags->lengths.end()), flags->lengths.end());
+        flags->chunks.rows = flags->lengths.back();
+        flags->chunks.least = flags->lengths.front();
+      }
       if (flags->chunks.ids.empty()) flags->input.take_pipe();
       return measure(*flags);
     };

@@ -21,10 +21,13 @@ class Chunker {
                        std::to_string(info.max_tokens));
     }
     extra_ = info.prefix_rows + (around_.empty() ? 0 : static_cast<int64_t>(around_.size()) - 1);
-    if (rows_ <= extra_) {
-      throw UsageError("--max-tokens " + std::to_string(rows_) + " leaves no room for a text; raise it");
+    const int64_t least = options.least > 0 ? std::min(options.least, rows_) : rows_;
+    if (least <= extra_) {
+      throw UsageError("--max-tokens " + std::to_string(least) + " leaves no room for a text; raise it");
     }
     chunks_.rows = rows_;
+    const auto place = std::find(around_.begin(), around_.end(), TokenizerInfo::first_text);
+    if (place != around_.end()) chunks_.after = static_cast<size_t>(around_.end() - place) - 1;
   }
 
   bool full() const { return options_.texts > 0 && static_cast<int64_t>(chunks_.texts.size()) >= options_.texts; }
@@ -83,6 +86,13 @@ class Chunker {
 };
 
 }  // namespace
+
+std::vector<int32_t> Chunks::beginning(size_t index, int64_t count) const {
+  std::vector<int32_t> tokens = texts[index];
+  const auto end = tokens.end() - static_cast<std::ptrdiff_t>(after);
+  tokens.erase(end - (rows - count), end);
+  return tokens;
+}
 
 Chunks read_chunks(const InputOptions& input, const ChunkOptions& given, const std::shared_ptr<const Model>& model,
                    const std::string& path) {

@@ -164,12 +164,21 @@ Texts compare() {
 }
 
 Texts spectrum() {
-  return {{"--input", "--max-tokens", "--limit", "--rank", "--share", "--json", "--csv", "--svg", "--html"},
-          {"linformer spectrum roberta.lnfr -i book.txt",
+  return {{"--input", "--max-tokens", "--limit", "--rank", "--share", "--error", "--json", "--csv", "--svg"},
+          {"linformer spectrum roberta.lnfr -i book.txt --html spectrum.html",
+           "linformer spectrum roberta.lnfr -i book.txt --error 0.5 --max-tokens 128,256,512",
            "linformer spectrum bert.lnfr -i book.txt --limit 32 --html spectrum.html --csv spectrum.csv",
-           "linformer spectrum roberta.lnfr -i reviews.jsonl --apart --max-tokens 128 --share 0.95"},
+           "linformer spectrum roberta.lnfr -i reviews.jsonl --apart --max-tokens 128 --share 0.95",
+           "linformer spectrum roberta.lnfr -i book.txt --error 0.3 --draws 20 --seed 7 --json"},
           {"Figure 1 of the Linformer paper for any model with full attention and any text: how much of the sum of an "
-           "attention matrix's singular values its largest ones hold, and which k would keep a share of it."}};
+           "attention matrix's singular values its largest ones hold, and which k would keep a share of it.",
+           "--error E tells the k at which P V, P the attention matrix and V the values of a head, keeps the relative "
+           "error E. By theorem 1, k = ceil(5 ln(n) / (E^2 - E^3)). By theorem 2, k = ceil(min(9 d ln(d), 5 ln(n)) / "
+           "E^2), d the columns of V. Projected: the smallest k whose error ||P R^T R V - P V|| / ||P V||, Frobenius "
+           "norms, is at most E, R being k x n with random entries N(0, 1/k). Singular: the same of P with its k "
+           "largest singular values in the place of P R^T R. Both errors are means over the texts, the first over "
+           "--draws too; where even k = n is not enough, tables have >n and JSON has null. "
+           "apps/cli/docs/spectrum.md says more."}};
 }
 
 Texts bench() {
