@@ -67,10 +67,11 @@ struct Projection {
   uint32_t kernel = 0, stride = 0;  // convolution and pooling
   // Of a linear projection without a bias of its own, in the order after_linear.
   LengthScale length_scale = LengthScale::none;
-  // In a text of n rows, the last `end_rows` rows of E use their last n columns, and the other rows their first n. So
-  // the last column of such a row always belongs to the text's last row. Only a linear projection beside a window may
-  // have end_rows.
-  uint32_t end_rows = 0;
+  // Only in a linear projection beside a window. If it is not 0, the k rows of E are one row for each of the e tokens
+  // in `exact_tokens`, followed by rows that stand in order for the positions 0 to span - 1. In a text of n rows, only
+  // the first min(k, e + ceil((k - e) n / span)) compressed rows take part in attention, and none of them if n <=
+  // window + 1, because the window then shows every row to every query. 0: all k rows take part in every text.
+  uint32_t span = 0;
   // Token ids, only in a linear projection beside a window. In a text that contains exact_tokens[i], compressed row i
   // is a copy of the key or value of the first such token that isn't masked, and row i of E is not used.
   Array<uint32_t> exact_tokens = {};
@@ -95,7 +96,7 @@ struct AttentionDescription {
   float rotary_base = 0;
   float rotary_scale = 1;  // of positions (NTK scaling, gte)
   // Own rows j that row i sees as they are: those with |i - j| <= window. 0: all, where attention is full; none, where
-  // keys are compressed. Row i sees all compressed keys beside them, under one softmax.
+  // keys are compressed. Row i sees all compressed keys that take part beside them, under one softmax.
   uint32_t window = 0;
   // Of queries and keys before they are turned, absent in most: of each head by itself (head_dim), or of all heads'
   // channels at once (their whole width).

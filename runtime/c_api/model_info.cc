@@ -119,7 +119,7 @@ lnf_code lnf_model_get_projection(const lnf_model* model, int32_t part, int32_t 
   made.kind = of.kind;
   made.order = of.order;
   made.length_scale = of.length_scale;
-  made.end_rows = of.end_rows;
+  made.span = of.span;
   made.exact_tokens = of.exact_tokens.data();
   made.exact_token_count = static_cast<int64_t>(of.exact_tokens.size());
   return report(write_struct(made, "lnf_projection_info", info), status);

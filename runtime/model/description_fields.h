@@ -85,7 +85,7 @@ LINFORMER_FIELDS(Projection, "Projection", "projection") {
   FIELD(kernel);
   FIELD(stride);
   FIELD(length_scale);
-  FIELD(end_rows);
+  FIELD(span);
   FIELD(exact_tokens, at_most(max_exact_tokens));
 }
 

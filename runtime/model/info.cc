@@ -170,7 +170,7 @@ ProjectionInfo Model::projection(int projection, Part part) const {
   info.weight = p->weight;
   info.bias = p->bias;
   info.length_scale = enum_name(p->length_scale);
-  info.end_rows = p->end_rows;
+  info.span = p->span;
   info.exact_tokens = p->exact_tokens.span();
   return info;
 }

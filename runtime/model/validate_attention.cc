@@ -50,10 +50,11 @@ Status check_length_scale(const FieldName& field, const Projection& projection) 
   return {};
 }
 
-Status check_end_rows_count(const FieldName& field, const Projection& projection) {
-  const uint32_t most = projection.kind == ProjectionKind::linear ? projection.k : 0;
-  if (projection.end_rows <= most) return {};
-  return bad_field(field / "end_rows", "is %" PRIu32 ", at most %" PRIu32 " are possible", projection.end_rows, most);
+// A product k x n of checked values fits into 64 bits: both are at most max_dimension.
+Status check_span(const FieldName& field, const Projection& projection, uint32_t max_tokens) {
+  const uint32_t most = projection.kind == ProjectionKind::linear ? max_tokens : 0;
+  if (projection.span <= most) return {};
+  return bad_field(field / "span", "is %" PRIu32 ", at most %" PRIu32 " is possible", projection.span, most);
 }
 
 Status check_exact_tokens(const FieldName& field, const EncoderDescription& encoder, const Projection& projection) {
@@ -77,9 +78,7 @@ Status check_exact_tokens(const FieldName& field, const EncoderDescription& enco
 Status check_linear_projection(const FieldName& field, const Projection& projection, uint32_t max_tokens,
                                const TensorFields& tensors) {
   LINFORMER_TRY(check_no_window(field, projection));
-  // Rows of 16 bits that don't begin with a row of E could be read beyond its end.
-  const auto stored = projection.end_rows > 0 ? &TensorFields::floats : &TensorFields::left;
-  LINFORMER_TRY((tensors.*stored)(field / "weight", projection.weight, {projection.k, max_tokens}));
+  LINFORMER_TRY(tensors.left(field / "weight", projection.weight, {projection.k, max_tokens}));
   if (projection.bias == absent) return {};
   return tensors.floats(field / "bias", projection.bias, {projection.k});
 }
@@ -221,8 +220,8 @@ Status check_window_beside(const FieldName& field, const EncoderDescription& enc
     if (projection.order != ProjectionOrder::after_linear || projection.length_scale != LengthScale::none) {
       return bad_field(window, "is beside compressed keys, which have to be projections of the keys that it shows");
     }
-    if (first != nullptr && first->end_rows != projection.end_rows) {
-      return bad_field(window, "is beside keys and values that are compressed with different end_rows");
+    if (first != nullptr && first->span != projection.span) {
+      return bad_field(window, "is beside keys and values that are compressed with different spans");
     }
     if (first != nullptr && first->exact_tokens != projection.exact_tokens) {
       return bad_field(window, "is beside keys and values that are compressed with different exact_tokens");
@@ -232,16 +231,16 @@ Status check_window_beside(const FieldName& field, const EncoderDescription& enc
   return {};
 }
 
-// Refuses a layer without a window whose projection has end_rows or exact_tokens, which exist only beside a window.
+// Refuses a layer without a window whose projection has a span or exact_tokens, which exist only beside a window.
 Status check_needs_window(const FieldName& field, const EncoderDescription& encoder,
                           const AttentionDescription& attention) {
   if (attention.window != 0) return {};
   for (const Array<uint32_t>* list : {&attention.key_projections, &attention.value_projections}) {
     for (uint32_t index : *list) {
       const Projection& projection = encoder.projections[index];
-      if (projection.end_rows == 0 && projection.exact_tokens.empty()) continue;
+      if (projection.span == 0 && projection.exact_tokens.empty()) continue;
       return bad_field(field / "window", "is 0, but a projection has %s",
-                       projection.end_rows > 0 ? "end_rows" : "exact_tokens");
+                       projection.span > 0 ? "a span" : "exact_tokens");
     }
   }
   return {};
@@ -347,7 +346,7 @@ Status validate_projections(const EncoderDescription& encoder, const TensorField
                        full ? "full attention needs 0" : "1 to 16777216 are possible");
     }
     LINFORMER_TRY(check_length_scale(field, projection));
-    LINFORMER_TRY(check_end_rows_count(field, projection));
+    LINFORMER_TRY(check_span(field, projection, encoder.max_tokens));
     LINFORMER_TRY(check_exact_tokens(field, encoder, projection));
     switch (projection.kind) {
       case ProjectionKind::linear:

@@ -74,24 +74,17 @@ class WholeKeys {
     }
   }
 
-  // Adds the product E (Z W) of the projection E and the rows Z W that compute() stored. The last `end_rows` rows of E
-  // are aligned with the end of the text, and the others with its beginning. Compressed rows that stand for exact
-  // tokens are then replaced by the rows of these tokens.
+  // Adds the product E (Z W) of the projection E and the rows Z W that compute() stored. Compressed rows that stand for
+  // exact tokens are then replaced by the rows of these tokens.
   void compress(int side) {
     const Projection& e = projection(side);
     to_.key_stage(layer_, Domain::compressed_rows, {}, e.k, side == value_side).whole_keys = false;
-    const int64_t at_start = e.k - e.end_rows;
     ops::Gemm product;
     product.b = to_.key_slot(layer_, side);
     product.out = rows_beside(side);
     product.a = to_.weight(e.weight);
     product.row_bias = to_.weight(e.bias);
-    product.end_m = at_start;
-    if (at_start > 0) to_.add(product);
-    product.first_m = at_start;
-    product.end_m = e.k;
-    product.from_end = true;
-    if (e.end_rows > 0) to_.add(product);
+    to_.add(product);
     if (e.exact_tokens.empty()) return;
     ops::PutTokens put{product.out, product.b};
     put.count = static_cast<int32_t>(e.exact_tokens.size());

@@ -123,7 +123,7 @@ int main(void) {
   FIELD(lnf_projection_info, kind);
   FIELD(lnf_projection_info, order);
   FIELD(lnf_projection_info, length_scale);
-  FIELD(lnf_projection_info, end_rows);
+  FIELD(lnf_projection_info, span);
   FIELD(lnf_projection_info, exact_tokens);
   FIELD(lnf_projection_info, exact_token_count);
   STRUCT(lnf_masked_lm_info);

@@ -346,15 +346,15 @@ TEST_CASE("positions in attention that can't have them") {
          use_in_layer_0(m, pool(4, 5, 5));
          attention(m).window = 1;
        }},
-      {"rows at the end of 16 bits", "projections[0].weight needs f32 row_major",
+      {"a span beyond the positions", "span is 1000, at most 20 is possible",
        [&](ModelDescription& m) {
          after_linear(m);
-         m.encoder.projections[0].end_rows = 2;
+         m.encoder.projections[0].span = 1000;
        }},
-      {"more rows at the end than rows", "end_rows is 1000, at most 6 are possible",
+      {"a span of a convolution", "span is 1, at most 0 is possible",
        [&](ModelDescription& m) {
-         after_linear(m);
-         m.encoder.projections[0].end_rows = 1000;
+         use_in_layer_0(m, pool(4, 5, 5));
+         m.encoder.projections.back().span = 1;
        }},
       {"exact tokens of a convolution", "exact_tokens belongs to a projection that is not linear",
        [&](ModelDescription& m) {

@@ -108,8 +108,6 @@ class Stepper {
   std::vector<float> result_of(const Stage& stage, int32_t stage_index, int32_t last) {
     Program program = lowered();
     const View out = program.ops[static_cast<size_t>(last)].out();
-    const auto* gemm = program.ops[static_cast<size_t>(last)].get<ops::Gemm>();
-    const int64_t gemm_end = gemm != nullptr ? gemm->end_m : INT64_MAX;
     for (size_t s = static_cast<size_t>(stage_index); s < program.stages.size(); ++s) {
       Stage& cut = program.stages[s];
       cut.op_end = static_cast<int32_t>(s) == stage_index ? last + 1 : cut.op_begin;
@@ -126,9 +124,7 @@ class Stepper {
     check(executor.start(arena.get()));
     run(executor);
     const auto* begin = executor.memory() + executor.layout().offsets[static_cast<int>(out.buffer)];
-    int64_t rows = out.rows > 0 ? out.rows : stage.domain == Domain::compressed_rows ? stage.extent : tokens_;
-    // A product that begins at the text's first row leaves the compressed rows at its end to the next product.
-    if (gemm_end < rows) rows = gemm_end;
+    const int64_t rows = out.rows > 0 ? out.rows : stage.domain == Domain::compressed_rows ? stage.extent : tokens_;
     std::vector<float> values;
     for (int64_t r = 0; r < rows; ++r) {
       const size_t old = values.size();

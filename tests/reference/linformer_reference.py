@@ -200,8 +200,7 @@ class Encoder:
             return y
         if kind == "linear":
             weight = model.tensor(projection["weight"])
-            at_start = len(weight) - projection["end_rows"]
-            short = np.concatenate([weight[:at_start, :n], weight[at_start:, weight.shape[1] - n :]]) @ y
+            short = weight[:, :n] @ y
             if projection["length_scale"] == "inverse_root":
                 short = short / math.sqrt(n)
             elif projection["length_scale"] == "restored_norm":

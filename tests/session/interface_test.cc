@@ -217,11 +217,11 @@ TEST_CASE("what no implementation does is refused by name") {
         }).find("layer 0 uses full attention in some of its heads only") == 0);
 }
 
-TEST_CASE("a projection with end_rows or exact_tokens needs a window, and keys and values must agree on them") {
+TEST_CASE("a projection with a span or exact_tokens needs a window, and keys and values must agree on them") {
   const auto loaded = [](auto change) {
     linformer_test::RandomModel shape;
     shape.order = ProjectionOrder::after_linear;
-    shape.end_rows = 3;
+    shape.span = 3;
     writer::ModelBuilder builder = linformer_test::random_builder(shape);
     for (LayerDescription& layer : builder.description.encoder.layers) layer.attention.window = 4;
     change(builder.description.encoder);
@@ -235,14 +235,14 @@ TEST_CASE("a projection with end_rows or exact_tokens needs a window, and keys a
   CHECK(loaded([](EncoderDescription&) {}) == "");
   CHECK(loaded([](EncoderDescription& e) {
           e.layers[1].attention.window = 0;
-        }).find("layers[1].attention.window is 0, but a projection has end_rows") != std::string::npos);
+        }).find("layers[1].attention.window is 0, but a projection has a span") != std::string::npos);
   CHECK(loaded([](EncoderDescription& e) {
-          e.projections[e.layers[0].attention.value_projections[0]].end_rows = 2;
-        }).find("keys and values that are compressed with different end_rows") != std::string::npos);
+          e.projections[e.layers[0].attention.value_projections[0]].span = 2;
+        }).find("keys and values that are compressed with different spans") != std::string::npos);
   const auto with_tokens = [&](Array<uint32_t> tokens, auto change) {
     return loaded([&](EncoderDescription& e) {
       for (Projection& projection : e.projections) {
-        projection.end_rows = 0;
+        projection.span = 0;
         projection.exact_tokens = tokens;
       }
       change(e);

@@ -154,7 +154,6 @@ std::vector<Variant> variants(uint32_t n, uint32_t n_full) {
     s.order = ProjectionOrder::after_linear;
     s.projection_bias = true;
     s.k = 21;
-    s.end_rows = 3;
     s.exact_tokens = {3, 7, 7, 12};  // token 3 stands in no text
     s.heads = 4;
     s.kv_heads = 2;

@@ -287,11 +287,9 @@ class Maker {
     if (p.kind == ProjectionKind::linear) {
       p.k = std::max(1u, shape_.k - std::min(shape_.k, (layer + head) * shape_.k_step));
       const std::vector<float> weights = numbers_.uniform(uint64_t{p.k} * shape_.n, 1.7 / std::sqrt(shape_.n));
-      p.end_rows = std::min(shape_.end_rows, p.k);
+      p.span = std::min(shape_.span, shape_.n);
       if (shape_.exact_tokens.size() <= p.k) p.exact_tokens = shape_.exact_tokens;
-      p.weight = p.end_rows > 0
-                     ? builder_.add_floats(prefix_ + name + ".weight", {p.k, shape_.n}, weights)
-                     : builder_.add_projection(prefix_ + name + ".weight", p.k, shape_.n, writer::copy_of(weights));
+      p.weight = builder_.add_projection(prefix_ + name + ".weight", p.k, shape_.n, writer::copy_of(weights));
       if (p.order == ProjectionOrder::after_linear) p.length_scale = shape_.length_scale;
       if (shape_.projection_bias && p.length_scale == LengthScale::none) {
         p.bias = builder_.add_floats(prefix_ + name + ".bias", {p.k}, numbers_.uniform(p.k, 0.3));

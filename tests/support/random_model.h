@@ -59,7 +59,7 @@ struct RandomModel {
   // Attention. Lists go by layer: layer i takes entry i modulo their size.
   std::vector<linformer::ProjectionKind> kinds = {linformer::ProjectionKind::linear};
   bool each_head = false;              // every head has projections of its own
-  uint32_t end_rows = 0;               // of linear projections
+  uint32_t span = 0;                   // of linear projections
   std::vector<uint32_t> exact_tokens;  // of linear projections that have so many rows
   uint32_t k_step = 0;                 // each layer's, and with each_head each head's, k is smaller by this; at least 1
   uint32_t kernel = 4, stride = 4;     // of convolution and pooling

@@ -155,7 +155,7 @@ nlohmann::ordered_json projections_json(const EncoderParts& encoder) {
       json.back()["stride"] = p.stride;
     }
     if (is_scaled(p)) json.back()["length_scale"] = p.length_scale;
-    if (p.end_rows > 0) json.back()["end_rows"] = p.end_rows;
+    if (p.span > 0) json.back()["span"] = p.span;
     if (!p.exact_tokens.empty()) json.back()["exact_tokens"] = p.exact_tokens;
   }
   return json;

@@ -78,7 +78,6 @@ Status run(const ops::Gemm& op, const Context& context, const Item& item) {
     args.c = MutableMatrix{context.address<float>(op.out, item) + item.column, op.a.rows, item.columns, op.out.ld};
   } else {
     args.c = context.out(op.out, item);
-    int64_t first = item.row;  // of the compressed rows, where the product is of such rows
     if (!op.multiplies_e()) {
       args.a = context.left(op.a, item);
     } else {  // E (Z W)
@@ -88,15 +87,10 @@ Status run(const ops::Gemm& op, const Context& context, const Item& item) {
       args.b.data = context.address<float>(op.b, whole);
       args.b.k = n;
       args.a = context.left(op.a, op.a.rows, n);
-      first = std::max(item.row, op.first_m);
-      const int64_t end = std::min(item.row + item.rows, op.end_m);
-      if (first >= end) return {};
-      const int64_t elements = first * op.a.ld + (op.from_end ? op.a.cols - n : 0);
-      args.a.data = static_cast<const std::byte*>(args.a.data) + elements * element_bytes(op.a.type);
-      args.a.rows = args.c.rows = end - first;
-      args.c.data = static_cast<std::byte*>(args.c.data) + (first - item.row) * args.c.ld * element_bytes(args.c.type);
+      args.a.data = static_cast<const std::byte*>(args.a.data) + item.row * op.a.ld * element_bytes(op.a.type);
+      args.a.rows = item.rows;
     }
-    if (op.row_bias.present()) args.epilogue.row_bias = context.floats(op.row_bias) + first;
+    if (op.row_bias.present()) args.epilogue.row_bias = context.floats(op.row_bias) + item.row;
     if (op.residual.present()) args.epilogue.residual = context.matrix(op.residual, item);
   }
   if (item.to > 0) take_columns(item.from, item.to, &args);

@@ -1,6 +1,4 @@
 // Products with weights on the right, and E Z and E (Z W) with rows there.
-#include <algorithm>
-
 #include "cuda/ops/check.h"
 #include "cuda/ops/run.h"
 #include "cuda/products.h"
@@ -26,12 +24,9 @@ Status run(const ops::Gemm& op, Context& context, const Item& item) {
     if (item.stage.domain == Domain::source_columns) rows.cols = item.stage.extent;
     Result<Operand> narrow = narrowed(context, rows);
     if (!narrow.ok()) return narrow.status();
-    made.rows = std::min(op.a.rows, op.end_m) - op.first_m;
-    made.data += op.first_m * made.ld * element_bytes(made.type);
-    DeviceTensor e = context.weights->matrix(op.a);
-    e.data += (op.first_m * e.ld + (op.from_end ? op.a.cols - item.n : 0)) * element_bytes(e.type);
-    LINFORMER_TRY(multiply_e(context, e, made.rows, *narrow, made));
-    return finish(context, made, bias, row_bias == nullptr ? nullptr : row_bias + op.first_m, op.activation);
+    made.rows = op.a.rows;
+    LINFORMER_TRY(multiply_e(context, context.weights->matrix(op.a), op.a.rows, *narrow, made));
+    return finish(context, made, bias, row_bias, op.activation);
   }
   const DeviceTensor& weight = context.weights->matrix(op.b);
   const Operand b{weight.data, weight.type, weight.rows, op.b.cols, weight.ld};

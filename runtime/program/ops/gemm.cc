@@ -11,7 +11,7 @@ void count_cost(const Gemm& op, CostContext& context) {
   int64_t k = op.a.cols;
   if (context.stage().domain == Domain::source_columns) m = static_cast<double>(op.a.rows);
   if (op.multiplies_e()) {
-    m = std::min(m, static_cast<double>(std::min(op.a.rows, op.end_m) - op.first_m));
+    m = std::min(m, static_cast<double>(op.a.rows));
     k = context.source();
     // Of E, the columns that the sequence has rows for.
     context.add_weights(product(m, k), element_bytes(op.a.type));

@@ -14,9 +14,6 @@ struct Gemm {
   Activation activation = Activation::none;
   bool accumulate = false;           // out += a b
   int64_t first_k = 0, first_n = 0;  // the part of the weight b that is multiplied begins here
-  // Of E, the rows that are multiplied, by the last columns of E where `from_end` is set instead of the first.
-  int64_t first_m = 0, end_m = INT64_MAX;
-  bool from_end = false;
 
   bool multiplies_e() const {
     return b.place == Place::source || b.place == Place::sequence || b.place == Place::key_rows;

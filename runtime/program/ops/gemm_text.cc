@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "program/ops/text.h"
 
 namespace LINFORMER_NAMESPACE::ops {
@@ -11,10 +9,8 @@ void list(const Gemm& op, TextContext& context) {
   const bool activated = op.activation != Activation::none;
   text.add(" %s= %s%s", op.accumulate ? "+" : "", activated ? name_of(op.activation) : "", activated ? "(" : "");
   if (op.multiplies_e()) {
-    const int64_t rows = std::min(op.a.rows, op.end_m) - op.first_m;
-    text.add("%s[%lld%s, %s%lld]%s x ", context.tensor_name(op.a), static_cast<long long>(rows),
-             op.first_m > 0 ? " at the end" : "", op.from_end ? "last " : "", static_cast<long long>(source),
-             TextContext::type_name(op.a));
+    text.add("%s[%lld, %lld]%s x ", context.tensor_name(op.a), static_cast<long long>(op.a.rows),
+             static_cast<long long>(source), TextContext::type_name(op.a));
   } else {
     context.view(op.a);
     text.add(" x ");
