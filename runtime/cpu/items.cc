@@ -83,8 +83,10 @@ bool set_item(const Stage& stage, const StageSize& size, const Part& part, const
     default: {
       const Source source = context.source_of(stage.key_rows);
       if (!stage.lengths.has(source.length(item->sequence))) return false;
-      const int64_t first = within * size.step;
-      const int64_t all = stage.domain == Domain::source_rows ? source.length(item->sequence) : stage.extent;
+      const int64_t first = within * size.step, length = source.length(item->sequence);
+      const int64_t all = stage.domain == Domain::source_rows       ? length
+                          : stage.domain == Domain::compressed_rows ? stage.compressed(length)
+                                                                    : stage.extent;
       if (first >= all) return false;
       if (stage.domain == Domain::source_columns) {
         item->column = first;

@@ -23,10 +23,11 @@ struct AttentionParameters {
   const float *keys = nullptr, *values = nullptr;
   int64_t key_ld = 0, slot = 0;  // of a sequence: elements, or of full attention those of a row (`by_rows`)
   bool by_rows = false;
-  // Compressed keys and values that all rows of a sequence see beside those of their window: how many there are, and
-  // elements from those of one sequence to those of the next.
+  // Compressed keys and values that all rows of a sequence see beside those of their window, as RowsBeside says: how
+  // many there are, of these those of exact tokens, the positions that the others stand for, and elements from those of
+  // one sequence to those of the next.
   const float *keys_beside = nullptr, *values_beside = nullptr;
-  int64_t beside = 0, beside_slot = 0;
+  int64_t beside = 0, exact_beside = 0, span_beside = 0, beside_slot = 0;
   const GroupKeys* groups = nullptr;  // of the layer's groups of heads
   int heads_in_group = 1;
   const int32_t* starts = nullptr;       // [sequences + 1]: first query row
@@ -117,9 +118,9 @@ struct AttentionKernel {
         if (warp.index() * tile_rows < here) attend(warp, s, states.of(warp), by, first, left);
       });
     };
-    const int64_t beside = int64_t{sequence} * p.beside_slot + keys.offset;
-    for (int64_t first = 0; first < p.beside; first += keys_at_once) {
-      some(p.keys_beside + beside, p.values_beside + beside, first, p.beside, {head, first_row, source, here, false});
+    const int64_t beside = int64_t{sequence} * p.beside_slot + keys.offset, all_beside = seen_beside(source_rows);
+    for (int64_t first = 0; first < all_beside; first += keys_at_once) {
+      some(p.keys_beside + beside, p.values_beside + beside, first, all_beside, {head, first_row, source, here, false});
     }
     for (int64_t first = first_seen; first < seen; first += keys_at_once) {
       some(p.keys + place, p.values + place, first, count, reach);
@@ -151,6 +152,14 @@ struct AttentionKernel {
     int rows;
     bool checked;
   };
+
+  // RowsBeside::seen() of a sequence of n rows.
+  LINFORMER_DEVICE int64_t seen_beside(int64_t n) const {
+    if (p.span_beside == 0) return p.beside;
+    if (n <= p.window + 1) return 0;
+    const int64_t some = p.exact_beside + ((p.beside - p.exact_beside) * n + p.span_beside - 1) / p.span_beside;
+    return some < p.beside ? some : p.beside;
+  }
 
   LINFORMER_DEVICE int64_t first_block(int sequence) const { return p.starts[sequence] / rows + sequence; }
   LINFORMER_DEVICE int sequence_of(int64_t index) const {

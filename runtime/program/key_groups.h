@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/checked.h"
 #include "base/matrix.h"
 #include "base/types.h"
 #include "linformer/version.h"
@@ -11,15 +12,33 @@
 
 namespace LINFORMER_NAMESPACE {
 
+// Which of the k compressed rows beside a window take part in attention, by the length of the sequence.
+struct RowsBeside {
+  int64_t k = 0;
+  int64_t exact = 0;   // of exact tokens; they come first
+  int64_t span = 0;    // positions that the other k - exact rows stand for, in order; 0: all rows always take part
+  int64_t window = 0;  // of the layer
+
+  // How many rows take part in a sequence of n rows, the first ones: those of exact tokens, and of the others those
+  // whose positions begin below n. None take part if the window shows every row to every query.
+  int64_t seen(int64_t n) const {
+    if (span == 0) return k;
+    return n < shortest() ? 0 : std::min(k, exact + ceil_div((k - exact) * n, span));
+  }
+  // The rows of the shortest sequence in which compressed rows take part.
+  int64_t shortest() const { return span == 0 ? 0 : window + 2; }
+};
+
 // How one head's keys or values are made from its columns of Z W.
 struct HeadProjection {
   ProjectionKind kind = ProjectionKind::none;
   LengthScale length_scale = LengthScale::none;
   int64_t k = 0, kernel = 0, stride = 0;
+  RowsBeside beside;  // of a linear one beside a window
   View weight, row_bias, bias;
   // How many rows of keys or values the projection makes of a sequence of n rows.
   int64_t rows_of(int64_t n) const {
-    if (kind == ProjectionKind::linear) return k;
+    if (kind == ProjectionKind::linear) return beside.k > 0 ? beside.seen(n) : k;
     return n < kernel ? 1 : (n - kernel) / stride + 1;
   }
 };

@@ -13,12 +13,17 @@ class WholeKeys {
   WholeKeys(Lowering* to, Lowering::LayerState* layer)
       : to_(*to), layer_(*layer), attend_(layer->attend), sides_(layer->value_is_key ? 1 : 2) {}
 
-  // If the layer has a window and compressed keys, sets the views of the compressed keys and values that attention
-  // reads.
+  // If the layer has a window and compressed keys, sets which of them take part in attention, and the views of the
+  // compressed keys and values that attention reads.
   void view_beside() {
-    const int64_t k = projection(key_side).k;
-    if (attend_.window == 0 || k == 0) return;
-    attend_.beside = k;
+    const Projection& e = projection(key_side);
+    if (attend_.window == 0 || e.k == 0) return;
+    attend_.beside = e.k;
+    rows_ = {e.k, static_cast<int64_t>(e.exact_tokens.size()), e.span, attend_.window};
+    for (int32_t g = 0; g < attend_.groups.count; ++g) {
+      KeyGroup& group = to_.program_.groups[static_cast<size_t>(attend_.groups.first + g)];
+      for (HeadProjection& head : group.projections) head.beside = rows_;
+    }
     attend_.keys_beside = beside(BufferId::packed_keys_beside, key_side);
     attend_.values_beside = beside(BufferId::packed_values_beside, value_side);
   }
@@ -78,7 +83,9 @@ class WholeKeys {
   // exact tokens are then replaced by the rows of these tokens.
   void compress(int side) {
     const Projection& e = projection(side);
-    to_.key_stage(layer_, Domain::compressed_rows, {}, e.k, side == value_side).whole_keys = false;
+    Stage& stage = to_.key_stage(layer_, Domain::compressed_rows, {.from = rows_.shortest()}, e.k, side == value_side);
+    stage.whole_keys = false;
+    stage.beside = rows_;
     ops::Gemm product;
     product.b = to_.key_slot(layer_, side);
     product.out = rows_beside(side);
@@ -94,7 +101,7 @@ class WholeKeys {
 
   // Adds the ops that pack the compressed rows of each group into panels of K^T and of V.
   void pack() {
-    to_.key_stage(layer_, Domain::key_heads, {}, attend_.groups.count, false);
+    to_.key_stage(layer_, Domain::key_heads, {.from = rows_.shortest()}, attend_.groups.count, false);
     for (int side : {key_side, value_side}) {
       const View& out = side == key_side ? attend_.keys_beside : attend_.values_beside;
       to_.add(ops::Pack{out, rows_beside(side), attend_.groups, attend_.d_head, side == key_side});
@@ -104,7 +111,8 @@ class WholeKeys {
   Lowering& to_;
   const Lowering::LayerState& layer_;
   ops::Attend& attend_;
-  int sides_;  // 1 where values are keys
+  RowsBeside rows_;  // of the compressed keys and of the compressed values
+  int sides_;        // 1 where values are keys
 };
 
 void Lowering::whole_keys(LayerState* layer) {

@@ -20,8 +20,9 @@ double rows_of(const Stage& stage, int64_t rows, int64_t source, int64_t positio
       break;
     case Domain::source_rows:
       return static_cast<double>(source);
-    case Domain::source_columns:
     case Domain::compressed_rows:
+      return static_cast<double>(stage.compressed(source));
+    case Domain::source_columns:
     case Domain::key_heads:
       return static_cast<double>(stage.extent);
     case Domain::first_rows:

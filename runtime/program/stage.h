@@ -6,6 +6,7 @@
 
 #include "base/types.h"
 #include "linformer/version.h"
+#include "program/key_groups.h"
 #include "program/view.h"
 
 namespace LINFORMER_NAMESPACE {
@@ -46,9 +47,13 @@ struct Stage {
   bool joins = false;       // runs at once with the stage before it: neither reads what the other writes
   int64_t extent = 0;       // source_columns: columns; compressed_rows: rows; key_heads: heads; scored:
                             // sequences that a row of scores is for, 0: a packed row
+  RowsBeside beside;        // compressed_rows: those of the `extent` rows that a sequence has; k = 0: all
   KeyRows key_rows;         // of the layer, for domains and ops that are about keys
   bool whole_keys = false;  // of the layer: keys have a row for each row that they are made of
   int32_t op_begin = 0, op_end = 0;
+
+  // compressed_rows: of a sequence whose keys are made of `source` rows.
+  int64_t compressed(int64_t source) const { return beside.k > 0 ? beside.seen(source) : extent; }
 };
 
 struct Section {  // of stages

@@ -124,7 +124,9 @@ class Stepper {
     check(executor.start(arena.get()));
     run(executor);
     const auto* begin = executor.memory() + executor.layout().offsets[static_cast<int>(out.buffer)];
-    const int64_t rows = out.rows > 0 ? out.rows : stage.domain == Domain::compressed_rows ? stage.extent : tokens_;
+    const int64_t rows = stage.domain == Domain::compressed_rows ? stage.compressed(tokens_)
+                         : out.rows > 0                          ? out.rows
+                                                                 : tokens_;
     std::vector<float> values;
     for (int64_t r = 0; r < rows; ++r) {
       const size_t old = values.size();

@@ -220,6 +220,17 @@ class Encoder:
         bias = model.tensor(projection["bias"]) if projection["bias"] >= 0 else 0.0
         return np.stack([sum(weight[t] @ row for t, row in enumerate(window)) + bias for window in windows])
 
+    def take_part(self, projection, window, n):
+        """Which compressed rows take part in a text of n rows, beside a window: one boolean for each."""
+        exact, span = len(projection["exact_tokens"]), projection["span"]
+        others = projection["k"] - exact
+        if span == 0:
+            return np.full(projection["k"], True)
+        if n - 1 <= window:  # the first row's window has the last row
+            return np.full(projection["k"], False)
+        # Row i of the others stands for the positions from i span / others on.
+        return np.array([True] * exact + [i * span < n * others for i in range(others)])
+
     def side(self, attention, linear, projections, z, keep, tokens, norm=None, rotary=(0, 1)):
         """The compressed keys or values of each query head. `tokens` has the token id of each row of z, or is None."""
         model, heads, dim = self.model, attention["heads"], attention["head_dim"]
@@ -247,7 +258,7 @@ class Encoder:
                     if len(found) > 0:
                         short[row] = exact[found[0]]
                 if attention["window"] > 0 and projection["kind"] == "linear":
-                    short = np.concatenate([exact, short])
+                    short = np.concatenate([exact, short[self.take_part(projection, attention["window"], len(z))]])
             result.append(short)
         return result
 

@@ -158,6 +158,7 @@ void make_beside(Chance& chance, RandomModel* shape) {
   if (shape->row_mask == RowMask::excluded) shape->row_mask = RowMask::none;
   shape->k_step = 0;
   shape->k = chance.one_in(8) ? chance.pick(513, 700) : chance.pick(1, 60);
+  shape->span = chance.one_in(3) ? 0 : chance.pick(1, shape->n);
   if (shape->vector_width == 0 && !chance.one_in(3)) {
     for (uint32_t i = chance.pick(1, 8); i > 0; --i)
       shape->exact_tokens.push_back(chance.pick(0, shape->vocabulary - 1));

@@ -229,6 +229,46 @@ TEST_CASE("random models agree with the double-precision reference") {
   print(worst);
 }
 
+// Texts of at most one row more than the window have full attention; in longer ones more and more compressed rows take
+// part.
+TEST_CASE("a window beside compressed keys agrees with the double-precision reference at every length") {
+  std::mt19937_64 random(20261201);
+  const auto pick = [&](uint32_t low, uint32_t high) {
+    return low + static_cast<uint32_t>(random() % (high - low + 1));
+  };
+  constexpr ElementType types[] = {ElementType::f32, ElementType::bf16, ElementType::int8, ElementType::f16};
+  WorstByType worst;
+  for (uint32_t round = 0; round < 24; ++round) {
+    CAPTURE(round);
+    RandomModel shape = random_shape(random);
+    shape.type = types[round % std::size(types)];
+    shape.order = ProjectionOrder::after_linear;
+    shape.n = pick(10, 160);
+    shape.k = pick(2, 80);
+    shape.layer.attention.window = pick(1, shape.n - 4);
+    shape.span = round % 6 == 5 ? 0 : pick(1, shape.n);
+    for (uint32_t i = pick(0, std::min(shape.k, 3u)); i > 0; --i) {
+      shape.exact_tokens.push_back(pick(4, shape.vocabulary - 1));
+    }
+    const auto model = linformer_test::random_model(shape);
+    const int64_t n = shape.n, window = shape.layer.attention.window;
+    Texts texts;
+    for (const int64_t length :
+         {n, (window + 1) / 2, window + 1, window + 2, (window + 2 + n) / 2, int64_t{1}, n - 1}) {
+      texts.ids.push_back(linformer_test::random_ids(random(), length, shape.vocabulary));
+    }
+    const Expected expected = expect(*model, texts, Padding::strip);
+    for (const Engine& engine : linformer_test::engines()) {
+      for (Compute compute : {Compute::automatic, Compute::f32, Compute::bf16}) {
+        if (compute == Compute::bf16 && !linformer_test::is_bf16_left_out(engine)) continue;
+        compare(model, shape, engine, compute, texts, expected, Padding::strip, 1 + static_cast<int>(round % 3),
+                &worst);
+      }
+    }
+  }
+  print(worst);
+}
+
 TEST_CASE("larger shapes: several row blocks, column chunks and panels" * doctest::test_suite("long")) {
   RandomModel shape;
   shape.seed = 5;

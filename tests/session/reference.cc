@@ -52,7 +52,9 @@ double activate(Activation activation, double x) {
 
 class Encoder {
  public:
-  explicit Encoder(const Model& model) : model_(model), d_(model.description().encoder.d_model) {}
+  // `ids` are needed by attention with exact tokens alone.
+  explicit Encoder(const Model& model, std::span<const int32_t> ids = {})
+      : model_(model), ids_(ids), d_(model.description().encoder.d_model) {}
 
   Matrix linear(const Linear& l, const Matrix& x, bool with_bias = true) const {
     const Matrix w = reference_tensor(model_, l.weight);
@@ -85,26 +87,26 @@ class Encoder {
     return x;
   }
 
-  Matrix embed(std::span<const int32_t> ids) const {
+  Matrix embed() const {
     const EncoderDescription& e = model_.description().encoder;
     const EmbeddingDescription& embedding = e.embedding;
     const Matrix tokens = reference_tensor(model_, embedding.tokens);
     const Matrix positions = embedding.positions == absent ? Matrix() : reference_tensor(model_, embedding.positions);
-    Matrix x(ids.size() * d_);
+    Matrix x(ids_.size() * d_);
     size_t position = embedding.position_offset;
-    for (size_t t = 0; t < ids.size(); ++t) {
-      const bool pad = ids[t] == e.pad_id;
+    for (size_t t = 0; t < ids_.size(); ++t) {
+      const bool pad = ids_[t] == e.pad_id;
       const size_t row = pad && embedding.positions_count_non_pad ? embedding.pad_position : position++;
       for (size_t i = 0; i < d_; ++i) {
-        x[t * d_ + i] = tokens[static_cast<size_t>(ids[t]) * d_ + i] * embedding.scale +
+        x[t * d_ + i] = tokens[static_cast<size_t>(ids_[t]) * d_ + i] * embedding.scale +
                         (positions.empty() ? 0 : positions[row * d_ + i]);
       }
     }
     if (embedding.transform.present() && embedding.transform_before_norm) x = linear(embedding.transform, x);
     if (embedding.norm.present()) x = norm(embedding.norm, x);
     if (embedding.transform.present() && !embedding.transform_before_norm) x = linear(embedding.transform, x);
-    for (size_t t = 0; t < ids.size(); ++t) {
-      if (embedding.zero_pad_rows && ids[t] == e.pad_id) std::fill_n(x.begin() + static_cast<long>(t * d_), d_, 0.0);
+    for (size_t t = 0; t < ids_.size(); ++t) {
+      if (embedding.zero_pad_rows && ids_[t] == e.pad_id) std::fill_n(x.begin() + static_cast<long>(t * d_), d_, 0.0);
     }
     return x;
   }
@@ -137,26 +139,57 @@ class Encoder {
     return c;
   }
 
+  // Whether compressed row j takes part in a text of n rows.
+  static bool takes_part(const Projection& p, size_t window, size_t n, size_t j) {
+    if (p.span == 0) return true;
+    if (n - 1 <= window) return false;  // the first row's window has the last row
+    const size_t exact = p.exact_tokens.size();
+    return j < exact || (j - exact) * p.span < (p.k - exact) * n;  // where the row's positions begin
+  }
+
+  // Of a window beside compressed keys, [k + n, D]: the compressed rows, and then the text's own.
+  Matrix with_own_rows(const Projection& p, const Linear& l, const Matrix& z, Matrix rows) const {
+    const Matrix own = linear(l, z);
+    const size_t width = own.size() / ids_.size();
+    for (size_t j = 0; j < p.exact_tokens.size(); ++j) {
+      const auto found = std::find(ids_.begin(), ids_.end(), static_cast<int32_t>(p.exact_tokens[j]));
+      if (found == ids_.end()) continue;
+      std::copy_n(own.begin() + (found - ids_.begin()) * static_cast<long>(width), width,
+                  rows.begin() + static_cast<long>(j * width));
+    }
+    rows.insert(rows.end(), own.begin(), own.end());
+    return rows;
+  }
+
   Matrix attention(const AttentionDescription& a, const Matrix& z) const {
     const EncoderDescription& e = model_.description().encoder;
     const Matrix q = linear(a.query, z);
-    const Projection& key_projection = e.projections[a.key_projections[0]];
-    const Matrix keys = compressed(key_projection, a.key, z);
-    const Matrix values = compressed(e.projections[a.value_projections[0]], a.value, z);
+    const Projection &key_projection = e.projections[a.key_projections[0]],
+                     &value_projection = e.projections[a.value_projections[0]];
+    Matrix keys = compressed(key_projection, a.key, z), values = compressed(value_projection, a.value, z);
     const size_t width = a.heads * a.head_dim, n = z.size() / d_, k = key_projection.k;
+    if (a.window > 0) {
+      keys = with_own_rows(key_projection, a.key, z, std::move(keys));
+      values = with_own_rows(value_projection, a.value, z, std::move(values));
+    }
+    const size_t all = keys.size() / width;
+    const auto sees = [&](size_t t, size_t j) {
+      if (j < k) return a.window == 0 || takes_part(key_projection, a.window, n, j);
+      return std::max(t, j - k) - std::min(t, j - k) <= a.window;
+    };
     Matrix context(n * width, 0.0);
     for (size_t h = 0; h < a.heads; ++h) {
       for (size_t t = 0; t < n; ++t) {
-        Matrix scores(k, 0.0);
-        for (size_t j = 0; j < k; ++j) {
+        Matrix scores(all, 0.0);
+        for (size_t j = 0; j < all; ++j) {
           for (size_t i = h * a.head_dim; i < (h + 1) * a.head_dim; ++i)
             scores[j] += q[t * width + i] * keys[j * width + i];
-          scores[j] *= a.scale;
+          scores[j] = sees(t, j) ? scores[j] * a.scale : -INFINITY;
         }
         const double largest = *std::max_element(scores.begin(), scores.end());
         double sum = 0;
         for (double& s : scores) sum += s = std::exp(s - largest);
-        for (size_t j = 0; j < k; ++j) {
+        for (size_t j = 0; j < all; ++j) {
           for (size_t i = h * a.head_dim; i < (h + 1) * a.head_dim; ++i) {
             context[t * width + i] += scores[j] / sum * values[j * width + i];
           }
@@ -187,6 +220,7 @@ class Encoder {
 
  private:
   const Model& model_;
+  std::span<const int32_t> ids_;
   size_t d_;
 };
 
@@ -223,10 +257,10 @@ Matrix reference_tensor(const Model& model, TensorIndex index) {
 }
 
 ReferenceOutputs reference_encode(const Model& model, std::span<const int32_t> ids) {
-  const Encoder encoder(model);
+  const Encoder encoder(model, ids);
   const EncoderDescription& e = model.description().encoder;
   ReferenceOutputs outputs;
-  outputs.hidden.push_back(encoder.embed(ids));
+  outputs.hidden.push_back(encoder.embed());
   for (const LayerDescription& layer : e.layers) outputs.hidden.push_back(encoder.layer(layer, outputs.hidden.back()));
   outputs.encoded = e.final_norm.present() ? encoder.norm(e.final_norm, outputs.hidden.back()) : outputs.hidden.back();
   return outputs;

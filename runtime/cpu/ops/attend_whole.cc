@@ -131,11 +131,11 @@ Status attend_to(const HeadQueries& of, int64_t first, int64_t rows, const Right
   return context.provider->run(later ? of.gemms.context_add : of.gemms.context, args, context.scratch(of.thread));
 }
 
-// All queries see all of the compressed keys.
-Status attend_beside(const HeadQueries& of, int64_t group, const Item& item) {
+// All queries see the first k compressed keys.
+Status attend_beside(const HeadQueries& of, int64_t group, int64_t k, const Item& item) {
   const ops::Attend& op = of.op;
   const KeyGroup& described = of.context.program.group(op.groups, group);
-  const int64_t k = op.beside, m = of.sums.rows, rows_at_once = of.context.program.extents.full_queries();
+  const int64_t m = of.sums.rows, rows_at_once = of.context.program.extents.full_queries();
   const RightMatrix keys = compressed_side(op.keys_beside, op, described, k, true, of.context, item);
   const RightMatrix values = compressed_side(op.values_beside, op, described, k, false, of.context, item);
   for (int64_t first = 0; first < k; first += full_keys) {
@@ -149,8 +149,9 @@ Status attend_beside(const HeadQueries& of, int64_t group, const Item& item) {
 }
 
 // Queries see the sequence's own keys as far as `mask` and the window let them. Blocks of keys begin at the same places
-// for all queries, so that a row's bits depend on nothing else.
-Status attend_own(const HeadQueries& of, int64_t group, ScoreMask mask, const Item& item) {
+// for all queries, so that a row's bits depend on nothing else. `later` is true if the queries have already attended to
+// other keys.
+Status attend_own(const HeadQueries& of, int64_t group, ScoreMask mask, bool later, const Item& item) {
   const ops::Attend& op = of.op;
   const int64_t n = of.context.source_of(item).length(item.sequence), m = of.sums.rows;
   const int64_t rows_at_once = of.context.program.extents.full_queries();
@@ -167,7 +168,7 @@ Status attend_own(const HeadQueries& of, int64_t group, ScoreMask mask, const It
       if (count <= 0) continue;
       LINFORMER_TRY(attend_to(of, r, rows, part_of_side(keys, true, mask.first, count),
                               part_of_side(values, false, mask.first, count), &mask,
-                              op.beside > 0 || mask.first > reach.begin));
+                              later || mask.first > reach.begin));
     }
   }
   return {};
@@ -213,8 +214,10 @@ Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Contex
     }
     std::fill_n(row_max, m, -std::numeric_limits<float>::infinity());
     std::fill_n(row_sum, m, 0.f);
-    if (op.beside > 0) LINFORMER_TRY(attend_beside(of, group, item));
-    LINFORMER_TRY(attend_own(of, group, mask, item));
+    const HeadProjection& projection = context.program.group(op.groups, group).projections[0];
+    const int64_t beside = op.beside > 0 ? projection.rows_of(source.length(item.sequence)) : 0;
+    if (beside > 0) LINFORMER_TRY(attend_beside(of, group, beside, item));
+    LINFORMER_TRY(attend_own(of, group, mask, beside > 0, item));
     for (int64_t r = 0; r < m; ++r) rescale[r] = 1.f / row_sum[r];
     context.kernels.scale_rows(of.sums, rescale);
     for (int64_t r = 0; r < m; ++r) std::copy_n(of.sums.row(r), d_head, block.queries.row(r) + head * d_head);

@@ -43,7 +43,10 @@ Status run(const ops::Attend& op, Context& context, const Item& item) {
   if (op.beside > 0) {
     p.keys_beside = context.device_as<float>(op.keys_beside.buffer);
     p.values_beside = context.device_as<float>(op.values_beside.buffer);
-    p.beside = op.beside;
+    const RowsBeside& beside = context.program.group(op.groups, 0).projections[0].beside;
+    p.beside = beside.k;
+    p.exact_beside = beside.exact;
+    p.span_beside = beside.span;
     p.beside_slot = context.program.slot(op.keys_beside.buffer);
   }
   p.d_head = static_cast<int>(op.d_head);

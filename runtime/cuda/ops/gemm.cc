@@ -18,7 +18,8 @@ Status run(const ops::Gemm& op, Context& context, const Item& item) {
   const Operand out = context.operand(op.out, item);
   const float *bias = context.floats(op.bias), *row_bias = context.floats(op.row_bias);
   if (op.multiplies_e()) {
-    // E times rows of the sequence.
+    // E times rows of the sequence. All rows of E are multiplied, also those that take no part in attention to a short
+    // sequence: an algorithm is chosen for each number of rows.
     Operand rows = context.operand(op.b, item), made = out;
     rows.rows = item.n;
     if (item.stage.domain == Domain::source_columns) rows.cols = item.stage.extent;

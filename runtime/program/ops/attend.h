@@ -11,7 +11,8 @@ namespace LINFORMER_NAMESPACE::ops {
 // out = softmax(query K^T scale) V, head by head. Without `query`, out holds the queries, and the context takes their
 // place. A sequence's K and V are
 //   whole: one row for each source row. They are read in blocks, with an online softmax. Every query also sees the
-//     compressed rows of `keys_beside` and `values_beside`, under the same softmax; or
+//     first rows of `keys_beside` and `values_beside`, as many as the group's projection gives, under the same softmax;
+//     or
 //   compressed: of each group as many rows as its projection gives.
 // They lie as panels of K^T and V, or as rows.
 struct Attend {
@@ -34,7 +35,7 @@ struct Attend {
   ElementType compute = ElementType::f32;  // of scores and context: f32 or bf16
   bool whole = false, causal = false, excludes_masked = false;
   int64_t window = 0;  // whole: |i - j| at most this; 0: all
-  int64_t beside = 0;  // whole: compressed rows that every query sees beside those of the window
+  int64_t beside = 0;  // whole: the most compressed rows that a query sees beside those of the window
 
   // Whole: the most keys that a query's scores may be of at once, if the longest sequence has `longest` rows.
   int64_t most_keys(int64_t longest) const { return std::max(longest, beside); }

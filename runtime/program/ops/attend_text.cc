@@ -21,7 +21,8 @@ void list(const Attend& op, TextContext& context) {
            op.causal ? ", causal" : "", op.excludes_masked ? ", masked keys excluded" : "",
            op.position_bias.present() ? ", position bias" : "");
   if (op.window > 0) text.add(", window %lld", static_cast<long long>(op.window));
-  if (op.beside > 0) text.add(" beside %lld compressed keys", static_cast<long long>(op.beside));
+  const int64_t beside = op.beside > 0 ? context.program().group(op.groups, 0).projections[0].rows_of(source) : 0;
+  if (beside > 0) text.add(" beside %lld compressed keys", static_cast<long long>(beside));
 }
 
 }  // namespace LINFORMER_NAMESPACE::ops

@@ -1,7 +1,5 @@
 #include "program/ops/gemm.h"
 
-#include <algorithm>
-
 #include "program/ops/cost.h"
 
 namespace LINFORMER_NAMESPACE::ops {
@@ -11,7 +9,6 @@ void count_cost(const Gemm& op, CostContext& context) {
   int64_t k = op.a.cols;
   if (context.stage().domain == Domain::source_columns) m = static_cast<double>(op.a.rows);
   if (op.multiplies_e()) {
-    m = std::min(m, static_cast<double>(op.a.rows));
     k = context.source();
     // Of E, the columns that the sequence has rows for.
     context.add_weights(product(m, k), element_bytes(op.a.type));

@@ -9,7 +9,7 @@ void list(const Gemm& op, TextContext& context) {
   const bool activated = op.activation != Activation::none;
   text.add(" %s= %s%s", op.accumulate ? "+" : "", activated ? name_of(op.activation) : "", activated ? "(" : "");
   if (op.multiplies_e()) {
-    text.add("%s[%lld, %lld]%s x ", context.tensor_name(op.a), static_cast<long long>(op.a.rows),
+    text.add("%s[%lld, %lld]%s x ", context.tensor_name(op.a), static_cast<long long>(context.rows_of_e(op.a)),
              static_cast<long long>(source), TextContext::type_name(op.a));
   } else {
     context.view(op.a);

@@ -31,6 +31,11 @@ class TextContext {
   const Program& program() const { return program_; }
   int64_t source() const { return source_; }  // rows that the sequence's keys are made of
 
+  // Of E, the rows that are multiplied.
+  int64_t rows_of_e(const View& e) const {
+    return stage_.domain == Domain::compressed_rows ? stage_.compressed(source_) : e.rows;
+  }
+
   // "name[rows, columns] type"
   void view(const View& view);
   const char* tensor_name(const View& view) const {

@@ -1,0 +1,88 @@
+// How many compressed rows take part beside a window, by the length of the text.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "base/description.h"
+#include "program/key_groups.h"
+#include "session/state.h"
+#include "support/random_model.h"
+
+namespace linformer_test::rows_beside_test {
+namespace {
+
+using namespace linformer;
+
+// Of k - exact rows laid over `span` positions, row i begins at position i span / (k - exact).
+int64_t counted(const RowsBeside& rows, int64_t n) {
+  if (n <= rows.window + 1) return 0;
+  int64_t count = rows.exact;
+  for (int64_t i = 0; i < rows.k - rows.exact; ++i) count += i * rows.span < n * (rows.k - rows.exact);
+  return count;
+}
+
+double flop(const Model& model, int64_t n) {
+  double sum = 0;
+  const auto add = [](void* context, const ProgramLine& line) {
+    if (!line.instead) *static_cast<double*>(context) += line.flop;
+  };
+  REQUIRE(list_program(model, {}, n, add, &sum).ok());
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("rows of exact tokens and those whose positions begin within the text take part") {
+  for (const int64_t k : {1, 2, 7, 16, 33}) {
+    for (const int64_t exact : {0, 1, 7}) {
+      for (const int64_t span : {1, 2, 13, 16, 100}) {
+        for (const int64_t window : {1, 5, 200}) {
+          if (exact > k) continue;
+          const RowsBeside rows{k, exact, span, window};
+          for (int64_t n = 1; n <= 120; ++n) {
+            const int64_t seen = rows.seen(n);
+            CHECK(seen == counted(rows, n));
+            CHECK((seen > 0) == (n >= rows.shortest()));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("without a span all rows take part in every text") {
+  const RowsBeside rows{9, 2, 0, 50};
+  CHECK(rows.shortest() == 0);
+  for (const int64_t n : {1, 51, 52, 1000}) CHECK(rows.seen(n) == 9);
+}
+
+TEST_CASE("the largest values that a file may have don't overflow") {
+  const int64_t most = max_dimension;
+  CHECK(RowsBeside{most, 0, 1, 1}.seen(most) == most);
+  CHECK(RowsBeside{most, 0, most, 1}.seen(most - 1) == most - 1);
+  CHECK(RowsBeside{most, 8, most, 1}.seen(most) == most);
+  CHECK(RowsBeside{most, 0, 1, UINT32_MAX}.seen(most) == 0);
+}
+
+TEST_CASE("rows that take no part cost nothing") {
+  RandomModel shape;
+  shape.n = 200;
+  shape.k = 23;
+  shape.d_model = 48;
+  shape.heads = 4;
+  shape.layers = 2;
+  shape.order = ProjectionOrder::after_linear;
+  shape.layer.attention.window = 30;
+  const auto all = linformer_test::random_model(shape);
+  shape.span = 150;
+  const auto some = linformer_test::random_model(shape);
+  for (const int64_t n : {1, 31, 32, 100, 149, 150, 200}) {
+    CAPTURE(n);
+    const RowsBeside rows{23, 0, 150, 30};
+    // A row costs 2 n D for each of key, value, score and context, in each layer.
+    const double saved = 2. * 2 * 4 * 48 * static_cast<double>(n * (23 - rows.seen(n)));
+    CHECK(flop(*all, n) - flop(*some, n) == doctest::Approx(saved));
+  }
+}
+
+}  // namespace linformer_test::rows_beside_test
