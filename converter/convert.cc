@@ -13,6 +13,7 @@
 #include "converter/dialects/dialect.h"
 #include "converter/dialects/head_kind.h"
 #include "converter/dialects/hugging_face/sentence_transformers.h"
+#include "converter/dialects/linearised/linearised.h"
 #include "converter/dialects/static_embedding/static_embedding.h"
 #include "converter/export/exported_facts.h"
 #include "converter/files/name_pattern.h"
@@ -206,8 +207,9 @@ void build_model(Checkpoint& checkpoint, const Settings& settings, writer::Model
                  const std::function<void(double done)>& read, const std::string& wanted) {
   Settings all = settings;
   all.add_kept(checkpoint.root.find(exported_settings_key), "the exported file");
+  Linearised linearised = Linearised::find(checkpoint, all);
   const Dialect& dialect = recognise(checkpoint, wanted, all, *report);
-  uint64_t total = 0, taken = 0;
+  uint64_t total = linearised.elements(), taken = 0;
   for (const Tensor& tensor : checkpoint.tensors) total += tensor.elements;
   const auto advance = [&](uint64_t elements) {
     taken += elements;
@@ -218,7 +220,9 @@ void build_model(Checkpoint& checkpoint, const Settings& settings, writer::Model
   WeightWriter weights(checkpoint, *builder, *report, advance);
   Conversion conversion{checkpoint, all, weights, builder->description, *report};
   try {
+    linearised.check(dialect);
     dialect.convert(conversion);
+    linearised.apply(checkpoint, conversion);
     check_kind_names(all, builder->description);
     builder->origin.settings = all.used();
   } catch (const Error& error) {

@@ -39,6 +39,8 @@ constexpr const char* names[] = {
     "embedding", "encoder_prefix", "head", "head_activation", "head_dense", "head_norm", "labels", "norm", "positions",
     // of every dialect
     "head_kind", "tensor_prefix",
+    // linearised encoders
+    "linformer",
     // lucidrains, vit-pytorch, xformers
     "depth", "dim_head", "dim_model", "glu", "heads", "k", "num_classes", "num_heads", "num_tokens", "pad_id", "pool",
     "seq_len", "use_rotary_embeddings",

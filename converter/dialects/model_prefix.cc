@@ -1,7 +1,6 @@
 #include "converter/dialects/model_prefix.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <string_view>
 
@@ -82,26 +81,16 @@ std::vector<PrefixFit> fitting_prefixes(Checkpoint& checkpoint, const FindFit& f
 }
 
 void keep_prefix(Checkpoint& checkpoint, const std::string& prefix, Report& report) {
-  constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
-  std::vector<Tensor> kept;
-  std::vector<uint32_t> twins(checkpoint.tensors.size(), none);  // of the first of equal tensors: its place in `kept`
+  const std::vector<Tensor> others =
+      checkpoint.take([&](const Tensor& tensor) { return !tensor.name.starts_with(prefix); });
+  if (checkpoint.tensors.empty()) fail(checkpoint.name, ": no tensor's name begins with ", quote(prefix));
   constexpr size_t most_named = 4;
-  size_t left_out = 0;
+  const size_t left_out = others.size();
   std::string named;
-  for (Tensor& tensor : checkpoint.tensors) {
-    if (!tensor.name.starts_with(prefix)) {
-      report.left_out.push_back({tensor.name, "not below " + escaped(prefix)});
-      if (++left_out <= most_named) named += (named.empty() ? "" : ", ") + escaped(tensor.name);
-      continue;
-    }
-    tensor.source = static_cast<uint32_t>(kept.size());
-    uint32_t& twin = twins[tensor.same_as];
-    if (twin == none) twin = tensor.source;
-    tensor.same_as = twin;
-    kept.push_back(std::move(tensor));
+  for (size_t i = 0; i < left_out; ++i) {
+    report.left_out.push_back({others[i].name, "not below " + escaped(prefix)});
+    if (i < most_named) named += (named.empty() ? "" : ", ") + escaped(others[i].name);
   }
-  if (kept.empty()) fail(checkpoint.name, ": no tensor's name begins with ", quote(prefix));
-  checkpoint.tensors = std::move(kept);
   if (left_out == 0) return;
   report.notes.push_back("Only the tensors below " + escaped(prefix) + " are the model; " + std::to_string(left_out) +
                          (left_out == 1 ? " other was" : " others were") + " left out: " + named +

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "base/checked.h"
 #include "converter/readers/bytes.h"
@@ -197,6 +198,36 @@ void Checkpoint::add_shard(Checkpoint shard) {
   }
   files.insert(files.end(), shard.files.begin(), shard.files.end());
   shards_.push_back(std::move(shard));
+}
+
+std::vector<Tensor> Checkpoint::take(const std::function<bool(const Tensor&)>& chosen) {
+  constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
+  struct Part {
+    std::vector<Tensor> tensors;
+    std::vector<uint32_t> twins;  // of the first of equal tensors: its place in `tensors`
+  };
+  Part kept, taken;
+  kept.twins.resize(tensors.size(), none);
+  taken.twins.resize(tensors.size(), none);
+  for (Tensor& tensor : tensors) {
+    Part& part = chosen(tensor) ? taken : kept;
+    tensor.source = static_cast<uint32_t>(part.tensors.size());
+    uint32_t& twin = part.twins[tensor.same_as];
+    if (twin == none) twin = tensor.source;
+    tensor.same_as = twin;
+    part.tensors.push_back(std::move(tensor));
+  }
+  tensors = std::move(kept.tensors);
+  return std::move(taken.tensors);
+}
+
+void Checkpoint::put_back(std::vector<Tensor> taken) {
+  const auto first = static_cast<uint32_t>(tensors.size());
+  for (Tensor& tensor : taken) {
+    tensor.source += first;
+    tensor.same_as += first;
+    tensors.push_back(std::move(tensor));
+  }
 }
 
 void Checkpoint::read_f32(const Tensor& tensor, uint64_t first, std::span<float> values) const {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -96,6 +97,11 @@ class Checkpoint {
   void add_tensor(Tensor tensor);
   // Adds another file's storages and tensors, and keeps it open.
   void add_shard(Checkpoint shard);
+  // Removes the tensors that `chosen` is true for and returns them in their order, for put_back(). No tensor may be
+  // added in between.
+  std::vector<Tensor> take(const std::function<bool(const Tensor&)>& chosen);
+  // Adds tensors of take() behind the others.
+  void put_back(std::vector<Tensor> taken);
 
  private:
   using Convert = bool (*)(DataType type, const std::byte* from, std::span<float> values);

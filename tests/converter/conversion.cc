@@ -48,6 +48,19 @@ std::string conversion_error(const std::string& checkpoint, const std::string& c
   }
 }
 
+std::vector<HandTensor> tensors_of(const std::string& path) {
+  const Checkpoint checkpoint = Checkpoint::open(path);
+  std::vector<HandTensor> tensors;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    HandTensor made{tensor.name, {tensor.shape.begin(), tensor.shape.end()}, {}, DataType::f32};
+    std::vector<float> values(tensor.elements, 1.f);
+    if (tensor.type <= DataType::bf16) checkpoint.read_f32(tensor, 0, values);
+    made.values.assign(values.begin(), values.end());
+    tensors.push_back(std::move(made));
+  }
+  return tensors;
+}
+
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 bool lists(const std::vector<Report::Omission>& left_out, const std::string& tensor) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/description.h"
-#include "converter/checkpoint_writer.h"
 #include "converter/build_model.h"
+#include "converter/checkpoint_writer.h"
 #include "linformer/model.h"
 
 namespace linformer_test {
@@ -27,6 +27,9 @@ struct Converted {
 Converted converted(const std::string& checkpoint, const std::string& config = "");
 // The sentence of the error that the conversion ends with; empty when it succeeds.
 std::string conversion_error(const std::string& checkpoint, const std::string& config = "");
+
+// The tensors of a checkpoint's file as f32; those of whole numbers are filled with 1.
+std::vector<HandTensor> tensors_of(const std::string& path);
 
 bool contains(const std::string& text, const std::string& part);
 bool lists(const std::vector<linformer::convert::Report::Omission>& left_out, const std::string& tensor);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "converter/conversion.h"
+#include "converter/linearised_encoder.h"
 #include "converter/tiny_hugging_face.h"
 #include "converter/tiny_tatp22.h"
 #include "golden/family_case.h"
@@ -119,19 +120,6 @@ class Attack {
   const size_t step_ = case_step(10, 3);
 };
 
-Tensors tensors_of(const std::string& path) {
-  const convert::Checkpoint checkpoint = convert::Checkpoint::open(path);
-  Tensors tensors;
-  for (const convert::Tensor& tensor : checkpoint.tensors) {
-    HandTensor made{tensor.name, {tensor.shape.begin(), tensor.shape.end()}, {}, DataType::f32};
-    std::vector<float> values(tensor.elements, 1.f);
-    if (tensor.type <= DataType::bf16) checkpoint.read_f32(tensor, 0, values);
-    made.values.assign(values.begin(), values.end());
-    tensors.push_back(std::move(made));
-  }
-  return tensors;
-}
-
 void report(const char* what, const Counts& counts) {
   std::printf("%-28s %6zu altered: %6d errors, %5d models\n", what, counts.tried, counts.errors, counts.models);
 }
@@ -208,6 +196,11 @@ TEST_CASE("tensors and settings of hand-made checkpoints altered") {
     report(tiny.prefix().c_str(), counts);
     CHECK(counts.errors > 0);
   }
+  const LinearisedEncoder linearised = LinearisedEncoder::with_every_kind();
+  Counts linearised_counts;
+  Attack(linearised.tensors, linearised.config, &linearised_counts).run();
+  report("linearised bert.", linearised_counts);
+  CHECK(linearised_counts.errors > 0);
   const Tensors model2vec = {
       {"embeddings", {3, 2}, {1, 2, 3, 4, 5, 6}}, {"mapping", {4}, {2, 0, 1, 1}}, {"weights", {4}, {1, 2, 3, 4}}};
   Counts static_counts;

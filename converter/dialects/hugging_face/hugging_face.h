@@ -13,6 +13,7 @@ class HuggingFace : public Dialect {
   const char* name() const override { return "hugging-face"; }
   DialectFacts facts() const override;
   Recognition recognise(const Checkpoint& checkpoint) const override;
+  bool may_be_linearised() const override { return true; }
   void convert(Conversion& conversion) const override;
 };
 

@@ -13,6 +13,7 @@ class ModernBert : public Dialect {
   const char* name() const override { return "modernbert"; }
   DialectFacts facts() const override;
   Recognition recognise(const Checkpoint& checkpoint) const override;
+  bool may_be_linearised() const override { return true; }
   void convert(Conversion& conversion) const override;
 };
 

@@ -15,6 +15,7 @@ class RotaryBert : public Dialect {
   const char* name() const override { return "rotary-bert"; }
   DialectFacts facts() const override;
   Recognition recognise(const Checkpoint& checkpoint) const override;
+  bool may_be_linearised() const override { return true; }
   void convert(Conversion& conversion) const override;
 };
 
