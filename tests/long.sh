@@ -139,6 +139,18 @@ python_libraries() {
   build/python/bin/python tests/python/compare.py
 }
 
+# Tests apps/research/linearise and apps/research/study with PyTorch and transformers. Takes some minutes. The first run
+# installs both in build/linearise.
+linearise() {
+  python_package
+  if [ ! -e build/linearise/ready ]; then
+    python3 -m venv build/linearise
+    build/linearise/bin/pip install --quiet pytest --requirement apps/research/linearise/requirements.txt
+    touch build/linearise/ready
+  fi
+  OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false build/linearise/bin/python tests/linearise/run.py -rs
+}
+
 # Runs the programs of apps/bulk in Spark and Ray, with a small random model. Spark needs a Java runtime. The first run
 # installs Spark and Ray in build/bulk.
 bulk() {
@@ -181,7 +193,7 @@ build() {
 }
 
 subjects=(tokenizers sentencepiece commands lost_files terminal hostile leaks simulated gpu_kernels sanitized shared
-  separate aarch64 windows musl python_libraries bulk)
+  separate aarch64 windows musl python_libraries linearise bulk)
 if [ $# -eq 0 ]; then
   echo "Subjects: ${subjects[*]}"
   exit 0

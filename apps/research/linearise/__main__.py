@@ -1,0 +1,149 @@
+"""python -m linearise: turns a Transformer encoder into a Linformer, trains it, and says whether it is worth it."""
+import argparse
+import shlex
+import sys
+
+EXAMPLES = """examples:
+  python -m linearise all-MiniLM-L6-v2 --texts texts.txt --quick -o minilm-linformer
+      a first answer: 600 steps, k = 64 beside a window of 64 to each side
+  python -m linearise bert-base-uncased --texts reviews.csv --labels stars --k 128 --window 64 -o reviews-linformer
+      fine-tunes BERT on the labels, and makes a Linformer that agrees with it
+  python -m linearise bge-small --texts documents.jsonl --length 4096 --plan '11*w64k64,full' -o bge-4096
+      for texts of up to 4,096 tokens, with the last layer's attention left full
+
+then: linformer-convert minilm-linformer -o model.lnfr
+
+The output has the model, report.html and report.json. A run that is interrupted goes on where it was when the same
+command is given again. Exit status: 0 done, 1 bad input or interrupted, 2 usage."""
+
+
+def whole(least, most):
+    def check(text):
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{value} is not in {least} .. {most}")
+        return value
+    return check
+
+
+def real(least, most):
+    def check(text):
+        try:
+            value = float(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not in {least} .. {most}")
+        return value
+    return check
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="python -m linearise", description=__doc__.split(": ", 1)[1].capitalize(),
+                                     epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="folder of a model, as Hugging Face or sentence-transformers has it")
+    add("-o", "--output", required=True, metavar="FOLDER", help="folder for the student and the report")
+    add("--texts", nargs="+", required=True, metavar="FILE", help=".txt (a text a line), .jsonl, .csv or .tsv; also .gz")
+    add("--test", nargs="+", default=[], metavar="FILE", help="held-out texts; default: a tenth of --texts")
+    add("--field", nargs="+", default=[], metavar="NAME", dest="fields",
+        help="field with the text; two of them are a pair; default: text, sentence, review or content")
+    add("--labels", metavar="FIELD", help="field with the label: the student learns to classify")
+    group = parser.add_argument_group("what becomes of the layers")
+    add = group.add_argument
+    add("--k", type=whole(0, 65536), default=64, help="compressed rows of keys and values (64)")
+    add("--window", type=whole(0, 65536), default=64, help="rows seen as they are, to each side; 0: none (64)")
+    add("--full", default="", metavar="LAYERS", help="layers that stay full, such as 0,last")
+    add("--plan", default="", help="instead: each layer, such as 5*w64k64,full; w64, k128 and full exist, too")
+    add("--budget", default="", metavar="TIME", help="instead of --full: as many full layers as take no longer, at "
+        "--length, than 45ms or 0.6 of the teacher's time")
+    add("--no-exact", dest="exact", action="store_false", help="no exact keys for the first and the last token")
+    add("--initialise", choices=("pool", "stride", "svd", "fit"), default="pool", help="first values of E and F (pool)")
+    add("--separate", action="store_true", help="E and F are two matrices; default: E = F")
+    add("--length", type=whole(8, 1 << 20), default=0, metavar="N",
+        help="most tokens of a text; default: what the model reads. More than that extends its table of positions")
+    add("--extend", choices=("tile", "interpolate"), default="tile", help="how the table is extended (tile)")
+    group = parser.add_argument_group("training")
+    add = group.add_argument
+    add("--quick", action="store_true", help="600 steps, and shorter measurements")
+    add("--steps", type=whole(1, 10**8), help="steps (2000)")
+    add("--tokens", type=whole(64, 1 << 24), default=2048, help="tokens of a batch (2048)")
+    add("--accumulate", type=whole(1, 4096), default=1, metavar="N", help="batches of a step (1)")
+    add("--rate", type=real(1e-8, 1), help="largest learning rate of the weights (1e-4; with labels 5e-5)")
+    add("--matrix-rate", type=real(1e-8, 1), help="the same of E and F (3e-4)")
+    add("--mixed", action="store_true", help="products in bf16")
+    add("--train-words", action="store_true", help="train the token embeddings, too; default with labels")
+    add("--at-once", action="store_true", help="with labels: convert and fine-tune at once, instead of fine-tuning first")
+    add("--teacher-steps", type=whole(1, 10**8), default=0, metavar="N", help="steps of the teacher's fine-tuning")
+    add("--check-every", type=whole(1, 10**8), default=100, metavar="N", help="steps between checks (100)")
+    add("--patience", type=whole(0, 10**6), default=0, metavar="N",
+        help="end after N checks without progress; 0: never (0)")
+    add("--held-out", type=whole(2, 10**6), default=400, metavar="N", help="held-out texts, at most (400)")
+    add("--most-texts", type=whole(1, 10**9), default=0, metavar="N", help="read the first N texts only")
+    add("--seed", type=whole(0, 2**31 - 1), default=0, help="of everything that is random (0)")
+    group = parser.add_argument_group("running")
+    add = group.add_argument
+    add("--device", default="auto", help="cpu, cuda or cuda:1; auto: a GPU if there is one (auto)")
+    add("--threads", type=whole(1, 4096), default=0, help="threads; default: all processors")
+    add("--no-speed", dest="measure", action="store_false", help="don't measure speed")
+    add("--json", action="store_true", help="print the report as JSON")
+    add("--quiet", action="store_true", help="no progress")
+    return parser
+
+
+def options_of(arguments, command):
+    from linearise.job import Options
+    from linearise.train import Schedule
+    labelled = arguments.labels is not None
+    schedule = Schedule(
+        steps=arguments.steps or (600 if arguments.quick else 2000), tokens=arguments.tokens,
+        accumulate=arguments.accumulate, rate=arguments.rate or (5e-5 if labelled else 1e-4),
+        matrix_rate=arguments.matrix_rate or 3e-4, mixed=arguments.mixed, cut=not labelled, dropout=labelled,
+        train_words=arguments.train_words or labelled, check_every=arguments.check_every, patience=arguments.patience,
+        decay=0.01 if labelled else 0.0, seed=arguments.seed)
+    names = ("model", "output", "texts", "test", "fields", "labels", "k", "window", "full", "plan", "budget", "exact",
+             "initialise", "separate", "length", "extend", "at_once", "teacher_steps", "held_out", "most_texts",
+             "threads", "device", "quick", "measure", "quiet")
+    return Options(**{name: getattr(arguments, name) for name in names}, seconds=1.0 if arguments.quick else 3.0,
+                   command=command, schedule=schedule)
+
+
+def main(arguments=None):
+    given = sys.argv[1:] if arguments is None else arguments
+    parsed = make_parser().parse_args(given)
+    try:
+        import safetensors  # noqa: F401
+        import torch  # noqa: F401
+        import transformers
+        if int(transformers.__version__.split(".")[0]) < 5:
+            raise ImportError(f"transformers {transformers.__version__} is too old: 5.0 is needed")
+    except ImportError as error:
+        print(f"linearise: {error}. Install the libraries of requirements.txt.", file=sys.stderr)
+        return 1
+    from linearise.errors import UserError
+    from linearise.job import Job
+    from linearise.train import Stopped
+    try:
+        job = Job(options_of(parsed, shlex.join(["python", "-m", "linearise", *given])))
+        made = job.run()
+    except UserError as error:
+        print(f"\r\x1b[Klinearise: {error}" if sys.stderr.isatty() else f"linearise: {error}", file=sys.stderr)
+        return 1
+    except (Stopped, KeyboardInterrupt):
+        print("\nlinearise: interrupted. The same command goes on from the last checkpoint.", file=sys.stderr)
+        return 1
+    if parsed.json:
+        import json
+        print(json.dumps(made, indent=2))
+    else:
+        print(made["verdict"])
+        print(f"The student is in {parsed.output}, the report in {parsed.output}/report.html. Next: "
+              f"linformer-convert {shlex.quote(parsed.output)} -o model.lnfr")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""The report of a run: report.json, and report.html without scripts."""
+import html
+import math
+
+from linearise.charts import line_chart
+from linearise.encoder import write_json
+
+STYLE = """body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222}
+table{border-collapse:collapse;margin:.6em 0 1.4em}th,td{border-bottom:1px solid #ccc;padding:.2em .8em;text-align:right}
+th:first-child,td:first-child{text-align:left}.verdict{border-left:4px solid #1b5e9e;padding:.3em 1em;background:#f3f6fa}
+svg{max-width:100%;height:auto}"""
+
+FASTER = 1.3         # what is less isn't worth a training run
+NEAR = 0.97          # mean cosine from which vectors can replace the teacher's
+NEAR_CLASSES = 2.0   # standard errors of the difference of accuracies
+NEAR_AGREEMENT = 0.95
+
+
+def verdict(report):
+    """Returns one sentence: whether the student is worth using, and why."""
+    compared = report["compared"]
+    reasons, good = [], True
+    if compared["kind"] == "vectors":
+        mean = compared["cosine"]["mean"]
+        good &= mean >= NEAR
+        reasons.append(f"its vectors have a mean cosine of {mean:.3f} with the teacher's")
+    elif "difference" in compared:
+        difference, error = compared["difference"]["value"], compared["difference"]["error"]
+        good &= difference > -max(NEAR_CLASSES * error, 0.005)
+        reasons.append(f"its accuracy is {100 * compared['accuracy']['value']:.1f} %, {100 * difference:+.1f} points "
+                       f"(standard error {100 * error:.1f}) from the teacher's")
+    elif "agreement" in compared:
+        value = compared["agreement"]["value"]
+        good &= value >= NEAR_AGREEMENT
+        reasons.append(f"{100 * value:.1f} % of its answers are the teacher's")
+    elif "accuracy" in compared:
+        reasons.append(f"its accuracy is {100 * compared['accuracy']['value']:.1f} %")
+    speed = report.get("speed")
+    if not speed:
+        return f"Whether it is worth it is not decided: {' and '.join(reasons)}, but the speed was not measured."
+    last = speed[-1]
+    ratio = last["teacher"]["ms"] / last["student"]["ms"]
+    fast = ratio >= FASTER
+    reasons.append(f"it takes {last['student']['ms']:.1f} ms for a text of {last['n']} tokens, {ratio:.2f} times as fast "
+                   "as the teacher")
+    shorter = next((row["n"] for row in speed if row["teacher"]["ms"] / row["student"]["ms"] >= FASTER), None)
+    if good and fast:
+        where = f" for texts of {shorter} tokens and more" if shorter and shorter > speed[0]["n"] else ""
+        return f"The student is worth using{where}: {' and '.join(reasons)}."
+    if good:
+        return f"The student is not worth using at this length: {' and '.join(reasons)}. It pays with longer texts."
+    return (f"The student is not worth using as it is: {' and '.join(reasons)}. Train it longer, or give a larger --k or "
+            "--window.")
+
+
+def write(report, folder):
+    report["verdict"] = verdict(report)
+    write_json(folder / "report.json", report)
+    (folder / "report.html").write_text(page(report), encoding="utf-8")
+
+
+def table(head, rows):
+    cells = "".join(f"<th>{html.escape(c)}</th>" for c in head)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(str(c))}</td>" for c in row) + "</tr>\n" for row in rows)
+    return f"<table><tr>{cells}</tr>\n{body}</table>\n"
+
+
+def percent(value):
+    return f"{100 * value['value']:.1f} ± {100 * value['error']:.1f} %"
+
+
+def quality(compared):
+    made = "<h2>Answers</h2>\n"
+    if compared["kind"] == "vectors":
+        rows = [[f"{row['from']} to {row['to']} tokens", row["texts"], f"{row['mean']:.4f}", f"{row['p5']:.4f}",
+                 f"{row['least']:.4f}"] for row in compared["by_length"]]
+        all_texts = compared["cosine"]
+        rows.append(["all", all_texts["texts"], f"{all_texts['mean']:.4f}", f"{all_texts['p5']:.4f}",
+                     f"{all_texts['least']:.4f}"])
+        made += "<p>Cosine of the student's vector and the teacher's, on held-out texts.</p>\n"
+        made += table(["length", "texts", "mean", "5th percentile", "least"], rows)
+        made += line_chart("Cosine by length", "tokens of a text", "mean cosine",
+                           [("mean", [(row["to"], row["mean"]) for row in compared["by_length"]]),
+                            ("5th percentile", [(row["to"], row["p5"]) for row in compared["by_length"]])], log_x=True)
+        kept = compared["neighbours_kept"]
+        if kept:
+            made += (f"<p>Of each text's {kept['of']} nearest held-out texts, {100 * kept['share']:.1f} % stay the same. An "
+                     "index of the teacher's vectors must be made anew with the student's.</p>\n")
+        return made
+    rows = []
+    if "accuracy" in compared:
+        rows.append(["accuracy of the student", percent(compared["accuracy"])])
+    if "teacher_accuracy" in compared:
+        rows.append(["accuracy of the teacher", percent(compared["teacher_accuracy"])])
+        rows.append(["difference", percent(compared["difference"])])
+    if "agreement" in compared:
+        rows.append(["same answer as the teacher", percent(compared["agreement"])])
+    made += table(["held-out texts", "share ± standard error"], rows)
+    if "by_length" in compared:
+        made += table(["length", "texts", "same answer"],
+                      [[f"{row['from']} to {row['to']} tokens", row["texts"], f"{100 * row['mean']:.1f} %"]
+                       for row in compared["by_length"]])
+    return made
+
+
+def speed_section(report):
+    speed = report.get("speed")
+    if not speed:
+        return f"<h2>Speed</h2>\n<p>{html.escape(report.get('speed_note', 'It was not measured.'))}</p>\n"
+    rows = [[row["n"], f"{row['teacher']['ms']:.1f}", f"{row['student']['ms']:.1f}",
+             f"{row['teacher']['ms'] / row['student']['ms']:.2f}", f"{row['teacher']['arena_bytes'] / 2**20:.1f}",
+             f"{row['student']['arena_bytes'] / 2**20:.1f}"] for row in speed]
+    made = ("<h2>Speed and memory</h2>\n<p>Measured by <code>linformer bench</code>: one text at a time, "
+            f"{report['threads']} threads, f32.</p>\n")
+    if report.get("teacher_positions", 1 << 30) < speed[-1]["n"]:
+        made += (f"<p>The teacher reads at most {report['teacher_positions']} tokens. For longer texts its time is that of "
+                 "the same model with a longer table of positions.</p>\n")
+    made += table(["tokens", "teacher, ms", "student, ms", "times as fast", "teacher's arena, MiB",
+                   "student's arena, MiB"], rows)
+    return made + line_chart("Time of one text", "tokens", "ms",
+                             [("teacher", [(r["n"], r["teacher"]["ms"]) for r in speed]),
+                              ("student", [(r["n"], r["student"]["ms"]) for r in speed])], log_x=True, log_y=True)
+
+
+def layer_section(costs):
+    if not costs:
+        return ""
+    rows = [[row["layer"], row["attention"], f"{row['hidden_error']:.4f}",
+             f"{row['gain_if_full']:.5f}" if "gain_if_full" in row else ""] for row in costs["layers"]]
+    return ("<h2>Layers</h2>\n<p>The error of a layer's hidden states, relative to the teacher's, and how much nearer the "
+            f"answers would be to the teacher's (now at a distance of {costs['distance']:.5f}) if this layer's attention "
+            "were full.</p>\n" + table(["layer", "attention", "error of hidden states", "gain if full"], rows))
+
+
+def training_section(report):
+    log = report["training"]["log"]
+    if not log:
+        return ""
+    step = max(1, math.ceil(len(log) / 200))
+    loss = []
+    for first in range(0, len(log), step):
+        part = log[first:first + step]
+        loss.append((part[-1]["step"], sum(row["loss"] for row in part) / len(part)))
+    made = "<h2>Training</h2>\n" + line_chart("Loss", "step", "loss", [("loss", loss)], log_y=True)
+    held = [(row["step"], row["held_out"]) for row in log if "held_out" in row]
+    if len(held) > 1:
+        made += line_chart("Held-out loss of the answers", "step", "loss", [("held out", held)])
+    return made
+
+
+def page(report):
+    facts = [["model", report["model"]], ["plan", report["plan"]], ["first values of E and F", report["initialise"]],
+             ["tokens of a text, at most", report["length"]],
+             ["texts to train with", report["texts"]["train"]], ["held-out texts", report["texts"]["held_out"]],
+             ["steps", report["training"]["steps"]], ["seed", report["seed"]],
+             ["minutes of training", f"{report['training']['seconds'] / 60:.1f}"],
+             ["minutes in all", f"{report['seconds'] / 60:.1f}"], ["command", report["command"]],
+             ["versions", report["versions"]], ["machine", report["machine"]]]
+    return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Linformer of '
+            f"{html.escape(report['model'])}</title><style>{STYLE}</style></head><body>\n"
+            f"<h1>Linformer of {html.escape(report['model'])}</h1>\n"
+            f'<p class="verdict">{html.escape(report["verdict"])}</p>\n' + quality(report["compared"]) +
+            speed_section(report) + layer_section(report.get("layers")) + training_section(report) + "<h2>Run</h2>\n" +
+            table(["", ""], facts) + "</body></html>\n")

@@ -1,0 +1,262 @@
+"""Training: a student learns to agree with its teacher, with labels, or with both.
+
+The loss of a text model without a head is that of its vector, 1 - cosine, and that of its hidden states: the mean over
+layers of the squared error relative to the teacher's. A classifier's is cross entropy with the labels, the divergence
+from the teacher's distribution, and the hidden states' loss; each is left out where it has no target.
+"""
+import contextlib
+import dataclasses
+import json
+import math
+import os
+import pathlib
+import signal
+import time
+
+import torch
+from torch.nn import functional
+
+from linearise.errors import UserError
+from linearise.texts import Batches
+
+CHECKPOINT = "training.pt"
+LOG = "training.jsonl"
+
+
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+    """How long and how fast. steps: of the optimizer. tokens: of a batch, padding included; a step is the mean of
+    `accumulate` batches. rate, matrix_rate: the largest learning rates of the model's weights and of E and F."""
+    steps: int = 600
+    tokens: int = 2048
+    accumulate: int = 1
+    rate: float = 1e-4
+    matrix_rate: float = 3e-4
+    warm_up: float = 0.05       # share of the steps
+    clip: float = 1.0           # of the gradient's norm
+    decay: float = 0.0          # of weights, by AdamW
+    hidden: float = 1.0         # weight of the hidden states' loss
+    mixed: bool = False         # products in bf16
+    cut: bool = True            # whether half of the texts are shortened at random
+    dropout: bool = False       # as the model's config has it
+    train_words: bool = False   # whether the token embeddings are trained, too
+    check_every: int = 100      # steps between checks on held-out texts
+    patience: int = 0           # checks without progress after which training ends; 0: never
+    seed: int = 0
+
+    def rate_at(self, step):
+        """Returns the share of the largest rate in a step: it rises evenly, then falls as half a cosine."""
+        warm = max(1, int(self.steps * self.warm_up))
+        if step < warm:
+            return (step + 1) / warm
+        return 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, self.steps - warm)))
+
+
+def hidden_loss(student, teacher, valid):
+    """The mean over layers of |student - teacher|^2 / |teacher|^2, both over all rows that are no padding."""
+    weights = valid[:, :, None]
+    losses = []
+    for got, wanted in zip(student[1:], teacher[1:]):
+        got, wanted = got.float() * weights, wanted.float() * weights
+        losses.append((got - wanted).square().sum() / wanted.square().sum())
+    return torch.stack(losses).mean()
+
+
+def answer_loss(student, teacher, labels, valid):
+    """The loss of vectors or logits. `labels`: whole numbers [batch], or None; `teacher`: None where it has no answer."""
+    if student.vector is not None:
+        return (1 - (student.vector * teacher.vector).sum(1)).mean()
+    logits = student.logits.float()
+    loss = logits.new_zeros(())
+    if labels is not None:
+        loss = loss + functional.cross_entropy(logits, labels)
+    if teacher is not None and teacher.logits is not None and teacher.logits.shape == logits.shape:
+        wanted = functional.log_softmax(teacher.logits.float(), -1)
+        distance = functional.kl_div(functional.log_softmax(logits, -1), wanted, log_target=True, reduction="none")
+        distance = distance.sum(-1)
+        loss = loss + (distance.mean() if distance.dim() == 1 else distance[valid].mean())
+    return loss
+
+
+class Stopped(Exception):
+    """The user interrupted training; the checkpoint is written."""
+
+
+class Trainer:
+    """Trains `student`. teacher: an Encoder, or None for labels alone. folder: of the checkpoint and the log; None: no
+    files are written."""
+
+    def __init__(self, student, teacher, train, held_out, schedule, folder, device, progress=None):
+        self.student, self.teacher = student.to(device), teacher
+        if teacher is not None:
+            teacher.to(device).eval().requires_grad_(False)
+        self.train_tokens, self.held_out, self.schedule, self.device = train, held_out, schedule, device
+        self.folder, self.progress = None if folder is None else pathlib.Path(folder), progress
+        self.labelled = train.labels[0] is not None
+        self.step, self.seconds, self.best, self.best_state, self.since_best = 0, 0.0, math.inf, None, 0
+        self.log, self.stop = [], False
+        for parameter in student.parameters():
+            parameter.requires_grad_(True)
+        if not schedule.train_words:
+            student.word_embedding().requires_grad_(False)
+        matrices = list(student.compressions.parameters())
+        own = {id(p) for p in matrices}
+        weights = [p for p in student.model.parameters() if p.requires_grad and id(p) not in own]
+        groups = [{"params": weights, "lr": schedule.rate, "peak": schedule.rate}]
+        if matrices:
+            groups.append({"params": matrices, "lr": schedule.matrix_rate, "peak": schedule.matrix_rate,
+                           "weight_decay": 0.0})
+        self.optimizer = torch.optim.AdamW(groups, weight_decay=schedule.decay)
+        self.batches = Batches(train, schedule.tokens, schedule.seed, cut=schedule.cut)
+
+    def precision(self):
+        return torch.autocast(self.device.type, torch.bfloat16) if self.schedule.mixed else contextlib.nullcontext()
+
+    def loss(self, chosen, lengths=None, tokens=None):
+        """Returns the whole loss of a batch, and its part that is the answer's."""
+        tokens = tokens or self.train_tokens
+        ids, mask, types = tokens.batch(chosen, self.device, lengths)
+        labels = None
+        if tokens.labels[0] is not None:
+            labels = torch.tensor([tokens.labels[i] for i in chosen], device=self.device)
+        teacher = None
+        hidden = self.teacher is not None and self.schedule.hidden > 0
+        with self.precision():
+            if self.teacher is not None:
+                with torch.no_grad():
+                    teacher = self.teacher(ids, mask, types, hidden=hidden)
+            student = self.student(ids, mask, types, hidden=hidden)
+        answer = answer_loss(student, teacher, labels, mask.bool())
+        if not hidden:
+            return answer, answer
+        return answer + self.schedule.hidden * hidden_loss(student.hidden, teacher.hidden, mask), answer
+
+    def run(self):
+        """Trains until the schedule's last step, or until the held-out loss no longer falls, and leaves the student
+        with the weights of the best check."""
+        self.resume()
+        schedule = self.schedule
+        source = self.batches.forever(self.step * schedule.accumulate)
+        before = self.catch_interrupt()
+        began = time.monotonic() - self.seconds
+        recent = None
+        try:
+            while self.step < schedule.steps:
+                self.student.train(schedule.dropout)
+                share = schedule.rate_at(self.step)
+                for group in self.optimizer.param_groups:
+                    group["lr"] = group["peak"] * share
+                torch.manual_seed(schedule.seed * 1_000_003 + self.step)  # of dropout
+                total = 0.0
+                for _ in range(schedule.accumulate):
+                    loss, _ = self.loss(*next(source))
+                    (loss / schedule.accumulate).backward()
+                    total += loss.item() / schedule.accumulate
+                if not math.isfinite(total):
+                    raise UserError(f"the loss is {total} in step {self.step + 1}: try a lower --rate.")
+                torch.nn.utils.clip_grad_norm_(self.student.parameters(), schedule.clip)
+                self.optimizer.step()
+                self.optimizer.zero_grad(set_to_none=True)
+                self.step += 1
+                self.seconds = time.monotonic() - began
+                recent = total if recent is None else 0.95 * recent + 0.05 * total
+                self.log.append({"step": self.step, "loss": total})
+                if self.progress:
+                    self.progress.update(self.step / schedule.steps, f"loss {recent:.4f}")
+                if self.step % schedule.check_every == 0 or self.step == schedule.steps:
+                    ends = self.check()
+                    self.save()
+                    if ends:
+                        break
+                if self.stop:
+                    self.save()
+                    raise Stopped
+        finally:
+            if before is not None:
+                signal.signal(signal.SIGINT, before)
+        if self.best_state is not None:
+            self.student.load_state_dict(self.best_state)
+        self.student.eval()
+        return self
+
+    def catch_interrupt(self):
+        def stop(signum, frame):
+            self.stop = True
+        try:
+            return signal.signal(signal.SIGINT, stop)
+        except ValueError:  # in another thread than the main one
+            return None
+
+    @torch.no_grad()
+    def held_out_loss(self):
+        """Returns the mean of the answers' loss over the held-out texts."""
+        self.student.eval()
+        total, count = 0.0, 0
+        for chosen in in_batches(self.held_out, self.schedule.tokens * 2):
+            total += self.loss(chosen, tokens=self.held_out)[1].item() * len(chosen)
+            count += len(chosen)
+        return total / count
+
+    def check(self):
+        """Keeps the weights if they are the best so far. Returns whether training should end."""
+        if len(self.held_out) == 0:
+            return False
+        value = self.held_out_loss()
+        self.log[-1]["held_out"] = value
+        if value < self.best:
+            self.best, self.since_best = value, 0
+            self.best_state = {name: t.detach().clone() for name, t in self.student.state_dict().items()}
+        else:
+            self.since_best += 1
+        return 0 < self.schedule.patience <= self.since_best
+
+    def identity(self):
+        """What a checkpoint must have been made with to be gone on from."""
+        return {"schedule": dataclasses.asdict(self.schedule), "texts": len(self.train_tokens),
+                "tokens": int(sum(self.train_tokens.lengths())),
+                "plan": [None if layer is None else layer.setting() for layer in self.student.plan]}
+
+    def save(self):
+        if self.folder is None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        state = {"identity": self.identity(), "step": self.step, "seconds": self.seconds, "best": self.best,
+                 "since_best": self.since_best, "log": self.log, "student": self.student.state_dict(),
+                 "best_state": self.best_state, "optimizer": self.optimizer.state_dict()}
+        temporary = self.folder / (CHECKPOINT + ".part")
+        torch.save(state, temporary)
+        os.replace(temporary, self.folder / CHECKPOINT)
+        (self.folder / LOG).write_text("".join(json.dumps(line) + "\n" for line in self.log), encoding="utf-8")
+
+    def resume(self):
+        if self.folder is None or not (self.folder / CHECKPOINT).exists():
+            return
+        path = self.folder / CHECKPOINT
+        try:
+            state = torch.load(path, map_location=self.device, weights_only=True)
+        except Exception as error:  # whatever torch raises for a file that isn't one of its own
+            raise UserError(f"{path} can't be read ({type(error).__name__}): remove it to begin anew.") from None
+        if state["identity"] != self.identity():
+            raise UserError(f"{path} was made with other texts or options: remove it, or give another -o.")
+        self.step, self.seconds, self.best = state["step"], state["seconds"], state["best"]
+        self.since_best, self.log, self.best_state = state["since_best"], state["log"], state["best_state"]
+        self.student.load_state_dict(state["student"])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+    def forget(self):
+        """Removes the checkpoint of training that is finished."""
+        if self.folder is not None:
+            (self.folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def in_batches(tokens, most):
+    """Yields lists of texts, from short to long, of about `most` tokens each, padding included."""
+    order = sorted(range(len(tokens)), key=lambda i: (len(tokens.ids[i]), i))
+    group = []
+    for i in order:
+        if group and (len(group) + 1) * len(tokens.ids[i]) > most:
+            yield group
+            group = []
+        group.append(i)
+    if group:
+        yield group
