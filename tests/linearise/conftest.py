@@ -29,7 +29,9 @@ def make_config(family):
     if family in ("roberta", "mpnet"):
         sizes["max_position_embeddings"] += 2  # positions begin behind the id of the padding
     if family == "electra" or family == "albert":
-        sizes["embedding_size"] = 16
+        sizes["embedding_size"] = 8
+    if family == "distilbert":
+        sizes["hidden_dim"] = sizes["intermediate_size"]
     if family == "modernbert":
         sizes.update(global_attn_every_n_layers=1, local_attention=16)
     return transformers.AutoConfig.for_model(family, **sizes)
