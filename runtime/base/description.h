@@ -67,10 +67,11 @@ struct Projection {
   uint32_t kernel = 0, stride = 0;  // convolution and pooling
   // Of a linear projection without a bias of its own, in the order after_linear.
   LengthScale length_scale = LengthScale::none;
-  // Only in a linear projection beside a window. If it is not 0, the k rows of E are one row for each of the e tokens
-  // in `exact_tokens`, followed by rows that stand in order for the positions 0 to span - 1. In a text of n rows, only
-  // the first min(k, e + ceil((k - e) n / span)) compressed rows take part in attention, and none of them if n <=
-  // window + 1, because the window then shows every row to every query. 0: all k rows take part in every text.
+  // Only in a linear projection beside a window. 0: all k compressed rows take part in attention in every text.
+  // Otherwise the k rows are one for each of the e tokens in `exact_tokens`, followed by k - e rows that stand in order
+  // for the positions 0 to span - 1. In a text of n rows, the first
+  //   min(k, e + ceil((k - e) n / span))
+  // take part. None does in a text of at most window + 1 rows, because the window of each row shows all of them.
   uint32_t span = 0;
   // Token ids, only in a linear projection beside a window. In a text that contains exact_tokens[i], compressed row i
   // is a copy of the key or value of the first such token that isn't masked, and row i of E is not used.

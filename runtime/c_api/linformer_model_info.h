@@ -72,10 +72,10 @@ typedef struct lnf_projection_info {
   /* Of each of the k rows of a text of n tokens: "none", "inverse_root" (1 / sqrt(n)) or "restored_norm" (the norm of
    * its row of the weight over that of the row's first n elements). */
   const char* length_scale;
-  /* 0: all k compressed rows take part in attention in every text. Otherwise the e = exact_token_count rows of the
-   * exact tokens are followed by rows that stand in order for `span` positions, and only the first min(k, e + ceil((k -
-   * e) n / span)) rows take part in a text of n tokens. None of them takes part if the layer's window shows every token
-   * to every other one. */
+  /* 0: all k compressed rows take part in attention in every text. Otherwise one row for each of the e exact tokens is
+   * followed by k - e rows that stand in order for `span` positions. In a text of n tokens, the first
+   *   min(k, e + ceil((k - e) n / span))
+   * rows take part, or none if the window of each token shows the whole text. */
   int64_t span;
   /* This array has token ids. If a text contains the token exact_tokens[i], compressed row i is a copy of the key and
    * the value of its first unmasked occurrence, and row i of E is not used. The array is valid as long as the model. */

@@ -156,9 +156,10 @@ struct ProjectionInfo {
   // What each of the k rows of a text of n tokens is multiplied by: "none"; "inverse_root", 1 / sqrt(n); or
   // "restored_norm", the norm of its row of the weight over that of the row's first n elements.
   const char* length_scale = "none";
-  // 0: all k compressed rows take part in attention in every text. Otherwise the e rows of `exact_tokens` are followed
-  // by rows that stand in order for so many positions, and only the first min(k, e + ceil((k - e) n / span)) rows take
-  // part in a text of n tokens; none do if the layer's window shows every token to every other one.
+  // 0: all k compressed rows take part in attention in every text. Otherwise one row for each of the e exact tokens is
+  // followed by k - e rows that stand in order for so many positions. In a text of n tokens, the first
+  //   min(k, e + ceil((k - e) n / span))
+  // rows take part, or none if the window of each token shows the whole text.
   int64_t span = 0;
   // Token ids. In a text that contains exact_tokens[i], the key and the value in compressed row i are copied from the
   // first such token that isn't masked; row i of E is not used. The span is valid as long as the model.
