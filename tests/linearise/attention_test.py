@@ -32,8 +32,9 @@ def defined(query, key, value, ids, plan, keys, values, scale, bias):
         places = (ids == token).nonzero()
         if len(places):
             exact[i] = int(places[0])
-    compressed_keys = torch.stack([key[exact[j]] if j in exact else keys[j, :n] @ key for j in own]) if own else key[:0]
-    compressed = torch.stack([value[exact[j]] if j in exact else values[j, :n] @ value for j in own]) if own else key[:0]
+    def compress(matrix, rows):
+        return torch.stack([rows[exact[j]] if j in exact else matrix[j, :n] @ rows for j in own]) if own else rows[:0]
+    compressed_keys, compressed = compress(keys, key), compress(values, value)
     count = plan.rows_seen(n) if plan.k else 0
     rows = []
     for i in range(n):
@@ -45,7 +46,8 @@ def defined(query, key, value, ids, plan, keys, values, scale, bias):
     return torch.stack(rows)
 
 
-PLANS = [LayerPlan(k=8), LayerPlan(window=5), LayerPlan(k=8, window=5), LayerPlan(k=8, window=5, exact_tokens=(CLS, SEP)),
+PLANS = [LayerPlan(k=8), LayerPlan(window=5), LayerPlan(k=8, window=5),
+         LayerPlan(k=8, window=5, exact_tokens=(CLS, SEP)),
          LayerPlan(k=9, window=5, exact_tokens=(CLS, SEP), span=150), LayerPlan(k=7, window=20, exact_tokens=(CLS, 39),
                                                                                span=101),
          LayerPlan(k=8, window=70, exact_tokens=(CLS, SEP), span=150)]
@@ -118,8 +120,8 @@ def test_padding_changes_nothing():
         query, key, value = (torch.randn(1, 2, 130, 8, dtype=torch.float64) for _ in range(3))
         layer = Compression(plan, torch.randn(plan.k, 150, dtype=torch.float64)) if plan.k else None
         with torch.no_grad():
-            alone = attend(*(states[:, :, :100] for states in (query, key, value)), make_batch((100,), 100), layer, plan,
-                           0.3)
+            short = (states[:, :, :100] for states in (query, key, value))
+            alone = attend(*short, make_batch((100,), 100), layer, plan, 0.3)
             batch = make_batch((100,), 130)
             batch.ids[:, :100] = make_batch((100,), 100).ids
             padded = attend(query, key, value, batch, layer, plan, 0.3)

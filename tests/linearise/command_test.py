@@ -48,7 +48,8 @@ def labelled(tmp_path_factory):
 
 def test_help_has_examples_and_wrong_usage_ends_with_2():
     assert "examples:" in run("--help").stdout
-    for wrong in ([], ["m"], ["m", "-o", "x", "--texts", "t", "--k", "-1"], ["m", "-o", "x", "--texts", "t", "--rate", "nan"]):
+    good = ["m", "-o", "x", "--texts", "t"]
+    for wrong in ([], ["m"], [*good, "--k", "-1"], [*good, "--rate", "nan"]):
         assert "linearise" in run(*wrong, code=2).stderr
 
 
@@ -115,7 +116,8 @@ def test_a_budget_that_cannot_be_met_or_needs_no_change(texts, programs, tmp_pat
 
 def test_an_interrupted_run_goes_on(texts, tmp_path):
     model = make_model(tmp_path / "teacher")
-    arguments = [model, "--texts", texts, "-o", tmp_path / "student", *SMALL, "--steps", 60, "--check-every", 5, "--no-speed"]
+    arguments = [model, "--texts", texts, "-o", tmp_path / "student", *SMALL, "--steps", 60, "--check-every", 5,
+                 "--no-speed"]
     run(*arguments[:4], tmp_path / "whole", *arguments[5:])
     process = subprocess.Popen([sys.executable, "-m", "linearise", *map(str, arguments)], env=environment(),
                                stderr=subprocess.PIPE, text=True)
@@ -137,6 +139,7 @@ def test_an_interrupted_run_goes_on(texts, tmp_path):
     (["--budget", "fast"], "neither a time")])
 def test_what_cannot_be_done_is_one_line(texts, wrong, words, tmp_path):
     model = make_model(tmp_path / "teacher")
-    done = run(model, "--texts", texts, "-o", tmp_path / "student", *SMALL, "--no-speed", *wrong, code=1 if words else 0)
+    done = run(model, "--texts", texts, "-o", tmp_path / "student", *SMALL, "--no-speed", *wrong,
+               code=1 if words else 0)
     if words:
         assert words in done.stderr and done.stderr.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Small models of each family with random weights, a vocabulary, and texts, for the tests of apps/research/linearise."""
+"""Small models of each family with random weights, a vocabulary, and texts."""
 import json
 import os
 import pathlib

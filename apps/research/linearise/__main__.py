@@ -47,7 +47,7 @@ def make_parser():
     add = parser.add_argument
     add("model", metavar="MODEL", help="folder of a model, as Hugging Face or sentence-transformers has it")
     add("-o", "--output", required=True, metavar="FOLDER", help="folder for the student and the report")
-    add("--texts", nargs="+", required=True, metavar="FILE", help=".txt (a text a line), .jsonl, .csv or .tsv; also .gz")
+    add("--texts", nargs="+", required=True, metavar="FILE", help=".txt (a text a line), .jsonl, .csv, .tsv; also .gz")
     add("--test", nargs="+", default=[], metavar="FILE", help="held-out texts; default: a tenth of --texts")
     add("--field", nargs="+", default=[], metavar="NAME", dest="fields",
         help="field with the text; two of them are a pair; default: text, sentence, review or content")
@@ -72,11 +72,11 @@ def make_parser():
     add("--steps", type=whole(1, 10**8), help="steps (2000)")
     add("--tokens", type=whole(64, 1 << 24), default=2048, help="tokens of a batch (2048)")
     add("--accumulate", type=whole(1, 4096), default=1, metavar="N", help="batches of a step (1)")
-    add("--rate", type=real(1e-8, 1), help="largest learning rate of the weights (1e-4; with labels 5e-5)")
-    add("--matrix-rate", type=real(1e-8, 1), help="the same of E and F (3e-4)")
+    add("--rate", type=real(1e-8, 1), help="largest learning rate of the weights (5e-5)")
+    add("--matrix-rate", type=real(1e-8, 1), help="the same of E and F (1e-3)")
     add("--mixed", action="store_true", help="products in bf16")
     add("--train-words", action="store_true", help="train the token embeddings, too; default with labels")
-    add("--at-once", action="store_true", help="with labels: convert and fine-tune at once, instead of fine-tuning first")
+    add("--at-once", action="store_true", help="with labels: convert and fine-tune at once")
     add("--teacher-steps", type=whole(1, 10**8), default=0, metavar="N", help="steps of the teacher's fine-tuning")
     add("--check-every", type=whole(1, 10**8), default=100, metavar="N", help="steps between checks (100)")
     add("--patience", type=whole(0, 10**6), default=0, metavar="N",
@@ -100,8 +100,8 @@ def options_of(arguments, command):
     labelled = arguments.labels is not None
     schedule = Schedule(
         steps=arguments.steps or (600 if arguments.quick else 2000), tokens=arguments.tokens,
-        accumulate=arguments.accumulate, rate=arguments.rate or (5e-5 if labelled else 1e-4),
-        matrix_rate=arguments.matrix_rate or 3e-4, mixed=arguments.mixed, cut=not labelled, dropout=labelled,
+        accumulate=arguments.accumulate, rate=arguments.rate or 5e-5,
+        matrix_rate=arguments.matrix_rate or 1e-3, mixed=arguments.mixed, cut=not labelled, dropout=labelled,
         train_words=arguments.train_words or labelled, check_every=arguments.check_every, patience=arguments.patience,
         decay=0.01 if labelled else 0.0, seed=arguments.seed)
     names = ("model", "output", "texts", "test", "fields", "labels", "k", "window", "full", "plan", "budget", "exact",

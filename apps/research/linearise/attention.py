@@ -51,7 +51,7 @@ class Compression(nn.Module):
 
 
 def full_attention(query, key, value, batch, scale, window=None, bias=None, dropout=0.0):
-    """Attention to all rows of the text, or to those of a window. `bias` [1 or batch, heads, n, n] is added to scores."""
+    """Attention to all rows of the text, or to a window. `bias` [1 or batch, heads, n, n] is added to the scores."""
     n = query.shape[2]
     mask = batch.valid[:, None, None, :] if batch.padded else None
     if window is not None and window < n - 1:

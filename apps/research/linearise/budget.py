@@ -23,8 +23,8 @@ def parse(text):
 
 
 def choose(budget, every, teacher, make_student, tokens, device, length, threads):
-    """Returns a plan and what it rests on. every: the plan in which each layer is changed. make_student(plan) returns an
-    untrained Encoder with a plan."""
+    """Returns a plan and what it rests on. every: the plan in which each layer is changed. make_student(plan) returns
+    an untrained Encoder with a plan."""
     value, is_time = parse(budget)
     layers, changed_layer = len(every), every[0]
     with tempfile.TemporaryDirectory() as temporary:
@@ -38,13 +38,13 @@ def choose(budget, every, teacher, make_student, tokens, device, length, threads
     allowed = value if is_time else value * full
     each = (full - changed) / layers
     if allowed < changed:
-        raise UserError(f"no plan with {changed_layer.kind()} takes {allowed:.1f} ms at {length} tokens: with all layers "
-                        f"changed it is {changed:.1f} ms, with none {full:.1f} ms. Give a larger --budget, or smaller "
-                        "--k and --window.")
+        raise UserError(f"no plan with {changed_layer.kind()} takes {allowed:.1f} ms at {length} tokens: with all "
+                        f"layers changed it is {changed:.1f} ms, with none {full:.1f} ms. Give a larger --budget, "
+                        "or smaller --k and --window.")
     stay = layers if each <= 0 else min(layers, int((allowed - changed) / each))
     if stay == layers:
-        raise UserError(f"the budget needs no change: with all layers full a text of {length} tokens takes {full:.1f} ms, "
-                        f"and {allowed:.1f} ms are allowed. Give a smaller --budget, or none.")
+        raise UserError(f"the budget needs no change: with all layers full a text of {length} tokens takes "
+                        f"{full:.1f} ms, and {allowed:.1f} ms are allowed. Give a smaller --budget, or none.")
     damage = damages(make_student(every), teacher, tokens, device)
     kept = sorted(range(layers), key=lambda i: -damage[i])[:stay]
     plan = [None if i in kept else changed_layer for i in range(layers)]

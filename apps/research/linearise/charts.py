@@ -69,6 +69,7 @@ def line_chart(title, x_label, y_label, series, log_x=False, log_y=False):
     if log_y:
         spread = [y for y in spread if y > 0]
     axes = Axes([p[0] for p in points], spread, log_x, log_y)
+    base = HEIGHT - BOTTOM
     legend = 18 * math.ceil(len(series) / 3) if len(series) > 1 else 0
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT + legend}" width="{WIDTH}" '
              f'height="{HEIGHT + legend}" font-family="sans-serif" fill="#222">',
@@ -80,12 +81,11 @@ def line_chart(title, x_label, y_label, series, log_x=False, log_y=False):
         parts.append(text(LEFT - 6, y + 4, number(value), "end", 11))
     for value in ticks(axes.x_low, axes.x_high, log_x):
         x, _ = axes.at(value, points[0][1])
-        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{HEIGHT - BOTTOM}" y2="{HEIGHT - BOTTOM + 4}" stroke="#222"/>')
-        parts.append(text(x, HEIGHT - BOTTOM + 17, number(value), size=11))
-    parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{HEIGHT - BOTTOM}" y2="{HEIGHT - BOTTOM}" stroke="#222"/>')
-    parts.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - BOTTOM + 36, x_label))
-    parts.append(text(16, (TOP + HEIGHT - BOTTOM) / 2, y_label,
-                      extra=f'transform="rotate(-90 16 {(TOP + HEIGHT - BOTTOM) / 2:.1f})"'))
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{base}" y2="{base + 4}" stroke="#222"/>')
+        parts.append(text(x, base + 17, number(value), size=11))
+    parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}" stroke="#222"/>')
+    parts.append(text((LEFT + WIDTH - RIGHT) / 2, base + 36, x_label))
+    parts.append(text(16, (TOP + base) / 2, y_label, extra=f'transform="rotate(-90 16 {(TOP + base) / 2:.1f})"'))
     for i, (name, line) in enumerate(series):
         colour, dash = COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]
         places = [axes.at(p[0], p[1]) for p in line]

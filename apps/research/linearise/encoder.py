@@ -31,8 +31,8 @@ logging.getLogger("transformers").setLevel(logging.ERROR)
 
 @dataclasses.dataclass
 class Output:
-    """hidden: of the embedding and of each layer, [batch, n, width]. vector: [batch, width], of length 1; None where the
-    model has logits. logits: [batch, classes] of a classifier, [batch, n, classes] of a head for tokens."""
+    """hidden: of the embedding and of each layer, [batch, n, width]. vector: [batch, width], of length 1; None where
+    the model has logits. logits: [batch, classes] of a classifier, [batch, n, classes] of a head for tokens."""
     hidden: list
     vector: torch.Tensor = None
     logits: torch.Tensor = None
@@ -305,7 +305,8 @@ def extended(model, positions, how):
     state = {name: tensor for name, tensor in state.items()
              if name in larger.state_dict() and tensor.shape == larger.state_dict()[name].shape}
     missing = set(larger.state_dict()) - set(state)
-    unexpected = [name for name in missing if not name.endswith(("position_ids", "token_type_ids", "embed_positions.weight"))]
+    computed = ("position_ids", "token_type_ids", "embed_positions.weight")
+    unexpected = [name for name in missing if not name.endswith(computed)]
     if unexpected:
         raise UserError(f"the position table can't be extended: {sorted(unexpected)[0]} has no values.")
     larger.load_state_dict(state, strict=False)
@@ -313,8 +314,8 @@ def extended(model, positions, how):
 
 
 def extend_table(table, positions, how):
-    """tile: the rows between the first and the last follow each other again and again, so that the tokens of a long text
-    have the rows that they would have in windows of the model's own length (windows.py)."""
+    """tile: the rows between the first and the last follow each other again and again, so that the tokens of a long
+    text have the rows that they would have in windows of the model's own length (windows.py)."""
     if how == "tile":
         rows = torch.arange(positions) - 1
         return table[torch.where(rows < 0, 0, 1 + rows % (len(table) - 2))].clone()

@@ -44,7 +44,7 @@ def by_length(values, lengths):
 
 
 def compare_vectors(student, teacher, lengths):
-    """Compares vectors of length 1, [texts, width]: cosines, and how many of each text's nearest texts stay the same."""
+    """Compares vectors of length 1, [texts, width]: cosines, and how many of each text's nearest texts stay."""
     student, teacher = numpy.stack(student), numpy.stack(teacher)
     cosines = (student * teacher).sum(1)
     return {"kind": "vectors", "cosine": statistics(cosines), "by_length": by_length(cosines, lengths),
@@ -125,7 +125,7 @@ def layer_costs(student, teacher, tokens, device, most=96):
                 total += float((1 - (own.vector * other.vector).sum(1)).sum())
             else:
                 difference = torch.log_softmax(own.logits.float(), -1) - torch.log_softmax(other.logits.float(), -1)
-                total += float((difference.square().mean(-1) * 1.0).sum())
+                total += float(difference.square().mean(-1).sum())
         return total / len(tokens)
 
     for chosen in in_batches(tokens, BATCH):

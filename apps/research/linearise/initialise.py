@@ -1,7 +1,7 @@
 """First values of E and F. README.md compares them."""
 import torch
 
-from linearise.attention import Compression, full_attention
+from linearise.attention import Compression, attend, full_attention
 from linearise.errors import UserError
 
 KINDS = ("pool", "stride", "svd", "fit")
@@ -66,7 +66,8 @@ def singular(layer, gram, start):
     rows = layer.k - exact
     known = gram.shape[0]
     if rows > known:
-        raise UserError(f"svd needs texts of at least {rows} tokens to find {rows} directions: the longest has {known}.")
+        raise UserError(f"svd needs texts of at least {rows} tokens to find {rows} directions: the longest has "
+                        f"{known}.")
     values, vectors = torch.linalg.eigh(gram)
     top = vectors[:, -rows:].flip(1).T
     top = top * torch.sign(top.sum(1, keepdim=True) + 1e-30)
@@ -117,9 +118,8 @@ def look(encoder, tokens, device, fit, most_texts=32, most_kept=8):
 
 @torch.enable_grad()
 def fit(compression, kept):
-    """Least squares: changes E and F until the layer's output, from the inputs that it has in the teacher, is nearest to
-    that of full attention."""
-    from linearise.attention import attend
+    """Least squares: changes E and F until the layer's output, from the inputs that it has in the teacher, is nearest
+    to that of full attention."""
     optimizer = torch.optim.Adam(compression.parameters(), lr=FIT_RATE / compression.keys.shape[1] ** 0.5)
     for step in range(FIT_STEPS):
         query, key, value, batch, scale, bias, wanted = kept[step % len(kept)]

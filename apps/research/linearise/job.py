@@ -13,6 +13,7 @@ from linearise.errors import UserError
 from linearise.progress import Progress
 from linearise.windows import Windows
 
+MOST_CHECKED = 200  # texts that tell during training which weights are best; the report is about others
 WORK = "work"  # a folder in the output, for what a run needs and the model doesn't
 
 
@@ -80,8 +81,8 @@ class Job:
         if not 8 <= self.length <= 1 << 20:
             raise UserError(f"--length {self.length} must be between 8 and {1 << 20}.")
         if self.length > self.teacher.positions and self.teacher.tags:
-            raise UserError(f"a model that answers for each token can't be extended beyond its {self.teacher.positions} "
-                            "tokens: give a smaller --length.")
+            raise UserError("a model that answers for each token can't be extended beyond its "
+                            f"{self.teacher.positions} tokens: give a smaller --length.")
 
     def read_texts(self):
         options = self.options
@@ -91,7 +92,8 @@ class Job:
             used, held = every, texts.read_texts(options.test, options.fields, options.labels, options.held_out)
         else:
             used, held = texts.split(every, 0.1, options.held_out, options.schedule.seed)
-        if len(used) == 0 or len(held) == 0:
+        used, checked = texts.split(used, 0.05, MOST_CHECKED, options.schedule.seed + 1)
+        if 0 in (len(used), len(checked), len(held)):
             raise UserError(f"{len(every)} texts are too few: some must be held out. Give more texts, or --test.")
         self.classes = None
         if options.labels is not None:
@@ -104,7 +106,7 @@ class Job:
                                                           self.classes == self.teacher.labels())
         def tokens(part):
             return texts.tokenize(part, self.teacher.tokenizer, self.length, self.classes, self.progress.update)
-        self.train_tokens, self.held_out = tokens(used), tokens(held)
+        self.train_tokens, self.checked, self.held_out = tokens(used), tokens(checked), tokens(held)
 
     # The student.
 
@@ -160,7 +162,7 @@ class Job:
         if not (folder / "config.json").exists():
             length = min(self.length, self.teacher.positions)
             model = encoder.load(options.model, classes=self.classes, seed=schedule.seed)
-            shorter = self.shortened(self.train_tokens, length), self.shortened(self.held_out, length)
+            shorter = self.shortened(self.train_tokens, length), self.shortened(self.checked, length)
             self.progress.stage("teacher")
             trainer = train.Trainer(model, None, *shorter, schedule, self.work / "teacher-training", self.device,
                                     self.progress).run()
@@ -199,7 +201,7 @@ class Job:
                             "--window or --plan.")
         before = evaluate.compare(student, self.reference, self.held_out, self.device)
         self.progress.stage("training")
-        trainer = train.Trainer(student, self.reference_module(), self.train_tokens, self.held_out, options.schedule,
+        trainer = train.Trainer(student, self.reference_module(), self.train_tokens, self.checked, options.schedule,
                                 self.work, self.device, self.progress).run()
         self.progress.stage("saving")
         student.save(self.output, self.length)
@@ -241,23 +243,28 @@ class Job:
         if not self.options.measure:
             return {"speed_note": "It was not measured, as --no-speed says."}
         if not programs.available():
-            return {"speed_note": "It was not measured: the programs linformer and linformer-convert are not on the PATH."}
+            return {"speed_note": "It was not measured: the programs linformer and linformer-convert are not on the "
+                                  "PATH."}
         self.progress.stage("speed")
         self.work.mkdir(parents=True, exist_ok=True)
         files = {"teacher": self.work / "teacher.lnfr", "student": self.work / "student.lnfr"}
         folder = self.teacher_folder
         if self.length > self.teacher.positions:
             folder = self.work / "teacher-extended"
-            encoder.load(self.teacher_folder, positions=self.length, extend=self.options.extend).save(folder, self.length)
-        programs.convert(folder, files["teacher"])
-        programs.convert(self.output, files["student"])
+            longer = encoder.load(self.teacher_folder, positions=self.length, extend=self.options.extend)
+            longer.save(folder, self.length)
         lengths = sorted({max(8, self.length // 4), max(8, self.length // 2), self.length})
-        rows = []
-        for n in lengths:
-            rows.append({"n": n, **{name: programs.bench(file, n, self.threads, self.options.seconds)
-                                    for name, file in files.items()}})
-            self.progress.update(len(rows) / len(lengths))
-        return {"speed": rows}
+        made = {}
+        for dtype in ("f32", "int8"):
+            programs.convert(folder, files["teacher"], dtype)
+            programs.convert(self.output, files["student"], dtype)
+            made[dtype] = []
+            for n in lengths:
+                made[dtype].append({"n": n, **{name: programs.bench(file, n, self.threads, self.options.seconds)
+                                               for name, file in files.items()}})
+                self.progress.update((len(made) - 1 + len(made[dtype]) / len(lengths)) / 2)
+        programs.convert(self.output, files["student"])
+        return {"speed": made["f32"], "speed_int8": made["int8"]}
 
 
 class TeacherModule(torch.nn.Module):

@@ -6,8 +6,10 @@ from linearise.charts import line_chart
 from linearise.encoder import write_json
 
 STYLE = """body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222}
-table{border-collapse:collapse;margin:.6em 0 1.4em}th,td{border-bottom:1px solid #ccc;padding:.2em .8em;text-align:right}
-th:first-child,td:first-child{text-align:left}.verdict{border-left:4px solid #1b5e9e;padding:.3em 1em;background:#f3f6fa}
+table{border-collapse:collapse;margin:.6em 0 1.4em}
+th,td{border-bottom:1px solid #ccc;padding:.2em .8em;text-align:right}
+th:first-child,td:first-child{text-align:left}
+.verdict{border-left:4px solid #1b5e9e;padding:.3em 1em;background:#f3f6fa}
 svg{max-width:100%;height:auto}"""
 
 FASTER = 1.3         # what is less isn't worth a training run
@@ -41,16 +43,16 @@ def verdict(report):
     last = speed[-1]
     ratio = last["teacher"]["ms"] / last["student"]["ms"]
     fast = ratio >= FASTER
-    reasons.append(f"it takes {last['student']['ms']:.1f} ms for a text of {last['n']} tokens, {ratio:.2f} times as fast "
-                   "as the teacher")
+    reasons.append(f"it takes {last['student']['ms']:.1f} ms for a text of {last['n']} tokens, {ratio:.2f} times as "
+                   "fast as the teacher")
     shorter = next((row["n"] for row in speed if row["teacher"]["ms"] / row["student"]["ms"] >= FASTER), None)
     if good and fast:
         where = f" for texts of {shorter} tokens and more" if shorter and shorter > speed[0]["n"] else ""
         return f"The student is worth using{where}: {' and '.join(reasons)}."
     if good:
         return f"The student is not worth using at this length: {' and '.join(reasons)}. It pays with longer texts."
-    return (f"The student is not worth using as it is: {' and '.join(reasons)}. Train it longer, or give a larger --k or "
-            "--window.")
+    return (f"The student is not worth using as it is: {' and '.join(reasons)}. Train it longer, or give a larger --k "
+            "or --window.")
 
 
 def write(report, folder):
@@ -84,8 +86,8 @@ def quality(compared):
                             ("5th percentile", [(row["to"], row["p5"]) for row in compared["by_length"]])], log_x=True)
         kept = compared["neighbours_kept"]
         if kept:
-            made += (f"<p>Of each text's {kept['of']} nearest held-out texts, {100 * kept['share']:.1f} % stay the same. An "
-                     "index of the teacher's vectors must be made anew with the student's.</p>\n")
+            made += (f"<p>Of each text's {kept['of']} nearest held-out texts, {100 * kept['share']:.1f} % stay. An index "
+                     "of the teacher's vectors must be made anew with the student's.</p>\n")
         return made
     rows = []
     if "accuracy" in compared:
@@ -107,19 +109,25 @@ def speed_section(report):
     speed = report.get("speed")
     if not speed:
         return f"<h2>Speed</h2>\n<p>{html.escape(report.get('speed_note', 'It was not measured.'))}</p>\n"
-    rows = [[row["n"], f"{row['teacher']['ms']:.1f}", f"{row['student']['ms']:.1f}",
-             f"{row['teacher']['ms'] / row['student']['ms']:.2f}", f"{row['teacher']['arena_bytes'] / 2**20:.1f}",
-             f"{row['student']['arena_bytes'] / 2**20:.1f}"] for row in speed]
     made = ("<h2>Speed and memory</h2>\n<p>Measured by <code>linformer bench</code>: one text at a time, "
-            f"{report['threads']} threads, f32.</p>\n")
+            f"{report['threads']} threads. Products in int8 shorten both models' times, and attention's share of them "
+            "grows.</p>\n")
     if report.get("teacher_positions", 1 << 30) < speed[-1]["n"]:
-        made += (f"<p>The teacher reads at most {report['teacher_positions']} tokens. For longer texts its time is that of "
-                 "the same model with a longer table of positions.</p>\n")
-    made += table(["tokens", "teacher, ms", "student, ms", "times as fast", "teacher's arena, MiB",
+        made += (f"<p>The teacher reads at most {report['teacher_positions']} tokens. For longer texts its time is "
+                 "that of the same model with a longer table of positions.</p>\n")
+    rows = [speed_row(row, dtype) for dtype, name in (("f32", "speed"), ("int8", "speed_int8"))
+            for row in report.get(name) or []]
+    made += table(["weights", "tokens", "teacher, ms", "student, ms", "times as fast", "teacher's arena, MiB",
                    "student's arena, MiB"], rows)
-    return made + line_chart("Time of one text", "tokens", "ms",
+    return made + line_chart("Time of one text, f32", "tokens", "ms",
                              [("teacher", [(r["n"], r["teacher"]["ms"]) for r in speed]),
                               ("student", [(r["n"], r["student"]["ms"]) for r in speed])], log_x=True, log_y=True)
+
+
+def speed_row(row, dtype):
+    teacher, student = row["teacher"], row["student"]
+    return [dtype, row["n"], f"{teacher['ms']:.1f}", f"{student['ms']:.1f}", f"{teacher['ms'] / student['ms']:.2f}",
+            f"{teacher['arena_bytes'] / 2**20:.1f}", f"{student['arena_bytes'] / 2**20:.1f}"]
 
 
 def layer_section(costs):
@@ -127,9 +135,10 @@ def layer_section(costs):
         return ""
     rows = [[row["layer"], row["attention"], f"{row['hidden_error']:.4f}",
              f"{row['gain_if_full']:.5f}" if "gain_if_full" in row else ""] for row in costs["layers"]]
-    return ("<h2>Layers</h2>\n<p>The error of a layer's hidden states, relative to the teacher's, and how much nearer the "
-            f"answers would be to the teacher's (now at a distance of {costs['distance']:.5f}) if this layer's attention "
-            "were full.</p>\n" + table(["layer", "attention", "error of hidden states", "gain if full"], rows))
+    return ("<h2>Layers</h2>\n<p>The error of a layer's hidden states, relative to the teacher's, and how much nearer "
+            f"the answers would be to the teacher's (now at a distance of {costs['distance']:.5f}) if this layer's "
+            "attention were full.</p>\n" +
+            table(["layer", "attention", "error of hidden states", "gain if full"], rows))
 
 
 def training_section(report):

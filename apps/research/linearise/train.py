@@ -30,8 +30,8 @@ class Schedule:
     steps: int = 600
     tokens: int = 2048
     accumulate: int = 1
-    rate: float = 1e-4
-    matrix_rate: float = 3e-4
+    rate: float = 5e-5
+    matrix_rate: float = 1e-3
     warm_up: float = 0.05       # share of the steps
     clip: float = 1.0           # of the gradient's norm
     decay: float = 0.0          # of weights, by AdamW
@@ -63,7 +63,7 @@ def hidden_loss(student, teacher, valid):
 
 
 def answer_loss(student, teacher, labels, valid):
-    """The loss of vectors or logits. `labels`: whole numbers [batch], or None; `teacher`: None where it has no answer."""
+    """The loss of vectors or logits. labels: whole numbers [batch], or None. teacher: None where it has no answer."""
     if student.vector is not None:
         return (1 - (student.vector * teacher.vector).sum(1)).mean()
     logits = student.logits.float()
