@@ -102,8 +102,9 @@ struct AttentionDescription {
   // Of queries and keys before they are turned, absent in most: of each head by itself (head_dim), or of all heads'
   // channels at once (their whole width).
   Norm query_norm, key_norm;
-  // Full attention to own rows, absent in most: row_major f32 [heads, 2 N - 1]; column j - i + N - 1 is added to the
-  // scaled score of row i and row j. Rows count from 0 in what the encoder is given, without stripped pads.
+  // Of full attention to own rows, or of a window, absent in most: row_major f32 [heads, 2 N - 1]; column j - i + N - 1
+  // is added to the scaled score of row i and row j, and nothing to the scores of compressed keys beside a window. Rows
+  // count from 0 in what the encoder is given, without stripped pads.
   TensorIndex position_bias = absent;
 };
 

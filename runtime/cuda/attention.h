@@ -34,7 +34,7 @@ struct AttentionParameters {
   const int32_t* sources = nullptr;      // [sequences + 1]: of the rows that keys are made of
   const uint8_t* masks = nullptr;        // of queries, or null
   const uint8_t* key_masks = nullptr;    // of keys, where masked ones are excluded
-  const float* position_bias = nullptr;  // [heads, bias_ld], at its middle: key - query = 0
+  const float* position_bias = nullptr;  // [heads, bias_ld], at its middle: key - query = 0; not of `keys_beside`
   int64_t bias_ld = 0, window = 0;
   int d_head = 0;
   int sequences = 0;
@@ -145,7 +145,7 @@ struct AttentionKernel {
     RowTile<depth> context;
     RowValues highest, sum;
   };
-  // What decides which keys a row sees, and that not all rows see all keys alike.
+  // What decides which keys a row sees. `checked`: not all rows see all keys alike, or scores have a position bias.
   struct Reach {
     int head;
     int64_t first_row, source;

@@ -246,7 +246,8 @@ Status check_needs_window(const FieldName& field, const EncoderDescription& enco
   return {};
 }
 
-// What speaks of a distance between two rows needs scores of rows with rows.
+// A window and a position bias go by distances between rows, so they need keys of the layer's own rows. A position bias
+// is added to the scores of keys that are not compressed, so a layer with compressed keys needs a window to have one.
 Status check_distances(const FieldName& field, const EncoderDescription& encoder, const AttentionDescription& attention,
                        const TensorFields& tensors) {
   LINFORMER_TRY(check_needs_window(field, encoder, attention));
@@ -259,8 +260,10 @@ Status check_distances(const FieldName& field, const EncoderDescription& encoder
   const bool compressed =
       std::any_of(attention.key_projections.begin(), attention.key_projections.end(),
                   [&](uint32_t index) { return encoder.projections[index].kind != ProjectionKind::none; });
-  if (compressed && biased) return bad_field(first, "goes by distances between rows, but keys are compressed");
-  if (compressed) return check_window_beside(field, encoder, attention);
+  if (compressed && attention.window == 0) {
+    return bad_field(first, "goes by distances between rows, but keys are compressed and the layer has no window");
+  }
+  if (compressed) LINFORMER_TRY(check_window_beside(field, encoder, attention));
   if (!biased) return {};
   return tensors.floats(first, attention.position_bias, {attention.heads, 2 * uint64_t{encoder.max_tokens} - 1});
 }

@@ -38,7 +38,7 @@ std::string matrix_name(size_t layer, const std::string& side);
 // A golden encoder, and which of its layers may have what.
 struct LinearisedTeacher {
   const char* name;
-  bool has_bias = false;     // of positions: no layer may have compressed keys
+  bool has_bias = false;     // of positions: no layer may have compressed keys without a window
   bool has_windows = false;  // layers 1 and 2 of 4 have windows of their own
 };
 std::span<const LinearisedTeacher> linearised_teachers();

@@ -257,8 +257,8 @@ TEST_CASE("every family of encoders can be linearised, and comes back") {
     json layers = json::array();
     for (size_t i = 0; i < description.layers.size(); ++i) {
       const bool pure = i % 2 == 1;
-      layers.push_back({{"k", teacher.has_bias ? 0 : 2}, {"window", pure && !teacher.has_bias ? 0 : 2}});
-      if (!pure && !teacher.has_bias) layers.back().update({{"exact_tokens", {4}}, {"span", description.max_tokens}});
+      layers.push_back({{"k", pure && teacher.has_bias ? 0 : 2}, {"window", pure && !teacher.has_bias ? 0 : 2}});
+      if (!pure) layers.back().update({{"exact_tokens", {4}}, {"span", description.max_tokens}});
       if (teacher.has_windows && (i == 1 || i == 2)) layers.back() = nullptr;
     }
     encoder.linearise(layers, description.max_tokens);
@@ -276,6 +276,7 @@ TEST_CASE("every family of encoders can be linearised, and comes back") {
     for (size_t i = 0; i < layers.size(); ++i) {
       const AttentionDescription &attention = attention_of(made, i), &before = description.layers[i].attention;
       CHECK(attention.rotary_base == before.rotary_base);
+      CHECK((attention.position_bias != absent) == teacher.has_bias);
       if (layers[i].is_null()) {
         CHECK(attention.window == before.window);
         continue;

@@ -392,8 +392,22 @@ TEST_CASE("positions in attention that can't have them") {
          full(m);
          attention(m).position_bias = -2;
        }},
-      {"position bias of compressed keys", "position_bias goes by distances between rows, but keys are compressed",
+      {"position bias of compressed keys",
+       "position_bias goes by distances between rows, but keys are compressed and the layer has no window",
        [&](ModelDescription& m) { attention(m).position_bias = 0; }},
+      {"position bias of another shape beside compressed keys", "attention.position_bias needs shape [2, 39]",
+       [&](ModelDescription& m) {
+         after_linear(m);
+         attention(m).window = 1;
+         attention(m).position_bias = m.encoder.layers[0].ffn_in.bias;
+       }},
+      {"position bias beside pooled keys",
+       "window is beside compressed keys, which one linear projection for all heads has to",
+       [&](ModelDescription& m) {
+         use_in_layer_0(m, pool(4, 5, 5));
+         attention(m).window = 1;
+         attention(m).position_bias = 0;
+       }},
   };
   run_attacks("positions in attention", attacks);
 }

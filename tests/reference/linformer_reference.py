@@ -281,8 +281,8 @@ class Encoder:
             scores = rotated(query[:, head * dim : (head + 1) * dim], *rotary) @ keys[head].T * attention["scale"]
             rows, columns = np.indices(scores.shape)
             if attention["position_bias"] >= 0:
-                middle = self.encoder["max_tokens"] - 1
-                scores = scores + model.tensor(attention["position_bias"])[head, columns - rows + middle]
+                middle, distances = self.encoder["max_tokens"] - 1, (columns - rows)[:, : len(x)]
+                scores[:, : len(x)] += model.tensor(attention["position_bias"])[head, distances + middle]
             if attention["window"] > 0:
                 hidden = (np.abs(columns - rows) > attention["window"]) & (columns < len(x))
                 scores = np.where(hidden, -np.inf, scores)

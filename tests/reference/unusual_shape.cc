@@ -151,7 +151,7 @@ void make_beside(Chance& chance, RandomModel* shape) {
   if (chance.one_in(4)) shape->kinds.push_back(ProjectionKind::none);
   shape->order = ProjectionOrder::after_linear;
   shape->length_scale = LengthScale::none;
-  shape->each_head = shape->one_side_by_head = shape->causal = shape->position_bias = false;
+  shape->each_head = shape->one_side_by_head = shape->causal = false;
   shape->key_sources = {KeySource::own};
   shape->decoder = false;
   shape->encoder_states_width = 0;
@@ -165,6 +165,7 @@ void make_beside(Chance& chance, RandomModel* shape) {
   }
   shape->layer.attention.window = chance.of({1u, 2u, 7u, 31u, 32u, 33u, 64u, 1000u});
   if (chance.one_in(2)) make_grouped(chance, shape);
+  shape->position_bias = chance.one_in(2);
 }
 
 void make_unusual(Unusual kind, Chance& chance, RandomModel* shape) {

@@ -246,6 +246,7 @@ TEST_CASE("a window beside compressed keys agrees with the double-precision refe
     shape.n = pick(10, 160);
     shape.k = pick(2, 80);
     shape.layer.attention.window = pick(1, shape.n - 4);
+    shape.position_bias = round / std::size(types) % 2 == 1;
     shape.span = round % 6 == 5 ? 0 : pick(1, shape.n);
     for (uint32_t i = pick(0, std::min(shape.k, 3u)); i > 0; --i) {
       shape.exact_tokens.push_back(pick(4, shape.vocabulary - 1));

@@ -257,6 +257,26 @@ TEST_CASE("a projection with a span or exact_tokens needs a window, and keys and
         }).find("keys and values that are compressed with different exact_tokens") != std::string::npos);
 }
 
+TEST_CASE("a position bias of compressed keys needs a window") {
+  const auto loaded = [](uint32_t second_window) {
+    linformer_test::RandomModel shape;
+    shape.order = ProjectionOrder::after_linear;
+    shape.position_bias = true;
+    writer::ModelBuilder builder = linformer_test::random_builder(shape);
+    builder.description.encoder.layers[0].attention.window = 4;
+    builder.description.encoder.layers[1].attention.window = second_window;
+    try {  // the writer checks what a session would
+      builder.serialize();
+    } catch (const writer::WriteError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(loaded(1) == "");
+  CHECK(loaded(0).find("layers[1].attention.position_bias goes by distances between rows, but keys are compressed and "
+                       "the layer has no window") != std::string::npos);
+}
+
 TEST_CASE("a reversible model has one width within its layers too") {
   linformer_test::RandomModel shape;
   shape.residual = ResidualKind::reversible;

@@ -173,6 +173,12 @@ class Encoder {
       values = with_own_rows(value_projection, a.value, z, std::move(values));
     }
     const size_t all = keys.size() / width;
+    const Matrix bias = a.position_bias == absent ? Matrix() : reference_tensor(model_, a.position_bias);
+    // What the distance adds to the score of row t: nothing to that of a compressed row.
+    const auto added = [&](size_t h, size_t t, size_t j) {
+      const size_t most = e.max_tokens;
+      return bias.empty() || j < k ? 0.0 : bias[h * (2 * most - 1) + j - k + most - 1 - t];
+    };
     const auto sees = [&](size_t t, size_t j) {
       if (j < k) return a.window == 0 || takes_part(key_projection, a.window, n, j);
       return std::max(t, j - k) - std::min(t, j - k) <= a.window;
@@ -184,7 +190,7 @@ class Encoder {
         for (size_t j = 0; j < all; ++j) {
           for (size_t i = h * a.head_dim; i < (h + 1) * a.head_dim; ++i)
             scores[j] += q[t * width + i] * keys[j * width + i];
-          scores[j] = sees(t, j) ? scores[j] * a.scale : -INFINITY;
+          scores[j] = sees(t, j) ? scores[j] * a.scale + added(h, t, j) : -INFINITY;
         }
         const double largest = *std::max_element(scores.begin(), scores.end());
         double sum = 0;

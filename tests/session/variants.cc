@@ -163,7 +163,7 @@ std::vector<Variant> variants(uint32_t n, uint32_t n_full) {
     s.layer.attention.window = 20;
     s.row_mask = RowMask::zeroed;
   });
-  add("window beside the compressed keys of a span", true, [](RandomModel& s) {
+  add("window beside the compressed keys of a span, position bias", true, [](RandomModel& s) {
     s.order = ProjectionOrder::after_linear;
     s.k = 37;
     s.span = 190;  // not a multiple of 36
@@ -171,6 +171,7 @@ std::vector<Variant> variants(uint32_t n, uint32_t n_full) {
     s.heads = 3;
     s.head_dim = 16;
     s.shared_key_value = true;
+    s.position_bias = true;
     s.layer.attention.window = 15;  // texts of 17 rows are the shortest in which compressed rows take part
   });
   return result;

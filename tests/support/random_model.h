@@ -71,7 +71,7 @@ struct RandomModel {
   linformer::RowMask row_mask = linformer::RowMask::none;
   std::vector<linformer::KeySource> key_sources = {linformer::KeySource::own};  // of the decoder where there is one
   uint32_t encoder_states_width = 0;  // 0: as the rows that read it; without a decoder
-  bool position_bias = false;         // full attention only
+  bool position_bias = false;         // of full attention, or of a window
   bool output_projection = true;
   uint32_t second_output = 0;  // width between the first and the second output projection
   linformer::Activation output_activation = linformer::Activation::none;

@@ -197,9 +197,9 @@ void Linearised::check_layer(size_t index, const EncoderDescription& encoder) co
     fail(name, in_source(), " changes a layer that has a window of its own (", attention.window,
          " tokens on each side): give null");
   }
-  if (layer.k > 0 && attention.position_bias != absent) {
-    fail(name, ".k", in_source(), " is ", layer.k, ", but the model adds a bias to scores by the distance between ",
-         "tokens, which compressed keys do not have: give k 0 and a window, or null");
+  if (layer.k > 0 && layer.window == 0 && attention.position_bias != absent) {
+    fail(name, ".window", in_source(), " is 0 and k is ", layer.k, ", but the model adds a bias to scores by the ",
+         "distance between tokens, which compressed keys do not have: give a window above 0, or null");
   }
   if (layer.span > encoder.max_tokens) {
     fail(name, ".span", in_source(), " is ", layer.span, ", but the model takes texts of up to ", encoder.max_tokens,

@@ -138,7 +138,7 @@ struct LayerInfo {
   const char* norm_kind = "layer";  // of the norms around attention and feed-forward network: "layer" or "rms"
   bool query_key_norms = false;     // queries or keys have norms of their own
   bool outer_norm = false;          // the sum of the layer's input and the normalised attention has a norm too
-  bool position_bias = false;       // a bias on the scores by distance
+  bool position_bias = false;       // a bias on the scores by distance; compressed keys beside a window have none
   bool full_attention = false;      // none of its positions are compressed
   int64_t width = 0;                // of the rows that it reads
   int64_t ffn_width = 0;            // 0: it has no feed-forward network

@@ -18,7 +18,7 @@ namespace LINFORMER_NAMESPACE::ops {
 struct Attend {
   View out, query, keys, values;
   View keys_beside, values_beside;  // whole: absent where a layer has no compressed keys beside its window
-  View position_bias;               // whole: [heads, 2N - 1], column j - i + N - 1
+  View position_bias;               // whole: [heads, 2N - 1], column j - i + N - 1; not of `keys_beside`
   // For a sequence of fewer rows than short_below the scores are compressed instead of the keys. Panels of its own rows
   // (Z W)^T and Z W, and of E^T and E:
   View row_keys, row_values, e_transposed, e;
