@@ -133,6 +133,12 @@ def test_an_interrupted_run_goes_on(texts, tmp_path):
         tmp_path / "whole" / "model.safetensors").read_bytes()
 
 
+def test_a_plan_that_the_runtime_cannot_execute_is_refused_before_training(texts, tmp_path):
+    model = make_model(tmp_path / "teacher", "mpnet")
+    done = run(model, "--texts", texts, "-o", tmp_path / "student", *SMALL, "--no-speed", "--window", 0, code=1)
+    assert "adds a bias" in done.stderr and done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("wrong,words", [
     (["--plan", "full"], "nothing to train"), (["--plan", "w4"], None), (["--full", "9"], "is no layer"),
     (["--device", "cuda:99"], "can't be used"), (["--labels", "stars"], "has no label"), (["--k", "1"], "no room"),

@@ -134,6 +134,15 @@ def test_a_longer_student_runs_in_the_runtime(family, programs, tmp_path):
         assert numpy.abs(a - b).max() < 1e-4
 
 
+def test_a_shorter_student_converts_and_runs(programs, tmp_path):
+    student = make_student(make_model(tmp_path / "teacher", head=["a", "b"]), "w7k9", positions=40)
+    student.save(tmp_path / "student", 40)
+    programs.convert(tmp_path / "student", tmp_path / "student.lnfr")
+    ids, _ = batch_of(make_texts(2, shortest=50), student.tokenizer, 40)
+    for a, b in zip(hidden_of(student, ids), runtime_hidden(programs, tmp_path / "student.lnfr", ids, tmp_path)):
+        assert numpy.abs(a - b).max() < 1e-4
+
+
 def test_windows_of_a_teacher_put_hidden_states_where_their_tokens_are(tmp_path):
     teacher = encoder.load(make_model(tmp_path / "teacher"))
     ids = torch.randint(5, 40, (2, 150))

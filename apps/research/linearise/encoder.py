@@ -174,6 +174,8 @@ class Encoder(nn.Module):
         for name in ("torch_dtype", "dtype", "auto_map"):
             config.pop(name, None)
         config.pop("linformer", None)
+        if length < self.positions:  # the matrices have columns for so many tokens
+            config["max_seq_length"] = length
         if any(layer is not None for layer in self.plan):
             config["linformer"] = as_setting(self.plan)
         write_json(transformer / "config.json", config)

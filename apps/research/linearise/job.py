@@ -8,7 +8,7 @@ import time
 import torch
 import transformers
 
-from linearise import budget, encoder, evaluate, initialise, plan, programs, report, texts, train
+from linearise import budget, encoder, evaluate, families, initialise, plan, programs, report, texts, train
 from linearise.errors import UserError
 from linearise.progress import Progress
 from linearise.windows import Windows
@@ -183,6 +183,7 @@ class Job:
         self.load_teacher()
         self.read_texts()
         chosen = self.make_plan()
+        check_plan(chosen, self.teacher.config)
         source, teacher, classes = options.model, self.teacher, None
         if self.new_head:
             source = self.fine_tuned_teacher()
@@ -276,6 +277,14 @@ class TeacherModule(torch.nn.Module):
 
     def forward(self, *inputs, **options):
         return self.windows(*inputs, **options)
+
+
+def check_plan(chosen, config):
+    """Refuses a plan that the runtime can't execute."""
+    pure = [i for i, layer in enumerate(chosen) if layer is not None and not layer.window]
+    if pure and families.POSITIONS[config.model_type] == "bias":
+        raise UserError(f"layer {pure[0]} has compressed keys and no window, but {config.model_type} adds a bias to "
+                        "scores by the distance between tokens: give --window, or leave the layer full.")
 
 
 def machine(device):

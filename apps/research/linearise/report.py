@@ -86,8 +86,8 @@ def quality(compared):
                             ("5th percentile", [(row["to"], row["p5"]) for row in compared["by_length"]])], log_x=True)
         kept = compared["neighbours_kept"]
         if kept:
-            made += (f"<p>Of each text's {kept['of']} nearest held-out texts, {100 * kept['share']:.1f} % stay. An index "
-                     "of the teacher's vectors must be made anew with the student's.</p>\n")
+            made += (f"<p>Of each text's {kept['of']} nearest held-out texts, {100 * kept['share']:.1f} % stay. An "
+                     "index of the teacher's vectors must be made anew with the student's.</p>\n")
         return made
     rows = []
     if "accuracy" in compared:

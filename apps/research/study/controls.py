@@ -1,0 +1,91 @@
+"""Do the compressed keys earn their place? MiniLM's students of different plans, all trained in the same way."""
+import numpy
+import torch
+
+from linearise import encoder, evaluate, initialise, plan, texts, train
+from study import corpora
+from study.runs import Run
+
+GROUP = "controls"
+LENGTHS = (128, 256, 512)  # at which held-out texts of at least so many tokens are cut, too
+LENGTH = 512
+STEPS = 100
+DECISIVE = ("w64", "w64k2", "w64k64")  # k2: the two exact tokens and nothing else
+PLANS = (*DECISIVE, "w64k32", "w64k128", "5*w64k64,full", "k64", "k128", "k256")
+SEEDS = 5
+
+
+teacher_answers = {}  # of the texts that earlier runs of this process measured; all have the same teacher
+
+
+def runs():
+    made = [Run(GROUP, f"{safe(name)}-seed{seed}", settings(name, seed), compute)
+            for seed in range(SEEDS) for name in PLANS if seed == 0 or name in DECISIVE]
+    made += [Run(GROUP, f"start-{safe(name)}-{kind}", settings(name, 0, 0, kind), compute)
+             for name in ("w64k64", "k64", "k128") for kind in initialise.KINDS]
+    return made
+
+
+def safe(name):
+    return name.replace("*", "x").replace(",", "+")
+
+
+def settings(name, seed, steps=STEPS, kind="pool", held_out=200):
+    return {"model": "minilm", "plan": name, "steps": steps, "tokens": 2048, "initialise": kind, "seed": seed,
+            "rate": 5e-5, "matrix_rate": 1e-3, "mixed": True, "length": LENGTH, "held_out": held_out}
+
+
+def tokens_of(context, teacher, length, most_held_out):
+    """Returns the tokens of the mixed texts; held-out texts have 30 tokens at least."""
+    train_texts, held = corpora.mixed_texts(context.data)
+    path = context.work / f"tokens-{length}.pt"
+    if path.exists():
+        kept = torch.load(path, weights_only=False)
+    else:
+        kept = [texts.tokenize(part, teacher.tokenizer, length) for part in (train_texts, held)]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        torch.save(kept, path)
+    train_tokens, held = kept
+    held = held.part([i for i in range(len(held)) if len(held.ids[i]) >= 30])
+    return train_tokens, held.part(range(0, len(held), max(1, len(held) // most_held_out)))
+
+
+def compute(chosen, context):
+    folder = context.models[chosen["model"]]
+    teacher = encoder.load(folder)
+    train_tokens, held = tokens_of(context, teacher, chosen["length"], chosen["held_out"])
+    exact = (teacher.tokenizer.cls_token_id, teacher.tokenizer.sep_token_id)
+    layers = plan.parse(chosen["plan"], teacher.layers, exact, chosen["length"])
+    torch.manual_seed(chosen["seed"])
+    student = encoder.load(folder, layers, initialise.make_compressions(
+        chosen["initialise"], layers, teacher, train_tokens, context.device, chosen["length"]))
+    if chosen["steps"]:
+        schedule = train.Schedule(steps=chosen["steps"], tokens=chosen["tokens"], rate=chosen["rate"],
+                                  matrix_rate=chosen["matrix_rate"], mixed=chosen["mixed"], seed=chosen["seed"])
+        train.Trainer(student, teacher, train_tokens, held.part([]), schedule, None, context.device,
+                      context.progress).run()
+    return measure(student, teacher, held, context)
+
+
+def measure(student, teacher, held, context):
+    """Returns statistics of the cosines of whole texts, and of texts cut to each length."""
+    made = {"whole": one(student, teacher, held, context)}
+    for length in LENGTHS:
+        longer = [i for i in range(len(held)) if len(held.ids[i]) >= length]
+        cut = held.part(longer)
+        cut.ids = [cut.cut(i, length) for i in range(len(cut))]
+        if len(cut):
+            made[str(length)] = one(student, teacher, cut, context)
+    return made
+
+
+def one(student, teacher, tokens, context):
+    own = numpy.stack(evaluate.answers(student, tokens, context.device))
+    key = hash(tuple(part.tobytes() for part in tokens.ids))
+    if key not in teacher_answers:
+        teacher_answers[key] = numpy.stack(evaluate.answers(teacher, tokens, context.device))
+    other = teacher_answers[key]
+    cosines = (own * other).sum(1)
+    made = {key: round(value, 5) for key, value in evaluate.statistics(cosines).items()}
+    made["neighbours_kept"] = round(evaluate.neighbours_kept(own, other)["share"], 4)
+    return made

@@ -1,0 +1,145 @@
+"""Fine-tunes a Transformer, makes Linformers from it, and counts the texts that their model files classify correctly.
+
+The weights are those of the last step: no text decides which of them are kept.
+"""
+import contextlib
+import json
+import math
+import os
+import pathlib
+import shutil
+import tempfile
+
+import torch
+
+from linearise import encoder, initialise, plan, programs, texts, train
+from linearise.errors import UserError
+from linearise.job import TeacherModule
+from linearise.windows import Windows
+from study import corpora
+
+GROUP = "labels"  # and the name of its folder in the folder for work
+MODES = ("after", "at-once")
+SETTINGS = "settings.json"
+
+
+def teacher_name(teacher):
+    """Returns the name of the run of a fine-tuned Transformer. teacher: the settings of its training."""
+    return f"{prefix(teacher['model'])}{teacher['task']}-teacher-seed{teacher['seed']}"
+
+
+def prefix(model):
+    return "" if model == "minilm" else f"{model}-"
+
+
+def examples(data, task, part, most, least_words=0):
+    """Returns at most `most` texts of a task, from all of its parts alike, that have at least `least_words` words."""
+    made = corpora.task(data, task, part)
+    if least_words:
+        made = made.part([i for i, words in enumerate(made.texts) if len(words[0].split()) >= least_words])
+    count = len(made)
+    if count == 0:
+        raise UserError(f"the task {task} has no texts of at least {least_words} words.")
+    return made if count <= most else made.part([i * count // most for i in range(most)])
+
+
+@contextlib.contextmanager
+def work_folder(context):
+    """A folder for what a run needs only while it computes."""
+    place = context.work / GROUP
+    place.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        yield pathlib.Path(folder)
+
+
+def fit(model, teacher, tokens, chosen, context):
+    """Trains with labels, and with a teacher's answers and hidden states if there is one."""
+    schedule = train.Schedule(
+        steps=chosen["steps"], tokens=chosen["tokens"], rate=chosen["rate"], seed=chosen["seed"], decay=chosen["decay"],
+        matrix_rate=chosen.get("matrix_rate", 0.0), hidden=0.0 if teacher is None else 1.0, cut=False, dropout=True,
+        train_words=True)
+    train.Trainer(model, teacher, tokens, tokens.part([]), schedule, None, context.device, context.progress).run()
+
+
+def fine_tune(teacher, context):
+    """Trains the Transformer with a new head, and returns the folder in which it stays."""
+    used = examples(context.data, teacher["task"], "train", teacher["train_texts"])
+    classes = texts.class_names(used)
+    model = encoder.load(context.models[teacher["model"]], classes=classes, seed=teacher["seed"])
+    fit(model, None, texts.tokenize(used, model.tokenizer, teacher["length"], classes), teacher, context)
+    place = context.work / GROUP / teacher_name(teacher)
+    with work_folder(context) as made:
+        model.save(made / "new" / "model", teacher["length"])
+        (made / "new" / SETTINGS).write_text(json.dumps(teacher), encoding="utf-8")
+        shutil.rmtree(place, ignore_errors=True)
+        os.replace(made / "new", place)  # so a folder with this name is always complete
+    return place / "model"
+
+
+def teacher_folder(teacher, context):
+    """Returns the folder of the fine-tuned Transformer. It is trained again where this machine does not have it, or has
+    it with other settings."""
+    place = context.work / GROUP / teacher_name(teacher)
+    if (place / SETTINGS).exists() and json.loads((place / SETTINGS).read_text(encoding="utf-8")) == teacher:
+        return place / "model"
+    return fine_tune(teacher, context)
+
+
+def make_student(chosen, context):
+    """Returns a trained Linformer. mode after: it begins with the weights of the fine-tuned Transformer; at-once: with
+    those from before fine-tuning and a new head. Both are trained with labels and the fine-tuned Transformer."""
+    teacher, length = chosen["teacher"], chosen["length"]
+    source = teacher_folder(teacher, context)
+    tuned = encoder.load(source)
+    classes, tokenizer = tuned.labels(), tuned.tokenizer
+    used = examples(context.data, teacher["task"], "train", chosen["train_texts"], chosen.get("least_words", 0))
+    tokens = texts.tokenize(used, tokenizer, length, classes)
+    exact = tuple(dict.fromkeys(i for i in (tokenizer.cls_token_id, tokenizer.sep_token_id) if i is not None))
+    layers = plan.parse(chosen["plan"], tuned.layers, exact, length)
+    compressions = initialise.make_compressions(chosen["initialise"], layers, tuned, tokens, context.device, length)
+    begin, head = source, None
+    if chosen["mode"] == "at-once":
+        begin, head = context.models[teacher["model"]], classes
+    student = encoder.load(begin, layers, compressions, length, chosen.get("extend", "tile"), head, chosen["seed"])
+    fit(student, TeacherModule(Windows(tuned)), tokens, chosen, context)
+    return student
+
+
+def check_programs():
+    """Raises UserError before training where the model file could not be made after it."""
+    if not programs.available():
+        raise UserError("the group labels needs the programs linformer and linformer-convert: set "
+                        "LINFORMER_CPP_PROGRAMS to their folders.")
+
+
+def convert(folder, length, work):
+    """Returns the model file of a folder, which reads at most `length` tokens of a text."""
+    file = work / "model.lnfr"
+    programs.run("linformer-convert", folder, "-o", file, "--config", json.dumps({"max_seq_length": length}))
+    return file
+
+
+def accuracy(file, tested, work, *options):
+    """Returns the share of texts to which the program gives their label."""
+    records = work / "test.jsonl"
+    fields = ("text", "pair")[:len(tested.texts[0])]
+    with open(records, "w", encoding="utf-8") as out:
+        for words, label in zip(tested.texts, tested.labels):
+            out.write(json.dumps({**dict(zip(fields, words)), "label": label}) + "\n")
+    pair = ["--pair", "pair"] if len(fields) == 2 else []
+    made = json.loads(programs.run(
+        "linformer", "classify", file, "-i", records, "--field", "text", *pair, "--eval", "label", "--threads",
+        torch.get_num_threads(), "--json", "--quiet", *options))["evaluation"]
+    return share(made["correct"], made["records"])
+
+
+def share(correct, count):
+    """Returns the share of correct texts and its standard error as an estimate from so many texts."""
+    value = correct / count
+    return {"texts": count, "correct": correct, "accuracy": round(value, 6),
+            "error": round(math.sqrt(value * (1 - value) / count), 6)}
+
+
+def token_counts(tested, folder, length):
+    """Returns the tokens of each text, at most `length` of which are read."""
+    return texts.tokenize(tested, encoder.load(folder).tokenizer, length).lengths()

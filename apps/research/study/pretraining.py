@@ -1,0 +1,318 @@
+"""The paper at small scale: small encoders are pretrained to guess masked tokens, then fine-tuned.
+
+Figure 3 of the paper compares a Transformer with Linformers by validation perplexity, and table 2 by accuracy after
+fine-tuning. Here both are repeated with a RoBERTa of a few layers, on books and Wikipedia, for minutes in place of days.
+"""
+import hashlib
+import json
+import math
+import os
+import shutil
+
+import numpy
+import torch
+from torch.nn import functional
+
+from linearise import encoder, initialise, plan, programs, texts, train
+from linearise.attention import Batch, Compression
+from study import corpora, pretraining_texts
+from study.pretraining_tables import pictures, report  # noqa: F401: the group's tables and pictures
+from study.runs import Run
+
+GROUP = "paper"
+SHARINGS = ("headwise", "key-value", "layerwise")
+TUNED = ("n512-transformer", "n512-k128", "n512-k128-keyvalue", "n512-k128-layerwise", "n512-k256")
+TASKS = ("sst2", "imdb", "mrpc")
+EXACT = (0, 2)  # the first and the last token of each text, which a layer with a window keeps as they are
+
+
+def settings(n, attention="full", sharing="headwise", **changed):
+    """vocabulary: pieces. spread: of the first weights, a standard deviation. positions: the first values of the table
+    of positions, which is trained. start: what else begins not at random (start_near_frequencies). initialise: the first
+    values of E and F: `random` as in the authors' program, or `pool`, means of neighbouring positions. tokens: of a
+    step. check_tokens, held_out: tokens of each held-out text for the curve, and for the final perplexity."""
+    chosen = {"n": n, "plan": attention, "sharing": sharing, "initialise": "random", "vocabulary": 1024, "width": 128,
+              "layers": 4, "heads": 4, "inner": 512, "spread": 0.05, "positions": "sinusoids",
+              "start": "frequencies", "steps": 300, "tokens": 4096, "rate": 1e-3, "matrix_rate": 1e-3, "warm_up": 0.05, "decay": 0.01, "mask_rate": 0.15,
+              "check_every": 50, "check_tokens": 16384, "held_out": 65536, "seed": 0}
+    unknown = set(changed) - set(chosen)
+    assert not unknown, unknown
+    chosen.update(changed)
+    if attention == "full":
+        del chosen["sharing"], chosen["initialise"], chosen["matrix_rate"]
+    return chosen
+
+
+def pretraining():
+    """Returns name -> settings of the runs of figure 3, with the remarks."""
+    made = {}
+    for n, sizes in ((512, (32, 64, 128, 256)), (1024, (64, 128, 256)), (2048, (64,)), (4096, (64,))):
+        if n <= 1024:
+            made[f"n{n}-transformer"] = settings(n)
+        made.update((f"n{n}-k{k}", settings(n, f"k{k}")) for k in sizes)
+    made["n512-k128-keyvalue"] = settings(512, "k128", "key-value")
+    made["n512-k128-layerwise"] = settings(512, "k128", "layerwise")
+    made["n512-k128-pool"] = settings(512, "k128", initialise="pool")
+    made["n512-w16k64"] = settings(512, "w16k64", initialise="pool")
+    for seed in (1, 2):
+        made[f"n512-transformer-seed{seed}"] = settings(512, seed=seed)
+        made[f"n512-k128-seed{seed}"] = settings(512, "k128", seed=seed)
+    made["small"] = settings(128, "k32", steps=60, check_every=20, held_out=16384)
+    return made
+
+
+def tuning(task, pretrained):
+    """pretrained: the settings of the model that is fine-tuned. test: the first texts of the test part."""
+    return {"task": task, "pretrained": pretrained, "steps": {"sst2": 400, "imdb": 300, "mrpc": 200}[task],
+            "tokens": {"sst2": 2048, "imdb": 4096, "mrpc": 4096}[task], "length": 512, "rate": 5e-4,
+            "matrix_rate": 5e-4, "decay": 0.01, "test": 2000, "seed": 0}
+
+
+def runs():
+    models = pretraining()
+    made = [Run(GROUP, name, chosen, pretrain) for name, chosen in models.items()]
+    for task in TASKS:
+        made += [Run(GROUP, f"tune-{task}-{name}", tuning(task, models[name]), tune, (name,)) for name in TUNED]
+        # What fine-tuning reaches without pretraining.
+        made.append(Run(GROUP, f"tune-{task}-unpretrained", tuning(task, settings(512, steps=0)), tune))
+    return made
+
+
+# Models.
+
+def work_folder(context, chosen):
+    """Returns the folder of a model, which is named by all its settings."""
+    digest = hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:12]
+    return context.work / GROUP / f"n{chosen['n']}-{chosen['plan']}-{digest}"
+
+
+def sinusoids(positions, width, spread):
+    """Returns a table of positions with sines and cosines, whose standard deviation is `spread`."""
+    angles = torch.arange(positions)[:, None] / 10000 ** (torch.arange(0, width, 2) / width)
+    return torch.cat([angles.sin(), angles.cos()], 1) * spread * math.sqrt(2)
+
+
+@torch.no_grad()
+def start_near_frequencies(model, stream):
+    """Lets the model begin with guesses by frequency and by what the position itself shows. Otherwise training finds the
+    frequencies first, by hidden states that are alike at all positions, and takes long to leave them."""
+    counts = torch.bincount(torch.from_numpy(stream).long(), minlength=model.config.vocab_size) + 1.0
+    model.lm_head.bias.copy_((counts / counts.sum()).log())
+    model.lm_head.dense.weight += torch.eye(model.config.hidden_size)
+    for layer in model.roberta.encoder.layer:
+        layer.attention.output.dense.weight.zero_()
+        layer.output.dense.weight.zero_()
+
+
+def make_base(folder, source, chosen):
+    """Writes a Transformer as it begins, and its tokenizer."""
+    from transformers import RobertaConfig, RobertaForMaskedLM
+    tokenizer = pretraining_texts.tokenizer(source.vocabulary)
+    config = RobertaConfig(
+        vocab_size=len(tokenizer), hidden_size=chosen["width"], num_hidden_layers=chosen["layers"],
+        num_attention_heads=chosen["heads"], intermediate_size=chosen["inner"], type_vocab_size=1,
+        max_position_embeddings=chosen["n"] + tokenizer.pad_token_id + 1, initializer_range=chosen["spread"],
+        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, bos_token_id=tokenizer.bos_token_id,
+        pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id)
+    torch.manual_seed(chosen["seed"])
+    model = RobertaForMaskedLM(config)
+    if chosen["positions"] == "sinusoids":
+        table = model.roberta.embeddings.position_embeddings.weight
+        table.data[tokenizer.pad_token_id + 1:] = sinusoids(chosen["n"], chosen["width"], chosen["spread"])
+    if chosen["start"] == "frequencies":
+        start_near_frequencies(model, source.stream)
+    model.save_pretrained(folder)
+    tokenizer.model_max_length = chosen["n"]
+    tokenizer.save_pretrained(folder)
+
+
+def make_compressions(layers, chosen):
+    """Returns layer -> Compression with the first values of E and F. With layerwise sharing all are one module."""
+    torch.manual_seed(chosen["seed"] + 1)
+    made = {}
+    for i, layer in enumerate(layers):
+        if layer is None or layer.k == 0:
+            continue
+        if made and chosen["sharing"] == "layerwise":
+            made[i] = made[0]
+            continue
+        sides = [first_values(layer, chosen) for _ in range(2 if chosen["sharing"] == "headwise" else 1)]
+        made[i] = Compression(layer, *sides)
+    return made
+
+
+def first_values(layer, chosen):
+    if chosen["initialise"] == "pool":
+        return initialise.pools(layer, chosen["n"])
+    matrix = torch.empty(layer.k, chosen["n"])
+    return torch.nn.init.xavier_uniform_(matrix, gain=1 / math.sqrt(2))
+
+
+def make_model(base, chosen):
+    layers = plan.parse(chosen["plan"], chosen["layers"], EXACT, chosen["n"])
+    return encoder.load(base, layers, make_compressions(layers, chosen))
+
+
+# Pretraining.
+
+class Pretrainer(train.Trainer):
+    """Trains a model to guess masked tokens. The masks of a step depend on the seed and on the number of the step."""
+
+    def __init__(self, model, tokens, checks, chosen, folder, context):
+        self.checks, self.mask_rate = checks, chosen["mask_rate"]
+        self.special = len(pretraining_texts.SPECIAL)
+        self.vocabulary = model.config.vocab_size
+        schedule = train.Schedule(
+            steps=chosen["steps"], tokens=chosen["tokens"], rate=chosen["rate"], warm_up=chosen["warm_up"],
+            matrix_rate=chosen.get("matrix_rate", chosen["rate"]), decay=chosen["decay"], cut=False, train_words=True,
+            check_every=chosen["check_every"], seed=chosen["seed"])
+        super().__init__(model, None, tokens, tokens.part([]), schedule, folder, context.device, context.progress)
+
+    def loss(self, chosen, lengths=None, tokens=None):
+        ids, mask, _ = self.train_tokens.batch(chosen, self.device)
+        drawn = torch.rand(ids.shape)  # the Trainer has set the seed for this step
+        others = torch.randint(self.special, self.vocabulary, ids.shape)
+        wanted = (drawn < self.mask_rate) & (ids >= self.special)
+        shown = torch.where(wanted & (drawn < 0.8 * self.mask_rate), self.student.tokenizer.mask_token_id, ids)
+        shown = torch.where(wanted & (drawn >= 0.9 * self.mask_rate), others, shown)
+        loss = self.guess(shown, mask, ids, wanted)
+        return loss, loss
+
+    def guess(self, shown, mask, ids, wanted, reduction="mean"):
+        """Returns the cross entropy of the tokens at the wanted positions, where alone the head is computed."""
+        self.student.attentions.begin(Batch(shown, mask))
+        states = self.student.inner(input_ids=shown, attention_mask=mask).last_hidden_state
+        return functional.cross_entropy(self.student.model.lm_head(states[wanted]), ids[wanted], reduction=reduction)
+
+    @torch.no_grad()
+    def held_out_loss(self):
+        """Returns the mean loss over the same masked tokens each time."""
+        self.student.eval()
+        total, count = 0.0, 0
+        for ids, shown, wanted in self.checks:
+            rows = max(1, 2 * self.schedule.tokens // ids.shape[1])
+            for first in range(0, len(ids), rows):
+                part = slice(first, first + rows)
+                total += self.guess(shown[part], torch.ones_like(ids[part]), ids[part], wanted[part], "sum").item()
+                count += int(wanted[part].sum())
+        return total / count
+
+    def check(self):
+        """Notes the held-out loss. The weights of the last step are those that count."""
+        self.log[-1]["held_out"] = self.held_out_loss()
+        return False
+
+    def curve(self):
+        return [[row["step"], round(row["held_out"], 5)] for row in self.log if "held_out" in row]
+
+
+def train_model(chosen, context):
+    """Returns the folder of a new pretrained model, its Pretrainer and the Source. An interrupted run goes on."""
+    folder = work_folder(context, chosen)
+    shutil.rmtree(folder, ignore_errors=True)
+    source = pretraining_texts.prepare(context, chosen["vocabulary"])
+    base = folder.with_suffix(".base")
+    make_base(base, source, chosen)
+    model = make_model(base, chosen)
+    checks = [pretraining_texts.masked_windows(words, model.tokenizer, chosen["n"], chosen["check_tokens"], chosen)
+              for words in source.held_out.values()]
+    tokens = pretraining_texts.packed(source.stream, chosen["n"], model.tokenizer)
+    trainer = Pretrainer(model, tokens, checks, chosen, folder.with_suffix(".training"), context)
+    run(trainer)
+    saved = folder.with_suffix(".part")
+    shutil.rmtree(saved, ignore_errors=True)
+    model.save(saved, chosen["n"])
+    os.replace(saved, folder)
+    for path in (base, trainer.folder):
+        shutil.rmtree(path, ignore_errors=True)
+    return folder, trainer, source
+
+
+def run(trainer):
+    """Trains; an interruption, before which the Trainer writes its checkpoint, ends the study."""
+    try:
+        trainer.run()
+    except train.Stopped:
+        raise KeyboardInterrupt from None
+
+
+def pretrained_folder(chosen, context):
+    """Returns the folder of a pretrained model, which is made again where it is missing."""
+    folder = work_folder(context, chosen)
+    return folder if folder.exists() else train_model(chosen, context)[0]
+
+
+def pretrain(chosen, context):
+    folder, trainer, source = train_model(chosen, context)
+    file = folder.with_suffix(".lnfr")
+    programs.convert(folder, file)
+    model = trainer.student
+    distinct = {id(parameter): parameter for parameter in model.compressions.parameters()}
+    made = {"curve": trainer.curve(), "held_out": {},
+            "parameters": sum(parameter.numel() for parameter in model.parameters()),
+            "matrices": len(distinct), "matrix_parameters": sum(p.numel() for p in distinct.values())}
+    for name, words in source.held_out.items():
+        words = pretraining_texts.first_tokens(words, model.tokenizer, chosen["held_out"])
+        made["held_out"][name] = {
+            **perplexity(file, words, chosen),
+            **pretraining_texts.without_context(words, model.tokenizer, source.stream, chosen)}
+    rows = made["held_out"].values()
+    count = sum(row["tokens"] for row in rows)
+    for key in ("loss", "unigram", "without_context"):
+        made[key] = round(sum(row[key] * row["tokens"] for row in rows) / count, 5)
+    made["perplexity"] = round(math.exp(made["loss"]), 3)
+    return {**made, "speed": {"seconds_a_step": round(trainer.seconds / max(1, chosen["steps"]), 4)}}
+
+
+def perplexity(file, words, chosen):
+    """Returns what `linformer perplexity` measures on a long text, which is read in windows that share no token."""
+    path = file.with_suffix(".txt")
+    path.write_text(words + "\n", encoding="utf-8")
+    made = json.loads(programs.run(
+        "linformer", "perplexity", file, "-i", path, "--on-long", "window", "--overlap", 0, "--seed", 0, "--mask-rate",
+        chosen["mask_rate"], "--threads", torch.get_num_threads(), "--json", "--quiet"))["mlm"]
+    return {"tokens": made["tokens"], "loss": round(made["loss"], 5), "accuracy": round(made["accuracy"], 5)}
+
+
+# Fine-tuning.
+
+def tune(chosen, context):
+    """Fine-tunes a pretrained model with labels, and measures the accuracy of its model file."""
+    before = chosen["pretrained"]
+    pretrained = encoder.load_student(pretrained_folder(before, context))
+    examples = corpora.task(context.data, chosen["task"], "train")
+    classes = texts.class_names(examples)
+    compressions = {int(i): part for i, part in pretrained.compressions.items()}
+    if before.get("sharing") == "layerwise":
+        compressions = {i: compressions[0] for i in compressions}  # the file has a copy for each layer
+    model = encoder.load(pretrained.files.folder, pretrained.plan, compressions, classes=classes, seed=chosen["seed"])
+    tokens = texts.tokenize(examples, model.tokenizer, min(chosen["length"], before["n"]), classes)
+    schedule = train.Schedule(steps=chosen["steps"], tokens=chosen["tokens"], rate=chosen["rate"], cut=False,
+                              matrix_rate=chosen["matrix_rate"], decay=chosen["decay"], train_words=True,
+                              check_every=chosen["steps"], seed=chosen["seed"])
+    trainer = train.Trainer(model, None, tokens, tokens.part([]), schedule, None, context.device, context.progress)
+    run(trainer)
+    folder = pretrained.files.folder.with_suffix(f".{chosen['task']}")
+    shutil.rmtree(folder, ignore_errors=True)
+    model.save(folder, before["n"])
+    file = folder.with_name(folder.name + ".lnfr")
+    programs.convert(folder, file)
+    shutil.rmtree(folder)
+    made = {"loss": round(float(numpy.mean([row["loss"] for row in trainer.log[-50:]])), 5),
+            **accuracy(file, chosen, context)}
+    return {**made, "speed": {"seconds_a_step": round(trainer.seconds / chosen["steps"], 4)}}
+
+
+def accuracy(file, chosen, context):
+    """Returns the accuracy by `linformer classify --eval`, and the share of the most frequent label."""
+    test = corpora.task(context.data, chosen["task"], "test")
+    test = test.part(pretraining_texts.spread_out(len(test), chosen["test"]))
+    path = file.with_suffix(".jsonl")
+    with path.open("w", encoding="utf-8") as out:
+        for words, label in zip(test.texts, test.labels):
+            out.write(json.dumps({"a": words[0], "b": words[-1], "label": label}) + "\n")
+    pair = ["--pair", "b"] if len(test.texts[0]) == 2 else []
+    made = json.loads(programs.run("linformer", "classify", file, "-i", path, "--field", "a", *pair, "--eval", "label",
+                                   "--threads", torch.get_num_threads(), "--json", "--quiet"))["evaluation"]
+    labels = [test.labels.count(label) for label in set(test.labels)]
+    return {"accuracy": round(made["accuracy"], 5), "texts": len(test), "most_frequent": round(max(labels) / len(test), 5)}

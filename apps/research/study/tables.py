@@ -1,0 +1,161 @@
+"""RESULTS.md and its pictures, made from the results of the runs alone."""
+import statistics
+
+from linearise.charts import line_chart
+from study import controls, labels, pretraining, theorems
+
+HEAD = """# Results of the study
+
+`python -m study --tables` makes this file from the results in [results](results), one JSON file for each run, which has
+its command, settings, seed, machine and versions. [README.md](README.md) describes the experiments and says what was
+cut. A dash is a run that has not been made.
+"""
+
+
+def table(head, rows):
+    """Returns a table in Markdown; the first column is text."""
+    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def mean_and_error(values, digits):
+    """Returns the mean and its standard error over seeds; of one seed the value alone; of none a dash."""
+    if not values:
+        return "-"
+    if len(values) == 1:
+        return f"{values[0]:.{digits}f}"
+    error = statistics.stdev(values) / len(values) ** 0.5
+    return f"{statistics.mean(values):.{digits}f} ± {error:.{digits}f}"
+
+
+def values_of(context, plan, part, key):
+    made = (context.result(controls.GROUP, f"{controls.safe(plan)}-seed{seed}") for seed in range(controls.SEEDS))
+    return [one["measured"][part][key] for one in made if one is not None and part in one["measured"]]
+
+
+def paired(context, first, second, part, key):
+    """Returns the mean of first - second over the seeds that both have, its standard error, and the number of seeds."""
+    pairs = []
+    for seed in range(controls.SEEDS):
+        made = [context.result(controls.GROUP, f"{controls.safe(plan)}-seed{seed}") for plan in (first, second)]
+        if all(one is not None for one in made):
+            pairs.append(made[0]["measured"][part][key] - made[1]["measured"][part][key])
+    if len(pairs) < 2:
+        return None
+    return statistics.mean(pairs), statistics.stdev(pairs) / len(pairs) ** 0.5, len(pairs)
+
+
+def controls_report(context):
+    parts = ["whole", *map(str, controls.LENGTHS)]
+    head = ["plan", "seeds"] + [f"{'whole texts' if part == 'whole' else f'n = {part}'}, {name}" for part in parts
+                                for name in ("mean", "p5")] + ["neighbours kept"]
+    rows = []
+    for plan in controls.PLANS:
+        cells = [mean_and_error(values_of(context, plan, part, key), 4) for part in parts for key in ("mean", "p5")]
+        seeds = len(values_of(context, plan, "whole", "mean"))
+        rows.append([f"`{plan}`", str(seeds), *cells,
+                     mean_and_error(values_of(context, plan, "whole", "neighbours_kept"), 3)])
+    made = ("\n## The controls\n\nCosine of the student's vector and the teacher's (all-MiniLM-L6-v2), mean and 5th "
+            f"percentile of held-out texts, after {controls.STEPS} steps of 2,048 tokens: whole texts of 30 to 512 "
+            "tokens, and longer texts cut to n tokens. `w64` is a window alone, `w64k2` the window with exact keys of "
+            "[CLS] and [SEP] and no compressed keys, and `w64k64` has 62 compressed keys beside them. ± is the standard "
+            "error over seeds.\n\n" +
+            table(head, rows))
+    made += "\n" + controls_sentence(context) + "\n"
+    rows = []
+    for plan in ("w64k64", "k64", "k128"):
+        cells = []
+        for kind in ("pool", "stride", "svd", "fit"):
+            one = context.result(controls.GROUP, f"start-{controls.safe(plan)}-{kind}")
+            cells.append("-" if one is None else f"{one['measured']['512']['mean']:.4f}")
+        rows.append([f"`{plan}`", *cells])
+    return made + ("\nBefore training, mean cosine at n = 512, by the first values of E and F:\n\n" +
+                   table(["plan", "pool", "stride", "svd", "fit"], rows))
+
+
+def controls_sentence(context):
+    found = paired(context, "w64k64", "w64k2", "512", "mean")
+    if found is None:
+        return "Whether the compressed keys earn their place is open: the runs of the decisive pair are missing."
+    difference, error, seeds = found
+    sure = abs(difference) > 2 * error
+    words = ("The compressed part earns its place" if sure and difference > 0 else
+             "The compressed part does not earn its place" if sure else
+             "Whether the compressed part earns its place can't be decided from these runs")
+    return (f"**{words}**: at n = 512, `w64k64` is {difference:+.4f} ± {error:.4f} of cosine from `w64k2`, which has "
+            f"the same window, exact tokens and training ({seeds} seeds, paired).")
+
+
+def theorems_report(context):
+    rows = []
+    for error in theorems.ERRORS:
+        one = context.result(theorems.GROUP, f"minilm-{round(100 * error)}")
+        for line in one["measured"]["lengths"] if one else []:
+            rows.append([f"{error:g}", str(line["n"]), *(show(line[name], line["n"]) for name in theorems.COLUMNS)])
+    return ("\n## The theorems\n\nThe k from which P V of a head keeps a relative error E: by the bounds of Theorems 1 "
+            "and 2 (with constants of 1 for both Θ), as measured by projection with a Gaussian matrix of n columns "
+            "(five draws), and by the singular values of P, which no projection can beat. `half` is enough for half of the "
+            "model's 72 heads, `all` for each of them; `> n` means that a projection to n rows isn't enough. The 8 texts "
+            "are the longest held-out ones.\n\n" +
+            table(["E", "n", *theorems.COLUMNS.values()], rows or [["-"] * (2 + len(theorems.COLUMNS))]) +
+            "\nTheorem 1 compares the error with |p w|, while a random projection's error depends on the norms of p "
+            "and w; where they are nearly orthogonal its k is too small, which the share of columns shows. Theorem 2 "
+            "compares with the norms, and its inequality holds. Its k stops to grow with n where 9 d ln d < 5 ln n, which for "
+            "d = 32 is far beyond any text, so at these lengths both bounds grow with ln n. The measured k of the "
+            "singular values grows slower than n for half of the heads.\n")
+
+
+def show(value, n):
+    return f"> {n:,}" if value is None else f"{value:,}" if isinstance(value, int) else f"{100 * value:.0f} %"
+
+
+def theorems_pictures(context):
+    made = {}
+    for error in theorems.ERRORS:
+        one = context.result(theorems.GROUP, f"minilm-{round(100 * error)}")
+        if one is None:
+            continue
+        lines = one["measured"]["lengths"]
+        series = []
+        for name in ("theorem_1", "theorem_2", "projected_half", "expected_half", "singular_half", "singular_all"):
+            points = [(line["n"], line[name]) for line in lines if line[name]]
+            if points:
+                series.append((theorems.COLUMNS[name], points))
+        made[f"theorems-{round(100 * error)}.svg"] = line_chart(f"k for a relative error of {error:g}", "n", "k",
+                                                               series, log_x=True, log_y=True)
+    return made
+
+
+def controls_pictures(context):
+    series = []
+    for plan in controls.PLANS:
+        points = []
+        for length in controls.LENGTHS:
+            values = values_of(context, plan, str(length), "mean")
+            if values:
+                error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0
+                points.append((length, statistics.mean(values), error))
+        if points:
+            series.append((plan, points))
+    return {"controls.svg": line_chart("Cosine with the teacher after the same training", "tokens of a text",
+                                       "mean cosine", series, log_x=True)} if series else {}
+
+
+def write(context):
+    """Writes RESULTS.md beside the folder of results, and the pictures into a folder beside it."""
+    pictures = {**controls_pictures(context), **labels.pictures(context), **pretraining.pictures(context),
+                **theorems_pictures(context)}
+    folder = context.results.parent / "pictures"
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.svg"):
+        if old.name not in pictures:
+            old.unlink()
+    for name, picture in pictures.items():
+        (folder / name).write_text(picture, encoding="utf-8")
+    def shown(prefix):
+        return "".join(f"\n![{name[:-4]}](pictures/{name})\n" for name in sorted(pictures) if name.startswith(prefix))
+    other = sorted(name for name in pictures if not name.startswith(("controls", "theorems", "labels")))
+    text = (HEAD + controls_report(context) + shown("controls") + "\n" + labels.report(context) + shown("labels") +
+            "\n" + pretraining.report(context) + "".join(f"\n![{name[:-4]}](pictures/{name})\n" for name in other) +
+            theorems_report(context) + shown("theorems"))
+    (context.results.parent / "RESULTS.md").write_text(text, encoding="utf-8")
