@@ -16,7 +16,8 @@ std::set<std::string> features_of(const RandomCase& c) {
       for (uint32_t index : *list) {
         const ProjectionKind kind = c.encoder().projections[index].kind;
         if (kind != ProjectionKind::none && attention.window != 0) {
-          features.insert(attention.position_bias == absent ? "beside compressed keys" : "bias beside compressed keys");
+          features.insert("window beside compressed keys");
+          if (attention.position_bias != absent) features.insert("bias beside compressed keys");
         }
         if (c.encoder().projections[index].length_scale != LengthScale::none) features.insert("scaled by length");
         const bool nonuniform = kind == ProjectionKind::linear && list->size() > 1;

@@ -207,10 +207,7 @@ TEST_CASE("random models of every kind agree with double precision") {
     CAPTURE(std::string(kind));
     CHECK(table[kind].models >= least_of_each_kind);
   }
-  for (const char* kind : {"beside compressed keys", "bias beside compressed keys"}) {
-    CAPTURE(std::string(kind));
-    CHECK(table[kind].models >= least_unusual);
-  }
+  CHECK(table["bias beside compressed keys"].models >= least_unusual);
   for (uint64_t kind = 0; kind < linformer_test::unusual_kinds; ++kind) {
     const std::string name = std::string("unusual, ") + name_of(static_cast<linformer_test::Unusual>(kind));
     CAPTURE(name);
