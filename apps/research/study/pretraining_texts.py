@@ -77,7 +77,7 @@ def tokenizer(vocabulary):
 
 
 def in_windows(ids, n, tokenizer):
-    """Returns texts of n tokens, with the first and the last special token, [texts, n]. What is left over is left out."""
+    """Returns texts of n tokens between the special ones at both ends, [texts, n]. What is left over is left out."""
     count = len(ids) // (n - 2)
     made = numpy.empty((count, n), numpy.int64)
     made[:, 0], made[:, -1] = tokenizer.cls_token_id, tokenizer.sep_token_id
