@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/description.h"
+#include "command_line/split_mix.h"
 
 #ifdef LINFORMER_WITH_WRITER
 #include "converter/writer/model_builder.h"
@@ -51,10 +52,7 @@ class Maker {
     const uint64_t seed = ++tensors_ << 40;
     return [=](uint64_t first, std::span<float> out) {
       for (size_t i = 0; i < out.size(); ++i) {
-        uint64_t x = (seed + first + i + 1) * 0x9E3779B97F4A7C15;
-        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
-        x = (x ^ x >> 27) * 0x94D049BB133111EB;
-        x ^= x >> 31;
+        const uint64_t x = cli::mix((seed + first + i) * 0x9E3779B97F4A7C15u);
         out[i] = static_cast<float>(centre + bound * (static_cast<double>(x >> 11) * 0x1p-52 - 1));
       }
     };

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "command_line/errors.h"
+#include "command_line/split_mix.h"
 #include "research/spectrum_lapack.h"
 
 namespace linformer::research {
@@ -15,13 +16,7 @@ namespace {
 constexpr int64_t block_rows = 32;  // of R in one product
 constexpr int64_t lanes = 8;        // sums side by side, so that a compiler can use vectors for them
 
-// SplitMix64's step.
-uint64_t mix(uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-  return x ^ x >> 31;
-}
+using cli::mix;
 
 int64_t at_least_one(double k) { return std::max<int64_t>(static_cast<int64_t>(std::ceil(k)), 1); }
 

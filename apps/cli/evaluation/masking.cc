@@ -13,13 +13,6 @@ int32_t any_id(const MaskRule& rule, uint64_t x) {
 
 }  // namespace
 
-uint64_t mix(uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-  return x ^ x >> 31;
-}
-
 std::vector<int64_t> mask_tokens(const MaskRule& rule, uint64_t text, std::span<const uint8_t> candidates,
                                  std::span<int32_t> ids) {
   const uint64_t text_number = mix(mix(rule.seed) ^ text);

@@ -18,6 +18,8 @@
 #include <span>
 #include <vector>
 
+#include "command_line/split_mix.h"
+
 namespace linformer::cli {
 
 struct MaskRule {
@@ -26,8 +28,6 @@ struct MaskRule {
   int32_t mask_id = -1, pad_id = -1;  // pad -1: none
   uint32_t vocabulary = 0;
 };
-
-uint64_t mix(uint64_t x);
 
 // Changes `ids` in place and returns the positions that were chosen. `candidates[i]` 0: never chosen.
 std::vector<int64_t> mask_tokens(const MaskRule& rule, uint64_t text, std::span<const uint8_t> candidates,
