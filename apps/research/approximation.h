@@ -1,6 +1,7 @@
-// How many rows k a low-rank approximation of attention needs so that P V keeps a relative error: by the bounds of
-// theorems 1 and 2 of Wang et al. 2020, by the random projections that their proofs draw, and by the singular value
-// decomposition that the paper compares them with.
+// Computes the smallest rank k at which a low-rank approximation of attention has at most a given relative error in P
+// V. There are three answers: the bounds of theorems 1 and 2 of Wang et al. 2020; the rank that random projections
+// need, measured with random matrices as in the proofs; and the rank that the truncated singular value decomposition of
+// P needs.
 #pragma once
 
 #include <cstdint>
@@ -29,23 +30,24 @@ struct ApproximationOptions {
 struct HeadApproximation {
   explicit HeadApproximation(int64_t n = 0);
 
-  // ||P R^T R V - P V|| / ||P V|| in Frobenius norms, R[k, n] with entries N(0, 1/k), as theorem 1 has it.
+  // The relative error ||P R^T R V - P V|| / ||P V|| in Frobenius norms. R is [k, n], and its entries are independent
+  // normal numbers with mean 0 and variance 1/k, as in theorem 1.
   std::vector<double> projected;
   // The share of the columns w of V with ||P R^T R w - P w|| <= error ||P w||, which theorem 1 is about.
   std::vector<double> columns_within;
   // The share of the rows p of P with ||p R^T R V - p V|| <= error ||p|| ||V||, which theorem 2 is about.
   std::vector<double> rows_within;
-  // ||P_k V - P V|| / ||P V||, where P_k is P with its k largest singular values alone: no matrix of rank k is nearer
-  // to P.
+  // The relative error ||P_k V - P V|| / ||P V||. P_k has the k largest singular values of P and zeros for the others,
+  // which makes it the matrix of rank k that is nearest to P.
   std::vector<double> singular;
-  // 1 + ||P||^2 ||V||^2 / ||P V||^2. The square of `projected` is this over k, in the mean over all R.
+  // The value 1 + ||P||^2 ||V||^2 / ||P V||^2. Divided by k, it is the expected square of a random projection's error.
   double spread = 0;
 
-  // The smallest k whose error is at most `error`; none where n is not enough.
+  // Return the smallest k whose error is at most `error`, or nothing if the error is larger even with k = n.
   std::optional<int64_t> projected_k(double error) const;
   std::optional<int64_t> singular_k(double error) const;
-  // The k at which the root of the mean square of the projection's error is `error`, more than n where n is not enough.
-  // None where P V is 0.
+  // Returns the k at which the root of the expected square of a random projection's error is `error`. It may be larger
+  // than n. Returns nothing if P V is 0.
   std::optional<int64_t> expected_k(double error) const;
 };
 
@@ -90,7 +92,8 @@ struct Approximation {
   std::vector<std::vector<HeadApproximation>> layers;  // [layer][head]
 };
 
-// The approximation of texts of `rows` rows each, on `threads` threads.
+// Measures the approximation errors of all heads of a model, and averages them over texts. Each text must have `rows`
+// rows. The heads are divided among `threads` threads.
 class ApproximationSum {
  public:
   ApproximationSum(const Model& model, int64_t rows, const ApproximationOptions& options, int threads);

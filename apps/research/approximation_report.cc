@@ -74,7 +74,7 @@ std::string table_of_longest(const ApproximationReport& report, KindOfK kind) {
       });
 }
 
-// The share of `values` at a head's own projected k; none where n rows are not enough.
+// Returns the share in `values` at a head's own projected k, or nothing if the head has no such k.
 std::optional<double> share_at_projected(const HeadApproximation& head, const std::vector<double>& values,
                                          double error) {
   const std::optional<int64_t> k = head.projected_k(error);

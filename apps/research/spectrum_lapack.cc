@@ -117,8 +117,8 @@ std::vector<double> right_singular_vectors(const std::vector<double>& matrix, in
   vectors->resize(matrix.size());
   const blasint size = static_cast<blasint>(n);
   lapack().dsyrk(CblasRowMajor, CblasLower, CblasTrans, size, size, 1, matrix.data(), size, 0, vectors->data(), size);
-  // LAPACK counts by columns: the row-major lower triangle is its upper one, and its columns of eigenvectors are rows
-  // here. First only the sizes of the work arrays are asked.
+  // LAPACK stores matrices by columns. It therefore takes our lower triangle, stored by rows, for an upper one, and the
+  // eigenvectors that it writes into columns are rows here. The first call only returns the sizes of the work arrays.
   double wanted = 0;
   blasint wanted_integers = 0, work_size = -1, integer_size = -1, info = 0;
   const auto call = [&](double* space, blasint* integers) {

@@ -47,8 +47,9 @@ class Dialect {
   // Throws Error where tensors beside those below `prefix`, which are the dialect's, are parts of one model with them
   // that settings could name.
   virtual void check_beside(const Checkpoint& /*checkpoint*/, const std::string& /*prefix*/) const {}
-  // Whether layers of such an encoder may be changed as the setting `linformer` says (linearised/linearised.h). All of
-  // them must have full attention to their own rows, and windows or not: projections[0].
+  // Whether the setting `linformer` may change the layers of an encoder of this dialect (linearised/linearised.h). A
+  // dialect returns true only if all layers of its encoders attend to their own rows, whole or by a window, with
+  // projections[0].
   virtual bool may_be_linearised() const { return false; }
   // Throws Error for whatever it can't account for exactly.
   virtual void convert(Conversion& conversion) const = 0;

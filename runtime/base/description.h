@@ -68,10 +68,10 @@ struct Projection {
   // Of a linear projection without a bias of its own, in the order after_linear.
   LengthScale length_scale = LengthScale::none;
   // Only in a linear projection beside a window. 0: all k compressed rows take part in attention in every text.
-  // Otherwise the k rows are one for each of the e tokens in `exact_tokens`, followed by k - e rows that stand in order
-  // for the positions 0 to span - 1. In a text of n rows, the first
+  // Otherwise the first e compressed rows are those of the e tokens in `exact_tokens`, and the other k - e rows divide
+  // the positions 0 to span - 1 among them, in order. In a text of n rows, the first
   //   min(k, e + ceil((k - e) n / span))
-  // take part. None does in a text of at most window + 1 rows, because the window of each row shows all of them.
+  // rows take part. If n is at most window + 1, the window of each row shows the whole text, and none takes part.
   uint32_t span = 0;
   // Token ids, only in a linear projection beside a window. In a text that contains exact_tokens[i], compressed row i
   // is a copy of the key or value of the first such token that isn't masked, and row i of E is not used.
@@ -102,9 +102,9 @@ struct AttentionDescription {
   // Of queries and keys before they are turned, absent in most: of each head by itself (head_dim), or of all heads'
   // channels at once (their whole width).
   Norm query_norm, key_norm;
-  // Of full attention to own rows, or of a window, absent in most: row_major f32 [heads, 2 N - 1]; column j - i + N - 1
-  // is added to the scaled score of row i and row j, and nothing to the scores of compressed keys beside a window. Rows
-  // count from 0 in what the encoder is given, without stripped pads.
+  // Relative position bias, row_major f32 [heads, 2 N - 1]; absent in most models. Column j - i + N - 1 is added to the
+  // scaled score of query i and key j, where attention is full or has a window. Compressed keys beside a window get
+  // none. Positions i and j count the rows that the encoder is given, from 0, without stripped pads.
   TensorIndex position_bias = absent;
 };
 

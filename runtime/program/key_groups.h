@@ -19,13 +19,14 @@ struct RowsBeside {
   int64_t span = 0;    // positions that the other k - exact rows stand for, in order; 0: all rows always take part
   int64_t window = 0;  // of the layer
 
-  // How many rows take part in a sequence of n rows, the first ones: those of exact tokens, and of the others those
-  // whose positions begin below n. None take part if the window shows every row to every query.
+  // Returns how many of the k rows take part in a sequence of n rows. They are the first ones: the rows of exact
+  // tokens, and of the others those whose positions begin below n. No row takes part if the window shows every row to
+  // every query.
   int64_t seen(int64_t n) const {
     if (span == 0) return k;
     return n < shortest() ? 0 : std::min(k, exact + ceil_div((k - exact) * n, span));
   }
-  // The rows of the shortest sequence in which compressed rows take part.
+  // Returns the smallest number of rows of a sequence in which compressed rows take part.
   int64_t shortest() const { return span == 0 ? 0 : window + 2; }
 };
 

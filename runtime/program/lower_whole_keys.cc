@@ -13,8 +13,8 @@ class WholeKeys {
   WholeKeys(Lowering* to, Lowering::LayerState* layer)
       : to_(*to), layer_(*layer), attend_(layer->attend), sides_(layer->value_is_key ? 1 : 2) {}
 
-  // If the layer has a window and compressed keys, sets which of them take part in attention, and the views of the
-  // compressed keys and values that attention reads.
+  // For a layer with a window and compressed keys: sets how many compressed keys take part in attention by the length
+  // of a sequence, and the views through which attention reads compressed keys and values.
   void view_beside() {
     const Projection& e = projection(key_side);
     if (attend_.window == 0 || e.k == 0) return;

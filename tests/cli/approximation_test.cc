@@ -172,7 +172,8 @@ void check_near(const Numbers& found, const Numbers& wanted, double most) {
   }
 }
 
-// A head whose errors fall below `error` 0.5 at these k, which may be more than n.
+// Returns a head whose error reaches 0.5 at rank `projected` for random projections, and falls to 0.4 at rank
+// `singular` for truncated singular values. A rank above n is never reached.
 HeadApproximation head_with(int64_t n, int64_t projected, int64_t singular, double spread) {
   HeadApproximation head(n);
   for (int64_t k = 1; k <= n; ++k) {
@@ -328,7 +329,7 @@ TEST_CASE("expected: the mean square of the projection's error is the spread ove
   CHECK(head.expected_k(0.5) == K());
 }
 
-TEST_CASE("where n rows are not enough there is no k" * doctest::test_suite("lapack")) {
+TEST_CASE("a head has no k if even n rows leave a larger error" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   const size_t n = 20;
   Numbers identity(n * n);

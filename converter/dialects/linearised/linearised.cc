@@ -188,7 +188,7 @@ uint64_t Linearised::elements() const {
   return all;
 }
 
-// What the runtime refuses is refused here by the name of the setting.
+// Refuses what the runtime would refuse in the model file, with an error that names the setting.
 void Linearised::check_layer(size_t index, const EncoderDescription& encoder) const {
   const Layer& layer = layers_[index];
   const AttentionDescription& attention = encoder.layers[index].attention;
