@@ -56,7 +56,7 @@ def test_a_split_depends_on_the_texts_alone():
     train, held = split(Texts(words, [None] * len(words)), 0.1, 30, 3)
     assert len(held) == 30 and len(train) >= 330
     assert not set(train.texts) & set(held.texts)
-    fewer, same = split(Texts(words[::-1], [None] * len(words)), 0.1, 30, 3)
+    _, same = split(Texts(words[::-1], [None] * len(words)), 0.1, 30, 3)
     assert sorted(same.texts) == sorted(held.texts)
     assert set(split(Texts(words, [None] * len(words)), 0.1, 30, 4)[1].texts) != set(held.texts)
 

@@ -17,28 +17,25 @@ The output has the model, report.html and report.json. A run that is interrupted
 command is given again. Exit status: 0 done, 1 bad input or interrupted, 2 usage."""
 
 
-def whole(least, most):
+def number(kind, name, least, most):
+    """Returns a function that reads a number of a range; `kind` is int or float."""
     def check(text):
         try:
-            value = int(text)
+            value = kind(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{value} is not in {least} .. {most}")
-        return value
-    return check
-
-
-def real(least, most):
-    def check(text):
-        try:
-            value = float(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+            raise argparse.ArgumentTypeError(f"{text!r} is no {name}") from None
         if not least <= value <= most:
             raise argparse.ArgumentTypeError(f"{text} is not in {least} .. {most}")
         return value
     return check
+
+
+def whole(least, most):
+    return number(int, "whole number", least, most)
+
+
+def real(least, most):
+    return number(float, "number", least, most)
 
 
 def make_parser():
@@ -106,7 +103,7 @@ def options_of(arguments, command):
         decay=0.01 if labelled else 0.0, seed=arguments.seed)
     names = ("model", "output", "texts", "test", "fields", "labels", "k", "window", "full", "plan", "budget", "exact",
              "initialise", "separate", "length", "extend", "at_once", "teacher_steps", "held_out", "most_texts",
-             "threads", "device", "quick", "measure", "quiet")
+             "threads", "device", "measure", "quiet")
     return Options(**{name: getattr(arguments, name) for name in names}, seconds=1.0 if arguments.quick else 3.0,
                    command=command, schedule=schedule)
 

@@ -18,6 +18,7 @@ from torch.nn import functional
 from linearise.attention import Batch, Compression
 from linearise.errors import UserError
 from linearise.families import IMPLEMENTATION, POSITIONS, Attentions, check_family, replace_attention
+from linearise.files import whole, write_json
 from linearise.plan import as_setting, read_setting
 
 TENSORS = "linformer.layers.{}.{}"  # of a layer, keys or values
@@ -166,7 +167,8 @@ class Encoder(nn.Module):
             tensors[TENSORS.format(i, "keys")] = compression.keys.detach().float().cpu().clone()
             if compression.values is not None:
                 tensors[TENSORS.format(i, "values")] = compression.values.detach().float().cpu().clone()
-        save_file(tensors, str(transformer / "model.safetensors"), metadata={"format": "pt"})
+        with whole(transformer / "model.safetensors") as path:
+            save_file(tensors, str(path), metadata={"format": "pt"})
         config = read_json(self.files.transformer / "config.json")
         for name in ("max_position_embeddings", "architectures", "id2label", "label2id", "problem_type"):
             if name in own:
@@ -174,8 +176,7 @@ class Encoder(nn.Module):
         for name in ("torch_dtype", "dtype", "auto_map"):
             config.pop(name, None)
         config.pop("linformer", None)
-        if length < self.positions:  # the matrices have columns for so many tokens
-            config["max_seq_length"] = length
+        config["max_seq_length"] = length  # the matrices have columns for so many tokens
         if any(layer is not None for layer in self.plan):
             config["linformer"] = as_setting(self.plan)
         write_json(transformer / "config.json", config)
@@ -208,7 +209,8 @@ def copy_side_files(files, folder, keeps_kind):
                 (path.suffix in NOT_COPIED and path.parent == files.transformer)):
             continue
         (folder / relative).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, folder / relative)
+        with whole(folder / relative) as copy:
+            shutil.copyfile(path, copy)
 
 
 def set_length(folder, transformer, length):
@@ -226,10 +228,6 @@ def set_length(folder, transformer, length):
         if value.get("truncation"):
             value["truncation"]["max_length"] = length
             write_json(path, value)
-
-
-def write_json(path, value):
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def model_class(config, classes):

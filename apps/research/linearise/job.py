@@ -42,7 +42,6 @@ class Options:
     most_texts: int = 0
     threads: int = 0
     device: str = "auto"
-    quick: bool = False
     measure: bool = True
     seconds: float = 2.0
     quiet: bool = False
@@ -202,7 +201,7 @@ class Job:
                             "--window or --plan.")
         before = evaluate.compare(student, self.reference, self.held_out, self.device)
         self.progress.stage("training")
-        trainer = train.Trainer(student, self.reference_module(), self.train_tokens, self.checked, options.schedule,
+        trainer = train.Trainer(student, self.reference, self.train_tokens, self.checked, options.schedule,
                                 self.work, self.device, self.progress).run()
         self.progress.stage("saving")
         student.save(self.output, self.length)
@@ -211,10 +210,6 @@ class Job:
         trainer.forget()
         self.progress.finish()
         return made
-
-    def reference_module(self):
-        """The teacher as training calls it."""
-        return TeacherModule(self.reference)
 
     # The report.
 
@@ -266,17 +261,6 @@ class Job:
                 self.progress.update((len(made) - 1 + len(made[dtype]) / len(lengths)) / 2)
         programs.convert(self.output, files["student"])
         return {"speed": made["f32"], "speed_int8": made["int8"]}
-
-
-class TeacherModule(torch.nn.Module):
-    """Lets Trainer move and freeze the teacher while texts go through Windows."""
-
-    def __init__(self, windows):
-        super().__init__()
-        self.encoder, self.windows = windows.encoder, windows
-
-    def forward(self, *inputs, **options):
-        return self.windows(*inputs, **options)
 
 
 def check_plan(chosen, config):

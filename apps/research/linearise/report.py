@@ -3,7 +3,7 @@ import html
 import math
 
 from linearise.charts import line_chart
-from linearise.encoder import write_json
+from linearise.files import write_json, write_text
 
 STYLE = """body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222}
 table{border-collapse:collapse;margin:.6em 0 1.4em}
@@ -58,7 +58,7 @@ def verdict(report):
 def write(report, folder):
     report["verdict"] = verdict(report)
     write_json(folder / "report.json", report)
-    (folder / "report.html").write_text(page(report), encoding="utf-8")
+    write_text(folder / "report.html", page(report))
 
 
 def table(head, rows):

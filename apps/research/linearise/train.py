@@ -8,7 +8,6 @@ import contextlib
 import dataclasses
 import json
 import math
-import os
 import pathlib
 import signal
 import time
@@ -17,6 +16,7 @@ import torch
 from torch.nn import functional
 
 from linearise.errors import UserError
+from linearise.files import whole, write_text
 from linearise.texts import Batches
 
 CHECKPOINT = "training.pt"
@@ -223,10 +223,9 @@ class Trainer:
         state = {"identity": self.identity(), "step": self.step, "seconds": self.seconds, "best": self.best,
                  "since_best": self.since_best, "log": self.log, "student": self.student.state_dict(),
                  "best_state": self.best_state, "optimizer": self.optimizer.state_dict()}
-        temporary = self.folder / (CHECKPOINT + ".part")
-        torch.save(state, temporary)
-        os.replace(temporary, self.folder / CHECKPOINT)
-        (self.folder / LOG).write_text("".join(json.dumps(line) + "\n" for line in self.log), encoding="utf-8")
+        with whole(self.folder / CHECKPOINT) as path:
+            torch.save(state, path)
+        write_text(self.folder / LOG, "".join(json.dumps(line) + "\n" for line in self.log))
 
     def resume(self):
         if self.folder is None or not (self.folder / CHECKPOINT).exists():

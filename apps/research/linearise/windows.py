@@ -5,18 +5,20 @@ and the teacher reads each by itself. Hidden states go back to the places of the
 has a target for each row. A vector is the pooled whole, and logits are the mean over windows.
 """
 import torch
+from torch import nn
 from torch.nn import functional
 
 from linearise.encoder import Output
 
 
-class Windows:
+class Windows(nn.Module):
     """Calls `encoder` as it is where texts fit, and by windows where they don't."""
 
     def __init__(self, encoder):
+        super().__init__()
         self.encoder = encoder
 
-    def __call__(self, ids, mask, types=None, hidden=True):
+    def forward(self, ids, mask, types=None, hidden=True):
         encoder, most = self.encoder, self.encoder.positions
         if ids.shape[1] <= most:
             return encoder(ids, mask, types, hidden=hidden)

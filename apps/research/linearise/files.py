@@ -1,0 +1,26 @@
+"""Files that appear whole or not at all."""
+import contextlib
+import json
+import os
+import pathlib
+
+
+@contextlib.contextmanager
+def whole(path):
+    """Gives a temporary path beside `path`, which takes its place when the block ends without an exception."""
+    path = pathlib.Path(path)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path, text):
+    with whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path, value):
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
