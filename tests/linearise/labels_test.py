@@ -10,11 +10,11 @@ import numpy
 import pytest
 import torch
 
-from conftest import WORDS, make_model, make_texts
+from conftest import make_model, make_texts
 from linearise import encoder, evaluate, texts
 from linearise.errors import UserError
 from linearise.train import Stopped
-from study import labels, labels_long, labels_report, labels_train
+from study import accuracy, labels, labels_long, labels_report, labels_train
 from study.runs import Context, Run, execute, is_done
 
 CPU = torch.device("cpu")
@@ -245,8 +245,8 @@ def test_long_reviews(programs, context, monkeypatch):
     assert first["speed"] == {"tokens": 64, "ms": 2.0}
     assert student["speed"] == {"tokens": read, "ms": 6.0, "full_ms": 8.0}
     with labels_train.work_folder(context) as work:
-        file = labels_train.convert(labels_train.teacher_folder(teacher, context), 64, work)
-        labels_train.accuracy(file, tested, work)
+        file = labels_train.convert(labels_train.teacher_folder(teacher, context), work)
+        accuracy.accuracy(file, tested, work)
         shown = programs.run("linformer", "classify", file, "-i", work / "test.jsonl", "--on-long", "window", "--json",
                              "--quiet")
     counted = [json.loads(line)["windows"] for line in shown.splitlines()]
@@ -265,7 +265,7 @@ def result(accuracy, seconds=90.0, **more):
 
 
 def test_standard_errors_by_hand():
-    assert labels_train.share(3, 4) == {"texts": 4, "correct": 3, "accuracy": 0.75, "error": 0.216506}
+    assert accuracy.share(3, 4) == {"texts": 4, "correct": 3, "accuracy": 0.75, "error": 0.216506}
     row = labels_report.over_seeds([result(0.8), None, result(0.9, 150.0)], [result(0.7), result(0.9), result(0.84)])
     assert row["accuracy"] == pytest.approx(0.85) and row["error"] == pytest.approx(0.05)
     assert row["difference"] == pytest.approx(0.08) and row["difference_error"] == pytest.approx(0.02)

@@ -14,6 +14,7 @@ from conftest import make_texts
 from linearise import encoder, train
 from linearise.progress import Progress
 from study import corpora, pretraining, pretraining_tables, pretraining_texts
+from study.accuracy import spread_out
 from study.runs import Context, Run, execute
 
 N = 32
@@ -130,7 +131,7 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(context, programs, tmp_p
         self.stop = self.step == 2 and len(seen) == 3
         return inner(self, *inputs, **options)
     monkeypatch.setattr(pretraining.Pretrainer, "loss", loss)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(train.Stopped):
         pretraining.pretrain(chosen, context)
     assert not pretraining.work_folder(context, chosen).exists()
     assert numbers(pretraining.pretrain(chosen, context)) == numbers(whole)
@@ -219,15 +220,15 @@ def test_pieces_of_the_vocabulary_and_of_the_texts(context):
     begun = pretraining_texts.first_tokens(words, tokenizer, 100)
     assert words.startswith(begun) and 90 < len(tokenizer(begun, add_special_tokens=False)["input_ids"]) <= 100
     assert pretraining_texts.first_tokens(words, tokenizer, 10**6) == words
-    assert list(pretraining_texts.spread_out(10, 4)) == [0, 2, 5, 7] and len(pretraining_texts.spread_out(3, 4)) == 3
+    assert list(spread_out(10, 4)) == [0, 2, 5, 7] and len(spread_out(3, 4)) == 3
 
 
 @pytest.mark.parametrize("task,plan,sharing", [("sst2", "k6", "layerwise"), ("mrpc", "full", None)])
 def test_fine_tuning_makes_a_missing_model_again(task, plan, sharing, context, programs, monkeypatch):
     chosen = {**pretraining.tuning(task, tiny(plan, sharing)), "steps": 3, "tokens": 200}
     kept = []
-    run = pretraining.run
-    monkeypatch.setattr(pretraining, "run", lambda trainer: (kept.append(trainer), run(trainer)))
+    run = train.Trainer.run
+    monkeypatch.setattr(train.Trainer, "run", lambda trainer: (kept.append(trainer), run(trainer)))
     made = numbers(pretraining.tune(chosen, context))
     pretrainer, trainer = kept
     assert isinstance(pretrainer, pretraining.Pretrainer) and type(trainer) is train.Trainer

@@ -1,4 +1,6 @@
 """Do the compressed keys earn their place? MiniLM's students of different plans, all trained in the same way."""
+import functools
+
 import numpy
 import torch
 
@@ -35,17 +37,16 @@ def settings(name, seed, steps=STEPS, kind="pool", held_out=200):
             "rate": 5e-5, "matrix_rate": 1e-3, "mixed": True, "length": LENGTH, "held_out": held_out}
 
 
-def tokens_of(context, teacher, length, most_held_out):
-    """Returns the tokens of the mixed texts; held-out texts have 30 tokens at least."""
-    train_texts, held = corpora.mixed_texts(context.data)
-    path = context.work / f"tokens-{length}.pt"
-    if path.exists():
-        kept = torch.load(path, weights_only=False)
-    else:
-        kept = [texts.tokenize(part, teacher.tokenizer, length) for part in (train_texts, held)]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        torch.save(kept, path)
-    train_tokens, held = kept
+@functools.lru_cache(maxsize=1)
+def all_tokens(folder, data, length):
+    """Returns the tokens of the mixed texts, to train with and held out."""
+    tokenizer = encoder.load(folder).tokenizer
+    return [texts.tokenize(part, tokenizer, length) for part in corpora.mixed_texts(data)]
+
+
+def tokens_of(context, folder, length, most_held_out):
+    """Returns the tokens to train with, and about `most_held_out` held-out texts of 30 tokens at least."""
+    train_tokens, held = all_tokens(folder, context.data, length)
     held = held.part([i for i in range(len(held)) if len(held.ids[i]) >= 30])
     return train_tokens, held.part(range(0, len(held), max(1, len(held) // most_held_out)))
 
@@ -53,7 +54,7 @@ def tokens_of(context, teacher, length, most_held_out):
 def compute(chosen, context):
     folder = context.models[chosen["model"]]
     teacher = encoder.load(folder)
-    train_tokens, held = tokens_of(context, teacher, chosen["length"], chosen["held_out"])
+    train_tokens, held = tokens_of(context, folder, chosen["length"], chosen["held_out"])
     exact = (teacher.tokenizer.cls_token_id, teacher.tokenizer.sep_token_id)
     layers = plan.parse(chosen["plan"], teacher.layers, exact, chosen["length"])
     torch.manual_seed(chosen["seed"])

@@ -4,7 +4,7 @@ A Transformer is fine-tuned on each task. Its Linformers are made from it after 
 pretrained Transformer, with fine-tuning at once (at-once). labels_train.py has the training, labels_long.py the long
 reviews, and labels_report.py the tables.
 """
-from study import labels_long, labels_report, labels_train
+from study import accuracy, labels_long, labels_report, labels_train
 from study.controls import safe
 from study.runs import Run
 
@@ -83,7 +83,7 @@ def measure(folder, chosen, length, context):
     64 to each side shows: beside such a window the others have full attention."""
     tested = labels_train.examples(context.data, chosen["teacher"]["task"], "test", chosen["test_texts"])
     with labels_train.work_folder(context) as work:
-        made = labels_train.accuracy(labels_train.convert(folder, length, work), tested, work)
+        made = accuracy.accuracy(labels_train.convert(folder, work), tested, work)
     lengths = labels_train.token_counts(tested, folder, length)
     return {**made, "mean_tokens": round(sum(lengths) / len(lengths), 2), "beyond_65": sum(n > 65 for n in lengths)}
 

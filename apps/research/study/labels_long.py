@@ -3,7 +3,7 @@ Linformers of it read them whole."""
 import torch
 
 from linearise import encoder, programs
-from study import labels_report, labels_train
+from study import accuracy, labels_report, labels_train
 from study.controls import safe
 from study.runs import Run
 
@@ -59,8 +59,8 @@ def compute_reading(chosen, context):
     windows = [windows_of(n, most) if chosen["read"] == "windows" else 1 for n in lengths]
     mean = sum(windows) / len(windows)
     with labels_train.work_folder(context) as work:
-        file = labels_train.convert(folder, most, work)
-        made = labels_train.accuracy(file, tested, work, "--on-long",
+        file = labels_train.convert(folder, work)
+        made = accuracy.accuracy(file, tested, work, "--on-long",
                                      "window" if chosen["read"] == "windows" else "truncate")
         ms = bench(file, most, chosen)
     return {**made, "mean_tokens": round(sum(lengths) / len(lengths), 1), "windows": round(mean, 4),
@@ -79,12 +79,12 @@ def compute_student(chosen, context):
     lengths = labels_train.token_counts(tested, source, 1 << 20)
     with labels_train.work_folder(context) as work:
         student.save(work / "student", length)
-        file = labels_train.convert(work / "student", length, work)
-        made = labels_train.accuracy(file, tested, work)
+        file = labels_train.convert(work / "student", work)
+        made = accuracy.accuracy(file, tested, work)
         read = min(sorted(lengths)[len(lengths) // 2], length)
         ms = bench(file, read, chosen)
         encoder.load(source, positions=length, extend=chosen["extend"]).save(work / "full", length)
-        full = bench(labels_train.convert(work / "full", length, work), read, chosen)
+        full = bench(labels_train.convert(work / "full", work), read, chosen)
     return {**made, "mean_tokens": round(sum(lengths) / len(lengths), 1), "windows": 1,
             "cut": sum(n > length for n in lengths),
             "speed": {"tokens": read, "ms": round(ms, 3), "full_ms": round(full, 3)}}

@@ -2,6 +2,7 @@
 import statistics
 
 from linearise.charts import line_chart
+from study.markdown import standard_error, table
 
 HEAD = """## With labels
 
@@ -14,11 +15,6 @@ with labels, the Transformer's answers and its hidden states. A difference is th
 
 def mean(values):
     return statistics.mean(values) if values else None
-
-
-def standard_error(values):
-    """Returns the standard error of the mean, or None of fewer than two values."""
-    return statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else None
 
 
 def over_seeds(results, references):
@@ -37,12 +33,6 @@ def over_seeds(results, references):
             "texts": first.get("texts"), "beyond_65": first.get("beyond_65"),
             "sampling": mean([one["measured"]["error"] for one in found]), "difference": mean(pairs),
             "difference_error": standard_error(pairs), "minutes": None if seconds is None else seconds / 60}
-
-
-def table(head, lines):
-    """Returns a table in Markdown; the first column is text."""
-    made = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
-    return "\n".join(made + ["| " + " | ".join(line) + " |" for line in lines]) + "\n"
 
 
 def number(value, digits=0):

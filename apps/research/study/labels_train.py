@@ -4,19 +4,16 @@ The weights are those of the last step: no text decides which of them are kept.
 """
 import contextlib
 import json
-import math
 import os
 import pathlib
 import shutil
 import tempfile
 
-import torch
-
 from linearise import encoder, initialise, plan, programs, texts, train
 from linearise.errors import UserError
-from linearise.job import TeacherModule
 from linearise.windows import Windows
 from study import corpora
+from study.accuracy import spread_out
 
 GROUP = "labels"  # and the name of its folder in the folder for work
 MODES = ("after", "at-once")
@@ -40,7 +37,7 @@ def examples(data, task, part, most, least_words=0):
     count = len(made)
     if count == 0:
         raise UserError(f"the task {task} has no texts of at least {least_words} words.")
-    return made if count <= most else made.part([i * count // most for i in range(most)])
+    return made.part(spread_out(count, most))
 
 
 @contextlib.contextmanager
@@ -101,7 +98,7 @@ def make_student(chosen, context):
     if chosen["mode"] == "at-once":
         begin, head = context.models[teacher["model"]], classes
     student = encoder.load(begin, layers, compressions, length, chosen.get("extend", "tile"), head, chosen["seed"])
-    fit(student, TeacherModule(Windows(tuned)), tokens, chosen, context)
+    fit(student, Windows(tuned), tokens, chosen, context)
     return student
 
 
@@ -112,32 +109,11 @@ def check_programs():
                         "LINFORMER_CPP_PROGRAMS to their folders.")
 
 
-def convert(folder, length, work):
-    """Returns the model file of a folder, which reads at most `length` tokens of a text."""
+def convert(folder, work):
+    """Returns the model file of a folder."""
     file = work / "model.lnfr"
-    programs.run("linformer-convert", folder, "-o", file, "--config", json.dumps({"max_seq_length": length}))
+    programs.convert(folder, file)
     return file
-
-
-def accuracy(file, tested, work, *options):
-    """Returns the share of texts to which the program gives their label."""
-    records = work / "test.jsonl"
-    fields = ("text", "pair")[:len(tested.texts[0])]
-    with open(records, "w", encoding="utf-8") as out:
-        for words, label in zip(tested.texts, tested.labels):
-            out.write(json.dumps({**dict(zip(fields, words)), "label": label}) + "\n")
-    pair = ["--pair", "pair"] if len(fields) == 2 else []
-    made = json.loads(programs.run(
-        "linformer", "classify", file, "-i", records, "--field", "text", *pair, "--eval", "label", "--threads",
-        torch.get_num_threads(), "--json", "--quiet", *options))["evaluation"]
-    return share(made["correct"], made["records"])
-
-
-def share(correct, count):
-    """Returns the share of correct texts and its standard error as an estimate from so many texts."""
-    value = correct / count
-    return {"texts": count, "correct": correct, "accuracy": round(value, 6),
-            "error": round(math.sqrt(value * (1 - value) / count), 6)}
 
 
 def token_counts(tested, folder, length):

@@ -7,7 +7,9 @@ import hashlib
 import json
 import math
 import os
+import pathlib
 import shutil
+import tempfile
 
 import numpy
 import torch
@@ -16,6 +18,7 @@ from torch.nn import functional
 from linearise import encoder, initialise, plan, programs, texts, train
 from linearise.attention import Batch, Compression
 from study import corpora, pretraining_texts
+from study.accuracy import accuracy, spread_out
 from study.pretraining_tables import pictures, report  # noqa: F401: the group's tables and pictures
 from study.runs import Run
 
@@ -240,7 +243,7 @@ def train_model(chosen, context):
               for words in source.held_out.values()]
     tokens = pretraining_texts.packed(source.stream, chosen["n"], model.tokenizer)
     trainer = Pretrainer(model, tokens, checks, chosen, folder.with_suffix(".training"), context)
-    run(trainer)
+    trainer.run()
     saved = folder.with_suffix(".part")
     shutil.rmtree(saved, ignore_errors=True)
     model.save(saved, chosen["n"])
@@ -248,14 +251,6 @@ def train_model(chosen, context):
     for path in (base, trainer.folder):
         shutil.rmtree(path, ignore_errors=True)
     return folder, trainer, source
-
-
-def run(trainer):
-    """Trains; an interruption, before which the Trainer writes its checkpoint, ends the study."""
-    try:
-        trainer.run()
-    except train.Stopped:
-        raise KeyboardInterrupt from None
 
 
 def pretrained_folder(chosen, context):
@@ -313,29 +308,14 @@ def tune(chosen, context):
                               matrix_rate=chosen["matrix_rate"], decay=chosen["decay"], train_words=True,
                               check_every=chosen["steps"], seed=chosen["seed"])
     trainer = train.Trainer(model, None, tokens, tokens.part([]), schedule, None, context.device, context.progress)
-    run(trainer)
-    folder = pretrained.files.folder.with_suffix(f".{chosen['task']}")
-    shutil.rmtree(folder, ignore_errors=True)
-    model.save(folder, before["n"])
-    file = folder.with_name(folder.name + ".lnfr")
-    programs.convert(folder, file)
-    shutil.rmtree(folder)
-    made = {"loss": round(float(numpy.mean([row["loss"] for row in trainer.log[-50:]])), 5),
-            **accuracy(file, chosen, context)}
-    return {**made, "speed": {"seconds_a_step": round(trainer.seconds / chosen["steps"], 4)}}
-
-
-def accuracy(file, chosen, context):
-    """Returns the accuracy by `linformer classify --eval`, and the share of the most frequent label."""
+    trainer.run()
     test = corpora.task(context.data, chosen["task"], "test")
-    test = test.part(pretraining_texts.spread_out(len(test), chosen["test"]))
-    path = file.with_suffix(".jsonl")
-    with path.open("w", encoding="utf-8") as out:
-        for words, label in zip(test.texts, test.labels):
-            out.write(json.dumps({"a": words[0], "b": words[-1], "label": label}) + "\n")
-    pair = ["--pair", "b"] if len(test.texts[0]) == 2 else []
-    made = json.loads(programs.run("linformer", "classify", file, "-i", path, "--field", "a", *pair, "--eval", "label",
-                                   "--threads", torch.get_num_threads(), "--json", "--quiet"))["evaluation"]
-    labels = [test.labels.count(label) for label in set(test.labels)]
-    return {"accuracy": round(made["accuracy"], 5), "texts": len(test),
-            "most_frequent": round(max(labels) / len(test), 5)}
+    test = test.part(spread_out(len(test), chosen["test"]))
+    with tempfile.TemporaryDirectory(dir=pretrained.files.folder.parent) as work:
+        work = pathlib.Path(work)
+        model.save(work / "model", before["n"])
+        programs.convert(work / "model", work / "model.lnfr")
+        made = accuracy(work / "model.lnfr", test, work)
+    made["loss"] = round(float(numpy.mean([row["loss"] for row in trainer.log[-50:]])), 5)
+    made["most_frequent"] = round(max(map(test.labels.count, set(test.labels))) / len(test), 5)
+    return {**made, "speed": {"seconds_a_step": round(trainer.seconds / chosen["steps"], 4)}}

@@ -2,6 +2,7 @@
 import math
 
 from linearise.charts import line_chart
+from study.markdown import table
 
 GROUP = "paper"
 SEEDS = (1, 2)  # beside seed 0
@@ -45,10 +46,6 @@ def measured(context, name):
 def started(name, start):
     """Returns the run of a model with this start of E and F. A Transformer has neither."""
     return name if "transformer" in name else name + start
-
-
-def table(head, rows):
-    return "\n".join("| " + " | ".join(map(str, cells)) + " |" for cells in (head, ["---"] * len(head), *rows))
 
 
 def gain(made):

@@ -2,11 +2,11 @@
 import dataclasses
 import hashlib
 import json
-import os
 
 import numpy
 import torch
 
+from linearise.files import write_text
 from linearise.texts import Tokens
 from study import corpora
 
@@ -43,18 +43,13 @@ def prepare(context, size):
     from tokenizers import Tokenizer
     words = training_texts(context.data)
     digest = hashlib.sha256("\n".join(words).encode()).hexdigest()[:12]
-    path = context.work / "paper" / f"vocabulary-{size}-{digest}.pt"
-    if path.exists():
-        kept = torch.load(path, weights_only=False)
-    else:
-        trained = train_vocabulary(words, size)
-        stream = numpy.concatenate([numpy.array(trained.encode(text).ids, numpy.int32) for text in words])
-        kept = (trained.to_str(), stream)
+    path = context.work / "paper" / f"vocabulary-{size}-{digest}.json"
+    if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}")
-        torch.save(kept, temporary)
-        os.replace(temporary, path)
-    return Source(Tokenizer.from_str(kept[0]), kept[1], held_out_texts(context.data))
+        write_text(path, train_vocabulary(words, size).to_str())
+    vocabulary = Tokenizer.from_str(path.read_text(encoding="utf-8"))
+    stream = numpy.concatenate([numpy.array(vocabulary.encode(text).ids, numpy.int32) for text in words])
+    return Source(vocabulary, stream, held_out_texts(context.data))
 
 
 def train_vocabulary(words, size):
@@ -149,8 +144,3 @@ def without_context(words, tokenizer, stream, chosen):
     best = numpy.where(seen == tokenizer.mask_token_id, share[token], numpy.where(seen == token, kept, changed))
     return {"unigram": round(float(-numpy.log(share[token]).mean()), 5),
             "without_context": round(float(-numpy.log(best).mean()), 5)}
-
-
-def spread_out(count, most):
-    """Returns at most `most` of the numbers below `count`, evenly spread."""
-    return range(count) if count <= most else [i * count // most for i in range(most)]

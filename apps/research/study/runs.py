@@ -1,13 +1,13 @@
 """Runs of the study: each has a name, settings that decide it, and a result in a file of its own."""
 import dataclasses
 import json
-import os
 import pathlib
 import time
 
 import torch
 import transformers
 
+from linearise.files import write_json
 from linearise.job import machine
 from linearise.train import Stopped
 
@@ -66,7 +66,5 @@ def execute(run, context, threads):
              "versions": f"torch {torch.__version__}, transformers {transformers.__version__}"}
     if speed is not None:
         value["speed"] = speed
-    temporary = path.with_suffix(".part")
-    temporary.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    write_json(path, value)
     return value

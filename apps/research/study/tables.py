@@ -3,6 +3,7 @@ import statistics
 
 from linearise.charts import line_chart
 from study import controls, labels, pretraining, theorems
+from study.markdown import standard_error, table
 
 HEAD = """# Results of the study
 
@@ -12,20 +13,12 @@ cut. A dash is a run that has not been made.
 """
 
 
-def table(head, rows):
-    """Returns a table in Markdown; the first column is text."""
-    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
-
-
 def mean_and_error(values, digits):
     """Returns the mean and its standard error over seeds; of one seed the value alone; of none a dash."""
     if not values:
         return "-"
-    if len(values) == 1:
-        return f"{values[0]:.{digits}f}"
-    error = statistics.stdev(values) / len(values) ** 0.5
-    return f"{statistics.mean(values):.{digits}f} ± {error:.{digits}f}"
+    error = standard_error(values)
+    return f"{statistics.mean(values):.{digits}f}" + ("" if error is None else f" ± {error:.{digits}f}")
 
 
 def values_of(context, plan, part, key):
@@ -42,7 +35,7 @@ def paired(context, first, second, part, key):
             pairs.append(made[0]["measured"][part][key] - made[1]["measured"][part][key])
     if len(pairs) < 2:
         return None
-    return statistics.mean(pairs), statistics.stdev(pairs) / len(pairs) ** 0.5, len(pairs)
+    return statistics.mean(pairs), standard_error(pairs), len(pairs)
 
 
 def controls_report(context):
@@ -58,8 +51,8 @@ def controls_report(context):
     made = ("\n## The controls\n\nCosine of the student's vector and the teacher's (all-MiniLM-L6-v2), mean and 5th "
             f"percentile of held-out texts, after {controls.STEPS} steps of 2,048 tokens: whole texts of 30 to 512 "
             "tokens, and longer texts cut to n tokens. `w64` is a window alone, `w64k2` the window with exact keys of "
-            "[CLS] and [SEP] and no compressed keys, and `w64k64` has 62 compressed keys beside them. ± is the standard "
-            "error over seeds.\n\n" +
+            "[CLS] and [SEP] and no compressed keys, and `w64k64` has 62 compressed keys beside them. ± is the "
+            "standard error over seeds.\n\n" +
             table(head, rows))
     made += "\n" + controls_sentence(context) + "\n"
     rows = []
@@ -94,15 +87,15 @@ def theorems_report(context):
             rows.append([f"{error:g}", str(line["n"]), *(show(line[name], line["n"]) for name in theorems.COLUMNS)])
     return ("\n## The theorems\n\nThe k from which P V of a head keeps a relative error E: by the bounds of Theorems 1 "
             "and 2 (with constants of 1 for both Θ), as measured by projection with a Gaussian matrix of n columns "
-            "(five draws), and by the singular values of P, which no projection can beat. `half` is enough for half of the "
-            "model's 72 heads, `all` for each of them; `> n` means that a projection to n rows isn't enough. The 8 texts "
-            "are the longest held-out ones.\n\n" +
+            "(five draws), and by the singular values of P, which no projection can beat. `half` is enough for half "
+            "of the model's 72 heads, `all` for each of them; `> n` means that a projection to n rows isn't enough. "
+            "The 8 texts are the longest held-out ones.\n\n" +
             table(["E", "n", *theorems.COLUMNS.values()], rows or [["-"] * (2 + len(theorems.COLUMNS))]) +
             "\nTheorem 1 compares the error with |p w|, while a random projection's error depends on the norms of p "
             "and w; where they are nearly orthogonal its k is too small, which the share of columns shows. Theorem 2 "
-            "compares with the norms, and its inequality holds. Its k stops to grow with n where 9 d ln d < 5 ln n, which for "
-            "d = 32 is far beyond any text, so at these lengths both bounds grow with ln n. The measured k of the "
-            "singular values grows slower than n for half of the heads.\n")
+            "compares with the norms, and its inequality holds. Its k stops growing with n where 9 d ln d < 5 ln n, "
+            "which for d = 32 is far beyond any text, so at these lengths both bounds grow with ln n. The measured k of "
+            "the singular values grows slower than n for half of the heads.\n")
 
 
 def show(value, n):
@@ -133,8 +126,7 @@ def controls_pictures(context):
         for length in controls.LENGTHS:
             values = values_of(context, plan, str(length), "mean")
             if values:
-                error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0
-                points.append((length, statistics.mean(values), error))
+                points.append((length, statistics.mean(values), standard_error(values) or 0.0))
         if points:
             series.append((plan, points))
     return {"controls.svg": line_chart("Cosine with the teacher after the same training", "tokens of a text",

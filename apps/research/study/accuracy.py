@@ -1,0 +1,33 @@
+"""The share of labelled texts that a model file classifies correctly."""
+import json
+import math
+
+import torch
+
+from linearise import programs
+
+
+def spread_out(count, most):
+    """Returns at most `most` of the numbers below `count`, evenly spread."""
+    return range(count) if count <= most else [i * count // most for i in range(most)]
+
+
+def accuracy(file, tested, work, *options):
+    """Returns the share of the Texts to which `linformer classify` gives their label. work: a folder for its input."""
+    records = work / "test.jsonl"
+    fields = ("text", "pair")[:len(tested.texts[0])]
+    with open(records, "w", encoding="utf-8") as out:
+        for words, label in zip(tested.texts, tested.labels):
+            out.write(json.dumps({**dict(zip(fields, words)), "label": label}) + "\n")
+    pair = ["--pair", "pair"] if len(fields) == 2 else []
+    made = json.loads(programs.run(
+        "linformer", "classify", file, "-i", records, "--field", "text", *pair, "--eval", "label", "--threads",
+        torch.get_num_threads(), "--json", "--quiet", *options))["evaluation"]
+    return share(made["correct"], made["records"])
+
+
+def share(correct, count):
+    """Returns the share of correct texts and its standard error as an estimate from so many texts."""
+    value = correct / count
+    return {"texts": count, "correct": correct, "accuracy": round(value, 6),
+            "error": round(math.sqrt(value * (1 - value) / count), 6)}
