@@ -94,8 +94,8 @@ def theorems_report(context):
             "\nTheorem 1 compares the error with |p w|, while a random projection's error depends on the norms of p "
             "and w; where they are nearly orthogonal its k is too small, which the share of columns shows. Theorem 2 "
             "compares with the norms, and its inequality holds. Its k stops growing with n where 9 d ln d < 5 ln n, "
-            "which for d = 32 is far beyond any text, so at these lengths both bounds grow with ln n. The measured k of "
-            "the singular values grows slower than n for half of the heads.\n")
+            "which for d = 32 is far beyond any text, so at these lengths both bounds grow with ln n. The measured k "
+            "of the singular values grows slower than n for half of the heads.\n")
 
 
 def show(value, n):
